@@ -1,0 +1,61 @@
+"""Everything that a user can get wrong, as one sentence each.
+
+A message names the file or value that was found, says what is allowed and what to do next. The command line prints it and
+exits with code 2; an exception that is not a `StereogaugeError` is a defect of ours and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class StereogaugeError(Exception):
+    """Something about the input that its owner can mend."""
+
+
+class FileError(StereogaugeError):
+    """A file that cannot be read as what it should be."""
+
+
+class SizeError(StereogaugeError):
+    """Two maps, masks or images that should have the same size do not."""
+
+
+class NameError_(StereogaugeError):  # noqa: N801 - the builtin's name with the customary underscore
+    """A metric, region, protocol, matcher, … that does not exist."""
+
+
+class DatasetError(StereogaugeError):
+    """A folder that is not laid out as its dataset should be."""
+
+
+class ProtocolError(StereogaugeError):
+    """A choice in a protocol that is not possible, or two protocols that do not agree."""
+
+
+class StoreError(StereogaugeError):
+    """A store that cannot be opened, read or written."""
+
+
+class MatcherError(StereogaugeError):
+    """A matcher that failed, ran out of time or memory, or got impossible parameters."""
+
+
+class NotApplicable(StereogaugeError):  # noqa: N818 - a finding rather than a mistake
+    """A measure that has no meaning for this scene, with the reason: shown as a gap, never as a number."""
+
+
+class MissingDependency(StereogaugeError):  # noqa: N818
+    """An optional package that this call needs."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(f"{purpose} needs the package {package}; install it with: pip install 'stereogauge[{extra}]'.")
+
+
+def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> NameError_:
+    """The error for a name that is not in `allowed`, with the nearest one suggested."""
+    names = sorted(allowed)
+    close = difflib.get_close_matches(name, names, n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    return NameError_(f"Unknown {kind} {name!r}; known are: {', '.join(names) or 'none'}.{hint}")

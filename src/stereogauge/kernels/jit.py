@@ -1,0 +1,48 @@
+"""How kernels are compiled: `@kernel` is Numba's njit with the options that every kernel of ours shares.
+
+- Cached on disk, in a folder of ours whose name holds a hash of all kernel sources: Numba's own cache does not notice a changed callee
+  in another module. `STEREOGAUGE_CACHE` moves it; a temporary folder serves where nothing is writable.
+- Releases the GIL, so that row blocks run in plain threads. Never `parallel=True`: its threading layers abort or hang under
+  threads and forks (docs/decisions/numba-without-parallel.md).
+- Only those fast-math flags that keep NaN and infinity checks.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+from numba.core import config as numba_config
+
+from stereogauge.paths import cache_folder
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+SAFE_FAST_MATH = {"reassoc", "contract", "arcp", "nsz"}
+
+
+@functools.cache
+def kernel_cache() -> Path:
+    """The folder of compiled kernels for exactly these sources and this Numba."""
+    digest = hashlib.sha256(numba.__version__.encode())
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(source.name.encode())
+        digest.update(source.read_bytes())
+    return cache_folder("kernels") / digest.hexdigest()[:16]
+
+
+def kernel(function: Function | None = None, *, fastmath: bool | set[str] = False, **options: Any) -> Any:
+    """Compile `function` on first call: cached, GIL released, division as in NumPy. `fastmath=True` means `SAFE_FAST_MATH`."""
+    if function is None:
+        return functools.partial(kernel, fastmath=fastmath, **options)
+    flags = SAFE_FAST_MATH if fastmath is True else fastmath
+    theirs = numba_config.CACHE_DIR
+    numba_config.CACHE_DIR = str(kernel_cache())
+    try:
+        return numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=flags, **options)(function)
+    finally:
+        numba_config.CACHE_DIR = theirs

@@ -1,0 +1,33 @@
+"""A per-pixel map with what is needed to draw and to read it; drawing it is the business of `stereogauge.figures`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Kind = Literal["sequential", "diverging", "labels", "rgb"]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Values per pixel.
+
+    kind "sequential": heat from `limits[0]` to `limits[1]`, clipped there; "diverging": the same around 0; "labels": small integers named and
+    coloured by `legend` {value: (text, "#rrggbb")}; "rgb": finished colours (H, W, 3) uint8, `legend` explains them.
+    NaN is drawn as background (`backdrop`, a grey image, where given). `unknown` marks pixels without ground truth (black), `missing` those
+    without an estimate (hatched).
+    """
+
+    title: str
+    values: NDArray[Any]
+    kind: Kind
+    unit: str = ""
+    limits: tuple[float, float] | None = None
+    legend: Mapping[int, tuple[str, str]] = field(default_factory=dict)
+    unknown: NDArray[np.bool_] | None = None
+    missing: NDArray[np.bool_] | None = None
+    backdrop: NDArray[np.uint8] | None = None

@@ -1,0 +1,278 @@
+"""What a disparity map, a calibration, a scene and a set of results are.
+
+A disparity map is a float32 array (height, width), NaN = no value; nothing else means "unknown" past the reader. A left
+pixel (x, y) with disparity d corresponds to the right pixel (x − d, y).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.errors import FileError, SizeError, unknown_name
+
+if TYPE_CHECKING:
+    from stereogauge.io.files import DisparityFile, ImageFile, MaskFile
+
+DisparityMap: TypeAlias = NDArray[np.float32]
+Mask: TypeAlias = NDArray[np.bool_]
+Image: TypeAlias = NDArray[Any]
+DisparitySource: TypeAlias = "NDArray[Any] | str | os.PathLike[str] | DisparityFile"
+ImageSource: TypeAlias = "NDArray[Any] | str | os.PathLike[str] | ImageFile"
+MaskSource: TypeAlias = "NDArray[Any] | str | os.PathLike[str] | MaskFile"
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A rectified pair: depth Z = focal·baseline / (d + doffs).
+
+    focal and doffs are in pixels of this image size, baseline in metres, ndisp is the number of disparities to search. Each may
+    be absent (None); doffs, the difference of the principal points' x, is 0 unless the dataset says otherwise.
+    """
+
+    focal: float | None = None
+    baseline: float | None = None
+    doffs: float = 0.0
+    ndisp: int | None = None
+
+    @property
+    def metric(self) -> bool:
+        """Whether depth in metres is known."""
+        return self.focal is not None and self.baseline is not None
+
+    @property
+    def focal_baseline(self) -> float | None:
+        """f·B in pixel·metres, or None when either is absent."""
+        return None if self.focal is None or self.baseline is None else self.focal * self.baseline
+
+    def depth(self, disparity: NDArray[Any]) -> NDArray[np.float64]:
+        """Depth in metres; NaN where the disparity is unknown or the point is not in front of the cameras."""
+        if self.focal_baseline is None:
+            raise FileError("Depth needs a calibration with focal length and baseline; this scene has none.")
+        shifted = np.asarray(disparity, dtype=np.float64) + self.doffs
+        return self.focal_baseline / np.where(shifted > 0, shifted, np.nan)
+
+    def scaled(self, factor: float) -> Calibration:
+        """The calibration of the same images resized by `factor`."""
+        return Calibration(
+            focal=None if self.focal is None else self.focal * factor,
+            baseline=self.baseline,
+            doffs=self.doffs * factor,
+            ndisp=None if self.ndisp is None else int(np.ceil(self.ndisp * factor)),
+        )
+
+
+def as_disparity(values: NDArray[Any], name: str = "disparity map") -> DisparityMap:
+    """A float32 map with NaN for everything that is not finite; the input itself when it is one already."""
+    array = np.asarray(values)
+    if array.ndim != 2:
+        raise SizeError(f"A {name} has two dimensions (height, width); found shape {array.shape}.")
+    if array.size == 0:
+        raise SizeError(f"The {name} is empty: its shape is {array.shape}.")
+    if array.dtype.kind not in "fiu":
+        raise FileError(f"A {name} holds real numbers; found type {array.dtype}.")
+    with np.errstate(over="ignore"):
+        disparity = np.ascontiguousarray(array, dtype=np.float32)
+    finite = np.isfinite(disparity)
+    if finite.all() or np.isnan(disparity[~finite]).all():
+        return disparity
+    return np.where(finite, disparity, np.float32(np.nan))
+
+
+class Scene:
+    """One stereo pair and what is known of it; images and maps are read when first asked for.
+
+    `gt`, `left`, `right`, … may be arrays, paths, or the file objects of `stereogauge.io.files`. `masks` are those that the dataset
+    ships, by criterion ("nonocc", "sky", …), true = belongs to it. `resolution` is the size relative to the dataset's full
+    resolution (Middlebury 2014: F = 1, H = 0.5, Q = 0.25); geometry thresholds scale with it. `border` is the margin that the
+    dataset's own evaluation leaves out. `views` are further images with their position on the baseline (left = 0, right = 1).
+    Arrays are read-only. A pickled scene carries its sources, not the arrays read from them.
+    """
+
+    def __init__(
+        self,
+        id: str,  # noqa: A002 - the name that the interface promises
+        gt: DisparitySource | None = None,
+        left: ImageSource | None = None,
+        right: ImageSource | None = None,
+        *,
+        gt_right: DisparitySource | None = None,
+        calibration: Calibration | None = None,
+        masks: Mapping[str, MaskSource] | None = None,
+        views: Mapping[float, ImageSource] | None = None,
+        dataset: str = "",
+        resolution: float = 1.0,
+        border: int = 0,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.id = id
+        self.dataset = dataset
+        self.calibration = calibration or Calibration()
+        self.resolution = resolution
+        self.border = border
+        self.metadata: Mapping[str, Any] = dict(metadata or {})
+        self._sources: dict[str, Any] = {"gt": gt, "gt_right": gt_right, "left": left, "right": right}
+        self._mask_sources: dict[str, Any] = dict(masks or {})
+        self._view_sources: dict[float, Any] = dict(views or {})
+        self._loaded: dict[Any, NDArray[Any]] = {}
+
+    def __repr__(self) -> str:
+        return f"Scene({self.id!r}, dataset={self.dataset!r}, has={[k for k, v in self._sources.items() if v is not None]})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_loaded": {}}
+
+    def _load(self, key: Any, source: Any, read: Callable[[Any], NDArray[Any]]) -> NDArray[Any]:
+        if key not in self._loaded:
+            array = read(source)
+            array = array.view() if isinstance(source, np.ndarray) else array
+            array.flags.writeable = False
+            self._loaded[key] = array
+        return self._loaded[key]
+
+    def _required(self, part: str) -> Any:
+        source = self._sources[part]
+        if source is None:
+            names = {"gt": "ground truth", "gt_right": "right ground truth", "left": "left image", "right": "right image"}
+            raise FileError(f"Scene {self.id!r} has no {names[part]}.")
+        return source
+
+    @property
+    def gt(self) -> DisparityMap:
+        """The ground truth of the left view."""
+        return self._load("gt", self._required("gt"), _read_disparity)
+
+    @property
+    def gt_right(self) -> DisparityMap:
+        """The ground truth of the right view, positive as the left one's: x_left = x_right + d."""
+        return self._load("gt_right", self._required("gt_right"), _read_disparity)
+
+    @property
+    def left(self) -> Image:
+        """The left image, (H, W) or (H, W, 3) RGB."""
+        return self._load("left", self._required("left"), _read_image)
+
+    @property
+    def right(self) -> Image:
+        """The right image."""
+        return self._load("right", self._required("right"), _read_image)
+
+    @property
+    def masks(self) -> tuple[str, ...]:
+        """The names of the masks that come with the scene."""
+        return tuple(self._mask_sources)
+
+    def mask(self, name: str) -> Mask:
+        """One of the scene's own masks."""
+        if name not in self._mask_sources:
+            raise unknown_name(f"mask of scene {self.id!r}", name, self._mask_sources)
+        return self._load(("mask", name), self._mask_sources[name], _read_mask)
+
+    @property
+    def views(self) -> tuple[float, ...]:
+        """Positions of the further views on the baseline, in units of it."""
+        return tuple(sorted(self._view_sources))
+
+    def view(self, position: float) -> Image:
+        """The further view at `position`."""
+        return self._load(("view", position), self._view_sources[position], _read_image)
+
+    def has(self, part: str) -> bool:
+        """Whether `gt`, `gt_right`, `left` or `right` is there (it may still fail to be read)."""
+        return self._sources[part] is not None
+
+    def source(self, part: str) -> Any:
+        """Where `part` comes from, unread: an array, a path or a file object; None when absent."""
+        return self._sources[part]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(height, width), of the ground truth or else of the left image."""
+        shape = self.gt.shape if self.has("gt") else self.left.shape
+        return int(shape[0]), int(shape[1])
+
+    def release(self) -> None:
+        """Forget what was read; it is read again when asked for."""
+        self._loaded.clear()
+
+
+def _read_disparity(source: Any) -> NDArray[Any]:
+    from stereogauge.io.files import load_disparity
+
+    return load_disparity(source)
+
+
+def _read_image(source: Any) -> NDArray[Any]:
+    from stereogauge.io.files import load_image
+
+    return load_image(source)
+
+
+def _read_mask(source: Any) -> NDArray[Any]:
+    from stereogauge.io.files import load_mask
+
+    return load_mask(source)
+
+
+class Dataset(Mapping[str, Scene]):
+    """An ordered collection of scenes; iterating gives the scenes, indexing takes an id."""
+
+    def __init__(self, name: str, scenes: list[Scene], *, version: str = "", root: Path | None = None) -> None:
+        self.name = name
+        self.version = version
+        self.root = root
+        self._scenes = {scene.id: scene for scene in scenes}
+        if len(self._scenes) != len(scenes):
+            twice = sorted({s.id for s in scenes if sum(t.id == s.id for t in scenes) > 1})
+            raise FileError(f"Dataset {name!r} holds several scenes with the same id: {', '.join(twice)}.")
+
+    def __repr__(self) -> str:
+        return f"Dataset({self.name!r}, {len(self)} scenes)"
+
+    def __getitem__(self, scene_id: str) -> Scene:
+        if scene_id not in self._scenes:
+            raise unknown_name(f"scene of {self.name}", scene_id, self._scenes)
+        return self._scenes[scene_id]
+
+    def __iter__(self) -> Iterator[Scene]:  # type: ignore[override]
+        return iter(self._scenes.values())
+
+    def __len__(self) -> int:
+        return len(self._scenes)
+
+    def __contains__(self, scene_id: object) -> bool:
+        return scene_id in self._scenes
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Scene ids in order."""
+        return tuple(self._scenes)
+
+    def subset(self, ids: list[str]) -> Dataset:
+        """The same dataset with only these scenes, in this order."""
+        return Dataset(self.name, [self[i] for i in ids], version=self.version, root=self.root)
+
+
+@dataclass(frozen=True)
+class ResultSet:
+    """What one algorithm produced: a map per scene, and what is known of the algorithm.
+
+    A scene that is absent from `maps` is a gap in every table. `right_maps` and `confidence` are optional maps per scene; `seconds` is run time
+    per scene where known.
+    """
+
+    name: str
+    maps: Mapping[str, DisparitySource]
+    right_maps: Mapping[str, DisparitySource] = field(default_factory=lambda: MappingProxyType({}))
+    confidence: Mapping[str, DisparitySource] = field(default_factory=lambda: MappingProxyType({}))
+    seconds: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    description: str = ""
+    link: str = ""
+    colour: str = ""

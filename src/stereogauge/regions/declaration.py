@@ -1,0 +1,63 @@
+"""What a criterion is: a named, pure function from a scene to a mask, and its declaration. The registry of all of them.
+
+A package adds criteria through the entry-point group `stereogauge.regions`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from stereogauge.errors import unknown_name
+from stereogauge.model import Mask
+from stereogauge.registry import collect
+
+if TYPE_CHECKING:
+    from stereogauge.regions.criteria import Criteria
+
+ENTRY_POINTS = "stereogauge.regions"
+MODULES = ("basic", "occlusion", "discontinuities", "partition", "texture", "objects", "distance", "geometry_sets")
+
+
+@dataclass(frozen=True)
+class Region:
+    """A declared criterion. `compute(criteria)` returns a mask; known ground truth and the border are applied by the caller."""
+
+    id: str
+    name: str
+    definition: str
+    source: str
+    compute: Callable[[Criteria], Mask]
+    needs: frozenset[str] = frozenset({"gt"})
+    version: int = 1
+
+    @property
+    def description(self) -> str:
+        """The function's docstring."""
+        return (self.compute.__doc__ or "").strip()
+
+
+def region(**declaration: Any) -> Callable[[Callable[[Criteria], Mask]], Region]:
+    """Declare the decorated function as a criterion."""
+    needs = frozenset(declaration.pop("needs", ("gt",)))
+
+    def declare(function: Callable[[Criteria], Mask]) -> Region:
+        return Region(compute=function, needs=needs, **declaration)
+
+    return declare
+
+
+@functools.cache
+def declared_regions() -> Mapping[str, Region]:
+    """Every declared criterion by id: ours, then those of installed packages."""
+    return collect("criterion", Region, [f"stereogauge.regions.{module}" for module in MODULES], ENTRY_POINTS)
+
+
+def region_declaration(name: str) -> Region:
+    """The criterion called `name`."""
+    known = declared_regions()
+    if name not in known:
+        raise unknown_name("criterion", name, known)
+    return known[name]

@@ -1,0 +1,52 @@
+"""How declared things are found: our own modules first, then the entry points of installed packages.
+
+Metrics, criteria, matchers, confidence measures, datasets and ranking models are all collected here. An entry point names a module, one
+declared object, or a list of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+from collections.abc import Iterable, Sequence
+from types import ModuleType
+from typing import Any, Protocol, TypeVar
+
+from stereogauge.errors import StereogaugeError
+
+
+class Declared(Protocol):
+    """Anything with an id."""
+
+    @property
+    def id(self) -> str:
+        """The name that users write."""
+        ...
+
+
+Item = TypeVar("Item", bound=Declared)
+
+
+def _items(found: Any) -> Iterable[object]:
+    if isinstance(found, ModuleType):
+        return vars(found).values()
+    return found if isinstance(found, list | tuple) else [found]
+
+
+def collect(kind: str, declared: type[Item], modules: Sequence[str], group: str) -> dict[str, Item]:
+    """All objects of type `declared` in `modules` and behind the entry points of `group`, by id, in that order."""
+    known: dict[str, Item] = {}
+
+    def add(found: Any, origin: str) -> None:
+        for item in _items(found):
+            if not isinstance(item, declared):
+                continue
+            if known.get(item.id, item) is not item:
+                raise StereogaugeError(f"{origin} declares the {kind} {item.id!r}, which exists already.")
+            known[item.id] = item
+
+    for module in modules:
+        add(importlib.import_module(module), module)
+    for entry in importlib.metadata.entry_points(group=group):
+        add(entry.load(), f"The package behind entry point {entry.name!r}")
+    return known

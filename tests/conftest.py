@@ -1,0 +1,25 @@
+"""Fixtures that several test folders share, and the count of tests that real data would have run."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+NO_DATA = "real data not found: set STEREOGAUGE_DATA to the folder that holds middlebury-v2, kitti2012, …"
+
+
+@pytest.fixture(scope="session")
+def data_root() -> Path:
+    """The folder of real stereo data; tests that ask for it skip where there is none."""
+    root = os.environ.get("STEREOGAUGE_DATA", "")
+    if not root or not Path(root).is_dir():
+        pytest.skip(NO_DATA)
+    return Path(root)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many tests were left out for want of real data."""
+    skipped = [r for r in terminalreporter.stats.get("skipped", []) if "real data not found" in str(r.longrepr)]
+    terminalreporter.write_line(f"{len(skipped)} tests skipped because STEREOGAUGE_DATA names no folder of real data")
