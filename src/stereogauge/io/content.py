@@ -1,0 +1,203 @@
+"""The bytes of a file with the name that its errors carry, wherever it lies, and the limits that every reader keeps.
+
+A local file is mapped, so nothing is allocated before a reader has checked the header against the size. Everything with a scheme
+(`s3://`, `http://`, `memory://`, …) goes through fsspec.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import re
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from stereogauge.errors import FileError, MissingDependency
+
+LARGEST_PIXEL_COUNT = 2**28
+LARGEST_FILE = 16 * LARGEST_PIXEL_COUNT
+LARGEST_DEFLATE_RATIO = 1032
+"""Deflate cannot expand a byte to more than this many."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a reader gets: the bytes, and the name for its errors."""
+
+    name: str
+    data: memoryview
+    suffix: str
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+        return self.data.nbytes
+
+    def starts_with(self, magic: bytes) -> bool:
+        """Whether the first bytes are `magic`."""
+        return bytes(self.data[: len(magic)]) == magic
+
+    def error(self, sentence: str) -> FileError:
+        """The error that says `sentence` about this file."""
+        return FileError(f"{self.name}: {sentence}")
+
+    def wrong_kind(self, expected: str) -> FileError:
+        """The error for a file that is not `expected`, with what it looks like instead."""
+        return self.error(f"not {expected}; {looks_like(self.data)}.")
+
+    def check_dimensions(self, width: int, height: int) -> None:
+        """Refuse sizes that no disparity map has."""
+        if width < 1 or height < 1:
+            raise self.error(f"the header says {width} × {height} pixels; both must be at least 1.")
+        if width * height > LARGEST_PIXEL_COUNT:
+            raise self.error(f"the header says {width} × {height} pixels; at most {LARGEST_PIXEL_COUNT} are read.")
+
+
+SIGNATURES: tuple[tuple[bytes, str], ...] = (
+    (b"\x89PNG\r\n\x1a\n", "a PNG image"),
+    (b"Pf", "a PFM map"),
+    (b"PF", "a colour PFM"),
+    (b"P5", "a binary PGM image"),
+    (b"P6", "a binary PPM image"),
+    (b"P2", "a text PGM image"),
+    (b"P3", "a text PPM image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"\x93NUMPY", "a NumPy array (.npy)"),
+    (b"PK\x03\x04", "a zip archive (.npz is one)"),
+    (b"II*\0", "a TIFF image"),
+    (b"MM\0*", "a TIFF image"),
+    (b"II+\0", "a TIFF image"),
+    (b"MM\0+", "a TIFF image"),
+    (b"\x76\x2f\x31\x01", "an OpenEXR image"),
+    (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
+    (b"GIF8", "a GIF image"),
+    (b"BM", "a BMP image"),
+    (b"version https://git-lfs", "a Git LFS pointer whose real content was never fetched"),
+    (b"<", "a text page (HTML or XML)"),
+)
+
+
+def looks_like(data: memoryview) -> str:
+    """What the first bytes suggest, as half a sentence."""
+    head = bytes(data[:24])
+    for magic, kind in SIGNATURES:
+        if head.startswith(magic):
+            return f"it looks like {kind}"
+    return f"it starts with the bytes {head[:4].hex(' ')}"
+
+
+def one_line(reason: object) -> str:
+    """A foreign message as a short part of a sentence."""
+    text = " ".join(str(reason).split()).rstrip(".")
+    return text if len(text) <= 160 else text[:157] + "…"
+
+
+def is_remote(path: str | os.PathLike[str]) -> bool:
+    """Whether `path` is a URL for fsspec rather than a file of this machine."""
+    return isinstance(path, str) and "://" in path
+
+
+def display_name(path: str | os.PathLike[str]) -> str:
+    """The path as errors show it: printable, on one line, without the credentials or query of a URL."""
+    name = os.fsdecode(path)
+    if is_remote(name):
+        name = re.sub(r"//[^/@]*@", "//", name).split("?")[0]
+    return name if name.isprintable() else repr(name)
+
+
+def suffix_of(path: str | os.PathLike[str]) -> str:
+    """The suffix in lower case, with its dot."""
+    name = os.fsdecode(path)
+    return PurePosixPath(name.split("?")[0] if is_remote(name) else name.replace(os.sep, "/")).suffix.lower()
+
+
+def fetch(path: str | os.PathLike[str]) -> Content:
+    """The content of a local file or of a URL; every failure is a `FileError` that names it."""
+    name = display_name(path)
+    data = _fetch_remote(str(path), name) if is_remote(path) else _map_local(path, name)
+    if data.nbytes == 0:
+        raise FileError(f"{name}: the file is empty.")
+    return Content(name, data, suffix_of(path))
+
+
+def _check_size(size: int, name: str) -> None:
+    if size > LARGEST_FILE:
+        raise FileError(f"{name}: {size} bytes is more than any disparity map or image that is read ({LARGEST_FILE}).")
+
+
+def _map_local(path: str | os.PathLike[str], name: str) -> memoryview:
+    try:
+        # Asked before opening, because opening a pipe waits for a writer.
+        status = os.stat(path)
+        if stat.S_ISDIR(status.st_mode):
+            raise FileError(f"{name}: this is a folder; a file is needed.")
+        if not stat.S_ISREG(status.st_mode):
+            raise FileError(f"{name}: this is not a regular file.")
+        _check_size(status.st_size, name)
+        with open(path, "rb") as file:
+            if os.fstat(file.fileno()).st_size == 0:
+                return memoryview(b"")
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except FileNotFoundError:
+        raise FileError(f"{name}: there is no such file.") from None
+    except (OSError, ValueError) as error:
+        raise FileError(f"{name}: cannot be opened ({one_line(getattr(error, 'strerror', None) or error)}).") from error
+
+
+def remote_file_system(url: str, name: str) -> tuple[Any, str]:
+    """The fsspec file system of a URL and the path within it."""
+    from fsspec.core import url_to_fs
+
+    try:
+        file_system, path = url_to_fs(url)
+    except ImportError as error:
+        scheme = url.partition("://")[0]
+        package = "s3fs" if scheme in ("s3", "s3a") else one_line(error)
+        raise MissingDependency(package, "cluster", f"{name}: reading {scheme}:// addresses") from error
+    except ValueError as error:
+        raise FileError(f"{name}: cannot be fetched ({one_line(error)}).") from error
+    return file_system, path
+
+
+def _fetch_remote(url: str, name: str) -> memoryview:
+    file_system, path = remote_file_system(url, name)
+    try:
+        information = file_system.info(path)
+        if information.get("type") == "directory":
+            raise FileError(f"{name}: this is a folder; a file is needed.")
+        _check_size(information.get("size") or 0, name)
+        with file_system.open(path, "rb") as file:
+            data = file.read(LARGEST_FILE + 1)
+    except FileNotFoundError:
+        raise FileError(f"{name}: there is no such file.") from None
+    except FileError:
+        raise
+    except Exception as error:  # each file system has its own kinds of failure, with no base class in common
+        raise FileError(f"{name}: cannot be fetched ({type(error).__name__}: {one_line(error)}).") from error
+    _check_size(len(data), name)
+    return memoryview(data)
+
+
+def inflate(parts: Iterable[memoryview], expected: int) -> bytes | None:
+    """The `expected` bytes that a zlib stream, given in parts, holds; None when it is broken or holds fewer or more.
+
+    Memory grows with what really comes out, not with what a header promised.
+    """
+    import zlib
+
+    stream = zlib.decompressobj()
+    produced = bytearray()
+    try:
+        for part in parts:
+            pending: bytes | memoryview = part
+            while len(pending) and not stream.eof:
+                produced += stream.decompress(pending, min(1 << 20, expected + 1 - len(produced)))
+                if len(produced) > expected:
+                    return None
+                pending = stream.unconsumed_tail
+    except zlib.error:
+        return None
+    return bytes(produced) if stream.eof and len(produced) == expected else None

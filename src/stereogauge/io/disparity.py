@@ -1,0 +1,87 @@
+"""Reading and writing a disparity map, whatever its encoding."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.errors import FileError, SizeError
+from stereogauge.io.content import display_name, fetch, suffix_of
+from stereogauge.io.encodings import Decoding, Encoding, encoding_called, encoding_of_content, encoding_to_write
+from stereogauge.io.images import read_pixels
+from stereogauge.io.replace import write_bytes
+from stereogauge.model import DisparityMap, as_disparity
+
+PathLike = str | os.PathLike[str]
+
+
+def read_disparity(
+    path: PathLike,
+    *,
+    encoding: str | None = None,
+    scale: float | None = None,
+    offset: float = 0.0,
+    masks: Sequence[PathLike] = (),
+) -> DisparityMap:
+    """A disparity map as float32 (height, width), NaN = unknown.
+
+    `path` is a file or any URL that fsspec knows. `encoding` may be left out where suffix and bit depth make it certain (pfm, npy, npz,
+    float TIFF, exr, dsp5, 16-bit grey PNG = KITTI's); an 8-bit PNG or a PGM does not say how its values become disparities and
+    needs `scale`: d = v / scale + offset, 0 = unknown. `masks` are images of the same size in which a pixel that is not 0 marks an
+    unknown disparity (Sintel's out-of-frame and occlusion masks). A file that is not what it should be raises one `FileError`.
+    """
+    content = fetch(path)
+    decoding = Decoding(scale, offset)
+    chosen = encoding_called(encoding) if encoding is not None else encoding_of_content(content, decoding)
+    _check_options(chosen, decoding, content.name)
+    disparity = chosen.reader(content, decoding)
+    for mask in masks:
+        disparity[_unknown_pixels(mask, disparity, content.name)] = np.nan
+    return disparity
+
+
+def write_disparity(
+    path: PathLike,
+    disparity: NDArray[Any],
+    *,
+    encoding: str | None = None,
+    scale: float | None = None,
+    offset: float = 0.0,
+) -> None:
+    """Write a map so that reading it gives the same values: exactly for pfm, npy and tiff, to the nearest 1/256 for kitti and 1/scale
+    for middlebury.
+
+    The file appears whole or not at all. A disparity that an integer encoding cannot hold is an error, never a wrapped value.
+    """
+    name = display_name(path)
+    decoding = Decoding(scale, offset)
+    values = as_disparity(disparity)
+    chosen = encoding_called(encoding) if encoding is not None else encoding_to_write(suffix_of(path), name, decoding)
+    if chosen.writer is None:
+        raise FileError(
+            f"{name}: the encoding {chosen.id} can be read but not written; use pfm, kitti, middlebury, npy or tiff."
+        )
+    _check_options(chosen, decoding, name)
+    write_bytes(path, chosen.writer(values, decoding, name))
+
+
+def _check_options(encoding: Encoding, decoding: Decoding, name: str) -> None:
+    if decoding.is_given and not encoding.takes_scale:
+        raise FileError(
+            f'{name}: the encoding {encoding.id} has no scale or offset ({encoding.description}); only encoding="middlebury" takes them.'
+        )
+
+
+def _unknown_pixels(mask: PathLike, disparity: DisparityMap, name: str) -> NDArray[np.bool_]:
+    pixels = read_pixels(mask)
+    marked: NDArray[np.bool_] = pixels.any(axis=2) if pixels.ndim == 3 else pixels != 0
+    if marked.shape != disparity.shape:
+        raise SizeError(
+            f"{display_name(mask)}: the mask has {marked.shape[1]} × {marked.shape[0]} pixels, {name} has "
+            f"{disparity.shape[1]} × {disparity.shape[0]}."
+        )
+    return marked

@@ -1,0 +1,167 @@
+"""Files as values: frozen, hashable, picklable, read when asked; and the loaders that take an array, a path or such a file."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.errors import FileError, SizeError
+from stereogauge.io.content import display_name, fetch
+from stereogauge.io.disparity import PathLike, read_disparity
+from stereogauge.io.images import read_image, read_pixels
+from stereogauge.model import DisparityMap, DisparitySource, Image, ImageSource, Mask, MaskSource, as_disparity
+
+HASH_STEP = 1 << 20
+
+
+@dataclass(frozen=True)
+class DisparityFile:
+    """A disparity map in a file, with what is needed to decode it; see `read_disparity`."""
+
+    path: PathLike
+    encoding: str | None = None
+    scale: float | None = None
+    offset: float = 0.0
+    masks: tuple[PathLike, ...] = ()
+
+    def read(self) -> DisparityMap:
+        """The map, NaN = unknown."""
+        return read_disparity(self.path, encoding=self.encoding, scale=self.scale, offset=self.offset, masks=self.masks)
+
+
+@dataclass(frozen=True)
+class ImageFile:
+    """A photograph in a file."""
+
+    path: PathLike
+
+    def read(self) -> Image:
+        """(H, W) grey or (H, W, 3) RGB, uint8 or uint16."""
+        return read_image(self.path)
+
+
+@dataclass(frozen=True)
+class MaskFile:
+    """A mask in an image: true where the pixel has (one of) `value`; the other way round with `invert`."""
+
+    path: PathLike
+    value: int | tuple[int, ...] = 255
+    invert: bool = False
+
+    def read(self) -> Mask:
+        """The mask as booleans."""
+        return np.isin(_mask_pixels(self.path), self.value, invert=self.invert)
+
+
+def load_disparity(source: DisparitySource) -> DisparityMap:
+    """The map of an array, a path or a `DisparityFile`: float32, NaN = unknown."""
+    if isinstance(source, np.ndarray):
+        return as_disparity(source)
+    return source.read() if isinstance(source, DisparityFile) else read_disparity(source)
+
+
+def load_image(source: ImageSource) -> Image:
+    """The image of an array, a path or an `ImageFile`: grey or RGB, transparency dropped."""
+    if not isinstance(source, np.ndarray):
+        return source.read() if isinstance(source, ImageFile) else read_image(source)
+    if source.size == 0 or source.ndim not in (2, 3) or (source.ndim == 3 and source.shape[2] not in (3, 4)):
+        raise SizeError(f"An image has the shape (height, width) or (height, width, 3); found {source.shape}.")
+    return source[..., :3] if source.ndim == 3 else source
+
+
+def load_mask(source: MaskSource) -> Mask:
+    """The mask of an array, a path or a `MaskFile`.
+
+    A path means the usual convention, true = 255; a file that has other values but never 255 is refused rather than taken as
+    empty. An array is of booleans, or of zeros and one other value.
+    """
+    if isinstance(source, MaskFile):
+        return source.read()
+    if isinstance(source, np.ndarray):
+        return _mask_of_array(source)
+    pixels = _mask_pixels(source)
+    if pixels.any() and not (pixels == 255).any():
+        values = _some_values(pixels)
+        raise FileError(
+            f"{display_name(source)}: a mask is true where it is 255, this one holds {values}; say which value is meant with MaskFile(path, value=…)."
+        )
+    return pixels == 255
+
+
+def content_hash(source: Any) -> str:
+    """SHA-256, in hexadecimal, of what a source will give: the bytes of its file(s) and how they are decoded, or the array itself.
+
+    Equal content has equal hashes wherever it lies; nothing larger than a megabyte is copied.
+    """
+    digest = hashlib.sha256()
+    for part in _hashed_parts(source):
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def _hashed_parts(source: Any) -> Iterator[bytes | memoryview]:
+    if isinstance(source, np.ndarray):
+        yield f"array {source.shape} {source.dtype.str}\n".encode()
+        rows = source.reshape(1) if source.ndim == 0 else source
+        for row in rows:
+            yield (
+                np.ascontiguousarray(row).tobytes()
+                if source.dtype.hasobject
+                else memoryview(np.ascontiguousarray(row)).cast("B")
+            )
+    elif isinstance(source, DisparityFile):
+        yield from _file_parts(source.path)
+        if source != DisparityFile(source.path):
+            yield f"\ndisparity {source.encoding} {source.scale!r} {source.offset!r}".encode()
+        for mask in source.masks:
+            yield b"\nmask "
+            yield from _file_parts(mask)
+    elif isinstance(source, MaskFile):
+        yield from _file_parts(source.path)
+        yield f"\nmask {source.value!r} {source.invert}".encode()
+    else:
+        yield from _file_parts(source.path if isinstance(source, ImageFile) else source)
+
+
+def _file_parts(path: PathLike) -> Iterator[memoryview]:
+    data = fetch(path).data
+    for start in range(0, len(data), HASH_STEP):
+        yield data[start : start + HASH_STEP]
+
+
+def _mask_pixels(path: str | os.PathLike[str]) -> NDArray[Any]:
+    """The pixels of a mask; several channels must agree, transparency aside."""
+    pixels = read_pixels(path)
+    if pixels.ndim == 2:
+        return pixels
+    first: NDArray[Any] = pixels[..., 0]
+    if any(not np.array_equal(first, pixels[..., channel]) for channel in (1, 2)):
+        raise FileError(
+            f"{display_name(path)}: a mask has one channel; this image has three that differ (it is coloured)."
+        )
+    return first
+
+
+def _mask_of_array(array: NDArray[Any]) -> Mask:
+    if array.ndim != 2 or array.size == 0:
+        raise SizeError(f"A mask has two dimensions (height, width); found shape {array.shape}.")
+    if array.dtype == np.bool_:
+        return array
+    marked: Mask = array != 0
+    chosen = array[marked]
+    if chosen.size and (chosen != chosen[0]).any():
+        raise FileError(
+            f"A mask holds booleans, or zeros and one other value; found {_some_values(array)}: compare it with the one that is meant."
+        )
+    return marked
+
+
+def _some_values(array: NDArray[Any]) -> str:
+    values = [f"{value}" for value in np.unique(array)]
+    return ", ".join(values[:6]) + (", …" if len(values) > 6 else "")

@@ -1,0 +1,70 @@
+"""Spring's `.dsp5`: an HDF5 file whose dataset `disparity` holds the values; the sign is dropped, NaN and ±inf are unknown."""
+
+from __future__ import annotations
+
+import io
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stereogauge.errors import StereogaugeError
+from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Content, one_line
+from stereogauge.io.optional import require
+from stereogauge.model import as_disparity
+
+if TYPE_CHECKING:
+    from stereogauge.io.encodings import Decoding
+    from stereogauge.model import DisparityMap
+
+MAGIC = b"\x89HDF\r\n\x1a\n"
+DATASET = "disparity"
+
+
+def read(content: Content, decoding: Decoding) -> DisparityMap:
+    """The absolute values of the dataset `disparity`."""
+    if not content.starts_with(MAGIC):
+        raise content.wrong_kind("an HDF5 file (.dsp5)")
+    h5py = require("h5py", content.name, "an HDF5 file")
+    try:
+        with h5py.File(io.BytesIO(content.data), "r") as file:
+            return _read_dataset(h5py, file, content)
+    except StereogaugeError:
+        raise
+    except Exception as error:  # h5py turns damage into OSError, RuntimeError, KeyError, ValueError, … as it falls
+        raise content.error(f"the HDF5 file is truncated or damaged ({one_line(error)}).") from error
+
+
+def _read_dataset(h5py: Any, file: Any, content: Content) -> DisparityMap:
+    link = file.get(DATASET, getlink=True)
+    # A soft or external link, or external storage, could point to any other file of the machine.
+    if not isinstance(link, h5py.HardLink):
+        names = ", ".join(sorted(file)[:8]) or "none"
+        raise content.error(f"a .dsp5 file holds a dataset called {DATASET!r}; this one holds {names}.")
+    dataset = file[DATASET]
+    if not isinstance(dataset, h5py.Dataset) or dataset.is_virtual or dataset.external:
+        raise content.error(f"{DATASET!r} is not a dataset stored in this file.")
+    if dataset.shape is None or len(dataset.shape) != 2:
+        raise content.error(
+            f"a disparity map has two dimensions (height, width); {DATASET!r} has shape {dataset.shape}."
+        )
+    if dataset.dtype.kind != "f":
+        raise content.error(f"{DATASET!r} must hold floats; it holds {dataset.dtype}.")
+    height, width = dataset.shape
+    content.check_dimensions(width, height)
+    _check_storage(dataset, content)
+    return np.abs(as_disparity(dataset[...]))
+
+
+def _check_storage(dataset: Any, content: Content) -> None:
+    """All pixels must be stored in the file, before memory is given to them."""
+    stored = dataset.id.get_storage_size()
+    ratio = LARGEST_DEFLATE_RATIO if dataset.chunks and dataset.compression else 1
+    whole = dataset.chunks is None or dataset.id.get_num_chunks() == math.prod(
+        -(-size // chunk) for size, chunk in zip(dataset.shape, dataset.chunks, strict=True)
+    )
+    chunk_bytes = math.prod(dataset.chunks or (1,)) * dataset.dtype.itemsize
+    if stored > content.size or not whole or max(dataset.nbytes, chunk_bytes) > ratio * stored:
+        raise content.error(
+            f"truncated: {DATASET!r} promises {dataset.nbytes} bytes, the file holds {min(stored, content.size)} of them."
+        )

@@ -1,0 +1,51 @@
+"""Photographs and masks: PNG, PGM and PPM by our own checks, JPEG, BMP, WebP and integer TIFF through Pillow."""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.io import netpbm, png_file
+from stereogauge.io.content import Content, fetch, one_line
+
+FORMATS = ("JPEG", "BMP", "WEBP", "TIFF")
+PILLOW_MODES = {"1": "L", "L": "L", "LA": "L", "RGB": "RGB", "RGBA": "RGB", "P": "RGB", "YCbCr": "RGB", "CMYK": "RGB"}
+
+
+def read_image(path: str | os.PathLike[str]) -> NDArray[Any]:
+    """The image as (H, W) grey or (H, W, 3) RGB, uint8 or uint16; transparency is dropped."""
+    pixels = read_pixels(path)
+    return np.ascontiguousarray(pixels[..., :3]) if pixels.ndim == 3 and pixels.shape[2] == 4 else pixels
+
+
+def read_pixels(path: str | os.PathLike[str]) -> NDArray[Any]:
+    """All samples of an image as they are stored, colours in RGB order."""
+    content = fetch(path)
+    if content.starts_with(png_file.SIGNATURE):
+        return png_file.decode(content)
+    if netpbm.is_netpbm(content):
+        return netpbm.decode(content)
+    return _decode_with_pillow(content)
+
+
+def _decode_with_pillow(content: Content) -> NDArray[Any]:
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        with Image.open(io.BytesIO(content.data), formats=FORMATS) as image:
+            content.check_dimensions(*image.size)
+            if image.mode == "I;16":
+                return np.array(image, dtype=np.uint16)
+            if image.mode not in PILLOW_MODES:
+                raise content.error(
+                    f"images have 8 or 16 bits a sample; this {image.format} is of the kind {image.mode}."
+                )
+            return np.array(image.convert(PILLOW_MODES[image.mode]))
+    except UnidentifiedImageError:
+        raise content.wrong_kind("an image that can be read (PNG, PGM, PPM, JPEG, BMP, WebP, TIFF)") from None
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise content.error(f"the image is truncated or damaged ({one_line(error)}).") from error

@@ -1,0 +1,87 @@
+"""PFM: a text header `Pf`, width, height, scale; then 32-bit floats, bottom row first.
+
+The sign of the scale gives the byte order (negative = little endian). Its magnitude is ignored: Middlebury writes a display factor
+there, and multiplying it in turns 1.5 into 0.006. ±inf and NaN are unknown.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stereogauge.io.content import Content
+
+if TYPE_CHECKING:
+    from stereogauge.io.encodings import Decoding
+    from stereogauge.model import DisparityMap
+
+LONGEST_HEADER = 4096
+ROWS_PER_BLOCK = 16
+_BREAK = rb"(?:\s|#[^\n]*\n)+"
+_HEADER = re.compile(
+    rb"P[fF]"
+    + _BREAK
+    + rb"([+-]?\d+)"
+    + _BREAK
+    + rb"([+-]?\d+)"
+    + _BREAK
+    + rb"([+-]?[\d.]+(?:[eE][+-]?\d+)?)[ \t]*\r?\n"
+)
+
+
+def read(content: Content, decoding: Decoding) -> DisparityMap:
+    """The map of a PFM file."""
+    if content.starts_with(b"PF"):
+        raise content.error("a colour PFM (PF, three channels); a disparity map is a grey one (Pf).")
+    if not content.starts_with(b"Pf"):
+        raise content.wrong_kind("a PFM file")
+    header = _HEADER.match(bytes(content.data[:LONGEST_HEADER]))
+    if header is None:
+        raise content.error("the PFM header is broken; it should be the lines Pf, width and height, scale.")
+    if max(len(header[1]), len(header[2])) > 12:
+        raise content.error("the PFM header gives an absurd width or height.")
+    width, height = int(header[1]), int(header[2])
+    content.check_dimensions(width, height)
+    needed = header.end() + 4 * width * height
+    if content.size < needed:
+        raise content.error(f"truncated: {width} × {height} pixels need {needed} bytes, the file has {content.size}.")
+    if content.size > needed + 1:
+        raise content.error(
+            f"{width} × {height} pixels need {needed} bytes, the file has {content.size}: the header is wrong."
+        )
+    little_endian = _is_little_endian(content, header[3].decode("ascii"))
+    stored = np.frombuffer(content.data, "<f4" if little_endian else ">f4", width * height, header.end())
+    return _upright(stored.reshape(height, width))
+
+
+def _is_little_endian(content: Content, scale: str) -> bool:
+    try:
+        value = float(scale)
+    except ValueError:
+        value = math.nan
+    if value == 0 or math.isnan(value):
+        raise content.error(f"the PFM scale {scale!r} says no byte order; it must be a positive or negative number.")
+    return value < 0
+
+
+def _upright(stored: np.ndarray[tuple[int, int], np.dtype[np.float32]]) -> DisparityMap:
+    """Top row first, infinities as NaN; in blocks that stay in the cache, so that the map is passed over once."""
+    flipped = stored[::-1]
+    disparity = np.empty(stored.shape, np.float32)
+    for start in range(0, len(disparity), ROWS_PER_BLOCK):
+        block = disparity[start : start + ROWS_PER_BLOCK]
+        block[...] = flipped[start : start + ROWS_PER_BLOCK]
+        infinite = np.isinf(block)
+        if infinite.any():
+            block[infinite] = np.nan
+    return disparity
+
+
+def encode(disparity: DisparityMap, decoding: Decoding, name: str) -> bytes:
+    """A little-endian PFM; NaN is written as +inf, as Middlebury does."""
+    height, width = disparity.shape
+    stored = np.where(np.isnan(disparity), np.float32(np.inf), disparity)[::-1].astype("<f4", copy=False)
+    return f"Pf\n{width} {height}\n-1\n".encode("ascii") + stored.tobytes()

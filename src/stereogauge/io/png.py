@@ -1,0 +1,116 @@
+"""The three encodings that store disparities as integers in images: `kitti`, `middlebury` and `sintel`.
+
+kitti        d = v / 256              16-bit grey PNG                 0 = unknown
+middlebury   d = v / scale + offset   8-bit or 16-bit PNG or PGM      0 = unknown
+sintel       d = 4·R + G/64 + B/16384 8-bit RGB PNG                   unknown where a mask says so
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.errors import FileError
+from stereogauge.io import netpbm, png_file
+from stereogauge.io.content import Content
+
+if TYPE_CHECKING:
+    from stereogauge.io.encodings import Decoding
+    from stereogauge.model import DisparityMap
+
+KITTI_SCALE = 256.0
+
+
+def read_kitti(content: Content, decoding: Decoding) -> DisparityMap:
+    """A 16-bit grey PNG: v / 256, 0 = unknown."""
+    header = png_file.read_header(content)
+    if header.bit_depth != 16:
+        raise content.error(
+            f"KITTI's encoding is a 16-bit grey PNG, this one is {header.description}; "
+            'give the encoding that it has (for example encoding="middlebury" and its scale).'
+        )
+    if header.channels != 1:
+        raise content.error(
+            f"a disparity map has one channel, this PNG is {header.description} (KITTI's optical flow files are RGB)."
+        )
+    return _linear(png_file.decode(content), KITTI_SCALE, 0.0)
+
+
+def read_middlebury(content: Content, decoding: Decoding) -> DisparityMap:
+    """An image with v = scale·(d − offset), 0 = unknown; three equal channels count as one."""
+    if decoding.scale is None:
+        raise content.error(_missing_scale(content))
+    if netpbm.is_netpbm(content):
+        return _linear(_one_channel(netpbm.decode(content), content), decoding.scale, decoding.offset)
+    header = png_file.read_header(content)
+    if header.bit_depth < 8 and header.colour_type != png_file.PALETTE:
+        raise content.error(f"a disparity map has 8 or 16 bits a value, this PNG is {header.description}.")
+    return _linear(_one_channel(png_file.decode(content), content), decoding.scale, decoding.offset)
+
+
+def _missing_scale(content: Content) -> str:
+    if content.starts_with(png_file.SIGNATURE) and png_file.read_header(content).bit_depth == 16:
+        return (
+            'a 16-bit PNG is usually KITTI\'s (encoding="kitti"); encoding="middlebury" needs the scale to divide by '
+            "(for example scale=1 for whole pixels)."
+        )
+    return 'encoding="middlebury" needs the scene\'s scale (16 for Tsukuba, 8 for Venus, 4 for Teddy and Cones; for example scale=4).'
+
+
+def read_sintel(content: Content, decoding: Decoding) -> DisparityMap:
+    """An 8-bit RGB PNG: 4·R + G/64 + B/16384."""
+    header = png_file.read_header(content)
+    if header.colour_type != 2 or header.bit_depth != 8:
+        raise content.error(f"Sintel's encoding is an 8-bit RGB PNG, this one is {header.description}.")
+    red, green, blue = np.moveaxis(png_file.decode(content).astype(np.float32), 2, 0)
+    disparity: DisparityMap = red * np.float32(4) + green * np.float32(1 / 64) + blue * np.float32(1 / 16384)
+    return disparity
+
+
+def encode_kitti(disparity: DisparityMap, decoding: Decoding, name: str) -> bytes:
+    """A 16-bit grey PNG; each value to the nearest 1/256."""
+    return png_file.encode(_quantised(disparity, KITTI_SCALE, 0.0, np.dtype(np.uint16), name))
+
+
+def encode_middlebury(disparity: DisparityMap, decoding: Decoding, name: str) -> bytes:
+    """An 8-bit grey PNG, or PGM when the name says so; each value to the nearest 1/scale."""
+    if decoding.scale is None:
+        raise FileError(f'{name}: encoding="middlebury" needs a scale to multiply with (for example scale=4).')
+    samples = _quantised(disparity, decoding.scale, decoding.offset, np.dtype(np.uint8), name)
+    return netpbm.encode(samples) if name.lower().endswith(".pgm") else png_file.encode(samples)
+
+
+def _one_channel(samples: NDArray[Any], content: Content) -> NDArray[Any]:
+    if samples.ndim == 2:
+        return samples
+    if samples.shape[2] != 3:
+        raise content.error(
+            f"a disparity map has one channel, this image has {samples.shape[2]} (one is transparency)."
+        )
+    first = np.ascontiguousarray(samples[..., 0])
+    if not (np.array_equal(first, samples[..., 1]) and np.array_equal(first, samples[..., 2])):
+        raise content.error("a disparity map has one channel; this image has three that differ (it is coloured).")
+    return first
+
+
+def _linear(samples: NDArray[Any], scale: float, offset: float) -> DisparityMap:
+    table = (np.arange(1 << (8 * samples.dtype.itemsize), dtype=np.float64) / scale + offset).astype(np.float32)
+    table[0] = np.nan
+    disparity: DisparityMap = table[samples]
+    return disparity
+
+
+def _quantised(disparity: DisparityMap, scale: float, offset: float, kind: np.dtype[Any], name: str) -> NDArray[Any]:
+    largest = np.iinfo(kind).max
+    valid = np.isfinite(disparity)
+    samples = np.rint((disparity.astype(np.float64) - offset) * scale)
+    too_low = int(np.count_nonzero(valid & (samples < 1)))
+    too_high = int(np.count_nonzero(valid & (samples > largest)))
+    if too_low or too_high:
+        raise FileError(
+            f"{name}: {too_low + too_high} disparities do not fit: with scale {scale:g} only {1 / scale + offset:g} to "
+            f"{largest / scale + offset:g} can be stored (0 means unknown); use pfm, npy or tiff."
+        )
+    return np.where(valid, samples, 0).astype(kind)
