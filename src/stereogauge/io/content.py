@@ -1,7 +1,7 @@
 """The bytes of a file with the name that its errors carry, wherever it lies, and the limits that every reader keeps.
 
-A local file is mapped, so nothing is allocated before a reader has checked the header against the size. Everything with a scheme
-(`s3://`, `http://`, `memory://`, …) goes through fsspec.
+A local file is mapped, so nothing is allocated before a reader has checked the header against the size. Everything
+with a scheme (`s3://`, `http://`, `memory://`, …) goes through fsspec.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import mmap
 import os
 import re
 import stat
-from collections.abc import Iterable
+import zlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
@@ -21,6 +22,8 @@ LARGEST_PIXEL_COUNT = 2**28
 LARGEST_FILE = 16 * LARGEST_PIXEL_COUNT
 LARGEST_DEFLATE_RATIO = 1032
 """Deflate cannot expand a byte to more than this many."""
+STEP = 1 << 20
+SMALL_STEP = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -169,8 +172,10 @@ def _fetch_remote(url: str, name: str) -> memoryview:
         if information.get("type") == "directory":
             raise FileError(f"{name}: this is a folder; a file is needed.")
         _check_size(information.get("size") or 0, name)
+        data = bytearray()
         with file_system.open(path, "rb") as file:
-            data = file.read(LARGEST_FILE + 1)
+            while len(data) <= LARGEST_FILE and (step := file.read(STEP)):
+                data += step
     except FileNotFoundError:
         raise FileError(f"{name}: there is no such file.") from None
     except FileError:
@@ -181,23 +186,28 @@ def _fetch_remote(url: str, name: str) -> memoryview:
     return memoryview(data)
 
 
-def inflate(parts: Iterable[memoryview], expected: int) -> bytes | None:
+def inflate(parts: Iterable[memoryview], expected: int) -> bytearray | None:
     """The `expected` bytes that a zlib stream, given in parts, holds; None when it is broken or holds fewer or more.
 
     Memory grows with what really comes out, not with what a header promised.
     """
-    import zlib
-
     stream = zlib.decompressobj()
     produced = bytearray()
     try:
-        for part in parts:
-            pending: bytes | memoryview = part
+        for piece in _pieces(parts):
+            pending: bytes | memoryview = piece
             while len(pending) and not stream.eof:
-                produced += stream.decompress(pending, min(1 << 20, expected + 1 - len(produced)))
+                produced += stream.decompress(pending, min(STEP, expected + 1 - len(produced)))
                 if len(produced) > expected:
                     return None
                 pending = stream.unconsumed_tail
     except zlib.error:
         return None
-    return bytes(produced) if stream.eof and len(produced) == expected else None
+    return produced if stream.eof and len(produced) == expected else None
+
+
+def _pieces(parts: Iterable[memoryview]) -> Iterator[memoryview]:
+    """Small pieces, because zlib copies what it has not consumed at each step."""
+    for part in parts:
+        for start in range(0, len(part), SMALL_STEP):
+            yield part[start : start + SMALL_STEP]

@@ -29,10 +29,11 @@ def read_disparity(
 ) -> DisparityMap:
     """A disparity map as float32 (height, width), NaN = unknown.
 
-    `path` is a file or any URL that fsspec knows. `encoding` may be left out where suffix and bit depth make it certain (pfm, npy, npz,
-    float TIFF, exr, dsp5, 16-bit grey PNG = KITTI's); an 8-bit PNG or a PGM does not say how its values become disparities and
-    needs `scale`: d = v / scale + offset, 0 = unknown. `masks` are images of the same size in which a pixel that is not 0 marks an
-    unknown disparity (Sintel's out-of-frame and occlusion masks). A file that is not what it should be raises one `FileError`.
+    `path` is a file or any URL that fsspec knows. `encoding` may be left out where suffix and bit depth make it
+    certain (pfm, npy, npz, float TIFF, exr, dsp5, 16-bit grey PNG = KITTI's); an 8-bit PNG or a PGM does not say how
+    its values become disparities and needs `scale`: d = v / scale + offset, 0 = unknown. `masks` are images of the same
+    size in which a pixel that is not 0 marks an unknown disparity (Sintel's out-of-frame and occlusion masks). A file
+    that is not what it should be raises one `FileError`.
     """
     content = fetch(path)
     decoding = Decoding(scale, offset)
@@ -52,10 +53,10 @@ def write_disparity(
     scale: float | None = None,
     offset: float = 0.0,
 ) -> None:
-    """Write a map so that reading it gives the same values: exactly for pfm, npy and tiff, to the nearest 1/256 for kitti and 1/scale
-    for middlebury.
+    """Write a map so that reading it gives the same values.
 
-    The file appears whole or not at all. A disparity that an integer encoding cannot hold is an error, never a wrapped value.
+    Exactly so for pfm, npy and tiff, to the nearest 1/256 for kitti and 1/scale for middlebury. The file appears whole
+    or not at all. A disparity that an integer encoding cannot hold is an error, never a wrapped value.
     """
     name = display_name(path)
     decoding = Decoding(scale, offset)
@@ -72,13 +73,16 @@ def write_disparity(
 def _check_options(encoding: Encoding, decoding: Decoding, name: str) -> None:
     if decoding.is_given and not encoding.takes_scale:
         raise FileError(
-            f'{name}: the encoding {encoding.id} has no scale or offset ({encoding.description}); only encoding="middlebury" takes them.'
+            f"{name}: the encoding {encoding.id} has no scale or offset ({encoding.description}); "
+            'only encoding="middlebury" takes them.'
         )
 
 
 def _unknown_pixels(mask: PathLike, disparity: DisparityMap, name: str) -> NDArray[np.bool_]:
     pixels = read_pixels(mask)
-    marked: NDArray[np.bool_] = pixels.any(axis=2) if pixels.ndim == 3 else pixels != 0
+    marked = np.asarray(pixels != 0)
+    if marked.ndim == 3:
+        marked = np.asarray(marked.any(axis=2))
     if marked.shape != disparity.shape:
         raise SizeError(
             f"{display_name(mask)}: the mask has {marked.shape[1]} × {marked.shape[0]} pixels, {name} has "

@@ -45,8 +45,8 @@ Writer: TypeAlias = "Callable[[DisparityMap, Decoding, str], bytes]"
 class Encoding:
     """One way to store a disparity map.
 
-    `suffixes` are those that say it for certain; `files` is what the user knows it by. `takes_scale` is true where the caller gives
-    scale and offset.
+    `suffixes` are those that say it for certain; `files` is what the user knows it by. `takes_scale` is true where the
+    caller gives scale and offset.
     """
 
     id: str
@@ -120,8 +120,8 @@ def encoding_of_content(content: Content, decoding: Decoding) -> Encoding:
         return ENCODINGS["kitti"]
     if header.bit_depth == 8 and header.channels == 3 and decoding.scale is None:
         raise content.error(
-            'an RGB PNG does not say how its values become disparities; give encoding="sintel", or encoding="middlebury" and the '
-            "scene's scale (for example scale=4)."
+            'an RGB PNG does not say how its values become disparities; give encoding="sintel", or '
+            'encoding="middlebury" and the scene\'s scale (for example scale=4).'
         )
     article = "an" if header.bit_depth == 8 else "a"
     return _integer_encoding(content, decoding, f"{article} {header.bit_depth}-bit PNG")
@@ -132,7 +132,8 @@ def _integer_encoding(content: Content, decoding: Decoding, kind: str) -> Encodi
     if decoding.scale is not None:
         return ENCODINGS["middlebury"]
     raise content.error(
-        f'{kind} does not say how its values become disparities; give encoding="middlebury" and the scene\'s scale (for example scale=4).'
+        f'{kind} does not say how its values become disparities; give encoding="middlebury" and the scene\'s '
+        "scale (for example scale=4)."
     )
 
 

@@ -50,7 +50,8 @@ def _choose(names: list[str], content: Content) -> str:
         return PREFERRED_CHANNEL
     if len(names) != 1:
         raise content.error(
-            f"a disparity map has one channel or one called {PREFERRED_CHANNEL!r}; this image has {', '.join(names[:8]) or 'none'}."
+            f"a disparity map has one channel or one called {PREFERRED_CHANNEL!r}; "
+            f"this image has {', '.join(names[:8]) or 'none'}."
         )
     return names[0]
 

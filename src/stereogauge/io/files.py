@@ -1,4 +1,7 @@
-"""Files as values: frozen, hashable, picklable, read when asked; and the loaders that take an array, a path or such a file."""
+"""Files as values: frozen, hashable, picklable, read when asked.
+
+The loaders beside them take an array, a path or such a file, whichever the caller has.
+"""
 
 from __future__ import annotations
 
@@ -78,8 +81,8 @@ def load_image(source: ImageSource) -> Image:
 def load_mask(source: MaskSource) -> Mask:
     """The mask of an array, a path or a `MaskFile`.
 
-    A path means the usual convention, true = 255; a file that has other values but never 255 is refused rather than taken as
-    empty. An array is of booleans, or of zeros and one other value.
+    A path means the usual convention, true = 255; a file that has other values but never 255 is refused rather than
+    taken as empty. An array is of booleans, or of zeros and one other value.
     """
     if isinstance(source, MaskFile):
         return source.read()
@@ -89,15 +92,17 @@ def load_mask(source: MaskSource) -> Mask:
     if pixels.any() and not (pixels == 255).any():
         values = _some_values(pixels)
         raise FileError(
-            f"{display_name(source)}: a mask is true where it is 255, this one holds {values}; say which value is meant with MaskFile(path, value=…)."
+            f"{display_name(source)}: a mask is true where it is 255, this one holds {values}; "
+            "say which value is meant with MaskFile(path, value=…)."
         )
-    return pixels == 255
+    return np.asarray(pixels == 255)
 
 
 def content_hash(source: Any) -> str:
-    """SHA-256, in hexadecimal, of what a source will give: the bytes of its file(s) and how they are decoded, or the array itself.
+    """SHA-256, in hexadecimal, of what a source will give.
 
-    Equal content has equal hashes wherever it lies; nothing larger than a megabyte is copied.
+    That is the bytes of its file or files and how they are decoded, or the array itself. Equal content has equal hashes
+    wherever it lies; nothing larger than a row or a megabyte is copied.
     """
     digest = hashlib.sha256()
     for part in _hashed_parts(source):
@@ -108,13 +113,8 @@ def content_hash(source: Any) -> str:
 def _hashed_parts(source: Any) -> Iterator[bytes | memoryview]:
     if isinstance(source, np.ndarray):
         yield f"array {source.shape} {source.dtype.str}\n".encode()
-        rows = source.reshape(1) if source.ndim == 0 else source
-        for row in rows:
-            yield (
-                np.ascontiguousarray(row).tobytes()
-                if source.dtype.hasobject
-                else memoryview(np.ascontiguousarray(row)).cast("B")
-            )
+        for block in [source] if source.flags.c_contiguous else source:
+            yield np.ascontiguousarray(block).reshape(-1).view(np.uint8).data
     elif isinstance(source, DisparityFile):
         yield from _file_parts(source.path)
         if source != DisparityFile(source.path):
@@ -157,7 +157,8 @@ def _mask_of_array(array: NDArray[Any]) -> Mask:
     chosen = array[marked]
     if chosen.size and (chosen != chosen[0]).any():
         raise FileError(
-            f"A mask holds booleans, or zeros and one other value; found {_some_values(array)}: compare it with the one that is meant."
+            f"A mask holds booleans, or zeros and one other value; found {_some_values(array)}: "
+            "compare it with the one that is meant."
         )
     return marked
 

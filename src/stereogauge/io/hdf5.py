@@ -1,4 +1,4 @@
-"""Spring's `.dsp5`: an HDF5 file whose dataset `disparity` holds the values; the sign is dropped, NaN and ±inf are unknown."""
+"""Spring's `.dsp5`: an HDF5 file whose dataset `disparity` holds the values; the sign is dropped, NaN is unknown."""
 
 from __future__ import annotations
 
@@ -66,5 +66,6 @@ def _check_storage(dataset: Any, content: Content) -> None:
     chunk_bytes = math.prod(dataset.chunks or (1,)) * dataset.dtype.itemsize
     if stored > content.size or not whole or max(dataset.nbytes, chunk_bytes) > ratio * stored:
         raise content.error(
-            f"truncated: {DATASET!r} promises {dataset.nbytes} bytes, the file holds {min(stored, content.size)} of them."
+            f"truncated: {DATASET!r} promises {dataset.nbytes} bytes, "
+            f"the file holds {min(stored, content.size)} of them."
         )

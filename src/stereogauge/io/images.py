@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.io import netpbm, png_file
-from stereogauge.io.content import Content, fetch, one_line
+from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Content, fetch, one_line
 
 FORMATS = ("JPEG", "BMP", "WEBP", "TIFF")
 PILLOW_MODES = {"1": "L", "L": "L", "LA": "L", "RGB": "RGB", "RGBA": "RGB", "P": "RGB", "YCbCr": "RGB", "CMYK": "RGB"}
@@ -38,6 +38,10 @@ def _decode_with_pillow(content: Content) -> NDArray[Any]:
     try:
         with Image.open(io.BytesIO(content.data), formats=FORMATS) as image:
             content.check_dimensions(*image.size)
+            if image.size[0] * image.size[1] > LARGEST_DEFLATE_RATIO * content.size:
+                raise content.error(
+                    f"the header says {image.size[0]} × {image.size[1]} pixels, more than the file can hold."
+                )
             if image.mode == "I;16":
                 return np.array(image, dtype=np.uint16)
             if image.mode not in PILLOW_MODES:

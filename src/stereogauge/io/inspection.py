@@ -21,8 +21,8 @@ SMALLEST_KITTI_QUOTIENT = 0.25
 class FileReport:
     """A disparity file at a glance.
 
-    Disparities are in pixels and over the valid ones only; `minimum`, `maximum` and `percentiles` (percent → value) are None or empty
-    when none is. `valid_share` is between 0 and 1. `problems` are sentences, none = nothing suspicious.
+    Disparities are in pixels and over the valid ones only; `minimum`, `maximum` and `percentiles` (percent → value) are
+    None or empty when none is. `valid_share` is between 0 and 1. `problems` are sentences, none = nothing suspicious.
     """
 
     name: str
@@ -39,7 +39,7 @@ class FileReport:
 def inspect_disparity(
     path: str | os.PathLike[str], *, encoding: str | None = None, scale: float | None = None, offset: float = 0.0
 ) -> FileReport:
-    """Read a file as `read_disparity` does and report on it; what cannot be read at all raises that function's error."""
+    """Read a file as `read_disparity` does and report on it; what cannot be read raises that function's error."""
     disparity = read_disparity(path, encoding=encoding, scale=scale, offset=offset)
     found = encoding or encoding_of_content(fetch(path), Decoding(scale, offset)).id
     return report(disparity, display_name(path), found)
@@ -75,15 +75,16 @@ def _problems(disparity: DisparityMap, values: DisparityMap, encoding: str) -> l
     negative = float(np.mean(values < 0))
     if negative > 0.5:
         problems.append(
-            f"{negative:.0%} of the disparities are negative; positive means that the right pixel is at x − d: is the sign reversed?"
+            f"{negative:.0%} of the disparities are negative; "
+            "positive means that the right pixel is at x − d: is the sign reversed?"
         )
     median = float(np.median(np.abs(values)))
     if median > width:
         problems.append(_too_large(median, width))
-    elif encoding == "kitti" and float(values.max()) < 2 and not np.any((values * KITTI_FACTOR) % 1):
+    elif encoding == "kitti" and float(values.max()) < 2:
         problems.append(
-            f"The largest disparity is {values.max():g} px; the file may hold whole pixels that were never multiplied by 256 "
-            '(encoding="middlebury" with scale=1 reads those).'
+            f"The largest disparity is {values.max():g} px; the file may hold whole pixels that were "
+            'never multiplied by 256 (encoding="middlebury" with scale=1 reads those).'
         )
     beyond = float(np.mean(values >= width))
     if median <= width and beyond > 0.01:
@@ -94,5 +95,6 @@ def _problems(disparity: DisparityMap, values: DisparityMap, encoding: str) -> l
 def _too_large(median: float, width: int) -> str:
     sentence = f"Half of the disparities are above {median:g} px, in an image {width} px wide"
     if SMALLEST_KITTI_QUOTIENT < median / KITTI_FACTOR < width:
-        return f"{sentence}; they look like values that were never divided by 256 (half would be above {median / KITTI_FACTOR:.3g} px)."
+        divided = median / KITTI_FACTOR
+        return f"{sentence}; they look like values never divided by 256 (half would be above {divided:.3g} px)."
     return f"{sentence}; they cannot be in pixels of this image."

@@ -1,7 +1,7 @@
 """PFM: a text header `Pf`, width, height, scale; then 32-bit floats, bottom row first.
 
-The sign of the scale gives the byte order (negative = little endian). Its magnitude is ignored: Middlebury writes a display factor
-there, and multiplying it in turns 1.5 into 0.006. ±inf and NaN are unknown.
+The sign of the scale gives the byte order (negative = little endian). Its magnitude is ignored: Middlebury writes a
+display factor there, and multiplying it in turns 1.5 into 0.006. ±inf and NaN are unknown.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _HEADER = re.compile(
     + _BREAK
     + rb"([+-]?\d+)"
     + _BREAK
-    + rb"([+-]?[\d.]+(?:[eE][+-]?\d+)?)[ \t]*\r?\n"
+    + rb"([+-]?[\d.]+(?:[eE][+-]?\d+)?)(?:[ \t]*\r?\n|\s)"
 )
 
 

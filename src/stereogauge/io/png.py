@@ -56,7 +56,10 @@ def _missing_scale(content: Content) -> str:
             'a 16-bit PNG is usually KITTI\'s (encoding="kitti"); encoding="middlebury" needs the scale to divide by '
             "(for example scale=1 for whole pixels)."
         )
-    return 'encoding="middlebury" needs the scene\'s scale (16 for Tsukuba, 8 for Venus, 4 for Teddy and Cones; for example scale=4).'
+    return (
+        'encoding="middlebury" needs the scene\'s scale (for example scale=4; 16 for Tsukuba, 8 for Venus, '
+        "4 for Teddy and Cones)."
+    )
 
 
 def read_sintel(content: Content, decoding: Decoding) -> DisparityMap:

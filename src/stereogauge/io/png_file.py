@@ -1,7 +1,8 @@
 """PNG as a container: checked chunk by chunk before anything is decoded, then decoded by OpenCV, silently.
 
-libpng (inside OpenCV) writes its complaints to standard error and believes a header until the data ends. So the chunks, their sums
-and the length of the inflated data are checked here, and only what is proven to fit the header is handed over.
+libpng (inside OpenCV) writes its complaints to standard error and believes a header until the data ends. So the chunks,
+their sums and the length of the inflated data are checked here, and only what is proven to fit the header is handed
+over.
 """
 
 from __future__ import annotations
@@ -133,7 +134,8 @@ def _chunks(content: Content) -> Iterator[tuple[bytes, memoryview]]:
 
 def _image_chunks(content: Content, header: PngHeader) -> tuple[bytes, list[memoryview]]:
     """The palette as a chunk (empty unless needed) and the parts of the compressed data."""
-    palette, parts = b"", []
+    palette = b""
+    parts: list[memoryview] = []
     for kind, data in _chunks(content):
         if kind == b"PLTE" and header.colour_type == PALETTE:
             if palette or parts or not 3 <= len(data) <= 3 << header.bit_depth or len(data) % 3:
@@ -146,7 +148,7 @@ def _image_chunks(content: Content, header: PngHeader) -> tuple[bytes, list[memo
     return palette, parts
 
 
-def _filters_are_legal(raw: bytes, header: PngHeader) -> bool:
+def _filters_are_legal(raw: bytearray, header: PngHeader) -> bool:
     """Whether each row starts with one of PNG's five filters."""
     position = 0
     for row_bytes, rows in header.passes():

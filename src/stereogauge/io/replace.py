@@ -11,7 +11,7 @@ from stereogauge.io.content import display_name, is_remote, one_line, remote_fil
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write beside the target and move into place; an object store makes a new object visible only when complete anyway."""
+    """Write beside the target and move into place; object stores show only complete objects anyway."""
     name = display_name(path)
     if is_remote(path):
         _write_remote(str(path), name, data)

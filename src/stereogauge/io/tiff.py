@@ -24,14 +24,16 @@ DEFLATE = (8, 32946)
 LARGEST_OTHER_RATIO = 64
 """How far compressions other than deflate, whose real size cannot be counted beforehand, may expand a file."""
 
+# Without a handler of its own, tifffile's remarks on damaged files would appear on standard error.
+_SILENCE = logging.NullHandler()
+
 
 def read(content: Content, decoding: Decoding) -> DisparityMap:
     """The only page of a float TIFF."""
     if not any(content.starts_with(signature) for signature in SIGNATURES):
         raise content.wrong_kind("a TIFF file")
     tifffile = require("tifffile", content.name, "a TIFF file")
-    # Without a handler of its own, tifffile's remarks on damaged files would appear on standard error.
-    logging.getLogger("tifffile").addHandler(logging.NullHandler())
+    logging.getLogger("tifffile").addHandler(_SILENCE)
     try:
         with tifffile.TiffFile(io.BytesIO(content.data)) as file:
             return _read_page(file.pages.first, len(file.pages), content)
@@ -50,13 +52,15 @@ def _read_page(page: Any, pages: int, content: Content) -> DisparityMap:
         raise content.error(f"the tiff encoding holds 32-bit floats; this file holds {page.dtype}.")
     height, width = page.shape
     content.check_dimensions(width, height)
+    if page.compression != NOT_COMPRESSED:
+        require("imagecodecs", content.name, "a compressed TIFF file")
     _check_data(page, content)
     disparity = as_disparity(page.asarray(maxworkers=1))
     return _without_nodata(disparity, page.tags.get(NODATA_TAG), content)
 
 
 def _check_data(page: Any, content: Content) -> None:
-    """The strips or tiles must lie within the file and make the promised pixels, before anything is allocated for them."""
+    """The strips or tiles must lie within the file and make the promised pixels, before memory is given to them."""
     segments = list(zip(page.dataoffsets, page.databytecounts, strict=True))
     if any(offset < 8 or count < 0 or offset + count > content.size for offset, count in segments):
         raise content.error("truncated: the TIFF's data lies beyond the end of the file.")
