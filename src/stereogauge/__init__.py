@@ -1,1 +1,63 @@
-"""placeholder"""
+"""Stereogauge tells which stereo matching algorithm, with which parameters, is right for an application, and why.
+
+The names below are the public interface; they are imported when first used, so that `import stereogauge` costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_PUBLIC = {
+    "Calibration": "stereogauge.model",
+    "Dataset": "stereogauge.model",
+    "Protocol": "stereogauge.protocol",
+    "ResultSet": "stereogauge.model",
+    "Scene": "stereogauge.model",
+    "ScoreTable": "stereogauge.evaluation.scores",
+    "StereogaugeError": "stereogauge.errors",
+    "evaluate": "stereogauge.evaluation.evaluate",
+    "load_dataset": "stereogauge.datasets",
+    "load_protocol": "stereogauge.protocol",
+    "match": "stereogauge.matching",
+    "open_store": "stereogauge.store",
+    "picture": "stereogauge.evaluation.evaluate",
+    "rank": "stereogauge.ranking",
+    "read_disparity": "stereogauge.io",
+    "sparsify": "stereogauge.confidence.sparsification",
+    "tune": "stereogauge.tuning",
+    "write_disparity": "stereogauge.io",
+}
+_CALLABLE_PACKAGES = ("confidence", "regions")
+
+__all__ = ["__version__", *sorted([*_PUBLIC, *_CALLABLE_PACKAGES])]  # noqa: PLE0604
+
+if TYPE_CHECKING:
+    from stereogauge import confidence, regions
+    from stereogauge.confidence.sparsification import sparsify
+    from stereogauge.datasets import load_dataset
+    from stereogauge.errors import StereogaugeError
+    from stereogauge.evaluation.evaluate import evaluate, picture
+    from stereogauge.evaluation.scores import ScoreTable
+    from stereogauge.io import read_disparity, write_disparity
+    from stereogauge.matching import match
+    from stereogauge.model import Calibration, Dataset, ResultSet, Scene
+    from stereogauge.protocol import Protocol, load_protocol
+    from stereogauge.ranking import rank
+    from stereogauge.store import open_store
+
+
+def __getattr__(name: str) -> Any:
+    if name in _CALLABLE_PACKAGES:
+        return importlib.import_module(f"stereogauge.{name}")
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'stereogauge' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_PUBLIC[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

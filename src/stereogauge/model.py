@@ -140,7 +140,12 @@ class Scene:
     def _required(self, part: str) -> Any:
         source = self._sources[part]
         if source is None:
-            names = {"gt": "ground truth", "gt_right": "right ground truth", "left": "left image", "right": "right image"}
+            names = {
+                "gt": "ground truth",
+                "gt_right": "right ground truth",
+                "left": "left image",
+                "right": "right image",
+            }
             raise FileError(f"Scene {self.id!r} has no {names[part]}.")
         return source
 

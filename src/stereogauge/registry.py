@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
-from collections.abc import Iterable, Sequence
+import pkgutil
+from collections.abc import Iterable
 from types import ModuleType
 from typing import Any, Protocol, TypeVar
 
@@ -33,8 +34,8 @@ def _items(found: Any) -> Iterable[object]:
     return found if isinstance(found, list | tuple) else [found]
 
 
-def collect(kind: str, declared: type[Item], modules: Sequence[str], group: str) -> dict[str, Item]:
-    """All objects of type `declared` in `modules` and behind the entry points of `group`, by id, in that order."""
+def collect(kind: str, declared: type[Item], package: str, group: str) -> dict[str, Item]:
+    """All objects of type `declared` in the modules of `package` and behind the entry points of `group`, by id."""
     known: dict[str, Item] = {}
 
     def add(found: Any, origin: str) -> None:
@@ -45,8 +46,8 @@ def collect(kind: str, declared: type[Item], modules: Sequence[str], group: str)
                 raise StereogaugeError(f"{origin} declares the {kind} {item.id!r}, which exists already.")
             known[item.id] = item
 
-    for module in modules:
-        add(importlib.import_module(module), module)
+    for module in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
+        add(importlib.import_module(module.name), module.name)
     for entry in importlib.metadata.entry_points(group=group):
         add(entry.load(), f"The package behind entry point {entry.name!r}")
     return known

@@ -20,18 +20,6 @@ if TYPE_CHECKING:
     from stereogauge.metrics.picture import Picture
 
 ENTRY_POINTS = "stereogauge.metrics"
-MODULES = (
-    "pixelwise",
-    "depth",
-    "image_quality",
-    "discontinuity",
-    "planar",
-    "fine",
-    "smoothness",
-    "view_prediction",
-    "consistency",
-    "run",
-)
 
 
 @dataclass(frozen=True)
@@ -110,7 +98,9 @@ class Metric:
         complete = list(arguments)
         for parameter in self.parameters[len(arguments) :]:
             if parameter.default is None:
-                raise NameError_(f"Metric {self.id!r} needs its {parameter.name}: write it as {self.id}@VALUE, for example {self.id}@1.")
+                raise NameError_(
+                    f"Metric {self.id!r} needs its {parameter.name}: write it as {self.id}@VALUE, for example {self.id}@1."
+                )
             complete.append(parameter.default)
         for parameter, value in zip(self.parameters, complete, strict=True):
             if not parameter.low <= value <= parameter.high:
@@ -173,7 +163,7 @@ def metric(**declaration: Any) -> Callable[[Callable[..., Statistic]], Metric]:
 @functools.cache
 def metrics() -> Mapping[str, Metric]:
     """Every metric by id: ours, then those of installed packages."""
-    return collect("metric", Metric, [f"stereogauge.metrics.{module}" for module in MODULES], ENTRY_POINTS)
+    return collect("metric", Metric, "stereogauge.metrics", ENTRY_POINTS)
 
 
 def parse_metric(text: str) -> BoundMetric:

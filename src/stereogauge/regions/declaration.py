@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from stereogauge.regions.criteria import Criteria
 
 ENTRY_POINTS = "stereogauge.regions"
-MODULES = ("basic", "occlusion", "discontinuities", "partition", "texture", "objects", "distance", "geometry_sets")
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ def region(**declaration: Any) -> Callable[[Callable[[Criteria], Mask]], Region]
 @functools.cache
 def declared_regions() -> Mapping[str, Region]:
     """Every declared criterion by id: ours, then those of installed packages."""
-    return collect("criterion", Region, [f"stereogauge.regions.{module}" for module in MODULES], ENTRY_POINTS)
+    return collect("criterion", Region, "stereogauge.regions", ENTRY_POINTS)
 
 
 def region_declaration(name: str) -> Region:

@@ -1,0 +1,227 @@
+"""`evaluate`: estimates against scenes, in this process, as a table of scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from stereogauge.errors import NotApplicable, SizeError, StereogaugeError, unknown_name
+from stereogauge.evaluation.scores import Score, ScoreTable
+from stereogauge.metrics.declaration import BoundMetric, Statistic, parse_column
+from stereogauge.metrics.measurement import Measurement
+from stereogauge.metrics.picture import Picture
+from stereogauge.model import Dataset, DisparityMap, ResultSet, Scene, as_disparity
+from stereogauge.protocol import Protocol, load_protocol
+from stereogauge.regions.criteria import Criteria
+from stereogauge.regions.declaration import declared_regions
+
+NO_ESTIMATE = "no estimate for this scene"
+Column = tuple[BoundMetric, str]
+
+
+def columns(metrics: Iterable[str], regions: Iterable[str]) -> tuple[Column, ...]:
+    """Every (metric, criterion) to measure: each metric on each criterion, unless its id or its declaration names one."""
+    wanted = tuple(regions)
+    found: dict[Column, None] = {}
+    for text in metrics:
+        metric, named = parse_column(text)
+        for region in metric.regions((named,) if named else wanted):
+            found[metric, region] = None
+    return tuple(found)
+
+
+def resized(estimate: DisparityMap, shape: tuple[int, int]) -> DisparityMap:
+    """The map brought to another size by nearest neighbour, its disparities scaled with the width."""
+    import cv2
+
+    factor = np.float32(shape[1] / estimate.shape[1])
+    return as_disparity(cv2.resize(estimate, (shape[1], shape[0]), interpolation=cv2.INTER_NEAREST) * factor)
+
+
+def measure(measurement: Measurement, column: Column) -> Statistic:
+    """One column's statistic; a measure that does not apply gives an empty one with the reason."""
+    metric, region = column
+    absent = _absent(metric, measurement)
+    if absent:
+        return Statistic.empty(absent)
+    try:
+        return metric.measure(measurement, region)
+    except NotApplicable as reason:
+        return Statistic.empty(str(reason))
+
+
+def _absent(metric: BoundMetric, measurement: Measurement) -> str:
+    scene = measurement.scene
+    for need in sorted(metric.metric.needs):
+        if need in ("gt", "gt_right", "left", "right") and not scene.has(need):
+            return f"{metric.id} needs the scene's {need}, and there is none"
+        if need == "calibration" and not scene.calibration.metric:
+            return f"{metric.id} needs a calibration with focal length and baseline, and scene {scene.id!r} has none"
+        if need.startswith("mask:") and need[5:] not in scene.masks:
+            return f"{metric.id} needs the mask {need[5:]!r}, and scene {scene.id!r} has none"
+    return ""
+
+
+def evaluate_cell(
+    estimate: Any,
+    criteria: Criteria,
+    wanted: Sequence[Column],
+    *,
+    algorithm: str,
+    right_estimate: Any = None,
+    extras: Mapping[str, float] | None = None,
+    resize: bool = False,
+) -> list[Score]:
+    """All columns of one algorithm on one scene."""
+    from stereogauge.io.files import load_disparity
+
+    scene = criteria.scene
+    disparity = as_disparity(load_disparity(estimate), "estimate")
+    if resize and disparity.shape != scene.shape:
+        disparity = resized(disparity, scene.shape)
+    measurement = Measurement(
+        disparity,
+        criteria,
+        metrics=[metric for metric, _ in wanted],
+        regions=_measurable(criteria, wanted),
+        right_estimate=None if right_estimate is None else load_disparity(right_estimate),
+        extras=extras,
+    )
+    return [_score(criteria, algorithm, column, measure(measurement, column)) for column in wanted]
+
+
+def _measurable(criteria: Criteria, wanted: Sequence[Column]) -> tuple[str, ...]:
+    """The free criteria of the columns that this scene has; the others get their own reason when they are measured."""
+    if not criteria.scene.has("gt"):
+        return ()
+    names = dict.fromkeys(region for metric, region in wanted if metric.metric.region is None)
+    found = []
+    for name in names:
+        try:
+            criteria.mask(name)
+        except NotApplicable:
+            continue
+        found.append(name)
+    return tuple(found)
+
+
+def _score(criteria: Criteria, algorithm: str, column: Column, statistic: Statistic) -> Score:
+    metric, region = column
+    return Score(
+        dataset=criteria.scene.dataset,
+        scene=criteria.scene.id,
+        algorithm=algorithm,
+        metric=metric.id,
+        region=region,
+        value=float(statistic.value),
+        sum=float(statistic.sum),
+        count=int(statistic.count),
+        missing=int(statistic.missing),
+        protocol=criteria.protocol.scoring_hash,
+        note=statistic.note,
+    )
+
+
+def gaps(criteria: Criteria, wanted: Sequence[Column], algorithm: str, reason: str = NO_ESTIMATE) -> list[Score]:
+    """The scores of an algorithm on a scene that it has no map for: NaN with the reason."""
+    return [_score(criteria, algorithm, column, Statistic.empty(reason)) for column in wanted]
+
+
+def result_sets(estimates: Any, scenes: Sequence[Scene]) -> list[ResultSet]:
+    """What was given as estimates, as one result set an algorithm.
+
+    A map or path (one scene) is called "estimate"; a mapping gives names, with maps for one scene or {scene: map} for several.
+    """
+    if isinstance(estimates, ResultSet):
+        return [estimates]
+    if isinstance(estimates, Mapping):
+        return [_named_results(str(name), value, scenes) for name, value in estimates.items()]
+    if isinstance(estimates, list | tuple) and estimates and all(isinstance(e, ResultSet) for e in estimates):
+        return list(estimates)
+    return [_named_results("estimate", estimates, scenes)]
+
+
+def _named_results(name: str, value: Any, scenes: Sequence[Scene]) -> ResultSet:
+    if isinstance(value, ResultSet):
+        return value
+    if isinstance(value, Mapping):
+        return ResultSet(name, {str(k): v for k, v in value.items()})
+    if len(scenes) != 1:
+        raise SizeError(f"Algorithm {name!r} gives one map for {len(scenes)} scenes; give {{scene: map}} instead.")
+    return ResultSet(name, {scenes[0].id: value})
+
+
+def evaluate(
+    estimates: Any,
+    scenes: Scene | Dataset | Sequence[Scene],
+    metrics: Sequence[str] | None = None,
+    regions: Sequence[str] | None = None,
+    protocol: Protocol | str | None = None,
+    *,
+    resize: bool = False,
+) -> ScoreTable:
+    """Scores of one or more estimates on one or more scenes.
+
+    `estimates`: a map, a path, {algorithm: map}, {algorithm: {scene: map or path}}, or result sets. `metrics` and `regions` default to the
+    protocol's. A scene without an estimate is a gap: NaN with a note. For many scenes and algorithms with a store, progress and several
+    processes, see `stereogauge.evaluation.run`.
+    """
+    chosen = load_protocol(protocol)
+    chosen = chosen.replace(
+        **({"metrics": list(metrics)} if metrics is not None else {}),
+        **({"regions": list(regions)} if regions is not None else {}),
+    )
+    wanted = columns(chosen.metrics, chosen.regions)
+    scene_list = [scenes] if isinstance(scenes, Scene) else list(scenes)
+    results = result_sets(estimates, scene_list)
+    _check_names(results, scene_list, wanted)
+    scores: list[Score] = []
+    for scene in scene_list:
+        criteria = Criteria(scene, chosen)
+        for result in results:
+            if scene.id not in result.maps:
+                scores += gaps(criteria, wanted, result.name)
+                continue
+            extras = {"seconds": result.seconds[scene.id]} if scene.id in result.seconds else {}
+            scores += evaluate_cell(
+                result.maps[scene.id],
+                criteria,
+                wanted,
+                algorithm=result.name,
+                right_estimate=result.right_maps.get(scene.id),
+                extras=extras,
+                resize=resize,
+            )
+    return ScoreTable(scores, chosen)
+
+
+def _check_names(results: Sequence[ResultSet], scenes: Sequence[Scene], wanted: Sequence[Column]) -> None:
+    """Misspelt scenes and criteria are errors before anything is computed."""
+    ids = {scene.id for scene in scenes}
+    for result in results:
+        for name in result.maps:
+            if name not in ids:
+                raise unknown_name(f"scene in the results of {result.name!r}", name, ids)
+    known = {*declared_regions(), *(mask for scene in scenes for mask in scene.masks), "scene"}
+    for _, region in wanted:
+        if region not in known:
+            raise unknown_name("criterion", region, known)
+    names = [result.name for result in results]
+    if len(set(names)) != len(names):
+        raise StereogaugeError(
+            f"Several results carry the same algorithm name: {', '.join(sorted(names))}; rename one."
+        )
+
+
+def picture(
+    estimate: Any, scene: Scene, metric: str, protocol: Protocol | str | None = None, *, right_estimate: Any = None
+) -> Picture:
+    """The per-pixel map behind a metric's score, from the same functions."""
+    from stereogauge.io.files import load_disparity
+
+    bound, _ = parse_column(metric)
+    criteria = Criteria(scene, load_protocol(protocol))
+    measurement = Measurement(load_disparity(estimate), criteria, metrics=[bound], right_estimate=right_estimate)
+    return bound.picture(measurement)

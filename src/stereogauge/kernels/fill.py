@@ -1,0 +1,53 @@
+"""Filling gaps of a disparity map."""
+
+from __future__ import annotations
+
+from stereogauge.kernels.jit import kernel
+
+
+@kernel
+def fill_row(row):  # type: ignore[no-untyped-def]
+    """A gap takes the smaller of its two valid neighbours, row ends the nearest valid value; False when the row has none."""
+    width = row.size
+    last = -1
+    for x in range(width):
+        if row[x] == row[x]:
+            if last < 0:
+                for k in range(x):
+                    row[k] = row[x]
+            elif x - last > 1:
+                background = min(row[last], row[x])
+                for k in range(last + 1, x):
+                    row[k] = background
+            last = x
+    if last < 0:
+        return False
+    for k in range(last + 1, width):
+        row[k] = row[last]
+    return True
+
+
+@kernel
+def fill_background(disparity):  # type: ignore[no-untyped-def]
+    """Fill rows, then the rows above the first and below the last filled one; empty rows in between stay NaN."""
+    height = disparity.shape[0]
+    first = -1
+    last = -1
+    for y in range(height):
+        if fill_row(disparity[y]):
+            if first < 0:
+                first = y
+            last = y
+    if first < 0:
+        return
+    for y in range(first):
+        disparity[y] = disparity[first]
+    for y in range(last + 1, height):
+        disparity[y] = disparity[last]
+
+
+@kernel
+def fill_rows(disparity):  # type: ignore[no-untyped-def]
+    """Fill every row that has a value; the others stay NaN."""
+    for y in range(disparity.shape[0]):
+        fill_row(disparity[y])

@@ -1,0 +1,115 @@
+"""Which pixels of the left view the right view sees: three rules, row by row."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stereogauge.kernels.jit import kernel
+
+UNSEEN = np.float32(-9999.0)
+
+
+@kernel
+def half_away(value):  # type: ignore[no-untyped-def]
+    """The nearest integer, halves away from zero."""
+    return (
+        int(np.floor(value + np.float32(0.5))) if value >= np.float32(0.0) else -int(np.floor(np.float32(0.5) - value))
+    )
+
+
+@kernel
+def _segment(target, start, start_value, end, end_value):  # type: ignore[no-untyped-def]
+    """Write the line from (start, start_value) to (end, end_value) at every integer position inside the row."""
+    if end < start:
+        return
+    length = np.float32(end - start)
+    length = np.float32(1.0) if length == np.float32(0.0) else length
+    for i in range(max(0, half_away(start)), min(target.size - 1, half_away(end)) + 1):
+        share = np.float32(np.float32(np.float32(i) - start) / length)
+        target[i] = np.float32(start_value + np.float32(share * np.float32(end_value - start_value)))
+
+
+@kernel
+def _warp_forward(source, disparity, target):  # type: ignore[no-untyped-def]
+    """Middlebury's row warp from left to right; later writes win."""
+    width = source.size
+    for x in range(width):
+        neighbour = x + 1
+        if neighbour < width and abs(disparity[x] - disparity[neighbour]) < np.float32(2.0):
+            start = np.float32(np.float32(x) - disparity[x])
+            end = np.float32(np.float32(neighbour) - disparity[neighbour])
+            _segment(target, start, source[x], end, source[neighbour])
+        else:
+            i = x - half_away(disparity[x])
+            if 0 <= i < width:
+                target[i] = source[x]
+
+
+@kernel
+def _warp_backward(source, disparity, target):  # type: ignore[no-untyped-def]
+    """Middlebury's row warp from right to left: each end takes the other pixel's disparity, as the original does."""
+    width = source.size
+    for x in range(width - 1, -1, -1):
+        neighbour = x - 1
+        if neighbour >= 0 and abs(disparity[x] - disparity[neighbour]) < np.float32(2.0):
+            start = np.float32(np.float32(neighbour) + disparity[x])
+            end = np.float32(np.float32(x) + disparity[neighbour])
+            _segment(target, start, source[neighbour], end, source[x])
+        else:
+            i = x - half_away(-disparity[x])
+            if 0 <= i < width:
+                target[i] = source[x]
+
+
+@kernel
+def middlebury_v2_visible(disparity, visible):  # type: ignore[no-untyped-def]
+    """Visibility as in Middlebury's official v2 masks, from the left map alone with unknown = 0."""
+    height, width = disparity.shape
+    warped = np.empty(width, np.float32)
+    written = np.empty(width, np.float32)
+    back = np.empty(width, np.float32)
+    for y in range(height):
+        warped[:] = UNSEEN
+        back[:] = np.float32(0.0)
+        _warp_forward(disparity[y], disparity[y], warped)
+        for x in range(width):
+            written[x] = np.float32(0.0) if warped[x] == UNSEEN else np.float32(255.0)
+        _warp_backward(written, warped, back)
+        for x in range(width):
+            visible[y, x] = back[x] >= np.float32(254.0)
+
+
+@kernel
+def bidirectional_visible(left, right, tolerance, visible):  # type: ignore[no-untyped-def]
+    """Visible where both views' disparities agree to `tolerance` and the target lies in the image; an unknown right value hides."""
+    height, width = left.shape
+    for y in range(height):
+        for x in range(width):
+            d = left[y, x]
+            visible[y, x] = False
+            if d == d:
+                target = x - half_away(d)
+                if 0 <= target < width:
+                    visible[y, x] = abs(d - right[y, target]) <= tolerance
+
+
+@kernel
+def z_buffer_visible(left, tolerance, visible):  # type: ignore[no-untyped-def]
+    """Visible where no pixel with a disparity larger by more than `tolerance` lands on the same target, inside the image."""
+    height, width = left.shape
+    nearest = np.empty(width, np.float32)
+    for y in range(height):
+        nearest[:] = UNSEEN
+        for x in range(width):
+            d = left[y, x]
+            if d == d:
+                target = x - half_away(d)
+                if 0 <= target < width and d > nearest[target]:
+                    nearest[target] = d
+        for x in range(width):
+            d = left[y, x]
+            visible[y, x] = False
+            if d == d:
+                target = x - half_away(d)
+                if 0 <= target < width:
+                    visible[y, x] = nearest[target] - d <= tolerance

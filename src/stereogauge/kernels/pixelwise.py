@@ -1,0 +1,179 @@
+"""One pass over estimate and ground truth that yields every pixel-wise measure for every criterion.
+
+Pixels are grouped by *slot*: the distinct combination of criteria that they belong to. Each row goes through two stages: a vectorised one
+that writes errors and histogram keys to scratch rows in the first-level cache, and a scalar one that scatters them by slot. Sums over slots
+are folded to criteria outside.
+
+The histogram is over the bits of the float32 |e|, 64 bins to an octave, open below and closed above, so that "more than δ" is exact for
+every δ with at most six fractional bits in its mantissa (0.5, 0.75, 1, 1.5, 2, 3, …) and order statistics need only the values of one bin.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stereogauge.kernels.jit import kernel
+
+GUARD = np.float32(1e-6)  # px: an |e| equal to a threshold must stay good in spite of rounding
+BIN_SHIFT = np.uint32(17)  # 23 mantissa bits less the 6 that a bin keeps
+LOWEST_EXPONENT = 127 - 12  # errors up to 2^-12 px share the first bin
+FIRST_KEY = np.int32(LOWEST_EXPONENT << 6)
+BINS = 26 * 64 + 1  # up to 2^14 px; the last bin is open
+MISSING_KEY = 2 * BINS
+IGNORED_KEY = 2 * BINS + 1
+KEYS = 2 * BINS + 2
+
+SIGNED, ABSOLUTE, SQUARED, RELATIVE, DEPTH, SUMS = 0, 1, 2, 3, 4, 5
+NO_RELATIVE, NO_DEPTH, EXCLUSIONS = 0, 1, 2
+
+D1_PIXELS = np.float32(3.0)
+D1_SHARE = np.float32(20.0)  # |e| > D/20, written as a product because 0.05 has no exact float
+
+
+@kernel(fastmath=True)
+def error_row(estimate, truth, focal_baseline, offset, mu, absolute, signed, relative, depth, guarded, flags):  # type: ignore[no-untyped-def]
+    """Errors of one row where both maps are known, 0 elsewhere; True when a pixel has no relative or no depth error.
+
+    flags: 0 = both known, 1 = estimate missing, 2 = truth unknown; + 4 where the D1 rule holds.
+    """
+    special = False
+    for x in range(estimate.size):
+        e = estimate[x]
+        d = truth[x]
+        known = d == d
+        given = e == e
+        both = known & given
+        e_safe = e if both else np.float32(1.0)
+        d_safe = d if both else np.float32(1.0)
+        difference = e_safe - d_safe
+        size = abs(difference)
+        magnitude = abs(d_safe)
+        e_shifted = e_safe + offset
+        d_shifted = d_safe + offset
+        no_relative = magnitude == np.float32(0.0)
+        no_depth = (e_shifted <= np.float32(0.0)) | (d_shifted <= np.float32(0.0))
+        special |= both & (no_relative | no_depth)
+        signed[x] = difference
+        absolute[x] = size
+        relative[x] = np.float32(0.0) if no_relative else size / magnitude
+        product = (e_shifted + mu) * (d_shifted + mu)
+        depth[x] = np.float32(0.0) if no_depth else focal_baseline * size / product
+        tolerated = size - GUARD
+        tolerated = tolerated if tolerated > np.float32(0.0) else np.float32(0.0)
+        guarded[x] = tolerated
+        d1 = both & (tolerated > D1_PIXELS) & (D1_SHARE * tolerated > magnitude)
+        state = np.int32(0) if both else (np.int32(1) if known else np.int32(2))
+        flags[x] = state + (np.int32(4) if d1 else np.int32(0))
+    return special
+
+
+@kernel
+def key_row(guarded, flags, keys):  # type: ignore[no-untyped-def]
+    """Histogram keys of one row from the errors less the guard."""
+    bits = guarded.view(np.uint32)
+    for x in range(keys.size):
+        b = bits[x]
+        b = np.uint32(b - np.uint32(1)) if b > np.uint32(0) else b
+        key = np.int32(b >> BIN_SHIFT) - FIRST_KEY
+        key = key if key > np.int32(0) else np.int32(0)
+        key = key if key < np.int32(BINS - 1) else np.int32(BINS - 1)
+        flag = flags[x]
+        key = key + (np.int32(BINS) if flag & np.int32(4) else np.int32(0))
+        state = flag & np.int32(3)
+        keys[x] = (
+            key if state == np.int32(0) else (np.int32(MISSING_KEY) if state == np.int32(1) else np.int32(IGNORED_KEY))
+        )
+
+
+@kernel
+def scatter_row(labels, slots, signed, absolute, relative, depth, keys, sums, histogram):  # type: ignore[no-untyped-def]
+    """Add one row to the sums and histograms of its slots; four rotating copies of the sums break the dependency chain."""
+    for x in range(labels.size):
+        slot = slots[labels[x]]
+        size = np.float64(absolute[x])
+        row = sums[x & 3, slot]
+        row[SIGNED] += np.float64(signed[x])
+        row[ABSOLUTE] += size
+        row[SQUARED] += size * size
+        row[RELATIVE] += np.float64(relative[x])
+        row[DEPTH] += np.float64(depth[x])
+        histogram[slot, keys[x]] += np.uint32(1)
+
+
+@kernel
+def count_exclusions(labels, slots, estimate, truth, offset, exclusions):  # type: ignore[no-untyped-def]
+    """Count the pixels of a row that have no relative error (D = 0) or no depth."""
+    for x in range(labels.size):
+        d = truth[x]
+        e = estimate[x]
+        if not (d == d and e == e):
+            continue
+        slot = slots[labels[x]]
+        if d == np.float32(0.0):
+            exclusions[slot, NO_RELATIVE] += 1
+        if e + offset <= np.float32(0.0) or d + offset <= np.float32(0.0):
+            exclusions[slot, NO_DEPTH] += 1
+
+
+@kernel
+def accumulate(estimate, truth, labels, slots, focal_baseline, offset, mu, sums, histogram, exclusions):  # type: ignore[no-untyped-def]
+    """Statistics of all pixels by slot; `slots` maps a label to its slot."""
+    height, width = estimate.shape
+    absolute = np.empty(width, np.float32)
+    signed = np.empty(width, np.float32)
+    relative = np.empty(width, np.float32)
+    depth = np.empty(width, np.float32)
+    guarded = np.empty(width, np.float32)
+    flags = np.empty(width, np.int32)
+    keys = np.empty(width, np.int32)
+    for y in range(height):
+        special = error_row(
+            estimate[y], truth[y], focal_baseline, offset, mu, absolute, signed, relative, depth, guarded, flags
+        )
+        key_row(guarded, flags, keys)
+        scatter_row(labels[y], slots, signed, absolute, relative, depth, keys, sums, histogram)
+        if special:
+            count_exclusions(labels[y], slots, estimate[y], truth[y], offset, exclusions)
+
+
+@kernel
+def collect(estimate, truth, labels, wanted, values, members):  # type: ignore[no-untyped-def]
+    """|e| and label of every pixel whose bin is `wanted` by one of its criteria; returns how many.
+
+    `wanted[key]` holds the bits of the criteria that ask for the bin. The caller sizes `values` and `members` from the histogram.
+    """
+    height, width = estimate.shape
+    found = 0
+    guarded = np.empty(width, np.float32)
+    flags = np.empty(width, np.int32)
+    keys = np.empty(width, np.int32)
+    for y in range(height):
+        for x in range(width):
+            e = estimate[y, x]
+            d = truth[y, x]
+            both = (e == e) & (d == d)
+            tolerated = abs(e - d) - GUARD
+            guarded[x] = tolerated if both & (tolerated > np.float32(0.0)) else np.float32(0.0)
+            flags[x] = np.int32(0) if both else np.int32(2)
+        key_row(guarded, flags, keys)
+        for x in range(width):
+            member = labels[y, x] & wanted[keys[x]]
+            if member != 0:
+                values[found] = abs(estimate[y, x] - truth[y, x])
+                members[found] = member
+                found += 1
+    return found
+
+
+@kernel
+def literal_depth(estimate, truth, labels, slots, focal_baseline, mu, sums):  # type: ignore[no-untyped-def]
+    """The Sigma-Z-Error as printed, by slot: |fB/(D+μ) − fB/(E+μ)| over all known D, a missing E taken as 0."""
+    height, width = estimate.shape
+    for y in range(height):
+        for x in range(width):
+            d = np.float64(truth[y, x])
+            if not d == d:
+                continue
+            e = np.float64(estimate[y, x])
+            e = e if e == e else 0.0
+            sums[slots[labels[y, x]]] += abs(focal_baseline / (d + mu) - focal_baseline / (e + mu))

@@ -1,0 +1,214 @@
+"""Measures of depth Z = f·B / (d + doffs), in metres; they need a calibration.
+
+Over V_Z: the pixels of the criterion whose true and estimated points both lie in front of the cameras.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.metrics.declaration import Parameter, Statistic, metric
+from stereogauge.metrics.measurement import Measurement
+from stereogauge.metrics.picture import Picture
+from stereogauge.metrics.pixelwise import mean, percent, root_mean
+
+NEEDS = ("gt", "calibration")
+EIGEN = "Eigen, Puhrsch & Fergus, NIPS 2014"
+LOWER_LIMIT = 0.5  # px: an estimate this close is never bad, however far away the point
+Depths = NDArray[np.float64]
+
+
+def depth_pair(m: Measurement) -> tuple[Depths, Depths]:
+    """True and estimated depth, NaN where undefined."""
+    return m.scene.calibration.depth(m.gt), m.scene.calibration.depth(m.estimate)
+
+
+def _averaged(
+    m: Measurement,
+    region: str,
+    error: Callable[[Depths, Depths], Depths],
+    finalize: Callable[[float, int], float],
+) -> Statistic:
+    inside = m.mask(region)
+    truth, estimate = (depth[inside] for depth in depth_pair(m))
+    values = error(truth, estimate)
+    defined = np.isfinite(values)
+    missing = int(np.count_nonzero(np.isnan(m.estimate[inside])))
+    count = int(np.count_nonzero(defined))
+    if count == 0:
+        return Statistic.empty(f"no pixel of criterion {region!r} has a true and an estimated depth", missing)
+    total = float(values[defined].sum())
+    return Statistic(total, count, missing, finalize(total, count))
+
+
+def _difference_picture(m: Measurement) -> Picture:
+    truth, estimate = depth_pair(m)
+    difference = estimate - truth
+    inside = np.abs(difference[m.criteria.known & np.isfinite(difference)])
+    limit = float(np.quantile(inside, 0.95)) if inside.size else 1.0
+    limit = limit or 1.0
+    return Picture(
+        title="depth error Z_E − Z_D",
+        values=difference,
+        kind="diverging",
+        unit="m",
+        limits=(-limit, limit),
+        unknown=~m.criteria.known,
+        missing=m.criteria.known & np.isnan(m.estimate),
+    )
+
+
+@metric(
+    id="z-mae",
+    name="Mean absolute depth error",
+    formula=r"\frac{1}{|V|}\sum_V |Z_E - Z_D|",
+    unit="m",
+    source=EIGEN,
+    needs=NEEDS,
+    finalize=mean,
+    picture=_difference_picture,
+)
+def z_mae(m: Measurement, region: str) -> Statistic:
+    """Mean size of the depth error."""
+    return _averaged(m, region, lambda truth, estimate: np.abs(estimate - truth), mean)
+
+
+@metric(
+    id="z-rms",
+    name="Root mean squared depth error",
+    formula=r"\sqrt{\tfrac{1}{|V|}\sum_V (Z_E - Z_D)^2}",
+    unit="m",
+    source=EIGEN,
+    needs=NEEDS,
+    finalize=root_mean,
+    picture=_difference_picture,
+)
+def z_rms(m: Measurement, region: str) -> Statistic:
+    """Root of the mean squared depth error."""
+    return _averaged(m, region, lambda truth, estimate: (estimate - truth) ** 2, root_mean)
+
+
+@metric(
+    id="z-abs-rel",
+    name="Mean relative depth error",
+    formula=r"\frac{1}{|V|}\sum_V |Z_E - Z_D| / Z_D",
+    unit="",
+    source=EIGEN,
+    needs=NEEDS,
+    finalize=mean,
+    picture=_difference_picture,
+)
+def z_abs_rel(m: Measurement, region: str) -> Statistic:
+    """Mean depth error relative to the true depth."""
+    return _averaged(m, region, lambda truth, estimate: np.abs(estimate - truth) / truth, mean)
+
+
+@metric(
+    id="z-sq-rel",
+    name="Mean squared relative depth error",
+    formula=r"\frac{1}{|V|}\sum_V (Z_E - Z_D)^2 / Z_D",
+    unit="m",
+    source=EIGEN,
+    needs=NEEDS,
+    finalize=mean,
+    picture=_difference_picture,
+)
+def z_sq_rel(m: Measurement, region: str) -> Statistic:
+    """Mean squared depth error over the true depth."""
+    return _averaged(m, region, lambda truth, estimate: (estimate - truth) ** 2 / truth, mean)
+
+
+@metric(
+    id="z-log-rms",
+    name="Root mean squared log depth error",
+    formula=r"\sqrt{\tfrac{1}{|V|}\sum_V (\ln Z_E - \ln Z_D)^2}",
+    unit="",
+    source=EIGEN,
+    needs=NEEDS,
+    finalize=root_mean,
+    picture=_difference_picture,
+)
+def z_log_rms(m: Measurement, region: str) -> Statistic:
+    """Root of the mean squared difference of the depths' logarithms."""
+    return _averaged(m, region, lambda truth, estimate: np.log(estimate / truth) ** 2, root_mean)
+
+
+@metric(
+    id="z-delta",
+    name="Depth within a ratio",
+    formula=r"\frac{1}{|V|}\,|\{x \in V : \max(Z_E/Z_D, Z_D/Z_E) < t\}|",
+    unit="",
+    direction="higher",
+    range=(0.0, 1.0),
+    source=EIGEN,
+    needs=NEEDS,
+    finalize=mean,
+    picture=_difference_picture,
+    parameters=(Parameter("ratio", description="largest ratio of the two depths", low=1.0, high=1e3),),
+    examples=("z-delta@1.25",),
+)
+def z_delta(m: Measurement, region: str, ratio: float) -> Statistic:
+    """Share of pixels whose depth is right to within a ratio."""
+
+    def within(truth: Depths, estimate: Depths) -> Depths:
+        ratios = np.maximum(estimate / truth, truth / estimate)
+        return np.where(np.isnan(ratios), np.nan, ratios < ratio)
+
+    return _averaged(m, region, within, mean)
+
+
+def _bad_depth(m: Measurement, tolerance: float) -> NDArray[np.bool_]:
+    """Pixels with an estimate whose depth is off by more than the tolerance; a point behind the cameras is bad."""
+    calibration = m.scene.calibration
+    truth, estimate = depth_pair(m)
+    focal_baseline = calibration.focal_baseline or math.nan
+    nearer = m.gt.astype(np.float64) + calibration.doffs - LOWER_LIMIT
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slack = np.where(nearer > 0, focal_baseline / nearer - truth, np.inf)
+    allowed = np.maximum(tolerance, slack)
+    behind = np.isfinite(m.estimate) & np.isnan(estimate)
+    return (np.abs(estimate - truth) > allowed * (1 + 1e-9)) | behind
+
+
+def _bad_depth_picture(m: Measurement, tolerance: float) -> Picture:
+    missing = m.criteria.known & np.isnan(m.estimate)
+    return Picture(
+        title=f"depth off by more than {tolerance:g} m",
+        values=(_bad_depth(m, tolerance) | missing).astype(np.uint8),
+        kind="labels",
+        legend={0: ("within tolerance", "#0072b2"), 1: ("beyond tolerance", "#e69f00")},
+        unknown=~m.criteria.known,
+        missing=missing,
+    )
+
+
+@metric(
+    id="bad-z",
+    name="Bad depth",
+    formula=r"\frac{100}{|R|}\,|\{x : |Z_E - Z_D| > \max(t,\, Z(D - 0.5) - Z(D))\}|",
+    unit="%",
+    range=(0.0, 100.0),
+    source="a tolerance in physical distance with a lower limit in disparity",
+    needs=NEEDS,
+    finalize=percent,
+    parameters=(
+        Parameter("tolerance", unit="m", description="largest depth error that is still good", low=0.0, high=1e6),
+    ),
+    picture=_bad_depth_picture,
+    examples=("bad-z@0.1",),
+)
+def bad_z(m: Measurement, region: str, tolerance: float) -> Statistic:
+    """Share of pixels whose depth is off by more than t metres, or than what half a pixel of disparity makes there if that is more."""
+    inside = m.mask(region) & (m.gt + np.float32(m.scene.calibration.doffs) > 0)
+    missing = int(np.count_nonzero(inside & np.isnan(m.estimate)))
+    size = int(np.count_nonzero(inside))
+    leave_out = m.protocol.invalid == "exclude"
+    count = size - missing if leave_out else size
+    if count == 0:
+        return Statistic.empty(f"no pixel of criterion {region!r} has a depth to compare", missing)
+    bad = int(np.count_nonzero(_bad_depth(m, tolerance) & inside)) + (0 if leave_out else missing)
+    return Statistic(float(bad), count, missing, percent(bad, count))

@@ -1,0 +1,156 @@
+"""Disparity maps compared as images: PSNR, SSIM and R-SSIM."""
+
+from __future__ import annotations
+
+import math
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.errors import NotApplicable
+from stereogauge.metrics.declaration import Statistic, metric
+from stereogauge.metrics.measurement import Measurement
+from stereogauge.metrics.picture import Picture
+
+WINDOW = 7  # px, as in scikit-image
+K1, K2 = 0.01, 0.03
+WANG = "Wang, Bovik, Sheikh & Simoncelli, TIP 2004"
+
+
+def signal_peak(m: Measurement) -> float:
+    """The range of disparities: the protocol's peak, or the scene's ndisp."""
+    peak = m.protocol.peak if m.protocol.peak is not None else m.scene.calibration.ndisp
+    if peak is None:
+        raise NotApplicable(
+            f"Image quality needs the range of disparities; scene {m.scene.id!r} has no ndisp, so set the protocol's peak, for example peak=255."
+        )
+    return float(peak)
+
+
+def _squared_picture(m: Measurement) -> Picture:
+    peak = signal_peak(m)
+    return Picture(
+        title="squared error relative to the peak",
+        values=((m.estimate - m.gt) / peak) ** 2,
+        kind="sequential",
+        limits=(0.0, 0.01),
+        unknown=~m.criteria.known,
+        missing=m.criteria.known & np.isnan(m.estimate),
+    )
+
+
+@metric(
+    id="psnr",
+    name="Peak signal-to-noise ratio",
+    formula=r"10 \log_{10} \frac{\mathrm{peak}^2}{\mathrm{MSE}}",
+    unit="dB",
+    direction="higher",
+    range=(-math.inf, math.inf),
+    source=WANG,
+    picture=_squared_picture,
+)
+def psnr(m: Measurement, region: str) -> Statistic:
+    """Peak signal-to-noise ratio of the map; the peak is ndisp unless the protocol gives one. A perfect map is infinite."""
+    pixels = m.pixels(region)
+    if pixels.valid == 0:
+        return Statistic.empty(f"no estimate in criterion {region!r}", pixels.missing)
+    error = pixels.squared / pixels.valid
+    value = 10 * math.log10(signal_peak(m) ** 2 / error) if error > 0 else math.inf
+    return Statistic(pixels.squared, pixels.valid, pixels.missing, value)
+
+
+def _window_sum(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    total: NDArray[np.float64] = cv2.boxFilter(
+        values, cv2.CV_64F, (WINDOW, WINDOW), normalize=False, borderType=cv2.BORDER_CONSTANT
+    )
+    return total
+
+
+def range_ssim(
+    first: NDArray[np.float32], second: NDArray[np.float32], peak: float, *, complete: bool = False
+) -> NDArray[np.float64]:
+    """SSIM per pixel from 7×7 windows, counting only the pixels that both maps know.
+
+    NaN where the centre is unknown in either map, where fewer than two pixels of the window are shared, and within 3 px of the image's edge;
+    with `complete`, where any pixel of the window is unknown. Without gaps it equals scikit-image's `structural_similarity`.
+    """
+    both = np.isfinite(first) & np.isfinite(second)
+    weight = both.astype(np.float64)
+    a = np.where(both, first, 0.0).astype(np.float64)
+    b = np.where(both, second, 0.0).astype(np.float64)
+    count = np.rint(_window_sum(weight))
+    enough = both & (count >= (WINDOW * WINDOW if complete else 2))
+    n = np.where(enough, count, np.nan)
+    mean_a, mean_b = _window_sum(a) / n, _window_sum(b) / n
+    unbiased = n / (n - 1)
+    variance_a = unbiased * (_window_sum(a * a) / n - mean_a**2)
+    variance_b = unbiased * (_window_sum(b * b) / n - mean_b**2)
+    covariance = unbiased * (_window_sum(a * b) / n - mean_a * mean_b)
+    c1, c2 = (K1 * peak) ** 2, (K2 * peak) ** 2
+    similarity = ((2 * mean_a * mean_b + c1) * (2 * covariance + c2)) / (
+        (mean_a**2 + mean_b**2 + c1) * (variance_a + variance_b + c2)
+    )
+    margin = WINDOW // 2
+    inner = np.zeros(first.shape, np.bool_)
+    inner[margin : first.shape[0] - margin, margin : first.shape[1] - margin] = True
+    return np.where(inner, similarity, np.nan)
+
+
+def _similarity(m: Measurement, region: str, *, complete: bool) -> Statistic:
+    inside = m.mask(region)
+    missing = int(np.count_nonzero(inside & np.isnan(m.estimate)))
+    values = range_ssim(m.estimate, m.gt, signal_peak(m), complete=complete)[inside]
+    defined = np.isfinite(values)
+    count = int(np.count_nonzero(defined))
+    if count == 0:
+        return Statistic.empty(f"no window of criterion {region!r} has enough known pixels", missing)
+    total = float(values[defined].sum())
+    return Statistic(total, count, missing, total / count)
+
+
+def _similarity_picture(m: Measurement, *, complete: bool) -> Picture:
+    return Picture(
+        title="structural dissimilarity 1 − SSIM",
+        values=1.0 - range_ssim(m.estimate, m.gt, signal_peak(m), complete=complete),
+        kind="sequential",
+        limits=(0.0, 1.0),
+        unknown=~m.criteria.known,
+        missing=m.criteria.known & np.isnan(m.estimate),
+    )
+
+
+def _mean(total: float, count: int) -> float:
+    return total / count
+
+
+@metric(
+    id="ssim",
+    name="Structural similarity",
+    formula=r"\overline{\mathrm{SSIM}(E, D)}",
+    unit="",
+    direction="higher",
+    range=(-1.0, 1.0),
+    source=WANG,
+    finalize=_mean,
+    picture=lambda m: _similarity_picture(m, complete=True),
+)
+def ssim(m: Measurement, region: str) -> Statistic:
+    """Mean SSIM of estimate and ground truth over 7×7 windows in which both maps are complete."""
+    return _similarity(m, region, complete=True)
+
+
+@metric(
+    id="r-ssim",
+    name="Range structural similarity",
+    formula=r"\overline{\mathrm{SSIM}(E, D)} \text{ over shared pixels of each window}",
+    unit="",
+    direction="higher",
+    range=(-1.0, 1.0),
+    source="Malpica & Bovik, ICIP 2009",
+    finalize=_mean,
+    picture=lambda m: _similarity_picture(m, complete=False),
+)
+def r_ssim(m: Measurement, region: str) -> Statistic:
+    """Mean SSIM that leaves out, window by window, pixels missing on either side."""
+    return _similarity(m, region, complete=False)

@@ -1,0 +1,152 @@
+"""One estimate held against one scene under one protocol: everything that a metric's function may ask for."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from stereogauge.errors import NotApplicable, ProtocolError, SizeError
+from stereogauge.kernels import fill as fill_kernels
+from stereogauge.metrics.declaration import BoundMetric
+from stereogauge.metrics.statistics import PixelStatistics, RegionStatistics
+from stereogauge.model import DisparityMap, Image, Mask, Scene, as_disparity
+from stereogauge.protocol import Protocol
+from stereogauge.regions.criteria import Criteria
+
+
+def filled(disparity: DisparityMap) -> DisparityMap:
+    """Gaps filled as KITTI's kit does for sparse results.
+
+    In each row a gap takes the smaller (background) of its two valid neighbours, and row ends the nearest valid one; then, per column, the rows
+    above the first and below the last filled row take its value. A row without any value between filled rows stays NaN.
+    """
+    result = disparity.copy()
+    fill_kernels.fill_background(result)
+    return result
+
+
+class Measurement:
+    """The estimate as the protocol wants it, its scene's criteria, and statistics that several metrics share.
+
+    `raw` is the map as it was given; `estimate` after clipping and filling. `metrics` are those that will be measured, so that one pass over
+    the pixels serves all their thresholds and quantiles. `extras` are facts of the run ("seconds", "peak_memory").
+    """
+
+    def __init__(
+        self,
+        estimate: Any,
+        criteria: Criteria,
+        *,
+        metrics: Iterable[BoundMetric] = (),
+        regions: Iterable[str] = (),
+        right_estimate: Any = None,
+        extras: Mapping[str, float] | None = None,
+    ) -> None:
+        self.criteria = criteria
+        self.raw = as_disparity(estimate, "estimate")
+        self.extras = dict(extras or {})
+        self._right = right_estimate
+        self._metrics = tuple(metrics)
+        self._regions = tuple(regions)
+        self._extra_statistics: dict[tuple[bool, str], PixelStatistics] = {}
+        if self.raw.shape != self.scene.shape:
+            height, width = self.raw.shape
+            raise SizeError(
+                f"The estimate is {width}×{height} but scene {self.scene.id!r} is {self.scene.shape[1]}×{self.scene.shape[0]}; "
+                "give a map of the scene's size, or ask for resize, which scales the disparities with the width."
+            )
+
+    @property
+    def scene(self) -> Scene:
+        """The scene."""
+        return self.criteria.scene
+
+    @property
+    def protocol(self) -> Protocol:
+        """The protocol."""
+        return self.criteria.protocol
+
+    @property
+    def gt(self) -> DisparityMap:
+        """The ground truth; NaN = unknown."""
+        return self.scene.gt
+
+    @functools.cached_property
+    def clipped(self) -> DisparityMap:
+        """The raw estimate, clipped to [0, ndisp] where the protocol says so."""
+        if not self.protocol.clip_to_range:
+            return self.raw
+        ndisp = self.scene.calibration.ndisp
+        if ndisp is None:
+            raise ProtocolError(
+                f"Protocol {self.protocol.name!r} clips estimates to the disparity range, and scene {self.scene.id!r} does not tell its ndisp; "
+                "give it in the calibration, or set clip_to_range=false."
+            )
+        return np.clip(self.raw, np.float32(0), np.float32(ndisp))
+
+    @functools.cached_property
+    def estimate(self) -> DisparityMap:
+        """The estimate that is measured: clipped, and filled where the invalid policy says so."""
+        return filled(self.clipped) if self.protocol.invalid == "fill" else self.clipped
+
+    @functools.cached_property
+    def right_estimate(self) -> DisparityMap:
+        """The algorithm's map of the right view."""
+        if self._right is None:
+            raise NotApplicable("This measure needs the algorithm's map of the right view, and there is none.")
+        return as_disparity(self._right, "right estimate")
+
+    @property
+    def image(self) -> Image:
+        """The left image."""
+        return self.scene.left
+
+    def mask(self, region: str) -> Mask:
+        """The pixels of a criterion."""
+        return self.criteria.mask(region)
+
+    def pixels(self, region: str) -> RegionStatistics:
+        """Sums of the measured estimate over a criterion."""
+        return self.statistics(region)[region]
+
+    def statistics(self, region: str, *, as_given: bool = False) -> PixelStatistics:
+        """The statistics object that covers `region`; `as_given` takes the estimate before filling."""
+        if as_given and self.protocol.invalid != "fill":
+            as_given = False
+        for statistics in self._given_statistics if as_given else self._statistics:
+            if region in statistics:
+                return statistics
+        key = (as_given, region)
+        if key not in self._extra_statistics:
+            estimate = self.clipped if as_given else self.estimate
+            self._extra_statistics[key] = self._computed(estimate, (region,))[0]
+        return self._extra_statistics[key]
+
+    @functools.cached_property
+    def _statistics(self) -> list[PixelStatistics]:
+        return self._computed(self.estimate, self._regions)
+
+    @functools.cached_property
+    def _given_statistics(self) -> list[PixelStatistics]:
+        return self._computed(self.clipped, self._regions)
+
+    def _computed(self, estimate: DisparityMap, regions: tuple[str, ...]) -> list[PixelStatistics]:
+        arguments = [(m.metric.id, a) for m in self._metrics for a in m.arguments]
+        calibration = self.scene.calibration
+        metric = self.protocol.sigma_z.metric and calibration.focal_baseline is not None
+        return [
+            PixelStatistics(
+                estimate,
+                self.gt,
+                labels,
+                focal_baseline=calibration.focal_baseline if metric and calibration.focal_baseline else 1.0,
+                doffs=calibration.doffs if metric else 0.0,
+                mu=self.protocol.sigma_z.mu,
+                thresholds=[a for name, a in arguments if name in ("bad", "wrong", "bad-valid")],
+                quantiles=[a / 100 for name, a in arguments if name == "quantile"],
+            )
+            for labels in self.criteria.labels(regions)
+        ]

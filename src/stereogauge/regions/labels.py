@@ -1,0 +1,45 @@
+"""Criteria packed into one label image: a bit a criterion, so that one pass over the pixels serves all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.model import Mask
+
+MOST_REGIONS = 16
+
+
+@dataclass(frozen=True)
+class RegionLabels:
+    """`labels[y, x]` has bit k set where the pixel belongs to criterion `names[k]`.
+
+    `values` are the labels that occur, `slots` maps each label to its position among them.
+    """
+
+    names: tuple[str, ...]
+    labels: NDArray[np.uint8] | NDArray[np.uint16]
+    values: NDArray[np.int64]
+    slots: NDArray[np.int64]
+
+
+def pack_regions(masks: Mapping[str, Mask]) -> list[RegionLabels]:
+    """Label images for all criteria, at most sixteen to an image."""
+    names = tuple(masks)
+    return [_packed({n: masks[n] for n in names[i : i + MOST_REGIONS]}) for i in range(0, len(names), MOST_REGIONS)]
+
+
+def _packed(masks: Mapping[str, Mask]) -> RegionLabels:
+    kind = np.uint8 if len(masks) <= 8 else np.uint16
+    shape = next(iter(masks.values())).shape
+    labels = np.zeros(shape, kind)
+    for position, mask in enumerate(masks.values()):
+        labels |= mask.astype(kind) << kind(position)
+    counts = np.bincount(labels.ravel(), minlength=np.iinfo(kind).max + 1)
+    values = np.flatnonzero(counts)
+    slots = np.zeros(counts.size, np.int64)
+    slots[values] = np.arange(values.size)
+    return RegionLabels(tuple(masks), labels, values, slots)

@@ -1,0 +1,53 @@
+"""Which pixels both cameras see, by one of four rules."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stereogauge.kernels import occlusion as kernels
+from stereogauge.model import DisparityMap, Mask
+from stereogauge.regions.criteria import Criteria
+from stereogauge.regions.declaration import region
+
+
+def middlebury_v2_visible(truth: DisparityMap) -> Mask:
+    """Visible pixels as in Middlebury's official v2 masks, reproduced from the left ground truth alone."""
+    visible = np.empty(truth.shape, np.bool_)
+    kernels.middlebury_v2_visible(np.nan_to_num(truth, nan=0.0), visible)
+    return visible
+
+
+def bidirectional_visible(left: DisparityMap, right: DisparityMap, tolerance: float = 1.0) -> Mask:
+    """|D_L(x) − D_R(x − round D_L(x))| ≤ tolerance with the target inside the image; an unknown right value means occluded."""
+    visible = np.empty(left.shape, np.bool_)
+    kernels.bidirectional_visible(left, right, np.float32(tolerance), visible)
+    return visible
+
+
+def z_buffer_visible(left: DisparityMap, tolerance: float = 1.0) -> Mask:
+    """From the left map alone: hidden where a pixel nearer by more than `tolerance` px lands on the same target or the target leaves."""
+    visible = np.empty(left.shape, np.bool_)
+    kernels.z_buffer_visible(left, np.float32(tolerance), visible)
+    return visible
+
+
+@region(
+    id="nonocc",
+    name="Not occluded",
+    definition=r"\{x \in I : x \text{ is visible in both views}\}",
+    source="Scharstein & Szeliski 2002",
+)
+def nonocc(criteria: Criteria) -> Mask:
+    """Pixels that both cameras see, by the rule of the protocol."""
+    return criteria.visible
+
+
+@region(
+    id="occluded",
+    name="Occluded",
+    definition=r"I \setminus \mathrm{nonocc}",
+    source="Cabezas, Padilla & Trujillo 2011",
+)
+def occluded(criteria: Criteria) -> Mask:
+    """Pixels with known ground truth that the right camera does not see."""
+    return ~criteria.visible

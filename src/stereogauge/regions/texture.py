@@ -1,0 +1,49 @@
+"""Pixels with and without texture in the left image."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+
+from stereogauge.model import Image, Mask
+from stereogauge.regions.criteria import Criteria
+from stereogauge.regions.declaration import region
+
+
+def grey(image: Image) -> Image:
+    """The image as float32 grey levels 0…255."""
+    array = np.asarray(image, np.float32)
+    array = array / 257.0 if image.dtype == np.uint16 else array
+    return cv2.cvtColor(array, cv2.COLOR_RGB2GRAY) if array.ndim == 3 else array
+
+
+def texture_energy(image: Image) -> Image:
+    """3×3 mean of the squared horizontal gradient, (Sobel_x / 8)², in grey levels² per px²."""
+    gradient = cv2.Sobel(grey(image), cv2.CV_32F, 1, 0, ksize=3) / 8.0
+    return cv2.blur(gradient * gradient, (3, 3))
+
+
+@region(
+    id="textureless",
+    name="Textureless",
+    definition=r"\{x : \overline{(\partial_x I)^2}_{3\times3}(x) < t\}",
+    source="Scharstein & Szeliski 2002; threshold 4 as in OpenCV's stereo tests",
+    needs=("gt", "left"),
+)
+def textureless(criteria: Criteria) -> Mask:
+    """Pixels whose windowed gradient energy lies below the protocol's threshold."""
+    energy: Image = texture_energy(criteria.scene.left)
+    mask: Mask = energy < criteria.parameters.texture_threshold
+    return mask
+
+
+@region(
+    id="textured",
+    name="Textured",
+    definition=r"I \setminus \mathrm{textureless}",
+    source="Scharstein & Szeliski 2002",
+    needs=("gt", "left"),
+)
+def textured(criteria: Criteria) -> Mask:
+    """Pixels with enough horizontal gradient energy."""
+    return ~criteria.mask("textureless")
