@@ -42,9 +42,9 @@ class Column(NamedTuple):
 class ScoreCube:
     """Scores of `algorithms` on `scenes` in `columns`, as arrays of shape (algorithms, scenes, columns).
 
-    `values` holds the scores as declared (not negated), NaN where there is none. `sums`, `counts` and `missing` hold the
-    sufficient statistics, or None where they were not kept. `protocol` is the hash under which every score was computed.
-    Scenes of several datasets are called "dataset/scene"; `datasets` names the dataset of each scene.
+    `values` holds the scores as declared (not negated), NaN where there is none. `sums`, `counts` and `missing` hold
+    the sufficient statistics, or None where they were not kept. `protocol` is the hash under which every score was
+    computed. Scenes of several datasets are called "dataset/scene"; `datasets` names the dataset of each scene.
     """
 
     algorithms: tuple[str, ...]
@@ -145,8 +145,8 @@ class ScoreCube:
     ) -> ScoreCube:
         """The part that was asked for, in the order of asking; None means everything.
 
-        A measure may be written with its criterion (`bad@1:nonocc`). A metric that is bound to its own pixel set is kept
-        whatever `regions` asks for.
+        A measure may be written with its criterion (`bad@1:nonocc`). A metric that is bound to its own pixel set is
+        kept whatever `regions` asks for.
         """
         columns = range(len(self.columns)) if measures is None else _columns(self, measures)
         if regions is not None:

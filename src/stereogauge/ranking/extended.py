@@ -1,0 +1,74 @@
+"""The extended Middlebury model: several measures as several experts, and who performs alike (Cabezas et al., 2013)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.errors import StereogaugeError
+from stereogauge.ranking.costs import Costs
+from stereogauge.ranking.cube import Values
+from stereogauge.ranking.model import Model, Outcome
+from stereogauge.ranking.ranks import column_ranks, final_ranks
+
+
+def rank_sums(costs: Costs, ties: str = "min", tau: float | None = None) -> Outcome:
+    """Sum over the measures of each one's final Middlebury rank; two algorithms are alike when |sumᵢ − sumⱼ| < τ.
+
+    τ defaults to the number of measures. Alike is reflexive and symmetric but not transitive, so `arrays["alike"]` is
+    the relation itself (algorithms, algorithms) and no groups are formed. `arrays["measure_ranks"]` holds the
+    intermediate ranks (algorithms, measures), named by `names["measures"]`.
+    """
+    threshold = float(len(costs.measures)) if tau is None else float(tau)
+    if not threshold > 0:
+        raise StereogaugeError(f"τ must be greater than 0, or no algorithm is alike itself; found {threshold:g}.")
+    ranks = column_ranks(costs.matrix, ties)
+    averages = [ranks[:, costs.measure_of == measure].mean(axis=1) for measure in range(len(costs.measures))]
+    intermediate = np.stack([final_ranks(average) for average in averages], axis=1)
+    sums = intermediate.sum(axis=1).astype(np.float64)
+    alike = np.abs(sums[:, None] - sums[None, :]) < threshold
+    return Outcome(
+        rank=final_ranks(sums),
+        value=sums,
+        extra={
+            **{f"rank by {name}": intermediate[:, place].tolist() for place, name in enumerate(costs.measures)},
+            "alike with": [_names(costs.algorithms, row, place) for place, row in enumerate(alike)],
+        },
+        arrays={"measure_ranks": intermediate, "alike": alike, "tau": np.array(threshold)},
+        names={"measures": costs.measures},
+    )
+
+
+def resampled_rank_sums(
+    costs: Costs, multiplicity: NDArray[np.int64], ties: str = "min", tau: float | None = None
+) -> Values:
+    """Rank sums for many draws of scenes; a draw without any column of a measure leaves that measure out."""
+    ranks = column_ranks(costs.matrix, ties)
+    total = np.zeros((len(multiplicity), len(costs.algorithms)))
+    for measure in range(len(costs.measures)):
+        own = costs.measure_of == measure
+        columns = multiplicity @ costs.in_scene[own].sum(axis=0)
+        sums = multiplicity @ (ranks[:, own] @ costs.in_scene[own]).T
+        total += final_ranks(sums / np.maximum(columns, 1)[:, None]) * (columns > 0)[:, None]
+    return total
+
+
+def _names(algorithms: tuple[str, ...], row: NDArray[np.bool_], itself: int) -> str:
+    return ", ".join(algorithms[other] for other in np.flatnonzero(row) if other != itself)
+
+
+EXTENDED = Model(
+    id="extended",
+    name="Extended Middlebury",
+    definition="Apply the Middlebury model to each measure, sum the final ranks, sort by the sum; sums closer than "
+    "τ perform alike.",
+    source="I. Cabezas, M. Trujillo and M. Florian, An evaluation methodology for stereo correspondence algorithms, "
+    "Ingeniería y Competitividad 15(2), 2013.",
+    value_name="sum of ranks",
+    compute=rank_sums,
+    resample=resampled_rank_sums,
+    options={
+        "ties": "ranks of equal scores within a column: min (competition, the default), average or dense",
+        "tau": "two algorithms whose rank sums differ by less than τ perform alike (default: the number of measures)",
+    },
+)

@@ -1,0 +1,102 @@
+"""How measures in different units become comparable: a cost as a share of what real algorithms reach, among others.
+
+Badness is the score itself (direction "lower"), its distance from the upper end of its range ("higher") or its
+absolute value ("zero"): 0 is perfect, larger is worse.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from scipy.stats import zscore
+
+from stereogauge.errors import unknown_name
+from stereogauge.ranking.cube import Values, metric_of
+from stereogauge.ranking.ranks import column_ranks
+
+Normalisation = Literal["heuristic", "max", "z-score", "rank"]
+
+# The HCI supplement states the worst that 13 algorithms reached on 12 Middlebury images. A declaration covers a
+# family with one range; these thresholds have their own.
+HEURISTIC_MAXIMA = {"bad@4": 45.0}
+
+
+class Scale(NamedTuple):
+    """A number that stands for 1 after normalisation, the best possible score, and where the number comes from."""
+
+    unit: float
+    best: float
+    origin: str
+
+
+def normalisation_rule(text: str) -> Normalisation:
+    """The normalisation that `text` names."""
+    for rule in get_args(Normalisation):
+        if rule == text:
+            known: Normalisation = rule
+            return known
+    raise unknown_name("normalisation", text, get_args(Normalisation))
+
+
+def heuristic_maximum(measure: str) -> float | None:
+    """The score that the worst real algorithms reach, None where nobody has stated it."""
+    if measure in HEURISTIC_MAXIMA:
+        return HEURISTIC_MAXIMA[measure]
+    declared = metric_of(measure).metric.heuristic_range
+    return None if declared is None else declared[1]
+
+
+def heuristic_scale(measure: str, costs: Values) -> Scale:
+    """Heuristic range where known, else the theoretical one where finite, else the selection's own worst cost."""
+    metric = metric_of(measure).metric
+    higher = metric.direction == "higher"
+    known = heuristic_maximum(measure)
+    if known is not None:
+        low = (metric.heuristic_range or (0.0, 0.0))[0] if higher else 0.0
+        return Scale(known - low, known if higher else 0.0, "heuristic range")
+    low, high = metric.range
+    if math.isfinite(high) and (math.isfinite(low) or not higher):
+        return Scale(high - low if higher else high, high if higher else 0.0, "theoretical range")
+    return worst_scale(measure, costs)
+
+
+def worst_scale(measure: str, costs: Values) -> Scale:
+    """The selection's own worst cost as the unit; where higher is better, the distance from best to worst score."""
+    finite = costs[np.isfinite(costs)]
+    if not finite.size:
+        return Scale(1.0, 0.0, "no finite score")
+    if metric_of(measure).metric.direction == "higher":
+        high = metric_of(measure).metric.range[1]
+        best = high if math.isfinite(high) else -float(finite.min())
+        return Scale(best + float(finite.max()), best, "range of the selection")
+    return Scale(float(finite.max()), 0.0, "maximum of the selection")
+
+
+def normalised(measure: str, costs: Values, rule: Normalisation) -> tuple[Values, str]:
+    """Costs (algorithms, columns) of one measure as comparable numbers, and where their scale comes from.
+
+    `heuristic` and `max`: badness / unit, 0 perfect, 1 the worst that real algorithms (or this selection) show;
+    `z-score`: standard deviations of each column from its mean; `rank`: average rank / number of algorithms. A gap
+    (+inf under the rule `worst`) counts as the column's worst finite cost, but at least 1 unit where the scale is
+    fixed.
+    """
+    if rule == "rank":
+        return column_ranks(costs, "average") / costs.shape[0], "ranks"
+    filled = _gaps_as_worst(costs)
+    if rule == "z-score":
+        spread = filled.std(axis=0)
+        scored = zscore(filled[:, spread > 0], axis=0)
+        result = np.zeros_like(filled)
+        result[:, spread > 0] = scored
+        return result, "standard deviations of the selection"
+    scale = heuristic_scale(measure, costs) if rule == "heuristic" else worst_scale(measure, costs)
+    unit = scale.unit if scale.unit > 0 else 1.0
+    badness = (filled + scale.best) / unit
+    return np.where(np.isposinf(costs), np.maximum(badness, 1.0), badness), scale.origin
+
+
+def _gaps_as_worst(costs: Values) -> Values:
+    worst = np.where(np.isposinf(costs), -np.inf, costs).max(axis=0)
+    return np.where(np.isposinf(costs), np.where(np.isfinite(worst), worst, 0.0), costs)

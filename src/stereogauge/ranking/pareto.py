@@ -1,0 +1,105 @@
+"""A* groups: layers of algorithms that do not dominate each other (Cabezas, Padilla and Trujillo, 2011 and 2012).
+
+a dominates b when its error is at most b's in every column (scene × criterion × measure) and smaller in at least one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from stereogauge.ranking.costs import Costs
+from stereogauge.ranking.cube import Values
+from stereogauge.ranking.model import Model, Outcome
+
+Relation = NDArray[np.bool_]
+COLUMNS_BETWEEN_CHECKS = 32
+DRAWS_AT_ONCE = 64
+
+
+def worse_somewhere(costs: Values) -> Relation:
+    """Relation (algorithms, algorithms): a has a greater cost than b in at least one column.
+
+    One comparison of all pairs a column; ends as soon as every pair is decided.
+    """
+    count = costs.shape[0]
+    codes = np.ascontiguousarray(rankdata(costs, method="dense", axis=0).T.astype(np.int32))
+    worse = np.zeros((count, count), bool)
+    greater = np.empty_like(worse)
+    for place, column in enumerate(codes):
+        np.greater(column[:, None], column[None, :], out=greater)
+        worse |= greater
+        if place % COLUMNS_BETWEEN_CHECKS == 0 and np.count_nonzero(worse) == count * (count - 1):
+            break
+    return worse
+
+
+def dominance(costs: Values) -> Relation:
+    """Relation (algorithms, algorithms): a dominates b."""
+    worse = worse_somewhere(costs)
+    return ~worse & worse.T
+
+
+def layers(dominates: Relation) -> NDArray[np.int64]:
+    """Group of each algorithm: 1 where nobody dominates, 2 where nobody does once group 1 is removed, and so on."""
+    dominators = dominates.sum(axis=0)
+    group = np.zeros(len(dominates), np.int64)
+    layer = 0
+    while (open_ := group == 0).any():
+        layer += 1
+        front = open_ & (dominators == 0)
+        group[front] = layer
+        dominators -= dominates[front].sum(axis=0)
+    return group
+
+
+def a_star_groups(costs: Costs) -> Outcome:
+    """The partition A*₁, A*₂, … with who dominates whom.
+
+    rank = group; value = number of algorithms that dominate it (0 exactly in A*₁). Equal vectors land in one group.
+    `arrays["dominates"]` is the relation (algorithms, algorithms).
+    """
+    dominates = dominance(costs.matrix)
+    group = layers(dominates)
+    return Outcome(
+        rank=group,
+        value=dominates.sum(axis=0).astype(np.float64),
+        group=group,
+        extra={
+            "dominates": dominates.sum(axis=1).tolist(),
+            "dominated by": [", ".join(costs.algorithms[a] for a in np.flatnonzero(column)) for column in dominates.T],
+        },
+        arrays={"dominates": dominates},
+    )
+
+
+def resampled_groups(costs: Costs, multiplicity: NDArray[np.int64]) -> Values:
+    """Groups for many draws of scenes: only which scenes were drawn matters, not how often."""
+    count, scenes = len(costs.algorithms), len(costs.scenes)
+    worse = np.empty((count * count, scenes), np.float32)
+    for scene in range(scenes):
+        worse[:, scene] = worse_somewhere(costs.matrix[:, costs.scene_of == scene]).ravel()
+    drawn = (multiplicity > 0).astype(np.float32)
+    groups = np.empty((len(drawn), count))
+    for start in range(0, len(drawn), DRAWS_AT_ONCE):
+        block = drawn[start : start + DRAWS_AT_ONCE]
+        somewhere = (worse @ block.T > 0).reshape(count, count, len(block))
+        for draw in range(len(block)):
+            relation = somewhere[:, :, draw]
+            groups[start + draw] = layers(~relation & relation.T)
+    return groups
+
+
+A_STAR = Model(
+    id="a-star",
+    name="A* groups",
+    definition="Each algorithm is the vector of its errors over all columns; A*₁ holds those that none dominates, "
+    "A*₂ those that "
+    "none dominates once A*₁ is removed, and so on.",
+    source="I. Cabezas, V. Padilla and M. Trujillo, A measure for accuracy disparity maps evaluation, CIARP 2011; "
+    "A* groups: the same authors, 2012.",
+    value_name="dominators",
+    compute=a_star_groups,
+    resample=resampled_groups,
+)

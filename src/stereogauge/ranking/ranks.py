@@ -1,0 +1,43 @@
+"""Ranks of costs, with the rule for ties as an explicit choice."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from stereogauge.errors import unknown_name
+from stereogauge.ranking.cube import Values
+
+Ties = Literal["min", "average", "dense"]
+
+
+def tie_rule(text: str) -> Ties:
+    """The rule that `text` names: `min` (competition ranks 1 2 2 4), `average` (1 2.5 2.5 4) or `dense` (1 2 2 3)."""
+    for rule in get_args(Ties):
+        if rule == text:
+            known: Ties = rule
+            return known
+    raise unknown_name("rule for ties", text, get_args(Ties))
+
+
+def column_ranks(costs: Values, ties: str = "min") -> Values:
+    """Rank of each algorithm in each column, 1 for the lowest cost; costs and ranks of shape (algorithms, columns).
+
+    A gap (+inf, from the rule `worst`) takes the last rank: the number of algorithms, or the last dense rank.
+    """
+    rule = tie_rule(ties)
+    ranks = np.asarray(rankdata(costs, method=rule, axis=0), np.float64)
+    if rule != "dense":
+        ranks[np.isposinf(costs)] = costs.shape[0]
+    return ranks
+
+
+def final_ranks(values: Values) -> NDArray[np.int64]:
+    """Competition ranks of the last axis: the place that readers expect, equal for equal values.
+
+    Sums of the same ranks in another order differ in the last bits, so values are compared to ten digits.
+    """
+    return np.asarray(rankdata(np.round(values, 10), method="min", axis=-1), np.int64)

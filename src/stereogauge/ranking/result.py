@@ -1,0 +1,120 @@
+"""The order that a model gave, with everything that it was computed from."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.ranking.cube import Values
+from stereogauge.ranking.selection import Selection
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Algorithms from best to worst under one model.
+
+    All sequences stand in that order (ties by name order of the selection). `arrays` keeps what else the model found,
+    its first axis, and a square relation's second, in the same order; `names` names their other axes.
+    """
+
+    model: str
+    value_name: str
+    options: Mapping[str, Any]
+    selection: Selection
+    algorithms: tuple[str, ...]
+    rank: NDArray[np.int64]
+    value: Values
+    group: NDArray[np.int64] | None = None
+    extra: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.algorithms)
+
+    def __repr__(self) -> str:
+        places = ", ".join(f"{rank} {name}" for rank, name in zip(self.rank, self.algorithms, strict=True))
+        return f"Ranking({self.model}: {places})"
+
+    @property
+    def winners(self) -> tuple[str, ...]:
+        """Algorithms on rank 1: several when the model does not separate them."""
+        return tuple(name for name, rank in zip(self.algorithms, self.rank, strict=True) if rank == 1)
+
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """Members of group 1, 2, …; empty when the model forms none."""
+        if self.group is None:
+            return ()
+        pairs = list(zip(self.algorithms, self.group, strict=True))
+        return tuple(
+            tuple(name for name, own in pairs if own == group) for group in range(1, int(self.group.max()) + 1)
+        )
+
+    def to_pandas(self) -> pd.DataFrame:
+        """algorithm, rank, value, group (missing where the model forms none), then the model's further facts.
+
+        `attrs["selection"]` holds what it was computed from.
+        """
+        import pandas as pd
+
+        group = [None] * len(self) if self.group is None else self.group.tolist()
+        frame = pd.DataFrame(
+            {
+                "algorithm": self.algorithms,
+                "rank": self.rank,
+                "value": self.value,
+                "group": pd.array(group, dtype="Int64"),
+                **self.extra,
+            }
+        )
+        frame.attrs["model"] = self.model
+        frame.attrs["selection"] = self.selection.to_dict()
+        return frame
+
+    def to_csv(self) -> str:
+        """The table as CSV with full precision; the selection precedes it in lines that begin with #."""
+        head = [f"# model: {self.model} (value: {self.value_name})", f"# selection: {self.selection.caption()}"]
+        head += [f"# left out: {what.kind} {what.name}: {what.reason}" for what in self.selection.dropped]
+        return "\n".join(head) + "\n" + str(self.to_pandas().to_csv(index=False))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole ranking as plain values: model, options, selection and one entry an algorithm."""
+        rows = []
+        for place, name in enumerate(self.algorithms):
+            row = {
+                "algorithm": name,
+                "rank": int(self.rank[place]),
+                "value": finite(self.value[place]),
+                "group": None if self.group is None else int(self.group[place]),
+            }
+            rows.append(row | {key: finite(values[place]) for key, values in self.extra.items()})
+        return {
+            "model": self.model,
+            "value_name": self.value_name,
+            "options": {
+                key: value if isinstance(value, int | float | dict) else str(value)
+                for key, value in self.options.items()
+            },
+            "selection": self.selection.to_dict(),
+            "ranking": rows,
+        }
+
+    def to_json(self) -> str:
+        """`to_dict` as one JSON document; what is not finite is null."""
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False)
+
+
+def finite(value: Any) -> Any:
+    """The value for JSON: None instead of NaN and infinity, plain numbers instead of NumPy's."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value

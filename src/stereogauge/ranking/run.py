@@ -1,0 +1,101 @@
+"""`rank`: scores, a selection and a model in; an order out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.evaluation.scores import ScoreTable
+from stereogauge.ranking.costs import Costs, prepare
+from stereogauge.ranking.cube import ScoreCube
+from stereogauge.ranking.model import Model, Outcome, model_declaration
+from stereogauge.ranking.result import Ranking
+from stereogauge.ranking.selection import Selection, frozen_options, missing_rule
+
+Scores = ScoreTable | ScoreCube | str | Path
+
+
+def as_cube(scores: Scores) -> ScoreCube:
+    """A table, a cube, or everything in the store at a path or URL, as a cube."""
+    if isinstance(scores, ScoreCube):
+        return scores
+    if isinstance(scores, ScoreTable):
+        return ScoreCube.from_table(scores)
+    from stereogauge.store import open_store
+
+    with open_store(str(scores)) as store:
+        cube: ScoreCube = store.cube()
+        return cube
+
+
+def rank(
+    scores: Scores,
+    model: str = "a-star",
+    measures: Iterable[str] | None = None,
+    regions: Iterable[str] | None = None,
+    scenes: Iterable[str] | None = None,
+    algorithms: Iterable[str] | None = None,
+    *,
+    missing: str = "drop-algorithm",
+    **options: Any,
+) -> Ranking:
+    """Order the algorithms of `scores` under a model.
+
+    Parameters
+    ----------
+    scores
+        A score table, a score cube, or the path or URL of a store.
+    model
+        `middlebury` (average rank over the columns of one measure), `extended` (sum of the ranks by several measures,
+        with who performs alike), `a-star` (groups by Pareto dominance), `weighted` (an application's weights), or an
+        installed one.
+    measures, regions, scenes, algorithms
+        What to look at; None means everything. A measure may be written with its criterion: `bad@1:nonocc`.
+    missing
+        What a missing cell does: `drop-algorithm` (the default), `drop-column`, or `worst` (the last rank there).
+    options
+        The model's own: `ties` (middlebury, extended), `tau` (extended), `weights`, `profile`, `normalisation`
+        (weighted).
+    """
+    declared = model_declaration(model)
+    cube = as_cube(scores).select(measures=measures, regions=regions, scenes=scenes, algorithms=algorithms)
+    costs, selection = model_costs(cube, declared, missing, options)
+    return arranged(declared, costs, selection, declared.compute(costs, **options), options)
+
+
+def model_costs(cube: ScoreCube, model: Model, missing: str, options: dict[str, Any]) -> tuple[Costs, Selection]:
+    """What a model reads of a cube, without gaps, and the selection that says so."""
+    model.check(options)
+    rule = missing_rule(missing)
+    return prepare(cube if model.narrow is None else model.narrow(cube, **options), rule)
+
+
+def arranged(model: Model, costs: Costs, selection: Selection, outcome: Outcome, options: dict[str, Any]) -> Ranking:
+    """An outcome in order of rank, then value, then as selected."""
+    order = np.lexsort((np.arange(len(costs.algorithms)), outcome.value, outcome.rank))
+    return Ranking(
+        model=model.id,
+        value_name=model.value_name,
+        options=frozen_options(options),
+        selection=replace(selection, dropped=selection.dropped + outcome.dropped),
+        algorithms=tuple(costs.algorithms[place] for place in order),
+        rank=outcome.rank[order],
+        value=outcome.value[order],
+        group=None if outcome.group is None else outcome.group[order],
+        extra={name: [values[place] for place in order] for name, values in outcome.extra.items()},
+        arrays={name: _in_order(array, order) for name, array in outcome.arrays.items()},
+        names=outcome.names,
+    )
+
+
+def _in_order(array: NDArray[Any], order: NDArray[np.intp]) -> NDArray[Any]:
+    """Arrays over the algorithms follow their order, relations among them on both axes; others stay as they are."""
+    count = len(order)
+    if array.ndim == 2 and array.dtype == np.bool_ and array.shape == (count, count):
+        return array[np.ix_(order, order)]
+    return array[order] if array.ndim == 2 else array

@@ -1,0 +1,176 @@
+"""Weighted combinations: scales, profiles, and what weights mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from stereogauge.errors import StereogaugeError
+from stereogauge.ranking import ScoreCube, rank
+from stereogauge.ranking.normalisation import heuristic_maximum, normalised
+from stereogauge.ranking.profiles import load_profile, shipped_profiles
+
+Build = Callable[..., ScoreCube]
+NAN = float("nan")
+SUPPLEMENT = {
+    "rms": 70,
+    "bad@1": 80,
+    "bad@4": 45,
+    "d-fat": 0.6,
+    "d-thin": 0.3,
+    "d-fuz": 3.4,
+    "p-bump": 4.5,
+    "p-off": 25,
+    "p-mis": 60,
+    "f-por": 1.2,
+    "f-frag": 0.5,
+    "f-fat": 0.7,
+}
+
+
+@pytest.mark.parametrize(("measure", "maximum"), SUPPLEMENT.items())
+def test_heuristic_maxima_are_those_of_the_supplement(measure: str, maximum: float) -> None:
+    assert heuristic_maximum(measure) == maximum
+
+
+def test_a_score_is_the_weighted_sum_of_shares_of_the_heuristic_maxima(cube_of: Build) -> None:
+    cube = cube_of([[[40.0, 35.0], [8.0, 7.0]], [[8.0, 70.0], [8.0, 70.0]]], ("bad@1:all", "rms:all"))
+    ranking = rank(cube, "weighted", weights={"bad@1": 3, "rms": 1})
+    by_hand = {"A": 0.75 * (0.5 + 0.1) / 2 + 0.25 * (0.5 + 0.1) / 2, "B": 0.75 * 0.1 + 0.25 * 1.0}
+    assert dict(zip(ranking.algorithms, ranking.value, strict=True)) == pytest.approx(by_hand)
+    assert ranking.arrays["contributions"][0] == pytest.approx([0.225, 0.075])
+    assert ranking.names["terms"] == ("bad@1", "rms")
+
+
+def test_weights_of_one_and_zero_reduce_to_the_single_measure(cube_of: Build) -> None:
+    random = np.random.default_rng(1).random((6, 3, 2))
+    cube = cube_of(random, ("bad@1:all", "rms:all"))
+    ranking = rank(cube, "weighted", weights={"bad@1": 0, "rms": 1})
+    by_rms = [cube.algorithms[place] for place in np.argsort(random[:, :, 1].mean(axis=1))]
+    assert list(ranking.algorithms) == by_rms
+    assert ranking.selection.measures == ("rms",)
+
+
+def test_a_gap_in_a_measure_without_weight_removes_nobody(cube_of: Build) -> None:
+    cube = cube_of([[1.0, NAN], [2.0, 3.0]], ("bad@1:all", "rms:all"))
+    assert rank(cube, "weighted", weights={"bad@1": 1}).algorithms == ("A", "B")
+
+
+def test_a_measure_without_scores_shares_its_weight_and_is_named(cube_of: Build) -> None:
+    ranking = rank(cube_of([[1.0], [2.0]]), "weighted", weights={"bad@1": 1, "f-por": 3})
+    assert ranking.arrays["weights"].tolist() == [1.0]
+    assert [(d.kind, d.name) for d in ranking.selection.dropped] == [("measure", "f-por")]
+
+
+def test_a_weight_on_one_criterion_leaves_the_others_alone(cube_of: Build) -> None:
+    cube = cube_of([[8.0, 80.0], [16.0, 0.0]], ("bad@1:nonocc", "bad@1:all"))
+    ranking = rank(cube, "weighted", weights={"bad@1:nonocc": 1})
+    assert dict(zip(ranking.algorithms, ranking.value, strict=True)) == pytest.approx({"A": 0.1, "B": 0.2})
+
+
+def test_without_weights_all_measures_weigh_the_same(cube_of: Build) -> None:
+    ranking = rank(cube_of([[8.0, 7.0], [16.0, 7.0]], ("bad@1:all", "rms:all")), "weighted")
+    assert ranking.arrays["weights"].tolist() == [0.5, 0.5]
+
+
+COSTS = np.array([[1.0], [2.0], [4.0]])
+
+
+def test_normalisation_by_the_maximum_of_the_selection() -> None:
+    assert normalised("sze", COSTS, "max")[0].ravel().tolist() == [0.25, 0.5, 1.0]
+
+
+def test_an_unbounded_measure_without_heuristics_falls_back_on_the_selection_and_says_so() -> None:
+    cells, origin = normalised("sze", COSTS, "heuristic")
+    assert cells.ravel().tolist() == [0.25, 0.5, 1.0]
+    assert origin == "maximum of the selection"
+
+
+def test_normalisation_by_z_scores_has_mean_zero_and_deviation_one() -> None:
+    cells = normalised("sze", COSTS, "z-score")[0]
+    assert cells.mean() == pytest.approx(0)
+    assert cells.std() == pytest.approx(1)
+
+
+def test_z_scores_of_equal_costs_are_zero() -> None:
+    assert normalised("sze", np.ones((3, 1)), "z-score")[0].ravel().tolist() == [0, 0, 0]
+
+
+def test_normalisation_by_ranks() -> None:
+    assert normalised("sze", np.array([[1.0], [2.0], [2.0], [9.0]]), "rank")[0].ravel().tolist() == [
+        0.25,
+        0.625,
+        0.625,
+        1,
+    ]
+
+
+def test_where_higher_is_better_the_best_possible_score_is_zero(cube_of: Build) -> None:
+    ranking = rank(cube_of([[0.9], [0.5]], ["ssim:all"]), "weighted")
+    assert ranking.algorithms == ("A", "B")
+    assert np.all(ranking.value >= 0)
+
+
+@pytest.mark.parametrize("rule", ["heuristic", "max"])
+def test_a_gap_under_the_rule_worst_costs_at_least_one_unit(cube_of: Build, rule: str) -> None:
+    ranking = rank(cube_of([[NAN], [8.0], [16.0]]), "weighted", missing="worst", normalisation=rule)
+    assert ranking.algorithms[-1] == "A" or rule == "max"
+    assert dict(zip(ranking.algorithms, ranking.value, strict=True))["A"] == 1.0
+
+
+def test_five_profiles_are_shipped_and_their_weights_sum_to_one() -> None:
+    assert shipped_profiles() == (
+        "3d-metrology",
+        "balanced",
+        "computer-assisted-surgery",
+        "driver-assistance",
+        "image-based-rendering",
+    )
+    for name in shipped_profiles():
+        profile = load_profile(name)
+        assert sum(profile.weights.values()) == pytest.approx(1)
+        assert profile.description
+
+
+def test_surgery_gives_most_of_its_weight_to_fine_structures() -> None:
+    weights = load_profile("computer-assisted-surgery").weights
+    assert sum(weight for measure, weight in weights.items() if measure.startswith("f-")) > 0.5
+
+
+def test_a_users_profile_is_loaded_from_its_file(cube_of: Build, tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('name = "Mine"\n[weights]\n"bad@1.0" = 2\nrms = 2\n', encoding="utf-8")
+    ranking = rank(cube_of([[8.0, 7.0]], ("bad@1:all", "rms:all")), "weighted", profile=path)
+    assert ranking.value == pytest.approx([0.1])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("weights = 3", "needs a table"),
+        ("[weights\n", "not TOML"),
+        ('[weights]\nrms = "much"', "must be a number"),
+        ("[weights]\nrms = -1", "at least 0"),
+        ("[weights]\nrms = 0", "greater than 0"),
+        ('[weights]\n"bad@1" = 1\n"bad@1.0" = 1', "twice"),
+        ("[weights]\nrmz = 1", "rmz"),
+    ],
+)
+def test_a_faulty_profile_is_refused_in_one_sentence(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(StereogaugeError, match=message):
+        load_profile(path)
+
+
+def test_an_unknown_profile_is_refused_with_the_shipped_ones() -> None:
+    with pytest.raises(StereogaugeError, match="balanced"):
+        load_profile("ballanced")
+
+
+def test_weights_that_nothing_was_measured_for_are_refused(cube_of: Build) -> None:
+    with pytest.raises(StereogaugeError, match="f-por"):
+        rank(cube_of([[1.0]]), "weighted", weights={"f-por": 1})
