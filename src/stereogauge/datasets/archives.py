@@ -1,0 +1,179 @@
+"""Unpacking zip and tar files that may be hostile.
+
+Every entry is checked before the first byte is written and again while writing: no absolute path, no `..`, no link, no
+device, no password, not more entries or bytes than allowed, and never more bytes than the entry declared. An archive is
+unpacked beside its target and moved there when all of it is good, so that a refused one leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import stat
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from stereogauge.errors import DatasetError, FileError
+
+_CHUNK = 1 << 20
+_BROKEN = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError, ValueError, RuntimeError)
+# RuntimeError: zipfile's answer to a password or an impossible header; ValueError: tarfile's to nonsense numbers.
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much an archive may unpack to."""
+
+    entries: int = 500_000
+    size: int = 400 << 30
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A file in an archive: its name, declared size, and how to read it."""
+
+    name: str
+    size: int
+    open: Callable[[], IO[bytes]]
+
+
+def is_archive(path: Path) -> bool:
+    """Whether `path` is a file that begins as a zip or tar does."""
+    return path.is_file() and (zipfile.is_zipfile(path) or tarfile.is_tarfile(path))
+
+
+def safe_name(name: str, archive: Path) -> str:
+    """`name` with forward slashes, or an error when it would leave the folder it is unpacked into."""
+    posix = name.replace("\\", "/")
+    path = PurePosixPath(posix)
+    drive = len(posix) > 1 and posix[1] == ":"
+    if path.is_absolute() or drive or ".." in path.parts or "\0" in name or not path.parts:
+        raise DatasetError(f"{archive} is refused: its entry {name[:80]!r} would be written outside the folder.")
+    return path.as_posix()
+
+
+def unpack(
+    archive: Path, target: Path, limits: Limits | None = None, progress: Callable[[int, int], None] | None = None
+) -> list[Path]:
+    """Unpack `archive` into the folder `target` and return the files written; `progress(done, total)` counts bytes."""
+    limits = limits or Limits()
+    target.mkdir(parents=True, exist_ok=True)
+    staging = Path(tempfile.mkdtemp(prefix=".unpacking-", dir=target))
+    try:
+        names = _write_all(archive, staging, limits, progress or (lambda done, total: None))
+        return [_move(staging / name, target / name) for name in names]
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def _write_all(archive: Path, folder: Path, limits: Limits, progress: Callable[[int, int], None]) -> list[str]:
+    try:
+        with _entries(archive) as found:
+            entries = list(_checked(found, archive, limits))
+            total, done = sum(entry.size for entry in entries), 0
+            _check_space(archive, folder, total)
+            for entry in entries:
+                for written in _write(entry, folder / entry.name, archive):
+                    done += written
+                    progress(done, total)
+            return [entry.name for entry in entries]
+    except _BROKEN as error:
+        raise FileError(f"{archive} is damaged or not a zip or tar file: {error}.") from None
+
+
+def _check_space(archive: Path, folder: Path, total: int) -> None:
+    free = shutil.disk_usage(folder).free
+    if total > free:
+        raise DatasetError(f"{archive} unpacks to {total:,} bytes, but only {free:,} are free in {folder.parent}.")
+
+
+def _checked(entries: Iterator[_Entry], archive: Path, limits: Limits) -> Iterator[_Entry]:
+    total = 0
+    seen: set[str] = set()
+    for count, entry in enumerate(entries, start=1):
+        total += entry.size
+        if count > limits.entries or total > limits.size:
+            raise DatasetError(
+                f"{archive} is refused: it unpacks to more than {limits.entries:,} files or {limits.size:,} bytes."
+            )
+        name = safe_name(entry.name, archive)
+        if name in seen:
+            raise DatasetError(f"{archive} is refused: it holds {name!r} twice.")
+        seen.add(name)
+        yield _Entry(name, entry.size, entry.open)
+
+
+def _write(entry: _Entry, path: Path, archive: Path) -> Iterator[int]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    written = 0
+    with entry.open() as source, path.open("xb") as out:
+        while chunk := source.read(_CHUNK):
+            written += len(chunk)
+            if written > entry.size:
+                raise DatasetError(
+                    f"{archive} is refused: its entry {entry.name!r} holds more than the {entry.size:,} bytes it "
+                    f"declares."
+                )
+            out.write(chunk)
+            yield len(chunk)
+    if written != entry.size:
+        raise FileError(f"{archive} is damaged: its entry {entry.name!r} holds {written:,} of {entry.size:,} bytes.")
+
+
+def _move(source: Path, target: Path) -> Path:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    os.replace(source, target)
+    return target
+
+
+@contextmanager
+def _entries(archive: Path) -> Iterator[Iterator[_Entry]]:
+    if zipfile.is_zipfile(archive):
+        with zipfile.ZipFile(archive) as opened:
+            yield _zip_entries(opened, archive)
+        return
+    with tarfile.open(archive) as opened_tar:
+        yield _tar_entries(opened_tar, archive)
+
+
+def _zip_entries(opened: zipfile.ZipFile, archive: Path) -> Iterator[_Entry]:
+    for info in opened.infolist():
+        kind = stat.S_IFMT(info.external_attr >> 16)
+        if info.is_dir():
+            safe_name(info.filename, archive)
+            continue
+        if kind not in (0, stat.S_IFREG):
+            raise DatasetError(
+                f"{archive} is refused: its entry {info.filename[:80]!r} is a link or device, only plain files "
+                f"are unpacked."
+            )
+        if info.flag_bits & 0x1:
+            raise DatasetError(f"{archive} is refused: its entry {info.filename[:80]!r} is encrypted.")
+        yield _Entry(info.filename, info.file_size, functools.partial(opened.open, info))
+
+
+def _tar_entries(opened: tarfile.TarFile, archive: Path) -> Iterator[_Entry]:
+    for member in opened:
+        if member.isdir():
+            continue
+        if not member.isreg():
+            raise DatasetError(
+                f"{archive} is refused: its entry {member.name[:80]!r} is a link or device, only plain files are "
+                f"unpacked."
+            )
+        yield _Entry(member.name, member.size, functools.partial(_tar_file, opened, member))
+
+
+def _tar_file(opened: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
+    file = opened.extractfile(member)
+    if file is None:
+        raise tarfile.TarError(f"entry {member.name!r} cannot be read")
+    return file

@@ -1,0 +1,140 @@
+"""What a family of datasets declares about itself, and how a dataset is loaded by name.
+
+A family is one object: its id, how its folder must look, terms, citation, where to get it, and the function that lists
+a folder as scenes. Help, the catalogue and the downloads all read it. Other packages add theirs through the entry-point
+group `stereogauge.datasets`.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from stereogauge.errors import DatasetError, UnknownNameError, unknown_name
+from stereogauge.model import Dataset
+from stereogauge.registry import collect
+
+PACKAGE = "stereogauge.datasets"
+ENTRY_POINTS = "stereogauge.datasets"
+
+Loader = Callable[..., Dataset]
+
+
+@dataclass(frozen=True)
+class Archive:
+    """One official file to download.
+
+    `target` is where it goes below the dataset's folder: the folder that a zip or tar is unpacked into, or, when
+    `unpack` is false, the file itself. `size` in bytes and `sha256` are None where nobody publishes them.
+    """
+
+    url: str
+    target: str = ""
+    unpack: bool = True
+    size: int | None = None
+    sha256: str | None = None
+
+    @property
+    def filename(self) -> str:
+        """The last part of the address."""
+        return self.url.rsplit("/", 1)[-1]
+
+
+@dataclass(frozen=True)
+class DatasetFamily:
+    """One dataset, possibly in several variants (resolutions, colour or grey, passes).
+
+    `load(root, variant, **options)` lists the folder and returns the dataset without reading maps or images; `variant`
+    is "" when the user named none. `archives` are by variant and empty where the terms ask for a registration or a
+    person's consent.
+    """
+
+    id: str
+    name: str
+    layout: str
+    terms: str
+    citation: str
+    obtain: str
+    load: Loader = field(repr=False, compare=False)
+    variants: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    options: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    archives: Mapping[str, tuple[Archive, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    homepage: str = ""
+    needs_root: bool = True
+
+
+@functools.cache
+def families() -> Mapping[str, DatasetFamily]:
+    """Every known family by id, ours first."""
+    return MappingProxyType(collect("dataset", DatasetFamily, PACKAGE, ENTRY_POINTS))
+
+
+def family_of(name: str) -> tuple[DatasetFamily, str]:
+    """The family and the variant that `name` (ID or ID:VARIANT) means."""
+    identifier, _, variant = name.partition(":")
+    known = families()
+    if identifier not in known:
+        raise unknown_name("dataset", identifier, known)
+    family = known[identifier]
+    if variant and variant not in family.variants:
+        raise unknown_name(f"variant of dataset {identifier}", variant, family.variants)
+    return family, variant
+
+
+def load_dataset(name: str, root: str | os.PathLike[str] | None = None, **options: Any) -> Dataset:
+    """The dataset `name` (ID or ID:VARIANT) in the folder `root`, as an ordered collection of scenes.
+
+    Only the folder is listed and its small calibration files are read; images and maps are read when a scene is asked
+    for them. `options` are those that the family declares, for example `truth="noc"` for KITTI.
+    """
+    family, variant = family_of(name)
+    unknown = [option for option in options if option not in family.options]
+    if unknown:
+        raise unknown_name(f"option of dataset {family.id}", unknown[0], family.options)
+    if not family.needs_root:
+        return family.load(None if root is None else Path(root), variant, **options)
+    if root is None:
+        raise DatasetError(f"The dataset {name!r} needs the folder that holds it: {family.obtain}")
+    folder = Path(root).expanduser()
+    if not folder.exists():
+        raise DatasetError(f"The folder {folder} of dataset {name!r} does not exist.")
+    try:
+        return family.load(folder, variant, **options)
+    except DatasetError as error:
+        other = _better_family(family, folder)
+        if other is None:
+            raise
+        raise DatasetError(f"{error} It looks like {other}: load it by that name.") from None
+
+
+def open_dataset(text: str, **options: Any) -> Dataset:
+    """The dataset of `NAME`, `NAME:ROOT` or `NAME:VARIANT:ROOT`, as the command line writes it."""
+    identifier, _, rest = text.partition(":")
+    known = families()
+    if identifier not in known:
+        raise unknown_name("dataset", identifier, known)
+    family = known[identifier]
+    if not family.needs_root:
+        return load_dataset(text, **options)
+    variant, _, root = rest.partition(":")
+    if variant in family.variants:
+        return load_dataset(f"{identifier}:{variant}", root or None, **options)
+    return load_dataset(identifier, rest or None, **options)
+
+
+def _better_family(wrong: DatasetFamily, folder: Path) -> str | None:
+    """Another family that can list this folder, if there is one."""
+    for family in families().values():
+        if family is wrong or not family.needs_root:
+            continue
+        try:
+            family.load(folder, "")
+        except (DatasetError, UnknownNameError):
+            continue
+        return family.id
+    return None

@@ -1,0 +1,91 @@
+"""How folders are looked at: what is there, in which order, and the sentence for a folder that is not what it should
+be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from stereogauge.errors import DatasetError
+from stereogauge.io.content import fetch
+from stereogauge.io.png_file import read_header
+
+IMAGE_SUFFIXES = (".png", ".ppm", ".pgm", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp")
+MAP_SUFFIXES = (".pfm", ".png", ".pgm", ".npy", ".npz", ".tif", ".tiff", ".exr", ".dsp5")
+SHOWN_ENTRIES = 5
+
+
+def entries(folder: Path) -> list[Path]:
+    """What lies in `folder`, by name, without hidden files."""
+    return sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+
+
+def subfolders(folder: Path) -> list[Path]:
+    """The folders in `folder`, by name; none when there is no such folder."""
+    return [entry for entry in entries(folder) if entry.is_dir()] if folder.is_dir() else []
+
+
+def first_file(folder: Path, *names: str) -> Path | None:
+    """The first of `names` that is a file in `folder`."""
+    return next((folder / name for name in names if (folder / name).is_file()), None)
+
+
+def image(folder: Path, stem: str) -> Path | None:
+    """The image `stem` in whichever usual format it has."""
+    return first_file(folder, *(stem + suffix for suffix in IMAGE_SUFFIXES))
+
+
+def png_size(path: Path) -> tuple[int, int]:
+    """(width, height) of a PNG from its header alone."""
+    header = read_header(fetch(path))
+    return header.width, header.height
+
+
+def wrong_folder(name: str, folder: Path, wanted: str) -> DatasetError:
+    """The error for a folder in which nothing of the layout was found."""
+    if not folder.is_dir():
+        return DatasetError(f"{folder} is not a folder; {name} needs one with {wanted}.")
+    found = [entry.name + "/" * entry.is_dir() for entry in entries(folder)]
+    shown = ", ".join(found[:SHOWN_ENTRIES]) or "nothing"
+    more = f" and {len(found) - SHOWN_ENTRIES} more" if len(found) > SHOWN_ENTRIES else ""
+    return DatasetError(f"{folder} is not laid out as {name}: looked for {wanted}; found {shown}{more}.")
+
+
+def in_order(names: Iterable[str], official: Sequence[str]) -> list[str]:
+    """`names` in the dataset's own order; those that it does not list follow by name."""
+    place = {name.lower(): index for index, name in enumerate(official)}
+    return sorted(names, key=lambda name: (place.get(name.lower(), len(place)), name))
+
+
+def template_pattern(template: str) -> re.Pattern[str]:
+    """The regular expression of a path template: each `{field}` matches within one part of the path, a repeated one
+    the same text.
+    """
+    pieces = re.split(r"\{(\w+)\}", template)
+    seen: set[str] = set()
+    pattern = ""
+    for index, piece in enumerate(pieces):
+        if index % 2 == 0:
+            pattern += re.escape(piece)
+        elif piece in seen:
+            pattern += f"(?P={piece})"
+        else:
+            seen.add(piece)
+            pattern += f"(?P<{piece}>[^/]+?)"
+    return re.compile(pattern)
+
+
+def check_template(template: str, origin: str, fields: Iterable[str]) -> None:
+    """Refuse a template that leaves its folder or uses a field that does not exist."""
+    parts = template.replace("\\", "/").split("/")
+    if template.startswith(("/", "\\")) or ".." in parts or re.match(r"^[A-Za-z]:", template):
+        raise DatasetError(
+            f"{origin}: the path template {template!r} must stay below its folder (no absolute path, no '..')."
+        )
+    allowed = set(fields)
+    used = set(re.findall(r"\{([^}]*)\}", template))
+    if used - allowed:
+        wrong, right = sorted(used - allowed)[0], ", ".join("{" + field + "}" for field in sorted(allowed))
+        raise DatasetError(f"{origin}: the path template {template!r} uses {{{wrong}}}; allowed are {right}.")

@@ -1,0 +1,212 @@
+"""Any folder as a dataset, described by a short TOML file with path templates.
+
+name = "my-data"
+[paths]                                   # {scene} differs between scenes; ground_truth or left is required
+ground_truth = "{scene}/disp.png"
+left = "{scene}/left.png"
+right = "{scene}/right.png"
+calibration = "{scene}/calib.txt"         # as Middlebury's
+[paths.masks]
+nonocc = "{scene}/visible.png"            # 255 = belongs to it
+[ground_truth]
+encoding = "middlebury"
+scale = 8                                 # or a table by scene
+[calibration]
+focal = 700.0                             # px
+baseline = 0.12                           # metres
+[scenes]
+order = ["first", "second"]
+resolution = 1.0
+border = 0
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from stereogauge.datasets.calibration import read_middlebury_calibration
+from stereogauge.datasets.declaration import DatasetFamily
+from stereogauge.datasets.layout import check_template, in_order, template_pattern, wrong_folder
+from stereogauge.errors import DatasetError, unknown_name
+from stereogauge.io.files import DisparityFile, ImageFile, MaskFile
+from stereogauge.model import Calibration, Dataset, Scene
+
+FILENAME = "stereogauge.toml"
+_SECTIONS: Mapping[str, tuple[str, ...]] = {
+    "paths": ("ground_truth", "ground_truth_right", "left", "right", "calibration", "masks"),
+    "ground_truth": ("encoding", "scale", "offset"),
+    "calibration": ("focal", "baseline", "doffs", "ndisp"),
+    "scenes": ("order", "resolution", "border"),
+}
+_TEXTS = ("name", "version")
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The content of a TOML file, or an error that says where it is wrong."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        raise DatasetError(f"{path} is not a TOML file: it is not UTF-8 text.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise DatasetError(f"{path} is not valid TOML: {error}.") from None
+    except OSError as error:
+        raise DatasetError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def for_scene(value: Any, scene_id: str, key: str, path: Path) -> Any:
+    """`value` itself, or its entry for the scene when it is a table by scene."""
+    if not isinstance(value, dict):
+        return value
+    if scene_id not in value:
+        raise DatasetError(
+            f"{path}: the table {key} has no entry for scene {scene_id!r}; it has: {', '.join(value) or 'none'}."
+        )
+    return value[scene_id]
+
+
+def number_for_scene(section: Mapping[str, Any], key: str, scene_id: str, path: Path) -> float | None:
+    """A number that may be given once or by scene; None when it is not there."""
+    value = for_scene(section.get(key), scene_id, key, path)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise DatasetError(f"{path}: {key} should be a number or a table of numbers by scene, found {value!r}.")
+    return float(value)
+
+
+def _checked(path: Path) -> dict[str, Any]:
+    content = read_toml(path)
+    for key, value in content.items():
+        if key not in _SECTIONS and key not in _TEXTS:
+            raise unknown_name(f"entry of {path}", key, (*_TEXTS, *_SECTIONS))
+        if (key in _SECTIONS) != isinstance(value, dict):
+            raise DatasetError(f"{path}: {key} should be {'a table' if key in _SECTIONS else 'text'}, found {value!r}.")
+        for inner in value if isinstance(value, dict) else ():
+            if inner not in _SECTIONS[key]:
+                raise unknown_name(f"entry of [{key}] in {path}", inner, _SECTIONS[key])
+    paths = content.get("paths", {})
+    masks = paths.get("masks", {})
+    templates = {
+        **{key: value for key, value in paths.items() if key != "masks"},
+        **(masks if isinstance(masks, dict) else {"masks": masks}),
+    }
+    for key, template in templates.items():
+        if not isinstance(template, str):
+            raise DatasetError(
+                f"{path}: the path of {key} should be text such as '{{scene}}/left.png', found {template!r}."
+            )
+        check_template(template, str(path), ("scene",))
+    if not ("ground_truth" in paths or "left" in paths):
+        raise DatasetError(
+            f"{path} needs a template ground_truth or left under [paths], for example '{{scene}}/disp.pfm'."
+        )
+    return content
+
+
+def matching(root: Path, template: str) -> dict[str, Path]:
+    """The files below `root` that a template with `{scene}` matches, by scene."""
+    pattern = template_pattern(template)
+    if "{scene}" not in template:
+        return {root.name: root / template} if (root / template).is_file() else {}
+    found = {}
+    for path in root.glob(template.replace("{scene}", "*")):
+        match = pattern.fullmatch(path.relative_to(root).as_posix())
+        if match and path.is_file():
+            found[match.group("scene")] = path
+    return found
+
+
+def _scene(
+    scene_id: str, files: Mapping[str, Mapping[str, Path]], content: Mapping[str, Any], path: Path, dataset: str
+) -> Scene:
+    truth_options = content.get("ground_truth", {})
+    encoding = for_scene(truth_options.get("encoding"), scene_id, "encoding", path)
+    scale = number_for_scene(truth_options, "scale", scene_id, path)
+    offset = number_for_scene(truth_options, "offset", scene_id, path) or 0.0
+
+    def disparity(part: str) -> DisparityFile | None:
+        found = files.get(part, {}).get(scene_id)
+        return None if found is None else DisparityFile(found, encoding=encoding, scale=scale, offset=offset)
+
+    def picture(part: str) -> ImageFile | None:
+        found = files.get(part, {}).get(scene_id)
+        return None if found is None else ImageFile(found)
+
+    options = content.get("scenes", {})
+    return Scene(
+        scene_id,
+        gt=disparity("ground_truth"),
+        gt_right=disparity("ground_truth_right"),
+        left=picture("left"),
+        right=picture("right"),
+        calibration=_calibration(scene_id, files, content, path),
+        masks={
+            part.removeprefix("mask "): MaskFile(found[scene_id], value=255)
+            for part, found in files.items()
+            if part.startswith("mask ") and scene_id in found
+        },
+        dataset=dataset,
+        resolution=number_for_scene(options, "resolution", scene_id, path) or 1.0,
+        border=int(number_for_scene(options, "border", scene_id, path) or 0),
+        metadata={} if scale is None else {"scale": scale},
+    )
+
+
+def _calibration(
+    scene_id: str, files: Mapping[str, Mapping[str, Path]], content: Mapping[str, Any], path: Path
+) -> Calibration:
+    """The scene's own calibration file, over which the manifest's single values go."""
+    own = files.get("calibration", {}).get(scene_id)
+    read = Calibration() if own is None else read_middlebury_calibration(own)
+    given = {
+        key: number_for_scene(content.get("calibration", {}), key, scene_id, path) for key in _SECTIONS["calibration"]
+    }
+    ndisp = given["ndisp"]
+    doffs = given["doffs"]
+    return Calibration(
+        focal=read.focal if given["focal"] is None else given["focal"],
+        baseline=read.baseline if given["baseline"] is None else given["baseline"],
+        doffs=read.doffs if doffs is None else doffs,
+        ndisp=read.ndisp if ndisp is None else int(ndisp),
+    )
+
+
+def load(root: Path, variant: str, **options: Any) -> Dataset:
+    """The dataset that `root`/stereogauge.toml, or the manifest `root` itself, describes; paths are relative to the
+    manifest.
+    """
+    path = root if root.is_file() else root / FILENAME
+    if not path.is_file():
+        raise wrong_folder("folder", root, f"the manifest {FILENAME}")
+    content = _checked(path)
+    folder = path.parent
+    paths = content["paths"]
+    templates = {key: value for key, value in paths.items() if key != "masks"}
+    templates |= {f"mask {name}": value for name, value in paths.get("masks", {}).items()}
+    files = {part: matching(folder, template) for part, template in templates.items()}
+    found = files.get("ground_truth") or files.get("left") or {}
+    order = content.get("scenes", {}).get("order", [])
+    absent = [name for name in order if name not in found]
+    if not found or absent:
+        wanted = paths.get("ground_truth") or paths["left"]
+        raise wrong_folder("folder", folder, f"{wanted} ({', '.join(absent) or 'any scene'}), as {path.name} says")
+    name = str(content.get("name") or folder.resolve().name)
+    scenes = [_scene(scene_id, files, content, path, name) for scene_id in (order or in_order(found, ()))]
+    return Dataset(name, scenes, version=str(content.get("version", "")), root=folder)
+
+
+FOLDER = DatasetFamily(
+    id="folder",
+    name="Any folder with a manifest",
+    layout=(
+        f"a manifest {FILENAME} with path templates such as ground_truth = '{{scene}}/disp.pfm'; see the "
+        f"documentation of datasets"
+    ),
+    terms="your own data",
+    citation="your own data",
+    obtain=f"write {FILENAME} into your folder.",
+    load=load,
+)
