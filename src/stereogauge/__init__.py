@@ -27,12 +27,32 @@ _PUBLIC = {
     "rank": "stereogauge.ranking",
     "read_disparity": "stereogauge.io",
     "sparsify": "stereogauge.confidence.sparsification",
-    "tune": "stereogauge.tuning",
     "write_disparity": "stereogauge.io",
 }
 _CALLABLE_PACKAGES = ("confidence", "regions")
 
-__all__ = ["__version__", *sorted([*_PUBLIC, *_CALLABLE_PACKAGES])]  # noqa: PLE0604
+__all__ = [
+    "Calibration",
+    "Dataset",
+    "Protocol",
+    "ResultSet",
+    "Scene",
+    "ScoreTable",
+    "StereogaugeError",
+    "__version__",
+    "confidence",
+    "evaluate",
+    "load_dataset",
+    "load_protocol",
+    "match",
+    "open_store",
+    "picture",
+    "rank",
+    "read_disparity",
+    "regions",
+    "sparsify",
+    "write_disparity",
+]
 
 if TYPE_CHECKING:
     from stereogauge import confidence, regions

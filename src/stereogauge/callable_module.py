@@ -1,7 +1,8 @@
-"""Packages that are also verbs: `sg.regions(scene, …)` and `sg.confidence(match, …)` next to `stereogauge.regions.occlusion`.
+"""Packages that are also verbs: `sg.regions(scene, …)` and `sg.confidence(match, …)` next to
+`stereogauge.regions.occlusion`.
 
-The public interface promises functions under names that are packages too; a module may have a class of its own, and that class may be callable
-(docs/decisions/callable-packages.md).
+The public interface promises functions under names that are packages too; a module may have a class of its own, and
+that class may be callable (docs/decisions/callable-packages.md).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ class CallableModule(ModuleType):
     _target: tuple[str, str]
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Call the function that the package stands for."""
         module, name = self._target
         return getattr(importlib.import_module(module), name)(*arguments, **options)
 

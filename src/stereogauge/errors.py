@@ -1,7 +1,7 @@
 """Everything that a user can get wrong, as one sentence each.
 
-A message names the file or value that was found, says what is allowed and what to do next. The command line prints it and
-exits with code 2; an exception that is not a `StereogaugeError` is a defect of ours and keeps its traceback.
+A message names the file or value that was found, says what is allowed and what to do next. The command line prints it
+and exits with code 2; an exception that is not a `StereogaugeError` is a defect of ours and keeps its traceback.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class SizeError(StereogaugeError):
     """Two maps, masks or images that should have the same size do not."""
 
 
-class NameError_(StereogaugeError):  # noqa: N801 - the builtin's name with the customary underscore
+class UnknownNameError(StereogaugeError):
     """A metric, region, protocol, matcher, … that does not exist."""
 
 
@@ -53,9 +53,9 @@ class MissingDependency(StereogaugeError):  # noqa: N818
         super().__init__(f"{purpose} needs the package {package}; install it with: pip install 'stereogauge[{extra}]'.")
 
 
-def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> NameError_:
+def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> UnknownNameError:
     """The error for a name that is not in `allowed`, with the nearest one suggested."""
     names = sorted(allowed)
     close = difflib.get_close_matches(name, names, n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
-    return NameError_(f"Unknown {kind} {name!r}; known are: {', '.join(names) or 'none'}.{hint}")
+    return UnknownNameError(f"Unknown {kind} {name!r}; known are: {', '.join(names) or 'none'}.{hint}")

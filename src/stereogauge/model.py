@@ -33,8 +33,8 @@ MaskSource: TypeAlias = "NDArray[Any] | str | os.PathLike[str] | MaskFile"
 class Calibration:
     """A rectified pair: depth Z = focal·baseline / (d + doffs).
 
-    focal and doffs are in pixels of this image size, baseline in metres, ndisp is the number of disparities to search. Each may
-    be absent (None); doffs, the difference of the principal points' x, is 0 unless the dataset says otherwise.
+    focal and doffs are in pixels of this image size, baseline in metres, ndisp is the number of disparities to search.
+    Each may be absent (None); doffs, the difference of the principal points' x, is 0 unless the dataset says otherwise.
     """
 
     focal: float | None = None
@@ -89,11 +89,12 @@ def as_disparity(values: NDArray[Any], name: str = "disparity map") -> Disparity
 class Scene:
     """One stereo pair and what is known of it; images and maps are read when first asked for.
 
-    `gt`, `left`, `right`, … may be arrays, paths, or the file objects of `stereogauge.io.files`. `masks` are those that the dataset
-    ships, by criterion ("nonocc", "sky", …), true = belongs to it. `resolution` is the size relative to the dataset's full
-    resolution (Middlebury 2014: F = 1, H = 0.5, Q = 0.25); geometry thresholds scale with it. `border` is the margin that the
-    dataset's own evaluation leaves out. `views` are further images with their position on the baseline (left = 0, right = 1).
-    Arrays are read-only. A pickled scene carries its sources, not the arrays read from them.
+    `gt`, `left`, `right`, … may be arrays, paths, or the file objects of `stereogauge.io.files`. `masks` are those that
+    the dataset ships, by criterion ("nonocc", "sky", …), true = belongs to it. `resolution` is the size relative to the
+    dataset's full resolution (Middlebury 2014: F = 1, H = 0.5, Q = 0.25); geometry thresholds scale with it. `border`
+    is the margin that the dataset's own evaluation leaves out. `views` are further images with their position on the
+    baseline (left = 0, right = 1). Arrays are read-only. A pickled scene carries its sources, not the arrays read from
+    them.
     """
 
     def __init__(
@@ -124,7 +125,8 @@ class Scene:
         self._loaded: dict[Any, NDArray[Any]] = {}
 
     def __repr__(self) -> str:
-        return f"Scene({self.id!r}, dataset={self.dataset!r}, has={[k for k, v in self._sources.items() if v is not None]})"
+        parts = [part for part, source in self._sources.items() if source is not None]
+        return f"Scene({self.id!r}, dataset={self.dataset!r}, has={parts})"
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_loaded": {}}
@@ -226,7 +228,7 @@ def _read_mask(source: Any) -> NDArray[Any]:
     return load_mask(source)
 
 
-class Dataset(Mapping[str, Scene]):
+class Dataset:
     """An ordered collection of scenes; iterating gives the scenes, indexing takes an id."""
 
     def __init__(self, name: str, scenes: list[Scene], *, version: str = "", root: Path | None = None) -> None:
@@ -246,7 +248,7 @@ class Dataset(Mapping[str, Scene]):
             raise unknown_name(f"scene of {self.name}", scene_id, self._scenes)
         return self._scenes[scene_id]
 
-    def __iter__(self) -> Iterator[Scene]:  # type: ignore[override]
+    def __iter__(self) -> Iterator[Scene]:
         return iter(self._scenes.values())
 
     def __len__(self) -> int:
@@ -269,8 +271,8 @@ class Dataset(Mapping[str, Scene]):
 class ResultSet:
     """What one algorithm produced: a map per scene, and what is known of the algorithm.
 
-    A scene that is absent from `maps` is a gap in every table. `right_maps` and `confidence` are optional maps per scene; `seconds` is run time
-    per scene where known.
+    A scene that is absent from `maps` is a gap in every table. `right_maps` and `confidence` are optional maps per
+    scene; `seconds` is run time per scene where known.
     """
 
     name: str

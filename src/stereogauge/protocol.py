@@ -1,8 +1,9 @@
 """Every choice that a score depends on, as one named, hashed, printable object.
 
-A protocol has two parts. The *scoring* choices (what happens to missing estimates, which pixels belong to a criterion, constants of a measure)
-change a number; their hash goes with every score, and scores under different hashes do not compare. The *selection* (measures, criteria,
-aggregation, scene weights, model) says which numbers are wanted and how they are read; `hash` covers both.
+A protocol has two parts. The *scoring* choices (what happens to missing estimates, which pixels belong to a criterion,
+constants of a measure) change a number; their hash goes with every score, and scores under different hashes do not
+compare. The *selection* (measures, criteria, aggregation, scene weights, model) says which numbers are wanted and how
+they are read; `hash` covers both.
 """
 
 from __future__ import annotations
@@ -31,9 +32,10 @@ InvalidPolicy = Literal["count", "exclude", "fill"]
 class SigmaZParameters:
     """How the Sigma-Z-Error is computed.
 
-    mu keeps the depth of a vanishing disparity finite, in px. metric: use the scene's calibration where there is one, so that the error is in
-    metres; otherwise f·B = 1 and the unit is 1/px. literal: a missing estimate counts as disparity 0 and contributes about f·B/mu, as
-    printed in the paper; otherwise estimates that are missing or not in front of the cameras follow the invalid policy.
+    mu keeps the depth of a vanishing disparity finite, in px. metric: use the scene's calibration where there is one,
+    so that the error is in metres; otherwise f·B = 1 and the unit is 1/px. literal: a missing estimate counts as
+    disparity 0 and contributes about f·B/mu, as printed in the paper; otherwise estimates that are missing or not in
+    front of the cameras follow the invalid policy.
     """
 
     mu: float = 1e-6
@@ -45,9 +47,10 @@ class SigmaZParameters:
 class Protocol:
     """One set of choices; see the module's text. `replace()` makes variants, `load_protocol` reads presets and files.
 
-    invalid: what a missing estimate means (docs/protocols.md). clip_to_range: estimates are clipped to [0, ndisp] first, as Middlebury's
-    evaldisp does. max_disparity: pixels whose true disparity is larger are left out of every criterion. border: pixels to leave out along
-    each side; "dataset" takes the scene's own. peak: the signal range of psnr in px; none takes ndisp.
+    invalid: what a missing estimate means (docs/protocols.md). clip_to_range: estimates are clipped to [0, ndisp]
+    first, as Middlebury's evaldisp does. max_disparity: pixels whose true disparity is larger are left out of every
+    criterion. border: pixels to leave out along each side; "dataset" takes the scene's own. peak: the signal range of
+    psnr in px; none takes ndisp.
     """
 
     name: str = "default"
@@ -91,7 +94,10 @@ class Protocol:
         return _digest(self.scoring())
 
     def replace(self, **changes: Any) -> Protocol:
-        """A variant with some choices changed; dotted names reach into the nested ones: `replace(**{"sigma_z.mu": 1e-3})`."""
+        """A variant with some choices changed.
+
+        Dotted names reach into the nested ones: `replace(**{"sigma_z.mu": 1e-3})`.
+        """
         result = self
         for key, value in changes.items():
             result = _replaced(result, key, key.split("."), value)
@@ -114,8 +120,7 @@ def _without_none(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-@functools.cache
-def _field_types(cls: type) -> dict[str, Any]:
+def _field_types(cls: Any) -> dict[str, Any]:
     hints = typing.get_type_hints(cls)
     return {f.name: hints[f.name] for f in dataclasses.fields(cls)}
 
@@ -231,7 +236,7 @@ def _flattened(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def parse_override(text: str) -> tuple[str, Any]:
-    """`invalid=exclude` or `sigma_z.mu=1e-3` from a command line, the value read as TOML where it is one, else as text."""
+    """`invalid=exclude` or `sigma_z.mu=1e-3` from a command line; the value is TOML where it can be, else text."""
     key, equals, value = text.partition("=")
     if not equals:
         raise ProtocolError(f"An override is written CHOICE=VALUE, for example invalid=exclude; found {text!r}.")

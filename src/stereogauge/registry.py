@@ -1,7 +1,7 @@
 """How declared things are found: our own modules first, then the entry points of installed packages.
 
-Metrics, criteria, matchers, confidence measures, datasets and ranking models are all collected here. An entry point names a module, one
-declared object, or a list of them.
+Metrics, criteria, matchers, confidence measures, datasets and ranking models are all collected here. An entry point
+names a module, one declared object, or a list of them.
 """
 
 from __future__ import annotations

@@ -1,0 +1,104 @@
+"""The command line. One module a command; only the module of the command that was called is imported.
+
+A module holds a function `command`, or a Typer application `app` when it has sub-commands. Known mistakes end with one sentence and exit code 2;
+anything else is a defect and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import typer
+
+import stereogauge
+from stereogauge.errors import StereogaugeError
+
+COMMANDS = {
+    "demo": "Evaluate real matchers on the built-in Motorcycle pair: a table here, pictures in a folder.",
+    "compare": "Hold one or more estimates against one ground truth.",
+    "evaluate": "Evaluate whole result folders or matchers on a dataset into a store.",
+    "rank": "Rank the algorithms of a store by a model of your choice.",
+    "analyze": "Relations between metrics, histograms, double counting.",
+    "report": "Write an HTML report, LaTeX tables, CSV and figures.",
+    "match": "Run a stereo matcher on a pair of images.",
+    "confidence": "Evaluate confidence measures by sparsification.",
+    "study": "Response of metrics to controlled damage of a map.",
+    "regions": "Show the pixel sets of a scene as counts and pictures.",
+    "metrics": "The catalogue of metrics, or one metric in full.",
+    "protocols": "The shipped protocols, or one in full.",
+    "datasets": "Known datasets: what they are, how to get them, how a folder must look.",
+    "store": "Look into a store; export, import, merge, delete.",
+    "validate": "Check a map, a results folder or a zip before anything is computed.",
+    "convert": "Convert disparity maps between encodings.",
+    "warmup": "Compile all kernels now instead of at first use.",
+}
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit with its code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = _application(_called(words))(words, standalone_mode=False)
+    except StereogaugeError as mistake:
+        _fail(str(mistake))
+    except BrokenPipeError:
+        # The reader of our output has gone; Python would complain once more while closing it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except (KeyboardInterrupt, typer.Abort):
+        sys.exit(INTERRUPTED)
+    except Exception as problem:
+        show: Callable[[], None] | None = getattr(problem, "show", None)
+        if show is None:
+            raise
+        show()
+        sys.exit(getattr(problem, "exit_code", 2))
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(sentence: str) -> None:
+    sys.stderr.write(f"stereogauge: {' '.join(sentence.split())}\n")
+    sys.exit(2)
+
+
+def _called(words: Sequence[str]) -> str | None:
+    """The command among the words, where there is one."""
+    first = next((word for word in words if not word.startswith("-")), None)
+    return first if first in COMMANDS else None
+
+
+def _application(called: str | None) -> typer.Typer:
+    """The application with the called command complete and every other one as its summary."""
+    app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
+    app.callback()(_options)
+    for name, summary in COMMANDS.items():
+        if name != called:
+            app.command(name, help=summary)(_unloaded)
+            continue
+        module: Any = importlib.import_module(f"stereogauge.cli.{name}")
+        if hasattr(module, "app"):
+            app.add_typer(module.app, name=name, help=summary)
+        else:
+            app.command(name)(module.command)
+    return app
+
+
+def _unloaded() -> None:
+    """Stand for a command that was not called."""
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"stereogauge {stereogauge.__version__}")
+        raise typer.Exit
+
+
+def _options(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version and exit."),
+) -> None:
+    """Tell which stereo matching algorithm, with which parameters, is right for an application, and why."""

@@ -22,7 +22,10 @@ Column = tuple[BoundMetric, str]
 
 
 def columns(metrics: Iterable[str], regions: Iterable[str]) -> tuple[Column, ...]:
-    """Every (metric, criterion) to measure: each metric on each criterion, unless its id or its declaration names one."""
+    """Every (metric, criterion) to measure.
+
+    Each metric on each criterion, unless its id or its declaration names one.
+    """
     wanted = tuple(regions)
     found: dict[Column, None] = {}
     for text in metrics:
@@ -132,7 +135,8 @@ def gaps(criteria: Criteria, wanted: Sequence[Column], algorithm: str, reason: s
 def result_sets(estimates: Any, scenes: Sequence[Scene]) -> list[ResultSet]:
     """What was given as estimates, as one result set an algorithm.
 
-    A map or path (one scene) is called "estimate"; a mapping gives names, with maps for one scene or {scene: map} for several.
+    A map or path (one scene) is called "estimate"; a mapping gives names, with maps for one scene or {scene: map} for
+    several.
     """
     if isinstance(estimates, ResultSet):
         return [estimates]
@@ -164,9 +168,9 @@ def evaluate(
 ) -> ScoreTable:
     """Scores of one or more estimates on one or more scenes.
 
-    `estimates`: a map, a path, {algorithm: map}, {algorithm: {scene: map or path}}, or result sets. `metrics` and `regions` default to the
-    protocol's. A scene without an estimate is a gap: NaN with a note. For many scenes and algorithms with a store, progress and several
-    processes, see `stereogauge.evaluation.run`.
+    `estimates`: a map, a path, {algorithm: map}, {algorithm: {scene: map or path}}, or result sets. `metrics` and
+    `regions` default to the protocol's. A scene without an estimate is a gap: NaN with a note. For many scenes and
+    algorithms with a store, progress and several processes, see `stereogauge.evaluation.run`.
     """
     chosen = load_protocol(protocol)
     chosen = chosen.replace(

@@ -1,7 +1,7 @@
 """Scores and tables of them: what an evaluation returns and everything after it reads.
 
-A score's key is (dataset, scene, algorithm, metric, region, protocol). Sums and counts are kept, so pooling over pixels or averaging over
-scenes is a choice made when reading.
+A score's key is (dataset, scene, algorithm, metric, region, protocol). Sums and counts are kept, so pooling over pixels
+or averaging over scenes is a choice made when reading.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ class ScoreTable(Sequence[Score]):
         hashes = {score.protocol for score in self._scores}
         if len(hashes) > 1:
             raise ProtocolError(
-                f"These scores were computed under {len(hashes)} different protocols ({', '.join(sorted(hashes))}) and do not compare; select one."
+                f"These scores were computed under {len(hashes)} different protocols ({', '.join(sorted(hashes))}) "
+                "and do not compare; select one."
             )
 
     def __len__(self) -> int:
@@ -62,7 +63,8 @@ class ScoreTable(Sequence[Score]):
         return iter(self._scores)
 
     def __repr__(self) -> str:
-        return f"ScoreTable({len(self)} scores: {len(self.algorithms)} algorithms × {len(self.scenes)} scenes × {len(self.columns)} columns)"
+        parts = f"{len(self.algorithms)} algorithms × {len(self.scenes)} scenes × {len(self.columns)} columns"
+        return f"ScoreTable({len(self)} scores: {parts})"
 
     def _distinct(self, part: Callable[[Score], Any]) -> tuple[Any, ...]:
         return tuple(dict.fromkeys(part(score) for score in self._scores))
@@ -99,7 +101,10 @@ class ScoreTable(Sequence[Score]):
         scene: str | None = None,
         algorithm: str | None = None,
     ) -> ScoreTable:
-        """The scores that match everything given. A metric bound to its own pixel set matches whatever region is asked for."""
+        """The scores that match everything given.
+
+        A metric bound to its own pixel set matches whatever region is asked for.
+        """
         bound = parse_metric(metric) if metric is not None else None
         wanted = bound.id if bound else None
         if bound is not None and bound.metric.region is not None:
@@ -131,7 +136,8 @@ class ScoreTable(Sequence[Score]):
         found = self.select(metric, region, scene, algorithm)
         if len(found) != 1:
             raise StereogaugeError(
-                f"{metric}{':' + region if region else ''} matches {len(found)} scores; name region, scene and algorithm so that one is left."
+                f"{metric}{':' + region if region else ''} matches {len(found)} scores; "
+                "name region, scene and algorithm so that one is left."
             )
         only: Score = found[0]
         return only
@@ -150,7 +156,8 @@ class ScoreTable(Sequence[Score]):
         algorithm: str | None = None,
         how: Aggregation | None = None,
     ) -> float:
-        """One value over the scenes: `mean` of scenes, `pooled` over pixels, or `weighted` by the protocol's scene weights.
+        """One value over the scenes: `mean` of scenes, `pooled` over pixels, or `weighted` by the protocol's scene
+        weights.
 
         NaN when any scene has none: a gap is never averaged away.
         """
@@ -208,7 +215,8 @@ def aggregate(scores: Sequence[Score], how: Aggregation, weights: dict[str, floa
         metric = parse_metric(scores[0].metric).metric
         if metric.finalize is None:
             raise ProtocolError(
-                f"{scores[0].metric} cannot be pooled over pixels, since it is not made of sums; aggregate it as the mean of scenes."
+                f"{scores[0].metric} cannot be pooled over pixels, since it is not made of sums; "
+                "aggregate it as the mean of scenes."
             )
         count = sum(s.count for s in scores)
         if any(math.isnan(s.value) for s in scores) or count == 0:

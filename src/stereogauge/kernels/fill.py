@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from stereogauge.kernels.jit import kernel
+
+Floats = NDArray[np.float32]
 
 
 @kernel
-def fill_row(row):  # type: ignore[no-untyped-def]
-    """A gap takes the smaller of its two valid neighbours, row ends the nearest valid value; False when the row has none."""
+def fill_row(row: Floats) -> bool:
+    """A gap takes the smaller of its two valid neighbours, row ends the nearest valid value.
+
+    False when the row has none.
+    """
     width = row.size
     last = -1
     for x in range(width):
@@ -28,7 +36,7 @@ def fill_row(row):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def fill_background(disparity):  # type: ignore[no-untyped-def]
+def fill_background(disparity: Floats) -> None:
     """Fill rows, then the rows above the first and below the last filled one; empty rows in between stay NaN."""
     height = disparity.shape[0]
     first = -1
@@ -47,7 +55,7 @@ def fill_background(disparity):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def fill_rows(disparity):  # type: ignore[no-untyped-def]
+def fill_rows(disparity: Floats) -> None:
     """Fill every row that has a value; the others stay NaN."""
     for y in range(disparity.shape[0]):
         fill_row(disparity[y])

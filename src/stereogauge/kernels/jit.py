@@ -1,9 +1,9 @@
 """How kernels are compiled: `@kernel` is Numba's njit with the options that every kernel of ours shares.
 
-- Cached on disk, in a folder of ours whose name holds a hash of all kernel sources: Numba's own cache does not notice a changed callee
-  in another module. `STEREOGAUGE_CACHE` moves it; a temporary folder serves where nothing is writable.
-- Releases the GIL, so that row blocks run in plain threads. Never `parallel=True`: its threading layers abort or hang under
-  threads and forks (docs/decisions/numba-without-parallel.md).
+- Cached on disk, in a folder of ours whose name holds a hash of all kernel sources: Numba's own cache does not notice a
+  changed callee in another module. `STEREOGAUGE_CACHE` moves it; a temporary folder serves where nothing is writable.
+- Releases the GIL, so that row blocks run in plain threads. Never `parallel=True`: its threading layers abort or hang
+  under threads and forks (docs/decisions/numba-without-parallel.md).
 - Only those fast-math flags that keep NaN and infinity checks.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
-from numba.core import config as numba_config
+from numba.core import config
 
 from stereogauge.paths import cache_folder
 
@@ -36,13 +36,17 @@ def kernel_cache() -> Path:
 
 
 def kernel(function: Function | None = None, *, fastmath: bool | set[str] = False, **options: Any) -> Any:
-    """Compile `function` on first call: cached, GIL released, division as in NumPy. `fastmath=True` means `SAFE_FAST_MATH`."""
+    """Compile `function` on first call: cached, GIL released, division as in NumPy.
+
+    `fastmath=True` means `SAFE_FAST_MATH`.
+    """
     if function is None:
         return functools.partial(kernel, fastmath=fastmath, **options)
     flags = SAFE_FAST_MATH if fastmath is True else fastmath
-    theirs = numba_config.CACHE_DIR
-    numba_config.CACHE_DIR = str(kernel_cache())
+    settings: Any = config
+    theirs = settings.CACHE_DIR
+    settings.CACHE_DIR = str(kernel_cache())
     try:
         return numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=flags, **options)(function)
     finally:
-        numba_config.CACHE_DIR = theirs
+        settings.CACHE_DIR = theirs

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stereogauge.kernels.jit import kernel
+
+Floats = NDArray[np.float32]
+Flags = NDArray[np.bool_]
 
 UNSEEN = np.float32(-9999.0)
 
 
 @kernel
-def half_away(value):  # type: ignore[no-untyped-def]
+def half_away(value: np.float32) -> int:
     """The nearest integer, halves away from zero."""
     return (
         int(np.floor(value + np.float32(0.5))) if value >= np.float32(0.0) else -int(np.floor(np.float32(0.5) - value))
@@ -18,7 +22,9 @@ def half_away(value):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _segment(target, start, start_value, end, end_value):  # type: ignore[no-untyped-def]
+def _segment(
+    target: Floats, start: np.float32, start_value: np.float32, end: np.float32, end_value: np.float32
+) -> None:
     """Write the line from (start, start_value) to (end, end_value) at every integer position inside the row."""
     if end < start:
         return
@@ -30,7 +36,7 @@ def _segment(target, start, start_value, end, end_value):  # type: ignore[no-unt
 
 
 @kernel
-def _warp_forward(source, disparity, target):  # type: ignore[no-untyped-def]
+def _warp_forward(source: Floats, disparity: Floats, target: Floats) -> None:
     """Middlebury's row warp from left to right; later writes win."""
     width = source.size
     for x in range(width):
@@ -46,7 +52,7 @@ def _warp_forward(source, disparity, target):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _warp_backward(source, disparity, target):  # type: ignore[no-untyped-def]
+def _warp_backward(source: Floats, disparity: Floats, target: Floats) -> None:
     """Middlebury's row warp from right to left: each end takes the other pixel's disparity, as the original does."""
     width = source.size
     for x in range(width - 1, -1, -1):
@@ -62,7 +68,7 @@ def _warp_backward(source, disparity, target):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def middlebury_v2_visible(disparity, visible):  # type: ignore[no-untyped-def]
+def middlebury_v2_visible(disparity: Floats, visible: Flags) -> None:
     """Visibility as in Middlebury's official v2 masks, from the left map alone with unknown = 0."""
     height, width = disparity.shape
     warped = np.empty(width, np.float32)
@@ -80,8 +86,11 @@ def middlebury_v2_visible(disparity, visible):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def bidirectional_visible(left, right, tolerance, visible):  # type: ignore[no-untyped-def]
-    """Visible where both views' disparities agree to `tolerance` and the target lies in the image; an unknown right value hides."""
+def bidirectional_visible(left: Floats, right: Floats, tolerance: np.float32, visible: Flags) -> None:
+    """Visible where both views' disparities agree to `tolerance` and the target lies in the image.
+
+    An unknown right value hides.
+    """
     height, width = left.shape
     for y in range(height):
         for x in range(width):
@@ -94,8 +103,8 @@ def bidirectional_visible(left, right, tolerance, visible):  # type: ignore[no-u
 
 
 @kernel
-def z_buffer_visible(left, tolerance, visible):  # type: ignore[no-untyped-def]
-    """Visible where no pixel with a disparity larger by more than `tolerance` lands on the same target, inside the image."""
+def z_buffer_visible(left: Floats, tolerance: np.float32, visible: Flags) -> None:
+    """Visible where no pixel nearer by more than `tolerance` px lands on the same target inside the image."""
     height, width = left.shape
     nearest = np.empty(width, np.float32)
     for y in range(height):

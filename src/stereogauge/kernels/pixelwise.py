@@ -1,18 +1,28 @@
 """One pass over estimate and ground truth that yields every pixel-wise measure for every criterion.
 
-Pixels are grouped by *slot*: the distinct combination of criteria that they belong to. Each row goes through two stages: a vectorised one
-that writes errors and histogram keys to scratch rows in the first-level cache, and a scalar one that scatters them by slot. Sums over slots
-are folded to criteria outside.
+Pixels are grouped by *slot*: the distinct combination of criteria that they belong to. Each row goes through two
+stages: a vectorised one that writes errors and histogram keys to scratch rows in the first-level cache, and a scalar
+one that scatters them by slot. Sums over slots are folded to criteria outside.
 
-The histogram is over the bits of the float32 |e|, 64 bins to an octave, open below and closed above, so that "more than δ" is exact for
-every δ with at most six fractional bits in its mantissa (0.5, 0.75, 1, 1.5, 2, 3, …) and order statistics need only the values of one bin.
+The histogram is over the bits of the float32 |e|, 64 bins to an octave, open below and closed above, so that "more than
+δ" is exact for every δ with at most six fractional bits in its mantissa (0.5, 0.75, 1, 1.5, 2, 3, …) and order
+statistics need only the values of one bin.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from stereogauge.kernels.jit import kernel
+
+Floats = NDArray[np.float32]
+Sums = NDArray[np.float64]
+Integers = NDArray[np.int32]
+Labels = NDArray[Any]  # uint8 or uint16
+Slots = NDArray[np.int64]
 
 GUARD = np.float32(1e-6)  # px: an |e| equal to a threshold must stay good in spite of rounding
 BIN_SHIFT = np.uint32(17)  # 23 mantissa bits less the 6 that a bin keeps
@@ -31,7 +41,19 @@ D1_SHARE = np.float32(20.0)  # |e| > D/20, written as a product because 0.05 has
 
 
 @kernel(fastmath=True)
-def error_row(estimate, truth, focal_baseline, offset, mu, absolute, signed, relative, depth, guarded, flags):  # type: ignore[no-untyped-def]
+def error_row(
+    estimate: Floats,
+    truth: Floats,
+    focal_baseline: np.float32,
+    offset: np.float32,
+    mu: np.float32,
+    absolute: Floats,
+    signed: Floats,
+    relative: Floats,
+    depth: Floats,
+    guarded: Floats,
+    flags: Integers,
+) -> bool:
     """Errors of one row where both maps are known, 0 elsewhere; True when a pixel has no relative or no depth error.
 
     flags: 0 = both known, 1 = estimate missing, 2 = truth unknown; + 4 where the D1 rule holds.
@@ -68,7 +90,7 @@ def error_row(estimate, truth, focal_baseline, offset, mu, absolute, signed, rel
 
 
 @kernel
-def key_row(guarded, flags, keys):  # type: ignore[no-untyped-def]
+def key_row(guarded: Floats, flags: Integers, keys: Integers) -> None:
     """Histogram keys of one row from the errors less the guard."""
     bits = guarded.view(np.uint32)
     for x in range(keys.size):
@@ -86,8 +108,21 @@ def key_row(guarded, flags, keys):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def scatter_row(labels, slots, signed, absolute, relative, depth, keys, sums, histogram):  # type: ignore[no-untyped-def]
-    """Add one row to the sums and histograms of its slots; four rotating copies of the sums break the dependency chain."""
+def scatter_row(
+    labels: Labels,
+    slots: Slots,
+    signed: Floats,
+    absolute: Floats,
+    relative: Floats,
+    depth: Floats,
+    keys: Integers,
+    sums: Sums,
+    histogram: NDArray[np.uint32],
+) -> None:
+    """Add one row to the sums and histograms of its slots.
+
+    Four rotating copies of the sums break the dependency chain.
+    """
     for x in range(labels.size):
         slot = slots[labels[x]]
         size = np.float64(absolute[x])
@@ -101,7 +136,9 @@ def scatter_row(labels, slots, signed, absolute, relative, depth, keys, sums, hi
 
 
 @kernel
-def count_exclusions(labels, slots, estimate, truth, offset, exclusions):  # type: ignore[no-untyped-def]
+def count_exclusions(
+    labels: Labels, slots: Slots, estimate: Floats, truth: Floats, offset: np.float32, exclusions: NDArray[np.int64]
+) -> None:
     """Count the pixels of a row that have no relative error (D = 0) or no depth."""
     for x in range(labels.size):
         d = truth[x]
@@ -116,7 +153,18 @@ def count_exclusions(labels, slots, estimate, truth, offset, exclusions):  # typ
 
 
 @kernel
-def accumulate(estimate, truth, labels, slots, focal_baseline, offset, mu, sums, histogram, exclusions):  # type: ignore[no-untyped-def]
+def accumulate(
+    estimate: Floats,
+    truth: Floats,
+    labels: Labels,
+    slots: Slots,
+    focal_baseline: np.float32,
+    offset: np.float32,
+    mu: np.float32,
+    sums: Sums,
+    histogram: NDArray[np.uint32],
+    exclusions: NDArray[np.int64],
+) -> None:
     """Statistics of all pixels by slot; `slots` maps a label to its slot."""
     height, width = estimate.shape
     absolute = np.empty(width, np.float32)
@@ -137,10 +185,11 @@ def accumulate(estimate, truth, labels, slots, focal_baseline, offset, mu, sums,
 
 
 @kernel
-def collect(estimate, truth, labels, wanted, values, members):  # type: ignore[no-untyped-def]
+def collect(estimate: Floats, truth: Floats, labels: Labels, wanted: Labels, values: Floats, members: Labels) -> int:
     """|e| and label of every pixel whose bin is `wanted` by one of its criteria; returns how many.
 
-    `wanted[key]` holds the bits of the criteria that ask for the bin. The caller sizes `values` and `members` from the histogram.
+    `wanted[key]` holds the bits of the criteria that ask for the bin. The caller sizes `values` and `members` from the
+    histogram.
     """
     height, width = estimate.shape
     found = 0
@@ -166,14 +215,16 @@ def collect(estimate, truth, labels, wanted, values, members):  # type: ignore[n
 
 
 @kernel
-def literal_depth(estimate, truth, labels, slots, focal_baseline, mu, sums):  # type: ignore[no-untyped-def]
+def literal_depth(
+    estimate: Floats, truth: Floats, labels: Labels, slots: Slots, focal_baseline: float, mu: float, sums: Sums
+) -> None:
     """The Sigma-Z-Error as printed, by slot: |fB/(D+μ) − fB/(E+μ)| over all known D, a missing E taken as 0."""
     height, width = estimate.shape
     for y in range(height):
         for x in range(width):
             d = np.float64(truth[y, x])
-            if not d == d:
+            if np.isnan(d):
                 continue
             e = np.float64(estimate[y, x])
-            e = e if e == e else 0.0
+            e = np.float64(0.0) if np.isnan(e) else e
             sums[slots[labels[y, x]]] += abs(focal_baseline / (d + mu) - focal_baseline / (e + mu))

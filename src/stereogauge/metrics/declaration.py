@@ -1,7 +1,8 @@
 """What a metric is: a pure function and a declaration. The registry of all of them.
 
-The command line's help, the catalogue in the docs, table headers and the web page read nothing but declarations. A package adds
-metrics through the entry-point group `stereogauge.metrics`: each entry names a module, a `Metric`, or a list of them.
+The command line's help, the catalogue in the docs, table headers and the web page read nothing but declarations. A
+package adds metrics through the entry-point group `stereogauge.metrics`: each entry names a module, a `Metric`, or a
+list of them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from stereogauge.errors import NameError_, unknown_name
+from stereogauge.errors import UnknownNameError, unknown_name
 from stereogauge.registry import collect
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ ENTRY_POINTS = "stereogauge.metrics"
 class Statistic:
     """A score as sufficient statistics.
 
-    `sum` and `count` pool over scenes where the metric says so; `missing` counts pixels of the set without an estimate; `value` is
-    the score, NaN when `count` is 0; `note` says why it is NaN, or what a reader must know.
+    `sum` and `count` pool over scenes where the metric says so; `missing` counts pixels of the set without an estimate;
+    `value` is the score, NaN when `count` is 0; `note` says why it is NaN, or what a reader must know.
     """
 
     sum: float
@@ -44,7 +45,10 @@ class Statistic:
 
 @dataclass(frozen=True)
 class Parameter:
-    """One number in a metric's id: `bad@1` has the parameter threshold = 1. `default` None means that it must be given."""
+    """One number in a metric's id: `bad@1` has the parameter threshold = 1.
+
+    `default` None means that it must be given.
+    """
 
     name: str
     unit: str = ""
@@ -58,10 +62,11 @@ class Parameter:
 class Metric:
     """A declared metric. `compute(measurement, region, *arguments)` returns a `Statistic`.
 
-    `finalize(sum, count)` turns pooled statistics into a value; None means that the metric does not pool. `region` names the pixel
-    set that the metric is bound to; None means that it is measured on any criterion. `needs` are parts of a scene or result
-    ("gt", "left", "right", "calibration", "right_estimate", "seconds", …). `range` is the theoretical one, `heuristic_range`
-    what real algorithms reach. `version` rises when the same input gives another number.
+    `finalize(sum, count)` turns pooled statistics into a value; None means that the metric does not pool. `region`
+    names the pixel set that the metric is bound to; None means that it is measured on any criterion. `needs` are parts
+    of a scene or result ("gt", "left", "right", "calibration", "right_estimate", "seconds", …). `range` is the
+    theoretical one, `heuristic_range` what real algorithms reach. `version` rises when the same input gives another
+    number.
     """
 
     id: str
@@ -94,17 +99,19 @@ class Metric:
     def bind(self, *arguments: float) -> BoundMetric:
         """The metric with its parameters given."""
         if len(arguments) > len(self.parameters):
-            raise NameError_(f"Metric {self.id!r} takes {len(self.parameters)} parameter(s); found {len(arguments)}.")
+            raise UnknownNameError(
+                f"Metric {self.id!r} takes {len(self.parameters)} parameter(s); found {len(arguments)}."
+            )
         complete = list(arguments)
         for parameter in self.parameters[len(arguments) :]:
             if parameter.default is None:
-                raise NameError_(
-                    f"Metric {self.id!r} needs its {parameter.name}: write it as {self.id}@VALUE, for example {self.id}@1."
+                raise UnknownNameError(
+                    f"Metric {self.id!r} needs its {parameter.name}: write {self.id}@VALUE, for example {self.id}@1."
                 )
             complete.append(parameter.default)
         for parameter, value in zip(self.parameters, complete, strict=True):
             if not parameter.low <= value <= parameter.high:
-                raise NameError_(
+                raise UnknownNameError(
                     f"{self.id}@{value:g}: {parameter.name} must lie between {parameter.low:g} and {parameter.high:g}."
                 )
         return BoundMetric(self, tuple(complete))
@@ -146,7 +153,7 @@ class BoundMetric:
     def picture(self, measurement: Measurement) -> Picture:
         """The per-pixel map behind the score."""
         if self.metric.picture is None:
-            raise NameError_(f"Metric {self.id!r} is not made of pixels and has no picture.")
+            raise UnknownNameError(f"Metric {self.id!r} is not made of pixels and has no picture.")
         return self.metric.picture(measurement, *self.arguments)
 
 
@@ -175,7 +182,7 @@ def parse_metric(text: str) -> BoundMetric:
     try:
         values = [float(a) for a in arguments.split(",")] if at else []
     except ValueError:
-        raise NameError_(f"Metric {text!r}: what follows @ must be a number; found {arguments!r}.") from None
+        raise UnknownNameError(f"Metric {text!r}: what follows @ must be a number; found {arguments!r}.") from None
     return known[family].bind(*values)
 
 

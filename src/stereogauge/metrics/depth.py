@@ -195,14 +195,12 @@ def _bad_depth_picture(m: Measurement, tolerance: float) -> Picture:
     source="a tolerance in physical distance with a lower limit in disparity",
     needs=NEEDS,
     finalize=percent,
-    parameters=(
-        Parameter("tolerance", unit="m", description="largest depth error that is still good", low=0.0, high=1e6),
-    ),
+    parameters=(Parameter("tolerance", unit="m", description="largest depth error that is good", low=0.0, high=1e6),),
     picture=_bad_depth_picture,
     examples=("bad-z@0.1",),
 )
 def bad_z(m: Measurement, region: str, tolerance: float) -> Statistic:
-    """Share of pixels whose depth is off by more than t metres, or than what half a pixel of disparity makes there if that is more."""
+    """Share of pixels whose depth is off by more than t metres and by more than half a pixel's worth of depth."""
     inside = m.mask(region) & (m.gt + np.float32(m.scene.calibration.doffs) > 0)
     missing = int(np.count_nonzero(inside & np.isnan(m.estimate)))
     size = int(np.count_nonzero(inside))

@@ -23,7 +23,8 @@ def signal_peak(m: Measurement) -> float:
     peak = m.protocol.peak if m.protocol.peak is not None else m.scene.calibration.ndisp
     if peak is None:
         raise NotApplicable(
-            f"Image quality needs the range of disparities; scene {m.scene.id!r} has no ndisp, so set the protocol's peak, for example peak=255."
+            f"Image quality needs the range of disparities; scene {m.scene.id!r} has no ndisp, "
+            "so set the protocol's peak, for example peak=255."
         )
     return float(peak)
 
@@ -51,7 +52,10 @@ def _squared_picture(m: Measurement) -> Picture:
     picture=_squared_picture,
 )
 def psnr(m: Measurement, region: str) -> Statistic:
-    """Peak signal-to-noise ratio of the map; the peak is ndisp unless the protocol gives one. A perfect map is infinite."""
+    """Peak signal-to-noise ratio of the map; the peak is ndisp unless the protocol gives one.
+
+    A perfect map is infinite.
+    """
     pixels = m.pixels(region)
     if pixels.valid == 0:
         return Statistic.empty(f"no estimate in criterion {region!r}", pixels.missing)
@@ -61,10 +65,8 @@ def psnr(m: Measurement, region: str) -> Statistic:
 
 
 def _window_sum(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    total: NDArray[np.float64] = cv2.boxFilter(
-        values, cv2.CV_64F, (WINDOW, WINDOW), normalize=False, borderType=cv2.BORDER_CONSTANT
-    )
-    return total
+    total = cv2.boxFilter(values, cv2.CV_64F, (WINDOW, WINDOW), normalize=False, borderType=cv2.BORDER_CONSTANT)
+    return np.asarray(total, np.float64)
 
 
 def range_ssim(
@@ -72,8 +74,9 @@ def range_ssim(
 ) -> NDArray[np.float64]:
     """SSIM per pixel from 7×7 windows, counting only the pixels that both maps know.
 
-    NaN where the centre is unknown in either map, where fewer than two pixels of the window are shared, and within 3 px of the image's edge;
-    with `complete`, where any pixel of the window is unknown. Without gaps it equals scikit-image's `structural_similarity`.
+    NaN where the centre is unknown in either map, where fewer than two pixels of the window are shared, and within 3 px
+    of the image's edge; with `complete`, where any pixel of the window is unknown. Without gaps it equals
+    scikit-image's `structural_similarity`.
     """
     both = np.isfinite(first) & np.isfinite(second)
     weight = both.astype(np.float64)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,12 +16,15 @@ from stereogauge.model import DisparityMap, Image, Mask, Scene, as_disparity
 from stereogauge.protocol import Protocol
 from stereogauge.regions.criteria import Criteria
 
+Shared = TypeVar("Shared")
+
 
 def filled(disparity: DisparityMap) -> DisparityMap:
     """Gaps filled as KITTI's kit does for sparse results.
 
-    In each row a gap takes the smaller (background) of its two valid neighbours, and row ends the nearest valid one; then, per column, the rows
-    above the first and below the last filled row take its value. A row without any value between filled rows stays NaN.
+    In each row a gap takes the smaller (background) of its two valid neighbours, and row ends the nearest valid one;
+    then, per column, the rows above the first and below the last filled row take its value. A row without any value
+    between filled rows stays NaN.
     """
     result = disparity.copy()
     fill_kernels.fill_background(result)
@@ -31,8 +34,9 @@ def filled(disparity: DisparityMap) -> DisparityMap:
 class Measurement:
     """The estimate as the protocol wants it, its scene's criteria, and statistics that several metrics share.
 
-    `raw` is the map as it was given; `estimate` after clipping and filling. `metrics` are those that will be measured, so that one pass over
-    the pixels serves all their thresholds and quantiles. `extras` are facts of the run ("seconds", "peak_memory").
+    `raw` is the map as it was given; `estimate` after clipping and filling. `metrics` are those that will be measured,
+    so that one pass over the pixels serves all their thresholds and quantiles. `extras` are facts of the run
+    ("seconds", "peak_memory").
     """
 
     def __init__(
@@ -52,11 +56,12 @@ class Measurement:
         self._metrics = tuple(metrics)
         self._regions = tuple(regions)
         self._extra_statistics: dict[tuple[bool, str], PixelStatistics] = {}
+        self._shared: dict[str, Any] = {}
         if self.raw.shape != self.scene.shape:
             height, width = self.raw.shape
             raise SizeError(
-                f"The estimate is {width}×{height} but scene {self.scene.id!r} is {self.scene.shape[1]}×{self.scene.shape[0]}; "
-                "give a map of the scene's size, or ask for resize, which scales the disparities with the width."
+                f"The estimate is {width}×{height}, scene {self.scene.id!r} is "
+                f"{self.scene.shape[1]}×{self.scene.shape[0]}; give a map of the scene's size, or ask for resize, which scales the disparities with the width."
             )
 
     @property
@@ -82,8 +87,8 @@ class Measurement:
         ndisp = self.scene.calibration.ndisp
         if ndisp is None:
             raise ProtocolError(
-                f"Protocol {self.protocol.name!r} clips estimates to the disparity range, and scene {self.scene.id!r} does not tell its ndisp; "
-                "give it in the calibration, or set clip_to_range=false."
+                f"Protocol {self.protocol.name!r} clips estimates to the disparity range, and scene {self.scene.id!r} "
+                "does not tell its ndisp; give it in the calibration, or set clip_to_range=false."
             )
         return np.clip(self.raw, np.float32(0), np.float32(ndisp))
 
@@ -103,6 +108,13 @@ class Measurement:
     def image(self) -> Image:
         """The left image."""
         return self.scene.left
+
+    def once(self, name: str, compute: Callable[[], Shared]) -> Shared:
+        """What `compute` returns, computed for the first metric that asks for `name` and kept for the others."""
+        if name not in self._shared:
+            self._shared[name] = compute()
+        shared: Shared = self._shared[name]
+        return shared
 
     def mask(self, region: str) -> Mask:
         """The pixels of a criterion."""

@@ -1,8 +1,8 @@
 """Measures of single pixels against ground truth.
 
-Notation: D the ground truth, E the estimate, e = E − D, R the pixels of the criterion (ground truth known), V ⊆ R those with an estimate.
-What a pixel of R∖V means is the protocol's invalid policy: `count` (and what `fill` leaves open) counts it as bad, `exclude` leaves it out.
-Magnitudes are over V always.
+Notation: D the ground truth, E the estimate, e = E − D, R the pixels of the criterion (ground truth known), V ⊆ R those
+with an estimate. What a pixel of R∖V means is the protocol's invalid policy: `count` (and what `fill` leaves open)
+counts it as bad, `exclude` leaves it out. Magnitudes are over V always.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _error_picture(m: Measurement, title: str, values: np.ndarray, unit: str, li
 
 def _clip_limit(m: Measurement) -> float:
     """Where error pictures are clipped: 5 px at 741 px width, growing with it."""
-    return max(2.0, round(5.0 * m.gt.shape[1] / 741, 1))
+    return max(2.0, float(np.round(5.0 * m.gt.shape[1] / 741, 1)))
 
 
 def _bad_picture(m: Measurement, threshold: float) -> Picture:
@@ -110,7 +110,10 @@ def _bad_picture(m: Measurement, threshold: float) -> Picture:
     examples=("bad@1", "bad@2", "bad@0.5"),
 )
 def bad(m: Measurement, region: str, threshold: float) -> Statistic:
-    """Percentage of bad matched pixels (BMP): error strictly greater than δ; missing estimates by the invalid policy."""
+    """Percentage of bad matched pixels (BMP): error strictly greater than δ.
+
+    Missing estimates by the invalid policy.
+    """
     return _share(m, region, m.statistics(region).above(region, threshold))
 
 
@@ -127,7 +130,10 @@ def bad(m: Measurement, region: str, threshold: float) -> Statistic:
     examples=("wrong@2",),
 )
 def wrong(m: Measurement, region: str, threshold: float) -> Statistic:
-    """Estimates off by more than δ as a percentage of all pixels of the criterion; missing ones count in the denominator only."""
+    """Estimates off by more than δ as a percentage of all pixels of the criterion.
+
+    Missing ones count in the denominator only.
+    """
     pixels = m.pixels(region)
     if pixels.size == 0:
         return Statistic.empty(_emptiness(region, 0))
@@ -442,7 +448,8 @@ def _plain_sum(total: float, count: int) -> float:
 def sze(m: Measurement, region: str) -> Statistic:
     """Sum of depth errors in metres with calibration (doffs added to both disparities), else with f·B = 1 in 1/px.
 
-    Estimates that are missing or not in front of the cameras are left out and counted, unless the protocol asks for the literal form.
+    Estimates that are missing or not in front of the cameras are left out and counted, unless the protocol asks for the
+    literal form.
     """
     total, count, note = _sigma_z(m, region)
     missing = m.pixels(region).missing

@@ -52,7 +52,8 @@ def _on_edge(value: float) -> bool:
 class PixelStatistics:
     """All pixel-wise statistics of `estimate` against `truth` on the criteria of `labels`.
 
-    `thresholds` (px) and `quantiles` (0…1) are those that will be asked for; naming them here lets one second pass serve all.
+    `thresholds` (px) and `quantiles` (0…1) are those that will be asked for; naming them here lets one second pass
+    serve all.
     """
 
     def __init__(
@@ -179,7 +180,10 @@ class PixelStatistics:
         return above + int((inside > threshold + float(kernels.GUARD)).sum())
 
     def quantile(self, region: str, quantile: float) -> float:
-        """The quantile of |e| over V, exact, interpolated linearly between neighbouring order statistics; NaN when V is empty."""
+        """The quantile of |e| over V, exact, interpolated linearly between neighbouring order statistics.
+
+        NaN when V is empty.
+        """
         if self._regions[region].valid == 0:
             return math.nan
         low, high, share = self._ranks(region, quantile)

@@ -1,4 +1,7 @@
-"""Error criteria: named pixel sets. Called as a function, gives masks of a scene: `stereogauge.regions(scene, ["nonocc", "disc"])`."""
+"""Error criteria: named pixel sets.
+
+Called as a function, gives masks of a scene: `stereogauge.regions(scene, ["nonocc", "disc"])`.
+"""
 
 from stereogauge.callable_module import make_callable
 

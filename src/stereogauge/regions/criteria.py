@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class Criteria:
     """Masks of a scene, made when first asked for and kept.
 
-    A name is a declared criterion or one of the scene's own masks. Every mask is part of `known`: ground truth known, inside the border, and
-    not beyond the protocol's largest disparity.
+    A name is a declared criterion or one of the scene's own masks. Every mask is part of `known`: ground truth known,
+    inside the border, and not beyond the protocol's largest disparity.
     """
 
     def __init__(self, scene: Scene, protocol: Protocol) -> None:
@@ -44,7 +44,7 @@ class Criteria:
             )
         if rule == "bidirectional" and not self.scene.has("gt_right"):
             raise ProtocolError(
-                f"Rule 'bidirectional' needs the ground truth of both views, and scene {self.scene.id!r} has only the left one; "
+                f"Rule 'bidirectional' needs both views' ground truth, and scene {self.scene.id!r} has only the left one's; "
                 "use rule 'z-buffer' or 'auto'."
             )
         if rule != "auto":

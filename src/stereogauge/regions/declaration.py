@@ -22,7 +22,10 @@ ENTRY_POINTS = "stereogauge.regions"
 
 @dataclass(frozen=True)
 class Region:
-    """A declared criterion. `compute(criteria)` returns a mask; known ground truth and the border are applied by the caller."""
+    """A declared criterion.
+
+    `compute(criteria)` returns a mask; known ground truth and the border are applied by the caller.
+    """
 
     id: str
     name: str

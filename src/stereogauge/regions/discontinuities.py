@@ -49,7 +49,7 @@ def middlebury_v2_near(truth: DisparityMap, visible: Mask, border: int) -> Mask:
 
 
 def near_discontinuities(criteria: Criteria, *, with_occlusions: bool) -> Mask:
-    """Pixels near jumps, and near occluded pixels where asked for, by the protocol's gap and radius scaled to the image."""
+    """Pixels near jumps, and near occluded pixels if asked for; gap and radius grow with the image width."""
     truth = criteria.scene.gt
     if criteria.rule == "middlebury-v2":
         return middlebury_v2_near(truth, criteria.visible, criteria.scene.border)
@@ -69,7 +69,10 @@ def near_discontinuities(criteria: Criteria, *, with_occlusions: bool) -> Mask:
     source="Scharstein & Szeliski 2002",
 )
 def disc(criteria: Criteria) -> Mask:
-    """Visible pixels near depth discontinuities; nested in nonocc. Under the Middlebury rule also near occluded pixels."""
+    """Visible pixels near depth discontinuities; nested in nonocc.
+
+    Under the Middlebury rule also near occluded pixels.
+    """
     if criteria.rule == "dataset" and "disc" in criteria.scene.masks:
         return criteria.scene.mask("disc")
     return near_discontinuities(criteria, with_occlusions=False) & criteria.visible

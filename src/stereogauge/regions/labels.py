@@ -37,7 +37,7 @@ def _packed(masks: Mapping[str, Mask]) -> RegionLabels:
     shape = next(iter(masks.values())).shape
     labels = np.zeros(shape, kind)
     for position, mask in enumerate(masks.values()):
-        labels |= mask.astype(kind) << kind(position)
+        labels[mask] |= kind(1 << position)
     counts = np.bincount(labels.ravel(), minlength=np.iinfo(kind).max + 1)
     values = np.flatnonzero(counts)
     slots = np.zeros(counts.size, np.int64)

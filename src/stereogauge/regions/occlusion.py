@@ -18,14 +18,20 @@ def middlebury_v2_visible(truth: DisparityMap) -> Mask:
 
 
 def bidirectional_visible(left: DisparityMap, right: DisparityMap, tolerance: float = 1.0) -> Mask:
-    """|D_L(x) − D_R(x − round D_L(x))| ≤ tolerance with the target inside the image; an unknown right value means occluded."""
+    """|D_L(x) − D_R(x − round D_L(x))| ≤ tolerance with the target inside the image.
+
+    An unknown right value means occluded.
+    """
     visible = np.empty(left.shape, np.bool_)
     kernels.bidirectional_visible(left, right, np.float32(tolerance), visible)
     return visible
 
 
 def z_buffer_visible(left: DisparityMap, tolerance: float = 1.0) -> Mask:
-    """From the left map alone: hidden where a pixel nearer by more than `tolerance` px lands on the same target or the target leaves."""
+    """From the left map alone.
+
+    Hidden where a pixel nearer by more than `tolerance` px lands on the same target or the target leaves.
+    """
     visible = np.empty(left.shape, np.bool_)
     kernels.z_buffer_visible(left, np.float32(tolerance), visible)
     return visible

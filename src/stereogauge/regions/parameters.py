@@ -12,11 +12,12 @@ Rule = Literal["auto", "dataset", "middlebury-v2", "bidirectional", "z-buffer"]
 class RegionParameters:
     """How criteria are made.
 
-    rule: which occlusion and discontinuity rule; "auto" takes the dataset's own mask where there is one, else both views' ground truth, else a
-    z-buffer of the left one's. consistency: largest disagreement of the two views' disparities at a visible pixel, in px. The discontinuity
-    gap and radius hold at 450 px image width and grow with it (the gap never below 1 px); both are ignored by the `middlebury-v2` rule, whose
-    numbers are fixed. texture_threshold: mean squared horizontal gradient in grey levels² per px². near and far: limits in metres
-    between which a pixel is `mid`; None takes the scene's own terciles.
+    rule: which occlusion and discontinuity rule; "auto" takes the dataset's own mask where there is one, else both
+    views' ground truth, else a z-buffer of the left one's. consistency: largest disagreement of the two views'
+    disparities at a visible pixel, in px. The discontinuity gap and radius hold at 450 px image width and grow with it
+    (the gap never below 1 px); both are ignored by the `middlebury-v2` rule, whose numbers are fixed.
+    texture_threshold: mean squared horizontal gradient in grey levels² per px². near and far: limits in metres between
+    which a pixel is `mid`; None takes the scene's own terciles.
     """
 
     rule: Rule = "auto"

@@ -19,7 +19,7 @@ def grey(image: Image) -> Image:
 
 def texture_energy(image: Image) -> Image:
     """3×3 mean of the squared horizontal gradient, (Sobel_x / 8)², in grey levels² per px²."""
-    gradient = cv2.Sobel(grey(image), cv2.CV_32F, 1, 0, ksize=3) / 8.0
+    gradient = np.asarray(cv2.Sobel(grey(image), cv2.CV_32F, 1, 0, ksize=3), np.float32) / np.float32(8.0)
     return cv2.blur(gradient * gradient, (3, 3))
 
 

@@ -1,0 +1,5 @@
+"""`python -m stereogauge`."""
+
+from stereogauge.cli import main
+
+main()

@@ -1,0 +1,5 @@
+"""`python -m stereogauge.cli`."""
+
+from stereogauge.cli import main
+
+main()

@@ -1,0 +1,62 @@
+"""Options that several commands share, and what they come to."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stereogauge.protocol import Protocol, load_protocol, parse_override
+
+
+class Format(enum.StrEnum):
+    """How a table is written to standard output."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    latex = "latex"
+
+
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option("--metrics", "-m", help="Metrics, e.g. bad@1 rms:nonocc; repeat or separate by commas. Default: the protocol's."),
+]
+Regions = Annotated[
+    list[str] | None,
+    typer.Option("--regions", "-r", help="Criteria, e.g. all,nonocc,disc; repeat or separate by commas. Default: the protocol's."),
+]
+ProtocolName = Annotated[
+    str, typer.Option("--protocol", "-p", help="A preset (see `stereogauge protocols`) or a TOML file.")
+]
+Override = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Change one choice of the protocol, e.g. invalid=exclude; changes its hash."),
+]
+OutputFormat = Annotated[Format, typer.Option("--format", "-f", help="How to print the scores.")]
+Encoding = Annotated[str | None, typer.Option(help="Encoding of the estimates where their suffix leaves it open.")]
+Scale = Annotated[float | None, typer.Option(help="Stored value per pixel of disparity, for 8-bit files.")]
+OutputFolder = Annotated[Path | None, typer.Option("--out", "-o", help="Folder for pictures.")]
+
+
+def listed(values: list[str] | None) -> list[str] | None:
+    """Repeated and comma-separated values as one list; a comma between two numbers after @ belongs to the metric."""
+    if values is None:
+        return None
+    parts = [part for value in values for part in value.replace(" ", ",").split(",")]
+    return [part for part in parts if part]
+
+
+def chosen_protocol(
+    name: str, overrides: list[str] | None, metrics: list[str] | None = None, regions: list[str] | None = None
+) -> Protocol:
+    """The protocol that the options of a command describe."""
+    protocol = load_protocol(name)
+    changes = dict(parse_override(text) for text in overrides or ())
+    if metrics is not None:
+        changes["metrics"] = listed(metrics)
+    if regions is not None:
+        changes["regions"] = listed(regions)
+    return protocol.replace(**changes)
