@@ -1,7 +1,7 @@
 """Every number that the geometry-aware sets and metrics depend on, as one frozen object that belongs to the protocol.
 
-Lengths (px) and disparity thresholds are stated for the dataset's full resolution, s = 1, and scale with it: `at(s)` gives the
-values for one scene. Source: Honauer, Maier-Hein, Kondermann, "The HCI Stereo Metrics", ICCV 2015, with its supplement.
+Lengths (px) and disparity thresholds are stated for the dataset's full resolution, s = 1, and scale with it: `at(s)`
+gives the values for one scene. Source: Honauer, Maier-Hein, Kondermann, "The HCI Stereo Metrics", ICCV 2015.
 """
 
 from __future__ import annotations
@@ -30,8 +30,11 @@ class ScaledGeometry:
 class GeometryParameters:
     """How discontinuities, planes and fine structures are found; the defaults are the paper's, for s = 1.
 
+    Evaluation mask
+        border, border_share: the margin that no set enters, the larger of `border` px and that share of the width; × s.
+        least_coverage: share of the image with known ground truth below which sets that need neighbours are refused.
     Discontinuities
-        discontinuity_gradient: c_d, the central-difference gradient in px per px above which a pixel is a discontinuity; × s.
+        discontinuity_gradient: c_d, central-difference gradient in px per px of a discontinuity; × s.
         band_length: width in px of the foreground and background bands beside it; × s, at least `band_length_floor`.
         band_median: side in px of the median window that fills gaps in the bands; odd, not scaled; 1 fills nothing.
     Planes
@@ -47,11 +50,12 @@ class GeometryParameters:
         fine_width: largest width in px of a fine structure on a row; × s, at least `fine_width_floor`.
         fine_share: smallest structure, as a share of all pixels.
         fine_surround: reach in px of the background beside a structure; × s, at least `fine_surround_floor`.
-        fine_tolerance: largest disparity error of a structure pixel that counts as found; × s, at least `fine_tolerance_floor`.
-    Ground truth
-        least_coverage: share of the image with known ground truth below which sets that need dense neighbourhoods are refused.
+        fine_tolerance: largest disparity error of a found structure pixel; × s, at least `fine_tolerance_floor`.
     """
 
+    border: float = 20.0
+    border_share: float = 0.01
+    least_coverage: float = 0.5
     discontinuity_gradient: float = 8.0
     band_length: float = 20.0
     band_length_floor: int = 3
@@ -73,17 +77,23 @@ class GeometryParameters:
     fine_surround_floor: int = 2
     fine_tolerance: float = 4.0
     fine_tolerance_floor: float = 1.0
-    least_coverage: float = 0.5
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
             if not (math.isfinite(value) and value >= 0):
                 raise ProtocolError(f"Geometry parameter {name} must be a finite number of at least 0; found {value}.")
+        for name in ("discontinuity_gradient", "fine_gradient", "band_length", "plane_iterations"):
+            if getattr(self, name) == 0:
+                raise ProtocolError(f"Geometry parameter {name} must be greater than 0; found 0.")
         if self.band_median not in (1, 3, 5):
             raise ProtocolError(f"Geometry parameter band_median must be 1, 3 or 5; found {self.band_median}.")
-        for name in ("plane_share", "plane_part_share", "fine_share", "least_coverage"):
+        for name in ("plane_share", "plane_part_share", "fine_share", "least_coverage", "border_share"):
             if getattr(self, name) > 1:
                 raise ProtocolError(f"Geometry parameter {name} is a share of at most 1; found {getattr(self, name)}.")
+
+    def border_width(self, width: int, resolution: float) -> int:
+        """The margin in px of an image `width` px wide: max(20, 0.01 · full width) · s."""
+        return round(max(self.border * resolution, self.border_share * width))
 
     def at(self, resolution: float) -> ScaledGeometry:
         """The values for a scene of that resolution relative to the dataset's full one (½ = half width and height)."""

@@ -1,0 +1,122 @@
+"""Foreground and background bands beside depth discontinuities, and the disparities from beyond the edge."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from stereogauge.kernels.jit import kernel
+
+NEVER = 32767
+
+
+@kernel
+def _pixel_along(y: int, x: int, step_y: float, step_x: float, steps: int, height: int, width: int) -> Any:
+    """The pixel `steps` unit steps away, rounded half up; row −1 outside the image."""
+    row = math.floor(y + steps * step_y + 0.5)
+    column = math.floor(x + steps * step_x + 0.5)
+    if row < 0 or row >= height or column < 0 or column >= width:
+        return -1, -1
+    return row, column
+
+
+@kernel
+def _first_outside(discontinuity: Any, y: int, x: int, step_y: float, step_x: float, reach: int) -> int:
+    """Steps to the first pixel outside the discontinuity, −1 where the image or `reach` ends before."""
+    height, width = discontinuity.shape
+    for steps in range(1, reach + 1):
+        row, column = _pixel_along(y, x, step_y, step_x, steps, height, width)
+        if row < 0:
+            return -1
+        if not discontinuity[row, column]:
+            return steps
+    return -1
+
+
+@kernel
+def _mark(
+    discontinuity: Any,
+    rank: Any,
+    beyond: Any,
+    value: float,
+    y: int,
+    x: int,
+    step_y: float,
+    step_x: float,
+    start: int,
+    length: int,
+) -> None:
+    """Give the `length` pixels from `start` on the value from beyond the edge, unless a nearer edge did."""
+    height, width = discontinuity.shape
+    for away in range(length):
+        row, column = _pixel_along(y, x, step_y, step_x, start + away, height, width)
+        if row < 0:
+            return
+        if not discontinuity[row, column] and away < rank[row, column]:
+            rank[row, column] = away
+            beyond[row, column] = value
+
+
+@kernel
+def follow_bands(filled: Any, along_x: Any, along_y: Any, discontinuity: Any, length: int, least_gap: float) -> Any:
+    """Follow the gradient from every discontinuity pixel both ways: (side, beyond).
+
+    side is +1 on foreground pixels (rising disparity), −1 on background pixels, 0 elsewhere; beyond is the first
+    disparity on the other side of the edge along the same path. The band's `length` pixels are counted from the first
+    one outside the discontinuity; the nearer edge wins, and a pixel equally near to both kinds belongs to none. A
+    path that does not rise by `least_gap` from background to foreground separates no surfaces and is left out.
+    """
+    height, width = filled.shape
+    rising = np.full((height, width), NEVER, np.int16)
+    falling = np.full((height, width), NEVER, np.int16)
+    beyond_rising = np.empty((height, width), np.float32)
+    beyond_falling = np.empty((height, width), np.float32)
+    for y in range(height):
+        for x in range(width):
+            if not discontinuity[y, x]:
+                continue
+            magnitude = math.sqrt(along_x[y, x] ** 2 + along_y[y, x] ** 2)
+            step_x = along_x[y, x] / magnitude
+            step_y = along_y[y, x] / magnitude
+            up = _first_outside(discontinuity, y, x, step_y, step_x, length)
+            down = _first_outside(discontinuity, y, x, -step_y, -step_x, length)
+            if up < 0 or down < 0:
+                continue
+            row, column = _pixel_along(y, x, step_y, step_x, up, height, width)
+            foreground = filled[row, column]
+            row, column = _pixel_along(y, x, -step_y, -step_x, down, height, width)
+            background = filled[row, column]
+            if foreground - background < least_gap:
+                continue
+            _mark(discontinuity, rising, beyond_rising, background, y, x, step_y, step_x, up, length)
+            _mark(discontinuity, falling, beyond_falling, foreground, y, x, -step_y, -step_x, down, length)
+    side = np.zeros((height, width), np.int8)
+    for y in range(height):
+        for x in range(width):
+            if rising[y, x] < falling[y, x]:
+                side[y, x] = 1
+            elif falling[y, x] < rising[y, x]:
+                side[y, x] = -1
+                beyond_rising[y, x] = beyond_falling[y, x]
+    return side, beyond_rising
+
+
+@kernel
+def adopt_beyond(side: Any, beyond: Any, kind: int, added: Any, radius: int) -> None:
+    """Give each `added` pixel the value of the nearest pixel of that kind within `radius`; the first in reading order
+    of equals.
+    """
+    height, width = side.shape
+    for y in range(height):
+        for x in range(width):
+            if not added[y, x]:
+                continue
+            nearest = 2 * radius * radius + 1
+            for row in range(max(y - radius, 0), min(y + radius + 1, height)):
+                for column in range(max(x - radius, 0), min(x + radius + 1, width)):
+                    distance = (row - y) * (row - y) + (column - x) * (column - x)
+                    if side[row, column] == kind and distance < nearest:
+                        nearest = distance
+                        beyond[y, x] = beyond[row, column]

@@ -1,0 +1,176 @@
+"""How a map fails at depth discontinuities: foreground too fat, too thin, edges too fuzzy.
+
+M_d are the discontinuities of the ground truth D, M_f and M_b the bands on their near and far side, M_e all three
+together; D_f and D_b continue the foreground and the background across the edge (docs/geometry.md). E is the estimate.
+A missing estimate is neither fat nor thin and is reported as missing; it stays in the denominator unless the protocol
+excludes it. An estimate full of NaN has no score.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.kernels.geometry_scores import closer_to_beyond, edge_fuzziness
+from stereogauge.metrics.declaration import Statistic, metric
+from stereogauge.metrics.measurement import Measurement
+from stereogauge.metrics.overlays import (
+    FAR,
+    HCI,
+    JUMP,
+    NEAR,
+    VARIANT,
+    WRONG,
+    emptiness,
+    heat_overlay,
+    label_overlay,
+    mean_of,
+    share_of_set,
+)
+from stereogauge.metrics.picture import Picture
+from stereogauge.metrics.pixelwise import mean
+
+DISCONTINUITY = "depth discontinuity"
+AT_DISCONTINUITIES = "beside depth discontinuities"
+
+
+def _fattened(m: Measurement) -> NDArray[np.float32]:
+    sets = m.criteria.geometry
+    return m.once("d-fat", lambda: closer_to_beyond(m.estimate, m.gt, sets.background, sets.extrapolated_foreground))
+
+
+def _thinned(m: Measurement) -> NDArray[np.float32]:
+    sets = m.criteria.geometry
+    return m.once("d-thin", lambda: closer_to_beyond(m.estimate, m.gt, sets.foreground, sets.extrapolated_background))
+
+
+def _fuzziness(m: Measurement) -> NDArray[np.float32]:
+    sets = m.criteria.geometry
+    return m.once(
+        "d-fuz",
+        lambda: edge_fuzziness(
+            m.estimate, sets.edge, sets.edge_gradient, sets.edge_to_discontinuity, sets.edge_to_outside
+        ),
+    )
+
+
+def _full_fuzziness(m: Measurement) -> float:
+    """c_d · band length: the fuzziness of a pixel whose whole discontinuity is missing, a band's width from its end."""
+    scaled = m.protocol.geometry.at(m.scene.resolution)
+    return scaled.discontinuity_gradient * scaled.band_length
+
+
+def _bands_picture(
+    m: Measurement, title: str, wrong: NDArray[np.int32], text: str, measured: NDArray[np.int32]
+) -> Picture:
+    sets = m.criteria.geometry
+    layers = [
+        (sets.foreground, "foreground band", NEAR),
+        (sets.background, "background band", FAR),
+        (sets.discontinuity, "discontinuity", JUMP),
+        (wrong, text, WRONG),
+    ]
+    return label_overlay(m, title, layers, measured)
+
+
+def _fat_picture(m: Measurement) -> Picture:
+    background = m.criteria.geometry.background
+    wrong = background[_fattened(m) == 1]
+    return _bands_picture(m, "foreground fattening", wrong, "background taken for foreground", background)
+
+
+def _thin_picture(m: Measurement) -> Picture:
+    foreground = m.criteria.geometry.foreground
+    wrong = foreground[_thinned(m) == 1]
+    return _bands_picture(m, "foreground thinning", wrong, "foreground taken for background", foreground)
+
+
+def _fuzziness_picture(m: Measurement) -> Picture:
+    return heat_overlay(m, "fuzziness of edges", m.criteria.geometry.edge, _fuzziness(m), "px", 2 * _full_fuzziness(m))
+
+
+@metric(
+    id="d-fat",
+    name="Foreground fattening",
+    formula=r"\frac{|\{x \in M_b : |E - D| > |E - D_f|\}|}{|M_b|}",
+    unit="",
+    range=(0.0, 1.0),
+    heuristic_range=(0.0, 0.6),
+    source=HCI,
+    region="disc-background",
+    finalize=mean,
+    picture=_fat_picture,
+)
+def d_fat(m: Measurement, region: str) -> Statistic:
+    """Share (0 to 1) of the background beside depth discontinuities whose estimate is nearer to the foreground beyond
+    the edge.
+
+    0: no background pixel was swallowed by the foreground. NaN: the scene has no discontinuity, or no estimate lies
+    there.
+    """
+    sets = m.criteria.geometry
+    return share_of_set(_fattened(m), m, emptiness(sets, sets.background.size, DISCONTINUITY, AT_DISCONTINUITIES))
+
+
+@metric(
+    id="d-thin",
+    name="Foreground thinning",
+    formula=r"\frac{|\{x \in M_f : |E - D| > |E - D_b|\}|}{|M_f|}",
+    unit="",
+    range=(0.0, 1.0),
+    heuristic_range=(0.0, 0.3),
+    source=HCI,
+    region="disc-foreground",
+    finalize=mean,
+    picture=_thin_picture,
+)
+def d_thin(m: Measurement, region: str) -> Statistic:
+    """Share (0 to 1) of the foreground beside depth discontinuities whose estimate is nearer to the background beyond
+    the edge.
+
+    0: no foreground pixel was lost to the background. NaN: the scene has no discontinuity, or no estimate lies there.
+    """
+    sets = m.criteria.geometry
+    return share_of_set(_thinned(m), m, emptiness(sets, sets.foreground.size, DISCONTINUITY, AT_DISCONTINUITIES))
+
+
+@metric(
+    id="d-fuz",
+    name="Fuzziness of discontinuities",
+    formula=r"\frac{1}{|M_e|}\sum_{x \in M_e} f(x), \quad G = \|\nabla D\| - \|\nabla E\|, \quad "
+    r"f = \begin{cases} |G|\,\mathrm{dist}(x, M_d) & G < 0 \\ "
+    r"G\,\mathrm{dist}(x, \Omega \setminus M_e) & \text{else}\end{cases}",
+    unit="px",
+    heuristic_range=(0.0, 3.4),
+    source=HCI,
+    region="disc-edge",
+    finalize=mean,
+    picture=_fuzziness_picture,
+)
+def d_fuz(m: Measurement, region: str) -> Statistic:
+    """Mean, around depth discontinuities, of gradients that are too strong away from the edge and too weak on it, in
+    px.
+
+    Each is weighted by its distance to where it would be right. 0: every gradient has the ground truth's strength.
+    Pixels whose gradient needs a missing estimate are left out and counted as missing. The value grows with the square
+    of the resolution; `d-fuz-rel` does not.
+    """
+    sets = m.criteria.geometry
+    return mean_of(_fuzziness(m), emptiness(sets, sets.edge.size, DISCONTINUITY, AT_DISCONTINUITIES), mean)
+
+
+@metric(
+    id="d-fuz-rel",
+    name="Relative fuzziness of discontinuities",
+    formula=r"D_\mathrm{fuz} / (c_d \cdot \text{band length})",
+    unit="",
+    source=VARIANT,
+    region="disc-edge",
+    finalize=mean,
+    picture=_fuzziness_picture,
+)
+def d_fuz_rel(m: Measurement, region: str) -> Statistic:
+    """Fuzziness divided by the scene's own c_d times band length, so that sizes of one scene compare."""
+    plain = d_fuz.compute(m, region)
+    unit = _full_fuzziness(m)
+    return Statistic(plain.sum / unit, plain.count, plain.missing, plain.value / unit, plain.note)

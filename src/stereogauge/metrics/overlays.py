@@ -1,0 +1,128 @@
+"""What the geometry metrics share: scores from per-pixel values of a set, and pictures of sets over the grey image.
+
+Colours are told apart without red against green: they differ in lightness, and what is wrong is the darkest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.kernels.geometry_scores import count_above, sum_and_count
+from stereogauge.metrics.declaration import Statistic
+from stereogauge.metrics.measurement import Measurement
+from stereogauge.metrics.picture import Picture
+from stereogauge.metrics.pixelwise import percent
+from stereogauge.model import Mask
+from stereogauge.regions.geometry import GeometrySets, Positions
+
+HCI = "Honauer, Maier-Hein & Kondermann, ICCV 2015"
+VARIANT = f"after {HCI}"
+JUMP, NEAR, FAR, WRONG = "#ffffff", "#56b4e9", "#f5c77e", "#a50026"
+GUARD = 1e-6
+
+
+def emptiness(sets: GeometrySets, size: int, what: str, estimated: str) -> str:
+    """Why nothing was measured.
+
+    The ground truth is too sparse, the scene has no such pixel, or the estimate has none there.
+    """
+    if size:
+        return f"no estimate {estimated}"
+    return sets.refusal or f"no {what} found"
+
+
+def mean_of(
+    values: NDArray[np.float32], empty: str, finalize: Callable[[float, int], float], note: str = ""
+) -> Statistic:
+    """The mean of the values that are not NaN; the others are missing estimates and left out."""
+    total, count = sum_and_count(values)
+    missing = values.size - count
+    return Statistic(total, count, missing, finalize(total, count), note) if count else Statistic.empty(empty, missing)
+
+
+def share_above(values: NDArray[np.float32], threshold: float, empty: str, note: str = "") -> Statistic:
+    """Percentage of the measured pixels whose magnitude exceeds the threshold.
+
+    Equality is good in spite of rounding.
+    """
+    _, count = sum_and_count(values)
+    missing = values.size - count
+    if not count:
+        return Statistic.empty(empty, missing)
+    above = float(count_above(values, threshold + GUARD))
+    return Statistic(above, count, missing, percent(above, count), note)
+
+
+def share_of_set(verdict: NDArray[np.float32], m: Measurement, empty: str) -> Statistic:
+    """Share (0 to 1) of a set where the verdict is 1.
+
+    A missing estimate (NaN) is not wrong and stays in the denominator, unless the protocol excludes it; a set without
+    any estimate has no share.
+    """
+    total, count = sum_and_count(verdict)
+    missing = verdict.size - count
+    if not count:
+        return Statistic.empty(empty, missing)
+    size = count if m.protocol.invalid == "exclude" else verdict.size
+    return Statistic(total, size, missing, total / size)
+
+
+def backdrop(m: Measurement) -> NDArray[np.uint8] | None:
+    """The left image in grey, 8 bit; None where the scene has none or one of another size."""
+    if not m.scene.has("left") or m.image.shape[:2] != m.scene.shape:
+        return None
+    image = m.image.astype(np.float32)
+    grey = image.mean(axis=2) if image.ndim == 3 else image
+    return np.asarray(grey * (255 / np.iinfo(m.image.dtype).max if m.image.dtype.kind == "u" else 255), dtype=np.uint8)
+
+
+def _missing(m: Measurement, positions: Positions) -> Mask:
+    return m.criteria.geometry.mask(positions) & np.isnan(m.estimate)
+
+
+def label_overlay(
+    m: Measurement,
+    title: str,
+    layers: list[tuple[Positions, str, str]],
+    measured: Positions,
+) -> Picture:
+    """Named layers (positions, text, colour) over the image, later ones on top."""
+    sets = m.criteria.geometry
+    values = np.full(sets.height * sets.width, np.nan, np.float32)
+    legend: Mapping[int, tuple[str, str]] = {i: (text, colour) for i, (_, text, colour) in enumerate(layers, 1)}
+    for label, (positions, _, _) in enumerate(layers, 1):
+        values[positions] = label
+    return Picture(
+        title=title,
+        values=values.reshape(sets.height, sets.width),
+        kind="labels",
+        legend=legend,
+        missing=_missing(m, measured),
+        backdrop=backdrop(m),
+    )
+
+
+def heat_overlay(
+    m: Measurement,
+    title: str,
+    positions: Positions,
+    values: NDArray[Any],
+    unit: str,
+    limit: float,
+    *,
+    signed: bool = False,
+) -> Picture:
+    """Values of a set as heat over the image, from 0 (or −limit) to limit."""
+    return Picture(
+        title=title,
+        values=m.criteria.geometry.spread(positions, values),
+        kind="diverging" if signed else "sequential",
+        unit=unit,
+        limits=(-limit if signed else 0.0, limit),
+        missing=_missing(m, positions),
+        backdrop=backdrop(m),
+    )

@@ -1,0 +1,239 @@
+"""How a map fails on planar surfaces: bumpy, shifted or tilted.
+
+M_p are the pixels of planes fitted to the ground truth D, or of planar regions drawn by hand (docs/geometry.md); E is
+the estimate. Pixels whose estimate, or a neighbour that is needed, is missing are left out and counted as missing. The
+ground truth itself does not score 0, since its surfaces are not perfectly flat: its own score, the floor, stands in the
+note of every score. Drawn regions need no ground truth: where a region has none, its plane is fitted to the estimate,
+and the note says so.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.kernels.plane_fit import normal_angles, plane_distances, second_differences
+from stereogauge.metrics.declaration import Parameter, Statistic, metric
+from stereogauge.metrics.measurement import Measurement
+from stereogauge.metrics.overlays import HCI, VARIANT, emptiness, heat_overlay, mean_of, share_above
+from stereogauge.metrics.picture import Picture
+from stereogauge.metrics.pixelwise import mean, percent
+from stereogauge.regions.planes import fit_plane
+
+BUMPINESS, OFFSET, MISORIENTATION = range(3)
+OWN_PLANES = "planes fitted to the estimate itself, for want of ground truth"
+Values = NDArray[np.float32]
+
+
+def _planes(m: Measurement) -> NDArray[np.float64]:
+    """The scene's planes; a drawn region without known plane takes the one that fits the estimate best."""
+    sets = m.criteria.geometry
+    unknown = np.flatnonzero(np.isnan(sets.planes[:, 0]))
+    if not unknown.size:
+        return sets.planes
+    parameters = m.protocol.geometry
+    planes = sets.planes.copy()
+    random = np.random.default_rng(parameters.plane_seed)
+    tolerance = parameters.at(m.scene.resolution).plane_tolerance
+    for plane in unknown:
+        inside = sets.mask(sets.planar[sets.planar_label == plane + 1]) & np.isfinite(m.estimate)
+        fitted, found = fit_plane(m.estimate, inside, tolerance, parameters.plane_iterations, random)
+        planes[plane] = fitted if found else np.nan
+    return planes
+
+
+def _bumps(m: Measurement) -> Values:
+    return m.once("p-bump", lambda: second_differences(m.estimate, m.criteria.geometry.planar))
+
+
+def _relative_bumps(m: Measurement) -> Values:
+    return m.once("p-bump-rel", lambda: second_differences(m.estimate - m.gt, m.criteria.geometry.planar))
+
+
+def _offsets(m: Measurement) -> Values:
+    """Signed distances, positive in front of the plane."""
+    sets = m.criteria.geometry
+    planes = m.once("p-planes", lambda: _planes(m))
+    return m.once("p-off", lambda: plane_distances(m.estimate, sets.planar, sets.planar_label, planes))
+
+
+def _angles(m: Measurement) -> Values:
+    sets = m.criteria.geometry
+    planes = m.once("p-planes", lambda: _planes(m))
+    return m.once("p-mis", lambda: normal_angles(m.estimate, sets.planar, sets.planar_label, planes))
+
+
+def _empty(m: Measurement) -> str:
+    sets = m.criteria.geometry
+    return emptiness(sets, sets.planar.size, "planar surface", "on planar surfaces")
+
+
+def _note(m: Measurement, kind: int, unit: str) -> str:
+    sets = m.criteria.geometry
+    floor = sets.plane_floors[kind]
+    notes = [f"ground truth itself: {floor:.3g}{unit}"] if np.isfinite(floor) else []
+    if kind != BUMPINESS and np.isnan(sets.planes[:, 0]).any():
+        notes.append(OWN_PLANES)
+    return "; ".join(notes)
+
+
+def _tolerance(m: Measurement) -> float:
+    return m.protocol.geometry.at(m.scene.resolution).plane_tolerance
+
+
+def _bump_picture(m: Measurement, threshold: float = 0.0) -> Picture:
+    limit = threshold or 4 * _tolerance(m)
+    return heat_overlay(m, "bumpiness of planes", m.criteria.geometry.planar, _bumps(m), "px", limit)
+
+
+def _relative_bump_picture(m: Measurement) -> Picture:
+    planar = m.criteria.geometry.planar
+    return heat_overlay(m, "bumpiness of the error on planes", planar, _relative_bumps(m), "px", 4 * _tolerance(m))
+
+
+def _offset_picture(m: Measurement, threshold: float = 0.0) -> Picture:
+    limit = threshold or 10 * _tolerance(m)
+    return heat_overlay(m, "offset from planes", m.criteria.geometry.planar, _offsets(m), "px", limit, signed=True)
+
+
+def _angle_picture(m: Measurement, threshold: float = 45.0) -> Picture:
+    return heat_overlay(m, "misorientation of planes", m.criteria.geometry.planar, _angles(m), "°", threshold)
+
+
+@metric(
+    id="p-bump",
+    name="Bumpiness of planes",
+    formula=r"\frac{1}{|M_p|}\sum_{x \in M_p} |\Delta E(x)|",
+    unit="px",
+    heuristic_range=(0.0, 4.5),
+    source=HCI,
+    needs=(),
+    region="planar",
+    finalize=mean,
+    picture=_bump_picture,
+)
+def p_bump(m: Measurement, region: str) -> Statistic:
+    """Mean magnitude of the 4-neighbour Laplacian of the estimate on planar surfaces, in px.
+
+    0: perfectly even. Above 1: strongly bumpy.
+    """
+    return mean_of(_bumps(m), _empty(m), mean, _note(m, BUMPINESS, " px"))
+
+
+@metric(
+    id="p-bump-rel",
+    name="Bumpiness of the error on planes",
+    formula=r"\frac{1}{|M_p|}\sum_{x \in M_p} |\Delta (E - D)(x)|",
+    unit="px",
+    source=VARIANT,
+    region="planar",
+    finalize=mean,
+    picture=_relative_bump_picture,
+)
+def p_bump_rel(m: Measurement, region: str) -> Statistic:
+    """Mean magnitude of the Laplacian of the error on planar surfaces, in px; the ground truth scores exactly 0."""
+    return mean_of(_relative_bumps(m), _empty(m), mean)
+
+
+@metric(
+    id="p-off",
+    name="Offset from planes",
+    formula=r"\frac{1}{|M_p|}\sum_{p_i \in P}\sum_{x \in M_{p_i}} d\big((x, y, E(x)), p_i\big)",
+    unit="px",
+    heuristic_range=(0.0, 25.0),
+    source=HCI,
+    needs=(),
+    region="planar",
+    finalize=mean,
+    picture=_offset_picture,
+)
+def p_off(m: Measurement, region: str) -> Statistic:
+    """Mean Euclidean distance of the points (x, y, E) to their plane in disparity space, in px. 0: on the plane."""
+    return mean_of(np.abs(_offsets(m)), _empty(m), mean, _note(m, OFFSET, " px"))
+
+
+@metric(
+    id="p-mis",
+    name="Misorientation of planes",
+    formula=r"\frac{1}{|M_p|}\sum_{p_i \in P}\sum_{x \in M_{p_i}} \angle(n_E(x), n_i)",
+    unit="°",
+    range=(0.0, 90.0),
+    heuristic_range=(0.0, 60.0),
+    source=HCI,
+    needs=(),
+    region="planar",
+    finalize=mean,
+    picture=_angle_picture,
+)
+def p_mis(m: Measurement, region: str) -> Statistic:
+    """Mean angle between the estimate's normal, by least squares over 5 × 5 px, and its plane's, in degrees.
+
+    0: every patch is parallel to its plane; 90: orthogonal to it. A window with missing estimates is fitted to the
+    others.
+    """
+    return mean_of(_angles(m), _empty(m), mean, _note(m, MISORIENTATION, "°"))
+
+
+@metric(
+    id="p-bump-bad",
+    name="Bumpy pixels of planes",
+    formula=r"\frac{100}{|M_p|}\,|\{x \in M_p : |\Delta E(x)| > t\}|",
+    unit="%",
+    range=(0.0, 100.0),
+    source=VARIANT,
+    parameters=(
+        Parameter("threshold", unit="px", description="largest Laplacian that is still even", low=0.0, high=1e4),
+    ),
+    needs=(),
+    region="planar",
+    finalize=percent,
+    picture=_bump_picture,
+    examples=("p-bump-bad@1",),
+)
+def p_bump_bad(m: Measurement, region: str, threshold: float) -> Statistic:
+    """Percentage of the planar pixels whose Laplacian exceeds t px."""
+    return share_above(_bumps(m), threshold, _empty(m))
+
+
+@metric(
+    id="p-off-bad",
+    name="Planar pixels off their plane",
+    formula=r"\frac{100}{|M_p|}\,|\{x \in M_p : d(x) > t\}|",
+    unit="%",
+    range=(0.0, 100.0),
+    source=VARIANT,
+    parameters=(
+        Parameter(
+            "threshold", unit="px", description="largest distance that is still good", low=0.0, high=1e4, default=1.0
+        ),
+    ),
+    needs=(),
+    region="planar",
+    finalize=percent,
+    picture=_offset_picture,
+    examples=("p-off-bad@1",),
+)
+def p_off_bad(m: Measurement, region: str, threshold: float) -> Statistic:
+    """Percentage of the planar pixels farther than t px from their plane."""
+    return share_above(_offsets(m), threshold, _empty(m))
+
+
+@metric(
+    id="p-mis-bad",
+    name="Misoriented pixels of planes",
+    formula=r"\frac{100}{|M_p|}\,|\{x \in M_p : \angle(n_E(x), n_i) > t\}|",
+    unit="%",
+    range=(0.0, 100.0),
+    source=VARIANT,
+    parameters=(
+        Parameter("angle", unit="°", description="largest angle that is still good", low=0.0, high=90.0, default=5.0),
+    ),
+    needs=(),
+    region="planar",
+    finalize=percent,
+    picture=_angle_picture,
+    examples=("p-mis-bad@5",),
+)
+def p_mis_bad(m: Measurement, region: str, threshold: float) -> Statistic:
+    """Percentage of the planar pixels whose normal is off by more than t degrees."""
+    return share_above(_angles(m), threshold, _empty(m))

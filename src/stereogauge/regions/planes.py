@@ -1,0 +1,184 @@
+"""Planar surfaces of a ground truth: regions of steady gradient direction, and planes fitted to them by sequential
+RANSAC.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.kernels.geometry_maps import central_gradient, direction_change
+from stereogauge.kernels.ransac import best_hypothesis, fit_near_plane, near_plane, sample_points
+from stereogauge.model import DisparityMap, Mask
+from stereogauge.regions.geometry_parameters import GeometryParameters
+
+SCORED_POINTS = 50_000
+MOST_PLANES = 20
+REFITS = 3
+CROSS = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]], np.uint8)
+
+Coefficients = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Planes:
+    """Planes d = a·x + b·y + c and their pixels.
+
+    `labels` is 0 off every plane and k on the pixels of `coefficients[k − 1]`. A row of NaN is a region whose plane
+    is not known.
+    """
+
+    labels: NDArray[np.int16]
+    coefficients: NDArray[np.float64]
+
+    @classmethod
+    def none(cls, shape: tuple[int, int]) -> Planes:
+        """No plane anywhere."""
+        return cls(np.zeros(shape, np.int16), np.empty((0, 3)))
+
+    @property
+    def normals(self) -> NDArray[np.float64]:
+        """Unit normals (−a, −b, 1)/√(1 + a² + b²) in (x, y, d) space, a row a plane."""
+        slopes = np.column_stack([-self.coefficients[:, :2], np.ones(len(self.coefficients))])
+        return np.asarray(slopes / np.linalg.norm(slopes, axis=1, keepdims=True))
+
+    @property
+    def points(self) -> NDArray[np.float64]:
+        """A point (x, y, d) on each plane, over the middle of its pixels."""
+        known = self.labels > 0
+        rows, columns = np.nonzero(known)
+        which = self.labels[known].astype(np.int64)
+        size = len(self.coefficients) + 1
+        counts = np.maximum(np.bincount(which, minlength=size)[1:], 1)
+        x = np.bincount(which, weights=columns, minlength=size)[1:] / counts
+        y = np.bincount(which, weights=rows, minlength=size)[1:] / counts
+        a, b, c = self.coefficients.T
+        return np.column_stack([x, y, a * x + b * y + c])
+
+
+def steady_direction(filled: DisparityMap, resolution: float, parameters: GeometryParameters) -> Mask:
+    """Pixels where the smoothed gradient vectors turn by less than the allowed angle per pixel, off discontinuities.
+
+    The vectors are smoothed rather than their angles, which wrap at ±π. Each component is clipped to ±1 first, so
+    that a jump does not outweigh the surfaces beside it.
+    """
+    scaled = parameters.at(resolution)
+    along_x, along_y, magnitude = central_gradient(filled)
+    smooth = [
+        cv2.GaussianBlur(np.clip(part, -1, 1), (0, 0), scaled.plane_smoothing, borderType=cv2.BORDER_REPLICATE)
+        for part in (along_x, along_y)
+    ]
+    change = direction_change(*smooth)
+    jump = cv2.dilate((magnitude > scaled.discontinuity_gradient).astype(np.uint8), CROSS)
+    return np.asarray((change < parameters.plane_direction_change) & (jump == 0))
+
+
+def components(mask: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """8-connected components: labels from 1, and per label (x, y, width, height, pixels) with row 0 for the rest."""
+    _, labels, statistics, _ = cv2.connectedComponentsWithStats(
+        np.ascontiguousarray(mask, dtype=np.uint8), connectivity=8, ltype=cv2.CV_32S
+    )
+    return np.asarray(labels, dtype=np.int32), np.asarray(statistics, dtype=np.int32)
+
+
+def without_small_parts(mask: NDArray[Any], least: float) -> Mask:
+    """The mask without its 8-connected components of fewer than `least` pixels."""
+    labels, statistics = components(mask)
+    keep = statistics[:, cv2.CC_STAT_AREA] >= least
+    keep[0] = False
+    return np.asarray(keep[labels])
+
+
+def fit_plane(
+    disparity: DisparityMap, candidates: NDArray[Any], tolerance: float, iterations: int, random: np.random.Generator
+) -> tuple[Coefficients, int]:
+    """RANSAC over the candidate pixels of one window: the plane in the window's own x and y, and its inliers' number.
+
+    Triples are drawn from, and scored on, at most about fifty thousand evenly strided candidates; the best is
+    refitted three times by least squares to all candidates within the tolerance. Fewer than three candidates, or
+    candidates on one line, give no inliers.
+    """
+    total = int(np.count_nonzero(candidates))
+    nothing = ((0.0, 0.0, 0.0), 0)
+    if total < 3:
+        return nothing
+    x, y, d = sample_points(disparity, candidates, max(1, total // SCORED_POINTS))
+    triples = random.integers(0, len(d), size=(iterations, 3))
+    a, b, c, found = best_hypothesis(x, y, d, triples, tolerance)
+    if not found:
+        return nothing
+    for _ in range(REFITS):
+        a, b, c, found = fit_near_plane(disparity, candidates, a, b, c, tolerance)
+    return (a, b, c), int(found)
+
+
+def _shifted(plane: Coefficients, left: int, top: int) -> Coefficients:
+    a, b, c = plane
+    return a, b, c - a * left - b * top
+
+
+def find_planes(filled: DisparityMap, known: Mask, resolution: float, parameters: GeometryParameters) -> Planes:
+    """Planar surfaces: components of steady gradient direction, in each plane after plane by RANSAC.
+
+    A component, and a plane, holds at least `plane_share` of the image's pixels. Of a plane's inliers only connected
+    parts of at least `plane_part_share` stay: a plane through other surfaces meets them in stripes. The search in a
+    component ends when the best remaining plane is too small.
+    """
+    height, width = filled.shape
+    tolerance = parameters.at(resolution).plane_tolerance
+    least = max(3.0, parameters.plane_share * height * width)
+    least_part = parameters.plane_part_share * height * width
+    random = np.random.default_rng(parameters.plane_seed)
+    labels = np.zeros((height, width), np.int16)
+    coefficients: list[Coefficients] = []
+    component_labels, statistics = components(steady_direction(filled, resolution, parameters) & known)
+    for component in range(1, len(statistics)):
+        left, top, wide, high, pixels = (int(value) for value in statistics[component])
+        if pixels < least:
+            continue
+        window = (slice(top, top + high), slice(left, left + wide))
+        disparity = np.ascontiguousarray(filled[window])
+        remaining = component_labels[window] == component
+        for _ in range(MOST_PLANES):
+            plane, found = fit_plane(disparity, remaining, tolerance, parameters.plane_iterations, random)
+            if found < least:
+                break
+            near = near_plane(disparity, remaining, *plane, tolerance)
+            inliers = without_small_parts(near, least_part)
+            remaining &= near == 0
+            if np.count_nonzero(inliers) < least:
+                continue
+            coefficients.append(_shifted(plane, left, top))
+            labels[window][inliers] = len(coefficients)
+    return Planes(labels, np.array(coefficients, dtype=np.float64).reshape(-1, 3))
+
+
+def planes_in_regions(
+    regions: NDArray[Any], disparity: DisparityMap | None, resolution: float, parameters: GeometryParameters
+) -> Planes:
+    """One plane for each drawn region (label > 0), from whatever ground truth lies in it, however sparse.
+
+    A pixel whose ground truth is farther from the plane than the tolerance leaves its region, one without ground
+    truth stays. A region with fewer than three known pixels, or without ground truth at all, has the plane NaN.
+    """
+    values = np.unique(regions[regions > 0])
+    labels = np.zeros(regions.shape, np.int16)
+    coefficients = np.full((len(values), 3), np.nan)
+    tolerance = parameters.at(resolution).plane_tolerance
+    random = np.random.default_rng(parameters.plane_seed)
+    for position, value in enumerate(values):
+        inside = regions == value
+        labels[inside] = position + 1
+        if disparity is None:
+            continue
+        known = inside & np.isfinite(disparity)
+        plane, found = fit_plane(disparity, known, tolerance, parameters.plane_iterations, random)
+        if not found:
+            continue
+        coefficients[position] = plane
+        labels[known & (near_plane(disparity, known, *plane, tolerance) == 0)] = 0
+    return Planes(labels, coefficients)
