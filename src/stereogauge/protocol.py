@@ -49,8 +49,9 @@ class Protocol:
 
     invalid: what a missing estimate means (docs/protocols.md). clip_to_range: estimates are clipped to [0, ndisp]
     first, as Middlebury's evaldisp does. max_disparity: pixels whose true disparity is larger are left out of every
-    criterion. border: pixels to leave out along each side; "dataset" takes the scene's own. peak: the signal range of
-    psnr in px; none takes ndisp.
+    criterion. border: pixels to leave out along each side; "dataset" takes the scene's own, "hci" the margin of the
+    geometry parameters, max(20, 0.01 · width) px at full resolution. peak: the signal range of psnr in px; none takes
+    ndisp.
     """
 
     name: str = "default"
@@ -59,7 +60,7 @@ class Protocol:
     invalid: InvalidPolicy = "count"
     clip_to_range: bool = False
     max_disparity: float | None = None
-    border: int | Literal["dataset"] = 0
+    border: int | Literal["dataset", "hci"] = 0
     peak: float | None = None
     criteria: RegionParameters = field(default_factory=RegionParameters)
     sigma_z: SigmaZParameters = field(default_factory=SigmaZParameters)
