@@ -16,7 +16,9 @@ from stereogauge.regions.declaration import region
     source="Scharstein & Szeliski 2002",
 )
 def all_(criteria: Criteria) -> Mask:
-    """Every pixel with known ground truth inside the border."""
+    """Every pixel with known ground truth inside the border; every pixel inside it where the scene has no ground
+    truth.
+    """
     if criteria.rule == "dataset" and "all" in criteria.scene.masks:
         return criteria.scene.mask("all")
-    return np.ones(criteria.scene.gt.shape, np.bool_)
+    return np.ones(criteria.scene.shape, np.bool_)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stereogauge.errors import ProtocolError, SizeError, unknown_name
+from stereogauge.errors import NotApplicable, ProtocolError, SizeError, unknown_name
 from stereogauge.model import Mask, Scene
 from stereogauge.protocol import Protocol
-from stereogauge.regions.declaration import declared_regions
+from stereogauge.regions.declaration import declared_regions, region_declaration
 from stereogauge.regions.labels import RegionLabels, pack_regions
 from stereogauge.regions.parameters import RegionParameters, Rule
 
@@ -44,7 +44,8 @@ class Criteria:
             )
         if rule == "bidirectional" and not self.scene.has("gt_right"):
             raise ProtocolError(
-                f"Rule 'bidirectional' needs both views' ground truth, and scene {self.scene.id!r} has only the left one's; "
+                f"Rule 'bidirectional' needs both views' ground truth, and scene {self.scene.id!r} has only the "
+                f"left one's; "
                 "use rule 'z-buffer' or 'auto'."
             )
         if rule != "auto":
@@ -53,18 +54,28 @@ class Criteria:
             return "dataset"
         return "bidirectional" if self.scene.has("gt_right") else "z-buffer"
 
+    @property
+    def border(self) -> int:
+        """The margin in px that no criterion enters."""
+        wanted = self.protocol.border
+        if wanted == "dataset" or self.rule == "middlebury-v2":
+            return self.scene.border
+        if wanted == "hci":
+            return self.protocol.geometry.border_width(self.scene.shape[1], self.scene.resolution)
+        return wanted
+
     @functools.cached_property
     def known(self) -> Mask:
-        """Pixels that any criterion may hold."""
-        truth = self.scene.gt
-        known: Mask = np.isfinite(truth)
-        if self.protocol.max_disparity is not None:
-            known &= truth <= self.protocol.max_disparity
-        own_border = self.protocol.border == "dataset" or self.rule == "middlebury-v2"
-        border = self.scene.border if own_border else int(self.protocol.border)
+        """Pixels that any criterion may hold; without ground truth, all inside the border."""
+        known: Mask = np.ones(self.scene.shape, np.bool_)
+        if self.scene.has("gt"):
+            known &= np.isfinite(self.scene.gt)
+            if self.protocol.max_disparity is not None:
+                known &= self.scene.gt <= self.protocol.max_disparity
+        border = self.border
         if border > 0:
-            inside = np.zeros(truth.shape, np.bool_)
-            inside[border : truth.shape[0] - border, border : truth.shape[1] - border] = True
+            inside = np.zeros(known.shape, np.bool_)
+            inside[border : known.shape[0] - border, border : known.shape[1] - border] = True
             known &= inside
         return known
 
@@ -84,18 +95,26 @@ class Criteria:
 
     def _own_mask(self, name: str) -> Mask:
         mask = self.scene.mask(name)
-        if mask.shape != self.scene.gt.shape:
+        if mask.shape != self.scene.shape:
             raise SizeError(
                 f"Mask {name!r} of scene {self.scene.id!r} is {mask.shape[1]}×{mask.shape[0]}, its ground truth "
-                f"{self.scene.gt.shape[1]}×{self.scene.gt.shape[0]}; both must have one size."
+                f"{self.scene.shape[1]}×{self.scene.shape[0]}; both must have one size."
             )
         return mask
+
+    def _check_truth(self, name: str) -> None:
+        if name != "all" and not self.scene.has("gt") and "gt" in region_declaration(name).needs:
+            raise NotApplicable(
+                f"Criterion {name!r} needs ground truth, and scene {self.scene.id!r} has none; use 'all' or a "
+                f"mask of the scene."
+            )
 
     def mask(self, name: str) -> Mask:
         """The criterion called `name`."""
         if name not in self._masks:
             declared = declared_regions()
             if name in declared:
+                self._check_truth(name)
                 raw = declared[name].compute(self)
             elif name in self.scene.masks:
                 raw = self._own_mask(name)

@@ -1,0 +1,73 @@
+"""Forward splatting: the pixels of one view thrown into another, the nearest surface winning."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.kernels.jit import kernel
+
+SAME_SURFACE = 1.0
+"""Contributions whose disparities differ by at most this many pixels are blended; nearer ones replace farther ones."""
+
+ENOUGH_WEIGHT = 0.25
+"""A pixel on which less than this falls, of 1 for a whole pixel, is a hole."""
+
+
+@kernel
+def splat_forward(
+    source: NDArray[Any],
+    disparity: NDArray[np.float32],
+    position: float,
+    member: NDArray[np.bool_],
+    rendered: NDArray[np.float32],
+    hole: NDArray[np.bool_],
+    inside: NDArray[np.bool_],
+) -> None:
+    """Render the view at `position` (in baselines; the source is at 0): pixel x lands at x − position·d(x).
+
+    Each pixel is shared linearly between the two columns that it falls on. `inside` tells which rendered pixels stem,
+    for the larger part, from pixels with `member`.
+    """
+    height, width, channels = source.shape
+    front = np.empty(width, np.float64)
+    weight = np.empty(width, np.float64)
+    belongs = np.empty(width, np.float64)
+    total = np.empty((width, channels), np.float64)
+    for y in range(height):
+        front[:] = -math.inf
+        for x in range(width):
+            d = np.float64(disparity[y, x])
+            column = x - position * d
+            if not (-1.0 < column < width):
+                continue
+            low = math.floor(column)
+            for target in (low, low + 1):
+                if 0 <= target < width and 1.0 - abs(column - target) > 0.0 and d > front[target]:
+                    front[target] = d
+        weight[:] = 0.0
+        belongs[:] = 0.0
+        total[:] = 0.0
+        for x in range(width):
+            d = np.float64(disparity[y, x])
+            column = x - position * d
+            if not (-1.0 < column < width):
+                continue
+            low = math.floor(column)
+            for target in (low, low + 1):
+                share = 1.0 - abs(column - target)
+                if not (0 <= target < width) or share <= 0.0 or d < front[target] - SAME_SURFACE:
+                    continue
+                weight[target] += share
+                if member[y, x]:
+                    belongs[target] += share
+                for c in range(channels):
+                    total[target, c] += share * source[y, x, c]
+        for x in range(width):
+            hole[y, x] = weight[x] < ENOUGH_WEIGHT
+            inside[y, x] = 2.0 * belongs[x] > weight[x]
+            for c in range(channels):
+                rendered[y, x, c] = np.nan if hole[y, x] else total[x, c] / weight[x]

@@ -1,0 +1,213 @@
+"""View prediction: a map is as good as the views that it renders. Needs images, no ground truth.
+
+Scenes with further views: each of them is rendered from the left image and its map, by forward splatting with a
+z-buffer, and all their pixels are pooled. Scenes with two views: the left view is rendered from the right image by
+backward warping, source(x − E(x)), linear between pixels. Both are compared with the real view as grey images (Rec. 601
+luma, 0…255). A pixel without a source is a hole: left out, and counted as missing. Backward warping gives a pixel that
+the right camera does not see some other surface's colour: use the criterion `nonocc` for the papers' figures.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.errors import SizeError
+from stereogauge.kernels.splat import splat_forward
+from stereogauge.kernels.warp_view import warp_backward
+from stereogauge.metrics.declaration import Statistic, metric
+from stereogauge.metrics.image_quality import WANG, range_ssim
+from stereogauge.metrics.measurement import Measurement
+from stereogauge.metrics.picture import Picture
+from stereogauge.model import DisparityMap, Image, Mask
+
+PEAK = 255.0
+PREDICTION = "Szeliski, ICCV 1999; Cabezas, Padilla & Trujillo, CIARP 2011"
+
+
+@dataclass(frozen=True)
+class RenderedView:
+    """A rendered view (H, W, channels; NaN in holes), the real one, the holes, and the pixels that belong to the
+    criterion.
+    """
+
+    rendered: NDArray[np.float32]
+    real: NDArray[np.float32]
+    hole: Mask
+    inside: Mask
+
+
+def colours(image: Image) -> NDArray[np.float32]:
+    """The image as (H, W, channels) float32 on the scale 0…255."""
+    pixels = image if image.ndim == 3 else image[..., None]
+    scale = PEAK / np.iinfo(image.dtype).max if image.dtype.kind in "iu" else 1.0
+    return np.ascontiguousarray(pixels, dtype=np.float32) * np.float32(scale)
+
+
+def luma(image: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Rec. 601 luma of an (H, W, channels) image; NaN stays NaN."""
+    if image.shape[2] == 1:
+        return image[..., 0]
+    return np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), dtype=np.float32)
+
+
+def warped_view(source: NDArray[np.float32], disparity: DisparityMap) -> tuple[NDArray[np.float32], Mask]:
+    """The left view from the right image: source(x − d(x)), linear between pixels; and its holes."""
+    rendered = np.empty_like(source)
+    hole = np.empty(disparity.shape, np.bool_)
+    warp_backward(source, disparity, rendered, hole)
+    return rendered, hole
+
+
+def splatted_view(
+    source: NDArray[np.float32], disparity: DisparityMap, position: float, member: Mask | None = None
+) -> tuple[NDArray[np.float32], Mask, Mask]:
+    """The view at `position` baselines from the left image and its map; its holes; and which pixels stem from
+    `member`.
+    """
+    rendered = np.empty_like(source)
+    hole = np.empty(disparity.shape, np.bool_)
+    inside = np.empty(disparity.shape, np.bool_)
+    everything = np.ones(disparity.shape, np.bool_) if member is None else member
+    splat_forward(source, disparity, float(position), everything, rendered, hole, inside)
+    return rendered, hole, inside
+
+
+def _same_size(m: Measurement, what: str, image: Image) -> Image:
+    if image.shape[:2] != m.estimate.shape:
+        raise SizeError(
+            f"The {what} of scene {m.scene.id!r} is {image.shape[1]}×{image.shape[0]}, the estimate "
+            f"{m.estimate.shape[1]}×{m.estimate.shape[0]}; view prediction needs one size."
+        )
+    return image
+
+
+def predicted_views(m: Measurement, inside: Mask, *, grey: bool = True) -> list[RenderedView]:
+    """Every view that the scene allows to predict: its further views, or else the left one from the right image."""
+    convert = (lambda image: luma(colours(image))[..., None]) if grey else colours
+    left = convert(_same_size(m, "left image", m.scene.left))
+    views = []
+    for position in m.scene.views:
+        real = convert(_same_size(m, f"view at {position:g}", m.scene.view(position)))
+        rendered, hole, stems = splatted_view(left, m.estimate, position, inside)
+        views.append(RenderedView(rendered, real, hole, stems | hole))
+    if not views:
+        rendered, hole = warped_view(convert(_same_size(m, "right image", m.scene.right)), m.estimate)
+        views.append(RenderedView(rendered, left, hole, inside))
+    return views
+
+
+def _note(m: Measurement) -> str:
+    count = len(m.scene.views)
+    return f"{count} further view{'s' * (count > 1)}, forward" if count else "left view from the right image, backward"
+
+
+def _squared(m: Measurement, region: str) -> tuple[float, int, int]:
+    """Sum of squared grey differences, pixels, holes, over all predicted views."""
+    total, count, holes = 0.0, 0, 0
+    for view in predicted_views(m, m.mask(region)):
+        seen = view.inside & ~view.hole
+        difference = (view.rendered[..., 0] - view.real[..., 0])[seen].astype(np.float64)
+        total += float(np.dot(difference, difference))
+        count += difference.size
+        holes += int(np.count_nonzero(view.inside & view.hole))
+    return total, count, holes
+
+
+def _signal_to_noise(total: float, count: int) -> float:
+    return 10.0 * math.log10(PEAK**2 * count / total) if total > 0 else math.inf
+
+
+def _mean(total: float, count: int) -> float:
+    return total / count
+
+
+def _difference_picture(m: Measurement) -> Picture:
+    view = predicted_views(m, m.mask("all"))[0]
+    difference = np.abs(view.rendered - view.real)[..., 0]
+    return Picture(
+        "rendered − real view, |difference|", difference, "sequential", "grey levels", (0.0, 64.0), missing=view.hole
+    )
+
+
+def _rendered_picture(m: Measurement) -> Picture:
+    view = predicted_views(m, m.mask("all"), grey=False)[0]
+    rendered = np.where(view.hole[..., None], 0.0, view.rendered)
+    rgb = np.rint(np.broadcast_to(rendered, (*view.hole.shape, 3))).astype(np.uint8)
+    return Picture("rendered view", rgb, "rgb", legend={0: ("hole", "#000000")}, missing=view.hole)
+
+
+def _dissimilarity_picture(m: Measurement) -> Picture:
+    view = predicted_views(m, m.mask("all"))[0]
+    similarity = range_ssim(view.rendered[..., 0], view.real[..., 0], PEAK, complete=True)
+    return Picture(
+        "1 − SSIM of rendered and real view", 1.0 - similarity, "sequential", "", (0.0, 1.0), missing=view.hole
+    )
+
+
+@metric(
+    id="view-mse",
+    name="View prediction, mean squared error",
+    formula=r"\frac{1}{|V|} \sum_{x \in V} (\hat I(x) - I(x))^2",
+    unit="grey²",
+    needs=("left", "right"),
+    source=PREDICTION,
+    finalize=_mean,
+    picture=_difference_picture,
+)
+def view_mse(m: Measurement, region: str) -> Statistic:
+    """Mean squared grey difference of rendered and real views, holes left out; 0 is a perfect prediction."""
+    total, count, holes = _squared(m, region)
+    if count == 0:
+        return Statistic.empty(f"no pixel of criterion {region!r} could be rendered", holes)
+    return Statistic(total, count, holes, total / count, _note(m))
+
+
+@metric(
+    id="view-psnr",
+    name="View prediction, peak signal-to-noise ratio",
+    formula=r"10 \log_{10} \frac{255^2}{\mathrm{MSE}}",
+    unit="dB",
+    direction="higher",
+    range=(0.0, math.inf),
+    needs=("left", "right"),
+    source=PREDICTION,
+    finalize=_signal_to_noise,
+    picture=_rendered_picture,
+)
+def view_psnr(m: Measurement, region: str) -> Statistic:
+    """`view-mse` in decibels, at peak 255; infinite for a perfect prediction."""
+    total, count, holes = _squared(m, region)
+    if count == 0:
+        return Statistic.empty(f"no pixel of criterion {region!r} could be rendered", holes)
+    return Statistic(total, count, holes, _signal_to_noise(total, count), _note(m))
+
+
+@metric(
+    id="view-mssim",
+    name="View prediction, mean structural similarity",
+    formula=r"\overline{\mathrm{SSIM}(\hat I, I)}",
+    unit="",
+    direction="higher",
+    range=(-1.0, 1.0),
+    needs=("left", "right"),
+    source=f"{WANG}; {PREDICTION}",
+    finalize=_mean,
+    picture=_dissimilarity_picture,
+)
+def view_mssim(m: Measurement, region: str) -> Statistic:
+    """Mean SSIM of rendered and real views over 7×7 windows without holes; 1 is a perfect prediction."""
+    total, count, holes = 0.0, 0, 0
+    for view in predicted_views(m, m.mask(region)):
+        similarity = range_ssim(view.rendered[..., 0], view.real[..., 0], PEAK, complete=True)[view.inside]
+        defined = similarity[np.isfinite(similarity)]
+        total += float(defined.sum())
+        count += defined.size
+        holes += int(np.count_nonzero(view.inside & view.hole))
+    if count == 0:
+        return Statistic.empty(f"no window of criterion {region!r} could be rendered whole", holes)
+    return Statistic(total, count, holes, total / count, _note(m))

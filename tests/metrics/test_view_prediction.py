@@ -1,0 +1,166 @@
+"""View prediction: rendered views against real ones."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from skimage.metrics import mean_squared_error, peak_signal_noise_ratio, structural_similarity
+
+from stereogauge.datasets.synthetic import load_synthetic
+from stereogauge.errors import SizeError
+from stereogauge.evaluation.evaluate import evaluate, picture
+from stereogauge.metrics.view_prediction import splatted_view, warped_view
+from stereogauge.model import Scene
+
+NAN = np.nan
+METRICS = ["view-mse", "view-psnr", "view-mssim"]
+
+
+def grey(rows: list[list[float]]) -> np.ndarray:
+    return np.array(rows, np.float32)[..., None]
+
+
+def test_backward_warping_of_a_row_by_hand() -> None:
+    source = grey([[10, 20, 40, 80]])
+    disparity = np.array([[0, 0.5, 2, NAN]], np.float32)
+    rendered, hole = warped_view(source, disparity)
+    assert hole.tolist() == [[False, False, False, True]]
+    assert rendered[0, :3, 0].tolist() == [10.0, 15.0, 10.0]
+
+
+def test_a_source_outside_the_image_is_a_hole() -> None:
+    _, hole = warped_view(grey([[1, 2, 3, 4]]), np.array([[1, 1, 1, -1]], np.float32))
+    assert hole.tolist() == [[True, False, False, True]]
+
+
+def test_forward_splatting_lets_the_nearest_surface_win() -> None:
+    """Background d = 0 stays, the foreground pixel at x = 3 (d = 2) lands on x = 1 and leaves a hole."""
+    source = grey([[10, 20, 30, 99, 50]])
+    disparity = np.array([[0, 0, 0, 2, 0]], np.float32)
+    rendered, hole, _ = splatted_view(source, disparity, 1.0)
+    assert rendered[0, [0, 1, 2, 4], 0].tolist() == [10.0, 99.0, 30.0, 50.0]
+    assert hole.tolist() == [[False, False, False, True, False]]
+
+
+def test_forward_splatting_blends_sub_pixel_positions() -> None:
+    """Everything moves by half a pixel: column x gets half of x and half of x + 1."""
+    rendered, hole, _ = splatted_view(grey([[10, 20, 40, 80]]), np.full((1, 4), 0.5, np.float32), 1.0)
+    assert rendered[0, :, 0].tolist() == [15.0, 30.0, 60.0, 80.0]
+    assert not hole.any()
+
+
+def test_a_view_at_position_zero_is_the_source_itself() -> None:
+    source = np.random.default_rng(1).uniform(0, 255, (6, 9, 3)).astype(np.float32)
+    rendered, hole, _ = splatted_view(source, np.full((6, 9), 7.3, np.float32), 0.0)
+    assert np.array_equal(rendered, source)
+    assert not hole.any()
+
+
+def test_pixels_of_a_criterion_are_followed_into_the_other_view() -> None:
+    member = np.array([[False, True, True, False]])
+    _, _, inside = splatted_view(grey([[1, 2, 3, 4]]), np.ones((1, 4), np.float32), 1.0, member)
+    assert inside.tolist() == [[True, True, False, False]]
+
+
+def test_the_scores_are_those_of_scikit_image_when_there_is_no_hole() -> None:
+    rng = np.random.default_rng(5)
+    left, right = (rng.integers(0, 256, (40, 50)).astype(np.uint8) for _ in range(2))
+    table = evaluate(np.zeros((40, 50), np.float32), Scene("s", left=left, right=right), METRICS, ["all"])
+    assert table.value("view-mse") == pytest.approx(mean_squared_error(left, right), rel=1e-6)
+    assert table.value("view-psnr") == pytest.approx(peak_signal_noise_ratio(left, right, data_range=255), rel=1e-6)
+    assert table.value("view-mssim") == pytest.approx(structural_similarity(left, right, data_range=255), rel=1e-5)
+
+
+def test_mse_and_psnr_say_the_same_at_peak_255() -> None:
+    scene = load_synthetic("planes", size=(96, 128))["planes-0"]
+    table = evaluate(scene.gt + 1, scene, METRICS, ["nonocc"])
+    assert table.value("view-psnr") == pytest.approx(10 * math.log10(255**2 / table.value("view-mse")))
+
+
+def test_a_perfect_prediction_is_infinite_decibels() -> None:
+    image = np.random.default_rng(0).integers(0, 256, (20, 20, 3)).astype(np.uint8)
+    table = evaluate(np.zeros((20, 20), np.float32), Scene("s", left=image, right=image), METRICS, ["all"])
+    assert table.value("view-mse") == 0.0
+    assert table.value("view-psnr") == math.inf
+    assert table.value("view-mssim") == pytest.approx(1.0)
+
+
+def test_holes_are_counted_and_never_scored() -> None:
+    rng = np.random.default_rng(2)
+    image = rng.integers(0, 256, (30, 30)).astype(np.uint8)
+    estimate = np.zeros((30, 30), np.float32)
+    estimate[:5] = NAN
+    for metric in METRICS:
+        found = evaluate(estimate, Scene("s", left=image, right=image), [metric], ["all"]).score(metric)
+        assert found.missing == 150
+        assert found.value == (
+            0.0 if metric == "view-mse" else pytest.approx(1.0) if metric == "view-mssim" else math.inf
+        )
+
+
+def test_a_map_without_estimates_gives_a_reason() -> None:
+    image = np.zeros((12, 12), np.uint8)
+    estimate = np.full((12, 12), NAN, np.float32)
+    for metric in METRICS:
+        found = evaluate(estimate, Scene("s", left=image, right=image), [metric], ["all"]).score(metric)
+        assert math.isnan(found.value)
+        assert "could be rendered" in found.note
+
+
+def test_sixteen_bit_images_score_on_the_scale_of_eight_bit_ones() -> None:
+    rng = np.random.default_rng(7)
+    left, right = (rng.integers(0, 256, (20, 24)).astype(np.uint8) for _ in range(2))
+    wide = [image.astype(np.uint16) * 257 for image in (left, right)]
+    estimate = np.ones((20, 24), np.float32)
+    narrow_score = evaluate(estimate, Scene("s", left=left, right=right), ["view-mse"], ["all"]).value("view-mse")
+    wide_score = evaluate(estimate, Scene("s", left=wide[0], right=wide[1]), ["view-mse"], ["all"]).value("view-mse")
+    assert wide_score == pytest.approx(narrow_score, rel=1e-5)
+
+
+@pytest.mark.parametrize("positions", [(), (0.5,), (-1.0, 0.5, 2.0)])
+def test_the_truth_predicts_every_view_of_a_synthetic_scene(positions: tuple[float, ...]) -> None:
+    scene = load_synthetic("boxes", size=(192, 256), views=positions)["boxes-0"]
+    table = evaluate({"truth": scene.gt, "wrong": scene.gt + 1}, scene, METRICS, ["nonocc"])
+    truth, wrong = (table.value("view-psnr", algorithm=a) for a in ("truth", "wrong"))
+    assert truth > 30
+    assert truth > wrong + 4
+    expected = f"{len(positions)} further view" if positions else "backward"
+    assert expected in table.score("view-psnr", algorithm="truth").note
+
+
+def test_every_further_view_is_used() -> None:
+    single = load_synthetic("boxes", size=(96, 128), views=(0.5,))["boxes-0"]
+    double = load_synthetic("boxes", size=(96, 128), views=(0.5, 2.0))["boxes-0"]
+    counts = [evaluate(s.gt, s, ["view-mse"], ["all"]).score("view-mse") for s in (single, double)]
+    pixels = 96 * 128
+    assert counts[0].count + counts[0].missing == pytest.approx(pixels, abs=1)
+    assert counts[1].count + counts[1].missing == pytest.approx(2 * pixels, abs=2)
+
+
+def test_pictures_show_the_rendered_view_and_the_difference() -> None:
+    scene = load_synthetic("boxes", size=(96, 128))["boxes-0"]
+    rendered = picture(scene.gt, scene, "view-psnr")
+    assert rendered.kind == "rgb"
+    assert rendered.values.dtype == np.uint8
+    visible = scene.mask("nonocc")
+    assert np.abs(rendered.values.astype(float) - scene.left)[visible].mean() < 1.5
+    difference = picture(scene.gt, scene, "view-mse")
+    squared = np.nanmean(difference.values[visible].astype(np.float64) ** 2)
+    assert squared == pytest.approx(evaluate(scene.gt, scene, ["view-mse"], ["nonocc"]).value("view-mse"), rel=1e-6)
+    assert picture(scene.gt, scene, "view-mssim").limits == (0.0, 1.0)
+
+
+def test_images_of_another_size_are_refused() -> None:
+    scene = Scene("s", gt=np.ones((4, 5)), left=np.zeros((4, 5), np.uint8), right=np.zeros((4, 6), np.uint8))
+    with pytest.raises(SizeError, match="6×4, the estimate 5×4"):
+        evaluate(np.ones((4, 5), np.float32), scene, ["view-mse"], ["all"])
+
+
+def test_without_a_right_image_there_is_no_score(tmp_path: Path) -> None:
+    scene = Scene("s", gt=np.ones((4, 5)), left=np.zeros((4, 5), np.uint8))
+    found = evaluate(np.ones((4, 5), np.float32), scene, ["view-mse"], ["all"]).score("view-mse")
+    assert math.isnan(found.value)
+    assert "right" in found.note
