@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -68,7 +70,7 @@ def test_a_star_groups_are_a_partition_in_layers(values: np.ndarray) -> None:
 
     for group in groups:
         assert not any(dominates(a, b) for a in group for b in group)
-    for better, worse in zip(groups, groups[1:], strict=False):
+    for better, worse in itertools.pairwise(groups):
         assert all(any(dominates(a, b) for a in better) for b in worse)
 
 

@@ -1,0 +1,128 @@
+"""How many erroneous pixels a set of criteria counts more than once (Cabezas et al., 2013, table 1).
+
+Middlebury's disc ⊂ nonocc ⊂ all are nested: an error near a discontinuity is counted three times. Boundary, interior
+and occluded are a partition: none is counted twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from stereogauge.errors import StereogaugeError
+from stereogauge.model import Mask
+from stereogauge.ranking.cube import ScoreCube
+from stereogauge.ranking.selection import Selection
+
+NESTED = ("disc", "nonocc", "all")
+PARTITION = ("boundary", "interior", "occluded")
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class DoubleCounting:
+    """Erroneous pixels of each algorithm by criterion, shape (algorithms, criteria), summed over the scenes.
+
+    `distinct` counts each erroneous pixel once; `counted` is the sum over the criteria; `repeated` the pixels that
+    stand in more than one criterion.
+    """
+
+    algorithms: tuple[str, ...]
+    criteria: tuple[str, ...]
+    errors: Counts
+    distinct: Counts
+    repeated: Counts
+    selection: Selection | None = None
+
+    @property
+    def counted(self) -> Counts:
+        """Sum over the criteria: what a total score is made of."""
+        return np.asarray(self.errors.sum(axis=1), np.int64)
+
+    @property
+    def repeated_share(self) -> NDArray[np.float64]:
+        """Percentage of the erroneous pixels that are counted more than once; NaN without any error."""
+        shares = np.full(len(self.algorithms), np.nan)
+        np.divide(100.0 * self.repeated, self.distinct, out=shares, where=self.distinct > 0)
+        return shares
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row an algorithm: errors by criterion, counted, distinct, repeated and its share in per cent."""
+        by_criterion = {f"errors {name}": self.errors[:, place] for place, name in enumerate(self.criteria)}
+        totals = {
+            "counted": self.counted,
+            "distinct": self.distinct,
+            "repeated": self.repeated,
+            "repeated %": self.repeated_share,
+        }
+        return pd.DataFrame({"algorithm": self.algorithms, **by_criterion, **totals})
+
+
+def nested(algorithms: Sequence[str], criteria: Sequence[str], errors: Counts) -> DoubleCounting:
+    """Criteria that contain each other, smallest first: the last holds each error once, the one before what repeats."""
+    if np.any(np.diff(errors, axis=1) < 0):
+        raise StereogaugeError(
+            f"{' ⊂ '.join(criteria)} is not a chain: a smaller criterion has more errors than a larger one; state "
+            f"the criteria "
+            "from the smallest to the largest."
+        )
+    second = errors[:, -2] if errors.shape[1] > 1 else np.zeros(len(errors), np.int64)
+    return DoubleCounting(tuple(algorithms), tuple(criteria), errors, errors[:, -1], second)
+
+
+def partition(algorithms: Sequence[str], criteria: Sequence[str], errors: Counts, total: Counts) -> DoubleCounting:
+    """Criteria that should not overlap, checked against the errors of their union."""
+    counted = errors.sum(axis=1)
+    for name, own, whole in zip(algorithms, counted, total, strict=True):
+        if own != whole:
+            raise StereogaugeError(
+                f"{', '.join(criteria)} are no partition for {name}: their errors add up to {own}, the union has "
+                f"{whole}."
+            )
+    return DoubleCounting(tuple(algorithms), tuple(criteria), errors, total, np.zeros(len(errors), np.int64))
+
+
+def from_masks(errors: Sequence[Mask], criteria: dict[str, Mask], algorithms: Sequence[str]) -> DoubleCounting:
+    """Any criteria of one scene: `errors` marks the erroneous pixels of each algorithm, `criteria` those of each set."""
+    masks = np.stack(list(criteria.values()))
+    multiplicity = masks.sum(axis=0)
+    by_criterion = np.array([[np.count_nonzero(wrong & mask) for mask in masks] for wrong in errors], np.int64)
+    distinct = np.array([np.count_nonzero(wrong & (multiplicity > 0)) for wrong in errors], np.int64)
+    repeated = np.array([np.count_nonzero(wrong & (multiplicity > 1)) for wrong in errors], np.int64)
+    return DoubleCounting(tuple(algorithms), tuple(criteria), by_criterion, distinct, repeated)
+
+
+def error_counts(cube: ScoreCube, measure: str, criteria: Sequence[str]) -> Counts:
+    """Erroneous pixels (algorithms, criteria), summed over the scenes, from the sums that a bad-pixel measure keeps."""
+    if cube.sums is None:
+        raise StereogaugeError(
+            "These scores came without their sums, so errors cannot be counted; evaluate them again."
+        )
+    places = [cube.column(f"{measure}:{name}") for name in criteria]
+    values = cube.values[:, :, places]
+    if np.isnan(values).any():
+        row = int(np.argwhere(np.isnan(values))[0][0])
+        raise StereogaugeError(
+            f"{cube.algorithms[row]} has no score of {measure} on some of {', '.join(criteria)}; select algorithms "
+            f"and scenes without gaps."
+        )
+    return np.asarray(np.rint(cube.sums[:, :, places].sum(axis=1)), np.int64)
+
+
+def double_counting(
+    cube: ScoreCube, measure: str = "bad@1", chain: Sequence[str] = NESTED, parts: Sequence[str] = PARTITION
+) -> tuple[DoubleCounting, DoubleCounting]:
+    """Nested criteria and partition side by side, over all scenes of the cube; the chain ends with their union."""
+    both = cube.select(measures=[measure], regions=[*dict.fromkeys([*chain, *parts])])
+    selection = Selection.of(both)
+    chained = nested(cube.algorithms, chain, error_counts(both, measure, chain))
+    parted = partition(cube.algorithms, parts, error_counts(both, measure, parts), chained.distinct)
+    return _with(chained, selection), _with(parted, selection)
+
+
+def _with(found: DoubleCounting, selection: Selection) -> DoubleCounting:
+    return DoubleCounting(found.algorithms, found.criteria, found.errors, found.distinct, found.repeated, selection)

@@ -1,0 +1,124 @@
+"""How easily the winner changes: weights drawn around a profile, and thresholds moved along a family of measures."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.errors import StereogaugeError
+from stereogauge.ranking.cube import ScoreCube, Values, metric_of
+from stereogauge.ranking.model import model_declaration
+from stereogauge.ranking.ranks import final_ranks
+from stereogauge.ranking.result import Ranking
+from stereogauge.ranking.run import model_costs, rank
+from stereogauge.ranking.selection import Selection
+from stereogauge.ranking.weighted import term_cells
+
+
+@dataclass(frozen=True, eq=False)
+class WeightStability:
+    """What becomes of the order when weights move.
+
+    Algorithms stand in the order of the stated weights. `first` is the share of draws that each one wins, `rank_low`
+    and `rank_high` bound its rank in 95 % of the draws; `changed` is the share of draws with another winner.
+    """
+
+    selection: Selection
+    algorithms: tuple[str, ...]
+    terms: tuple[str, ...]
+    weights: Values
+    concentration: float
+    draws: int
+    seed: int
+    first: Values
+    rank_low: NDArray[np.int64]
+    rank_high: NDArray[np.int64]
+    changed: float
+
+
+def weight_stability(
+    cube: ScoreCube,
+    weights: Mapping[str, float] | None = None,
+    profile: str | Path | None = None,
+    *,
+    normalisation: str = "heuristic",
+    missing: str = "drop-algorithm",
+    concentration: float = 30.0,
+    draws: int = 2000,
+    seed: int = 0,
+) -> WeightStability:
+    """Draw weights from the Dirichlet distribution with mean w and parameter c·w, and rank with each draw.
+
+    The larger the concentration c, the closer the draws stay: the standard deviation of a weight w is √(w (1 − w) /
+    (c + 1)).
+    """
+    if not concentration > 0:
+        raise StereogaugeError(f"The concentration must be greater than 0; found {concentration:g}.")
+    options = {"weights": weights, "profile": profile, "normalisation": normalisation}
+    costs, selection = model_costs(cube, model_declaration("weighted"), missing, options)
+    used, cells, _ = term_cells(costs, weights, profile, normalisation)
+    centre = np.array(list(used.values()))
+    means = np.stack([values.mean(axis=1) for _, values, _ in cells.values()], axis=1)
+    stated = means @ centre
+    sampled = np.random.default_rng(seed).dirichlet(concentration * centre, size=draws)
+    ranks = final_ranks(sampled @ means.T)
+    order = np.lexsort((np.arange(len(stated)), stated))
+    low, high = np.quantile(ranks, [0.025, 0.975], axis=0, method="inverted_cdf").astype(np.int64)
+    return WeightStability(
+        selection=selection,
+        algorithms=tuple(costs.algorithms[place] for place in order),
+        terms=tuple(used),
+        weights=centre,
+        concentration=concentration,
+        draws=draws,
+        seed=seed,
+        first=np.asarray((ranks == 1).mean(axis=0)[order], np.float64),
+        rank_low=low[order],
+        rank_high=high[order],
+        changed=float((ranks[:, order[0]] != 1).mean()),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdStability:
+    """Orders along the thresholds of one family, for example bad@0.5, bad@1, bad@2, bad@4.
+
+    `rankings` has one order a threshold; `changed` is the share of neighbouring thresholds between which the winners
+    change.
+    """
+
+    family: str
+    thresholds: tuple[float, ...]
+    rankings: tuple[Ranking, ...]
+    changed: float
+
+    @property
+    def winners(self) -> tuple[tuple[str, ...], ...]:
+        """Rank 1 at each threshold."""
+        return tuple(ranking.winners for ranking in self.rankings)
+
+
+def threshold_stability(
+    cube: ScoreCube, family: str = "bad", model: str = "middlebury", **options: Any
+) -> ThresholdStability:
+    """Rank with each threshold of `family` that the cube holds, in ascending order."""
+    members = sorted(
+        (bound.arguments[0], bound.id)
+        for bound in map(metric_of, cube.measures)
+        if bound.metric.id == family and len(bound.arguments) == 1
+    )
+    if len(members) < 2:
+        raise StereogaugeError(
+            f"Stability under thresholds needs at least two measures of the family {family!r}; the selection has "
+            f"{', '.join(cube.measures)}."
+        )
+    rankings = tuple(rank(cube, model, measures=[name], **options) for _, name in members)
+    winners = [set(ranking.winners) for ranking in rankings]
+    changes = sum(before != after for before, after in itertools.pairwise(winners))
+    return ThresholdStability(family, tuple(value for value, _ in members), rankings, changes / (len(members) - 1))

@@ -1,0 +1,195 @@
+"""Tests of difference: Friedman with Nemenyi's critical distance over many algorithms, Wilcoxon with Holm for pairs.
+
+Every number comes from SciPy, scikit-posthocs and statsmodels; this module prepares what they read and keeps what
+they say. The blocks of all tests are the flat columns (scene × criterion × measure) of the selection. Columns of one
+scene depend on each other, nested criteria most of all: with few scenes the tests are optimistic; select one
+criterion to avoid that.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import scikit_posthocs
+from scipy.stats import friedmanchisquare, studentized_range, wilcoxon
+from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]  # statsmodels ships no types
+
+from stereogauge.errors import StereogaugeError, unknown_name
+from stereogauge.ranking.costs import Costs, prepare
+from stereogauge.ranking.cube import Values
+from stereogauge.ranking.ranks import column_ranks
+from stereogauge.ranking.run import Scores, as_cube
+from stereogauge.ranking.selection import Selection, missing_rule
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Friedman:
+    """Whether the algorithms differ at all, and by how much two must differ to be told apart.
+
+    `average_rank` (ties averaged) stands in ascending order with `algorithms`. Two of them differ at the level
+    `alpha` when their average ranks lie at least `critical_distance` apart; `cliques` are the maximal runs (first,
+    last) of algorithms that do not. `nemenyi[a, b]` is the p-value of the pair.
+    """
+
+    selection: Selection
+    algorithms: tuple[str, ...]
+    blocks: int
+    alpha: float
+    statistic: float
+    p_value: float
+    average_rank: Values
+    critical_distance: float
+    cliques: tuple[tuple[int, int], ...]
+    nemenyi: Values
+
+    @property
+    def differ(self) -> bool:
+        """Whether the hypothesis that all algorithms perform alike is rejected."""
+        return self.p_value < self.alpha
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The p-values of Nemenyi's test, algorithms on both axes."""
+        import pandas as pd
+
+        return pd.DataFrame(self.nemenyi, index=self.algorithms, columns=self.algorithms)
+
+
+class Pair(NamedTuple):
+    """Wilcoxon's signed-rank test of two algorithms over the columns of one measure.
+
+    `better` is the one with more columns won ("" when even), `median` the median of first − second in the measure's
+    unit, `p_holm` the p-value after Holm's correction over all pairs that were tested together.
+    """
+
+    first: str
+    second: str
+    columns: int
+    better: str
+    median: float
+    p_value: float
+    p_holm: float
+
+
+def friedman(
+    scores: Scores,
+    measures: Iterable[str] | None = None,
+    regions: Iterable[str] | None = None,
+    scenes: Iterable[str] | None = None,
+    algorithms: Iterable[str] | None = None,
+    *,
+    missing: str = "drop-algorithm",
+    alpha: float = 0.05,
+) -> Friedman:
+    """Friedman's test over the columns with Nemenyi's post-hoc comparison (Demšar, JMLR 2006).
+
+    CD = q_α √(k (k + 1) / (6 N)) for k algorithms and N columns, q_α = the studentised range / √2.
+    """
+    if not 0 < alpha < 1:
+        raise StereogaugeError(f"A significance level lies between 0 and 1, for example 0.05; found {alpha:g}.")
+    costs, selection = _costs(scores, measures, regions, scenes, algorithms, missing)
+    count, blocks = costs.matrix.shape
+    if count < 3 or blocks < 2:
+        raise StereogaugeError(
+            f"Friedman's test needs at least three algorithms and two columns; found {count} and {blocks}. "
+            "For two algorithms take Wilcoxon's test."
+        )
+    ranks = column_ranks(costs.matrix, "average")
+    average = ranks.mean(axis=1)
+    order = np.lexsort((np.arange(count), average))
+    if np.ptp(ranks) == 0:
+        statistic, p_value = 0.0, 1.0
+    else:
+        statistic, p_value = friedmanchisquare(*ranks)
+    q = float(studentized_range.ppf(1 - alpha, count, np.inf)) / math.sqrt(2)
+    distance = q * math.sqrt(count * (count + 1) / (6 * blocks))
+    nemenyi = scikit_posthocs.posthoc_nemenyi_friedman(ranks[order].T).to_numpy(np.float64)
+    return Friedman(
+        selection=selection,
+        algorithms=tuple(costs.algorithms[place] for place in order),
+        blocks=blocks,
+        alpha=alpha,
+        statistic=float(statistic),
+        p_value=float(p_value),
+        average_rank=average[order],
+        critical_distance=distance,
+        cliques=cliques(average[order], distance),
+        nemenyi=nemenyi,
+    )
+
+
+def cliques(average_rank: Values, distance: float) -> tuple[tuple[int, int], ...]:
+    """Maximal runs (first, last) of at least two ascending average ranks that span less than `distance`."""
+    last = np.searchsorted(average_rank, average_rank + distance, side="left") - 1
+    runs: list[tuple[int, int]] = []
+    for first, end in enumerate(last.tolist()):
+        if end > first and (not runs or end > runs[-1][1]):
+            runs.append((first, end))
+    return tuple(runs)
+
+
+def wilcoxon_pairs(
+    scores: Scores,
+    measure: str,
+    pairs: Sequence[tuple[str, str]] | None = None,
+    regions: Iterable[str] | None = None,
+    scenes: Iterable[str] | None = None,
+    algorithms: Iterable[str] | None = None,
+    *,
+    missing: str = "drop-algorithm",
+) -> tuple[Pair, ...]:
+    """Wilcoxon's signed-rank test for chosen pairs (all of them by default), corrected by Holm over those pairs.
+
+    One measure only: differences in different units cannot be ranked together. Equal scores everywhere give p = 1.
+    """
+    if missing == "worst":
+        raise StereogaugeError(
+            "Wilcoxon's test compares sizes, which a gap has not; use drop-algorithm or drop-column."
+        )
+    costs, _ = _costs(scores, [measure], regions, scenes, algorithms, missing)
+    place = {name: index for index, name in enumerate(costs.algorithms)}
+    chosen = list(itertools.combinations(costs.algorithms, 2) if pairs is None else pairs)
+    if not chosen:
+        raise StereogaugeError(f"A pair needs two algorithms; the selection has {', '.join(costs.algorithms)}.")
+    for name in itertools.chain.from_iterable(chosen):
+        if name not in place:
+            raise unknown_name("algorithm of these scores", name, place)
+    differences = [costs.matrix[place[first]] - costs.matrix[place[second]] for first, second in chosen]
+    p_values = [1.0 if not np.any(difference) else float(wilcoxon(difference).pvalue) for difference in differences]
+    corrected = multipletests(p_values, method="holm")[1]
+    return tuple(
+        Pair(
+            first,
+            second,
+            len(difference),
+            _better(first, second, difference),
+            float(np.median(difference)),
+            p,
+            float(holm),
+        )
+        for (first, second), difference, p, holm in zip(chosen, differences, p_values, corrected, strict=True)
+    )
+
+
+def _better(first: str, second: str, difference: Values) -> str:
+    balance = int(np.sign(difference).sum())
+    return "" if balance == 0 else first if balance < 0 else second
+
+
+def _costs(
+    scores: Scores,
+    measures: Iterable[str] | None,
+    regions: Iterable[str] | None,
+    scenes: Iterable[str] | None,
+    algorithms: Iterable[str] | None,
+    missing: str,
+) -> tuple[Costs, Selection]:
+    cube = as_cube(scores).select(measures=measures, regions=regions, scenes=scenes, algorithms=algorithms)
+    return prepare(cube, missing_rule(missing))
