@@ -87,7 +87,7 @@ def partition(algorithms: Sequence[str], criteria: Sequence[str], errors: Counts
 
 
 def from_masks(errors: Sequence[Mask], criteria: dict[str, Mask], algorithms: Sequence[str]) -> DoubleCounting:
-    """Any criteria of one scene: `errors` marks the erroneous pixels of each algorithm, `criteria` those of each set."""
+    """Any criteria of one scene: `errors` marks the wrong pixels of each algorithm, `criteria` the sets."""
     masks = np.stack(list(criteria.values()))
     multiplicity = masks.sum(axis=0)
     by_criterion = np.array([[np.count_nonzero(wrong & mask) for mask in masks] for wrong in errors], np.int64)

@@ -26,9 +26,10 @@ DIGITS = 10
 class Bootstrap:
     """Intervals of ranks and of the figures behind them, in the order of the ranking on all scenes.
 
-    `value` is the figure that decides the order (for A* the group) on all scenes, `value_low` and `value_high` bound
-    its central share `level` over the draws; ranks likewise. `first` is the share of draws in which an algorithm has
-    rank 1. `beats[a, b]` is the share in which a's figure is better than b's, ties counting half.
+    `value` is the figure that decides the order (for a model of classes, the class) on all scenes, `value_low` and
+    `value_high` bound its central share `level` over the draws; ranks likewise. `first` is the share of draws in
+    which an algorithm has rank 1. `beats[a, b]` is the share in which a's figure is better than b's, ties counting
+    half.
     """
 
     model: str
@@ -99,14 +100,14 @@ def bootstrap(
     multiplicity = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=draws)
     whole = declared.draw(costs, np.ones((1, count), np.int64), **options)[0]
     figures = np.round(declared.draw(costs, multiplicity, **options), DIGITS)
-    ranks = final_ranks(figures)
+    ranks = final_ranks(figures, classes=declared.classes)
     order = np.lexsort((np.arange(len(whole)), whole))
     tails = [(1 - level) / 2, (1 + level) / 2]
     rank_low, rank_high = np.quantile(ranks, tails, axis=0, method="inverted_cdf").astype(np.int64)
     value_low, value_high = np.quantile(figures, tails, axis=0)
     return Bootstrap(
         model=model,
-        value_name=declared.value_name if declared.id != "a-star" else "group",
+        value_name="group" if declared.classes else declared.value_name,
         selection=selection,
         algorithms=tuple(costs.algorithms[place] for place in order),
         level=level,
@@ -115,7 +116,7 @@ def bootstrap(
         value=whole[order],
         value_low=value_low[order],
         value_high=value_high[order],
-        rank=final_ranks(whole)[order],
+        rank=final_ranks(whole, classes=declared.classes)[order],
         rank_low=rank_low[order],
         rank_high=rank_high[order],
         first=np.asarray((ranks == 1).mean(axis=0)[order], np.float64),

@@ -51,7 +51,8 @@ class Model:
     it, gives the figures that decide the order (ascending) for many draws of scenes at once: multiplicity (draws,
     scenes) → (draws, algorithms); without it the bootstrap calls `compute` for each draw. `narrow(cube, **options)`
     keeps the columns that the model reads, so that a gap elsewhere removes nobody. `options` names what a user may
-    set, with its meaning.
+    set, with its meaning. `classes`
+    is true where ranks number classes of algorithms instead of places.
     """
 
     id: str
@@ -63,6 +64,7 @@ class Model:
     resample: Callable[..., Values] | None = None
     narrow: Callable[..., ScoreCube] | None = None
     options: Mapping[str, str] = field(default_factory=dict)
+    classes: bool = False
 
     def check(self, options: Mapping[str, Any]) -> None:
         """Refuse options that this model does not have."""

@@ -102,4 +102,5 @@ A_STAR = Model(
     value_name="dominators",
     compute=a_star_groups,
     resample=resampled_groups,
+    classes=True,
 )

@@ -35,9 +35,9 @@ def column_ranks(costs: Values, ties: str = "min") -> Values:
     return ranks
 
 
-def final_ranks(values: Values) -> NDArray[np.int64]:
-    """Competition ranks of the last axis: the place that readers expect, equal for equal values.
+def final_ranks(values: Values, *, classes: bool = False) -> NDArray[np.int64]:
+    """Competition ranks along the last axis, equal for equal values; numbers of classes (dense ranks) on request.
 
     Sums of the same ranks in another order differ in the last bits, so values are compared to ten digits.
     """
-    return np.asarray(rankdata(np.round(values, 10), method="min", axis=-1), np.int64)
+    return np.asarray(rankdata(np.round(values, 10), method="dense" if classes else "min", axis=-1), np.int64)
