@@ -199,6 +199,14 @@ class Scene:
         """Where `part` comes from, unread: an array, a path or a file object; None when absent."""
         return self._sources[part]
 
+    def mask_source(self, name: str) -> Any:
+        """Where one of the scene's own masks comes from, unread."""
+        return self._mask_sources[name]
+
+    def view_source(self, position: float) -> Any:
+        """Where the further view at `position` comes from, unread."""
+        return self._view_sources[position]
+
     @property
     def shape(self) -> tuple[int, int]:
         """(height, width), of the ground truth or else of the left image."""

@@ -1,7 +1,7 @@
 """The command line. One module a command; only the module of the command that was called is imported.
 
-A module holds a function `command`, or a Typer application `app` when it has sub-commands. Known mistakes end with one sentence and exit code 2;
-anything else is a defect and keeps its traceback.
+A module holds a function `command`, or a Typer application `app` when it has sub-commands. Known mistakes end with one
+sentence and exit code 2; anything else is a defect and keeps its traceback.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import stereogauge
 from stereogauge.errors import StereogaugeError
 
 COMMANDS = {
-    "demo": "Evaluate real matchers on the built-in Motorcycle pair: a table here, pictures in a folder.",
+    "demo": "Real matchers on the built-in Motorcycle pair, evaluated.",
     "compare": "Hold one or more estimates against one ground truth.",
-    "evaluate": "Evaluate whole result folders or matchers on a dataset into a store.",
+    "evaluate": "Evaluate result folders or matchers on a dataset into a store.",
     "rank": "Rank the algorithms of a store by a model of your choice.",
     "analyze": "Relations between metrics, histograms, double counting.",
     "report": "Write an HTML report, LaTeX tables, CSV and figures.",
@@ -30,9 +30,9 @@ COMMANDS = {
     "regions": "Show the pixel sets of a scene as counts and pictures.",
     "metrics": "The catalogue of metrics, or one metric in full.",
     "protocols": "The shipped protocols, or one in full.",
-    "datasets": "Known datasets: what they are, how to get them, how a folder must look.",
+    "datasets": "Known datasets: how to get them, how a folder must look.",
     "store": "Look into a store; export, import, merge, delete.",
-    "validate": "Check a map, a results folder or a zip before anything is computed.",
+    "validate": "Check a map, results folder or zip before evaluating it.",
     "convert": "Convert disparity maps between encodings.",
     "warmup": "Compile all kernels now instead of at first use.",
 }
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = _application(_called(words))(words, standalone_mode=False)
+        code = _application(_called(words))(words, standalone_mode=False, prog_name="stereogauge")
     except StereogaugeError as mistake:
         _fail(str(mistake))
     except BrokenPipeError:
@@ -99,6 +99,8 @@ def _version(asked: bool) -> None:
 
 
 def _options(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version and exit."),
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Show the version and exit."
+    ),
 ) -> None:
     """Tell which stereo matching algorithm, with which parameters, is right for an application, and why."""

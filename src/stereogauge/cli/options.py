@@ -22,11 +22,15 @@ class Format(enum.StrEnum):
 
 Metrics = Annotated[
     list[str] | None,
-    typer.Option("--metrics", "-m", help="Metrics, e.g. bad@1 rms:nonocc; repeat or separate by commas. Default: the protocol's."),
+    typer.Option(
+        "--metrics", "-m", help="Metrics, e.g. bad@1 rms:nonocc; repeat or separate by commas. Default: the protocol's."
+    ),
 ]
 Regions = Annotated[
     list[str] | None,
-    typer.Option("--regions", "-r", help="Criteria, e.g. all,nonocc,disc; repeat or separate by commas. Default: the protocol's."),
+    typer.Option(
+        "--regions", "-r", help="Criteria, e.g. all,nonocc,disc; repeat or separate by commas. Default: the protocol's."
+    ),
 ]
 ProtocolName = Annotated[
     str, typer.Option("--protocol", "-p", help="A preset (see `stereogauge protocols`) or a TOML file.")

@@ -1,0 +1,1 @@
+"""Drawing: everything here takes plain values and returns pictures; nothing here computes a score."""

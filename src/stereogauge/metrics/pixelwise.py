@@ -163,17 +163,29 @@ def bad_valid(m: Measurement, region: str, threshold: float) -> Statistic:
     return Statistic(total, pixels.valid, pixels.missing, percent(total, pixels.valid))
 
 
+KITTI_LEVELS = (0.0, 0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+KITTI_COLOURS = (
+    "#313695", "#4575b4", "#74add1", "#abd9e9", "#e0f3f8", "#fee090", "#fdae61", "#f46d43", "#d73027", "#a50026",
+)  # fmt: skip
+
+
 def _d1_picture(m: Measurement) -> Picture:
-    error = absolute_error(m) - float(GUARD)
-    outlier = (error > 3.0) & (20.0 * error > np.abs(m.gt))
-    missing = m.criteria.known & np.isnan(m.estimate)
+    """KITTI's logarithmic colours: |e| as a multiple of the D1 tolerance, which is the larger of 3 px and 5 %."""
+    error = np.maximum(absolute_error(m) - float(GUARD), 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        multiple = np.minimum(error / 3.0, 20.0 * error / np.abs(m.gt))
+    level = np.searchsorted(KITTI_LEVELS, np.nan_to_num(multiple), side="left") - 1
+    legend = {}
+    for index, (low, colour) in enumerate(zip(KITTI_LEVELS, KITTI_COLOURS, strict=True)):
+        high = KITTI_LEVELS[index + 1] if index + 1 < len(KITTI_LEVELS) else math.inf
+        legend[index] = (f"{low:g} – {high:g} × tolerance" if math.isfinite(high) else f"over {low:g} ×", colour)
     return Picture(
-        title="D1 outliers",
-        values=np.where(outlier | missing, 1, 0).astype(np.uint8),
+        title="error in multiples of 3 px or 5 %; outliers from 1",
+        values=np.clip(level, 0, len(KITTI_LEVELS) - 1).astype(np.uint8),
         kind="labels",
-        legend={0: ("within 3 px or 5 %", GOOD), 1: ("off by more than 3 px and 5 %", BAD)},
+        legend=legend,
         unknown=~m.criteria.known,
-        missing=missing,
+        missing=m.criteria.known & np.isnan(m.estimate),
     )
 
 
@@ -244,7 +256,7 @@ def d1_valid(m: Measurement, region: str) -> Statistic:
     return Statistic(float(pixels.d1), pixels.valid, pixels.missing, percent(pixels.d1, pixels.valid))
 
 
-def _absolute_picture(m: Measurement) -> Picture:
+def _absolute_picture(m: Measurement, *_: float) -> Picture:
     return _error_picture(m, "absolute error |e|", absolute_error(m), "px", _clip_limit(m))
 
 
@@ -417,8 +429,10 @@ def _sigma_z(m: Measurement, region: str) -> tuple[float, int, str]:
         literal_depth(m.estimate, m.gt, labels.labels, labels.slots, focal_baseline, doffs + parameters.mu, sums)
         return float(sums[labels.values == 1].sum()), pixels.size, ""
     left_out = pixels.without_depth
-    note = f"{left_out} pixels behind the cameras left out" if left_out else ""
-    return pixels.depth, pixels.valid - left_out, note
+    remarks = [f"{left_out} pixels behind the cameras left out"] if left_out else []
+    if parameters.metric and not m.scene.calibration.metric:
+        remarks.append("no calibration: f·B = 1, so in 1/px")
+    return pixels.depth, pixels.valid - left_out, "; ".join(remarks)
 
 
 def _sigma_z_unit(m: Measurement) -> str:
@@ -440,7 +454,7 @@ def _plain_sum(total: float, count: int) -> float:
     id="sze",
     name="Sigma-Z-Error",
     formula=r"\sum_R \left|\frac{fB}{D+\mu} - \frac{fB}{E+\mu}\right|",
-    unit="m",
+    unit="m, 1/px",
     source=CABEZAS,
     finalize=_plain_sum,
     picture=_sigma_z_picture,
@@ -462,7 +476,7 @@ def sze(m: Measurement, region: str) -> Statistic:
     id="sze-mean",
     name="Mean Sigma-Z-Error",
     formula=r"\frac{1}{|V|}\sum_V \left|\frac{fB}{D+\mu} - \frac{fB}{E+\mu}\right|",
-    unit="m",
+    unit="m, 1/px",
     source=CABEZAS,
     finalize=mean,
     picture=_sigma_z_picture,

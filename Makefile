@@ -1,0 +1,38 @@
+# Every target makes its own environment: Python, make and a package index are all it needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+WORKERS ?= 2
+
+.PHONY: demo serve test test-all bench lint docs system clean
+
+$(READY): pyproject.toml scripts/environment.sh
+	scripts/environment.sh $(PYTHON) $(VENV)
+	touch $(READY)
+
+demo: $(READY)
+	$(BIN)/stereogauge demo --out demo-output
+
+lint: $(READY)
+	$(BIN)/ruff check src tests benchmarks docs
+	$(BIN)/ruff format --check src tests benchmarks docs
+	$(BIN)/mypy
+
+system:
+	scripts/system-packages.sh
+
+test: $(READY) system lint
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" --cov --cov-report=term
+
+test-all: $(READY) system lint
+	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
+
+docs: $(READY)
+	$(BIN)/mkdocs build --strict
+
+clean:
+	rm -rf $(VENV) build dist site demo-output .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Chromium and PostgreSQL for the tests that use the real things. Where they can neither be found nor installed, those
+# tests skip and say so.
+set -uo pipefail
+missing=()
+command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || missing+=(chromium)
+ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || missing+=(postgresql)
+[ ${#missing[@]} -eq 0 ] && exit 0
+if command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ]; then
+    echo "installing system packages: ${missing[*]}" >&2
+    (apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "${missing[@]}") >/dev/null 2>&1 ||
+        echo "could not install ${missing[*]}: the tests that need them will skip" >&2
+else
+    echo "not found and not installable here: ${missing[*]}: the tests that need them will skip" >&2
+fi
+exit 0

@@ -1,0 +1,170 @@
+"""`stereogauge compare`: one ground truth, one or more estimates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stereogauge.cli import options
+from stereogauge.cli.output import notes, print_scores, say
+from stereogauge.errors import FileError
+
+if TYPE_CHECKING:
+    from stereogauge.model import Calibration, Scene
+    from stereogauge.protocol import Protocol
+
+TRUTH_NAME = re.compile(r"(?i)(?:^|[^a-z])(?:gt|ground_?truth|truth)(?:[^a-z]|$)|disp\d?gt|disp_(?:occ|noc)")
+
+
+def command(
+    truth: Annotated[str, typer.Argument(metavar="GT", help="Ground truth of the left view.")],
+    estimates: Annotated[
+        list[str], typer.Argument(metavar="EST...", help="Estimated disparity maps of the left view.")
+    ],
+    encoding: options.Encoding = None,
+    scale: options.Scale = None,
+    offset: Annotated[float, typer.Option(help="Added to every decoded estimate, in px.")] = 0.0,
+    gt_encoding: Annotated[
+        str | None, typer.Option(help="Encoding of the ground truth; default: that of the estimates.")
+    ] = None,
+    gt_scale: Annotated[
+        float | None, typer.Option(help="Scale of the ground truth; default: that of the estimates.")
+    ] = None,
+    left: Annotated[str | None, typer.Option(help="Left image, for criteria by texture and for pictures.")] = None,
+    right: Annotated[str | None, typer.Option(help="Right image.")] = None,
+    gt_right: Annotated[str | None, typer.Option(help="Ground truth of the right view, for occlusions.")] = None,
+    calib: Annotated[Path | None, typer.Option(help="Calibration: Middlebury's calib.txt or a KITTI file.")] = None,
+    cameras: Annotated[tuple[int, int], typer.Option(help="The two cameras of a KITTI calibration file.")] = (0, 1),
+    focal: Annotated[float | None, typer.Option(help="Focal length in px.")] = None,
+    baseline: Annotated[float | None, typer.Option(help="Baseline in metres.")] = None,
+    doffs: Annotated[float | None, typer.Option(help="Disparity offset in px.")] = None,
+    ndisp: Annotated[int | None, typer.Option(help="Number of disparities.")] = None,
+    mask: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A criterion from an image, NAME=FILE, white = belongs; nonocc=… replaces the occlusion rule."
+        ),
+    ] = None,
+    border: Annotated[int, typer.Option(help="Margin of the dataset's own evaluation in px, e.g. 18 for Tsukuba.")] = 0,
+    resolution: Annotated[float, typer.Option(help="Size relative to the dataset's full resolution, e.g. 0.25.")] = 1.0,
+    metrics: options.Metrics = None,
+    regions: options.Regions = None,
+    protocol: options.ProtocolName = "default",
+    override: options.Override = None,
+    resize: Annotated[
+        bool, typer.Option(help="Bring estimates to the scene's size; disparities scale with the width.")
+    ] = False,
+    form: options.OutputFormat = options.Format.table,
+    out: options.OutputFolder = None,
+    as_given: Annotated[bool, typer.Option(help="Do not ask whether ground truth and estimate were swapped.")] = False,
+) -> None:
+    """Hold one or more estimates against one ground truth.
+
+    Prints scores under one protocol; --out writes the picture behind each metric. Every choice that a number depends on
+    is in the protocol, whose hash is printed with the table.
+    """
+    from stereogauge.evaluation.evaluate import evaluate
+    from stereogauge.io.files import DisparityFile
+    from stereogauge.model import Scene
+
+    if not as_given:
+        _check_order(truth, estimates)
+    chosen = options.chosen_protocol(protocol, override, metrics, regions)
+    if _open(truth) and gt_encoding is None and gt_scale is None:
+        gt_encoding, gt_scale = encoding, scale
+    scene = Scene(
+        Path(truth).parent.name or Path(truth).stem,
+        gt=DisparityFile(truth, encoding=gt_encoding, scale=gt_scale),
+        left=left,
+        right=right,
+        gt_right=gt_right,
+        calibration=_calibration(calib, cameras, focal, baseline, doffs, ndisp),
+        masks=_masks(mask or []),
+        border=border,
+        resolution=resolution,
+    )
+    names = _names(estimates)
+    maps = {
+        name: DisparityFile(path, encoding=encoding, scale=scale, offset=offset) if _open(path) else DisparityFile(path)
+        for name, path in zip(names, estimates, strict=True)
+    }
+    table = evaluate(maps, scene, protocol=chosen, resize=resize)
+    print_scores(table, form)
+    if form is options.Format.table:
+        say(f"protocol {chosen.name} {chosen.hash}, scoring {chosen.scoring_hash}")
+    for note in notes(table):
+        say(f"note: {note}")
+    if out is not None:
+        _pictures(out, maps, scene, chosen)
+
+
+def _open(path: str) -> bool:
+    """Whether the file's suffix leaves its encoding open, so that --encoding and --scale concern it."""
+    return Path(path).suffix.lower() in (".png", ".pgm")
+
+
+def _check_order(truth: str, estimates: list[str]) -> None:
+    """An estimate that is called ground truth, held against something that is not, was most likely swapped with it."""
+    swapped = [
+        path for path in estimates if TRUTH_NAME.search(Path(path).stem) or TRUTH_NAME.search(Path(path).parent.name)
+    ]
+    if swapped and not TRUTH_NAME.search(Path(truth).stem) and not TRUTH_NAME.search(Path(truth).parent.name):
+        raise FileError(
+            f"{swapped[0]} looks like a ground truth but was given as an estimate of {truth}; the order is GT EST…: "
+            "swap them, or add --as-given if it is meant so."
+        )
+
+
+def _names(paths: list[str]) -> list[str]:
+    """The shortest ends of the paths that tell them apart, without suffix."""
+    parts = [Path(path).with_suffix("").parts for path in paths]
+    for length in range(1, max(map(len, parts)) + 1):
+        names = ["/".join(part[-length:]) for part in parts]
+        if len(set(names)) == len(names):
+            return names
+    return list(paths)
+
+
+def _calibration(
+    path: Path | None,
+    cameras: tuple[int, int],
+    focal: float | None,
+    baseline: float | None,
+    doffs: float | None,
+    ndisp: int | None,
+) -> Calibration:
+    import dataclasses
+
+    from stereogauge.datasets.calibration import read_kitti_calibration, read_middlebury_calibration
+    from stereogauge.model import Calibration
+
+    found = Calibration()
+    if path is not None:
+        kitti = path.is_file() and re.search(rb"^P\w*\d:", path.read_bytes()[:4096], re.MULTILINE) is not None
+        found = read_kitti_calibration(path, cameras) if kitti else read_middlebury_calibration(path)
+    return dataclasses.replace(
+        found,
+        focal=found.focal if focal is None else focal,
+        baseline=found.baseline if baseline is None else baseline,
+        doffs=found.doffs if doffs is None else doffs,
+        ndisp=found.ndisp if ndisp is None else ndisp,
+    )
+
+
+def _masks(texts: list[str]) -> dict[str, str]:
+    masks = {}
+    for text in texts:
+        name, equals, path = text.partition("=")
+        masks[name if equals else Path(text).stem] = path if equals else text
+    return masks
+
+
+def _pictures(folder: Path, maps: Mapping[str, object], scene: Scene, protocol: Protocol) -> None:
+    from stereogauge.figures.scene_pictures import write_pictures
+
+    written = write_pictures(folder, maps, scene, protocol)
+    say(f"{len(written)} pictures in {folder}")

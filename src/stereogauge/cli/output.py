@@ -1,0 +1,57 @@
+"""What commands print: machine-readable documents on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from stereogauge.cli.options import Format
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from stereogauge.evaluation.scores import ScoreTable
+
+
+def console(*, errors: bool = False) -> Console:
+    """A console that never wraps what is piped into a file or another program."""
+    from rich.console import Console
+
+    stream = sys.stderr if errors else sys.stdout
+    return Console(file=stream, width=None if stream.isatty() else 10_000, highlight=False)
+
+
+def say(text: str) -> None:
+    """One line for the person at the terminal."""
+    sys.stderr.write(text + "\n")
+
+
+def print_scores(table: ScoreTable, form: Format) -> None:
+    """The whole table in the chosen format; scenes are aggregated in `table` and `latex`."""
+    from stereogauge.evaluation.table_text import latex_table, rich_table
+
+    if form is Format.json:
+        sys.stdout.write(table.to_json() + "\n")
+    elif form is Format.csv:
+        sys.stdout.write(table.to_csv())
+    elif form is Format.latex:
+        sys.stdout.write(latex_table(table))
+    else:
+        console().print(rich_table(table))
+
+
+def notes(table: ScoreTable) -> list[str]:
+    """Every distinct remark on a score, with the algorithms and columns that it concerns."""
+    found: dict[str, tuple[list[str], list[str]]] = {}
+    for score in table:
+        if score.note:
+            algorithms, columns = found.setdefault(score.note, ([], []))
+            algorithms.append(score.algorithm)
+            columns.append(f"{score.metric}:{score.region}")
+    return [f"{_shortened(a)}: {note.rstrip('.')} ({_shortened(c)})" for note, (a, c) in found.items()]
+
+
+def _shortened(names: Iterable[str], most: int = 4) -> str:
+    names = list(dict.fromkeys(names))
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -1,0 +1,138 @@
+"""Per-pixel pictures as colours, and as annotated files with colour bar or legend.
+
+Errors: plasma, clipped at a stated value. Signed values: blue to red around white. Black = no ground truth; hatched =
+no estimate. Disparities: viridis over a fixed range.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize, to_rgb
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from numpy.typing import NDArray
+
+from stereogauge.metrics.picture import Picture
+from stereogauge.model import DisparityMap, Mask
+
+Colours = NDArray[np.uint8]
+COLOUR_MAPS = {"sequential": "plasma", "diverging": "RdBu_r"}
+DISPARITY_MAP = "viridis"
+UNKNOWN = (0, 0, 0)
+HATCH_LIGHT, HATCH_DARK = (225, 225, 225), (120, 120, 120)
+HATCH_PERIOD = 6  # px between the hatching's lines
+
+
+def _mapped(values: NDArray[np.floating], limits: tuple[float, float], name: str) -> Colours:
+    low, high = limits
+    span = high - low if high > low else 1.0
+    level = np.clip((np.nan_to_num(values, nan=low) - low) / span, 0.0, 1.0)
+    table = (colormaps[name](np.linspace(0, 1, 256))[:, :3] * 255).round().astype(np.uint8)
+    colours: Colours = table[(level * 255).round().astype(np.uint8)]
+    return colours
+
+
+def _hatching(shape: tuple[int, int]) -> Colours:
+    """Diagonal lines, so that a missing estimate is told apart without colour."""
+    y, x = np.indices(shape, dtype=np.int32)
+    dark = (x + y) % HATCH_PERIOD < 2
+    return np.where(dark[..., None], HATCH_DARK, HATCH_LIGHT).astype(np.uint8)
+
+
+def _backdrop(picture: Picture) -> Colours:
+    if picture.backdrop is None:
+        return np.full((*picture.values.shape[:2], 3), 255, np.uint8)
+    grey = picture.backdrop if picture.backdrop.ndim == 2 else picture.backdrop.mean(axis=2)
+    return np.repeat((128 + grey[..., None] / 2).astype(np.uint8), 3, axis=2)
+
+
+def picture_limits(picture: Picture) -> tuple[float, float]:
+    """The picture's own limits, or those of its finite values."""
+    if picture.limits is not None:
+        return picture.limits
+    finite = picture.values[np.isfinite(picture.values)]
+    return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+
+
+def render(picture: Picture) -> Colours:
+    """The picture as RGB, pixel for pixel."""
+    if picture.kind == "rgb":
+        colours = np.array(picture.values, dtype=np.uint8)
+    elif picture.kind == "labels":
+        colours = _backdrop(picture)
+        for value, (_, colour) in picture.legend.items():
+            colours[picture.values == value] = np.round(np.array(to_rgb(colour)) * 255).astype(np.uint8)
+    else:
+        colours = _mapped(picture.values, picture_limits(picture), COLOUR_MAPS[picture.kind])
+        empty = np.isnan(picture.values)
+        colours[empty] = _backdrop(picture)[empty]
+    if picture.missing is not None and picture.missing.any():
+        colours[picture.missing] = _hatching(colours.shape[:2])[picture.missing]
+    if picture.unknown is not None:
+        colours[picture.unknown] = UNKNOWN
+    return colours
+
+
+def render_disparity(disparity: DisparityMap, limits: tuple[float, float]) -> Colours:
+    """A disparity map over a fixed range; unknown pixels hatched."""
+    colours = _mapped(disparity, limits, DISPARITY_MAP)
+    missing: Mask = np.isnan(disparity)
+    colours[missing] = _hatching(disparity.shape)[missing]
+    return colours
+
+
+def write_png(path: Path, colours: Colours) -> None:
+    """Colours as a PNG file, pixel for pixel."""
+    import cv2
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    encoded = cv2.imencode(".png", cv2.cvtColor(colours, cv2.COLOR_RGB2BGR))[1]
+    path.write_bytes(np.asarray(encoded).tobytes())
+
+
+def _patches(picture: Picture) -> list[Patch]:
+    """What the legend explains."""
+    patches = [Patch(facecolor=colour, label=text) for text, colour in picture.legend.values()]
+    if picture.missing is not None and picture.missing.any():
+        patches.append(Patch(facecolor="#e1e1e1", edgecolor="#787878", hatch="////", label="no estimate"))
+    if picture.unknown is not None and picture.unknown.any():
+        patches.append(Patch(facecolor="black", label="no ground truth"))
+    return patches
+
+
+def picture_figure(picture: Picture, subtitle: str = "") -> Figure:
+    """The picture with title, unit and colour bar or legend, for reports and for looking at."""
+    colours = render(picture)
+    height, width = colours.shape[:2]
+    patches = _patches(picture)
+    below = (0.8 if picture.kind in COLOUR_MAPS else 0.0) + 0.25 * -(-len(patches) // 4)
+    figure = Figure(figsize=(8.0, 8.0 * height / width + 0.8 + below), layout="constrained")
+    axes = figure.add_subplot()
+    axes.imshow(colours, interpolation="nearest" if width < 900 else "antialiased")
+    axes.set_axis_off()
+    axes.set_title(f"{picture.title}\n{subtitle}" if subtitle else picture.title, fontsize=11, loc="left")
+    if picture.kind in COLOUR_MAPS:
+        low, high = picture_limits(picture)
+        mappable = ScalarMappable(Normalize(low, high), COLOUR_MAPS[picture.kind])
+        extend = "both" if picture.kind == "diverging" else "max"
+        bar = figure.colorbar(mappable, ax=axes, orientation="horizontal", fraction=0.05, pad=0.02, extend=extend)
+        bar.set_label(picture.unit or "")
+    if patches:
+        axes.legend(
+            handles=patches, loc="upper center", bbox_to_anchor=(0.5, -0.01), ncols=min(4, len(patches)), fontsize=8,
+            frameon=False,
+        )  # fmt: skip
+    return figure
+
+
+def save_picture(path: Path, picture: Picture, subtitle: str = "") -> None:
+    """The annotated picture as a file; the suffix chooses PNG, SVG or PDF."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure = picture_figure(picture, subtitle)
+    FigureCanvasAgg(figure)
+    figure.savefig(path, dpi=110)
