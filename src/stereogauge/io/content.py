@@ -44,8 +44,9 @@ class Content:
         return bytes(self.data[: len(magic)]) == magic
 
     def error(self, sentence: str) -> FileError:
-        """The error that says `sentence` about this file."""
-        return FileError(f"{self.name}: {sentence}")
+        """The error that says `sentence` about this file; what it quotes of the file may hold any characters."""
+        printable = "".join(letter if letter.isprintable() else "?" for letter in sentence)
+        return FileError(f"{self.name}: {printable}")
 
     def wrong_kind(self, expected: str) -> FileError:
         """The error for a file that is not `expected`, with what it looks like instead."""
@@ -89,6 +90,8 @@ def looks_like(data: memoryview) -> str:
     for magic, kind in SIGNATURES:
         if head.startswith(magic):
             return f"it looks like {kind}"
+    if head.strip(b"\0") == b"":
+        return "it starts with zeros"
     return f"it starts with the bytes {head[:4].hex(' ')}"
 
 
@@ -114,7 +117,9 @@ def display_name(path: str | os.PathLike[str]) -> str:
 def suffix_of(path: str | os.PathLike[str]) -> str:
     """The suffix in lower case, with its dot."""
     name = os.fsdecode(path)
-    return PurePosixPath(name.split("?")[0] if is_remote(name) else name.replace(os.sep, "/")).suffix.lower()
+    # Of a chained address (zip://map.pfm::results.zip) the first part is the file itself.
+    own = name.split("::")[0].split("?")[0] if is_remote(name) else name.replace(os.sep, "/")
+    return PurePosixPath(own).suffix.lower()
 
 
 def fetch(path: str | os.PathLike[str]) -> Content:

@@ -38,7 +38,9 @@ def read(content: Content, decoding: Decoding) -> DisparityMap:
 def _read_dataset(h5py: Any, file: Any, content: Content) -> DisparityMap:
     link = file.get(DATASET, getlink=True)
     # A soft or external link, or external storage, could point to any other file of the machine.
-    if not isinstance(link, h5py.HardLink):
+    if link is not None and not isinstance(link, h5py.HardLink):
+        raise content.error(f"{DATASET!r} is a link; it must be a dataset stored in this file.")
+    if link is None:
         names = ", ".join(sorted(file)[:8]) or "none"
         raise content.error(f"a .dsp5 file holds a dataset called {DATASET!r}; this one holds {names}.")
     dataset = file[DATASET]
