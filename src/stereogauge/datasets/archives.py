@@ -74,6 +74,15 @@ def unpack(
         shutil.rmtree(staging, ignore_errors=True)
 
 
+def member_names(archive: Path, limits: Limits | None = None) -> list[str]:
+    """The names of the files in `archive`, checked as for unpacking."""
+    try:
+        with _entries(archive) as found:
+            return [entry.name for entry in _checked(found, archive, limits or Limits())]
+    except _BROKEN as error:
+        raise FileError(f"{archive} is damaged or not a zip or tar file: {error}.") from None
+
+
 def _write_all(archive: Path, folder: Path, limits: Limits, progress: Callable[[int, int], None]) -> list[str]:
     try:
         with _entries(archive) as found:
@@ -87,6 +96,8 @@ def _write_all(archive: Path, folder: Path, limits: Limits, progress: Callable[[
             return [entry.name for entry in entries]
     except _BROKEN as error:
         raise FileError(f"{archive} is damaged or not a zip or tar file: {error}.") from None
+    except OSError as error:
+        raise FileError(f"{archive} cannot be unpacked: {error.strerror or error}.") from None
 
 
 def _check_space(archive: Path, folder: Path, total: int) -> None:

@@ -85,7 +85,8 @@ SPRING = DatasetFamily(
     ),
     terms="Creative Commons BY 4.0.",
     citation=(
-        "L. Mehl, J. Schmalfuss, A. Jahedi, Y. Nalivayko and A. Bruhn, Spring: A high-resolution high-detail dataset and "
+        "L. Mehl, J. Schmalfuss, A. Jahedi, Y. Nalivayko and A. Bruhn, Spring: A high-resolution high-detail "
+        "dataset and "
         "benchmark for scene flow, optical flow and stereo, CVPR 2023."
     ),
     obtain=(

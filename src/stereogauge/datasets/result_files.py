@@ -1,0 +1,63 @@
+"""The files of a results folder or of a zip, by their names relative to it.
+
+A zip is never unpacked: its files are read in place, through addresses of the form `zip://NAME::ARCHIVE`.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from stereogauge.datasets.archives import Limits, member_names
+from stereogauge.errors import DatasetError, FileError
+from stereogauge.io.content import fetch
+
+ZIP_LIMITS = Limits(entries=200_000, size=64 << 30)
+LARGEST_TEXT = 1 << 20
+
+
+@dataclass(frozen=True)
+class ResultFiles:
+    """`names` are relative, with forward slashes, sorted; `title` is what the folder or zip is called."""
+
+    root: Path
+    title: str
+    names: tuple[str, ...]
+    zipped: bool = False
+
+    def path(self, name: str) -> str | Path:
+        """Where `name` can be read."""
+        return f"zip://{name}::{self.root.resolve().as_posix()}" if self.zipped else self.root / name
+
+    def text(self, name: str) -> str:
+        """The content of a small text file."""
+        content = fetch(self.path(name))
+        if content.size > LARGEST_TEXT:
+            raise FileError(
+                f"{content.name} has {content.size} bytes; a text beside results has at most {LARGEST_TEXT}."
+            )
+        try:
+            return bytes(content.data).decode("utf-8")
+        except UnicodeDecodeError:
+            raise FileError(f"{content.name} is not UTF-8 text.") from None
+
+
+def list_results(path: str | os.PathLike[str]) -> ResultFiles:
+    """The files below a folder or in a zip; hidden ones and links to folders are left out."""
+    root = Path(path).expanduser()
+    if root.is_dir():
+        found = (
+            (Path(folder) / name).relative_to(root).as_posix() for folder, _, names in os.walk(root) for name in names
+        )
+        return ResultFiles(root, root.resolve().name, tuple(sorted(name for name in found if not _hidden(name))))
+    if not root.exists():
+        raise DatasetError(f"The results {root} do not exist.")
+    if root.suffix.lower() != ".zip":
+        raise DatasetError(f"{root} is neither a folder of results nor a .zip of one.")
+    names = member_names(root, ZIP_LIMITS)
+    return ResultFiles(root, root.stem, tuple(sorted(name for name in names if not _hidden(name))), zipped=True)
+
+
+def _hidden(name: str) -> bool:
+    return any(part.startswith(".") or part == "__MACOSX" for part in name.split("/"))

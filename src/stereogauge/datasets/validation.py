@@ -1,0 +1,216 @@
+"""Everything that is wrong with results, said at once before anything is computed.
+
+A problem makes the results unfit as they are; a note is worth knowing. Nothing is raised for a bad map: it becomes a
+finding, and the others are still checked.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from stereogauge.datasets.layout import MAP_SUFFIXES
+from stereogauge.datasets.plausibility import suspicion
+from stereogauge.datasets.result_files import list_results
+from stereogauge.datasets.results import FoundResults, find_results
+from stereogauge.errors import FileError, StereogaugeError
+from stereogauge.io.content import display_name
+from stereogauge.io.files import load_disparity
+from stereogauge.io.inspection import FileReport, inspect_disparity, report
+from stereogauge.model import Dataset, DisparityMap, DisparitySource, ResultSet, Scene
+
+PROBLEM, NOTE = "problem", "note"
+SHOWN = 6
+
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One sentence about an algorithm's map of a scene, about an algorithm (no scene), or about files that belong to
+    none.
+    """
+
+    kind: str
+    sentence: str
+    severity: str = PROBLEM
+    algorithm: str = ""
+    scene: str = ""
+    file: str = ""
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What was looked at and what was found; `ok` when there is no problem (notes do not count)."""
+
+    path: str
+    dataset: str
+    algorithms: tuple[str, ...]
+    maps: int
+    findings: tuple[Finding, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing has to be mended."""
+        return not any(finding.severity == PROBLEM for finding in self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "path": self.path,
+            "dataset": self.dataset,
+            "ok": self.ok,
+            "algorithms": list(self.algorithms),
+            "maps": self.maps,
+            "findings": [vars(finding) for finding in self.findings],
+        }
+
+
+def validate_results(
+    path: str | os.PathLike[str],
+    dataset: Dataset,
+    *,
+    progress: Progress = lambda done, total, what: None,
+    **options: Any,
+) -> Validation:
+    """Check every result in a folder or zip against the ground truth of `dataset`; `options` are those of
+    `find_results`.
+    """
+    found = find_results(path, dataset, **options)
+    findings = _unplaced(found, dataset)
+    for result in found.results:
+        findings += _gaps(result, dataset)
+    total, done = sum(len(result.maps) for result in found.results), 0
+    for scene in dataset:
+        for result in found.results:
+            if scene.id not in result.maps:
+                continue
+            findings += check_map(result.maps[scene.id], scene, result.name)
+            done += 1
+            progress(done, total, f"{result.name} {scene.id}")
+        scene.release()
+    if not found.results:
+        findings.append(
+            Finding(
+                "no-results",
+                f"No result for a scene of {dataset.name} was recognised; give a path template such as "
+                f"'{{algorithm}}/{{scene}}.png'.",
+            )
+        )
+    order = {result.name: index for index, result in enumerate(found.results)}
+    findings.sort(key=lambda finding: (finding.severity != PROBLEM, order.get(finding.algorithm, len(order))))
+    return Validation(str(path), dataset.name, tuple(order), total, tuple(findings))
+
+
+def check_map(source: DisparitySource, scene: Scene, algorithm: str = "") -> list[Finding]:
+    """What is wrong with one map of one scene; at most one finding, the most basic one."""
+    where = {"algorithm": algorithm, "scene": scene.id, "file": _name(source)}
+    try:
+        estimate = load_disparity(source)
+    except StereogaugeError as error:
+        return [Finding("unreadable", str(error), **where)]
+    try:
+        truth = scene.gt if scene.has("gt") else None
+    except StereogaugeError as error:
+        return [Finding("bad-ground-truth", str(error), **where)]
+    if truth is not None and truth.shape != estimate.shape:
+        return [Finding("wrong-size", _sizes(estimate, truth), **where)]
+    problems = report(estimate, where["file"], "").problems
+    if problems and (_constant(estimate) or truth is None):
+        return [Finding("no-values", problems[0], **where)]
+    suspected = None if truth is None else suspicion(estimate, truth)
+    return [] if suspected is None else [Finding(*suspected, **where)]
+
+
+def validate_files(
+    path: str | os.PathLike[str],
+    *,
+    encoding: str | None = None,
+    scale: float | None = None,
+    offset: float = 0.0,
+    progress: Progress = lambda done, total, what: None,
+) -> Validation:
+    """Check every map in a folder or zip by itself, without a dataset to compare with."""
+    files = list_results(path)
+    names = [name for name in files.names if PurePosixPath(name).suffix.lower() in MAP_SUFFIXES]
+    findings = []
+    for done, name in enumerate(names, start=1):
+        findings += inspect_file(files.path(name), encoding=encoding, scale=scale, offset=offset)[1]
+        progress(done, len(names), name)
+    if not names:
+        findings.append(Finding("no-results", f"{path} holds no disparity map ({', '.join(MAP_SUFFIXES)})."))
+    return Validation(str(path), "", (), len(names), tuple(findings))
+
+
+def inspect_file(
+    path: str | os.PathLike[str], *, encoding: str | None = None, scale: float | None = None, offset: float = 0.0
+) -> tuple[FileReport | None, list[Finding]]:
+    """The report on a single file, None when it cannot be read, and what is wrong with it."""
+    name = display_name(path)
+    try:
+        seen = inspect_disparity(path, encoding=encoding, scale=scale, offset=offset)
+    except FileError as error:
+        return None, [Finding("unreadable", str(error), file=name)]
+    return seen, [Finding("suspicious", sentence, file=name) for sentence in seen.problems]
+
+
+def _unplaced(found: FoundResults, dataset: Dataset) -> list[Finding]:
+    maps = [name for name in found.unrecognised if PurePosixPath(name).suffix.lower() in MAP_SUFFIXES]
+    others = [name for name in found.unrecognised if name not in set(maps)]
+    findings = []
+    if maps:
+        sentence = (
+            f"{len(maps)} map(s) match no scene of {dataset.name} and are left out: {_some(maps)}; scenes are "
+            f"{_some(dataset.ids)}."
+        )
+        findings.append(Finding("unknown-scene", sentence))
+    if others:
+        findings.append(Finding("unrecognised", f"{len(others)} file(s) are not results: {_some(others)}.", NOTE))
+    return findings
+
+
+def _gaps(result: ResultSet, dataset: Dataset) -> list[Finding]:
+    missing = [scene.id for scene in dataset if scene.has("gt") and scene.id not in result.maps]
+    if not missing:
+        return []
+    sentence = f"{len(missing)} of {len(dataset)} scenes have no map: {_some(missing)}."
+    return [Finding("missing-scenes", sentence, algorithm=result.name)]
+
+
+def _some(names: list[str] | tuple[str, ...]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
+
+
+def _sizes(estimate: DisparityMap, truth: DisparityMap) -> str:
+    (height, width), (known_height, known_width) = estimate.shape, truth.shape
+    return f"The map has {width} × {height} pixels, the ground truth {known_width} × {known_height}."
+
+
+def _constant(estimate: DisparityMap) -> bool:
+    """Whether no pixel has a value, or all have the same."""
+    return bool(np.isnan(estimate).all() or np.nanmin(estimate) == np.nanmax(estimate))
+
+
+def _name(source: DisparitySource) -> str:
+    path = getattr(source, "path", source)
+    return display_name(path) if isinstance(path, str | os.PathLike) else "array"
+
+
+def as_rows(validation: Validation) -> list[Mapping[str, str]]:
+    """The findings as rows of a table."""
+    return [
+        {
+            "algorithm": finding.algorithm or "–",
+            "scene": finding.scene or "–",
+            "finding": finding.kind,
+            "what": finding.sentence,
+            "severity": finding.severity,
+        }
+        for finding in validation.findings
+    ]
