@@ -77,8 +77,9 @@ def _check_data(page: Any, content: Content) -> None:
         raise content.error(
             f"the TIFF's data would grow more than {LARGEST_OTHER_RATIO}-fold; store it uncompressed or with deflate."
         )
-    for offset, count in segments:
-        if inflate([content.data[offset : offset + count]], needed) is None:
+    for number, (offset, count) in enumerate(segments):
+        rows = page.chunks[0] if page.is_tiled else min(page.chunks[0], page.shape[0] - number * page.chunks[0])
+        if inflate([content.data[offset : offset + count]], rows * page.chunks[1] * page.dtype.itemsize) is None:
             raise content.error("the TIFF's compressed data is damaged or does not make the promised pixels.")
 
 
