@@ -156,7 +156,7 @@ def _refused(error: urllib.error.HTTPError, url: str, part: Path, start: int) ->
         if error.code >= 500 or error.code in (408, 429):
             return f"the server answered {error.code}"
         if error.code in (301, 302, 303, 307, 308):
-            raise DatasetError(f"{url} could not be downloaded: the server redirects in a loop.")
+            raise DatasetError(f"{url} could not be downloaded: its redirect leads nowhere or in a circle.")
         raise DatasetError(f"{url} could not be downloaded: the server answered {error.code} {error.reason}.")
 
 

@@ -129,7 +129,9 @@ def _result_set(
 
     def maps(kind: str, how: Decoding) -> dict[str, DisparityFile]:
         there = [scene for scene in dataset if (kind, scene.id) in chosen]
-        return {scene.id: _file(files, chosen[kind, scene.id], scene, dataset, how, title) for scene in there}
+        return {
+            scene.id: map_file(files.path(chosen[kind, scene.id].name), scene, dataset, how, title) for scene in there
+        }
 
     result = ResultSet(
         name=title,
@@ -164,14 +166,14 @@ def _seconds(files: ResultFiles, file: Recognised) -> float | None:
     return value if 0 <= value < float("inf") else None
 
 
-def _file(
-    files: ResultFiles, file: Recognised, scene: Scene, dataset: Dataset, how: Decoding, algorithm: str
+def map_file(
+    path: str | os.PathLike[str], scene: Scene, dataset: Dataset, how: Decoding, owner: str = ""
 ) -> DisparityFile:
-    path = files.path(file.name)
-    if not how.given and file.kind == "map" and dataset.name in SCALE_OF_SCENE and _is_8_bit_png(path):
+    """The map `path` of a scene; without anything said, by the rule of the dataset, else as the file itself says."""
+    if not how.given and dataset.name in SCALE_OF_SCENE and _is_8_bit_png(path):
         return DisparityFile(path, encoding="middlebury", scale=scene.metadata["scale"])
-    scale = how.number("scale", scene.id, algorithm)
-    return DisparityFile(path, how.encoding, scale, how.number("offset", scene.id, algorithm) or 0.0)
+    scale, offset = how.number("scale", scene.id, owner), how.number("offset", scene.id, owner)
+    return DisparityFile(path, how.encoding, scale, offset or 0.0)
 
 
 def _is_8_bit_png(path: str | os.PathLike[str]) -> bool:

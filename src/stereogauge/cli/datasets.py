@@ -1,0 +1,146 @@
+"""`stereogauge datasets`: what is known, how a folder must look, and fetching what may be fetched."""
+
+from __future__ import annotations
+
+import enum
+import json
+import sys
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stereogauge.cli.output import console, say
+
+if TYPE_CHECKING:
+    from stereogauge.datasets.declaration import DatasetFamily
+    from stereogauge.datasets.fetch import Progress
+
+app = typer.Typer(invoke_without_command=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+class Form(enum.StrEnum):
+    """How a listing is written to standard output."""
+
+    table = "table"
+    json = "json"
+
+
+Format = Annotated[Form, typer.Option("--format", "-f", help="A table to read, or JSON.")]
+
+
+@app.callback()
+def listing(context: typer.Context, form: Format = Form.table) -> None:
+    """List the known datasets with how to get them; `show NAME` and `fetch NAME` tell and do more."""
+    if context.invoked_subcommand is not None:
+        return
+    from stereogauge.datasets import families
+
+    rows = [_declaration(family) for _, family in sorted(families().items())]
+    if form is Form.json:
+        sys.stdout.write(json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
+        return
+    from rich.table import Table
+
+    table = Table("id", "name", "variants", "how to get it")
+    for row in rows:
+        table.add_row(row["id"], row["name"], ", ".join(row["variants"]), row["obtain"])
+    console().print(table, markup=False)
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(help="A dataset's id.")],
+    form: Format = Form.table,
+) -> None:
+    """Print how the dataset's folder must look, its variants and options, terms and citation."""
+    from stereogauge.datasets import family_of
+
+    row = _declaration(family_of(name)[0])
+    if form is Form.json:
+        sys.stdout.write(json.dumps(row, indent=1, ensure_ascii=False) + "\n")
+        return
+    for key, value in row.items():
+        lines = [f"{inner}: {text}" for inner, text in value.items()] if isinstance(value, dict) else [str(value)]
+        for line in lines if value else ():
+            wrapped = textwrap.wrap(line, 100, break_long_words=False, break_on_hyphens=False)
+            for part in wrapped:
+                sys.stdout.write(f"{key:10}{part}\n")
+                key = ""
+
+
+@app.command()
+def fetch(
+    name: Annotated[str, typer.Argument(help="A dataset's id, or ID:VARIANT.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to put it into.")],
+    keep: Annotated[bool, typer.Option("--keep-archives", help="Keep the archives after unpacking.")] = False,
+) -> None:
+    """Download, check and unpack the official archives where their terms allow it; run again to continue."""
+    from stereogauge.datasets.fetch import fetch as fetch_archives
+    from stereogauge.datasets.fetch import official_archives
+
+    family, archives = official_archives(name)
+    say(f"{family.name}: {len(archives)} file(s). Terms: {family.terms}")
+    with _progress() as progress:
+        done = fetch_archives(name, out, progress=progress, keep_archives=keep)
+    for file in done:
+        how = "was there already" if file.already else "verified" if file.verified else "no hash is published"
+        say(f"{file.url}: {file.size:,} bytes, SHA-256 {file.sha256} ({how})")
+    say(f"Please cite: {family.citation}")
+    sys.stdout.write(f"{out}\n")
+
+
+def _declaration(family: DatasetFamily) -> dict[str, Any]:
+    return {
+        "id": family.id,
+        "name": family.name,
+        "layout": family.layout,
+        "variants": dict(family.variants),
+        "options": dict(family.options),
+        "obtain": family.obtain,
+        "fetchable": "yes" if family.archives else "",
+        "terms": family.terms,
+        "citation": family.citation,
+        "homepage": family.homepage,
+    }
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """A bar with rate and time left on a terminal; elsewhere one line when a file begins."""
+    if not sys.stderr.isatty():
+        yield _plain_progress()
+        return
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+    from rich.progress import Progress as Bars
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Bars(*columns, console=console(errors=True)) as bars:
+        tasks: dict[str, Any] = {}
+
+        def update(what: str, done: int, total: int | None) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=total)
+            bars.update(tasks[what], completed=done, total=total)
+
+        yield update
+
+
+def _plain_progress() -> Progress:
+    begun: set[str] = set()
+
+    def update(what: str, done: int, total: int | None) -> None:
+        if what not in begun:
+            begun.add(what)
+            say(f"{what} ({'size unknown' if total is None else f'{total:,} bytes'})")
+
+    return update

@@ -1,0 +1,138 @@
+"""`stereogauge validate`: everything that is wrong with a map, a results folder or a zip, before anything is
+computed.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stereogauge.cli.datasets import Form, Format
+from stereogauge.cli.output import console, say
+
+if TYPE_CHECKING:
+    from stereogauge.datasets.validation import Progress, Validation
+    from stereogauge.io.inspection import FileReport
+    from stereogauge.model import Dataset
+
+FOUND = 1
+
+
+def command(
+    path: Annotated[Path, typer.Argument(help="A disparity map, a folder of results, or a .zip of one.")],
+    dataset: Annotated[
+        str | None,
+        typer.Option("--dataset", "-d", help="What the results are for: NAME, NAME:ROOT or NAME:VARIANT:ROOT."),
+    ] = None,
+    scene: Annotated[str | None, typer.Option(help="The scene that a single map is of.")] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="Encoding of the maps where their suffix leaves it open.")
+    ] = None,
+    scale: Annotated[float | None, typer.Option(help="Stored value per pixel of disparity.")] = None,
+    offset: Annotated[float | None, typer.Option(help="Pixels to add to every disparity after scaling.")] = None,
+    template: Annotated[str | None, typer.Option(help="Path template, e.g. '{algorithm}/{scene}/out.pfm'.")] = None,
+    manifest: Annotated[Path | None, typer.Option(help="A results.toml that lies elsewhere.")] = None,
+    form: Format = Form.table,
+) -> None:
+    """Check a map, a results folder or a zip: missing scenes, wrong sizes, signs, scales, swapped views, damaged files.
+
+    Exit code 0: nothing to mend; 1: something was found; 2: the input itself is wrong.
+    """
+    from stereogauge.datasets import validation
+    from stereogauge.datasets.declaration import open_dataset
+    from stereogauge.errors import DatasetError
+
+    if not path.exists():
+        raise DatasetError(f"{path} does not exist; give a disparity map, a folder of results or a .zip.")
+    single = path.is_file() and path.suffix.lower() != ".zip"
+    if single and dataset is None:
+        seen, findings = validation.inspect_file(path, encoding=encoding, scale=scale, offset=offset or 0.0)
+        result = validation.Validation(str(path), "", (), 1, tuple(findings))
+        _print(result, form, seen)
+    elif single:
+        result = _single_map(path, open_dataset(dataset or ""), scene, encoding, scale, offset)
+        _print(result, form)
+    elif dataset is None:
+        with _progress() as progress:
+            result = validation.validate_files(
+                path, encoding=encoding, scale=scale, offset=offset or 0.0, progress=progress
+            )
+        _print(result, form)
+    else:
+        options: dict[str, Any] = {
+            "template": template,
+            "encoding": encoding,
+            "scale": scale,
+            "offset": offset,
+            "manifest": manifest,
+        }
+        with _progress() as progress:
+            result = validation.validate_results(path, open_dataset(dataset), progress=progress, **options)
+        _print(result, form)
+    raise typer.Exit(0 if result.ok else FOUND)
+
+
+def _single_map(
+    path: Path, data: Dataset, scene: str | None, encoding: str | None, scale: float | None, offset: float | None
+) -> Validation:
+    from stereogauge.datasets.result_layouts import scene_names
+    from stereogauge.datasets.result_manifest import Decoding
+    from stereogauge.datasets.results import map_file
+    from stereogauge.datasets.validation import Validation, check_map
+    from stereogauge.errors import DatasetError
+
+    chosen = scene or scene_names(data.ids).get(path.stem.lower())
+    if chosen is None:
+        raise DatasetError(f"{path} does not say its scene; give --scene, one of {', '.join(data.ids[:8])}.")
+    file = map_file(path, data[chosen], data, Decoding(encoding, scale, offset))
+    return Validation(str(path), data.name, (), 1, tuple(check_map(file, data[chosen])))
+
+
+def _print(result: Validation, form: Form, seen: FileReport | None = None) -> None:
+    if form is Form.json:
+        document = result.to_dict() | ({} if seen is None else {"report": asdict(seen)})
+        sys.stdout.write(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+        return
+    if seen is not None:
+        size = f"{seen.width} × {seen.height} pixels, {seen.valid_share:.1%} of them with a value"
+        spread = "" if seen.minimum is None else f", {seen.minimum:.4g} … {seen.maximum:.4g} px"
+        sys.stdout.write(f"{seen.name}: {seen.encoding}, {size}{spread}\n")
+    if result.findings:
+        console().print(_table(result))
+    problems = sum(finding.severity == "problem" for finding in result.findings)
+    algorithms = f" of {len(result.algorithms)} algorithm(s)" if result.algorithms else ""
+    say(f"{result.maps} map(s){algorithms} checked: " + (f"{problems} problem(s)." if problems else "nothing to mend."))
+
+
+def _table(result: Validation) -> Any:
+    from rich.table import Table
+    from rich.text import Text
+
+    from stereogauge.datasets.validation import as_rows
+
+    table = Table("algorithm", "scene", "finding", "what")
+    for row in as_rows(result):
+        table.add_row(*(Text(row[key]) for key in ("algorithm", "scene", "finding", "what")))
+    return table
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """A bar with the time left on a terminal, nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda done, total, what: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
+    with Bars(*columns, console=console(errors=True), transient=True) as bars:
+        task = bars.add_task("", total=None)
+        yield lambda done, total, what: bars.update(task, completed=done, total=total, description=what)
