@@ -42,3 +42,11 @@ def _write_remote(url: str, name: str, data: bytes) -> None:
             file.write(data)
     except Exception as error:  # each file system has its own kinds of failure, with no base class in common
         raise FileError(f"{name}: cannot be written ({type(error).__name__}: {one_line(error)}).") from error
+
+
+def exists(path: str | os.PathLike[str]) -> bool:
+    """Whether there is something at this path or address."""
+    if not is_remote(path):
+        return Path(path).exists()
+    file_system, inner = remote_file_system(str(path), display_name(path))
+    return bool(file_system.exists(inner))
