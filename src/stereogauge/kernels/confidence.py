@@ -1,0 +1,209 @@
+"""What confidence measures need of a pixel's aggregated costs, gathered in one pass over them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.kernels.jit import kernel
+
+BLOCK = 32
+NONE = 65535
+
+
+class CostSummary(NamedTuple):
+    """Per pixel (H, W), A the aggregated costs, d₀ the winner; 65535 stands for "there is none".
+
+    `minimum` A(d₀); `below`, `above` A(d₀ ∓ 1); `second` the smallest A(d) with d ≠ d₀; `second_minimum` the smallest A at another local
+    minimum (a plateau is one minimum, the ends of the range may be minima); `total` Σ A(d); `perturbation` Σ_{d≠d₀} exp(−(A₀−A(d))²/ς²);
+    `partition` Z = Σ exp(−(A(d)−A₀)/T); `excess` Σ p·(A(d)−A₀)/T with p = exp(−(A(d)−A₀)/T)/Z, so that the entropy of p is log Z + excess.
+    """
+
+    minimum: NDArray[np.uint16]
+    below: NDArray[np.uint16]
+    above: NDArray[np.uint16]
+    second: NDArray[np.uint16]
+    second_minimum: NDArray[np.uint16]
+    total: NDArray[np.uint32]
+    perturbation: NDArray[np.float32]
+    partition: NDArray[np.float32]
+    excess: NDArray[np.float32]
+
+    @classmethod
+    def empty(cls, height: int, width: int) -> CostSummary:
+        """Maps to be filled."""
+        shape = (height, width)
+        whole = [np.empty(shape, np.uint16) for _ in range(5)]
+        real = [np.empty(shape, np.float32) for _ in range(3)]
+        return cls(
+            whole[0], whole[1], whole[2], whole[3], whole[4], np.empty(shape, np.uint32), real[0], real[1], real[2]
+        )
+
+
+class Exponentials(NamedTuple):
+    """exp(−q²/ς²), exp(−q/T) and (q/T)·exp(−q/T) for q = 0…65535: cost differences are whole numbers, so a table replaces exp."""
+
+    perturbation: NDArray[np.float32]
+    weight: NDArray[np.float32]
+    weighted: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, sigma: float, temperature: float) -> Exponentials:
+        """The tables for ς and T."""
+        difference = np.arange(NONE + 1, dtype=np.float64)
+        perturbation = np.exp(-((difference / sigma) ** 2))
+        weight = np.exp(-difference / temperature)
+        weighted = weight * difference / temperature
+        return cls(*(table.astype(np.float32) for table in (perturbation, weight, weighted)))
+
+
+@kernel(fastmath=True)
+def _exponential_sums(
+    costs: NDArray[np.uint16],
+    ndisp: int,
+    lowest: np.uint16,
+    squared: NDArray[np.float32],
+    weight: NDArray[np.float32],
+    product: NDArray[np.float32],
+) -> tuple[np.float32, np.float32, np.float32, np.uint32]:
+    """Sums over the whole blocks of `costs`, less what the sentinels after the first `ndisp` have added."""
+    perturbation = np.float32(0)
+    partition = np.float32(0)
+    weighted = np.float32(0)
+    differences = np.uint32(0)
+    for d in range(costs.size):
+        difference = np.uint32(costs[d]) - np.uint32(lowest)
+        perturbation += squared[difference]
+        partition += weight[difference]
+        weighted += product[difference]
+        differences += difference
+    sentinels = np.float32(costs.size - ndisp)
+    difference = np.uint32(NONE) - np.uint32(lowest)
+    return (
+        perturbation - sentinels * squared[difference],
+        partition - sentinels * weight[difference],
+        weighted - sentinels * product[difference],
+        differences - np.uint32(costs.size - ndisp) * difference,
+    )
+
+
+@kernel
+def _other_costs(
+    before: NDArray[np.uint16], costs: NDArray[np.uint16], after: NDArray[np.uint16], winner: int
+) -> tuple[np.uint16, np.uint16, np.uint16]:
+    """The smallest of: other costs, other strict local minima, right ends of plateaus that do not rise before them."""
+    second = np.uint16(NONE)
+    strict = np.uint16(NONE)
+    flat = np.uint16(NONE)
+    for d in range(costs.size):
+        cost = costs[d] if np.uint16(d) != np.uint16(winner) else np.uint16(NONE)
+        second = min(second, cost)
+        ends = cost < after[d]
+        strict = min(strict, cost if ends & (cost < before[d]) else np.uint16(NONE))
+        flat = min(flat, cost if ends & (cost == before[d]) else np.uint16(NONE))
+    return second, strict, flat
+
+
+@kernel
+def _second_local_minimum(costs: NDArray[np.uint16], ndisp: int, winner: int) -> np.uint16:
+    """The smallest cost at a local minimum other than the winner's, plateaus taken as one."""
+    smallest = np.uint16(NONE)
+    start = 0
+    while start < ndisp:
+        stop = start + 1
+        while stop < ndisp and costs[stop] == costs[start]:
+            stop += 1
+        falls = start == 0 or costs[start - 1] > costs[start]
+        rises = stop == ndisp or costs[stop] > costs[start]
+        if falls and rises and not start <= winner < stop:
+            smallest = min(smallest, costs[start])
+        start = stop
+    return smallest
+
+
+@kernel
+def _summary_row(
+    sums: NDArray[np.uint16],
+    row_at: int,
+    padded: int,
+    ndisp: int,
+    winners: NDArray[np.uint16],
+    squared: NDArray[np.float32],
+    weight: NDArray[np.float32],
+    product: NDArray[np.float32],
+    buffer: NDArray[np.uint16],
+    minimum: NDArray[np.uint16],
+    below: NDArray[np.uint16],
+    above: NDArray[np.uint16],
+    second: NDArray[np.uint16],
+    second_minimum: NDArray[np.uint16],
+    total: NDArray[np.uint32],
+    perturbation: NDArray[np.float32],
+    partition: NDArray[np.float32],
+    excess: NDArray[np.float32],
+) -> None:
+    """One row. A pixel's costs are copied between sentinels into whole blocks: loops over them have no remainder and need no bounds."""
+    rounded = buffer.size - 2 * BLOCK
+    before = buffer[BLOCK - 1 : BLOCK - 1 + rounded]
+    costs = buffer[BLOCK : BLOCK + rounded]
+    after = buffer[BLOCK + 1 : BLOCK + 1 + rounded]
+    for x in range(winners.size):
+        source = sums[row_at + x * padded : row_at + x * padded + ndisp]
+        for d in range(ndisp):
+            costs[d] = source[d]
+        winner = np.int64(winners[x])
+        lowest = costs[winner]
+        close, weights, weighted, differences = _exponential_sums(costs, ndisp, lowest, squared, weight, product)
+        other, strict, flat = _other_costs(before, costs, after, winner)
+        if flat < strict:
+            strict = _second_local_minimum(costs, ndisp, winner)
+        minimum[x] = lowest
+        below[x] = before[winner]
+        above[x] = after[winner]
+        second[x] = other
+        second_minimum[x] = strict
+        total[x] = differences + np.uint32(ndisp) * np.uint32(lowest)
+        perturbation[x] = max(close - np.float32(1), np.float32(0))
+        partition[x] = weights
+        excess[x] = weighted / weights
+
+
+@kernel
+def summary_rows(
+    sums: NDArray[np.uint16],
+    first_row: int,
+    padded: int,
+    ndisp: int,
+    winners: NDArray[np.uint16],
+    tables: Any,
+    summary: Any,
+    start: int,
+    stop: int,
+) -> None:
+    """Image rows start…stop of a `CostSummary`; `sums` is flat (rows, width, padded) and begins with image row `first_row`."""
+    width = winners.shape[1]
+    rounded = (ndisp + BLOCK - 1) // BLOCK * BLOCK
+    buffer = np.full(rounded + 2 * BLOCK, np.uint16(NONE), np.uint16)
+    for y in range(start, stop):
+        _summary_row(
+            sums,
+            (y - first_row) * width * padded,
+            padded,
+            ndisp,
+            winners[y],
+            tables.perturbation,
+            tables.weight,
+            tables.weighted,
+            buffer,
+            summary.minimum[y],
+            summary.below[y],
+            summary.above[y],
+            summary.second[y],
+            summary.second_minimum[y],
+            summary.total[y],
+            summary.perturbation[y],
+            summary.partition[y],
+            summary.excess[y],
+        )

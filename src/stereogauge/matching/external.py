@@ -1,0 +1,210 @@
+"""Any program as a matcher: it is given two image files and must write a disparity map."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.errors import MatcherError, StereogaugeError
+from stereogauge.matching.declaration import Matcher, MatcherParameter
+from stereogauge.matching.result import MatcherOutput
+
+REQUIRED = ("left", "right", "out")
+FILLED_BY_US = (*REQUIRED, "ndisp")
+GIBIBYTE = 2**30
+TAIL = 300
+PARAMETERS = (
+    MatcherParameter(
+        "time_limit", "float", 600.0, "seconds after which the program is ended", low=0.01, high=1e6, tuned=False
+    ),
+    MatcherParameter("memory_limit", "float", 0.0, "GiB of address space; 0 = no limit", low=0, high=4096, tuned=False),
+    MatcherParameter(
+        "extension", "choice", "pfm", "suffix of {out}", choices=("pfm", "png", "npy", "tiff", "exr"), tuned=False
+    ),
+)
+
+
+class ProgramError(MatcherError):
+    """An outside program that failed; `stderr` holds all that it wrote there."""
+
+    def __init__(self, message: str, stderr: str) -> None:
+        super().__init__(message)
+        self.stderr = stderr
+
+
+def command_matcher(template: str) -> Matcher:
+    """The matcher that runs `template`, for example `./run {left} {right} {out} --range {ndisp} --lambda {smoothness}`.
+
+    {left} and {right} are PNG files, {out} is the file to write, {ndisp} the number of disparities; other names are parameters of the call. The
+    template is split as a shell would split it, but no shell runs it.
+    """
+    words = _words(template)
+    names = {name for word in words for _, name, _, _ in Formatter().parse(word) if name is not None}
+    missing = [f"{{{name}}}" for name in REQUIRED if name not in names]
+    if missing:
+        raise MatcherError(
+            f"cmd: the template {template!r} has no {', '.join(missing)}; it needs {{left}}, {{right}} and {{out}}."
+        )
+
+    def run(left: NDArray[Any], right: NDArray[Any], ndisp: int, **parameters: Any) -> MatcherOutput:
+        return run_program(words, left, right, ndisp, **parameters)
+
+    run.__doc__ = f"Runs {template}"
+    name = Path(words[0]).name
+    return Matcher(
+        id=f"cmd:{name}",
+        name=name,
+        source=template,
+        function=run,
+        parameters=PARAMETERS,
+        open_parameters=True,
+        colour=True,
+    )
+
+
+def run_program(
+    words: list[str],
+    left: NDArray[Any],
+    right: NDArray[Any],
+    ndisp: int,
+    *,
+    time_limit: float,
+    memory_limit: float,
+    extension: str,
+    encoding: str | None = None,
+    scale: float | None = None,
+    **parameters: Any,
+) -> MatcherOutput:
+    """Run the program in a folder of its own and read what it wrote; `encoding` and `scale` say how, where the file does not."""
+    from stereogauge.io.disparity import read_disparity
+
+    with tempfile.TemporaryDirectory(prefix="stereogauge-") as folder:
+        files = {"left": f"{folder}/left.png", "right": f"{folder}/right.png", "out": f"{folder}/disparity.{extension}"}
+        for name, image in (("left", left), ("right", right)):
+            _write_image(files[name], image)
+        values = {**parameters, **files, "ndisp": ndisp}
+        command = [_filled(word, values) for word in words]
+        started = time.perf_counter()
+        usage = _run(command, folder, time_limit, memory_limit)
+        elapsed = time.perf_counter() - started
+        out = Path(files["out"])
+        if not out.exists():
+            found = ", ".join(sorted(set(os.listdir(folder)) - {"left.png", "right.png"})) or "nothing"
+            raise ProgramError(
+                f"{Path(command[0]).name} ended after {elapsed:.1f} s without writing {{out}} ({out.name}); it wrote {found}.",
+                usage.stderr,
+            )
+        try:
+            disparity = read_disparity(out, encoding=encoding, scale=None if scale is None else float(scale))
+        except StereogaugeError as error:
+            raise ProgramError(
+                f"{Path(command[0]).name} wrote a file that cannot be read: {error}", usage.stderr
+            ) from error
+    return MatcherOutput(disparity=disparity, peak_memory=usage.peak_memory, cpu_seconds=usage.cpu_seconds)
+
+
+class _Usage:
+    def __init__(self, before: resource.struct_rusage, after: resource.struct_rusage, stderr: str) -> None:
+        self.cpu_seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        grown = after.ru_maxrss > before.ru_maxrss
+        unit = 1 if sys.platform == "darwin" else 1024
+        self.peak_memory: int | None = after.ru_maxrss * unit if grown else None
+        self.stderr = stderr
+
+
+def _run(command: list[str], folder: str, time_limit: float, memory_limit: float) -> _Usage:
+    """Run to the end or to a limit; whatever the program has started ends with it."""
+    name = Path(command[0]).name
+
+    def limit() -> None:
+        if memory_limit > 0:
+            size = int(memory_limit * GIBIBYTE)
+            resource.setrlimit(resource.RLIMIT_AS, (size, size))
+
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with tempfile.TemporaryFile() as errors:
+        try:
+            process = subprocess.Popen(
+                command,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                start_new_session=True,
+                preexec_fn=limit,
+            )
+        except OSError as error:
+            raise MatcherError(f"cmd: cannot start {command[0]!r}: {error.strerror}.") from error
+        try:
+            process.wait(time_limit)
+            expired = False
+        except subprocess.TimeoutExpired:
+            expired = True
+        finally:
+            _end_group(process)
+        errors.seek(0)
+        stderr = errors.read().decode(errors="replace")
+    if expired:
+        raise ProgramError(f"{name} was ended after its time limit of {time_limit:g} s{_tail(stderr)}", stderr)
+    if process.returncode:
+        limits = f" (memory limit {memory_limit:g} GiB)" if memory_limit > 0 else ""
+        raise ProgramError(f"{name} failed {_reason(process.returncode)}{limits}{_tail(stderr)}", stderr)
+    return _Usage(before, resource.getrusage(resource.RUSAGE_CHILDREN), stderr)
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+def _reason(code: int) -> str:
+    return f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+
+
+def _tail(stderr: str) -> str:
+    line = " ".join(stderr.split())
+    return f"; its last words: {line[-TAIL:]}" if line else " and wrote nothing to standard error."
+
+
+def _words(template: str) -> list[str]:
+    try:
+        words = shlex.split(template)
+    except ValueError as error:
+        raise MatcherError(f"cmd: the template {template!r} cannot be split into words: {error}.") from error
+    if not words:
+        raise MatcherError("cmd: the template is empty; write cmd:PROGRAM {left} {right} {out} {ndisp}.")
+    program = Path(words[0])
+    return [str(program.resolve()) if program.exists() and program.parent != Path() else words[0], *words[1:]]
+
+
+def _filled(word: str, values: dict[str, Any]) -> str:
+    try:
+        return word.format_map(values)
+    except (KeyError, IndexError, ValueError, AttributeError) as error:
+        known = ", ".join(f"{{{name}}}" for name in FILLED_BY_US)
+        raise MatcherError(
+            f"cmd: {word!r} cannot be filled: {error}; known are {known} and the parameters of the call."
+        ) from None
+
+
+def _write_image(path: str, image: NDArray[Any]) -> None:
+    array = np.asarray(image)
+    if array.dtype not in (np.uint8, np.uint16):
+        raise MatcherError(f"cmd: images are handed over as 8- or 16-bit PNG; found type {array.dtype}.")
+    cv2.imwrite(path, array[:, :, ::-1] if array.ndim == 3 else array)

@@ -1,0 +1,178 @@
+"""OpenCV's matchers behind our interface: semi-global block matching in all its modes, and block matching.
+
+Both leave the leftmost ndisp columns unmatched; `full_width` continues the images by their edge pixels first, which makes the map dense there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.errors import MatcherError
+from stereogauge.matching.declaration import Matcher, MatcherParameter
+from stereogauge.matching.images import eight_bit
+from stereogauge.matching.result import MatcherOutput
+from stereogauge.model import DisparityMap
+
+FIXED_POINT = 16
+MODES = {
+    "sgbm": cv2.STEREO_SGBM_MODE_SGBM,
+    "hh": cv2.STEREO_SGBM_MODE_HH,
+    "3way": cv2.STEREO_SGBM_MODE_SGBM_3WAY,
+    "hh4": cv2.STEREO_SGBM_MODE_HH4,
+}
+COMMON = (
+    MatcherParameter(
+        "uniqueness", "int", 0, "percent by which the best cost must win; losers are unknown", low=0, high=100, step=1
+    ),
+    MatcherParameter(
+        "full_width", "bool", True, "match the leftmost ndisp columns too, by continuing the images", tuned=False
+    ),
+    MatcherParameter(
+        "right_view",
+        "choice",
+        "none",
+        "right map by a right-referenced run, or not at all",
+        choices=("none", "second-run"),
+        tuned=False,
+    ),
+)
+
+
+def semi_global_block_matching(
+    left: NDArray[Any],
+    right: NDArray[Any],
+    ndisp: int,
+    *,
+    mode: str,
+    block: int,
+    p1: int,
+    p2: int,
+    prefilter: int,
+    uniqueness: int,
+    full_width: bool,
+    right_view: str,
+) -> MatcherOutput:
+    """cv2.StereoSGBM: Birchfield-Tomasi costs in blocks, paths by mode (sgbm 5, hh 8, hh4 4, 3way 3), sub-pixel in 1/16 px."""
+    _odd("opencv-sgbm", block)
+    matcher = cv2.StereoSGBM_create(
+        minDisparity=0,
+        numDisparities=_rounded(ndisp),
+        blockSize=block,
+        P1=p1,
+        P2=p2,
+        preFilterCap=prefilter,
+        uniquenessRatio=uniqueness,
+        mode=MODES[mode],
+    )
+    return _both_views(matcher.compute, left, right, ndisp, full_width, right_view, "opencv-sgbm")
+
+
+def block_matching(
+    left: NDArray[Any],
+    right: NDArray[Any],
+    ndisp: int,
+    *,
+    block: int,
+    texture: int,
+    uniqueness: int,
+    full_width: bool,
+    right_view: str,
+) -> MatcherOutput:
+    """cv2.StereoBM: sums of absolute differences of Sobel-filtered images in blocks; textureless pixels are unknown."""
+    _odd("opencv-bm", block)
+    if min(left.shape) < block:
+        raise MatcherError(
+            f"opencv-bm: block={block} does not fit into an image of {left.shape[1]} x {left.shape[0]} pixels."
+        )
+    matcher = cv2.StereoBM_create(numDisparities=_rounded(ndisp), blockSize=block)
+    matcher.setTextureThreshold(texture)
+    matcher.setUniquenessRatio(uniqueness)
+    return _both_views(matcher.compute, left, right, ndisp, full_width, right_view, "opencv-bm")
+
+
+def _odd(matcher: str, block: int) -> None:
+    if block % 2 == 0:
+        raise MatcherError(f"{matcher}: block={block} is not allowed; it must be odd.")
+
+
+def _rounded(ndisp: int) -> int:
+    """OpenCV takes multiples of 16 only; disparities beyond ndisp are discarded."""
+    return -(-ndisp // 16) * 16
+
+
+def _both_views(
+    compute: Callable[[Any, Any], Any],
+    left: NDArray[Any],
+    right: NDArray[Any],
+    ndisp: int,
+    full_width: bool,
+    right_view: str,
+    name: str,
+) -> MatcherOutput:
+    lowest = float(min(left.min(), right.min()))
+    highest = float(max(left.max(), right.max()))
+    pair = [eight_bit(image, lowest, highest) for image in (left, right)]
+    disparity = _compute(compute, pair[0], pair[1], ndisp, full_width, name)
+    if right_view == "none":
+        return MatcherOutput(disparity=disparity)
+    mirrored = [np.ascontiguousarray(image[:, ::-1]) for image in pair]
+    other = _compute(compute, mirrored[1], mirrored[0], ndisp, full_width, name)[:, ::-1]
+    return MatcherOutput(disparity=disparity, right_disparity=np.ascontiguousarray(other))
+
+
+def _compute(
+    compute: Callable[[Any, Any], Any],
+    left: NDArray[np.uint8],
+    right: NDArray[np.uint8],
+    ndisp: int,
+    full_width: bool,
+    name: str,
+) -> DisparityMap:
+    margin = _rounded(ndisp) if full_width else 0
+    padded = [cv2.copyMakeBorder(image, 0, 0, margin, 0, cv2.BORDER_REPLICATE) for image in (left, right)]
+    try:
+        levels = compute(*padded)[:, margin:]
+    except cv2.error as error:
+        raise MatcherError(
+            f"{name} refused images of {left.shape[1]} x {left.shape[0]} pixels with ndisp={ndisp}: {error.err}"
+        ) from error
+    found = (levels >= 0) & (levels < ndisp * FIXED_POINT)
+    return np.where(found, levels.astype(np.float32) / FIXED_POINT, np.float32(np.nan))
+
+
+SGBM = Matcher(
+    id="opencv-sgbm",
+    name="OpenCV SGBM",
+    source="OpenCV, cv2.StereoSGBM",
+    function=semi_global_block_matching,
+    parameters=(
+        MatcherParameter("mode", "choice", "hh", "which paths are aggregated", choices=tuple(MODES)),
+        MatcherParameter("block", "int", 5, "side of the matched block, odd", low=1, high=31, step=2),
+        MatcherParameter(
+            "p1", "int", 200, "penalty for a disparity step of 1", low=0, high=20000, step=1, logarithmic=True
+        ),
+        MatcherParameter(
+            "p2", "int", 800, "penalty for larger steps", low=1, high=32000, step=1, above="p1", logarithmic=True
+        ),
+        MatcherParameter("prefilter", "int", 63, "clip of the Sobel-filtered images", low=1, high=127, step=1),
+        *COMMON,
+    ),
+)
+BM = Matcher(
+    id="opencv-bm",
+    name="OpenCV BM",
+    source="OpenCV, cv2.StereoBM",
+    function=block_matching,
+    parameters=(
+        MatcherParameter("block", "int", 15, "side of the matched block, odd", low=5, high=51, step=2),
+        MatcherParameter(
+            "texture", "int", 10, "sum of absolute gradients below which a pixel is unknown", low=0, high=10000, step=10
+        ),
+        *COMMON,
+    ),
+)

@@ -1,0 +1,123 @@
+"""Post-processing of disparity maps, each step a function of its own and none applied unless asked for.
+
+H. Hirschmüller, "Stereo processing by semiglobal matching and mutual information", IEEE TPAMI 30(2), 2008, sections 2.4–2.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.errors import MatcherError
+from stereogauge.kernels.winner_check import classify_rows, fill_rows
+from stereogauge.matching.declaration import MatcherParameter, Value
+from stereogauge.model import DisparityMap, Mask, as_disparity
+
+CONSISTENT, OCCLUDED, MISMATCHED = 0, 1, 2
+
+POST_PARAMETERS: Mapping[str, MatcherParameter] = {
+    parameter.name: parameter
+    for parameter in (
+        MatcherParameter(
+            "lr_check",
+            "float",
+            0.0,
+            "remove pixels whose right disparity differs by more pixels than this; 0 = no check",
+            low=0,
+            high=64,
+            step=0.5,
+        ),
+        MatcherParameter("median", "choice", 0, "side of the median window; 0 = no median", choices=(0, 3, 5)),
+        MatcherParameter(
+            "speckle", "int", 0, "remove connected regions of fewer pixels; 0 = keep all", low=0, high=100000, step=10
+        ),
+        MatcherParameter(
+            "fill", "bool", False, "interpolate removed pixels: occluded from the background, others from around"
+        ),
+    )
+}
+
+
+def left_right_check(
+    disparity: DisparityMap, right_disparity: DisparityMap, ndisp: int, tolerance: float = 1.0
+) -> NDArray[np.uint8]:
+    """Per left pixel 0 consistent, 1 occluded or 2 mismatched; an unknown disparity is never consistent.
+
+    Consistent: |D(x) − D_r(x − D(x))| ≤ tolerance, the right map taken at the nearest pixel. Otherwise the pixel's epipolar line is
+    followed through the right map: mismatched if D_r(x − d) agrees with some d in 0…ndisp − 1 within the tolerance, occluded if with none.
+    """
+    labels = np.empty(disparity.shape, np.uint8)
+    classify_rows(disparity, right_disparity, ndisp, tolerance, labels)
+    return labels
+
+
+def median(disparity: DisparityMap, size: int = 3) -> DisparityMap:
+    """The median in a size × size window where the pixel and the whole window are known; other pixels keep their value."""
+    known = np.isfinite(disparity)
+    filtered = cv2.medianBlur(np.where(known, disparity, np.float32(0)), size)
+    inside = cv2.erode(known.view(np.uint8), np.ones((size, size), np.uint8), borderValue=1).view(np.bool_)
+    return np.where(inside, filtered, disparity)
+
+
+def remove_speckles(disparity: DisparityMap, size: int, difference: float = 1.0) -> DisparityMap:
+    """Unknown where a region of neighbours that differ by at most `difference` pixels has fewer than `size` pixels."""
+    known = np.isfinite(disparity)
+    scale = 16.0
+    levels = np.where(known, np.clip(np.rint(disparity * scale), -32000, 32000), -32768).astype(np.int16)
+    removed = levels.copy()
+    cv2.filterSpeckles(removed, -32768, size - 1, difference * scale)
+    return np.where(removed != levels, np.float32(np.nan), disparity)
+
+
+def interpolate(disparity: DisparityMap, occluded: Mask) -> DisparityMap:
+    """Unknown pixels filled from the nearest known ones in eight directions: the second smallest for occluded pixels, the median for others.
+
+    The second smallest continues the background behind a foreground edge; the median keeps steps sharp. A pixel that sees no known one stays unknown.
+    """
+    filled = disparity.copy()
+    fill_rows(disparity, occluded, filled)
+    return filled
+
+
+@dataclass(frozen=True)
+class PostProcessing:
+    """The steps that were asked for, in the order in which they run."""
+
+    lr_check: float = 0.0
+    median: int = 0
+    speckle: int = 0
+    fill: bool = False
+    chosen: Mapping[str, Value] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any], matcher: str) -> PostProcessing:
+        """From parameters as they were written."""
+        chosen = {name: POST_PARAMETERS[name].checked(value, matcher) for name, value in given.items()}
+        return cls(**chosen, chosen=chosen)  # type: ignore[arg-type]  # each value has been converted to its field's type
+
+    def apply(
+        self, disparity: DisparityMap, right_disparity: NDArray[Any] | None, ndisp: int, matcher: str
+    ) -> tuple[DisparityMap, DisparityMap | None]:
+        """Median and speckles on both maps, then the check, then the filling."""
+        other = None if right_disparity is None else as_disparity(right_disparity, f"right disparity map of {matcher}")
+        left = self._cleaned(disparity)
+        right = None if other is None else self._cleaned(other)
+        occluded = np.zeros(left.shape, np.bool_)
+        if self.lr_check > 0:
+            if right is None:
+                raise MatcherError(
+                    f"{matcher}: lr_check={self.lr_check:g} needs a right map, and this matcher gave none."
+                )
+            labels = left_right_check(left, right, ndisp, self.lr_check)
+            left = np.where(labels == CONSISTENT, left, np.float32(np.nan))
+            occluded = labels == OCCLUDED
+        return (interpolate(left, occluded) if self.fill else left), right
+
+    def _cleaned(self, disparity: DisparityMap) -> DisparityMap:
+        smooth = median(disparity, self.median) if self.median else disparity
+        return remove_speckles(smooth, self.speckle) if self.speckle else smooth

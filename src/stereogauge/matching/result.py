@@ -1,0 +1,67 @@
+"""What a matcher returns, and what a run of it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.model import DisparityMap, Image
+
+if TYPE_CHECKING:
+    from stereogauge.kernels.confidence import CostSummary
+
+
+@dataclass(frozen=True)
+class MatcherOutput:
+    """What a matcher hands over; only the disparity is required.
+
+    `costs` is the aggregated volume (H, W, ndisp), low = good; `winners` the whole disparities that won in it; `summary` what confidence
+    measures need of the costs, for matchers that do not keep them, with the ς and T it was made with; `right_minimum` the right winners' costs.
+    """
+
+    disparity: NDArray[Any]
+    right_disparity: NDArray[Any] | None = None
+    costs: NDArray[np.uint16] | None = None
+    winners: NDArray[np.uint16] | None = None
+    right_minimum: NDArray[np.uint16] | None = None
+    summary: CostSummary | None = None
+    sigma: float | None = None
+    temperature: float | None = None
+    window_radius: int = 0
+    peak_memory: int | None = None
+    cpu_seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class MatchResult:
+    """One run of a matcher on one pair.
+
+    `disparity` and `right_disparity` are float32 with NaN = unknown, after the post-processing that was asked for; `raw` is the left map before it. `seconds`
+    is wall time of matching and post-processing, `cpu_seconds` processor time, `peak_memory` bytes where they were measured. `costs`, `winners`, `summary`:
+    see `MatcherOutput`.
+    """
+
+    matcher: str
+    ndisp: int
+    parameters: Mapping[str, Any]
+    left: Image
+    right: Image
+    disparity: DisparityMap
+    raw: DisparityMap
+    seconds: float
+    cpu_seconds: float
+    right_disparity: DisparityMap | None = None
+    costs: NDArray[np.uint16] | None = None
+    winners: NDArray[np.uint16] | None = None
+    right_minimum: NDArray[np.uint16] | None = None
+    summary: CostSummary | None = None
+    sigma: float | None = None
+    temperature: float | None = None
+    window_radius: int = 0
+    peak_memory: int | None = None
+    metadata: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))

@@ -1,0 +1,106 @@
+"""Running a matcher: images in, timed and post-processed maps out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.errors import MatcherError, SizeError
+from stereogauge.io.files import load_image
+from stereogauge.matching.declaration import Matcher, Value, parse_matcher
+from stereogauge.matching.images import grey
+from stereogauge.matching.postprocess import POST_PARAMETERS, PostProcessing
+from stereogauge.matching.result import MatcherOutput, MatchResult
+from stereogauge.model import DisparityMap, ImageSource, as_disparity
+
+LARGEST_RANGE = 32768
+
+
+def match(
+    left: ImageSource,
+    right: ImageSource,
+    matcher: str | Matcher | Callable[..., Any] = "sgm",
+    ndisp: int = 64,
+    **parameters: Any,
+) -> MatchResult:
+    """Disparity of a rectified pair.
+
+    `matcher` is an id with optional parameters ("sgm", "opencv-sgbm:block=5"), an outside program ("cmd:./run {left} {right} {out} {ndisp}"), a
+    declared `Matcher`, or any function (left, right, ndisp, **parameters) that returns a left map or a tuple of left and right maps. Disparities 0…ndisp − 1 are
+    searched. Images may be arrays or files, grey or colour, 8 or 16 bit; they must have the same size. Besides the matcher's own parameters every matcher
+    takes those of post-processing: `lr_check`, `median`, `speckle`, `fill`.
+    """
+    declared, from_text = as_matcher(matcher)
+    given = {**from_text, **parameters}
+    post = PostProcessing.of({name: given.pop(name) for name in POST_PARAMETERS if name in given}, declared.id)
+    if not isinstance(ndisp, int | np.integer) or isinstance(ndisp, bool) or not 1 <= ndisp <= LARGEST_RANGE:
+        raise MatcherError(f"ndisp={ndisp!r} is not allowed; it must be a whole number between 1 and {LARGEST_RANGE}.")
+    images = load_image(left), load_image(right)
+    if images[0].shape[:2] != images[1].shape[:2]:
+        sizes = [f"{image.shape[1]} x {image.shape[0]}" for image in images]
+        raise SizeError(f"Left and right image must have the same size; found {sizes[0]} and {sizes[1]}.")
+    greys = grey(images[0], "left"), grey(images[1], "right")
+    complete = declared.complete(given)
+    taken = images if declared.colour else greys
+    wall, processor = time.perf_counter(), time.process_time()
+    output = _as_output(declared.function(*taken, int(ndisp), **complete), declared.id, greys[0].shape)
+    raw = as_disparity(output.disparity, f"disparity map of {declared.id}")
+    disparity, right_disparity = post.apply(raw, output.right_disparity, int(ndisp), declared.id)
+    seconds = time.perf_counter() - wall
+    cpu_seconds = time.process_time() - processor if output.cpu_seconds is None else output.cpu_seconds
+    return MatchResult(
+        matcher=declared.id,
+        ndisp=int(ndisp),
+        parameters={**complete, **post.chosen},
+        left=greys[0],
+        right=greys[1],
+        disparity=disparity,
+        raw=raw,
+        seconds=seconds,
+        cpu_seconds=cpu_seconds,
+        right_disparity=right_disparity,
+        costs=output.costs,
+        winners=output.winners,
+        right_minimum=output.right_minimum,
+        summary=output.summary,
+        sigma=output.sigma,
+        temperature=output.temperature,
+        window_radius=output.window_radius,
+        peak_memory=output.peak_memory,
+    )
+
+
+def as_matcher(matcher: str | Matcher | Callable[..., Any]) -> tuple[Matcher, Mapping[str, Value]]:
+    """The declaration of whatever names a matcher, and the parameters in its text."""
+    if isinstance(matcher, str):
+        return parse_matcher(matcher)
+    if isinstance(matcher, Matcher):
+        return matcher, {}
+    if not callable(matcher):
+        raise MatcherError(f"A matcher is an id, a Matcher or a function; found {type(matcher).__name__}.")
+    name = getattr(matcher, "__name__", type(matcher).__name__)
+    return Matcher(id=name, name=name, source="", function=matcher, open_parameters=True, colour=True), {}
+
+
+def _as_output(returned: Any, name: str, shape: tuple[int, ...]) -> MatcherOutput:
+    if isinstance(returned, np.ndarray):
+        returned = MatcherOutput(disparity=returned)
+    elif isinstance(returned, tuple) and len(returned) == 2:
+        returned = MatcherOutput(disparity=np.asarray(returned[0]), right_disparity=_optional_map(returned[1], name))
+    if not isinstance(returned, MatcherOutput):
+        raise MatcherError(
+            f"Matcher {name} must return a disparity map, a tuple of left and right maps or a MatcherOutput; "
+            f"found {type(returned).__name__}."
+        )
+    for found in (returned.disparity, returned.right_disparity):
+        if found is not None and found.shape != shape:
+            raise MatcherError(f"Matcher {name} returned a map of shape {found.shape}; the images have shape {shape}.")
+    return returned
+
+
+def _optional_map(values: NDArray[Any] | None, name: str) -> DisparityMap | None:
+    return None if values is None else as_disparity(values, f"right disparity map of {name}")

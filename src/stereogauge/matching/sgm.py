@@ -1,0 +1,258 @@
+"""Semi-global matching on census costs, with the aggregated costs open to inspection.
+
+H. Hirschmüller, "Stereo processing by semiglobal matching and mutual information", IEEE TPAMI 30(2), 2008; the census cost as in
+R. Haeusler, R. Klette, "Analysis of KITTI data for stereo analysis with stereo confidence measures", ECCV workshops 2012.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.errors import MatcherError
+from stereogauge.kernels.confidence import CostSummary, Exponentials
+from stereogauge.kernels.sgm_sweep import Pair
+from stereogauge.kernels.winner import PARABOLA, V_FIT, WHOLE, View, winner_rows
+from stereogauge.kernels.winner_summary import winner_summary_rows
+from stereogauge.matching.census import WINDOWS, census, window_bits, window_radii
+from stereogauge.matching.declaration import Matcher, MatcherParameter
+from stereogauge.matching.images import eight_bit
+from stereogauge.matching.result import MatcherOutput
+from stereogauge.matching.sgm_aggregation import (
+    SWEEPS,
+    Plan,
+    Sums,
+    aggregate_stream,
+    aggregate_volume,
+    padded_disparities,
+    streaming_block,
+)
+
+GIBIBYTE = 2**30
+LARGEST_PENALTY = 8000
+REFINEMENTS = {"none": WHOLE, "parabola": PARABOLA, "v-fit": V_FIT}
+PARAMETERS = (
+    MatcherParameter("window", "choice", "7x7", "census window, width x height", choices=tuple(WINDOWS)),
+    MatcherParameter("paths", "choice", 8, "number of aggregation paths", choices=tuple(SWEEPS)),
+    MatcherParameter("p1", "int", 20, "penalty P1 for a disparity step of 1", low=0, high=LARGEST_PENALTY, step=1),
+    MatcherParameter(
+        "p2",
+        "int",
+        100,
+        "penalty P2 for larger steps",
+        low=1,
+        high=LARGEST_PENALTY,
+        step=1,
+        above="p1",
+        logarithmic=True,
+    ),
+    MatcherParameter("adapt", "bool", False, "divide P2 by the grey-value step along the path, not below P1 + 1"),
+    MatcherParameter("subpixel", "choice", "parabola", "refinement of the winner", choices=tuple(REFINEMENTS)),
+    MatcherParameter(
+        "right_view",
+        "choice",
+        "second-run",
+        "right map by a right-referenced run, by a diagonal search in the left costs, or not at all",
+        choices=("second-run", "diagonal", "none"),
+        tuned=False,
+    ),
+    MatcherParameter(
+        "keep",
+        "choice",
+        "auto",
+        "what to keep of the costs: the volume, what confidence measures need of it, nothing; auto: the volume if it fits",
+        choices=("auto", "costs", "summary", "nothing"),
+        tuned=False,
+    ),
+    MatcherParameter(
+        "memory_limit",
+        "float",
+        4.0,
+        "GiB for volume and path states; streams above it",
+        low=0.01,
+        high=4096,
+        tuned=False,
+    ),
+    MatcherParameter(
+        "threads", "int", 0, "threads, 0 = as many as there are processors", low=0, high=1024, tuned=False
+    ),
+    MatcherParameter("vectorised", "bool", True, "explicit vector instructions in the inner steps", tuned=False),
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The declared parameters, as one value."""
+
+    window: str = "7x7"
+    paths: int = 8
+    p1: int = 20
+    p2: int = 100
+    adapt: bool = False
+    subpixel: str = "parabola"
+    right_view: str = "second-run"
+    keep: str = "auto"
+    memory_limit: float = 4.0
+    threads: int = 0
+    vectorised: bool = True
+
+    @property
+    def path_type(self) -> Any:
+        """The smallest type that holds every path cost: at most the census bits plus P2, below the sentinel."""
+        return np.uint8 if window_bits(self.window) + self.p2 < np.iinfo(np.uint8).max else np.uint16
+
+    @property
+    def thread_count(self) -> int:
+        """Threads to use."""
+        return self.threads or os.cpu_count() or 1
+
+
+def semi_global_matching(left: NDArray[Any], right: NDArray[Any], ndisp: int, **parameters: Any) -> MatcherOutput:
+    """A(x, d) = Σ over paths of L_r(x, d), with L_r(p, d) = C(p, d) + min(L_r(p−r, d), L_r(p−r, d±1) + P1, min L_r(p−r) + P2) − min L_r(p−r).
+
+    C is the Hamming distance of census codes; a disparity that leaves the right image costs as much as codes that differ in every bit.
+    The winner is the smallest A, the smaller disparity among equals; sub-pixel by a parabola (or V) through three costs.
+    The map is dense. 5 paths: along the row in both directions and the three from above.
+    """
+    settings = Settings(**parameters)
+    height, width = left.shape
+    plan = _plan(height, width, ndisp, settings)
+    keep = settings.keep if settings.keep != "auto" else ("summary" if plan.streaming else "costs")
+    with _executor(settings) as executor:
+        run = Run(plan, settings, executor)
+        mirrored: View | None = None
+        if settings.right_view == "second-run":
+            mirrored = run.views(right[:, ::-1], left[:, ::-1], keep="nothing", both=False).left.mirrored()
+        found = run.views(left, right, keep=keep, both=settings.right_view == "diagonal")
+    other = mirrored or found.right
+    volume = run.volume
+    return MatcherOutput(
+        disparity=found.left.disparity,
+        right_disparity=None if other is None else other.disparity,
+        costs=None if keep != "costs" or volume is None else volume.reshape(height, width, -1)[:, :, :ndisp],
+        winners=found.left.winners,
+        right_minimum=None if other is None else other.minimum,
+        summary=found.summary,
+        sigma=float(settings.p2),
+        temperature=float(settings.p2),
+        window_radius=max(window_radii(settings.window)),
+    )
+
+
+@dataclass(frozen=True)
+class Found:
+    """The winners of the left view, of the right one where it was searched, and the cost summary where it was asked for."""
+
+    left: View
+    right: View | None
+    summary: CostSummary | None
+
+
+class Run:
+    """Aggregation and winner search for one plan; the volume is allocated once and reused by the second view."""
+
+    def __init__(self, plan: Plan, settings: Settings, executor: Executor | None) -> None:
+        self.plan = plan
+        self.settings = settings
+        self.executor = executor
+        padded = padded_disparities(plan.ndisp)
+        self.volume: Sums | None = None if plan.streaming else np.empty(plan.height * plan.width * padded, np.uint16)
+
+    def views(self, left: NDArray[Any], right: NDArray[Any], *, keep: str, both: bool) -> Found:
+        """Match `left` against `right`."""
+        plan, settings = self.plan, self.settings
+        pair = prepare(left, right, plan.ndisp, settings)
+        found = Found(
+            left=View.empty(plan.height, plan.width),
+            right=View.empty(plan.height, plan.width) if both else None,
+            summary=CostSummary.empty(plan.height, plan.width) if keep == "summary" else None,
+        )
+        consume = self._consumer(found)
+        if self.volume is None:
+            aggregate_stream(pair, settings.paths, plan.block, consume, self.executor)
+            return found
+        aggregate_volume(pair, settings.paths, self.volume, consume, self.executor)
+        return found
+
+    def _consumer(self, found: Found) -> Any:
+        settings, ndisp = self.settings, self.plan.ndisp
+        padded = padded_disparities(ndisp)
+        method = REFINEMENTS[settings.subpixel]
+        right = found.right or found.left
+        both = found.right is not None
+        tables = None if found.summary is None else Exponentials.of(settings.p2, settings.p2)
+
+        def consume(sums: Sums, first_row: int, start: int, stop: int) -> None:
+            common = (sums, first_row, padded, ndisp, method, found.left, right, both, settings.vectorised)
+            if found.summary is None:
+                winner_rows(*common, start, stop)
+            else:
+                winner_summary_rows(*common, tables, found.summary, start, stop)
+
+        return consume
+
+
+def prepare(left: NDArray[Any], right: NDArray[Any], ndisp: int, settings: Settings) -> Pair:
+    """Census codes and penalties in the form that the sweeps read."""
+    height, width = left.shape
+    dtype = settings.path_type
+    reversed_right = np.zeros((height, width + padded_disparities(ndisp)), np.uint64)
+    reversed_right[:, :width] = census(right, settings.window)[:, ::-1]
+    penalties = np.full(256, settings.p2, dtype)
+    if settings.adapt:
+        steps = np.maximum(np.arange(256), 1)
+        penalties = np.maximum(settings.p2 // steps, settings.p1 + 1).astype(dtype)
+    return Pair(
+        left=census(left, settings.window),
+        right=reversed_right,
+        ndisp=ndisp,
+        outside=dtype(window_bits(settings.window)),
+        guide=np.ascontiguousarray(eight_bit(left)),
+        small_penalty=dtype(settings.p1),
+        large_penalties=penalties,
+        adapted=settings.adapt,
+        vectorised=settings.vectorised,
+    )
+
+
+def _plan(height: int, width: int, ndisp: int, settings: Settings) -> Plan:
+    item_size = np.dtype(settings.path_type).itemsize
+    vertical = max(sweep.vertical_paths for sweep in SWEEPS[settings.paths])
+
+    def planned(block: int) -> Plan:
+        return Plan(height, width, ndisp, block, settings.thread_count, item_size, vertical)
+
+    whole, streamed = planned(height), planned(streaming_block(height))
+    limit = settings.memory_limit * GIBIBYTE
+    if whole.bytes <= limit:
+        return whole
+    if settings.keep == "costs":
+        raise MatcherError(
+            f"sgm: the costs of {width} x {height} pixels and {ndisp} disparities need {whole.bytes / GIBIBYTE:.2f} GiB; "
+            f"raise memory_limit={settings.memory_limit:g} or keep only the summary (keep=summary)."
+        )
+    if streamed.bytes <= limit:
+        return streamed
+    raise MatcherError(
+        f"sgm: {width} x {height} pixels with {ndisp} disparities need at least {streamed.bytes / GIBIBYTE:.2f} GiB; "
+        f"raise memory_limit={settings.memory_limit:g} GiB."
+    )
+
+
+def _executor(settings: Settings) -> Any:
+    return ThreadPoolExecutor(settings.thread_count) if settings.thread_count > 1 else nullcontext()
+
+
+SGM = Matcher(
+    id="sgm",
+    name="Census SGM",
+    source="Hirschmüller 2008; census cost and penalties of Haeusler, Klette 2012",
+    function=semi_global_matching,
+    parameters=PARAMETERS,
+)
