@@ -207,17 +207,18 @@ def load_protocol(source: str | Path | Protocol | None = None) -> Protocol:
     name = str(source or "default")
     if name in preset_names():
         text = (importlib.resources.files("stereogauge.presets") / f"{name}.toml").read_text(encoding="utf-8")
-        return _parsed(text, name)
+        return parse_protocol(text, name)
     path = Path(name)
     if path.suffix != ".toml" and not path.exists():
         raise unknown_name("protocol", name, preset_names())
     try:
-        return _parsed(path.read_text(encoding="utf-8"), str(path))
+        return parse_protocol(path.read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as problem:
         raise ProtocolError(f"{path}: cannot be read as a protocol ({problem}).") from problem
 
 
-def _parsed(text: str, origin: str) -> Protocol:
+def parse_protocol(text: str, origin: str) -> Protocol:
+    """The protocol that a TOML text describes; `origin` is what errors call it."""
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:

@@ -1,0 +1,171 @@
+"""A connection to the database behind a store, its transactions, and one sentence for everything that can go wrong with
+them.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import sqlalchemy as sql
+from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.pool import QueuePool
+
+from stereogauge.errors import MissingDependency, StoreError
+
+
+def database_url(location: str | os.PathLike[str]) -> sql.URL:
+    """The URL of a path or URL; `postgres://` and `postgresql://` mean the psycopg driver."""
+    text = os.fsdecode(location)
+    if "://" not in text:
+        return sql.URL.create("sqlite", database=str(Path(text).expanduser().absolute()))
+    try:
+        url = sql.make_url(text)
+    except ArgumentError:
+        raise StoreError(
+            f"{text!r} is not the URL of a store; give a file name or postgresql+psycopg://user@host/name."
+        ) from None
+    if url.drivername in ("postgres", "postgresql"):
+        url = url.set(drivername="postgresql+psycopg")
+    if url.get_backend_name() not in ("sqlite", "postgresql"):
+        raise StoreError(f"A store is a SQLite file or a PostgreSQL database; found {url.get_backend_name()!r}.")
+    if url.get_backend_name() == "sqlite" and not url.database:
+        raise StoreError("The store's URL names no file; write sqlite:///scores.sqlite.")
+    return url
+
+
+AGAIN = "run the same command again, what was stored is kept"
+WAIT = "and did not finish within {timeout:g} s; wait for it and " + AGAIN
+MEANINGS = {
+    "database or disk is full": f"the disk is full; free some space and {AGAIN}",
+    "disk i/o error": f"the disk cannot be written (full, over quota, or failing); free some space and {AGAIN}",
+    "no space left": f"the server's disk is full; free some space and {AGAIN}",
+    "database is locked": f"another program is writing to it {WAIT}",
+    "lock timeout": f"another program holds it locked {WAIT}",
+    "readonly database": "it cannot be written (read-only file or folder); give another path with --store",
+    "read-only transaction": "it was opened read-only; nothing can be written to it",
+    "unable to open database file": "it cannot be opened or made there; check the path and its permissions",
+    "file is not a database": "this is not a store but some other file; give another path with --store",
+    "database disk image is malformed": "the file is damaged; restore a copy, or evaluate into a new store",
+    "connection refused": "the server does not answer; is it running, and are host and port right?",
+}
+"""What a part of a database's own message means for the user."""
+
+
+class Database:
+    """One database with its transactions; every failure of it is a `StoreError`."""
+
+    def __init__(self, location: str | os.PathLike[str], *, read_only: bool, timeout: float) -> None:
+        self.url = database_url(location)
+        self.read_only = read_only
+        self.timeout = timeout
+        self.sqlite = self.url.get_backend_name() == "sqlite"
+        self.engine = self._sqlite_engine() if self.sqlite else self._server_engine()
+
+    @property
+    def name(self) -> str:
+        """The file, or the URL without its password: what messages call the store."""
+        return str(self.url.database) if self.sqlite else self.url.render_as_string(hide_password=True)
+
+    @property
+    def file(self) -> Path | None:
+        """The SQLite file."""
+        return Path(str(self.url.database)) if self.sqlite else None
+
+    def _server_engine(self) -> Engine:
+        try:
+            engine = sql.create_engine(self.url, pool_pre_ping=True)
+        except (ImportError, NoSuchModuleError):
+            raise MissingDependency("psycopg", "postgres", "A store on PostgreSQL") from None
+        milliseconds = int(self.timeout * 1000)
+
+        @sql.event.listens_for(engine, "connect")
+        def prepare(connection: Any, _: Any) -> None:
+            with connection.cursor() as cursor:
+                cursor.execute(f"SET lock_timeout = {milliseconds}")
+                if self.read_only:
+                    cursor.execute("SET default_transaction_read_only = on")
+            connection.commit()
+
+        return engine
+
+    def _sqlite_engine(self) -> Engine:
+        engine = sql.create_engine("sqlite://", creator=self._connect_sqlite, poolclass=QueuePool)
+
+        @sql.event.listens_for(engine, "begin")
+        def begin(connection: Connection) -> None:
+            connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN"))
+
+        return engine
+
+    def _connect_sqlite(self) -> sqlite3.Connection:
+        file = Path(str(self.url.database))
+        if self.read_only and not file.is_file():
+            raise StoreError(f"{file}: there is no such store; `stereogauge evaluate … --store {file}` makes one.")
+        if not file.parent.is_dir():
+            raise StoreError(f"{file}: the folder {file.parent} does not exist; make it first.")
+        address = "file:" + quote(str(file))
+        if self.read_only:
+            address += "?mode=ro" if _shared_memory_possible(file) else "?immutable=1"
+        connection = sqlite3.connect(
+            address, uri=True, timeout=self.timeout, isolation_level=None, check_same_thread=False
+        )
+        connection.execute("PRAGMA foreign_keys = ON")
+        if not self.read_only:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+        return connection
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that sees one state of the store throughout."""
+        with self._translated(), self.engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that is stored whole or not at all; waits for other writers."""
+        if self.read_only:
+            raise StoreError(f"{self.name} was opened read-only; nothing can be written to it.")
+        engine = self.engine.execution_options(begin="BEGIN IMMEDIATE")
+        with self._translated(), engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except DBAPIError as problem:
+            raise StoreError(self.sentence(problem.orig or problem)) from problem
+        except sqlite3.Error as problem:
+            raise StoreError(self.sentence(problem)) from problem
+        except SQLAlchemyError as problem:
+            raise StoreError(f"{self.name}: {_first_line(problem)}.") from problem
+
+    def sentence(self, problem: BaseException) -> str:
+        """What happened to the store, and what to do."""
+        text = _first_line(problem)
+        for sign, meaning in MEANINGS.items():
+            if sign in text.lower():
+                return f"{self.name}: {meaning.format(timeout=self.timeout)}."
+        return f"{self.name}: {text}."
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        self.engine.dispose()
+
+
+def _shared_memory_possible(file: Path) -> bool:
+    """Whether SQLite can coordinate with a writer here; on media that cannot be written nobody else writes either."""
+    return os.access(file.parent, os.W_OK) or file.with_name(file.name + "-wal").exists()
+
+
+def _first_line(problem: BaseException) -> str:
+    lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
+    return (lines[0] if lines else type(problem).__name__).rstrip(".")

@@ -1,0 +1,187 @@
+"""Scores in long form, one a row: CSV for people and other programs, Parquet for many of them.
+
+Both hold everything that a score is made of, so that importing an export gives the same cells, bit for bit.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from stereogauge.errors import FileError, MissingDependency
+from stereogauge.evaluation.cells import CellScores, ColumnKey
+from stereogauge.evaluation.scores import Score
+
+PathLike = str | os.PathLike[str]
+
+FIELDS = (
+    "dataset",
+    "scene",
+    "algorithm",
+    "metric",
+    "region",
+    "value",
+    "sum",
+    "count",
+    "missing",
+    "protocol",
+    "note",
+    "metric_version",
+    "region_version",
+    "inputs",
+)
+PROTOCOLS_KEY = b"stereogauge.protocols"
+BATCH = 100_000
+
+
+def _rows(cells: Iterable[CellScores]) -> Iterator[tuple[Any, ...]]:
+    for cell in cells:
+        for column, s in zip(cell.columns, cell.scores(), strict=True):
+            yield (
+                s.dataset,
+                s.scene,
+                s.algorithm,
+                s.metric,
+                s.region,
+                s.value,
+                s.sum,
+                s.count,
+                s.missing,
+                s.protocol,
+                s.note,
+                column.metric_version,
+                column.region_version,
+                cell.inputs,
+            )
+
+
+def _cells(rows: Iterable[Mapping[str, Any]], name: str) -> list[CellScores]:
+    groups: dict[tuple[str, str, str, str, int], list[tuple[Score, ColumnKey]]] = {}
+    for line, row in enumerate(rows, start=1):
+        try:
+            score = Score(
+                dataset=row["dataset"],
+                scene=row["scene"],
+                algorithm=row["algorithm"],
+                metric=row["metric"],
+                region=row["region"],
+                value=float(row["value"]),
+                sum=float(row["sum"]),
+                count=int(row["count"]),
+                missing=int(row["missing"]),
+                protocol=row["protocol"],
+                note=row["note"] or "",
+            )
+            versions = int(row["metric_version"]), int(row["region_version"])
+            inputs = int(row["inputs"])
+        except (TypeError, ValueError, KeyError) as problem:
+            raise FileError(
+                f"{name}: row {line} is not a score ({problem}); the columns must be {', '.join(FIELDS)}."
+            ) from None
+        key = (score.dataset, score.scene, score.algorithm, score.protocol, inputs)
+        column = ColumnKey(score.metric, versions[0], score.region, versions[1])
+        groups.setdefault(key, []).append((score, column))
+    cells = []
+    for key, members in groups.items():
+        columns = tuple(column for _, column in members)
+        if len(set(columns)) != len(columns):
+            raise FileError(f"{name}: {key[2]} on {key[1]} has the same column twice; keep one of the rows.")
+        cells.append(CellScores.of_scores([score for score, _ in members], columns, inputs=key[4]))
+    return cells
+
+
+def export_csv(cells: Iterable[CellScores], path: PathLike) -> int:
+    """Write the long form as CSV; the shortest decimals that give the same floats back."""
+    amount = 0
+    try:
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(FIELDS)
+            for row in _rows(cells):
+                writer.writerow(row)
+                amount += 1
+    except OSError as problem:
+        raise FileError(f"{os.fsdecode(path)}: cannot be written ({problem.strerror}).") from problem
+    return amount
+
+
+def import_csv(path: PathLike) -> list[CellScores]:
+    """The cells of a CSV in long form."""
+    name = os.fsdecode(path)
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            reader = csv.DictReader(file)
+            absent = [field for field in FIELDS if field not in (reader.fieldnames or ())]
+            if absent:
+                raise FileError(f"{name}: no column {absent[0]!r}; an import needs {', '.join(FIELDS)}.")
+            return _cells(reader, name)
+    except (OSError, UnicodeDecodeError, csv.Error) as problem:
+        raise FileError(f"{name}: cannot be read as CSV ({problem}).") from problem
+
+
+def export_parquet(cells: Iterable[CellScores], path: PathLike, protocols: Mapping[str, str]) -> int:
+    """Write the long form as Parquet, in batches; `protocols` (hash → text) go into the file's metadata."""
+    arrow, parquet = _arrow()
+    integers, floats, text = arrow.int64(), arrow.float64(), arrow.dictionary(arrow.int32(), arrow.string())
+    kinds = {"value": floats, "sum": floats, "note": arrow.string()}
+    whole = {"count", "missing", "metric_version", "region_version", "inputs"}
+    layout = arrow.schema(
+        [(field, integers if field in whole else kinds.get(field, text)) for field in FIELDS],
+        metadata={PROTOCOLS_KEY: json.dumps(dict(protocols)).encode()},
+    )
+    amount = 0
+    try:
+        with parquet.ParquetWriter(os.fspath(path), layout, compression="zstd") as writer:
+            for batch in _batches(_rows(cells), BATCH):
+                columns = list(zip(*batch, strict=True))
+                arrays = [
+                    arrow.array(column, kind.value_type if field not in kinds and field not in whole else kind).cast(
+                        kind
+                    )
+                    for field, kind, column in zip(FIELDS, layout.types, columns, strict=True)
+                ]
+                writer.write_table(arrow.Table.from_arrays(arrays, schema=layout))
+                amount += len(batch)
+    except OSError as problem:
+        raise FileError(f"{os.fsdecode(path)}: cannot be written ({problem}).") from problem
+    return amount
+
+
+def import_parquet(path: PathLike) -> tuple[list[CellScores], list[str]]:
+    """The cells of a Parquet file in long form, and the texts of the protocols that came with it."""
+    arrow, parquet = _arrow()
+    name = os.fsdecode(path)
+    try:
+        table = parquet.read_table(os.fspath(path))
+    except (OSError, arrow.ArrowException) as problem:
+        raise FileError(f"{name}: cannot be read as Parquet ({str(problem).splitlines()[0]}).") from problem
+    absent = [field for field in FIELDS if field not in table.column_names]
+    if absent:
+        raise FileError(f"{name}: no column {absent[0]!r}; an import needs {', '.join(FIELDS)}.")
+    columns = [table.column(field).to_pylist() for field in FIELDS]
+    rows = (dict(zip(FIELDS, values, strict=True)) for values in zip(*columns, strict=True))
+    texts = json.loads((table.schema.metadata or {}).get(PROTOCOLS_KEY, b"{}"))
+    return _cells(rows, name), list(texts.values())
+
+
+def _batches(rows: Iterator[tuple[Any, ...]], size: int) -> Iterator[list[tuple[Any, ...]]]:
+    batch: list[tuple[Any, ...]] = []
+    for row in rows:
+        batch.append(row)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _arrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingDependency("pyarrow", "io", "Parquet") from None
+    return pyarrow, parquet

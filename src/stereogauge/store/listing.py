@@ -1,0 +1,187 @@
+"""Lists of what a store holds beside scores: datasets, algorithms, protocols, runs, failures, origins of maps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sql
+from sqlalchemy.engine import Connection
+
+from stereogauge.errors import unknown_name
+from stereogauge.store import names, schema
+from stereogauge.store.write import Failure, MapRecord
+
+
+@dataclass(frozen=True)
+class DatasetEntry:
+    """A dataset and where it lay when it was last evaluated."""
+
+    name: str
+    version: str
+    root: str
+    scenes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class AlgorithmEntry:
+    """An algorithm. `seconds` is its mean run time over the maps whose run time is known, None where none is."""
+
+    name: str
+    description: str
+    link: str
+    colour: str
+    metadata: Mapping[str, Any]
+    added: float
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class ProtocolEntry:
+    """A protocol with its text; scores carry `scoring_hash`."""
+
+    name: str
+    hash: str
+    scoring_hash: str
+    text: str
+
+
+@dataclass(frozen=True)
+class RunEntry:
+    """One evaluation; `finished` is None when it was interrupted. Times are seconds since 1970, UTC."""
+
+    id: int
+    started: float
+    finished: float | None
+    host: str
+    versions: Mapping[str, str]
+    command: str
+
+
+def datasets(connection: Connection) -> list[DatasetEntry]:
+    """All datasets in the order in which they came."""
+    table, scenes = schema.datasets, schema.scenes
+    members: dict[int, list[str]] = {}
+    for owner, name in connection.execute(sql.select(scenes.c.dataset_id, scenes.c.name).order_by(scenes.c.position)):
+        members.setdefault(owner, []).append(name)
+    rows = connection.execute(sql.select(table.c.id, table.c.name, table.c.version, table.c.root).order_by(table.c.id))
+    return [DatasetEntry(name, version, root, tuple(members.get(number, ()))) for number, name, version, root in rows]
+
+
+def algorithms(connection: Connection) -> list[AlgorithmEntry]:
+    """All algorithms in the order in which they came."""
+    table = schema.algorithms
+    seconds: dict[int, list[float]] = {}
+    known = sql.select(schema.maps.c.algorithm_id, schema.maps.c.extras).where(schema.maps.c.extras != "{}")
+    for number, extras in connection.execute(known):
+        if "seconds" in (facts := json.loads(extras)):
+            seconds.setdefault(number, []).append(facts["seconds"])
+    entries = []
+    for row in connection.execute(sql.select(table).order_by(table.c.id)).mappings():
+        times = seconds.get(row["id"])
+        entries.append(
+            AlgorithmEntry(
+                row["name"],
+                row["description"],
+                row["link"],
+                row["colour"],
+                json.loads(row["metadata"]),
+                row["added"],
+                sum(times) / len(times) if times else None,
+            )
+        )
+    return entries
+
+
+def protocols(connection: Connection) -> list[ProtocolEntry]:
+    """All protocols in the order in which they came."""
+    table, scorings = schema.protocols, schema.scorings
+    query = (
+        sql.select(table.c.name, table.c.hash, scorings.c.hash, table.c.text)
+        .join(scorings, scorings.c.id == table.c.scoring_id)
+        .order_by(table.c.id)
+    )
+    return [ProtocolEntry(*row) for row in connection.execute(query)]
+
+
+def runs(connection: Connection) -> list[RunEntry]:
+    """All runs, the first one first."""
+    table = schema.runs
+    return [
+        RunEntry(row["id"], row["started"], row["finished"], row["host"], json.loads(row["versions"]), row["command"])
+        for row in connection.execute(sql.select(table).order_by(table.c.id)).mappings()
+    ]
+
+
+def failures(connection: Connection) -> list[Failure]:
+    """All failures, ordered by dataset, scene and algorithm."""
+    table, scenes, sets = schema.failures, schema.scenes, schema.datasets
+    algorithms_, scorings = schema.algorithms, schema.scorings
+    query = (
+        sql.select(
+            sets.c.name, scenes.c.name, algorithms_.c.name, scorings.c.hash, table.c.reason, table.c.detail, table.c.at
+        )
+        .join(scenes, scenes.c.id == table.c.scene_id)
+        .join(sets, sets.c.id == scenes.c.dataset_id)
+        .join(algorithms_, algorithms_.c.id == table.c.algorithm_id)
+        .join(scorings, scorings.c.id == table.c.scoring_id)
+        .order_by(sets.c.id, scenes.c.position, algorithms_.c.id)
+    )
+    return [Failure(*row) for row in connection.execute(query)]
+
+
+def counts(connection: Connection) -> dict[str, int]:
+    """Rows of the tables that a reader asks about, and the single scores within the cells."""
+    sizes = {
+        name: int(connection.execute(sql.select(sql.func.count()).select_from(table)).scalar_one())
+        for name, table in (
+            ("datasets", schema.datasets),
+            ("scenes", schema.scenes),
+            ("algorithms", schema.algorithms),
+            ("protocols", schema.protocols),
+            ("failures", schema.failures),
+            ("runs", schema.runs),
+        )
+    }
+    table = schema.scores
+    widths = {number: len(columns) for number, columns in names.known_column_sets(connection).items()}
+    by_set = connection.execute(
+        sql.select(table.c.column_set_id, sql.func.count()).group_by(table.c.column_set_id)
+    ).all()
+    cell = sql.select(table.c.scoring_id, table.c.scene_id, table.c.algorithm_id).distinct().subquery()
+    sizes["cells"] = int(connection.execute(sql.select(sql.func.count()).select_from(cell)).scalar_one())
+    sizes["scores"] = sum(widths[number] * amount for number, amount in by_set)
+    return sizes
+
+
+def scene_sources(connection: Connection, dataset: str, name: str) -> str:
+    """The text that says where a scene lay."""
+    table, sets = schema.scenes, schema.datasets
+    query = (
+        sql.select(table.c.sources)
+        .join(sets, sets.c.id == table.c.dataset_id)
+        .where(sets.c.name == dataset, table.c.name == name)
+    )
+    found = connection.execute(query).scalar()
+    if found is None:
+        known = {entry.name: entry.scenes for entry in datasets(connection)}
+        if dataset not in known:
+            raise unknown_name("dataset of this store", dataset, known)
+        raise unknown_name(f"scene of {dataset}", name, known[dataset])
+    return str(found)
+
+
+def map_record(connection: Connection, algorithm: str, dataset: str, scene: str) -> MapRecord | None:
+    """What is known of one map."""
+    table, scenes, sets, algorithms_ = schema.maps, schema.scenes, schema.datasets, schema.algorithms
+    query = (
+        sql.select(table.c.content, table.c.source, table.c.right_source, table.c.extras)
+        .join(scenes, scenes.c.id == table.c.scene_id)
+        .join(sets, sets.c.id == scenes.c.dataset_id)
+        .join(algorithms_, algorithms_.c.id == table.c.algorithm_id)
+        .where(sets.c.name == dataset, scenes.c.name == scene, algorithms_.c.name == algorithm)
+    )
+    row = connection.execute(query).first()
+    return None if row is None else MapRecord(dataset, scene, algorithm, row[0], row[1], row[2], json.loads(row[3]))

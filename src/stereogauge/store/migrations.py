@@ -1,0 +1,69 @@
+"""Bringing a store to the current schema: new stores are made as `schema` says, older ones take the steps that they
+lack, in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import sqlalchemy as sql
+from sqlalchemy.engine import Connection
+
+from stereogauge.errors import StoreError
+from stereogauge.store import schema
+from stereogauge.store.engine import Database
+
+Step = Callable[[Connection], None]
+
+STEPS: tuple[Step, ...] = ()
+"""STEPS[n] brings a store of version n + 1 to version n + 2; `schema.SCHEMA_VERSION` is len(STEPS) + 1."""
+
+
+def current_version(steps: Sequence[Step] = STEPS) -> int:
+    """The version that these steps lead to."""
+    return len(steps) + 1
+
+
+def prepare(database: Database, steps: Sequence[Step] = STEPS) -> None:
+    """Make the tables of a new store, or bring an older one up to date, in one transaction."""
+    wanted = current_version(steps)
+    with database.reading() as connection:
+        found = _version(database, connection)
+    if found == wanted:
+        return
+    if found is not None and found > wanted:
+        raise StoreError(
+            f"{database.name} was written by a newer Stereogauge (its schema is version {found}, this one knows "
+            f"{wanted}); install the newer version to use it."
+        )
+    if database.read_only:
+        state = "holds no scores yet" if found is None else f"has the older schema version {found}"
+        raise StoreError(f"{database.name} {state} and was opened read-only; open it once for writing first.")
+    with database.writing() as connection:
+        _upgrade(database, connection, steps)
+
+
+def _upgrade(database: Database, connection: Connection, steps: Sequence[Step]) -> None:
+    if not database.sqlite:
+        # Two programs that open a new database at once must not both make the tables.
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7307311)")
+    found = _version(database, connection)
+    if found is None:
+        schema.metadata.create_all(connection)
+        connection.execute(schema.schema_version.insert().values(version=current_version(steps)))
+        return
+    for step in steps[found - 1 :]:
+        step(connection)
+    connection.execute(schema.schema_version.update().values(version=current_version(steps)))
+
+
+def _version(database: Database, connection: Connection) -> int | None:
+    """The store's version; None when the database is empty."""
+    tables = sql.inspect(connection).get_table_names()
+    if schema.schema_version.name in tables:
+        version = connection.execute(sql.select(schema.schema_version.c.version)).scalar()
+        return None if version is None else int(version)
+    if tables and database.sqlite:
+        some = ", ".join(sorted(tables)[:4])
+        raise StoreError(f"{database.name} is a database of something else (it holds {some}); give another --store.")
+    return None

@@ -1,0 +1,131 @@
+"""Integer ids for names: rows of scores hold small numbers, and each name stands once in its own table."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import sqlalchemy as sql
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import Connection
+
+from stereogauge.evaluation.cells import ColumnKey
+from stereogauge.store import schema
+
+CHUNK = 10_000
+"""How many values one IN (…) takes; both databases allow 32 000."""
+
+
+def chunks(values: Iterable[Any], size: int = CHUNK) -> Iterable[list[Any]]:
+    """`values` in lists of at most `size`."""
+    everything = list(values)
+    return (everything[start : start + size] for start in range(0, len(everything), size))
+
+
+def insert(connection: Connection, table: sql.Table) -> Any:
+    """An INSERT that knows ON CONFLICT, for the database at hand."""
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    return dialect.insert(table)
+
+
+def insert_new(connection: Connection, table: sql.Table, rows: list[dict[str, Any]]) -> None:
+    """Insert rows; those whose unique key is there already are left as they are."""
+    if rows:
+        connection.execute(insert(connection, table).on_conflict_do_nothing(), rows)
+
+
+def replace(connection: Connection, table: sql.Table, key: tuple[str, ...], rows: list[dict[str, Any]]) -> None:
+    """Insert rows, or bring the row with the same key up to date."""
+    if not rows:
+        return
+    statement = insert(connection, table)
+    changed = {name: statement.excluded[name] for name in rows[0] if name not in key}
+    connection.execute(statement.on_conflict_do_update(index_elements=list(key), set_=changed), rows)
+
+
+def _ids(connection: Connection, table: sql.Table, column: str, names: Iterable[str]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for some in chunks(dict.fromkeys(names)):
+        rows = connection.execute(sql.select(table.c[column], table.c.id).where(table.c[column].in_(some)))
+        found.update(rows.tuples().all())
+    return found
+
+
+def _ensured(
+    connection: Connection, table: sql.Table, column: str, names: Iterable[str], **defaults: Any
+) -> dict[str, int]:
+    wanted = list(dict.fromkeys(names))
+    found = _ids(connection, table, column, wanted)
+    absent = [name for name in wanted if name not in found]
+    insert_new(connection, table, [{column: name, **defaults} for name in absent])
+    return found | _ids(connection, table, column, absent)
+
+
+def dataset_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
+    """Ids of datasets, made where they are new."""
+    return _ensured(connection, schema.datasets, "name", names)
+
+
+def algorithm_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
+    """Ids of algorithms, made where they are new."""
+    return _ensured(connection, schema.algorithms, "name", names, added=time.time())
+
+
+def scoring_ids(connection: Connection, hashes: Iterable[str]) -> dict[str, int]:
+    """Ids of scoring hashes, made where they are new."""
+    return _ensured(connection, schema.scorings, "hash", hashes)
+
+
+def scene_ids(connection: Connection, dataset_id: int, names: Iterable[str]) -> dict[str, int]:
+    """Ids of a dataset's scenes; new ones follow the others."""
+    wanted = list(dict.fromkeys(names))
+    table = schema.scenes
+    query = sql.select(table.c.name, table.c.id).where(table.c.dataset_id == dataset_id)
+    found = dict(connection.execute(query).tuples().all())
+    absent = [name for name in wanted if name not in found]
+    if absent:
+        rows = [
+            {"dataset_id": dataset_id, "name": name, "position": len(found) + place}
+            for place, name in enumerate(absent)
+        ]
+        insert_new(connection, table, rows)
+        found = dict(connection.execute(query).tuples().all())
+    return {name: found[name] for name in wanted}
+
+
+def column_ids(connection: Connection, columns: Iterable[ColumnKey]) -> dict[ColumnKey, int]:
+    """Ids of columns, made where they are new."""
+    wanted = dict.fromkeys(columns)
+    found = {column: number for number, column in known_columns(connection).items()}
+    absent = [column._asdict() for column in wanted if column not in found]
+    if absent:
+        insert_new(connection, schema.score_columns, absent)
+        found = {column: number for number, column in known_columns(connection).items()}
+    return {column: found[column] for column in wanted}
+
+
+def known_columns(connection: Connection) -> dict[int, ColumnKey]:
+    """All columns by id."""
+    table = schema.score_columns
+    query = sql.select(table.c.id, table.c.metric, table.c.metric_version, table.c.region, table.c.region_version)
+    return {row[0]: ColumnKey(*row[1:]) for row in connection.execute(query)}
+
+
+def column_set_ids(
+    connection: Connection, sets: Iterable[tuple[ColumnKey, ...]]
+) -> Mapping[tuple[ColumnKey, ...], int]:
+    """Ids of ordered sets of columns, made where they are new."""
+    wanted = list(dict.fromkeys(sets))
+    numbers = column_ids(connection, (column for columns in wanted for column in columns))
+    texts = {columns: json.dumps([numbers[column] for column in columns]) for columns in wanted}
+    found = _ensured(connection, schema.column_sets, "columns", texts.values())
+    return {columns: found[text] for columns, text in texts.items()}
+
+
+def known_column_sets(connection: Connection) -> dict[int, tuple[ColumnKey, ...]]:
+    """All sets of columns by id."""
+    columns = known_columns(connection)
+    rows = connection.execute(sql.select(schema.column_sets.c.id, schema.column_sets.c.columns))
+    return {number: tuple(columns[place] for place in json.loads(text)) for number, text in rows}

@@ -1,0 +1,44 @@
+"""Which versions, on which machine, scores come from."""
+
+from __future__ import annotations
+
+import json
+import platform
+import socket
+import time
+from importlib import metadata
+
+from sqlalchemy.engine import Connection
+
+import stereogauge
+from stereogauge.store import schema
+
+PACKAGES = ("numpy", "numba", "opencv-python-headless", "scikit-image", "scipy")
+
+
+def versions() -> dict[str, str]:
+    """Of everything that a score's last digits may depend on."""
+    found = {
+        "stereogauge": stereogauge.__version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+    }
+    for package in PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def begin_run(connection: Connection, command: str) -> int:
+    """A new run, by its id."""
+    row = {
+        "started": time.time(),
+        "host": socket.gethostname(),
+        "versions": json.dumps(versions(), sort_keys=True),
+        "command": command,
+    }
+    key = connection.execute(schema.runs.insert().values(**row)).inserted_primary_key
+    assert key is not None
+    return int(key[0])

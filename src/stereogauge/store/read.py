@@ -1,0 +1,264 @@
+"""Reading scores: which rows a selection means, and those rows as a cube or as single scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sql
+from numpy.typing import NDArray
+from sqlalchemy.engine import Connection
+
+from stereogauge.errors import StoreError, unknown_name
+from stereogauge.evaluation.cells import CellScores, ColumnKey, joined
+from stereogauge.metrics.declaration import parse_column
+from stereogauge.protocol import Protocol
+from stereogauge.ranking.cube import Column, ScoreCube
+from stereogauge.store import names, schema
+from stereogauge.store.blocks import FLOATS, INTEGERS, cell_of_row, unpacked
+
+Names = Iterable[str] | None
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The rows that were asked for, by id. None means all; `scenes` and `algorithms` are in the order of the answer."""
+
+    scoring: int
+    protocol: str
+    scenes: dict[int, tuple[str, str]]
+    algorithms: dict[int, str]
+    named_scenes: bool
+    named_algorithms: bool
+    columns: tuple[str, ...] | None
+
+    def condition(self) -> Any:
+        """The rows in SQL."""
+        table = schema.scores
+        parts = [table.c.scoring_id == self.scoring, table.c.scene_id.in_(list(self.scenes))]
+        if self.named_algorithms:
+            parts.append(table.c.algorithm_id.in_(list(self.algorithms)))
+        return sql.and_(*parts)
+
+
+def select(
+    connection: Connection,
+    *,
+    dataset: str | None = None,
+    protocol: Protocol | str | None = None,
+    algorithms: Names = None,
+    scenes: Names = None,
+    columns: Names = None,
+) -> Selection:
+    """What these names mean in this store; a name that it does not hold is an error."""
+    found_scenes = all_scenes(connection, dataset)
+    scoring, scoring_hash = scoring_of(connection, protocol, list(found_scenes) if dataset else None)
+    chosen_scenes = found_scenes if scenes is None else _named_scenes(found_scenes, scenes)
+    table = schema.algorithms
+    known = dict(connection.execute(sql.select(table.c.id, table.c.name).order_by(table.c.id)).tuples().all())
+    return Selection(
+        scoring=scoring,
+        protocol=scoring_hash,
+        scenes=chosen_scenes,
+        algorithms=known if algorithms is None else _named(known, algorithms, "algorithm of this store"),
+        named_scenes=scenes is not None,
+        named_algorithms=algorithms is not None,
+        columns=None if columns is None else tuple([columns] if isinstance(columns, str) else columns),
+    )
+
+
+def all_scenes(connection: Connection, dataset: str | None = None) -> dict[int, tuple[str, str]]:
+    """(dataset, scene) by id, in the datasets' own order."""
+    sets, scenes = schema.datasets, schema.scenes
+    known = [name for (name,) in connection.execute(sql.select(sets.c.name))]
+    if dataset is not None and dataset not in known:
+        raise unknown_name("dataset of this store", dataset, known)
+    query = sql.select(scenes.c.id, sets.c.name, scenes.c.name).join(sets, sets.c.id == scenes.c.dataset_id)
+    if dataset is not None:
+        query = query.where(sets.c.name == dataset)
+    query = query.order_by(sets.c.id, scenes.c.position, scenes.c.id)
+    return {number: (owner, name) for number, owner, name in connection.execute(query)}
+
+
+def _named(known: dict[int, str], wanted: Iterable[str], kind: str) -> dict[int, str]:
+    numbers = {name: number for number, name in known.items()}
+    chosen: dict[int, str] = {}
+    for name in [wanted] if isinstance(wanted, str) else wanted:
+        if name not in numbers:
+            raise unknown_name(kind, name, numbers)
+        chosen[numbers[name]] = name
+    return chosen
+
+
+def _named_scenes(known: dict[int, tuple[str, str]], wanted: Iterable[str]) -> dict[int, tuple[str, str]]:
+    """Scenes by `scene` or `dataset/scene`."""
+    chosen: dict[int, tuple[str, str]] = {}
+    for name in [wanted] if isinstance(wanted, str) else wanted:
+        fitting = [number for number, (owner, scene) in known.items() if name in (scene, f"{owner}/{scene}")]
+        if not fitting:
+            raise unknown_name("scene of this store", name, (scene for _, scene in known.values()))
+        if len(fitting) > 1:
+            raise StoreError(f"Several datasets of this store have a scene {name!r}; write it as dataset/{name}.")
+        chosen[fitting[0]] = known[fitting[0]]
+    return chosen
+
+
+def scoring_of(
+    connection: Connection, protocol: Protocol | str | None, scenes: Sequence[int] | None = None
+) -> tuple[int, str]:
+    """The scoring that a protocol, its name or its hash means; without one, the only scoring that the scenes have."""
+    table, texts = schema.scorings, schema.protocols
+    known = dict(connection.execute(sql.select(table.c.id, table.c.hash)).tuples().all())
+    named = connection.execute(sql.select(texts.c.scoring_id, texts.c.name, texts.c.hash)).all()
+    if protocol is None:
+        candidates = _used_scorings(connection, known, scenes)
+    else:
+        wanted = protocol.scoring_hash if isinstance(protocol, Protocol) else protocol
+        candidates = [number for number, text in known.items() if text == wanted] or list(
+            dict.fromkeys(number for number, name, text in named if wanted in (name, text))
+        )
+        if not candidates:
+            raise unknown_name("protocol of this store", wanted, {*known.values(), *(name for _, name, _ in named)})
+    if len(candidates) == 1:
+        return candidates[0], known[candidates[0]]
+    if not candidates:
+        raise StoreError("The store holds no scores yet for what was asked; `stereogauge evaluate` computes some.")
+    told = [f"{known[number]} ({_names_of(number, named)})" for number in candidates]
+    raise StoreError(
+        f"The store holds scores under several protocols, which do not compare; choose one of {', '.join(told)}."
+    )
+
+
+def _names_of(number: int, named: Sequence[Any]) -> str:
+    return "/".join(dict.fromkeys(name for scoring, name, _ in named if scoring == number)) or "unnamed"
+
+
+def _used_scorings(connection: Connection, known: dict[int, str], scenes: Sequence[int] | None) -> list[int]:
+    table = schema.scores
+    used = []
+    for number in known:
+        query = sql.select(table.c.id).where(table.c.scoring_id == number)
+        if scenes is not None:
+            query = query.where(table.c.scene_id.in_(scenes))
+        if connection.execute(query.limit(1)).first() is not None:
+            used.append(number)
+    return used
+
+
+def chosen_columns(present: Iterable[tuple[ColumnKey, ...]], wanted: tuple[str, ...] | None) -> dict[ColumnKey, int]:
+    """The columns of the answer with their places: the newest version of each, those that were asked for, in that
+    order.
+    """
+    newest: dict[tuple[str, str], ColumnKey] = {}
+    for columns in present:
+        for column in columns:
+            other = newest.get((column.metric, column.region), column)
+            newest[column.metric, column.region] = max(
+                column, other, key=lambda key: (key.metric_version, key.region_version)
+            )
+    if wanted is None:
+        return {column: place for place, column in enumerate(newest.values())}
+    chosen: dict[ColumnKey, None] = {}
+    for text in wanted:
+        metric, region = parse_column(text)
+        fitting = [c for (name, where), c in newest.items() if name == metric.id and region in (None, where)]
+        if not fitting:
+            raise unknown_name("column of this store", text, {f"{m}:{r}" for m, r in newest})
+        chosen.update(dict.fromkeys(fitting))
+    return {column: place for place, column in enumerate(chosen)}
+
+
+def read_cube(connection: Connection, selection: Selection) -> ScoreCube:
+    """The scores as a cube; scenes and algorithms without any score are left out unless they were named."""
+    table = schema.scores
+    rows = connection.execute(
+        sql.select(
+            table.c.scene_id,
+            table.c.algorithm_id,
+            table.c.column_set_id,
+            table.c.value,
+            table.c.sum,
+            table.c.count,
+            table.c.missing,
+        ).where(selection.condition())
+    ).all()
+    sets = names.known_column_sets(connection)
+    parts = list(zip(*rows, strict=True)) if rows else [()] * 7
+    scene_numbers, algorithm_numbers, set_numbers = (np.array(part, np.int64) for part in parts[:3])
+    scenes = _kept(selection.scenes, scene_numbers, selection.named_scenes)
+    algorithms = _kept(selection.algorithms, algorithm_numbers, selection.named_algorithms)
+    present = [sets[number] for number in np.unique(set_numbers)]
+    columns = chosen_columns(present, selection.columns)
+    shape = (len(algorithms), len(scenes), len(columns))
+    filled = {"values": np.full(shape, np.nan), **{part: np.zeros(shape) for part in ("sums", "counts", "missing")}}
+    for number in np.unique(set_numbers):
+        members = np.flatnonzero(set_numbers == number)
+        inside = [place for place, column in enumerate(sets[number]) if column in columns]
+        if not inside:
+            continue
+        place = (
+            _positions(algorithms, algorithm_numbers[members])[:, None],
+            _positions(scenes, scene_numbers[members])[:, None],
+            np.array([columns[sets[number][at]] for at in inside])[None, :],
+        )
+        width = len(sets[number])
+        for part, blobs, dtype in zip(filled, parts[3:], (FLOATS, FLOATS, INTEGERS, INTEGERS), strict=True):
+            matrix = unpacked([blobs[member] for member in members], dtype, width)
+            filled[part][place] = matrix[:, inside]
+    owners = [selection.scenes[number] for number in scenes]
+    several = len({owner for owner, _ in owners}) > 1
+    return ScoreCube(
+        algorithms=tuple(selection.algorithms[number] for number in algorithms),
+        scenes=tuple(f"{owner}/{name}" if several else name for owner, name in owners),
+        columns=tuple(Column(column.metric, column.region) for column in columns),
+        protocol=selection.protocol,
+        datasets=tuple(owner for owner, _ in owners),
+        **filled,
+    )
+
+
+def _kept(order: dict[int, Any], present: NDArray[np.int64], named: bool) -> list[int]:
+    if named:
+        return list(order)
+    found = set(np.unique(present).tolist())
+    return [number for number in order if number in found]
+
+
+def _positions(order: list[int], numbers: NDArray[np.int64]) -> NDArray[np.intp]:
+    table = np.zeros(max(order, default=0) + 1, np.intp)
+    table[order] = np.arange(len(order))
+    return table[numbers]
+
+
+def read_cells(connection: Connection, selection: Selection) -> Iterator[CellScores]:
+    """The stored cells, scene by scene, older versions of columns left out."""
+    table = schema.scores
+    sets = names.known_column_sets(connection)
+    used = connection.execute(sql.select(table.c.column_set_id).where(selection.condition()).distinct()).scalars()
+    columns = chosen_columns([sets[number] for number in sorted(used)], selection.columns)
+    for scene_number, (dataset, scene) in selection.scenes.items():
+        rows = connection.execute(
+            sql.select(table)
+            .where(selection.condition(), table.c.scene_id == scene_number)
+            .order_by(table.c.algorithm_id, table.c.id)
+        ).mappings()
+        by_algorithm: dict[int, list[CellScores]] = {}
+        for row in rows:
+            number = row["algorithm_id"]
+            cell = cell_of_row(
+                row,
+                sets[row["column_set_id"]],
+                dataset=dataset,
+                scene=scene,
+                algorithm=selection.algorithms[number],
+                protocol=selection.protocol,
+            )
+            by_algorithm.setdefault(number, []).append(cell)
+        for number in selection.algorithms:
+            whole = joined(by_algorithm[number]) if number in by_algorithm else None
+            places = {column: place for place, column in enumerate(whole.columns)} if whole else {}
+            kept = [places[column] for column in columns if column in places]
+            if whole is not None and kept:
+                yield whole.take(kept)

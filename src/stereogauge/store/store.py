@@ -1,0 +1,312 @@
+"""`Store`: what the rest of the package reads and writes scores through."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+import sqlalchemy as sql
+
+from stereogauge.errors import StoreError, unknown_name
+from stereogauge.evaluation.cells import CellScores, cells_of_scores
+from stereogauge.evaluation.scores import Score, ScoreTable
+from stereogauge.model import Dataset, ResultSet, Scene
+from stereogauge.protocol import Protocol, load_protocol, parse_protocol, preset_names
+from stereogauge.ranking.cube import ScoreCube
+from stereogauge.store import exchange, listing, names, provenance, read, schema, write
+from stereogauge.store.engine import Database
+from stereogauge.store.migrations import prepare
+from stereogauge.store.sources import scene_of_text, source_of_text
+from stereogauge.store.stored import StoredCells, stored_cells
+from stereogauge.store.write import Failure, MapRecord
+
+PathLike = str | os.PathLike[str]
+
+
+class Store:
+    """An open store; use it in a `with` block, or `close()` it. Every problem with the database is a `StoreError`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @classmethod
+    def open(cls, url: PathLike, *, read_only: bool = False, timeout: float = 30.0) -> Store:
+        """See `stereogauge.store.open_store`."""
+        database = Database(url, read_only=read_only, timeout=timeout)
+        prepare(database)
+        return cls(database)
+
+    def __repr__(self) -> str:
+        return f"Store({self.name!r})"
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def name(self) -> str:
+        """The file, or the URL without its password."""
+        return self._database.name
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._database.close()
+
+    def check_writable(self) -> None:
+        """Raise the `StoreError` that a write would raise for a store that is read-only or locked."""
+        with self._database.writing():
+            pass
+
+    # reading
+
+    def cube(
+        self,
+        *,
+        dataset: str | None = None,
+        protocol: Protocol | str | None = None,
+        algorithms: Iterable[str] | None = None,
+        scenes: Iterable[str] | None = None,
+        columns: Iterable[str] | None = None,
+    ) -> ScoreCube:
+        """Scores as algorithms × scenes × columns, gaps as NaN.
+
+        `protocol` is a protocol, its name, or a hash; it may be left out where the store holds only one. A column is
+        written `bad@1:nonocc`, or `bad@1` for all its criteria. Only the newest version of a metric is read.
+        """
+        with self._database.reading() as connection:
+            selection = read.select(
+                connection, dataset=dataset, protocol=protocol, algorithms=algorithms, scenes=scenes, columns=columns
+            )
+            return read.read_cube(connection, selection)
+
+    def scores(
+        self,
+        *,
+        dataset: str | None = None,
+        protocol: Protocol | str | None = None,
+        algorithms: Iterable[str] | None = None,
+        scenes: Iterable[str] | None = None,
+        columns: Iterable[str] | None = None,
+    ) -> ScoreTable:
+        """The same selection as single scores with their notes, under the protocol's whole text."""
+        cells = self.cells(dataset=dataset, protocol=protocol, algorithms=algorithms, scenes=scenes, columns=columns)
+        scores = [score for cell in cells for score in cell.scores()]
+        return ScoreTable(scores, self.protocol(scores[0].protocol) if scores else None)
+
+    def cells(self, **selection: Any) -> list[CellScores]:
+        """The same selection as cells."""
+        with self._database.reading() as connection:
+            return list(read.read_cells(connection, read.select(connection, **selection)))
+
+    def all_cells(self) -> Iterator[CellScores]:
+        """Every cell under every protocol, scene by scene."""
+        with self._database.reading() as connection:
+            hashes = list(connection.execute(sql.select(schema.scorings.c.hash)).scalars())
+            for scoring in hashes:
+                yield from read.read_cells(connection, read.select(connection, protocol=scoring))
+
+    def stored(self, dataset: str, protocol: str) -> StoredCells:
+        """Which columns are there for which cell of a dataset under a scoring hash, and from which inputs."""
+        with self._database.reading() as connection:
+            return stored_cells(connection, dataset, protocol)
+
+    def datasets(self) -> list[listing.DatasetEntry]:
+        """The datasets with the number of their scenes."""
+        with self._database.reading() as connection:
+            return listing.datasets(connection)
+
+    def algorithms(self) -> list[listing.AlgorithmEntry]:
+        """The algorithms with what is known of them, in the order in which they came."""
+        with self._database.reading() as connection:
+            return listing.algorithms(connection)
+
+    def protocols(self) -> list[listing.ProtocolEntry]:
+        """The protocols with their whole text."""
+        with self._database.reading() as connection:
+            return listing.protocols(connection)
+
+    def failures(self) -> list[Failure]:
+        """Cells that could not be computed, with the reason."""
+        with self._database.reading() as connection:
+            return listing.failures(connection)
+
+    def runs(self) -> list[listing.RunEntry]:
+        """The evaluations that wrote here: when, where and with which versions."""
+        with self._database.reading() as connection:
+            return listing.runs(connection)
+
+    def counts(self) -> Mapping[str, int]:
+        """How much of everything there is."""
+        with self._database.reading() as connection:
+            return listing.counts(connection)
+
+    def protocol(self, wanted: str) -> Protocol | None:
+        """The protocol with this name or hash; None when only its hash was imported and no preset has it."""
+        with self._database.reading() as connection:
+            _, scoring = read.scoring_of(connection, wanted)
+            found = [entry for entry in listing.protocols(connection) if entry.scoring_hash == scoring]
+        for entry in found:
+            if wanted in (entry.hash, entry.name, scoring):
+                return parse_protocol(entry.text, self.name)
+        presets = (load_protocol(name) for name in preset_names())
+        return next((preset for preset in presets if preset.scoring_hash == scoring), None)
+
+    def scene(self, dataset: str, name: str) -> Scene:
+        """A scene, rebuilt from where its files lay when it was evaluated."""
+        with self._database.reading() as connection:
+            text = listing.scene_sources(connection, dataset, name)
+        return scene_of_text(text, name, dataset)
+
+    def map_source(self, algorithm: str, dataset: str, scene: str) -> Any:
+        """Where an algorithm's map lay when it was evaluated: a file of `stereogauge.io.files` or a path; None when it
+        was an array.
+        """
+        record = self.map_record(algorithm, dataset, scene)
+        return None if record is None else source_of_text(record.source)
+
+    def map_record(self, algorithm: str, dataset: str, scene: str) -> MapRecord | None:
+        """What is known of an algorithm's map: source, content hash, run time; None when it was never evaluated."""
+        with self._database.reading() as connection:
+            return listing.map_record(connection, algorithm, dataset, scene)
+
+    # writing
+
+    def write(
+        self,
+        scores: ScoreTable | Iterable[Score] | Iterable[CellScores],
+        *,
+        protocol: Protocol | None = None,
+        maps: Sequence[MapRecord] = (),
+        failures: Sequence[Failure] = (),
+        run: int | None = None,
+    ) -> None:
+        """Store scores, whole or not at all. The same columns of a cell are replaced; `run` is from `begin_run`."""
+        chosen = protocol or (scores.protocol if isinstance(scores, ScoreTable) else None)
+        given = list(scores)
+        cells = [cell for cell in given if isinstance(cell, CellScores)]
+        cells += cells_of_scores(score for score in given if isinstance(score, Score))
+        with self._database.writing() as connection:
+            number = provenance.begin_run(connection, "") if run is None else run
+            if chosen is not None:
+                write.write_protocol(connection, chosen)
+            write.write_cells(connection, cells, number)
+            write.write_maps(connection, maps)
+            write.write_failures(connection, failures, number)
+
+    def register(
+        self, dataset: Dataset, contents: Mapping[str, str], results: Iterable[ResultSet], protocol: Protocol
+    ) -> None:
+        """Keep what is known of a dataset's scenes, of algorithms and of a protocol before scores arrive."""
+        with self._database.writing() as connection:
+            write.write_protocol(connection, protocol)
+            write.write_dataset(connection, dataset, dict(contents))
+            write.write_algorithms(connection, results)
+
+    def begin_run(self, command: str = "") -> int:
+        """Note that an evaluation starts, with the versions and host that its scores come from."""
+        with self._database.writing() as connection:
+            return provenance.begin_run(connection, command)
+
+    def finish_run(self, run: int) -> None:
+        """Note that an evaluation came to its end."""
+        with self._database.writing() as connection:
+            connection.execute(schema.runs.update().where(schema.runs.c.id == run).values(finished=time.time()))
+
+    def describe_algorithm(
+        self,
+        name: str,
+        *,
+        description: str | None = None,
+        link: str | None = None,
+        colour: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Change what is known of an algorithm; None leaves a part as it is."""
+        changes = {"description": description, "link": link, "colour": colour}
+        values: dict[str, Any] = {key: text for key, text in changes.items() if text is not None}
+        if metadata is not None:
+            values["metadata"] = json.dumps(dict(metadata), sort_keys=True)
+        with self._database.writing() as connection:
+            number = self._algorithm(connection, name)
+            if values:
+                connection.execute(schema.algorithms.update().where(schema.algorithms.c.id == number).values(**values))
+
+    def delete_algorithm(self, name: str) -> None:
+        """Remove an algorithm and everything that belongs to it."""
+        with self._database.writing() as connection:
+            write.delete_algorithm(connection, self._algorithm(connection, name))
+
+    def _algorithm(self, connection: sql.Connection, name: str) -> int:
+        table = schema.algorithms
+        known: dict[str, int] = dict(connection.execute(sql.select(table.c.name, table.c.id)).tuples().all())
+        if name not in known:
+            raise unknown_name("algorithm of this store", name, known)
+        return known[name]
+
+    # hashes of files that were read before
+
+    def known_hashes(self, sources: Iterable[str]) -> dict[str, tuple[str, str]]:
+        """What was remembered of files: (stamp, hash) by source text."""
+        table = schema.files
+        found: dict[str, tuple[str, str]] = {}
+        with self._database.reading() as connection:
+            for some in names.chunks(sources):
+                query = sql.select(table.c.source, table.c.stamp, table.c.hash).where(table.c.source.in_(some))
+                found.update({source: (stamp, text) for source, stamp, text in connection.execute(query)})
+        return found
+
+    def remember_hashes(self, hashes: Mapping[str, tuple[str, str]]) -> None:
+        """Keep (stamp, hash) by source text."""
+        rows = [{"source": source, "stamp": stamp, "hash": text} for source, (stamp, text) in hashes.items()]
+        with self._database.writing() as connection:
+            names.replace(connection, schema.files, ("source",), rows)
+
+    # exchange
+
+    def export_csv(self, path: PathLike, **selection: Any) -> int:
+        """Write scores in long form as CSV, floats with all their digits; returns how many."""
+        return exchange.export_csv(self._chosen(selection), path)
+
+    def export_parquet(self, path: PathLike, **selection: Any) -> int:
+        """Write scores in long form as Parquet, with the protocols' texts in the file's metadata; returns how many."""
+        texts = {entry.hash: entry.text for entry in self.protocols()}
+        return exchange.export_parquet(self._chosen(selection), path, texts)
+
+    def _chosen(self, selection: Mapping[str, Any]) -> Iterable[CellScores]:
+        return self.cells(**selection) if any(value is not None for value in selection.values()) else self.all_cells()
+
+    def import_csv(self, path: PathLike) -> int:
+        """Take in scores in long form from CSV; returns how many."""
+        cells = exchange.import_csv(path)
+        self.write(cells)
+        return sum(len(cell.columns) for cell in cells)
+
+    def import_parquet(self, path: PathLike) -> int:
+        """Take in scores in long form from Parquet; returns how many."""
+        cells, texts = exchange.import_parquet(path)
+        with self._database.writing() as connection:
+            for text in texts:
+                write.write_protocol(connection, parse_protocol(text, os.fsdecode(path)))
+            write.write_cells(connection, cells, provenance.begin_run(connection, "import"))
+        return sum(len(cell.columns) for cell in cells)
+
+    def merge(self, other: Store) -> int:
+        """Take in everything that `other` holds; where both have a cell from different inputs, the one written later
+        stays.
+
+        Returns how many cells came in.
+        """
+        from stereogauge.store.merge import merge
+
+        if other.name == self.name:
+            raise StoreError(f"{self.name} cannot be merged into itself; name two stores.")
+        with other._database.reading() as source, self._database.writing() as target:
+            return merge(source, target)

@@ -1,0 +1,259 @@
+"""Writing cells, failures and what is known of scenes and algorithms, inside a transaction of the caller's."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlalchemy as sql
+from sqlalchemy.engine import Connection
+
+from stereogauge.evaluation.cells import CellScores, ColumnKey
+from stereogauge.model import Dataset, ResultSet
+from stereogauge.protocol import Protocol
+from stereogauge.store import names, schema
+from stereogauge.store.blocks import cell_of_row, packed
+from stereogauge.store.sources import scene_text
+
+
+@dataclass(frozen=True)
+class MapRecord:
+    """Where the map of one algorithm on one scene came from: source texts, the content's hash, and facts of the run."""
+
+    dataset: str
+    scene: str
+    algorithm: str
+    content: str
+    source: str
+    right_source: str = ""
+    extras: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A cell that could not be computed, and why. `detail` is what a program printed, or a traceback."""
+
+    dataset: str
+    scene: str
+    algorithm: str
+    protocol: str
+    reason: str
+    detail: str = ""
+    at: float = 0.0
+
+
+def write_protocol(connection: Connection, protocol: Protocol) -> int:
+    """Keep the whole text of a protocol; returns the id of its scoring choices."""
+    scoring = names.scoring_ids(connection, [protocol.scoring_hash])[protocol.scoring_hash]
+    row = {
+        "hash": protocol.hash,
+        "scoring_id": scoring,
+        "name": protocol.name,
+        "text": protocol.to_toml(),
+        "added": time.time(),
+    }
+    names.insert_new(connection, schema.protocols, [row])
+    return scoring
+
+
+def write_dataset(connection: Connection, dataset: Dataset, contents: dict[str, str]) -> None:
+    """Keep the scenes of a dataset in its order, with where they lie and the hash of their content."""
+    root = "" if dataset.root is None else str(dataset.root)
+    row = {"name": dataset.name, "version": dataset.version, "root": root}
+    names.replace(connection, schema.datasets, ("name",), [row])
+    number = names.dataset_ids(connection, [dataset.name])[dataset.name]
+    rows = [
+        {
+            "dataset_id": number,
+            "name": scene.id,
+            "position": place,
+            "content": contents.get(scene.id, ""),
+            "sources": scene_text(scene),
+        }
+        for place, scene in enumerate(dataset)
+    ]
+    names.replace(connection, schema.scenes, ("dataset_id", "name"), rows)
+
+
+def write_algorithms(connection: Connection, results: Iterable[ResultSet]) -> None:
+    """Keep what is known of algorithms; what a result set does not say stays as it is."""
+    sets = list(results)
+    numbers = names.algorithm_ids(connection, [result.name for result in sets])
+    for result in sets:
+        said = {key: text for key in ("description", "link", "colour") if (text := getattr(result, key))}
+        if said:
+            table = schema.algorithms
+            connection.execute(table.update().where(table.c.id == numbers[result.name]).values(**said))
+
+
+def write_maps(connection: Connection, records: Sequence[MapRecord]) -> None:
+    """Keep where maps came from."""
+    if not records:
+        return
+    scenes = _scene_numbers(connection, records)
+    algorithms = names.algorithm_ids(connection, [record.algorithm for record in records])
+    rows = [
+        {
+            "scene_id": scenes[record.dataset, record.scene],
+            "algorithm_id": algorithms[record.algorithm],
+            "content": record.content,
+            "source": record.source,
+            "right_source": record.right_source,
+            "extras": json.dumps(record.extras, sort_keys=True),
+        }
+        for record in records
+    ]
+    names.replace(connection, schema.maps, ("scene_id", "algorithm_id"), rows)
+
+
+def write_cells(
+    connection: Connection, cells: Sequence[CellScores], run: int, written: Sequence[float] | None = None
+) -> None:
+    """Keep cells. Scores of the same cell from other inputs, and older ones of the same columns, make room; failures
+    are forgotten.
+    """
+    if not cells:
+        return
+    scorings = names.scoring_ids(connection, [cell.protocol for cell in cells])
+    scenes = _scene_numbers(connection, cells)
+    algorithms = names.algorithm_ids(connection, [cell.algorithm for cell in cells])
+    keys = [(scorings[cell.protocol], scenes[cell.dataset, cell.scene], algorithms[cell.algorithm]) for cell in cells]
+    _make_room(connection, cells, keys)
+    sets = names.column_set_ids(connection, [cell.columns for cell in cells])
+    now = time.time()
+    rows = [
+        {
+            "scoring_id": key[0],
+            "scene_id": key[1],
+            "algorithm_id": key[2],
+            "column_set_id": sets[cell.columns],
+            "run_id": run,
+            "written": now if written is None else written[place],
+            **packed(cell),
+        }
+        for place, (key, cell) in enumerate(zip(keys, cells, strict=True))
+    ]
+    connection.execute(schema.scores.insert(), rows)
+    _forget_failures(connection, keys)
+
+
+def write_failures(connection: Connection, failures: Sequence[Failure], run: int) -> None:
+    """Keep why cells could not be computed."""
+    if not failures:
+        return
+    scorings = names.scoring_ids(connection, [failure.protocol for failure in failures])
+    scenes = _scene_numbers(connection, failures)
+    algorithms = names.algorithm_ids(connection, [failure.algorithm for failure in failures])
+    rows = [
+        {
+            "scoring_id": scorings[failure.protocol],
+            "scene_id": scenes[failure.dataset, failure.scene],
+            "algorithm_id": algorithms[failure.algorithm],
+            "reason": failure.reason,
+            "detail": failure.detail,
+            "run_id": run,
+            "at": failure.at or time.time(),
+        }
+        for failure in failures
+    ]
+    names.replace(connection, schema.failures, ("scoring_id", "scene_id", "algorithm_id"), rows)
+
+
+def delete_algorithm(connection: Connection, number: int) -> None:
+    """Remove an algorithm with its scores, failures, maps and the hashes of its files; nothing is left that belonged to
+    it alone.
+    """
+    maps = schema.maps
+    sources = connection.execute(
+        sql.select(maps.c.source, maps.c.right_source).where(maps.c.algorithm_id == number)
+    ).all()
+    connection.execute(schema.algorithms.delete().where(schema.algorithms.c.id == number))
+    for some in names.chunks({text for row in sources for text in row if text}):
+        connection.execute(schema.files.delete().where(schema.files.c.source.in_(some)))
+    used = sql.select(schema.scores.c.column_set_id)
+    connection.execute(schema.column_sets.delete().where(schema.column_sets.c.id.not_in(used)))
+
+
+def _scene_numbers(
+    connection: Connection, records: Iterable[CellScores | MapRecord | Failure]
+) -> dict[tuple[str, str], int]:
+    by_dataset: dict[str, list[str]] = {}
+    for record in records:
+        by_dataset.setdefault(record.dataset, []).append(record.scene)
+    datasets = names.dataset_ids(connection, by_dataset)
+    return {
+        (dataset, scene): number
+        for dataset, some in by_dataset.items()
+        for scene, number in names.scene_ids(connection, datasets[dataset], some).items()
+    }
+
+
+def _stored_near(table: sql.Table, keys: Sequence[tuple[int, int, int]]) -> Any:
+    """The condition that finds the rows of these cells, and perhaps of some others of the same scenes."""
+    scorings, scenes, algorithms = (sorted(set(part)) for part in zip(*keys, strict=True))
+    return sql.and_(
+        table.c.scoring_id.in_(scorings), table.c.scene_id.in_(scenes), table.c.algorithm_id.in_(algorithms)
+    )
+
+
+def _make_room(connection: Connection, cells: Sequence[CellScores], keys: Sequence[tuple[int, int, int]]) -> None:
+    """Delete stored scores of these cells that came from other inputs, and cut the columns that are about to be written
+    again.
+    """
+    table = schema.scores
+    coming: dict[tuple[int, ...], set[ColumnKey]] = {}
+    inputs_now: dict[tuple[int, ...], int] = {}
+    for key, cell in zip(keys, cells, strict=True):
+        coming.setdefault(key, set()).update(cell.columns)
+        inputs_now[key] = cell.inputs
+    rows = connection.execute(
+        sql.select(
+            table.c.id,
+            table.c.scoring_id,
+            table.c.scene_id,
+            table.c.algorithm_id,
+            table.c.column_set_id,
+            table.c.inputs,
+        ).where(_stored_near(table, keys))
+    ).all()
+    if not rows:
+        return
+    sets = names.known_column_sets(connection)
+    stale: list[int] = []
+    for number, scoring, scene, algorithm, column_set, inputs in rows:
+        found = (scoring, scene, algorithm)
+        if found not in coming:
+            continue
+        kept = [place for place, column in enumerate(sets[column_set]) if column not in coming[found]]
+        if inputs != inputs_now[found] or not kept:
+            stale.append(number)
+        elif len(kept) < len(sets[column_set]):
+            _cut(connection, number, sets[column_set], kept)
+    for some in names.chunks(stale):
+        connection.execute(table.delete().where(table.c.id.in_(some)))
+
+
+def _cut(connection: Connection, number: int, columns: tuple[ColumnKey, ...], kept: list[int]) -> None:
+    table = schema.scores
+    row = connection.execute(sql.select(table).where(table.c.id == number)).mappings().one()
+    rest = cell_of_row(row, columns, dataset="", scene="", algorithm="", protocol="").take(kept)
+    column_set = names.column_set_ids(connection, [rest.columns])[rest.columns]
+    connection.execute(table.update().where(table.c.id == number).values(column_set_id=column_set, **packed(rest)))
+
+
+def _forget_failures(connection: Connection, keys: Sequence[tuple[int, int, int]]) -> None:
+    table = schema.failures
+    wanted = set(keys)
+    found = connection.execute(
+        sql.select(table.c.scoring_id, table.c.scene_id, table.c.algorithm_id).where(_stored_near(table, keys))
+    ).all()
+    for scoring, scene, algorithm in found:
+        if (scoring, scene, algorithm) in wanted:
+            connection.execute(
+                table.delete().where(
+                    table.c.scoring_id == scoring, table.c.scene_id == scene, table.c.algorithm_id == algorithm
+                )
+            )
