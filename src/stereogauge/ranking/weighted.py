@@ -61,7 +61,7 @@ def term_cells(
     cells: dict[str, tuple[NDArray[np.intp], Values, str]] = {}
     dropped = []
     for term, weight in stated.items():
-        own = np.array([covers(term, *costs.columns[column]) for column in costs.column_of], bool)
+        own = np.array([covers(term, *column) for column in costs.columns], bool)[costs.column_of]
         if weight > 0 and own.any():
             flat = np.flatnonzero(own)
             cells[term] = (flat, *normalised(term.partition(":")[0], costs.matrix[:, flat], rule))
