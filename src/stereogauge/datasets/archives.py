@@ -181,6 +181,18 @@ def _tar_entries(opened: tarfile.TarFile, archive: Path) -> Iterator[_Entry]:
                 f"unpacked."
             )
         yield _Entry(member.name, member.size, functools.partial(_tar_file, opened, member))
+    _check_end(opened)
+
+
+def _check_end(opened: tarfile.TarFile) -> None:
+    """A tar ends with a block of zeros and its compression with a check sum; tarfile takes a cut one as it is."""
+    if opened.fileobj is None:
+        raise tarfile.TarError("it is closed")
+    opened.fileobj.seek(opened.offset)
+    if opened.fileobj.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
+        raise tarfile.TarError("its end is missing")
+    while opened.fileobj.read(_CHUNK):
+        continue
 
 
 def _tar_file(opened: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:

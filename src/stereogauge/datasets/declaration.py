@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from stereogauge.errors import DatasetError, UnknownNameError, unknown_name
+from stereogauge.errors import DatasetError, StereogaugeError, unknown_name
 from stereogauge.model import Dataset
 from stereogauge.registry import collect
 
@@ -134,7 +134,7 @@ def _better_family(wrong: DatasetFamily, folder: Path) -> str | None:
             continue
         try:
             family.load(folder, "")
-        except (DatasetError, UnknownNameError):
+        except StereogaugeError:
             continue
         return family.id
     return None

@@ -87,23 +87,26 @@ def _checked(path: Path) -> dict[str, Any]:
         for inner in value if isinstance(value, dict) else ():
             if inner not in _SECTIONS[key]:
                 raise unknown_name(f"entry of [{key}] in {path}", inner, _SECTIONS[key])
-    paths = content.get("paths", {})
+    order = content.get("scenes", {}).get("order", [])
+    if not isinstance(order, list) or not all(isinstance(entry, str) for entry in order):
+        raise DatasetError(f"{path}: order should be a list of scene names, found {order!r}.")
+    return content
+
+
+def _templates(paths: Mapping[str, Any], path: Path) -> dict[str, str]:
+    """The path templates by part; those of masks are called "mask NAME"."""
     masks = paths.get("masks", {})
-    templates = {
-        **{key: value for key, value in paths.items() if key != "masks"},
-        **(masks if isinstance(masks, dict) else {"masks": masks}),
-    }
+    if not isinstance(masks, dict):
+        raise DatasetError(f"{path}: masks should be a table such as nonocc = '{{scene}}/nonocc.png', found {masks!r}.")
+    templates = {key: value for key, value in paths.items() if key != "masks"}
+    templates |= {f"mask {name}": value for name, value in masks.items()}
     for key, template in templates.items():
         if not isinstance(template, str):
-            raise DatasetError(
-                f"{path}: the path of {key} should be text such as '{{scene}}/left.png', found {template!r}."
-            )
+            raise DatasetError(f"{path}: the path of {key} should be text such as '{{scene}}.png', found {template!r}.")
         check_template(template, str(path), ("scene",))
-    if not ("ground_truth" in paths or "left" in paths):
-        raise DatasetError(
-            f"{path} needs a template ground_truth or left under [paths], for example '{{scene}}/disp.pfm'."
-        )
-    return content
+    if not ("ground_truth" in templates or "left" in templates):
+        raise DatasetError(f"{path} needs a template ground_truth or left under [paths], as '{{scene}}/disp.pfm'.")
+    return templates
 
 
 def matching(root: Path, template: str) -> dict[str, Path]:
@@ -183,15 +186,13 @@ def load(root: Path, variant: str, **options: Any) -> Dataset:
         raise wrong_folder("folder", root, f"the manifest {FILENAME}")
     content = _checked(path)
     folder = path.parent
-    paths = content["paths"]
-    templates = {key: value for key, value in paths.items() if key != "masks"}
-    templates |= {f"mask {name}": value for name, value in paths.get("masks", {}).items()}
+    templates = _templates(content.get("paths", {}), path)
     files = {part: matching(folder, template) for part, template in templates.items()}
     found = files.get("ground_truth") or files.get("left") or {}
     order = content.get("scenes", {}).get("order", [])
     absent = [name for name in order if name not in found]
     if not found or absent:
-        wanted = paths.get("ground_truth") or paths["left"]
+        wanted = templates.get("ground_truth") or templates["left"]
         raise wrong_folder("folder", folder, f"{wanted} ({', '.join(absent) or 'any scene'}), as {path.name} says")
     name = str(content.get("name") or folder.resolve().name)
     scenes = [_scene(scene_id, files, content, path, name) for scene_id in (order or in_order(found, ()))]

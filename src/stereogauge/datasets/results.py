@@ -128,10 +128,10 @@ def _result_set(
     unused += [chosen["time", scene].name for scene, value in seconds.items() if value is None]
 
     def maps(kind: str, how: Decoding) -> dict[str, DisparityFile]:
-        there = [scene for scene in dataset if (kind, scene.id) in chosen]
-        return {
-            scene.id: map_file(files.path(chosen[kind, scene.id].name), scene, dataset, how, title) for scene in there
-        }
+        there = {scene: files.path(chosen[kind, scene.id].name) for scene in dataset if (kind, scene.id) in chosen}
+        if kind == "confidence" and not how.given:
+            return {scene.id: DisparityFile(path) for scene, path in there.items()}
+        return {scene.id: map_file(path, scene, dataset, how, title) for scene, path in there.items()}
 
     result = ResultSet(
         name=title,

@@ -1,0 +1,89 @@
+"""Calibration files, whole and broken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stereogauge.datasets.calibration import read_kitti_calibration, read_middlebury_calibration
+from stereogauge.errors import FileError
+
+MIDDLEBURY = "cam0=[1000 0 300; 0 1000 200; 0 0 1]\ncam1=[1000 0 330; 0 1000 200; 0 0 1]\ndoffs=30\nbaseline=193.001\n"
+KITTI = "P0: 700 0 600 0 0 700 180 0 0 0 1 0\nP1: 700 0 600 -378 0 700 180 0 0 0 1 0\n"
+
+
+def _write(folder: Path, content: str) -> Path:
+    path = folder / "calib.txt"
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+def test_millimetres_become_metres_and_what_is_absent_stays_absent(tmp_path: Path) -> None:
+    calibration = read_middlebury_calibration(_write(tmp_path, MIDDLEBURY))
+    assert calibration.baseline == pytest.approx(0.193001)
+    assert (calibration.focal, calibration.doffs, calibration.ndisp) == (1000.0, 30.0, None)
+
+
+def test_a_kitti_baseline_is_the_difference_of_the_fourth_column(tmp_path: Path) -> None:
+    calibration = read_kitti_calibration(_write(tmp_path, KITTI), (0, 1))
+    assert (calibration.focal, calibration.doffs) == (700.0, 0.0)
+    assert calibration.baseline == pytest.approx(0.54)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("", "not a Middlebury calib.txt"),
+        ("hello", "found 'hello'"),
+        ("doffs=3\n", "has no cam0"),
+        (MIDDLEBURY.replace("baseline", "base"), "has no baseline"),
+        (MIDDLEBURY.replace("193.001", "wide"), "baseline should be a number, found 'wide'"),
+        (MIDDLEBURY.replace("193.001", "inf"), "finite"),
+        (MIDDLEBURY.replace("193.001", "0"), "must be positive"),
+        (MIDDLEBURY.replace("[1000 0 300;", "[1000 0;"), "3 × 3 matrix"),
+        (MIDDLEBURY.replace("[1000 0 300;", "[f 0 300;"), "cam0 should be a number"),
+        ("cam0=[1 0 0\n" * 9000, "at most 65536"),
+    ],
+)
+def test_a_malformed_middlebury_calibration_gets_its_own_sentence(tmp_path: Path, content: str, sentence: str) -> None:
+    with pytest.raises(FileError) as error:
+        read_middlebury_calibration(_write(tmp_path, content))
+    assert sentence in str(error.value)
+    assert "calib.txt" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("", "neither P0 nor P_rect_00"),
+        (KITTI.replace("P1", "P7"), "neither P1 nor P_rect_01"),
+        (KITTI.replace(" 0 0 0 1 0", "", 1), "12 numbers of a 3 × 4 matrix, found 7"),
+        (KITTI.replace("-378", "left"), "P1 should be a number"),
+        (KITTI.replace("-378", "378"), "baseline is -0.54 m"),
+        (KITTI.replace("P1: 700", "P1: 710"), "one positive focal length, found 700 and 710"),
+    ],
+)
+def test_a_malformed_kitti_calibration_gets_its_own_sentence(tmp_path: Path, content: str, sentence: str) -> None:
+    with pytest.raises(FileError) as error:
+        read_kitti_calibration(_write(tmp_path, content), (0, 1))
+    assert sentence in str(error.value)
+
+
+def test_a_file_that_is_no_text_or_not_there_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "calib.txt"
+    with pytest.raises(FileError, match="cannot be read"):
+        read_middlebury_calibration(path)
+    path.write_bytes(b"\xff\xfe\x80")
+    with pytest.raises(FileError, match="not text"):
+        read_middlebury_calibration(path)
+
+
+@given(st.text(max_size=200))
+def test_no_text_makes_a_parser_crash(tmp_path_factory: pytest.TempPathFactory, content: str) -> None:
+    path = _write(tmp_path_factory.mktemp("calib"), content.encode("utf-8", "ignore").decode())
+    for read in (read_middlebury_calibration, lambda file: read_kitti_calibration(file, (0, 1))):
+        with pytest.raises(FileError):
+            read(path)
