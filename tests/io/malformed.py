@@ -28,6 +28,7 @@ from stereogauge.errors import StereogaugeError
 from stereogauge.io import read_disparity
 
 HEIGHT, WIDTH = 24, 40
+ADDRESS_SPACE = 4 << 30
 SIZES = (0, 1, 2, 39, 41, 4000, 65535, 2**20, 2**27, 2**31 - 1, 2**32 - 1)
 
 
@@ -156,6 +157,9 @@ def lying_headers() -> Iterator[Sample]:
         yield Sample("tiff", ".tif", patched_tiff(width, height), {})
         yield Sample("exr", ".exr", patched_exr(width, height), {})
     yield Sample("spring", ".dsp5", hdf5_file(shape=(0, 5), dtype="f4"), {})
+    for tag in (256, 257, 278, 273, 279, 258):
+        for kind, count in ((4, 257), (4, 2**31), (3, 0), (12, 1), (5, 3), (2, 4), (99, 7)):
+            yield Sample("tiff", ".tif", retyped_tiff(tag, kind, count), {})
     for shape in ((2**14, 2**14), (2**31, 2**28), (4000, 4000)):
         yield Sample("spring", ".dsp5", hdf5_file(shape=shape, dtype="f4"), {})
         yield Sample("spring", ".dsp5", hdf5_file(shape=shape, dtype="f4", chunks=(1, 1), compression="gzip"), {})
@@ -171,6 +175,14 @@ def patched_tiff(width: int, height: int) -> bytes:
         if tag in (256, 257, 278):
             value = width if tag == 256 else height
             data[entry + 2 : entry + 12] = struct.pack("<HII", 4, 1, value & 0xFFFFFFFF)
+    return bytes(data)
+
+
+def retyped_tiff(tag: int, kind: int, count: int) -> bytes:
+    """A TIFF one of whose entries has another type and number of values."""
+    data = bytearray(tiff_file())
+    place = data.index(struct.pack("<H", tag), 8)
+    data[place + 2 : place + 8] = struct.pack("<HI", kind, count)
     return bytes(data)
 
 
@@ -324,6 +336,7 @@ def main() -> None:
     """Arguments: how many files, the seed."""
     for package in ("cv2", "h5py", "imagecodecs", "tifffile"):
         importlib.import_module(package)  # so that their own memory is not counted
+    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     count, seed = int(sys.argv[1]), int(sys.argv[2])
     files = samples(count, seed)
     with tempfile.TemporaryDirectory() as folder:

@@ -11,6 +11,7 @@ import numpy as np
 from stereogauge.errors import StereogaugeError
 from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Content, inflate, one_line
 from stereogauge.io.optional import require
+from stereogauge.io.tiff_directory import check_directory
 from stereogauge.model import as_disparity
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def read(content: Content, decoding: Decoding) -> DisparityMap:
     """The only page of a float TIFF."""
     if not any(content.starts_with(signature) for signature in SIGNATURES):
         raise content.wrong_kind("a TIFF file")
+    check_directory(content)
     tifffile = require("tifffile", content.name, "a TIFF file")
     logging.getLogger("tifffile").addHandler(_SILENCE)
     try:
