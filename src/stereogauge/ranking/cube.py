@@ -33,6 +33,11 @@ class Column(NamedTuple):
         return f"{self.metric}:{self.region}"
 
     @property
+    def label(self) -> str:
+        """The metric alone where it is bound to its own pixels, else with its criterion: for tables and figures."""
+        return self.metric if self.declared.metric.region is not None else str(self)
+
+    @property
     def declared(self) -> BoundMetric:
         """The metric's declaration: direction, unit, ranges."""
         return metric_of(self.metric)

@@ -1,0 +1,73 @@
+"""One colour and one marker for each algorithm, the same in every figure, table and page.
+
+The first seven colours are those of Okabe and Ito, which the common kinds of colour blindness keep apart (their
+yellow is left out: it vanishes on white). Later ones are spaced by the golden angle with alternating lightness, and
+markers cycle with another period, so that colour and marker together stay distinct for 300 algorithms.
+"""
+
+from __future__ import annotations
+
+import colorsys
+import math
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+MARKERS = (
+    ("o", "circle"),
+    ("s", "square"),
+    ("^", "triangle-up"),
+    ("D", "diamond"),
+    ("v", "triangle-down"),
+    ("P", "cross"),
+    ("X", "x"),
+    ("*", "star"),
+    ("<", "triangle-left"),
+    (">", "triangle-right"),
+    ("p", "pentagon"),
+)
+HATCHES = ("", "////", "....", "xxxx", "----")
+GOLDEN_ANGLE = (3 - math.sqrt(5)) / 2
+INK, MUTED, FAINT = "#1a1a1a", "#6b6b6b", "#dddddd"
+SEQUENTIAL, RANKS = "cividis", "cividis_r"
+
+
+class Style(NamedTuple):
+    """A colour (#rrggbb) and the names of one marker in Matplotlib and Plotly."""
+
+    colour: str
+    marker: str
+    plotly_marker: str
+
+
+Styles = Mapping[str, Style]
+
+
+def colour(place: int) -> str:
+    """The colour at a place of the palette."""
+    if place < len(OKABE_ITO):
+        return OKABE_ITO[place]
+    later = place - len(OKABE_ITO)
+    lightness = (0.35, 0.52, 0.66)[later % 3]
+    red, green, blue = colorsys.hls_to_rgb((0.11 + later * GOLDEN_ANGLE) % 1.0, lightness, 0.65)
+    return "#" + "".join(f"{round(255 * part):02x}" for part in (red, green, blue))
+
+
+def algorithm_styles(names: Iterable[str]) -> dict[str, Style]:
+    """The style of each name; it depends on the set of names, not on their order: hand over all that a report shows."""
+    ordered = sorted(set(names), key=lambda name: (name.casefold(), name))
+    return {name: Style(colour(place), *MARKERS[place % len(MARKERS)]) for place, name in enumerate(ordered)}
+
+
+def segment_styles(names: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Colour and hatching of each segment of a stacked bar, in the order given; hatching tells later rounds apart."""
+    count = len(OKABE_ITO) - 1
+    return {
+        name: (OKABE_ITO[place % count], HATCHES[place // count % len(HATCHES)]) for place, name in enumerate(names)
+    }
+
+
+def complete(styles: Styles | None, names: Iterable[str]) -> dict[str, Style]:
+    """The given styles, or fresh ones for exactly these names."""
+    names = tuple(names)
+    return {name: styles[name] for name in names} if styles is not None else algorithm_styles(names)
