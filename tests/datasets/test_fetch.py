@@ -70,7 +70,7 @@ class Server(ThreadingHTTPServer):
         break_after: list[int] | None = None,
         length: int | str | None = "true",
     ) -> None:
-        """Serve `content`; a number in `break_after` cuts one answer after so many bytes; `length` lies about the size."""
+        """Serve `content`; a number in `break_after` cuts one answer after so many bytes; `length` lies about size."""
         cuts = break_after if break_after is not None else []
 
         def behave(handler: Handler) -> None:

@@ -19,7 +19,7 @@ from stereogauge.errors import DatasetError, StereogaugeError, unknown_name
 from stereogauge.model import Dataset
 from stereogauge.registry import collect
 
-PACKAGE = "stereogauge.datasets"
+PACKAGE = "stereogauge.datasets.native"
 ENTRY_POINTS = "stereogauge.datasets"
 
 Loader = Callable[..., Dataset]

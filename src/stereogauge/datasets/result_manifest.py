@@ -25,7 +25,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from stereogauge.datasets.manifest import read_toml
+from stereogauge.datasets.native.manifest import read_toml
 from stereogauge.datasets.result_files import ResultFiles
 from stereogauge.errors import DatasetError, unknown_name
 

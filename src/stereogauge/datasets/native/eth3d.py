@@ -7,7 +7,7 @@ from typing import Any
 
 from stereogauge.datasets.declaration import DatasetFamily
 from stereogauge.datasets.layout import first_file, subfolders, wrong_folder
-from stereogauge.datasets.middlebury_calibrated import pair_scene
+from stereogauge.datasets.native.middlebury_calibrated import pair_scene
 from stereogauge.model import Dataset
 
 IMAGES, TRUTH = "two_view_training", "two_view_training_gt"
