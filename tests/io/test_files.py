@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import http.server
 import os
 import pickle
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +130,25 @@ def test_addresses_go_through_fsspec() -> None:
     with pytest.raises(FileError, match="memory://maps: this is a folder"):
         read_disparity("memory://maps")
     fsspec.filesystem("memory").rm("/maps", recursive=True)
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 - the name that the base class has
+        pass
+
+
+def test_a_map_on_a_web_server(tmp_path: Path) -> None:
+    pytest.importorskip("aiohttp")
+    write_disparity(tmp_path / "a.npy", np.array([[1.5, 2]], np.float32))
+    handler = functools.partial(QuietHandler, directory=tmp_path)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        assert read_disparity(f"{address}/a.npy").tolist() == [[1.5, 2]]
+        assert content_hash(f"{address}/a.npy?download=1") == content_hash(tmp_path / "a.npy")
+        with pytest.raises(FileError, match=r"/b\.npy: there is no such file"):
+            read_disparity(f"{address}/b.npy")
+        server.shutdown()
 
 
 def test_an_address_shows_no_password_in_errors() -> None:

@@ -24,6 +24,7 @@ LARGEST_DEFLATE_RATIO = 1032
 """Deflate cannot expand a byte to more than this many."""
 STEP = 1 << 20
 SMALL_STEP = 1 << 16
+SCHEME_PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "http": "aiohttp", "https": "aiohttp"}
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
 def fetch(path: str | os.PathLike[str]) -> Content:
     """The content of a local file or of a URL; every failure is a `FileError` that names it."""
     name = display_name(path)
-    data = _fetch_remote(str(path), name) if is_remote(path) else _map_local(path, name)
+    data = memoryview(b"".join(_remote_pieces(str(path), name))) if is_remote(path) else _map_local(path, name)
     if data.nbytes == 0:
         raise FileError(f"{name}: the file is empty.")
     return Content(name, data, suffix_of(path))
@@ -155,40 +156,53 @@ def _map_local(path: str | os.PathLike[str], name: str) -> memoryview:
         raise FileError(f"{name}: cannot be opened ({one_line(getattr(error, 'strerror', None) or error)}).") from error
 
 
+def stream(path: str | os.PathLike[str]) -> Iterator[memoryview | bytes]:
+    """The content in pieces of a megabyte, for those who need not hold it."""
+    name = display_name(path)
+    if is_remote(path):
+        yield from _remote_pieces(str(path), name)
+        return
+    data = _map_local(path, name)
+    for start in range(0, len(data), STEP):
+        yield data[start : start + STEP]
+
+
 def remote_file_system(url: str, name: str) -> tuple[Any, str]:
     """The fsspec file system of a URL and the path within it."""
     from fsspec.core import url_to_fs
 
+    scheme = url.partition("://")[0]
     try:
         file_system, path = url_to_fs(url)
     except ImportError as error:
-        scheme = url.partition("://")[0]
-        package = "s3fs" if scheme in ("s3", "s3a") else one_line(error)
-        raise MissingDependency(package, "cluster", f"{name}: reading {scheme}:// addresses") from error
+        if scheme not in SCHEME_PACKAGES:
+            raise FileError(f"{name}: cannot be fetched ({one_line(error)}).") from error
+        raise MissingDependency(SCHEME_PACKAGES[scheme], "cluster", f"{name}: {scheme}:// addresses") from error
     except ValueError as error:
         raise FileError(f"{name}: cannot be fetched ({one_line(error)}).") from error
     return file_system, path
 
 
-def _fetch_remote(url: str, name: str) -> memoryview:
+def _remote_pieces(url: str, name: str) -> Iterator[bytes]:
     file_system, path = remote_file_system(url, name)
+    received = 0
     try:
         information = file_system.info(path)
         if information.get("type") == "directory":
             raise FileError(f"{name}: this is a folder; a file is needed.")
         _check_size(information.get("size") or 0, name)
-        data = bytearray()
         with file_system.open(path, "rb") as file:
-            while len(data) <= LARGEST_FILE and (step := file.read(STEP)):
-                data += step
+            while piece := file.read(STEP):
+                received += len(piece)
+                _check_size(received, name)
+                yield piece
     except FileNotFoundError:
         raise FileError(f"{name}: there is no such file.") from None
     except FileError:
         raise
     except Exception as error:  # each file system has its own kinds of failure, with no base class in common
-        raise FileError(f"{name}: cannot be fetched ({type(error).__name__}: {one_line(error)}).") from error
-    _check_size(len(data), name)
-    return memoryview(data)
+        reason = one_line(error).replace(url, name)
+        raise FileError(f"{name}: cannot be fetched ({type(error).__name__}: {reason}).") from error
 
 
 def inflate(parts: Iterable[memoryview], expected: int) -> bytearray | None:

@@ -38,7 +38,7 @@ class Decoding:
 
 
 Reader: TypeAlias = "Callable[[Content, Decoding], DisparityMap]"
-Writer: TypeAlias = "Callable[[DisparityMap, Decoding, str], bytes]"
+Writer: TypeAlias = "Callable[[DisparityMap, Decoding, str], bytes | bytearray]"
 
 
 @dataclass(frozen=True)

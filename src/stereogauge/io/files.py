@@ -15,12 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import FileError, SizeError
-from stereogauge.io.content import display_name, fetch
+from stereogauge.io.content import display_name, stream
 from stereogauge.io.disparity import PathLike, read_disparity
 from stereogauge.io.images import read_image, read_pixels
 from stereogauge.model import DisparityMap, DisparitySource, Image, ImageSource, Mask, MaskSource, as_disparity
-
-HASH_STEP = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -116,23 +114,17 @@ def _hashed_parts(source: Any) -> Iterator[bytes | memoryview]:
         for block in [source] if source.flags.c_contiguous else source:
             yield np.ascontiguousarray(block).reshape(-1).view(np.uint8).data
     elif isinstance(source, DisparityFile):
-        yield from _file_parts(source.path)
+        yield from stream(source.path)
         if source != DisparityFile(source.path):
             yield f"\ndisparity {source.encoding} {source.scale!r} {source.offset!r}".encode()
         for mask in source.masks:
             yield b"\nmask "
-            yield from _file_parts(mask)
+            yield from stream(mask)
     elif isinstance(source, MaskFile):
-        yield from _file_parts(source.path)
+        yield from stream(source.path)
         yield f"\nmask {source.value!r} {source.invert}".encode()
     else:
-        yield from _file_parts(source.path if isinstance(source, ImageFile) else source)
-
-
-def _file_parts(path: PathLike) -> Iterator[memoryview]:
-    data = fetch(path).data
-    for start in range(0, len(data), HASH_STEP):
-        yield data[start : start + HASH_STEP]
+        yield from stream(source.path if isinstance(source, ImageFile) else source)
 
 
 def _mask_pixels(path: str | os.PathLike[str]) -> NDArray[Any]:

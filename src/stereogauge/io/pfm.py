@@ -80,8 +80,13 @@ def _upright(stored: np.ndarray[tuple[int, int], np.dtype[np.float32]]) -> Dispa
     return disparity
 
 
-def encode(disparity: DisparityMap, decoding: Decoding, name: str) -> bytes:
+def encode(disparity: DisparityMap, decoding: Decoding, name: str) -> bytearray:
     """A little-endian PFM; NaN is written as +inf, as Middlebury does."""
     height, width = disparity.shape
-    stored = np.where(np.isnan(disparity), np.float32(np.inf), disparity)[::-1].astype("<f4", copy=False)
-    return f"Pf\n{width} {height}\n-1\n".encode("ascii") + stored.tobytes()
+    header = f"Pf\n{width} {height}\n-1\n".encode("ascii")
+    data = bytearray(len(header) + 4 * disparity.size)
+    data[: len(header)] = header
+    stored = np.frombuffer(data, "<f4", offset=len(header)).reshape(height, width)
+    np.copyto(stored, disparity[::-1])
+    stored[np.isnan(stored)] = np.inf
+    return data

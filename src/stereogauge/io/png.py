@@ -101,7 +101,7 @@ def _one_channel(samples: NDArray[Any], content: Content) -> NDArray[Any]:
 def _linear(samples: NDArray[Any], scale: float, offset: float) -> DisparityMap:
     table = (np.arange(int(samples.max()) + 1, dtype=np.float64) / scale + offset).astype(np.float32)
     table[0] = np.nan
-    disparity: DisparityMap = table[samples]
+    disparity: DisparityMap = table.take(samples)
     return disparity
 
 

@@ -10,7 +10,7 @@ from stereogauge.errors import FileError
 from stereogauge.io.content import display_name, is_remote, one_line, remote_file_system
 
 
-def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+def write_bytes(path: str | os.PathLike[str], data: bytes | bytearray) -> None:
     """Write beside the target and move into place; object stores show only complete objects anyway."""
     name = display_name(path)
     if is_remote(path):
@@ -35,7 +35,7 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
         ) from error
 
 
-def _write_remote(url: str, name: str, data: bytes) -> None:
+def _write_remote(url: str, name: str, data: bytes | bytearray) -> None:
     file_system, path = remote_file_system(url, name)
     try:
         with file_system.open(path, "wb") as file:
