@@ -1,0 +1,292 @@
+"""`stereogauge evaluate`: results and matchers on a whole dataset, into a store."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stereogauge.cli import options
+from stereogauge.cli.output import console, say
+from stereogauge.errors import StereogaugeError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from stereogauge.evaluation.plan import Plan
+    from stereogauge.evaluation.run import Summary
+    from stereogauge.model import Dataset
+    from stereogauge.protocol import Protocol
+    from stereogauge.store import Store
+
+INTERRUPTED = 130
+FAILURES_SHOWN = 10
+WATCH_EVERY = 2.0
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the command line asked for."""
+
+    dataset: str
+    results: list[str]
+    protocol: Protocol
+    matchers: list[str]
+    scenes: list[str] | None
+    reading: dict[str, Any]
+    maps: Path | None
+    ndisp: int | None
+    time_limit: float | None
+    memory_limit: float | None
+    resize: bool
+    jobs: int | None
+    cluster: str | None
+
+
+def command(
+    dataset: Annotated[str, typer.Argument(metavar="DATASET[:ROOT]", help="A dataset and the folder that holds it.")],
+    results: Annotated[
+        list[str] | None, typer.Argument(metavar="[RESULTS]...", help="Folders or zips with maps of algorithms.")
+    ] = None,
+    store: Annotated[
+        str, typer.Option("--store", "-s", help="SQLite file or postgresql+psycopg://user@host/name.")
+    ] = "stereogauge.sqlite",
+    protocol: options.ProtocolName = "default",
+    override: options.Override = None,
+    metrics: options.Metrics = None,
+    regions: options.Regions = None,
+    scenes: Annotated[list[str] | None, typer.Option(help="Only these scenes; repeat or separate by commas.")] = None,
+    matcher: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A matcher to run, e.g. sgm, opencv-sgbm:block=5, 'cmd:./run {left} {right} {out} {ndisp}'; "
+            "NAME=MATCHER names it; repeatable."
+        ),
+    ] = None,
+    ndisp: Annotated[int | None, typer.Option(help="Disparities to search, where the dataset does not say.")] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Seconds for one call of an outside program.")] = None,
+    memory_limit: Annotated[float | None, typer.Option(help="GiB for one call of an outside program.")] = None,
+    maps: Annotated[
+        Path | None, typer.Option(help="Where maps of matchers are kept; a shared folder when on a cluster.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", help="Worker processes; default: one a processor.")
+    ] = None,
+    cluster: Annotated[
+        str | None, typer.Option(help="A Dask scheduler, tcp://host:8786; 'auto' takes Dask's configuration.")
+    ] = None,
+    template: Annotated[
+        str | None, typer.Option(help="Where maps lie in RESULTS, e.g. '{algorithm}/{scene}/out.pfm'.")
+    ] = None,
+    encoding: options.Encoding = None,
+    scale: options.Scale = None,
+    offset: Annotated[float | None, typer.Option(help="Added to every decoded estimate, in px.")] = None,
+    results_manifest: Annotated[
+        Path | None, typer.Option(help="A results.toml that lies elsewhere than in RESULTS.")
+    ] = None,
+    resize: Annotated[
+        bool, typer.Option(help="Bring estimates to the scene's size; disparities scale with the width.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be computed, and stop.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Go on and evaluate again when files change.")] = False,
+) -> None:
+    """Evaluate result folders or matchers on a dataset into a store.
+
+    Only what is not stored yet for exactly these files, this protocol and these versions of the metrics is computed.
+    The command may be stopped at any moment; the same command goes on where it was.
+    """
+    request = Request(
+        dataset=dataset,
+        results=results or [],
+        protocol=options.chosen_protocol(protocol, override, metrics, regions),
+        matchers=matcher or [],
+        scenes=options.listed(scenes),
+        reading={
+            "template": template,
+            "encoding": encoding,
+            "scale": scale,
+            "offset": offset,
+            "manifest": results_manifest,
+        },
+        maps=maps,
+        ndisp=ndisp,
+        time_limit=time_limit,
+        memory_limit=memory_limit,
+        resize=resize,
+        jobs=jobs,
+        cluster=cluster,
+    )
+    if not request.results and not request.matchers:
+        raise StereogaugeError("Nothing to evaluate: give folders of results, or --matcher.")
+    from stereogauge.store import open_store
+
+    try:
+        with open_store(store) as opened:
+            _evaluate(request, opened, dry_run=dry_run, watch=watch)
+    except KeyboardInterrupt:
+        say("interrupted; everything finished is stored, and the same command goes on from there")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _evaluate(request: Request, store: Store, *, dry_run: bool, watch: bool) -> None:
+    from stereogauge.evaluation.run import run_plan
+
+    workers = Workers(request)
+    stopped = True
+    try:
+        while True:
+            dataset = _dataset(request)
+            plan = _plan(request, dataset, store, workers)
+            if dry_run:
+                _print_plan(plan)
+                break
+            if plan.cells or plan.unreadable or not watch:
+                started = time.perf_counter()
+                executor = workers.get(dataset) if plan.cells else None
+                summary = run_plan(
+                    plan, store, executor=executor, progress=_progress("cells"), command=" ".join(sys.argv)
+                )
+                _print_summary(summary, plan, time.perf_counter() - started, store)
+                if summary.interrupted:
+                    raise KeyboardInterrupt
+                if not watch:
+                    stopped = False
+                    if summary.failures:
+                        raise typer.Exit(1)
+                    break
+            time.sleep(WATCH_EVERY)
+    finally:
+        workers.end(at_once=stopped)
+
+
+class Workers:
+    """The executor, started when there is something to compute."""
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._executor: Executor | None = None
+
+    def get(self, dataset: Dataset) -> Executor:
+        """The executor, with as many workers as fit for the scenes of `dataset`."""
+        if self._executor is None:
+            self._executor = _executor(self._request, dataset)
+        return self._executor
+
+    def end(self, *, at_once: bool) -> None:
+        """Let go of it, if it was started."""
+        if self._executor is not None:
+            self._executor.shutdown(wait=True, cancel_futures=at_once)
+
+
+def _dataset(request: Request) -> Dataset:
+    from stereogauge.datasets import open_dataset
+
+    dataset = open_dataset(request.dataset)
+    return dataset if request.scenes is None else dataset.subset(request.scenes)
+
+
+def _executor(request: Request, dataset: Dataset) -> Executor:
+    from stereogauge.evaluation.executors import Cluster, InProcess, LocalProcesses, default_workers
+    from stereogauge.evaluation.memory import fitting_workers, free_memory, largest_scene
+
+    if request.cluster is not None:
+        return Cluster("" if request.cluster == "auto" else request.cluster)
+    wanted = request.jobs or default_workers()
+    fitting = fitting_workers(wanted, largest_scene(list(dataset)), free_memory()) if wanted > 1 else 1
+    if fitting < wanted:
+        say(f"{fitting} instead of {wanted} workers, since more do not fit into memory at this image size")
+    return InProcess() if fitting == 1 else LocalProcesses(fitting)
+
+
+def _progress(what: str) -> Any:
+    from stereogauge.evaluation.progress import terminal_progress
+
+    return terminal_progress(console(errors=True), what)
+
+
+def _plan(request: Request, dataset: Dataset, store: Store, workers: Workers) -> Plan:
+    from dataclasses import replace
+
+    from stereogauge.evaluation.fingerprints import ContentHashes
+    from stereogauge.evaluation.matchers import make_maps, wanted_matcher
+    from stereogauge.evaluation.plan import make_plan
+    from stereogauge.paths import cache_folder
+    from stereogauge.store.write import Failure
+
+    hashes = ContentHashes(store)
+    found = _found_results(request, dataset)
+    if not request.matchers:
+        return make_plan(store, dataset, found, request.protocol, resize=request.resize, hashes=hashes)
+    wanted = [
+        wanted_matcher(text, time_limit=request.time_limit, memory_limit=request.memory_limit)
+        for text in request.matchers
+    ]
+    folder = request.maps or cache_folder("maps")
+    made = make_maps(
+        wanted, dataset, folder.absolute(), workers.get(dataset), _progress("maps"), ndisp=request.ndisp, hashes=hashes
+    )
+    plan = make_plan(
+        store,
+        dataset,
+        [*found, *made.results],
+        request.protocol,
+        facts=made.facts,
+        resize=request.resize,
+        hashes=hashes,
+    )
+    failures = tuple(
+        Failure(dataset.name, scene, algorithm, request.protocol.scoring_hash, reason, detail)
+        for algorithm, scene, reason, detail in made.failures
+    )
+    return replace(plan, unreadable=plan.unreadable + failures)
+
+
+def _found_results(request: Request, dataset: Dataset) -> list[Any]:
+    from stereogauge.datasets.results import find_results
+
+    found: list[Any] = []
+    for path in request.results:
+        results, unrecognised = find_results(path, dataset, **request.reading)
+        found += results
+        if unrecognised:
+            shown = ", ".join(unrecognised[:5]) + (
+                f" and {len(unrecognised) - 5} more" if len(unrecognised) > 5 else ""
+            )
+            say(f"{path}: {len(unrecognised)} file(s) belong to no scene of {dataset.name}: {shown}")
+        if not results:
+            raise StereogaugeError(
+                f"{path} holds no maps for the scenes of {dataset.name} ({', '.join(dataset.ids[:4])}, …); "
+                "say where they lie with --template, e.g. '{algorithm}/{scene}.pfm'."
+            )
+    return found
+
+
+def _print_plan(plan: Plan) -> None:
+    out = sys.stdout.write
+    out(f"{plan.cells} cells ({plan.scores} scores) to compute, {plan.stored} stored, {len(plan.gaps)} without a map\n")
+    for group in plan.scenes:
+        columns = {str(column): None for cell in group.cells for column in cell.columns}
+        algorithms = ", ".join(cell.algorithm for cell in group.cells)
+        out(f"{group.scene.id}: {algorithms}: {', '.join(columns)}\n")
+    for failure in plan.unreadable:
+        out(f"{failure.scene}: {failure.algorithm}: cannot be computed: {failure.reason}\n")
+
+
+def _print_summary(summary: Summary, plan: Plan, seconds: float, store: Store) -> None:
+    parts = [f"{summary.done} cells computed in {seconds:.1f} s", f"{summary.stored} stored before"]
+    if plan.gaps:
+        parts.append(f"{len(plan.gaps)} without a map")
+    if summary.retried:
+        parts.append(f"{summary.retried} tried again after a lost worker")
+    if summary.failures:
+        parts.append(f"{len(summary.failures)} failed")
+    say(", ".join(parts) + f" → {store.name}")
+    say(f"protocol {plan.protocol.name} {plan.protocol.hash}, scoring {plan.protocol.scoring_hash}")
+    for failure in summary.failures[:FAILURES_SHOWN]:
+        say(f"failed: {failure.algorithm} on {failure.scene}: {failure.reason}")
+    if len(summary.failures) > FAILURES_SHOWN:
+        say(f"… and {len(summary.failures) - FAILURES_SHOWN} more; see `stereogauge store info {store.name}`")

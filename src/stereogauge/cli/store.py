@@ -1,0 +1,141 @@
+"""`stereogauge store`: look into a store, export, import, merge, delete."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from stereogauge.cli.output import console, say
+from stereogauge.errors import StereogaugeError
+
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
+
+StoreArgument = Annotated[str, typer.Argument(metavar="STORE", help="SQLite file or database URL.")]
+Dataset = Annotated[str | None, typer.Option(help="Only this dataset.")]
+ProtocolName = Annotated[str | None, typer.Option("--protocol", "-p", help="Only this protocol, by name or hash.")]
+
+
+@app.command()
+def info(
+    store: StoreArgument,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
+) -> None:
+    """What a store holds: datasets, algorithms, protocols, runs, failures."""
+    from stereogauge.store import open_store
+
+    with open_store(store, read_only=True) as opened:
+        document = _document(opened)
+    if as_json:
+        import json
+
+        sys.stdout.write(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+        return
+    counts = document["counts"]
+    sys.stdout.write(
+        f"{document['store']}: {counts['scores']} scores in {counts['cells']} cells, {counts['algorithms']} algorithms,"
+        f" {counts['scenes']} scenes of {counts['datasets']} datasets, {counts['failures']} failures\n"
+    )
+    for kind, columns in (
+        ("datasets", ("name", "version", "root", "scenes")),
+        ("algorithms", ("name", "description", "seconds")),
+        ("protocols", ("name", "hash", "scoring_hash")),
+        ("failures", ("dataset", "scene", "algorithm", "reason")),
+    ):
+        if document[kind]:
+            console().print(_table(kind, columns, document[kind]))
+
+
+def _document(opened: Any) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "store": opened.name,
+        "counts": dict(opened.counts()),
+        "datasets": [asdict(entry) for entry in opened.datasets()],
+        "algorithms": [asdict(entry) for entry in opened.algorithms()],
+        "protocols": [asdict(entry) for entry in opened.protocols()],
+        "runs": [asdict(entry) for entry in opened.runs()],
+        "failures": [asdict(entry) for entry in opened.failures()],
+    }
+
+
+def _table(title: str, columns: tuple[str, ...], rows: list[dict[str, Any]]) -> Any:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*columns, title=title, title_justify="left")
+    for row in rows:
+        table.add_row(*(Text(_text(row[column])) for column in columns))
+    return table
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, tuple | list):
+        return str(len(value))
+    return "" if value is None else f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+@app.command("export")
+def export_scores(
+    store: StoreArgument,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="A .csv or .parquet file.")],
+    dataset: Dataset = None,
+    protocol: ProtocolName = None,
+) -> None:
+    """Write scores in long form, one a row, with all their digits."""
+    from stereogauge.store import open_store
+
+    with open_store(store, read_only=True) as opened:
+        write = opened.export_parquet if _is_parquet(out) else opened.export_csv
+        say(f"{write(out, dataset=dataset, protocol=protocol)} scores → {out}")
+
+
+@app.command("import")
+def import_scores(
+    store: StoreArgument,
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="A .csv or .parquet file of `store export`.")],
+) -> None:
+    """Take in scores in long form; the same columns of a cell are replaced."""
+    from stereogauge.store import open_store
+
+    with open_store(store) as opened:
+        read = opened.import_parquet if _is_parquet(source) else opened.import_csv
+        say(f"{read(source)} scores → {opened.name}")
+
+
+def _is_parquet(path: Path) -> bool:
+    suffix = path.suffix.lower()
+    if suffix not in (".csv", ".parquet"):
+        raise StereogaugeError(f"{path}: the suffix must be .csv or .parquet; found {suffix or 'none'!r}.")
+    return suffix == ".parquet"
+
+
+@app.command()
+def merge(
+    store: StoreArgument,
+    others: Annotated[list[str], typer.Argument(metavar="OTHER...", help="Stores to take in; they stay as they are.")],
+) -> None:
+    """Take other stores into this one; where both have a cell from different files, the later one stays."""
+    from stereogauge.store import open_store
+
+    with open_store(store) as opened:
+        for other in others:
+            with open_store(other, read_only=True) as source:
+                say(f"{opened.merge(source)} cells of {source.name} → {opened.name}")
+
+
+@app.command()
+def delete(
+    store: StoreArgument,
+    algorithms: Annotated[list[str], typer.Argument(metavar="ALGORITHM...", help="Algorithms to remove.")],
+) -> None:
+    """Remove algorithms with everything that belongs to them."""
+    from stereogauge.store import open_store
+
+    with open_store(store) as opened:
+        for name in algorithms:
+            opened.delete_algorithm(name)
+            say(f"removed {name} from {opened.name}")

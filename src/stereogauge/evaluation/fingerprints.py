@@ -1,0 +1,135 @@
+"""Content hashes of what goes into a score, remembered by the store so that an unchanged file is not read again."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from stereogauge.errors import FileError, StereogaugeError
+from stereogauge.io.content import display_name, is_remote, remote_file_system
+from stereogauge.io.files import content_hash
+from stereogauge.model import Scene
+
+if TYPE_CHECKING:
+    from stereogauge.store import Store
+
+SETTLED = 2_000_000_000
+"""Nanoseconds that a file must be older than: one that changes twice within a clock tick would look unchanged."""
+REMOTE_MARKS = ("ETag", "etag", "LastModified", "mtime", "updated")
+
+Report = Callable[[int, int], None]
+
+
+class ContentHashes:
+    """Hashes of sources, computed at most once for each state of a file."""
+
+    def __init__(self, store: Store | None, report: Report = lambda done, total: None) -> None:
+        self._store = store
+        self._report = report
+
+    def of(self, sources: Sequence[Any]) -> list[str | StereogaugeError]:
+        """The hash of each source, or the error that reading it gave."""
+        from stereogauge.store.sources import source_text
+
+        texts = [source_text(source) for source in sources]
+        stamps = {text: _stamp(source) for text, source in zip(texts, sources, strict=True) if text}
+        lookup = [text for text, stamp in stamps.items() if stamp]
+        known = self._store.known_hashes(lookup) if self._store and lookup else {}
+        found: dict[str, str | StereogaugeError] = {
+            text: known[text][1] for text in lookup if text in known and known[text][0] == stamps[text]
+        }
+        fresh: dict[str, tuple[str, str]] = {}
+        answers: list[str | StereogaugeError] = []
+        for done, (text, source) in enumerate(zip(texts, sources, strict=True)):
+            if not text or text not in found:
+                answer = _hashed(source)
+                if not text:
+                    answers.append(answer)
+                    continue
+                found[text] = answer
+                stamp = stamps[text]
+                if stamp and isinstance(answer, str) and _settled(stamp):
+                    fresh[text] = (stamp, answer)
+                self._report(done, len(sources))
+            answers.append(found[text])
+        if fresh and self._store:
+            self._store.remember_hashes(fresh)
+        return answers
+
+
+def _hashed(source: Any) -> str | StereogaugeError:
+    try:
+        return content_hash(source)
+    except StereogaugeError as problem:
+        return problem
+
+
+def _stamp(source: Any) -> str:
+    """What changes whenever the source's files do; "" when that cannot be told."""
+    from stereogauge.store.sources import paths_of
+
+    marks = [_file_stamp(path) for path in paths_of(source)]
+    return "" if "" in marks else " ".join(marks)
+
+
+def _file_stamp(path: str | os.PathLike[str]) -> str:
+    # An archive's member changes when the archive does: zip://NAME::ARCHIVE.
+    carrier = str(path).rpartition("::")[2] if is_remote(path) and "::" in str(path) else path
+    try:
+        if is_remote(carrier):
+            return _remote_stamp(str(carrier))
+        status = os.stat(carrier)
+    except (OSError, FileError):
+        return ""
+    return f"{status.st_size}:{status.st_mtime_ns}"
+
+
+def _remote_stamp(url: str) -> str:
+    file_system, path = remote_file_system(url, display_name(url))
+    information = file_system.info(path)
+    mark = next((str(information[key]) for key in REMOTE_MARKS if information.get(key)), "")
+    return f"{information.get('size')}:{mark}" if mark else ""
+
+
+def _settled(stamp: str) -> bool:
+    times = [mark.partition(":")[2] for mark in stamp.split(" ")]
+    return all(not text.isdigit() or time.time_ns() - int(text) > SETTLED for text in times)
+
+
+def fingerprint(values: Any) -> int:
+    """64 bits that stand for plain values; never 0, which means that nobody knows."""
+    digest = hashlib.sha256(json.dumps(values, sort_keys=True).encode()).digest()
+    return int.from_bytes(digest[:8], "little", signed=True) or 1
+
+
+def scene_contents(scenes: Sequence[Scene], hashes: ContentHashes) -> dict[str, str | StereogaugeError]:
+    """For each scene one hash of all that a metric may read: truth, images, masks, views, calibration and size."""
+    places: list[tuple[str, str]] = []
+    sources: list[Any] = []
+    for scene in scenes:
+        for part, source in _parts(scene).items():
+            places.append((scene.id, part))
+            sources.append(source)
+    found: dict[str, dict[str, str | StereogaugeError]] = {scene.id: {} for scene in scenes}
+    for (scene_id, part), answer in zip(places, hashes.of(sources), strict=True):
+        found[scene_id][part] = answer
+    return {scene.id: _scene_content(scene, found[scene.id]) for scene in scenes}
+
+
+def _parts(scene: Scene) -> dict[str, Any]:
+    parts = {part: scene.source(part) for part in ("gt", "gt_right", "left", "right") if scene.has(part)}
+    parts |= {f"mask {name}": scene.mask_source(name) for name in scene.masks}
+    return parts | {f"view {position}": scene.view_source(position) for position in scene.views}
+
+
+def _scene_content(scene: Scene, parts: Mapping[str, str | StereogaugeError]) -> str | StereogaugeError:
+    problem = next((answer for answer in parts.values() if isinstance(answer, StereogaugeError)), None)
+    if problem is not None:
+        return problem
+    values = [dict(parts), dataclasses.asdict(scene.calibration), scene.resolution, scene.border]
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()

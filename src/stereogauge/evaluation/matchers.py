@@ -1,0 +1,237 @@
+"""Maps that are made rather than found: matchers run on the scenes of a dataset, their maps kept by what went into
+them.
+
+A map's place in the cache is the hash of the matcher, its parameters, the program it runs, the images and the search
+range, so it is made once. Beside it lie wall time, processor time and peak memory, which become scores.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+import shutil
+import traceback
+from collections.abc import Sequence
+from concurrent.futures import CancelledError, Executor, Future
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import stereogauge
+from stereogauge.errors import FileError, MatcherError, StereogaugeError
+from stereogauge.evaluation.executors import is_lost_worker
+from stereogauge.evaluation.fingerprints import ContentHashes
+from stereogauge.evaluation.peak_memory import PeakMemory
+from stereogauge.evaluation.progress import Progress
+from stereogauge.evaluation.run import AHEAD, wait_for_some
+from stereogauge.io import write_disparity
+from stereogauge.io.files import content_hash
+from stereogauge.io.replace import write_bytes
+from stereogauge.matching.declaration import Matcher, parse_matcher
+from stereogauge.model import Dataset, ResultSet, Scene
+
+MEBIBYTE = 2**20
+FACTS = "facts.json"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A matcher as it was asked for: `name` is what tables call it, `text` what `parse_matcher` reads."""
+
+    name: str
+    text: str
+    parameters: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class MatchTask:
+    """One matcher on one scene, and the folder that its map belongs into."""
+
+    wanted: Wanted
+    scene: Scene
+    ndisp: int
+    folder: str
+
+
+@dataclass(frozen=True)
+class Made:
+    """What came of a task: facts of the run, or the reason why there is no map."""
+
+    facts: dict[str, float]
+    reason: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class MatchedResults:
+    """The maps as result sets, facts by (algorithm, scene), and (algorithm, scene, reason, detail) of what failed."""
+
+    results: tuple[ResultSet, ...]
+    facts: dict[tuple[str, str], dict[str, float]]
+    failures: tuple[tuple[str, str, str, str], ...]
+
+
+def wanted_matcher(text: str, *, time_limit: float | None = None, memory_limit: float | None = None) -> Wanted:
+    """`[NAME=]MATCHER[:parameters]`; the limits, in seconds and GiB, are for outside programs."""
+    name, equals, rest = text.partition("=")
+    named = bool(equals) and ":" not in name
+    spec = rest if named else text
+    matcher, given = parse_matcher(spec)
+    declared = {parameter.name for parameter in matcher.parameters}
+    limits = {"time_limit": time_limit, "memory_limit": memory_limit}
+    chosen = {key: value for key, value in limits.items() if value is not None and key in declared}
+    if "threads" in declared and "threads" not in given:
+        # One processor each, so that run times compare whatever else the machine does.
+        chosen["threads"] = 1
+    return Wanted(name.strip() if named else _title(spec, matcher), spec, tuple(sorted(chosen.items())))
+
+
+def _title(text: str, matcher: Matcher) -> str:
+    return matcher.name if text.startswith("cmd:") else text
+
+
+def search_range(scene: Scene, given: int | None) -> int:
+    """The number of disparities: as given, else as the scene's calibration says."""
+    found = given or scene.calibration.ndisp
+    if found is None:
+        raise MatcherError(f"Scene {scene.id!r} does not say how many disparities to search; give --ndisp.")
+    return int(found)
+
+
+def map_key(wanted: Wanted, scene: Scene, ndisp: int, hashes: ContentHashes) -> str:
+    """The hash of all that a map depends on."""
+    images = hashes.of([scene.source("left"), scene.source("right")])
+    for answer in images:
+        if isinstance(answer, StereogaugeError):
+            raise answer
+    versions = [stereogauge.__version__, metadata.version("opencv-python-headless")]
+    values = [wanted.text, [list(pair) for pair in wanted.parameters], ndisp, images, versions, _program(wanted.text)]
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()
+
+
+def _program(text: str) -> list[str]:
+    """The content of the files that an outside command names: the program, and scripts given to an interpreter."""
+    if not text.startswith("cmd:"):
+        return []
+    words = shlex.split(text.removeprefix("cmd:"))
+    found = [shutil.which(words[0]) or words[0], *words[1:]] if words else []
+    return [content_hash(path) for path in found if Path(path).is_file() and Path(path).stat().st_size]
+
+
+def make_maps(
+    wanted: Sequence[Wanted],
+    dataset: Dataset,
+    folder: Path,
+    executor: Executor,
+    progress: Progress,
+    *,
+    ndisp: int | None = None,
+    hashes: ContentHashes,
+) -> MatchedResults:
+    """Run every matcher on every scene that has two images, unless the map is in `folder` already."""
+    tasks: list[MatchTask] = []
+    made: dict[tuple[str, str], tuple[str, Made]] = {}
+    failures: list[tuple[str, str, str, str]] = []
+    for one in wanted:
+        for scene in dataset:
+            if not scene.has("left") or not scene.has("right"):
+                continue
+            try:
+                searched = search_range(scene, ndisp)
+                key = map_key(one, scene, searched, hashes)
+            except StereogaugeError as problem:
+                failures.append((one.name, scene.id, str(problem), ""))
+                continue
+            task = MatchTask(one, scene, searched, str(folder / key[:2] / key))
+            facts = _known_facts(task)
+            if facts is None:
+                tasks.append(task)
+            else:
+                made[one.name, scene.id] = (task.folder, Made(facts))
+    progress.start(len(tasks), len(made))
+    try:
+        for task, outcome in _outcomes(tasks, executor, progress):
+            if outcome.reason:
+                failures.append((task.wanted.name, task.scene.id, outcome.reason, outcome.detail))
+            else:
+                made[task.wanted.name, task.scene.id] = (task.folder, outcome)
+    finally:
+        progress.finish()
+    results = tuple(_result_set(one, dataset, made) for one in wanted)
+    return MatchedResults(results, {key: outcome.facts for key, (_, outcome) in made.items()}, tuple(failures))
+
+
+def _result_set(one: Wanted, dataset: Dataset, made: dict[tuple[str, str], tuple[str, Made]]) -> ResultSet:
+    folders = {scene.id: made[one.name, scene.id][0] for scene in dataset if (one.name, scene.id) in made}
+    right = {scene: Path(folder) / "right.pfm" for scene, folder in folders.items()}
+    return ResultSet(
+        name=one.name,
+        maps={scene: Path(folder) / "left.pfm" for scene, folder in folders.items()},
+        right_maps={scene: path for scene, path in right.items() if path.exists()},
+        description=one.text,
+    )
+
+
+def _known_facts(task: MatchTask) -> dict[str, float] | None:
+    try:
+        facts: dict[str, float] = json.loads((Path(task.folder) / FACTS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return facts
+
+
+def _outcomes(tasks: Sequence[MatchTask], executor: Executor, progress: Progress) -> Any:
+    """Outcomes as they come; a task that loses its worker is tried once more."""
+    waiting = [(task, 1) for task in reversed(tasks)]
+    running: dict[Future[Made], tuple[MatchTask, int]] = {}
+    workers: int = getattr(executor, "workers", 1)
+    while waiting or running:
+        while waiting and len(running) < AHEAD * workers:
+            task, attempt = waiting.pop()
+            progress.scene(f"{task.wanted.name} on {task.scene.id}")
+            running[executor.submit(make_map, task)] = (task, attempt)
+        for future in wait_for_some(running):
+            task, attempt = running.pop(future)
+            try:
+                outcome = future.result()
+            except (Exception, CancelledError) as problem:
+                if is_lost_worker(problem) and attempt == 1:
+                    waiting.append((task, 2))
+                    continue
+                outcome = Made({}, str(problem) or type(problem).__name__)
+            progress.advance(int(not outcome.reason), int(bool(outcome.reason)))
+            yield task, outcome
+
+
+def make_map(task: MatchTask) -> Made:
+    """Run a matcher and keep its maps; the facts are written last, so that a folder with facts is complete."""
+    from stereogauge.matching.run import match
+
+    try:
+        with PeakMemory() as peak:
+            result = match(
+                task.scene.source("left"),
+                task.scene.source("right"),
+                task.wanted.text,
+                ndisp=task.ndisp,
+                **dict(task.wanted.parameters),
+            )
+        memory = result.peak_memory if result.peak_memory is not None else peak.bytes
+        facts = {"seconds": result.seconds, "cpu_seconds": result.cpu_seconds}
+        if memory is not None:
+            facts["peak_memory"] = memory / MEBIBYTE
+        folder = Path(task.folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_disparity(folder / "left.pfm", result.disparity)
+        if result.right_disparity is not None:
+            write_disparity(folder / "right.pfm", result.right_disparity)
+        write_bytes(folder / FACTS, json.dumps(facts).encode())
+    except StereogaugeError as problem:
+        return Made({}, str(problem), str(getattr(problem, "stderr", "")))
+    except OSError as problem:
+        return Made({}, str(FileError(f"{task.folder}: the map cannot be kept ({problem.strerror}).")))
+    except Exception as problem:  # a matcher of the user's may raise anything
+        return Made({}, f"{type(problem).__name__}: {problem}", traceback.format_exc())
+    return Made(facts)

@@ -1,0 +1,62 @@
+"""How many workers fit into memory: workers × what the largest scene needs must be less than what is free."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from stereogauge.model import Scene
+from stereogauge.store.sources import paths_of
+
+BYTES_PER_PIXEL = 200
+"""What a worker holds for a pixel of its scene at most, measured with all metrics at 2964 × 1988 (docs/scale.md)."""
+BYTES_PER_WORKER = 350 * 2**20
+"""What a worker holds before it has read anything: the interpreter, NumPy, OpenCV, Numba and the compiled kernels."""
+SHARE = 0.9
+"""The part of the free memory that workers may take."""
+
+
+def free_memory() -> int | None:
+    """Bytes that can be had without swapping, within a container's limit too; None where the system does not say."""
+    found = [amount for amount in (_available(), _container_room()) if amount is not None]
+    return min(found, default=None)
+
+
+def _available() -> int | None:
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), None)
+
+
+def _container_room() -> int | None:
+    group = Path("/sys/fs/cgroup")
+    try:
+        limit = (group / "memory.max").read_text(encoding="ascii").strip()
+        used = int((group / "memory.current").read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
+    return None if limit == "max" else max(0, int(limit) - used)
+
+
+def largest_scene(scenes: list[Scene]) -> int:
+    """The pixels of the scene whose ground truth (or left image) has the largest file."""
+    largest = max(scenes, key=_file_size)
+    height, width = largest.shape
+    largest.release()
+    return height * width
+
+
+def _file_size(scene: Scene) -> int:
+    source = scene.source("gt") if scene.has("gt") else scene.source("left")
+    sizes = [os.path.getsize(path) for path in paths_of(source) if os.path.exists(path)]
+    return sum(sizes) if sizes else getattr(source, "nbytes", 0)
+
+
+def fitting_workers(wanted: int, pixels: int, free: int | None) -> int:
+    """At most `wanted` workers, at least one."""
+    if free is None:
+        return wanted
+    each = BYTES_PER_WORKER + BYTES_PER_PIXEL * pixels
+    return max(1, min(wanted, int(free * SHARE) // each))

@@ -1,0 +1,198 @@
+"""What must be computed: the cells of results on a dataset that a store does not hold yet for exactly these inputs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from stereogauge.errors import StereogaugeError, unknown_name
+from stereogauge.evaluation.cells import ColumnKey, column_key
+from stereogauge.evaluation.evaluate import columns
+from stereogauge.evaluation.fingerprints import ContentHashes, fingerprint, scene_contents
+from stereogauge.model import Dataset, ResultSet, Scene
+from stereogauge.protocol import Protocol
+from stereogauge.regions.declaration import declared_regions
+
+if TYPE_CHECKING:
+    from stereogauge.store import Store
+    from stereogauge.store.write import Failure
+
+LARGEST_GROUP = 32
+"""Cells of one task at most, so that an interruption costs little."""
+TASKS_PER_WORKER = 4
+"""Tasks a worker at least, where there are enough cells: the last ones then end at about the same time."""
+
+Facts = Mapping[tuple[str, str], Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One algorithm on one scene: where its map is, and the columns to compute."""
+
+    algorithm: str
+    estimate: Any
+    columns: tuple[ColumnKey, ...]
+    inputs: int
+    content: str
+    right_estimate: Any = None
+    extras: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Cells of one scene that are computed together, so that the scene's pixel sets are made once."""
+
+    scene: Scene
+    protocol: Protocol
+    cells: tuple[Cell, ...]
+    resize: bool = False
+
+    def split(self) -> list[Group]:
+        """Each cell on its own."""
+        return [replace(self, cells=(cell,)) for cell in self.cells]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to do. `stored` cells are there already; `gaps` are (algorithm, scene) without a map; `unreadable` cannot be
+    computed.
+    """
+
+    dataset: Dataset
+    protocol: Protocol
+    results: tuple[ResultSet, ...]
+    contents: Mapping[str, str]
+    scenes: tuple[Group, ...]
+    stored: int
+    gaps: tuple[tuple[str, str], ...]
+    unreadable: tuple[Failure, ...]
+
+    @property
+    def cells(self) -> int:
+        """How many cells must be computed."""
+        return sum(len(group.cells) for group in self.scenes)
+
+    @property
+    def scores(self) -> int:
+        """How many scores that will give."""
+        return sum(len(cell.columns) for group in self.scenes for cell in group.cells)
+
+    def groups(self, workers: int) -> list[Group]:
+        """The work in tasks of one scene each, small enough that `workers` end together."""
+        size = (
+            max(1, min(LARGEST_GROUP, math.ceil(self.cells / (workers * TASKS_PER_WORKER))))
+            if workers > 1
+            else LARGEST_GROUP
+        )
+        return [
+            replace(group, cells=group.cells[start : start + size])
+            for group in self.scenes
+            for start in range(0, len(group.cells), size)
+        ]
+
+
+def make_plan(
+    store: Store,
+    dataset: Dataset,
+    results: Iterable[ResultSet],
+    protocol: Protocol,
+    *,
+    facts: Facts = MappingProxyType({}),
+    resize: bool = False,
+    hashes: ContentHashes | None = None,
+) -> Plan:
+    """Compare what is wanted with what `store` holds.
+
+    `facts` are further facts of runs by (algorithm, scene), such as `cpu_seconds`. A file that cannot be read does not
+    stop the others.
+    """
+    from stereogauge.store.write import Failure
+
+    sets = tuple(results)
+    _check_names(sets, dataset)
+    wanted = {scene.id: wanted_columns(scene, protocol, dataset) for scene in dataset}
+    hashes = hashes or ContentHashes(store)
+    contents = scene_contents([scene for scene in dataset if any(scene.id in r.maps for r in sets)], hashes)
+    pairs = [(scene, result) for scene in dataset for result in sets if scene.id in result.maps]
+    map_hashes = hashes.of([result.maps[scene.id] for scene, result in pairs])
+    right_hashes = _right_hashes(pairs, hashes)
+    stored = store.stored(dataset.name, protocol.scoring_hash)
+    work: dict[str, list[Cell]] = {}
+    unreadable: list[Failure] = []
+    done = 0
+    for (scene, result), content in zip(pairs, map_hashes, strict=True):
+        key = (result.name, scene.id)
+        problem = _problem(contents[scene.id], content, right_hashes.get(key, ""))
+        if problem is not None:
+            unreadable.append(Failure(dataset.name, scene.id, result.name, protocol.scoring_hash, str(problem)))
+            continue
+        extras = _extras(result, scene.id, facts.get(key, {}))
+        inputs = fingerprint([contents[scene.id], content, right_hashes.get(key, ""), extras, resize])
+        missing = stored.missing(scene.id, result.name, inputs, wanted[scene.id])
+        if not missing:
+            done += 1
+            continue
+        cell = Cell(
+            algorithm=result.name,
+            estimate=result.maps[scene.id],
+            columns=missing,
+            inputs=inputs,
+            content=str(content),
+            right_estimate=result.right_maps.get(scene.id),
+            extras=extras,
+        )
+        work.setdefault(scene.id, []).append(cell)
+    return Plan(
+        dataset=dataset,
+        protocol=protocol,
+        results=sets,
+        contents={name: answer for name, answer in contents.items() if isinstance(answer, str)},
+        scenes=tuple(Group(dataset[name], protocol, tuple(cells), resize) for name, cells in work.items()),
+        stored=done,
+        gaps=tuple((result.name, scene.id) for result in sets for scene in dataset if scene.id not in result.maps),
+        unreadable=tuple(unreadable),
+    )
+
+
+def wanted_columns(scene: Scene, protocol: Protocol, dataset: Dataset) -> tuple[ColumnKey, ...]:
+    """The protocol's columns that this scene can have: a mask that only other scenes ship is a gap here."""
+    declared = declared_regions()
+    masks = {name for other in dataset for name in other.masks}
+    keys = []
+    for metric, region in columns(protocol.metrics, protocol.regions):
+        if region not in {*declared, *masks, "scene"}:
+            raise unknown_name("criterion", region, {*declared, *masks})
+        if region in declared or region in scene.masks or region == "scene":
+            keys.append(column_key(metric.id, region))
+    return tuple(keys)
+
+
+def _check_names(results: Sequence[ResultSet], dataset: Dataset) -> None:
+    names = [result.name for result in results]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise StereogaugeError(f"Several results carry the algorithm name {twice[0]!r}; rename one of them.")
+    for result in results:
+        for name in result.maps:
+            if name not in dataset:
+                raise unknown_name(f"scene in the results of {result.name!r}", name, dataset.ids)
+
+
+def _right_hashes(
+    pairs: Sequence[tuple[Scene, ResultSet]], hashes: ContentHashes
+) -> dict[tuple[str, str], str | StereogaugeError]:
+    keys = [(result.name, scene.id) for scene, result in pairs if scene.id in result.right_maps]
+    sources = [result.right_maps[scene.id] for scene, result in pairs if scene.id in result.right_maps]
+    return dict(zip(keys, hashes.of(sources), strict=True))
+
+
+def _problem(*answers: str | StereogaugeError) -> StereogaugeError | None:
+    return next((answer for answer in answers if isinstance(answer, StereogaugeError)), None)
+
+
+def _extras(result: ResultSet, scene: str, facts: Mapping[str, float]) -> dict[str, float]:
+    known = {"seconds": float(result.seconds[scene])} if scene in result.seconds else {}
+    return known | {key: float(value) for key, value in facts.items()}

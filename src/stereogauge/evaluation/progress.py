@@ -1,0 +1,139 @@
+"""How far a run is: a bar on a terminal, plain lines elsewhere, nothing in a library call."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import IO, TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+
+LINE_EVERY = 5.0
+"""Seconds between plain lines."""
+
+
+class Progress(Protocol):
+    """What a run reports to."""
+
+    def start(self, total: int, stored: int) -> None:
+        """`total` cells are to be done, `stored` are there already."""
+
+    def scene(self, name: str) -> None:
+        """Cells of this scene are handed out."""
+
+    def advance(self, done: int, failed: int) -> None:
+        """So many cells more are stored, so many more have failed."""
+
+    def finish(self) -> None:
+        """Nothing more will come."""
+
+
+class Silent:
+    """Reports nothing."""
+
+    def start(self, total: int, stored: int) -> None:
+        """Say nothing."""
+
+    def scene(self, name: str) -> None:
+        """Say nothing."""
+
+    def advance(self, done: int, failed: int) -> None:
+        """Say nothing."""
+
+    def finish(self) -> None:
+        """Say nothing."""
+
+
+class Lines:
+    """A line every few seconds, for logs."""
+
+    def __init__(self, stream: IO[str], every: float = LINE_EVERY, what: str = "cells") -> None:
+        self._stream = stream
+        self._every = every
+        self._what = what
+        self._total = self._done = self._failed = 0
+        self._name = ""
+        self._started = self._said = time.monotonic()
+
+    def start(self, total: int, stored: int) -> None:
+        """Say what is ahead."""
+        self._total, self._done, self._failed = total, 0, 0
+        self._started = self._said = time.monotonic()
+        already = f", {stored} stored already" if stored else ""
+        self._stream.write(f"{total} {self._what} to compute{already}\n")
+        self._stream.flush()
+
+    def scene(self, name: str) -> None:
+        """Remember the scene for the next line."""
+        self._name = name
+
+    def advance(self, done: int, failed: int) -> None:
+        """Say how far it is when the last line is old enough."""
+        self._done += done
+        self._failed += failed
+        now = time.monotonic()
+        if now - self._said < self._every:
+            return
+        self._said = now
+        rate = (self._done + self._failed) / (now - self._started)
+        left = (self._total - self._done - self._failed) / rate if rate else 0.0
+        failures = f", {self._failed} failed" if self._failed else ""
+        self._stream.write(
+            f"{self._done}/{self._total} {self._what}{failures}, {rate:.1f}/s, {left:.0f} s left, at {self._name}\n"
+        )
+        self._stream.flush()
+
+    def finish(self) -> None:
+        """Say nothing; the summary follows."""
+
+
+class Bar:
+    """A Rich bar: cells done, rate, time left, current scene."""
+
+    def __init__(self, console: Any, what: str = "cells") -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bars
+
+        self._bars: Bars = Bars(
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn(f"{what}  {{task.fields[rate]}}"),
+            TimeRemainingColumn(),
+            TextColumn("{task.description}"),
+            console=console,
+            transient=True,
+        )
+        self._task: Any = None
+        self._started = 0.0
+        self._count = 0
+
+    def start(self, total: int, stored: int) -> None:
+        """Show the bar."""
+        if total == 0:
+            return
+        self._started, self._count = time.monotonic(), 0
+        self._bars.start()
+        self._task = self._bars.add_task("", total=total, rate="")
+
+    def scene(self, name: str) -> None:
+        """Name the scene behind the bar."""
+        if self._task is not None:
+            self._bars.update(self._task, description=name)
+
+    def advance(self, done: int, failed: int) -> None:
+        """Move the bar."""
+        if self._task is None:
+            return
+        self._count += done + failed
+        rate = self._count / max(time.monotonic() - self._started, 1e-9)
+        self._bars.update(self._task, advance=done + failed, rate=f"{rate:.1f}/s")
+
+    def finish(self) -> None:
+        """Take the bar away."""
+        self._bars.stop()
+
+
+def terminal_progress(console: Any, what: str = "cells") -> Progress:
+    """A bar when standard error is a terminal, lines when it is not."""
+    return Bar(console, what) if sys.stderr.isatty() else Lines(sys.stderr, what=what)

@@ -1,0 +1,69 @@
+"""What a worker does: compute one group of cells. It reads files and returns numbers; only the main process writes."""
+
+from __future__ import annotations
+
+import socket
+import time
+import traceback
+from dataclasses import dataclass
+
+from stereogauge.errors import StereogaugeError
+from stereogauge.evaluation.cells import CellScores
+from stereogauge.evaluation.evaluate import Column, evaluate_cell
+from stereogauge.evaluation.plan import Cell, Group
+from stereogauge.metrics.declaration import parse_metric
+from stereogauge.regions.criteria import Criteria
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Why a cell could not be computed, by its place in the group."""
+
+    place: int
+    reason: str
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class GroupResult:
+    """The cells that were computed, by place in the group, and the others with their reasons."""
+
+    cells: tuple[tuple[int, CellScores], ...]
+    troubles: tuple[Trouble, ...]
+    seconds: float
+
+
+def evaluate_group(group: Group) -> GroupResult:
+    """Compute every cell of a group; one that fails does not keep the others from being computed."""
+    started = time.perf_counter()
+    criteria = Criteria(group.scene, group.protocol)
+    cells: list[tuple[int, CellScores]] = []
+    troubles: list[Trouble] = []
+    for place, cell in enumerate(group.cells):
+        try:
+            cells.append((place, compute(cell, criteria, group.resize)))
+        except StereogaugeError as problem:
+            troubles.append(Trouble(place, str(problem)))
+        except MemoryError:
+            troubles.append(Trouble(place, "there was not enough memory; use fewer workers (--jobs)"))
+        except Exception as problem:  # a defect of one metric must not cost the cells of the others
+            troubles.append(Trouble(place, f"{type(problem).__name__}: {problem}", traceback.format_exc()))
+    group.scene.release()
+    return GroupResult(tuple(cells), tuple(troubles), time.perf_counter() - started)
+
+
+def compute(cell: Cell, criteria: Criteria, resize: bool) -> CellScores:
+    """All columns of one cell."""
+    started = time.perf_counter()
+    wanted: list[Column] = [(parse_metric(column.metric), column.region) for column in cell.columns]
+    scores = evaluate_cell(
+        cell.estimate,
+        criteria,
+        wanted,
+        algorithm=cell.algorithm,
+        right_estimate=cell.right_estimate,
+        extras=cell.extras,
+        resize=resize,
+    )
+    seconds = time.perf_counter() - started
+    return CellScores.of_scores(scores, cell.columns, inputs=cell.inputs, seconds=seconds, host=socket.gethostname())
