@@ -1,4 +1,4 @@
-"""Photographs and masks: PNG, PGM and PPM by our own checks, JPEG, BMP, WebP and integer TIFF through Pillow."""
+"""Photographs and masks: PNG, PGM, PPM and TIFF by our own checks, JPEG, BMP and WebP through Pillow."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.io import netpbm, png_file
+from stereogauge.io import netpbm, png_file, tiff
 from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Content, fetch, one_line
 
-FORMATS = ("JPEG", "BMP", "WEBP", "TIFF")
+FORMATS = ("JPEG", "BMP", "WEBP")
 PILLOW_MODES = {"1": "L", "L": "L", "LA": "L", "RGB": "RGB", "RGBA": "RGB", "P": "RGB", "YCbCr": "RGB", "CMYK": "RGB"}
 
 
@@ -29,6 +29,8 @@ def read_pixels(path: str | os.PathLike[str]) -> NDArray[Any]:
         return png_file.decode(content)
     if netpbm.is_netpbm(content):
         return netpbm.decode(content)
+    if tiff.is_tiff(content):
+        return tiff.read_image(content)
     return _decode_with_pillow(content)
 
 
@@ -42,8 +44,6 @@ def _decode_with_pillow(content: Content) -> NDArray[Any]:
                 raise content.error(
                     f"the header says {image.size[0]} × {image.size[1]} pixels, more than the file can hold."
                 )
-            if image.mode == "I;16":
-                return np.array(image, dtype=np.uint16)
             if image.mode not in PILLOW_MODES:
                 raise content.error(
                     f"images have 8 or 16 bits a sample; this {image.format} is of the kind {image.mode}."

@@ -1,12 +1,18 @@
-"""Float TIFF through tifffile: values are disparities; NaN, ±inf and GDAL's nodata value (tag 42113) are unknown."""
+"""TIFF through tifffile.
+
+As a disparity map: float values; NaN, ±inf and GDAL's nodata value (tag 42113) are unknown. As an image: 8 or 16 bits.
+"""
 
 from __future__ import annotations
 
 import io
 import logging
+import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Content, inflate, one_line
@@ -31,34 +37,56 @@ _SILENCE = logging.NullHandler()
 
 def read(content: Content, decoding: Decoding) -> DisparityMap:
     """The only page of a float TIFF."""
-    if not any(content.starts_with(signature) for signature in SIGNATURES):
+    samples, nodata = _decode(content, _check_disparity)
+    return _without_nodata(as_disparity(samples), nodata, content)
+
+
+def read_image(content: Content) -> NDArray[Any]:
+    """The only page of a TIFF of 8-bit or 16-bit samples, (H, W) or (H, W, channels)."""
+    return _decode(content, _check_image)[0]
+
+
+def _decode(content: Content, check: Callable[[Any, Content], None]) -> tuple[NDArray[Any], Any]:
+    """The samples of the only page, which `check` has found to be of the right kind, and its nodata tag."""
+    if not is_tiff(content):
         raise content.wrong_kind("a TIFF file")
     check_directory(content)
     tifffile = require("tifffile", content.name, "a TIFF file")
     logging.getLogger("tifffile").addHandler(_SILENCE)
     try:
         with tifffile.TiffFile(io.BytesIO(content.data)) as file:
-            return _read_page(file.pages.first, len(file.pages), content)
+            if len(file.pages) != 1:
+                raise content.error(f"one image is expected; this TIFF holds {len(file.pages)} pages.")
+            page = file.pages.first
+            check(page, content)
+            content.check_dimensions(page.shape[1], page.shape[0])
+            if page.compression != NOT_COMPRESSED:
+                require("imagecodecs", content.name, "a compressed TIFF file")
+            _check_data(page, content)
+            return page.asarray(maxworkers=1), page.tags.get(NODATA_TAG)
     except StereogaugeError:
         raise
     except Exception as error:  # tifffile meets damage with whatever kind of exception it causes
         raise content.error(f"the TIFF is truncated or damaged ({one_line(error) or type(error).__name__}).") from error
 
 
-def _read_page(page: Any, pages: int, content: Content) -> DisparityMap:
-    if pages != 1:
-        raise content.error(f"a disparity map is one image; this TIFF holds {pages} pages.")
+def is_tiff(content: Content) -> bool:
+    """Whether the file claims to be a TIFF."""
+    return any(content.starts_with(signature) for signature in SIGNATURES)
+
+
+def _check_disparity(page: Any, content: Content) -> None:
     if page.samplesperpixel != 1 or len(page.shape) != 2:
         raise content.error(f"a disparity map has one channel; this TIFF has shape {page.shape}.")
     if page.dtype is None or page.dtype.kind != "f":
         raise content.error(f"the tiff encoding holds 32-bit floats; this file holds {page.dtype}.")
-    height, width = page.shape
-    content.check_dimensions(width, height)
-    if page.compression != NOT_COMPRESSED:
-        require("imagecodecs", content.name, "a compressed TIFF file")
-    _check_data(page, content)
-    disparity = as_disparity(page.asarray(maxworkers=1))
-    return _without_nodata(disparity, page.tags.get(NODATA_TAG), content)
+
+
+def _check_image(page: Any, content: Content) -> None:
+    if len(page.shape) != 2 and (len(page.shape) != 3 or page.shape[2] not in (3, 4)):
+        raise content.error(f"an image is grey or RGB; this TIFF has shape {page.shape}.")
+    if page.dtype not in (np.uint8, np.uint16):
+        raise content.error(f"images have 8 or 16 bits a sample; this TIFF holds {page.dtype}.")
 
 
 def _check_data(page: Any, content: Content) -> None:
@@ -68,20 +96,19 @@ def _check_data(page: Any, content: Content) -> None:
         raise content.error("truncated: the TIFF's data lies beyond the end of the file.")
     promised, stored = page.nbytes, sum(count for _, count in segments)
     ratio = {NOT_COMPRESSED: 1}.get(page.compression, LARGEST_DEFLATE_RATIO)
-    needed = page.chunks[0] * page.chunks[1] * page.dtype.itemsize
-    if len(segments) != page.chunked[0] * page.chunked[1] or promised > ratio * stored or needed > ratio * content.size:
-        raise content.error(
-            f"the TIFF promises {promised} bytes of pixels; its {stored} bytes of data cannot hold them."
-        )
+    needed = math.prod(page.chunks) * page.dtype.itemsize
+    if len(segments) != math.prod(page.chunked) or promised > ratio * stored or needed > ratio * content.size:
+        raise content.error(f"the TIFF promises {promised} bytes of pixels; its {stored} bytes of data are too few.")
     if max(promised, needed) <= LARGEST_OTHER_RATIO * content.size:
         return
     if page.compression not in DEFLATE:
         raise content.error(
             f"the TIFF's data would grow more than {LARGEST_OTHER_RATIO}-fold; store it uncompressed or with deflate."
         )
+    row_bytes = math.prod(page.chunks[1:]) * page.dtype.itemsize
     for number, (offset, count) in enumerate(segments):
         rows = page.chunks[0] if page.is_tiled else min(page.chunks[0], page.shape[0] - number * page.chunks[0])
-        if inflate([content.data[offset : offset + count]], rows * page.chunks[1] * page.dtype.itemsize) is None:
+        if inflate([content.data[offset : offset + count]], rows * row_bytes) is None:
             raise content.error("the TIFF's compressed data is damaged or does not make the promised pixels.")
 
 
