@@ -77,9 +77,10 @@ def follow_bands(filled: Any, along_x: Any, along_y: Any, discontinuity: Any, le
         for x in range(width):
             if not discontinuity[y, x]:
                 continue
-            magnitude = math.sqrt(along_x[y, x] ** 2 + along_y[y, x] ** 2)
-            step_x = along_x[y, x] / magnitude
-            step_y = along_y[y, x] / magnitude
+            step_x, step_y = float(along_x[y, x]), float(along_y[y, x])
+            magnitude = math.sqrt(step_x * step_x + step_y * step_y)
+            step_x /= magnitude
+            step_y /= magnitude
             up = _first_outside(discontinuity, y, x, step_y, step_x, length)
             down = _first_outside(discontinuity, y, x, -step_y, -step_x, length)
             if up < 0 or down < 0:

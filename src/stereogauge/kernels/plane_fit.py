@@ -10,7 +10,6 @@ import numpy as np
 from stereogauge.kernels.jit import kernel
 
 RADIUS = 2
-SQUARES = 50.0  # Σ dx² over a 5 × 5 window
 
 
 @kernel
@@ -67,80 +66,86 @@ def _angle(a: float, b: float, plane_a: float, plane_b: float) -> float:
 
 
 @kernel
-def _masked_slopes(values: Any, y: int, x: int) -> Any:
-    """Least-squares slopes over the known pixels of the 5 × 5 window cut to the image; NaN where they determine no
-    plane.
+def _column_moments(values: Any, y: int, first: int, last: int, moments: Any) -> None:
+    """Per column n, Σv, Σv², ΣE, ΣvE over the known pixels of rows y − 2 to y + 2, v = row − y.
+
+    `moments[:, column + 2]` belongs to a column, so that windows may reach beyond the image's sides, where nothing is
+    known.
     """
     height, width = values.shape
-    n = 0
-    sx = sy = sd = sxx = sxy = syy = sxd = syd = 0.0
+    moments[:, first : last + 5] = 0.0
+    low, high = max(first - RADIUS, 0), min(last + RADIUS + 1, width)
+    count = moments[0, low + RADIUS : high + RADIUS]
+    v_sum = moments[1, low + RADIUS : high + RADIUS]
+    vv_sum = moments[2, low + RADIUS : high + RADIUS]
+    e_sum = moments[3, low + RADIUS : high + RADIUS]
+    ve_sum = moments[4, low + RADIUS : high + RADIUS]
     for row in range(max(y - RADIUS, 0), min(y + RADIUS + 1, height)):
-        for column in range(max(x - RADIUS, 0), min(x + RADIUS + 1, width)):
-            d = values[row, column]
-            if math.isnan(d):
-                continue
-            u, v = float(column - x), float(row - y)
-            n += 1
-            sx += u
-            sy += v
-            sd += d
-            sxx += u * u
-            sxy += u * v
-            syy += v * v
-            sxd += u * d
-            syd += v * d
-    if n < 3:
-        return np.nan, np.nan
-    cxx, cxy, cyy = sxx - sx * sx / n, sxy - sx * sy / n, syy - sy * sy / n
-    determinant = cxx * cyy - cxy * cxy
-    if determinant < 1e-9:
-        return np.nan, np.nan
-    cxd, cyd = sxd - sx * sd / n, syd - sy * sd / n
-    return (cxd * cyy - cyd * cxy) / determinant, (cyd * cxx - cxd * cxy) / determinant
+        v = float(row - y)
+        line = values[row, low:high]
+        for i in range(line.shape[0]):
+            known = line[i] == line[i]
+            weight = 1.0 if known else 0.0
+            e = float(line[i]) if known else 0.0
+            count[i] += weight
+            v_sum[i] += weight * v
+            vv_sum[i] += weight * v * v
+            e_sum[i] += e
+            ve_sum[i] += e * v
+
+
+@kernel
+def _row_slopes(moments: Any, first: int, last: int, slope_x: Any, slope_y: Any) -> None:
+    """Least-squares slopes of the windows around columns `first` to `last`.
+
+    NaN where their pixels determine no plane.
+    """
+    length = last - first + 1
+    count, v_sum = moments[0, first:], moments[1, first:]
+    vv_sum, e_sum, ve_sum = moments[2, first:], moments[3, first:], moments[4, first:]
+    for i in range(length):
+        n = count[i] + count[i + 1] + count[i + 2] + count[i + 3] + count[i + 4]
+        su = 2.0 * (count[i + 4] - count[i]) + count[i + 3] - count[i + 1]
+        suu = 4.0 * (count[i + 4] + count[i]) + count[i + 3] + count[i + 1]
+        sv = v_sum[i] + v_sum[i + 1] + v_sum[i + 2] + v_sum[i + 3] + v_sum[i + 4]
+        suv = 2.0 * (v_sum[i + 4] - v_sum[i]) + v_sum[i + 3] - v_sum[i + 1]
+        svv = vv_sum[i] + vv_sum[i + 1] + vv_sum[i + 2] + vv_sum[i + 3] + vv_sum[i + 4]
+        se = e_sum[i] + e_sum[i + 1] + e_sum[i + 2] + e_sum[i + 3] + e_sum[i + 4]
+        sue = 2.0 * (e_sum[i + 4] - e_sum[i]) + e_sum[i + 3] - e_sum[i + 1]
+        sve = ve_sum[i] + ve_sum[i + 1] + ve_sum[i + 2] + ve_sum[i + 3] + ve_sum[i + 4]
+        # n² times the centred moments, so that whole numbers stay exact and no division is needed before the last.
+        cuu, cuv, cvv = n * suu - su * su, n * suv - su * sv, n * svv - sv * sv
+        cue, cve = n * sue - su * se, n * sve - sv * se
+        determinant = cuu * cvv - cuv * cuv
+        inverse = 1.0 / determinant if determinant > 0.5 else np.nan
+        slope_x[i] = (cue * cvv - cve * cuv) * inverse
+        slope_y[i] = (cve * cuu - cue * cuv) * inverse
 
 
 @kernel
 def normal_angles(values: Any, pixels: Any, labels: Any, planes: Any) -> Any:
-    """Angle in degrees between the 5 × 5 least-squares normal of E and the plane's; NaN where E is missing or fixes
-    no plane.
+    """Angle in degrees between the 5 × 5 least-squares normal of E and the plane's normal.
 
-    The slopes over a full window are Σ dx·E / 50 and Σ dy·E / 50, from column sums that a row of pixels shares. A
-    missing value makes them NaN, and the window is fitted again without it.
+    NaN where E is missing or its known neighbours determine no plane. A row of pixels shares its columns' moments.
     """
-    height, width = values.shape
+    width = values.shape[1]
     angle = np.empty(pixels.shape[0], np.float32)
-    column_sum = np.empty(width)
-    column_moment = np.empty(width)
-    summed_row = -1
-    y = start = 0
-    for i in range(pixels.shape[0]):
-        while pixels[i] - start >= width:
-            y += 1
-            start += width
-        x = pixels[i] - start
-        if math.isnan(values[y, x]):
-            angle[i] = np.nan
-            continue
-        inside = RADIUS <= y < height - RADIUS and RADIUS <= x < width - RADIUS
-        if inside and y != summed_row:
-            summed_row = y
-            for column in range(width):
-                above2, above1 = float(values[y - 2, column]), float(values[y - 1, column])
-                below1, below2 = float(values[y + 1, column]), float(values[y + 2, column])
-                column_sum[column] = above2 + above1 + values[y, column] + below1 + below2
-                column_moment[column] = 2.0 * (below2 - above2) + below1 - above1
-        a = b = np.nan
-        if inside:
-            a = (2.0 * (column_sum[x + 2] - column_sum[x - 2]) + column_sum[x + 1] - column_sum[x - 1]) / SQUARES
-            b = (
-                column_moment[x - 2]
-                + column_moment[x - 1]
-                + column_moment[x]
-                + column_moment[x + 1]
-                + column_moment[x + 2]
-            ) / SQUARES
-        if math.isnan(a) or math.isnan(b):
-            a, b = _masked_slopes(values, y, x)
-        k = labels[i] - 1
-        angle[i] = _angle(a, b, planes[k, 0], planes[k, 1])
+    moments = np.zeros((5, width + 2 * RADIUS))
+    slope_x, slope_y = np.empty(width), np.empty(width)
+    i = 0
+    while i < pixels.shape[0]:
+        y = pixels[i] // width
+        start = y * width
+        stop = i
+        while stop < pixels.shape[0] and pixels[stop] - start < width:
+            stop += 1
+        first, last = pixels[i] - start, pixels[stop - 1] - start
+        _column_moments(values, y, first, last, moments)
+        _row_slopes(moments, first, last, slope_x, slope_y)
+        for j in range(i, stop):
+            x = pixels[j] - start
+            k = labels[j] - 1
+            known = not math.isnan(values[y, x])
+            angle[j] = _angle(slope_x[x - first], slope_y[x - first], planes[k, 0], planes[k, 1]) if known else np.nan
+        i = stop
     return angle

@@ -4,7 +4,6 @@ plane.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -42,73 +41,51 @@ def best_hypothesis(x: Any, y: Any, d: Any, triples: Any, tolerance: float) -> A
     return best_a, best_b, best_c, most
 
 
-@kernel
-def fit_near_plane(disparity: Any, candidates: Any, a: float, b: float, c: float, tolerance: float) -> Any:
-    """(a, b, c, inliers): least squares over the candidate pixels within `tolerance` of the given plane.
+@kernel(fastmath=True)
+def fit_near_plane(x: Any, y: Any, d: Any, a: float, b: float, c: float, tolerance: float) -> Any:
+    """(a, b, c, inliers): least squares over the points within `tolerance` of the given plane.
 
-    x and y count from this window's corner. Pixels on one line determine no plane: the given one is returned.
+    Points on one line determine no plane: the given one is returned.
     """
-    height, width = disparity.shape
-    n = 0
-    sx = sy = sd = sxx = sxy = syy = sxd = syd = 0.0
-    middle_x, middle_y = 0.5 * width, 0.5 * height
-    for row in range(height):
-        y = row - middle_y
-        for column in range(width):
-            d = disparity[row, column]
-            if candidates[row, column] and abs(a * column + b * row + c - d) <= tolerance:
-                x = column - middle_x
-                n += 1
-                sx += x
-                sy += y
-                sd += d
-                sxx += x * x
-                sxy += x * y
-                syy += y * y
-                sxd += x * d
-                syd += y * d
+    n = sx = sy = sd = sxx = sxy = syy = sxd = syd = 0.0
+    origin_x, origin_y = x[0], y[0]
+    for i in range(x.shape[0]):
+        near = 1.0 if abs(a * x[i] + b * y[i] + c - d[i]) <= tolerance else 0.0
+        u, v, e = near * (x[i] - origin_x), near * (y[i] - origin_y), near * d[i]
+        n += near
+        sx += u
+        sy += v
+        sd += e
+        sxx += u * u
+        sxy += u * v
+        syy += v * v
+        sxd += u * e
+        syd += v * e
     if n < 3:
-        return a, b, c, n
+        return a, b, c, int(n)
     cxx, cxy, cyy = sxx - sx * sx / n, sxy - sx * sy / n, syy - sy * sy / n
     cxd, cyd = sxd - sx * sd / n, syd - sy * sd / n
     determinant = cxx * cyy - cxy * cxy
     if not determinant > 1e-6 * max(cxx, cyy):
-        return a, b, c, n
+        return a, b, c, int(n)
     slope_x = (cxd * cyy - cyd * cxy) / determinant
     slope_y = (cyd * cxx - cxd * cxy) / determinant
-    return slope_x, slope_y, (sd - slope_x * sx - slope_y * sy) / n - slope_x * middle_x - slope_y * middle_y, n
+    constant = (sd - slope_x * sx - slope_y * sy) / n - slope_x * origin_x - slope_y * origin_y
+    return slope_x, slope_y, constant, int(n)
 
 
 @kernel
-def near_plane(disparity: Any, candidates: Any, a: float, b: float, c: float, tolerance: float) -> Any:
-    """The candidate pixels within `tolerance` of the plane, as 0 and 1."""
-    height, width = disparity.shape
-    near = np.zeros((height, width), np.uint8)
-    for row in range(height):
-        for column in range(width):
-            if candidates[row, column] and abs(a * column + b * row + c - disparity[row, column]) <= tolerance:
-                near[row, column] = 1
-    return near
-
-
-@kernel
-def sample_points(disparity: Any, candidates: Any, stride: int) -> Any:
-    """x, y, disparity of every `stride`-th candidate pixel in reading order."""
-    height, width = disparity.shape
-    total = 0
-    for row in range(height):
-        for column in range(width):
-            total += candidates[row, column] != 0
-    size = math.ceil(total / stride)
-    x = np.empty(size, np.float32)
-    y = np.empty(size, np.float32)
-    d = np.empty(size, np.float32)
-    seen = 0
-    for row in range(height):
-        for column in range(width):
-            if not candidates[row, column]:
-                continue
-            if seen % stride == 0:
-                x[seen // stride], y[seen // stride], d[seen // stride] = column, row, disparity[row, column]
-            seen += 1
-    return x, y, d
+def split_by_plane(x: Any, y: Any, d: Any, a: float, b: float, c: float, tolerance: float) -> Any:
+    """((x, y, d) of the points within `tolerance` of the plane, the same of the others), both in the given order."""
+    size = x.shape[0]
+    near_x, near_y, near_d = np.empty(size, np.float32), np.empty(size, np.float32), np.empty(size, np.float32)
+    far_x, far_y, far_d = np.empty(size, np.float32), np.empty(size, np.float32), np.empty(size, np.float32)
+    near = far = 0
+    for i in range(size):
+        # Both are written and one is kept: a branch here would be mispredicted at every edge of the surface.
+        near_x[near], near_y[near], near_d[near] = x[i], y[i], d[i]
+        far_x[far], far_y[far], far_d[far] = x[i], y[i], d[i]
+        inside = abs(a * x[i] + b * y[i] + c - d[i]) <= tolerance
+        near += inside
+        far += not inside
+    return (near_x[:near], near_y[:near], near_d[:near]), (far_x[:far], far_y[:far], far_d[:far])

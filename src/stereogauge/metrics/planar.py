@@ -18,7 +18,7 @@ from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.overlays import HCI, VARIANT, emptiness, heat_overlay, mean_of, share_above
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pixelwise import mean, percent
-from stereogauge.regions.planes import fit_plane
+from stereogauge.regions.planes import Points, fit_plane
 
 BUMPINESS, OFFSET, MISORIENTATION = range(3)
 OWN_PLANES = "planes fitted to the estimate itself, for want of ground truth"
@@ -37,7 +37,7 @@ def _planes(m: Measurement) -> NDArray[np.float64]:
     tolerance = parameters.at(m.scene.resolution).plane_tolerance
     for plane in unknown:
         inside = sets.mask(sets.planar[sets.planar_label == plane + 1]) & np.isfinite(m.estimate)
-        fitted, found = fit_plane(m.estimate, inside, tolerance, parameters.plane_iterations, random)
+        fitted, found = fit_plane(Points.of(m.estimate, inside), tolerance, parameters.plane_iterations, random)
         planes[plane] = fitted if found else np.nan
     return planes
 

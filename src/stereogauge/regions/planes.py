@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels.geometry_maps import central_gradient, direction_change
-from stereogauge.kernels.ransac import best_hypothesis, fit_near_plane, near_plane, sample_points
+from stereogauge.kernels.ransac import best_hypothesis, fit_near_plane, split_by_plane
 from stereogauge.model import DisparityMap, Mask
 from stereogauge.regions.geometry_parameters import GeometryParameters
 
@@ -93,32 +93,59 @@ def without_small_parts(mask: NDArray[Any], least: float) -> Mask:
     return np.asarray(keep[labels])
 
 
-def fit_plane(
-    disparity: DisparityMap, candidates: NDArray[Any], tolerance: float, iterations: int, random: np.random.Generator
-) -> tuple[Coefficients, int]:
-    """RANSAC over the candidate pixels of one window: the plane in the window's own x and y, and its inliers' number.
+@dataclass(frozen=True)
+class Points:
+    """Points (x, y, d) of a disparity map, in reading order."""
 
-    Triples are drawn from, and scored on, at most about fifty thousand evenly strided candidates; the best is
-    refitted three times by least squares to all candidates within the tolerance. Fewer than three candidates, or
-    candidates on one line, give no inliers.
+    x: NDArray[np.float32]
+    y: NDArray[np.float32]
+    d: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, disparity: DisparityMap, mask: NDArray[Any]) -> Points:
+        """The points of the pixels in the mask."""
+        rows, columns = np.divmod(np.flatnonzero(mask).astype(np.int32), np.int32(disparity.shape[1]))
+        return cls(columns.astype(np.float32), rows.astype(np.float32), disparity[mask])
+
+    def __len__(self) -> int:
+        return len(self.d)
+
+    def where(self, chosen: NDArray[Any]) -> Points:
+        """Only the chosen points: a mask or a slice."""
+        return Points(self.x[chosen], self.y[chosen], self.d[chosen])
+
+    def split(self, plane: Coefficients, tolerance: float) -> tuple[Points, Points]:
+        """The points within `tolerance` of the plane, and the others."""
+        near, far = split_by_plane(self.x, self.y, self.d, *plane, tolerance)
+        return Points(*near), Points(*far)
+
+    @property
+    def place(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Rows and columns, to index a map with."""
+        return self.y.astype(np.intp), self.x.astype(np.intp)
+
+
+def fit_plane(
+    points: Points, tolerance: float, iterations: int, random: np.random.Generator
+) -> tuple[Coefficients, int]:
+    """RANSAC: the plane with most points within the tolerance, and their number.
+
+    Triples are drawn from, and scored on, at most about fifty thousand evenly strided points; the best is refitted
+    three times by least squares to all points within the tolerance. Fewer than three points, or points on one line,
+    give no inliers.
     """
-    total = int(np.count_nonzero(candidates))
     nothing = ((0.0, 0.0, 0.0), 0)
-    if total < 3:
+    if len(points) < 3:
         return nothing
-    x, y, d = sample_points(disparity, candidates, max(1, total // SCORED_POINTS))
-    triples = random.integers(0, len(d), size=(iterations, 3))
-    a, b, c, found = best_hypothesis(x, y, d, triples, tolerance)
+    stride = max(1, len(points) // SCORED_POINTS)
+    sample = Points(*(np.ascontiguousarray(part[::stride]) for part in (points.x, points.y, points.d)))
+    triples = random.integers(0, len(sample), size=(iterations, 3))
+    a, b, c, found = best_hypothesis(sample.x, sample.y, sample.d, triples, tolerance)
     if not found:
         return nothing
     for _ in range(REFITS):
-        a, b, c, found = fit_near_plane(disparity, candidates, a, b, c, tolerance)
+        a, b, c, found = fit_near_plane(points.x, points.y, points.d, a, b, c, tolerance)
     return (a, b, c), int(found)
-
-
-def _shifted(plane: Coefficients, left: int, top: int) -> Coefficients:
-    a, b, c = plane
-    return a, b, c - a * left - b * top
 
 
 def find_planes(filled: DisparityMap, known: Mask, resolution: float, parameters: GeometryParameters) -> Planes:
@@ -128,33 +155,37 @@ def find_planes(filled: DisparityMap, known: Mask, resolution: float, parameters
     parts of at least `plane_part_share` stay: a plane through other surfaces meets them in stripes. The search in a
     component ends when the best remaining plane is too small.
     """
-    height, width = filled.shape
     tolerance = parameters.at(resolution).plane_tolerance
-    least = max(3.0, parameters.plane_share * height * width)
-    least_part = parameters.plane_part_share * height * width
+    least = max(3.0, parameters.plane_share * filled.size)
     random = np.random.default_rng(parameters.plane_seed)
-    labels = np.zeros((height, width), np.int16)
+    labels = np.zeros(filled.shape, np.int16)
     coefficients: list[Coefficients] = []
     component_labels, statistics = components(steady_direction(filled, resolution, parameters) & known)
-    for component in range(1, len(statistics)):
-        left, top, wide, high, pixels = (int(value) for value in statistics[component])
-        if pixels < least:
-            continue
-        window = (slice(top, top + high), slice(left, left + wide))
-        disparity = np.ascontiguousarray(filled[window])
-        remaining = component_labels[window] == component
+    for component in np.flatnonzero(statistics[1:, cv2.CC_STAT_AREA] >= least) + 1:
+        points = Points.of(filled, component_labels == component)
         for _ in range(MOST_PLANES):
-            plane, found = fit_plane(disparity, remaining, tolerance, parameters.plane_iterations, random)
+            plane, found = fit_plane(points, tolerance, parameters.plane_iterations, random)
             if found < least:
                 break
-            near = near_plane(disparity, remaining, *plane, tolerance)
-            inliers = without_small_parts(near, least_part)
-            remaining &= near == 0
-            if np.count_nonzero(inliers) < least:
-                continue
-            coefficients.append(_shifted(plane, left, top))
-            labels[window][inliers] = len(coefficients)
+            near, points = points.split(plane, tolerance)
+            part = _large_parts(near, parameters.plane_part_share * filled.size)
+            if len(part) >= least:
+                coefficients.append(plane)
+                labels[part.place] = len(coefficients)
     return Planes(labels, np.array(coefficients, dtype=np.float64).reshape(-1, 3))
+
+
+def _large_parts(points: Points, least: float) -> Points:
+    """The points in 8-connected parts of at least `least` pixels."""
+    if not len(points):
+        return points
+    rows, columns = points.place
+    rows -= rows.min()
+    columns -= columns.min()
+    window = np.zeros((rows.max() + 1, columns.max() + 1), np.uint8)
+    window[rows, columns] = 1
+    labels, statistics = components(window)
+    return points.where(statistics[labels[rows, columns], cv2.CC_STAT_AREA] >= least)
 
 
 def planes_in_regions(
@@ -162,8 +193,8 @@ def planes_in_regions(
 ) -> Planes:
     """One plane for each drawn region (label > 0), from whatever ground truth lies in it, however sparse.
 
-    A pixel whose ground truth is farther from the plane than the tolerance leaves its region, one without ground
-    truth stays. A region with fewer than three known pixels, or without ground truth at all, has the plane NaN.
+    A pixel whose ground truth is farther from the plane than the tolerance leaves its region, one without ground truth
+    stays. A region with fewer than three known pixels, or without ground truth at all, has the plane NaN.
     """
     values = np.unique(regions[regions > 0])
     labels = np.zeros(regions.shape, np.int16)
@@ -175,10 +206,11 @@ def planes_in_regions(
         labels[inside] = position + 1
         if disparity is None:
             continue
-        known = inside & np.isfinite(disparity)
-        plane, found = fit_plane(disparity, known, tolerance, parameters.plane_iterations, random)
+        points = Points.of(disparity, inside & np.isfinite(disparity))
+        plane, found = fit_plane(points, tolerance, parameters.plane_iterations, random)
         if not found:
             continue
         coefficients[position] = plane
-        labels[known & (near_plane(disparity, known, *plane, tolerance) == 0)] = 0
+        _, far = points.split(plane, tolerance)
+        labels[far.place] = 0
     return Planes(labels, coefficients)

@@ -1,0 +1,52 @@
+"""The geometry sets of a scene and the nine metrics of one estimate at full size, against plain NumPy and SciPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks import geometry_numpy
+from benchmarks.report import Report
+from benchmarks.scenes import FULL_SIZE, motorcycle_full, noisy_estimate
+from benchmarks.timing import interleave
+from stereogauge.metrics.declaration import parse_metric
+from stereogauge.metrics.measurement import Measurement
+from stereogauge.model import Scene
+from stereogauge.protocol import Protocol
+from stereogauge.regions.criteria import Criteria
+from stereogauge.regions.geometry import geometry_sets
+from stereogauge.regions.geometry_parameters import GeometryParameters
+
+NINE = ("d-fat", "d-thin", "d-fuz", "p-bump", "p-off", "p-mis", "f-por", "f-frag", "f-fat")
+
+
+def run(report: Report) -> None:
+    _, _, truth = motorcycle_full()
+    estimate = noisy_estimate(truth)
+    parameters = GeometryParameters()
+    base = np.zeros(truth.shape, bool)
+    base[30:-30, 30:-30] = True
+    scene = Scene("motorcycle", gt=truth, masks={"nonocc": np.ones(truth.shape, bool)})
+    criteria = Criteria(scene, Protocol())
+    metrics = [parse_metric(name) for name in NINE]
+    criteria.__dict__["geometry"] = geometry_sets(truth, base, 1.0, parameters)
+    plain_sets = geometry_numpy.geometry_sets(truth, base, 1.0, parameters)
+
+    def ours() -> list[Any]:
+        measurement = Measurement(estimate, criteria)
+        return [metric.measure(measurement, str(metric.metric.region)) for metric in metrics]
+
+    size = f"{FULL_SIZE[0]} × {FULL_SIZE[1]}"
+    times = interleave(
+        {"ours": ours, "scipy": lambda: geometry_numpy.metrics(estimate, truth, plain_sets, 1.0, parameters)}, rounds=5
+    )
+    report.row(f"nine geometry metrics of one estimate, {size}", times["ours"], times["scipy"], "SciPy/NumPy", 0.1)
+    times = interleave(
+        {
+            "ours": lambda: geometry_sets(truth, base, 1.0, parameters),
+            "scipy": lambda: geometry_numpy.geometry_sets(truth, base, 1.0, parameters),
+        },
+        rounds=3,
+    )
+    report.row(f"geometry sets of a scene, {size}", times["ours"], times["scipy"], "SciPy/NumPy", 0.15)

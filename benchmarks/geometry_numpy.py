@@ -1,0 +1,346 @@
+"""The geometry sets and metrics in plain NumPy and SciPy: the peer of the benchmarks and the reference of the tests.
+
+Written from the definitions (docs/geometry.md), whole-array operation by whole-array operation, sharing nothing with
+the package but the parameters. Planes are searched as the package searches them, on the same number of points, so that
+times compare.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+
+Array = NDArray[Any]
+EIGHT = np.ones((3, 3))
+
+
+@dataclass
+class Sets:
+    """Dense maps of every set; see `stereogauge.regions.geometry.GeometrySets`."""
+
+    discontinuity: Array
+    foreground: Array
+    background: Array
+    extrapolated_background: Array
+    extrapolated_foreground: Array
+    edge: Array
+    gradient: Array
+    to_discontinuity: Array
+    to_outside: Array
+    plane_labels: Array
+    planes: Array
+    structures: Array
+    surround: Array
+    extrapolated_structure: Array
+
+
+def fill_rows(disparity: Array) -> Array:
+    """Gaps take the smaller of their two known row neighbours.
+
+    Rows without any copy the nearest row above, else below.
+    """
+    known = np.isfinite(disparity)
+    columns = np.arange(disparity.shape[1])
+    left = np.maximum.accumulate(np.where(known, columns, -1), axis=1)
+    right = np.minimum.accumulate(np.where(known, columns, columns.size)[:, ::-1], axis=1)[:, ::-1]
+    from_left = np.where(left >= 0, np.take_along_axis(disparity, np.maximum(left, 0), axis=1), np.inf)
+    last = columns.size - 1
+    from_right = np.where(right <= last, np.take_along_axis(disparity, np.minimum(right, last), axis=1), np.inf)
+    filled = np.minimum(from_left, from_right)
+    rows = np.flatnonzero(known.any(axis=1))
+    source = np.searchsorted(rows, np.arange(len(filled)), side="right") - 1
+    return filled[rows[np.maximum(source, 0)]].astype(np.float32)
+
+
+def gradient(values: Array) -> tuple[Array, Array]:
+    """Central differences along x and y; 0 along a side of one pixel."""
+    parts = [np.gradient(values, axis=axis) if values.shape[axis] > 1 else np.zeros_like(values) for axis in (1, 0)]
+    return parts[0], parts[1]
+
+
+def _walk(
+    y: Array, x: Array, step_y: Array, step_x: Array, steps: Array, shape: tuple[int, int]
+) -> tuple[Array, Array, Array]:
+    row = np.floor(y + steps * step_y + 0.5).astype(int)
+    column = np.floor(x + steps * step_x + 0.5).astype(int)
+    inside = (row >= 0) & (row < shape[0]) & (column >= 0) & (column < shape[1])
+    return np.clip(row, 0, shape[0] - 1), np.clip(column, 0, shape[1] - 1), inside
+
+
+def bands(filled: Array, scaled: Any, median: int) -> tuple[Array, Array, Array, Array]:
+    """M_d, M_f, M_b and the disparities from beyond the edge."""
+    shape = filled.shape
+    along_x, along_y = gradient(filled)
+    magnitude = np.sqrt(along_x**2 + along_y**2)
+    jump = magnitude > scaled.discontinuity_gradient
+    y, x = np.nonzero(jump)
+    step_x, step_y = along_x[jump].astype(float), along_y[jump].astype(float)
+    length = np.sqrt(step_x * step_x + step_y * step_y)
+    step_x, step_y = step_x / length, step_y / length
+    first = {}
+    for sign in (1, -1):
+        steps = np.full(y.size, -1)
+        alive = np.ones(y.size, bool)
+        for k in range(1, scaled.band_length + 1):
+            row, column, inside = _walk(y, x, sign * step_y, sign * step_x, np.full(y.size, k), shape)
+            alive &= inside
+            hit = alive & (steps < 0) & ~jump[row, column]
+            steps[hit] = k
+        row, column, _ = _walk(y, x, sign * step_y, sign * step_x, steps, shape)
+        first[sign] = steps, np.where(steps > 0, filled[row, column], np.nan)
+    with np.errstate(invalid="ignore"):
+        separates = first[1][1] - first[-1][1] >= scaled.discontinuity_gradient
+    rank = {sign: np.full(shape, np.inf) for sign in (1, -1)}
+    beyond = {sign: np.full(shape, np.nan, np.float32) for sign in (1, -1)}
+    for sign in (1, -1):
+        steps, other = first[sign][0], first[-sign][1]
+        alive = separates.copy()
+        for away in range(scaled.band_length):
+            row, column, inside = _walk(y, x, sign * step_y, sign * step_x, steps + away, shape)
+            alive &= inside
+            free = alive & ~jump[row, column] & np.isinf(rank[sign][row, column])
+            # Reversed copies (NumPy flips views): of equally near edge pixels the first in reading order stays.
+            rows, columns, values = (part[free][::-1].copy() for part in (row, column, other))
+            rank[sign][rows, columns] = away
+            beyond[sign][rows, columns] = values
+    own = {1: rank[1] < rank[-1], -1: rank[-1] < rank[1]}
+    grown = {sign: _with_median(own[sign], beyond[sign], median, jump) for sign in (1, -1)}
+    both = grown[1] & grown[-1]
+    foreground, background = grown[1] & ~both, grown[-1] & ~both
+    return jump, foreground, background, np.where(background, beyond[-1], beyond[1])
+
+
+def _with_median(band: Array, beyond: Array, window: int, jump: Array) -> Array:
+    median = ndimage.median_filter(band.astype(np.uint8), size=window, mode="nearest").astype(bool)
+    added = median & ~band & ~jump
+    radius = window // 2
+    offsets = [(dy, dx) for dy in range(-radius, radius + 1) for dx in range(-radius, radius + 1)]
+    y, x = np.nonzero(added)
+    nearest = np.full(y.size, np.inf)
+    values = np.full(y.size, np.nan, np.float32)
+    for dy, dx in offsets:
+        row, column = np.clip(y + dy, 0, band.shape[0] - 1), np.clip(x + dx, 0, band.shape[1] - 1)
+        better = band[row, column] & (row == y + dy) & (column == x + dx) & (dy * dy + dx * dx < nearest)
+        values[better] = beyond[row, column][better]
+        nearest[better] = dy * dy + dx * dx
+    beyond[added] = values
+    return band | added
+
+
+def thin_runs(filled: Array, rise: float, widest: int) -> Array:
+    """Pixels of runs between a rising and a falling edge, standing out from both sides."""
+    width = filled.shape[1]
+    fine = np.zeros(filled.shape, bool)
+    step = np.diff(filled, axis=1)
+    y, x = np.nonzero(step > rise)
+    x = x + 1
+    left, lowest, alive = filled[y, x - 1], filled[y, x].copy(), np.ones(y.size, bool)
+    for length in range(1, widest + 1):
+        end = np.minimum(x + length, width - 1)
+        alive &= x + length < width
+        value = filled[y, end]
+        closes = alive & (filled[y, end - 1] - value > rise) & (lowest > value + rise / 2)
+        for position in range(length):
+            fine[y[closes], x[closes] + position] = True
+        lowest = np.where(alive, np.minimum(lowest, value), lowest)
+        alive &= lowest > left + rise / 2
+    return fine
+
+
+def beside(filled: Array, fine: Array, reach: int, least_gap: float) -> tuple[Array, Array]:
+    """Background pixels left and right of structures, with the nearer structure's disparity."""
+    mask = np.zeros(fine.shape, bool)
+    value = np.full(fine.shape, np.nan, np.float32)
+    structure = np.where(fine, filled, np.nan)
+    for distance in range(1, min(reach, fine.shape[1] - 1) + 1):
+        for towards_left in (True, False):
+            shifted = np.full(fine.shape, np.nan)
+            if towards_left:
+                shifted[:, distance:] = structure[:, :-distance]
+            else:
+                shifted[:, :-distance] = structure[:, distance:]
+            new = np.isfinite(shifted) & ~mask & ~fine
+            value[new] = shifted[new]
+            mask |= new
+    with np.errstate(invalid="ignore"):
+        return mask & (value - filled > least_gap), value
+
+
+def _large_parts(mask: Array, least: float) -> Array:
+    labels, _ = ndimage.label(mask, EIGHT)
+    keep = np.bincount(labels.ravel()) >= least
+    keep[0] = False
+    return keep[labels]
+
+
+def planes(
+    filled: Array, known: Array, scaled: Any, parameters: Any, scored_points: int = 50_000
+) -> tuple[Array, Array]:
+    """Plane labels and coefficients by sequential RANSAC in regions of steady gradient direction."""
+    along_x, along_y = gradient(filled)
+    jump = ndimage.binary_dilation(np.sqrt(along_x**2 + along_y**2) > scaled.discontinuity_gradient)
+    sigma = scaled.plane_smoothing
+    smooth_x = ndimage.gaussian_filter(np.clip(along_x, -1, 1), sigma, mode="nearest")
+    smooth_y = ndimage.gaussian_filter(np.clip(along_y, -1, 1), sigma, mode="nearest")
+    angle = np.arctan2(smooth_y, smooth_x)
+    turn = [np.abs(np.diff(angle, axis=axis, append=np.take(angle, [-1], axis=axis))) for axis in (0, 1)]
+    turn = [np.minimum(t, 2 * np.pi - t) for t in turn]
+    steady = (np.hypot(*turn) < parameters.plane_direction_change) & ~jump & known
+    labels, number = ndimage.label(steady, EIGHT)
+    sizes = np.bincount(labels.ravel(), minlength=number + 1)
+    least = max(3.0, parameters.plane_share * filled.size)
+    random = np.random.default_rng(parameters.plane_seed)
+    result = np.zeros(filled.shape, np.int16)
+    found: list[Array] = []
+    for component in np.flatnonzero(sizes[1:] >= least) + 1:
+        remaining = labels == component
+        for _ in range(20):
+            y, x = np.nonzero(remaining)
+            if y.size < 3:
+                break
+            d = filled[y, x].astype(float)
+            plane = _ransac(x, y, d, scaled.plane_tolerance, parameters.plane_iterations, random, scored_points)
+            if plane is None:
+                break
+            near = np.abs(plane[0] * x + plane[1] * y + plane[2] - d) <= scaled.plane_tolerance
+            if near.sum() < least:
+                break
+            inliers = np.zeros(filled.shape, bool)
+            inliers[y[near], x[near]] = True
+            remaining &= ~inliers
+            inliers = _large_parts(inliers, parameters.plane_part_share * filled.size)
+            if inliers.sum() >= least:
+                found.append(plane)
+                result[inliers] = len(found)
+    return result, np.array(found).reshape(-1, 3)
+
+
+def _ransac(x: Array, y: Array, d: Array, tolerance: float, iterations: int, random: Any, points: int) -> Array | None:
+    stride = max(1, x.size // points)
+    sx, sy, sd = x[::stride], y[::stride], d[::stride]
+    best, most = None, 0
+    for triple in random.integers(0, sd.size, size=(iterations, 3)):
+        system = np.column_stack([sx[triple], sy[triple], np.ones(3)])
+        if abs(np.linalg.det(system)) < 0.5:
+            continue
+        plane = np.linalg.solve(system, sd[triple])
+        count = int((np.abs(plane[0] * sx + plane[1] * sy + plane[2] - sd) <= tolerance).sum())
+        if count > most:
+            best, most = plane, count
+    for _ in range(3 if best is not None else 0):
+        near = np.abs(best[0] * x + best[1] * y + best[2] - d) <= tolerance
+        system = np.column_stack([x[near], y[near], np.ones(near.sum())])
+        best = np.linalg.lstsq(system, d[near], rcond=None)[0]
+    return best
+
+
+def geometry_sets(truth: Array, base: Array, resolution: float, parameters: Any) -> Sets:
+    """Every set of a dense ground truth."""
+    scaled = parameters.at(resolution)
+    known = np.isfinite(truth)
+    base = base & known
+    filled = fill_rows(truth)
+    jump, foreground, background, beyond = bands(filled, scaled, parameters.band_median)
+    edge = jump | foreground | background
+    along_x, along_y = gradient(filled)
+    fine = _large_parts(
+        thin_runs(filled, scaled.fine_gradient, scaled.fine_width) & known, parameters.fine_share * truth.size
+    )
+    surround, structure = beside(filled, fine, scaled.fine_surround, scaled.fine_gradient)
+    plane_labels, coefficients = planes(filled, known, scaled, parameters)
+    return Sets(
+        discontinuity=jump & base,
+        foreground=foreground & base,
+        background=background & base,
+        extrapolated_background=np.where(foreground & base, beyond, np.nan),
+        extrapolated_foreground=np.where(background & base, beyond, np.nan),
+        edge=edge & base,
+        gradient=np.sqrt(along_x**2 + along_y**2),
+        to_discontinuity=ndimage.distance_transform_edt(~jump),
+        to_outside=ndimage.distance_transform_edt(edge),
+        plane_labels=np.where(base, plane_labels, 0),
+        planes=coefficients,
+        structures=ndimage.label(fine & base, EIGHT)[0],
+        surround=surround & base,
+        extrapolated_structure=structure,
+    )
+
+
+def normals(estimate: Array) -> tuple[Array, Array]:
+    """Slopes of 5 × 5 least-squares planes over the known pixels; NaN where fewer than three, or all on one line."""
+    known = np.isfinite(estimate)
+    value = np.where(known, estimate, 0.0).astype(float)
+    step = np.arange(-2.0, 3.0)
+    moments = {}
+    for name, source in (("n", known.astype(float)), ("d", value)):
+        for i, j in ((0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2)):
+            if name == "d" and i + j > 1:
+                continue
+            partial = ndimage.correlate1d(source, step**i, axis=1, mode="constant")
+            moments[name, i, j] = ndimage.correlate1d(partial, step**j, axis=0, mode="constant")
+    n = np.maximum(moments["n", 0, 0], 1)
+    mx, my, md = moments["n", 1, 0] / n, moments["n", 0, 1] / n, moments["d", 0, 0] / n
+    cxx = moments["n", 2, 0] - n * mx * mx
+    cxy = moments["n", 1, 1] - n * mx * my
+    cyy = moments["n", 0, 2] - n * my * my
+    cxd, cyd = moments["d", 1, 0] - n * mx * md, moments["d", 0, 1] - n * my * md
+    determinant = cxx * cyy - cxy * cxy
+    determinant = np.where((determinant > 1e-9) & known & (moments["n", 0, 0] >= 3), determinant, np.nan)
+    return (cxd * cyy - cyd * cxy) / determinant, (cyd * cxx - cxd * cxy) / determinant
+
+
+def laplacian(values: Array) -> Array:
+    """The 4-neighbour Laplacian; across the image's rim the second difference is left out."""
+    result = np.where(np.isfinite(values), 0.0, np.nan)
+    result[:, 1:-1] += np.diff(values, 2, axis=1)
+    result[1:-1] += np.diff(values, 2, axis=0)
+    return result
+
+
+def metrics(estimate: Array, truth: Array, sets: Sets, resolution: float, parameters: Any) -> dict[str, float]:
+    """The nine metrics (and f-missing) of one estimate."""
+    scaled = parameters.at(resolution)
+    scores: dict[str, float] = {}
+    error = np.abs(estimate - truth)
+    for name, mask, beyond in (
+        ("d-fat", sets.background, sets.extrapolated_foreground),
+        ("d-thin", sets.foreground, sets.extrapolated_background),
+        ("f-fat", sets.surround, sets.extrapolated_structure),
+    ):
+        scores[name] = (error > np.abs(estimate - beyond))[mask].mean() if mask.any() else np.nan
+    along_x, along_y = gradient(estimate)
+    excess = sets.gradient - np.sqrt(along_x**2 + along_y**2)
+    fuzziness = np.where(excess < 0, -excess * sets.to_discontinuity, excess * sets.to_outside)
+    scores["d-fuz"] = _mean(fuzziness[sets.edge & np.isfinite(estimate)])
+
+    planar = sets.plane_labels > 0
+    scores["p-bump"] = _mean(np.abs(laplacian(estimate))[planar])
+    y, x = np.nonzero(planar)
+    a, b, c = sets.planes[sets.plane_labels[planar] - 1].T if planar.any() else np.zeros((3, 0))
+    scale = np.sqrt(1 + a * a + b * b)
+    scores["p-off"] = _mean(np.abs(estimate[planar] - a * x - b * y - c) / scale)
+    slope_x, slope_y = (slope[planar] for slope in normals(estimate))
+    cosine = np.abs(slope_x * a + slope_y * b + 1) / (np.sqrt(1 + slope_x**2 + slope_y**2) * scale)
+    scores["p-mis"] = _mean(np.degrees(np.arccos(np.clip(cosine, 0, 1))))
+
+    fine = sets.structures > 0
+    found = fine & (error <= scaled.fine_tolerance + 1e-6)
+    diagonal = np.hypot(*truth.shape)
+    distance = ndimage.distance_transform_edt(~found) if found.any() else np.full(truth.shape, diagonal)
+    number = sets.structures.max()
+    scores["f-por"] = np.log1p(distance[fine & ~found]).sum() / fine.sum() if number else np.nan
+    fragments, _ = ndimage.label(found, EIGHT)
+    pairs = np.unique(np.stack([sets.structures[found], fragments[found]]), axis=1)
+    parts = np.bincount(pairs[0], minlength=number + 1)[1:]
+    scores["f-frag"] = _mean(1 - 1 / np.maximum(parts, 1)) if parts.any() else np.nan
+    scores["f-missing"] = _mean(parts == 0)
+    return {name: float(value) for name, value in scores.items()}
+
+
+def _mean(values: Array) -> float:
+    known = values[np.isfinite(values)] if values.dtype.kind == "f" else values
+    return float(known.mean()) if known.size else float("nan")
