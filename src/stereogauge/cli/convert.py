@@ -67,12 +67,12 @@ def command(
     if not force:
         _refuse_existing(targets)
     if len(conversions) == 1:
-        typer.echo(convert(conversions[0]))
+        sys.stdout.write(convert(conversions[0]) + "\n")
         return
     failures = 0
     for conversion in _with_progress(conversions):
         try:
-            typer.echo(convert(conversion))
+            sys.stdout.write(convert(conversion) + "\n")
         except StereogaugeError as error:
             failures += 1
             say(f"stereogauge: {error}")
