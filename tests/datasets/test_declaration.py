@@ -77,3 +77,9 @@ def test_an_installed_package_adds_its_dataset(monkeypatch: pytest.MonkeyPatch) 
         assert load_dataset("mine").ids == ("only",)
     finally:
         families.cache_clear()
+
+
+def test_the_documentation_names_every_dataset() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text(encoding="utf-8")
+    for name in families():
+        assert f"`{name}`" in page

@@ -203,4 +203,4 @@ def test_a_broken_ground_truth_is_a_finding_and_a_scene_without_one_is_checked_b
     assert check_map(tmp_path / "a.pfm", broken)[0].kind == "bad-ground-truth"
     without = Scene("x", left=np.zeros((4, 4), np.uint8))
     assert check_map(tmp_path / "a.pfm", without) == []
-    assert check_map(-_steps(), without)[0].kind == "no-values"
+    assert check_map(-_steps(), without)[0].kind == "suspicious"

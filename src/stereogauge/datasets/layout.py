@@ -19,7 +19,10 @@ SHOWN_ENTRIES = 5
 
 def entries(folder: Path) -> list[Path]:
     """What lies in `folder`, by name, without hidden files."""
-    return sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    try:
+        return sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    except OSError as error:
+        raise DatasetError(f"The folder {folder} cannot be listed: {error.strerror}.") from None
 
 
 def subfolders(folder: Path) -> list[Path]:

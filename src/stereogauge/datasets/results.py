@@ -170,8 +170,9 @@ def map_file(
     path: str | os.PathLike[str], scene: Scene, dataset: Dataset, how: Decoding, owner: str = ""
 ) -> DisparityFile:
     """The map `path` of a scene; without anything said, by the rule of the dataset, else as the file itself says."""
-    if not how.given and dataset.name in SCALE_OF_SCENE and _is_8_bit_png(path):
-        return DisparityFile(path, encoding="middlebury", scale=scene.metadata["scale"])
+    own = scene.metadata.get("scale") if dataset.name in SCALE_OF_SCENE else None
+    if own is not None and not how.given and _is_8_bit_png(path):
+        return DisparityFile(path, encoding="middlebury", scale=own)
     scale, offset = how.number("scale", scene.id, owner), how.number("offset", scene.id, owner)
     return DisparityFile(path, how.encoding, scale, offset or 0.0)
 

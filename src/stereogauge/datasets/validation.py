@@ -121,9 +121,11 @@ def check_map(source: DisparitySource, scene: Scene, algorithm: str = "") -> lis
     if truth is not None and truth.shape != estimate.shape:
         return [Finding("wrong-size", _sizes(estimate, truth), **where)]
     problems = report(estimate, where["file"], "").problems
-    if problems and (_constant(estimate) or truth is None):
+    if problems and _constant(estimate):
         return [Finding("no-values", problems[0], **where)]
-    suspected = None if truth is None else suspicion(estimate, truth)
+    if truth is None:
+        return [Finding("suspicious", problem, **where) for problem in problems[:1]]
+    suspected = suspicion(estimate, truth)
     return [] if suspected is None else [Finding(*suspected, **where)]
 
 

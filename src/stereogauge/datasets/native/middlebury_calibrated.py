@@ -216,7 +216,9 @@ MIDDLEBURY_2021 = DatasetFamily(
     name="Middlebury 2021 mobile",
     layout="SCENE/ (also below data/) with im0.png, im1.png, disp0.pfm, disp1.pfm, calib.txt",
     terms=_TERMS,
-    citation="G. Pang, D. Scharstein and others, Mobile stereo datasets with ground truth, Middlebury College, 2021.",
+    citation=(
+        "G. Pan, T. Sun, T. Weed and D. Scharstein, 2021 Mobile stereo datasets with ground truth, Middlebury College."
+    ),
     obtain=f"`stereogauge datasets fetch middlebury-2021` or {_SITE}/data/scenes2021/.",
     load=load_2021,
     archives=MappingProxyType({"": (Archive(f"{_SITE}/data/scenes2021/zip/all.zip"),)}),
