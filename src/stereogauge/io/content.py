@@ -22,6 +22,8 @@ LARGEST_PIXEL_COUNT = 2**28
 LARGEST_FILE = 16 * LARGEST_PIXEL_COUNT
 LARGEST_DEFLATE_RATIO = 1032
 """Deflate cannot expand a byte to more than this many."""
+LARGEST_OTHER_RATIO = 64
+"""How far compressions whose real size cannot be counted beforehand may expand a file."""
 STEP = 1 << 20
 SMALL_STEP = 1 << 16
 SCHEME_PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "http": "aiohttp", "https": "aiohttp"}

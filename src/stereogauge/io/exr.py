@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Content, inflate
+from stereogauge.io.content import LARGEST_DEFLATE_RATIO, LARGEST_OTHER_RATIO, Content, inflate
 from stereogauge.io.exr_header import MAGIC, Channel, ExrHeader, read_header
 from stereogauge.io.optional import require
 from stereogauge.model import as_disparity
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 NONE, ZIPS, ZIP = 0, 2, 3
 PREFERRED_CHANNEL = "disparity"
 LARGEST_RATIO = {NONE: 1, ZIPS: LARGEST_DEFLATE_RATIO, ZIP: LARGEST_DEFLATE_RATIO}
-LARGEST_OTHER_RATIO = 64
 PATIENCE = 120.0
 """Seconds that the other process may take."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Content
+from stereogauge.io.content import LARGEST_DEFLATE_RATIO, STEP, Content
 from stereogauge.model import as_disparity
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 MAGIC = b"\x93NUMPY"
 LONGEST_HEADER = 10_000
-STEP = 1 << 20
 _TYPE = re.compile(r"""['"]descr['"]\s*:\s*['"]([^'"]*)['"]""")
 _ORDER = re.compile(r"""['"]fortran_order['"]\s*:\s*(True|False)""")
 _SHAPE = re.compile(r"""['"]shape['"]\s*:\s*\(([^)]*)\)""")

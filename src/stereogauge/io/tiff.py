@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Content, inflate, one_line
+from stereogauge.io.content import LARGEST_DEFLATE_RATIO, LARGEST_OTHER_RATIO, Content, inflate, one_line
 from stereogauge.io.optional import require
 from stereogauge.io.tiff_directory import check_directory
 from stereogauge.model import as_disparity
@@ -28,8 +28,6 @@ NODATA_TAG = 42113
 SIGNATURES = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 NOT_COMPRESSED = 1
 DEFLATE = (8, 32946)
-LARGEST_OTHER_RATIO = 64
-"""How far compressions other than deflate, whose real size cannot be counted beforehand, may expand a file."""
 
 # Without a handler of its own, tifffile's remarks on damaged files would appear on standard error.
 _SILENCE = logging.NullHandler()
