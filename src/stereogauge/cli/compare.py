@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.output import notes, print_scores, say
+from stereogauge.cli.output import announce_compilation, notes, print_scores, say
 from stereogauge.errors import FileError
 
 if TYPE_CHECKING:
+    from stereogauge.io.files import DisparityFile
     from stereogauge.model import Calibration, Scene
     from stereogauge.protocol import Protocol
 
@@ -73,6 +74,7 @@ def command(
 
     if not as_given:
         _check_order(truth, estimates)
+    announce_compilation()
     chosen = options.chosen_protocol(protocol, override, metrics, regions)
     if _open(truth) and gt_encoding is None and gt_scale is None:
         gt_encoding, gt_scale = encoding, scale
@@ -96,7 +98,7 @@ def command(
     print_scores(table, form)
     if form is options.Format.table:
         say(f"protocol {chosen.name} {chosen.hash}, scoring {chosen.scoring_hash}")
-    for note in notes(table):
+    for note in [*notes(table), *_suspicions(maps, scene)]:
         say(f"note: {note}")
     if out is not None:
         _pictures(out, maps, scene, chosen)
@@ -153,6 +155,19 @@ def _calibration(
         doffs=found.doffs if doffs is None else doffs,
         ndisp=found.ndisp if ndisp is None else ndisp,
     )
+
+
+def _suspicions(maps: Mapping[str, DisparityFile], scene: Scene) -> list[str]:
+    """What makes an estimate look as if it had been read wrongly: reversed sign, wrong scale, the other view."""
+    from stereogauge.datasets.plausibility import suspicion
+
+    found = []
+    for name, file in maps.items():
+        estimate = file.read()
+        doubt = suspicion(estimate, scene.gt) if estimate.shape == scene.shape else None
+        if doubt is not None:
+            found.append(f"{name}: {doubt[1]}")
+    return found
 
 
 def _masks(texts: list[str]) -> dict[str, str]:

@@ -27,6 +27,14 @@ def say(text: str) -> None:
     sys.stderr.write(text + "\n")
 
 
+def announce_compilation() -> None:
+    """Say that the first run takes longer, where kernels have yet to be compiled."""
+    from stereogauge.kernels.jit import kernel_cache
+
+    if not any(kernel_cache().rglob("*.nbi")):
+        say("compiling kernels, once; later runs take them from the cache …")
+
+
 def print_scores(table: ScoreTable, form: Format) -> None:
     """The whole table in the chosen format; scenes are aggregated in `table` and `latex`."""
     from stereogauge.evaluation.table_text import latex_table, rich_table

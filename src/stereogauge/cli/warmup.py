@@ -10,7 +10,7 @@ from stereogauge.cli.output import say
 def command() -> None:
     """Compile all kernels now instead of at first use; later runs take them from the cache."""
     from stereogauge.kernels.jit import kernel_cache
-    from stereogauge.kernels.warmup import compile_all
+    from stereogauge.warmup import compile_all
 
     say("compiling kernels, once …")
     start = time.perf_counter()

@@ -1,0 +1,1 @@
+"""From estimates and scenes to scores."""

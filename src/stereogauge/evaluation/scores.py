@@ -189,17 +189,21 @@ class ScoreTable(Sequence[Score]):
         return str(self.to_pandas().to_csv(index=False))
 
     def to_json(self) -> str:
-        """One document: the protocol's text and hash, and a list of scores; NaN is null."""
-        rows = [
-            {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in asdict(s).items()}
-            for s in self._scores
-        ]
+        """One document: the protocol's text and hash, and a list of scores; NaN is null, infinity the text "inf"."""
+        rows = [{key: json_number(value) for key, value in asdict(score).items()} for score in self._scores]
         protocol = (
             None
             if self.protocol is None
             else {"name": self.protocol.name, "hash": self.protocol.hash, **self.protocol.choices()}
         )
         return json.dumps({"protocol": protocol, "scores": rows}, indent=1, allow_nan=False, default=str)
+
+
+def json_number(value: Any) -> Any:
+    """What JSON can hold: null for NaN, "inf" or "-inf" for infinities, everything else as it is."""
+    if not isinstance(value, float) or math.isfinite(value):
+        return value
+    return None if math.isnan(value) else str(value)
 
 
 def aggregate(scores: Sequence[Score], how: Aggregation, weights: dict[str, float] | None = None) -> float:

@@ -19,9 +19,10 @@ def format_value(value: float) -> str:
         return "–"
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
-    if value != 0 and not 1e-3 <= abs(value) < 1e5:
+    rounded = float(f"{value:.3g}")
+    if rounded != 0 and not 1e-3 <= abs(rounded) < 1e5:
         return f"{value:.2e}"
-    digits = 2 - math.floor(math.log10(abs(value))) if value else 2
+    digits = 2 - math.floor(math.log10(abs(rounded))) if rounded else 2
     return f"{value:.{max(0, min(digits, 5))}f}"
 
 

@@ -8,6 +8,7 @@ counts it as bad, `exclude` leaves it out. Magnitudes are over V always.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -435,6 +436,14 @@ def _sigma_z(m: Measurement, region: str) -> tuple[float, int, str]:
     return pixels.depth, pixels.valid - left_out, "; ".join(remarks)
 
 
+def _sigma_z_statistic(m: Measurement, region: str, finalize: Callable[[float, int], float]) -> Statistic:
+    total, count, note = _sigma_z(m, region)
+    pixels = m.pixels(region)
+    if count == 0:
+        return Statistic.empty(note if pixels.without_depth else _emptiness(region, pixels.size), pixels.missing)
+    return Statistic(total, count, pixels.missing, finalize(total, count), note)
+
+
 def _sigma_z_unit(m: Measurement) -> str:
     return "m" if m.protocol.sigma_z.metric and m.scene.calibration.metric else "1/px"
 
@@ -465,11 +474,7 @@ def sze(m: Measurement, region: str) -> Statistic:
     Estimates that are missing or not in front of the cameras are left out and counted, unless the protocol asks for the
     literal form.
     """
-    total, count, note = _sigma_z(m, region)
-    missing = m.pixels(region).missing
-    if count == 0:
-        return Statistic.empty(note or _emptiness(region, m.pixels(region).size), missing)
-    return Statistic(total, count, missing, total, note)
+    return _sigma_z_statistic(m, region, _plain_sum)
 
 
 @metric(
@@ -483,11 +488,7 @@ def sze(m: Measurement, region: str) -> Statistic:
 )
 def sze_mean(m: Measurement, region: str) -> Statistic:
     """The Sigma-Z-Error divided by the number of pixels that it sums over."""
-    total, count, note = _sigma_z(m, region)
-    missing = m.pixels(region).missing
-    if count == 0:
-        return Statistic.empty(note or _emptiness(region, m.pixels(region).size), missing)
-    return Statistic(total, count, missing, total / count, note)
+    return _sigma_z_statistic(m, region, mean)
 
 
 @metric(

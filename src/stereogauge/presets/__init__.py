@@ -1,0 +1,1 @@
+"""Protocols that ship with the package."""

@@ -1,0 +1,97 @@
+"""`stereogauge demo`.
+
+Real matchers and damaged maps on the real Motorcycle pair, from nothing to table and pictures.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stereogauge.cli.output import announce_compilation, console, say
+
+if TYPE_CHECKING:
+    from stereogauge.model import DisparityMap, ResultSet, Scene
+    from stereogauge.protocol import Protocol
+
+MATCHERS = {"census SGM": "sgm", "OpenCV SGBM": "opencv-sgbm", "OpenCV BM": "opencv-bm"}
+DAMAGES = {"truth, edges fattened": "fatten-foreground", "truth, blurred": "blur", "truth with holes": "holes"}
+METRICS = ["bad@1", "bad@2", "rms", "quantile@95", "sze", "invalid"]
+GEOMETRY = ["d-fat", "d-thin", "d-fuz-rel", "p-bump-rel", "p-off", "p-mis", "f-por", "f-frag", "f-fat"]
+PICTURES = ["bad@2", "rms", "bias", "d-fat", "p-off", "f-por"]
+
+
+def command(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for maps, pictures and the store.")] = Path(
+        "demo-output"
+    ),
+) -> None:
+    """Real matchers on the built-in Motorcycle pair, evaluated.
+
+    Runs a census SGM and OpenCV's SGBM and BM on the real pair that scikit-image ships, adds three damaged copies of
+    the ground truth, evaluates all of them, prints the scores, and leaves maps, pictures and a store in a folder.
+    """
+    from stereogauge.datasets import load_dataset
+    from stereogauge.evaluation.plan import make_plan
+    from stereogauge.evaluation.progress import terminal_progress
+    from stereogauge.evaluation.run import run_plan
+    from stereogauge.evaluation.table_text import rich_table
+    from stereogauge.protocol import load_protocol
+    from stereogauge.store import open_store
+
+    announce_compilation()
+    dataset = load_dataset("motorcycle")
+    scene = next(iter(dataset))
+    protocol = load_protocol("default").replace(
+        name="demo",
+        description="The demonstration's choice of measures.",
+        metrics=METRICS + GEOMETRY,
+        regions=["nonocc"],
+    )
+    results = _maps(scene, out / "results")
+    with open_store(out / "demo.sqlite") as store:
+        run_plan(make_plan(store, dataset, results, protocol), store, progress=terminal_progress(console(errors=True)))
+        table = store.scores(dataset=dataset.name, protocol=protocol, algorithms=[result.name for result in results])
+    console().print(rich_table(table, title=f"{scene.id}, visible pixels"))
+    _pictures(out / "pictures", results, scene, protocol)
+    say(
+        f"maps, pictures and store in {out}/; look at a ranking with: stereogauge rank {out}/demo.sqlite --model a-star"
+    )
+
+
+def _maps(scene: Scene, folder: Path) -> list[ResultSet]:
+    """Every map as a file, as an algorithm's results would be."""
+    from stereogauge.io import write_disparity
+    from stereogauge.matching import match
+    from stereogauge.model import ResultSet
+    from stereogauge.study.damage import damage_called
+    from stereogauge.study.ground import ground_of
+
+    ground = ground_of(scene)
+    ndisp = scene.calibration.ndisp or 70
+    results = []
+
+    def keep(name: str, disparity: DisparityMap, seconds: float | None) -> None:
+        path = folder / name / f"{scene.id}.pfm"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_disparity(path, disparity)
+        times = {} if seconds is None else {scene.id: seconds}
+        results.append(ResultSet(name, {scene.id: path.absolute()}, seconds=times))
+
+    for name, matcher in MATCHERS.items():
+        say(f"running {name} …")
+        matched = match(scene.left, scene.right, matcher=matcher, ndisp=ndisp)
+        keep(name, matched.disparity, matched.seconds)
+    for name, damage in DAMAGES.items():
+        declared = damage_called(damage)
+        keep(name, declared.apply(ground, declared.reference), None)
+    return results
+
+
+def _pictures(folder: Path, results: list[ResultSet], scene: Scene, protocol: Protocol) -> None:
+    from stereogauge.figures.scene_pictures import write_pictures
+
+    maps = {result.name: result.maps[scene.id] for result in results if result.name in MATCHERS}
+    write_pictures(folder, maps, scene, protocol.replace(metrics=PICTURES))

@@ -1,0 +1,153 @@
+"""`stereogauge compare`: every format, pictures, and one sentence for every mistake."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+import stereogauge as sg
+from stereogauge.cli import main
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    truth = np.tile(np.linspace(5, 30, 60, dtype=np.float32), (40, 1))
+    estimate = truth + 1.5
+    estimate[:, :6] = np.nan
+    sg.write_disparity(tmp_path / "disp0GT.pfm", truth)
+    sg.write_disparity(tmp_path / "mine.pfm", estimate)
+    sg.write_disparity(tmp_path / "other.pfm", truth + 0.25)
+    return tmp_path
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stopped:
+        main(["compare", *map(str, words)])
+    captured = capsys.readouterr()
+    return int(stopped.value.code or 0), captured.out, captured.err
+
+
+def test_json_is_one_document_and_nothing_else(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(
+        capsys, folder / "disp0GT.pfm", folder / "mine.pfm", "-m", "bad@1,mae", "-r", "all", "-f", "json"
+    )
+    document = json.loads(out)
+    assert code == 0
+    values = {(s["algorithm"], s["metric"]): s["value"] for s in document["scores"]}
+    assert values == {("mine", "bad@1"): 100.0, ("mine", "mae"): pytest.approx(1.5)}
+
+
+def test_csv_and_latex(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [folder / "disp0GT.pfm", folder / "mine.pfm", folder / "other.pfm"]
+    _, out, _ = run(capsys, *paths, "-m", "mae", "-r", "all", "-f", "csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [row["algorithm"] for row in rows] == ["mine", "other"]
+    assert float(rows[1]["value"]) == pytest.approx(0.25)
+    _, out, _ = run(capsys, *paths, "-m", "mae", "-r", "all", "-f", "latex")
+    assert r"other & \textbf{0.250} \\" in out
+
+
+def test_the_table_names_the_protocol_and_what_could_not_be_measured(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(capsys, folder / "disp0GT.pfm", folder / "mine.pfm", "-m", "mae,z-mae", "-r", "all")
+    assert code == 0
+    assert "1.50" in out
+    assert "protocol default" in err
+    assert "z-mae needs a calibration" in err
+
+
+def test_calibration_masks_and_overrides(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = ["cam0=[1000 0 30; 0 1000 20; 0 0 1]", "cam1=[1000 0 32; 0 1000 20; 0 0 1]", "doffs=2", "baseline=100"]
+    (folder / "calib.txt").write_text("\n".join([*lines, "width=60", "height=40", "ndisp=32", ""]))
+    mask = np.zeros((40, 60), np.uint8)
+    mask[:, 30:] = 255
+    cv2.imwrite(str(folder / "right.png"), mask)
+    given = ["--calib", folder / "calib.txt", "--mask", f"half={folder / 'right.png'}", "--set", "invalid=exclude"]
+    wanted = ["-m", "z-mae,bad@1", "-r", "half", "-f", "json"]
+    code, out, _ = run(capsys, folder / "disp0GT.pfm", folder / "mine.pfm", *given, *wanted)
+    assert code == 0
+    document = json.loads(out)
+    assert document["protocol"]["invalid"] == "exclude"
+    assert [s["count"] for s in document["scores"]] == [1200, 1200]
+    assert document["scores"][0]["value"] > 0
+
+
+def test_pictures_are_written_for_every_metric(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = folder / "pictures"
+    code, _, err = run(
+        capsys, folder / "disp0GT.pfm", folder / "mine.pfm", "-m", "bad@1,rms,bias", "-r", "all", "--out", out
+    )
+    assert code == 0
+    names = sorted(path.name for path in out.iterdir())
+    assert names == ["ground-truth.png", "mine-bad@1.png", "mine-bias.png", "mine-rms.png", "mine.png"]
+    assert "5 pictures" in err
+    exact = cv2.imread(str(out / "mine.png"))
+    assert exact.shape == (40, 60, 3)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["{}/mine.pfm", "{}/disp0GT.pfm"], "looks like a ground truth but was given as an estimate"),
+        (["{}/disp0GT.pfm", "{}/small.pfm"], "estimate is 30×20, scene"),
+        (["{}/disp0GT.pfm", "{}/eight.png"], "8-bit PNG does not say how its values become disparities"),
+        (["{}/disp0GT.pfm", "{}/none.pfm"], "none.pfm"),
+        (["{}/disp0GT.pfm", "{}/mine.pfm", "-m", "bat@1"], "Unknown metric 'bat'"),
+        (["{}/disp0GT.pfm", "{}/mine.pfm", "-p", "kitti"], "Unknown protocol 'kitti'"),
+        (["{}/disp0GT.pfm", "{}/mine.pfm", "--set", "invalid=no"], "invalid is one of"),
+        (["{}/disp0GT.pfm", "{}/mine.pfm", "--mask", "nonocc={}/small-mask.png"], "both must have one size"),
+        (["{}/disp0GT.pfm", "{}/mine.pfm", "--calib", "{}/disp0GT.pfm"], "calib"),
+    ],
+)
+def test_every_mistake_gets_its_own_sentence(
+    folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], sentence: str
+) -> None:
+    sg.write_disparity(folder / "small.pfm", np.ones((20, 30), np.float32))
+    cv2.imwrite(str(folder / "eight.png"), np.full((40, 60), 40, np.uint8))
+    cv2.imwrite(str(folder / "small-mask.png"), np.full((20, 30), 255, np.uint8))
+    code, out, err = run(capsys, *(word.format(folder) for word in words))
+    assert code == 2
+    assert sentence in err
+    assert err.startswith("stereogauge: ")
+    assert err.count("\n") == 1
+    assert out == ""
+
+
+def test_a_kitti_file_read_with_an_8_bit_scale_is_measured_and_doubted(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    truth = sg.read_disparity(folder / "disp0GT.pfm")
+    cv2.imwrite(str(folder / "sixteen.png"), np.rint(truth * 256).astype(np.uint16))
+    files = (folder / "disp0GT.pfm", folder / "sixteen.png")
+    code, _, err = run(capsys, *files, "--encoding", "middlebury", "--scale", "4", "-m", "mae", "-r", "all")
+    assert code == 0
+    assert "sixteen: The disparities are about 64 times too large" in err
+
+
+def test_a_swapped_pair_can_be_insisted_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, *_ = run(capsys, folder / "mine.pfm", folder / "disp0GT.pfm", "--as-given", "-m", "mae", "-r", "all")
+    assert code == 0
+
+
+def test_an_estimate_without_any_value_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sg.write_disparity(folder / "empty.pfm", np.full((40, 60), np.nan, np.float32))
+    code, out, err = run(capsys, folder / "disp0GT.pfm", folder / "empty.pfm", "-m", "bad@1,mae", "-r", "all")
+    assert code == 0
+    assert "100" in out
+    assert "empty: no estimate in criterion 'all' (mae:all)" in err
+
+
+def test_estimates_of_one_name_are_told_apart_by_their_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("first", "second"):
+        (folder / name).mkdir()
+        sg.write_disparity(folder / name / "disp.pfm", np.ones((40, 60), np.float32))
+    files = [folder / "disp0GT.pfm", folder / "first/disp.pfm", folder / "second/disp.pfm"]
+    _, out, _ = run(capsys, *files, "-m", "mae", "-r", "all", "-f", "csv")
+    assert [row["algorithm"] for row in csv.DictReader(io.StringIO(out))] == ["first/disp", "second/disp"]

@@ -1,0 +1,83 @@
+"""The command line as a whole: help, mistakes, exit codes, and what it does not import."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import stereogauge as sg
+from stereogauge.cli import COMMANDS, main
+
+
+def run(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "stereogauge", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload, no-any-return]
+
+
+def exit_code(*words: str) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main(list(words))
+    return int(stopped.value.code or 0)
+
+
+def test_help_names_every_command_and_imports_nothing_heavy() -> None:
+    program = (
+        "import sys\nfrom stereogauge.cli import main\n"
+        "try: main(['--help'])\nexcept SystemExit: pass\n"
+        "heavy = {'numba', 'cv2', 'pandas', 'numpy', 'matplotlib', 'scipy', 'sqlalchemy'}\n"
+        "print('HEAVY', sorted(heavy & set(sys.modules)))"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "HEAVY []" in result.stdout
+    for name in COMMANDS:
+        assert f"  {name} " in result.stdout
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code(name, "--help") == 0
+    assert "Usage: stereogauge " + name in capsys.readouterr().out
+
+
+def test_an_unknown_command_and_option_end_with_code_2() -> None:
+    assert run("compar").returncode == 2
+    wrong = run("compare", "--nonsense")
+    assert wrong.returncode == 2
+    assert "Traceback" not in wrong.stderr
+
+
+def test_version() -> None:
+    assert run("--version").stdout.strip() == f"stereogauge {sg.__version__}"
+
+
+def test_the_catalogue_of_metrics_prints_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("metrics") == 0
+    listed = capsys.readouterr().out
+    assert "bad@THRESHOLD" in listed
+    assert exit_code("metrics", "bad", "--format", "json") == 0
+    declared = json.loads(capsys.readouterr().out)
+    assert declared["unit"] == "%"
+    assert "delta" in declared["formula"]
+    assert exit_code("metrics", "nonsense") == 2
+
+
+def test_protocols_are_listed_and_printed_as_toml(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert exit_code("protocols") == 0
+    assert "kitti-2015" in capsys.readouterr().out
+    assert exit_code("protocols", "kitti-2015", "--set", "invalid=count") == 0
+    text = capsys.readouterr().out
+    path = tmp_path / "p.toml"
+    path.write_text(text, encoding="utf-8")
+    assert sg.load_protocol(path).hash == sg.load_protocol("kitti-2015").replace(invalid="count").hash
+
+
+def test_output_into_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
+    sg.write_disparity(tmp_path / "gt.pfm", np.ones((4, 4), np.float32))
+    command = f"{sys.executable} -m stereogauge metrics | head -1"
+    result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert "Traceback" not in result.stderr

@@ -1,0 +1,165 @@
+"""`evaluate` and the table that it returns."""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import stereogauge as sg
+from stereogauge.errors import ProtocolError, SizeError, StereogaugeError
+from stereogauge.evaluation.table_text import format_value, latex_table
+
+
+@pytest.fixture
+def scenes() -> list[sg.Scene]:
+    rng = np.random.default_rng(1)
+    return [sg.Scene(name, gt=rng.uniform(2, 20, (8, 12)).astype(np.float32), dataset="made") for name in ("a", "b")]
+
+
+def test_one_map_on_one_scene(scenes: list[sg.Scene]) -> None:
+    table = sg.evaluate(scenes[0].gt + 1, scenes[0], metrics=["bad@1", "mae"], regions=["all"])
+    assert table.value("bad@1", "all") == 0
+    assert table.value("mae", "all") == pytest.approx(1)
+    assert table.algorithms == ("estimate",)
+
+
+def test_algorithms_by_scenes_with_a_gap(scenes: list[sg.Scene]) -> None:
+    maps = {"exact": {s.id: s.gt for s in scenes}, "half": {"a": scenes[0].gt + 3}}
+    table = sg.evaluate(maps, scenes, ["mae"], ["all"])
+    gap = table.score("mae", "all", scene="b", algorithm="half")
+    assert math.isnan(gap.value)
+    assert gap.note == "no estimate for this scene"
+    assert math.isnan(table.aggregate("mae", "all", algorithm="half"))
+    assert table.aggregate("mae", "all", algorithm="exact") == 0
+
+
+def test_the_long_form_has_the_promised_columns(scenes: list[sg.Scene]) -> None:
+    frame = sg.evaluate(scenes[0].gt, scenes[0], ["mae"], ["all"]).to_pandas()
+    promised = ["dataset", "scene", "algorithm", "metric", "region", "value", "count", "missing", "protocol"]
+    assert list(frame.columns)[:9] == promised
+    assert frame.iloc[0]["dataset"] == "made"
+
+
+def test_a_criterion_in_the_id_overrides_the_list(scenes: list[sg.Scene]) -> None:
+    table = sg.evaluate(scenes[0].gt, scenes[0], ["mae:all", "rms"], ["nonocc"])
+    assert table.columns == (("mae", "all"), ("rms", "nonocc"))
+
+
+def test_maps_may_be_paths(scenes: list[sg.Scene], tmp_path: Path) -> None:
+    sg.write_disparity(tmp_path / "e.pfm", scenes[0].gt + 2)
+    assert sg.evaluate(tmp_path / "e.pfm", scenes[0], ["mae"], ["all"]).value("mae") == pytest.approx(2)
+
+
+def test_sizes_must_agree_unless_resizing_is_asked_for(scenes: list[sg.Scene]) -> None:
+    small = np.full((4, 6), 3, np.float32)
+    with pytest.raises(SizeError, match="estimate is 6×4, scene 'a' is 12×8"):
+        sg.evaluate(small, scenes[0])
+    scene = sg.Scene("flat", gt=np.full((8, 12), 6, np.float32))
+    assert sg.evaluate(small, scene, ["mae"], ["all"], resize=True).value("mae") == 0
+
+
+def test_misspelt_names_are_found_before_anything_is_computed(scenes: list[sg.Scene]) -> None:
+    with pytest.raises(StereogaugeError, match="Did you mean 'a'"):
+        sg.evaluate({"x": {"aa": scenes[0].gt}}, scenes)
+    with pytest.raises(StereogaugeError, match="Did you mean 'bad'"):
+        sg.evaluate(scenes[0].gt, scenes[0], ["bat@1"])
+    with pytest.raises(StereogaugeError, match="write bad@VALUE"):
+        sg.evaluate(scenes[0].gt, scenes[0], ["bad"])
+    with pytest.raises(StereogaugeError, match="must be a number"):
+        sg.evaluate(scenes[0].gt, scenes[0], ["bad@one"])
+    with pytest.raises(StereogaugeError, match="between 0 and 100"):
+        sg.evaluate(scenes[0].gt, scenes[0], ["quantile@101"])
+    with pytest.raises(StereogaugeError, match="Unknown criterion 'nonoc'"):
+        sg.evaluate(scenes[0].gt, scenes[0], ["mae"], ["nonoc"])
+    with pytest.raises(SizeError, match="one map for 2 scenes"):
+        sg.evaluate(scenes[0].gt, scenes)
+
+
+def test_pooling_weighs_by_pixels_and_quantiles_refuse_it() -> None:
+    small, large = np.full((2, 2), 9, np.float32), np.full((6, 6), 9, np.float32)
+    scenes = [sg.Scene("small", gt=small), sg.Scene("large", gt=large)]
+    maps = {"x": {"small": small + 4, "large": large}}
+    table = sg.evaluate(maps, scenes, ["mae", "quantile@50", "rms"], ["all"])
+    assert table.aggregate("mae", "all", how="mean") == 2
+    assert table.aggregate("mae", "all", how="pooled") == pytest.approx(16 / 40)
+    assert table.aggregate("rms", "all", how="pooled") == pytest.approx(math.sqrt(64 / 40))
+    with pytest.raises(ProtocolError, match="cannot be pooled"):
+        table.aggregate("quantile@50", "all", how="pooled")
+
+
+def test_an_ambiguous_value_asks_for_more(scenes: list[sg.Scene]) -> None:
+    table = sg.evaluate({"x": {s.id: s.gt for s in scenes}}, scenes, ["mae"], ["all", "nonocc"])
+    with pytest.raises(StereogaugeError, match="matches 4 scores"):
+        table.value("mae")
+
+
+def test_json_has_the_protocol_and_no_bare_infinity(scenes: list[sg.Scene]) -> None:
+    protocol = sg.load_protocol().replace(peak=64.0)
+    table = sg.evaluate({"x": {"a": scenes[0].gt}}, scenes, ["psnr"], ["all"], protocol=protocol)
+    document = json.loads(table.to_json(), parse_constant=lambda text: pytest.fail(f"{text} is not JSON"))
+    assert document["protocol"]["hash"] == table.protocol.hash  # type: ignore[union-attr]
+    assert [score["value"] for score in document["scores"]] == ["inf", None]
+
+
+def test_latex_escapes_names_and_marks_the_best(scenes: list[sg.Scene]) -> None:
+    table = sg.evaluate({"my_best&": scenes[0].gt, "other": scenes[0].gt + 1}, scenes[0], ["mae", "bad@0.5"], ["all"])
+    text = latex_table(table)
+    assert r"my\_best\&" in text
+    assert r"\textbf{0.00}" in text
+    assert r"[\%]" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0.00"),
+        (1.23456, "1.23"),
+        (-4.567, "-4.57"),
+        (99.96, "100"),
+        (123.4, "123"),
+        (0.01234, "0.0123"),
+        (2.5e-7, "2.50e-07"),
+        (math.nan, "–"),
+        (math.inf, "∞"),
+    ],
+)
+def test_numbers_have_three_significant_digits(value: float, text: str) -> None:
+    assert format_value(value) == text
+
+
+def test_a_pickled_scene_carries_its_sources_and_not_its_arrays(tmp_path: Path) -> None:
+    sg.write_disparity(tmp_path / "gt.pfm", np.ones((300, 300), np.float32))
+    scene = sg.Scene("s", gt=tmp_path / "gt.pfm")
+    assert scene.gt.shape == (300, 300)
+    packed = pickle.dumps(scene)
+    assert len(packed) < 2000
+    assert pickle.loads(packed).gt.sum() == 90000
+
+
+def test_arrays_of_a_scene_are_read_only_and_the_callers_stay_writable() -> None:
+    mine = np.ones((3, 3), np.float32)
+    scene = sg.Scene("s", gt=mine)
+    with pytest.raises(ValueError, match="read-only"):
+        scene.gt[0, 0] = 5
+    mine[0, 0] = 5
+
+
+def test_estimates_that_are_no_maps_are_refused(scenes: list[sg.Scene]) -> None:
+    with pytest.raises(SizeError, match="two dimensions"):
+        sg.evaluate(np.zeros((8, 12, 3)), scenes[0])
+    with pytest.raises(SizeError, match="empty"):
+        sg.evaluate(np.zeros((0, 12)), scenes[0])
+    with pytest.raises(StereogaugeError, match="real numbers"):
+        sg.evaluate(np.zeros((8, 12), complex), scenes[0])
+
+
+def test_infinite_and_negative_estimates_are_unknown_and_measured() -> None:
+    scene = sg.Scene("s", gt=np.full((1, 3), 4, np.float32))
+    table = sg.evaluate(np.array([[np.inf, -4, 4]]), scene, ["mae", "density"], ["all"])
+    assert table.value("mae") == 4
+    assert table.value("density") == pytest.approx(200 / 3)

@@ -1,0 +1,229 @@
+"""Pixel-wise measures: hand-worked maps, agreement with plain NumPy, and what nothing-to-measure means."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import stereogauge as sg
+from stereogauge.metrics.declaration import metrics, parse_metric
+
+NAN = np.nan
+
+
+def table(truth: Any, estimate: Any, wanted: list[str], **options: Any) -> sg.ScoreTable:
+    scene = sg.Scene("hand", gt=np.array(truth, np.float32), calibration=options.pop("calibration", None))
+    return sg.evaluate(np.array(estimate, np.float32), scene, wanted, ["all"], **options)
+
+
+TRUTH = [[10, 20, 30], [40, NAN, 50], [8, 8, 8]]
+ESTIMATE = [[10, 21, 27], [NAN, 5, 46], [8.5, 7, 8]]
+# errors:    0   1  -3    –   –   -4    .5  -1   0   on 8 known pixels, 1 of them missing
+
+
+@pytest.mark.parametrize(
+    ("metric", "value"),
+    [
+        ("bad@1", 100 * 3 / 8),  # 3 and 4 px off, and the missing one; exactly 1 px is good
+        ("bad@0.5", 100 * 5 / 8),
+        ("wrong@1", 100 * 2 / 8),
+        ("bad-valid@1", 100 * 2 / 7),
+        ("d1", 100 * 2 / 8),  # −4 of 50 is 8 %; −3 is not more than 3; the missing one counts
+        ("d1-valid", 100 * 1 / 7),
+        ("mae", 9.5 / 7),
+        ("mse", (1 + 9 + 16 + 0.25 + 1) / 7),
+        ("rms", math.sqrt(27.25 / 7)),
+        ("bias", (1 - 3 - 4 + 0.5 - 1) / 7),
+        ("mre", (1 / 20 + 3 / 30 + 4 / 50 + 0.5 / 8 + 1 / 8) / 7),
+        ("mape", 100 * (1 / 20 + 3 / 30 + 4 / 50 + 0.5 / 8 + 1 / 8) / 7),
+        ("sze", 1 / 20 - 1 / 21 + 1 / 27 - 1 / 30 + 1 / 46 - 1 / 50 + 1 / 8 - 1 / 8.5 + 1 / 7 - 1 / 8),
+        ("quantile@50", 1.0),
+        ("quantile@100", 4.0),
+        ("density", 100 * 7 / 8),
+        ("invalid", 100 / 8),
+    ],
+)
+def test_hand_worked_map(metric: str, value: float) -> None:
+    assert table(TRUTH, ESTIMATE, [metric]).value(metric, "all") == pytest.approx(value, rel=1e-5)
+
+
+def test_missing_estimates_follow_the_policy() -> None:
+    policies = {"count": 100 * 3 / 8, "exclude": 100 * 2 / 7}
+    for policy, expected in policies.items():
+        protocol = sg.load_protocol().replace(invalid=policy)
+        scored = table(TRUTH, ESTIMATE, ["bad@1", "mae"], protocol=protocol).score("bad@1", "all")
+        assert scored.value == pytest.approx(expected)
+        assert scored.missing == 1
+
+
+def test_filling_takes_the_smaller_neighbour() -> None:
+    protocol = sg.load_protocol().replace(invalid="fill")
+    result = table([[9, 9, 9, 9, 9]], [[NAN, 9, NAN, 12, NAN]], ["mae", "density"], protocol=protocol)
+    assert result.value("mae") == pytest.approx((0 + 0 + 0 + 3 + 3) / 5)
+    assert result.value("density") == 40
+
+
+def test_an_error_of_exactly_the_threshold_is_good_in_spite_of_rounding() -> None:
+    truth = np.random.default_rng(3).uniform(1, 300, (200, 300)).astype(np.float32)
+    for threshold in (0.5, 0.7, 1.0, 2.3, 3.0):
+        estimate = (truth.astype(np.float64) + threshold).astype(np.float32)
+        tolerance = np.abs(estimate.astype(np.float64) - truth - threshold).max()
+        assert tolerance < 2e-5
+        # What float32 can hold to within the guard of 1e-6 px must not be miscounted.
+        exact = np.abs(estimate.astype(np.float64) - truth - threshold) < 0.9e-6
+        scene = sg.Scene("s", gt=np.where(exact, truth, np.nan).astype(np.float32))
+        assert sg.evaluate(estimate, scene, [f"bad@{threshold}"], ["all"]).value(f"bad@{threshold}") == 0
+
+
+def test_a_relative_error_without_a_true_disparity_is_left_out_and_counted() -> None:
+    scored = table([[0, 10]], [[1, 11]], ["mre", "mape"]).score("mre", "all")
+    assert (scored.value, scored.count) == (pytest.approx(0.1), 1)
+    assert "1 pixels with D = 0" in scored.note
+    only_zeros = table([[0, 0]], [[1, 2]], ["mre"]).score("mre", "all")
+    assert math.isnan(only_zeros.value)
+    assert only_zeros.count == 0
+
+
+def test_sigma_z_is_in_metres_with_calibration_and_uses_the_offset() -> None:
+    calibration = sg.Calibration(focal=1000, baseline=0.2, doffs=10)
+    scored = table([[40]], [[30]], ["sze", "sze-mean", "z-mae"], calibration=calibration)
+    assert scored.value("sze") == pytest.approx(200 / 40 - 200 / 50)
+    assert scored.value("z-mae") == pytest.approx(1.0)
+
+
+def test_sigma_z_leaves_out_points_behind_the_cameras_unless_literal() -> None:
+    plain = table([[10, 10]], [[0, 20]], ["sze"]).score("sze", "all")
+    assert (plain.value, plain.count) == (pytest.approx(0.05, rel=1e-5), 1)
+    assert "1 pixels behind the cameras" in plain.note
+    literal = table([[10, 10]], [[NAN, 20]], ["sze"], protocol="sigma-z-2011").score("sze", "all")
+    assert literal.value == pytest.approx(1e6, rel=1e-3)
+    assert literal.count == 2
+
+
+def test_an_estimate_without_any_value_is_all_bad_and_has_no_magnitude() -> None:
+    nothing = table(TRUTH, np.full((3, 3), NAN), ["bad@1", "mae", "rms", "quantile@50", "sze", "density", "bias"])
+    assert nothing.value("bad@1") == 100
+    assert nothing.value("density") == 0
+    for metric in ("mae", "rms", "quantile@50", "sze", "bias"):
+        scored = nothing.score(metric)
+        assert math.isnan(scored.value)
+        assert scored.count == 0
+        assert scored.note == "no estimate in criterion 'all'"
+
+
+def test_a_criterion_without_pixels_is_not_a_perfect_score() -> None:
+    unknown = np.full((3, 3), NAN, np.float32)
+    result = table(unknown, ESTIMATE, ["bad@1", "mae", "density", "wrong@1", "d1-valid", "quantile@95"])
+    for scored in result:
+        assert math.isnan(scored.value)
+        assert scored.count == 0
+        assert scored.note == "criterion 'all' has no pixel"
+
+
+maps = hnp.arrays(
+    np.float32,
+    st.tuples(st.integers(1, 7), st.integers(1, 40)),
+    elements=st.one_of(st.just(float("nan")), st.floats(-20, 300, width=32)),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(maps, st.integers(0, 2**31))
+def test_the_fused_pass_equals_plain_numpy(truth: np.ndarray, seed: int) -> None:
+    """All statistics on several overlapping criteria, against boolean indexing in float64."""
+    rng = np.random.default_rng(seed)
+    estimate = (truth + rng.standard_t(2, truth.shape)).astype(np.float32)
+    estimate = np.where(np.isfinite(estimate), estimate, 3).astype(np.float32)
+    estimate[rng.random(truth.shape) < 0.2] = NAN
+    estimate[rng.random(truth.shape) < 0.1] = 1e7
+    masks = {f"m{k}": rng.random(truth.shape) < 0.5 for k in range(int(rng.integers(1, 19)))}
+    scene = sg.Scene("generated", gt=truth, masks=masks)
+    ids = ["bad@1", "bad@0.7", "wrong@3", "mae", "mse", "bias", "d1", "quantile@37.5", "quantile@95", "sze", "mre"]
+    result = sg.evaluate(estimate, scene, ids, list(masks))
+    for name, mask in masks.items():
+        known = mask & np.isfinite(truth)
+        both = known & np.isfinite(estimate)
+        d, e = truth[both].astype(np.float64), estimate[both].astype(np.float64)
+        error = np.abs(e - d)
+        missing = int(known.sum() - both.sum())
+        size = int(known.sum())
+        expected = {
+            "bad@1": 100 * ((error > 1 + 1e-6).sum() + missing) / size if size else NAN,
+            "bad@0.7": 100 * ((error > 0.7 + 1e-6).sum() + missing) / size if size else NAN,
+            "wrong@3": 100 * (error > 3 + 1e-6).sum() / size if size else NAN,
+            "d1": 100 * (((error > 3) & (20 * error > np.abs(d))).sum() + missing) / size if size else NAN,
+            "mae": error.mean() if error.size else NAN,
+            "mse": (error**2).mean() if error.size else NAN,
+            "bias": (e - d).mean() if error.size else NAN,
+            "quantile@37.5": np.percentile(error, 37.5) if error.size else NAN,
+            "quantile@95": np.percentile(error, 95) if error.size else NAN,
+        }
+        for metric, value in expected.items():
+            assert result.value(metric, name) == pytest.approx(value, rel=2e-6, abs=1e-5, nan_ok=True), (metric, name)
+        front = (d > 0) & (e > 0)
+        if front.any():
+            depth = np.abs(1 / (d[front] + 1e-6) - 1 / (e[front] + 1e-6)).sum()
+            assert result.value("sze", name) == pytest.approx(depth, rel=1e-4, abs=1e-6)
+        assert result.score("mae", name).missing == missing
+
+
+def test_a_perfect_map_scores_perfectly_on_every_pixel_wise_measure() -> None:
+    truth = np.random.default_rng(0).uniform(1, 60, (40, 50)).astype(np.float32)
+    scene = sg.Scene("s", gt=truth, calibration=sg.Calibration(focal=500, baseline=0.1, ndisp=64))
+    ids = ["bad@0.5", "wrong@1", "d1", "mae", "mse", "rms", "bias", "mre", "mape", "sze", "quantile@99", "invalid"]
+    ids += ["z-mae", "z-rms", "z-abs-rel", "z-sq-rel", "z-log-rms", "bad-z@0.1"]
+    scored = sg.evaluate(truth, scene, [*ids, "psnr", "ssim", "r-ssim", "density", "z-delta@1.25"], ["all"])
+    assert {m: scored.value(m) for m in ids} == dict.fromkeys(ids, 0.0)
+    assert scored.value("psnr") == math.inf
+    assert scored.value("ssim") == pytest.approx(1)
+    assert scored.value("r-ssim") == pytest.approx(1)
+    assert scored.value("density") == 100
+    assert scored.value("z-delta@1.25") == 1
+
+
+def test_a_partition_sums_to_the_whole() -> None:
+    rng = np.random.default_rng(5)
+    truth = np.repeat(rng.uniform(5, 40, (12, 6)), 10, axis=0).repeat(20, axis=1).astype(np.float32)
+    estimate = (truth + rng.normal(0, 2, truth.shape)).astype(np.float32)
+    parts = ["boundary", "interior", "occluded"]
+    scored = sg.evaluate(estimate, sg.Scene("s", gt=truth), ["bad@1", "mae"], [*parts, "all"])
+    for metric in ("bad@1", "mae"):
+        whole = scored.score(metric, "all")
+        assert sum(scored.score(metric, part).count for part in parts) == whole.count
+        assert sum(scored.score(metric, part).sum for part in parts) == pytest.approx(whole.sum)
+
+
+@pytest.mark.parametrize("name", [m.id for m in metrics().values()])
+def test_every_declaration_is_complete(name: str) -> None:
+    """What the catalogue, the page and the tables read is there."""
+    metric = metrics()[name]
+    assert metric.name
+    assert metric.formula
+    assert metric.source
+    assert metric.description
+    assert metric.range[0] <= metric.range[1]
+    for example in metric.examples:
+        assert parse_metric(example).metric is metric
+
+
+@pytest.mark.parametrize(
+    "name", ["bad@1", "wrong@2", "d1", "mae", "mse", "rms", "bias", "mre", "sze", "quantile@95", "density"]
+)
+def test_pictures_come_from_the_same_error(name: str) -> None:
+    scene = sg.Scene("hand", gt=np.array(TRUTH, np.float32))
+    picture = sg.picture(np.array(ESTIMATE, np.float32), scene, name)
+    assert picture.values.shape[:2] == (3, 3)
+    assert picture.unknown is not None
+    assert picture.unknown[1, 1]
+    if name == "mae":
+        assert picture.values[0].tolist() == [0, 1, 3]
+    if name == "bias":
+        assert picture.values[1, 2] == -4
+    if name == "bad@1":
+        assert picture.values.tolist() == [[0, 0, 1], [1, 0, 1], [0, 0, 0]]

@@ -1,0 +1,111 @@
+"""Protocols: every choice explicit, hashed and printable."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import stereogauge as sg
+from stereogauge.errors import ProtocolError, StereogaugeError
+from stereogauge.metrics.declaration import parse_column
+from stereogauge.protocol import choice_names, load_protocol, parse_override, preset_names
+
+SHIPPED = {
+    "default",
+    "middlebury-v2",
+    "middlebury-v3",
+    "kitti-2012",
+    "kitti-2015",
+    "eth3d",
+    "cabezas",
+    "sigma-z-2011",
+    "hci",
+}
+
+
+def test_the_promised_presets_are_there() -> None:
+    assert set(preset_names()) >= SHIPPED
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_a_preset_round_trips_through_its_own_text(name: str, tmp_path: Path) -> None:
+    protocol = load_protocol(name)
+    path = tmp_path / "mine.toml"
+    path.write_text(protocol.to_toml(), encoding="utf-8")
+    again = load_protocol(path)
+    assert again.hash == protocol.hash
+    assert again.name == protocol.name == name
+    for text in protocol.metrics:
+        parse_column(text)
+
+
+def test_a_scoring_choice_changes_both_hashes_and_a_selection_only_one() -> None:
+    base = load_protocol()
+    scoring, selection = base.replace(invalid="exclude"), base.replace(metrics=["mae"])
+    assert scoring.scoring_hash != base.scoring_hash
+    assert scoring.hash != base.hash
+    assert selection.scoring_hash == base.scoring_hash
+    assert selection.hash != base.hash
+    assert base.replace(name="other").hash == base.hash
+
+
+def test_every_nested_choice_reaches_the_hash() -> None:
+    base = load_protocol()
+    for name in ("sigma_z.mu", "criteria.consistency", "criteria.texture_threshold"):
+        owner, part = name.split(".")
+        assert base.replace(**{name: getattr(getattr(base, owner), part) * 2}).scoring_hash != base.scoring_hash
+
+
+@pytest.mark.parametrize(
+    ("override", "sentence"),
+    [
+        ("invalid=ignore", "invalid is one of 'count', 'exclude', 'fill'; found 'ignore'"),
+        ("sigma_z.mue=1", "Unknown protocol choice 'sigma_z.mue'"),
+        ("clip_to_range=3", "clip_to_range takes a value of type bool; found 3"),
+        ("metrics=bad@1", "metrics is a list of names"),
+        ("max_disparity=far", "max_disparity takes float or none"),
+        ("sigma_z=3", "sigma_z is a table of choices"),
+        ("invalid", "written CHOICE=VALUE"),
+    ],
+)
+def test_an_impossible_choice_says_what_is_allowed(override: str, sentence: str) -> None:
+    with pytest.raises(StereogaugeError, match=sentence):
+        load_protocol().replace(**dict([parse_override(override)]))
+
+
+def test_a_file_may_extend_a_preset(tmp_path: Path) -> None:
+    path = tmp_path / "strict.toml"
+    path.write_text('name = "strict"\nextends = "middlebury-v3"\ninvalid = "exclude"\n[scene_weights]\nShelves = 2.0\n')
+    protocol = load_protocol(path)
+    assert (protocol.name, protocol.invalid, protocol.clip_to_range) == ("strict", "exclude", True)
+    assert protocol.scene_weights == {"Shelves": 2.0}
+
+
+@pytest.mark.parametrize("text", ["name = ", "nonsense = 3\n", "[criteria]\nrule = 7\n"])
+def test_a_broken_file_gives_one_sentence(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "broken.toml"
+    path.write_text(text)
+    with pytest.raises(StereogaugeError):
+        load_protocol(path)
+
+
+def test_unknown_presets_and_files_are_named() -> None:
+    with pytest.raises(StereogaugeError, match="Did you mean 'kitti-2015'"):
+        load_protocol("kitti-2051")
+    with pytest.raises(ProtocolError, match="cannot be read"):
+        load_protocol("nowhere/none.toml")
+
+
+def test_choices_are_listed_by_dotted_name() -> None:
+    assert {"invalid", "sigma_z.mu", "criteria.rule"} <= set(choice_names())
+
+
+def test_scores_under_different_protocols_do_not_share_a_table() -> None:
+    import numpy as np
+
+    scene = sg.Scene("s", gt=np.ones((3, 3), np.float32))
+    first = sg.evaluate(scene.gt, scene, ["mae"], ["all"])
+    second = sg.evaluate(scene.gt, scene, ["mae"], ["all"], protocol=load_protocol().replace(invalid="exclude"))
+    with pytest.raises(ProtocolError, match="2 different protocols"):
+        sg.ScoreTable([*first, *second])
