@@ -28,9 +28,8 @@ def as_cube(scores: Scores) -> ScoreCube:
         return ScoreCube.from_table(scores)
     from stereogauge.store import open_store
 
-    with open_store(str(scores)) as store:
-        cube: ScoreCube = store.cube()
-        return cube
+    with open_store(scores, read_only=True) as store:
+        return store.cube()
 
 
 def rank(

@@ -1,0 +1,240 @@
+"""From scores to the content of a report. A part that the scores do not allow is left out with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeVar
+
+from stereogauge.analysis.correlation import determination
+from stereogauge.analysis.double_counting import double_counting
+from stereogauge.analysis.histograms import score_histogram
+from stereogauge.analysis.orders import agreement, by_measure
+from stereogauge.analysis.stability import threshold_stability, weight_stability
+from stereogauge.analysis.subsets import subset_experiment
+from stereogauge.errors import StereogaugeError
+from stereogauge.figures import analysis as analysis_figures
+from stereogauge.figures import ranking as ranking_figures
+from stereogauge.figures.palette import Styles, algorithm_styles
+from stereogauge.ranking.bootstrap import bootstrap
+from stereogauge.ranking.cube import ScoreCube
+from stereogauge.ranking.profiles import Profile, load_profile
+from stereogauge.ranking.result import Ranking
+from stereogauge.ranking.run import rank
+from stereogauge.ranking.selection import Selection
+from stereogauge.ranking.significance import friedman, wilcoxon_pairs
+from stereogauge.report import tables
+from stereogauge.report.content import Content, FigureEntry, GalleryEntry, Provenance, ReportOptions, Section
+from stereogauge.report.table import Table
+
+MOST_IN_RADAR, MOST_IN_PAIRS, MOST_IN_DIAGRAM = 6, 10, 30
+MOST_AXES, MOST_PANELS = 9, 3
+Found = TypeVar("Found")
+
+
+class _Attempts:
+    """Collects what could be made, and the reasons for what could not."""
+
+    def __init__(self) -> None:
+        self.entries: list[Table | FigureEntry | GalleryEntry] = []
+        self.notes: list[str] = []
+
+    def get(self, make: Callable[[], Found]) -> Found | None:
+        try:
+            return make()
+        except StereogaugeError as reason:
+            if str(reason) not in self.notes:
+                self.notes.append(str(reason))
+            return None
+
+    def table(self, make: Callable[[], Table]) -> None:
+        made = self.get(make)
+        if made is not None:
+            self.entries.append(made)
+
+    def figure(self, name: str, make: Callable[[], object], reading: str) -> None:
+        made = self.get(make)
+        if made is not None:
+            self.entries.append(FigureEntry(name, made, reading))
+
+    def section(self, identifier: str, title: str, prose: str) -> Section:
+        return Section(identifier, title, prose, tuple(self.entries), tuple(self.notes))
+
+
+def build(
+    cube: ScoreCube,
+    options: ReportOptions | None = None,
+    provenance: Provenance | None = None,
+    galleries: Sequence[GalleryEntry] = (),
+) -> Content:
+    """The report of a cube; galleries are made by `stereogauge.report.maps`, since they need the maps."""
+    chosen = options or ReportOptions()
+    measure = chosen.measure or cube.measures[0]
+    styles = algorithm_styles(cube.algorithms)
+    main = rank(cube, chosen.model, missing=chosen.missing)
+    sections = [
+        _scores(cube, main, chosen),
+        _orders(cube, measure, main, chosen, styles),
+        _profiles(cube, chosen, styles),
+        _certainty(cube, measure, main, chosen, styles),
+        _relations(cube, measure, main, styles),
+    ]
+    if galleries:
+        prose = "Every algorithm's map and the pixels behind its score, from best to worst."
+        sections.append(Section("galleries", "Galleries", prose, tuple(galleries)))
+    return Content(chosen.title, Selection.of(cube), cube, tuple(sections), provenance or Provenance())
+
+
+def one_column_each(cube: ScoreCube) -> list[str]:
+    """The first column of each measure, `bad@1:all` before others where it exists."""
+    found = []
+    for name in cube.measures:
+        own = [column for column in cube.columns if column.metric == name]
+        found.append(str(next((column for column in own if column.region == "all"), own[0])))
+    return found
+
+
+def _scores(cube: ScoreCube, main: Ranking, options: ReportOptions) -> Section:
+    attempts = _Attempts()
+    order = [*main.algorithms, *(name for name in cube.algorithms if name not in main.algorithms)]
+    attempts.table(lambda: tables.score_table(cube, order, options.alpha))
+    prose = f"Algorithms in the order of the model {main.model}. A dash is a gap: nothing could be measured there."
+    return attempts.section("scores", "Scores", prose)
+
+
+def _orders(cube: ScoreCube, measure: str, main: Ranking, options: ReportOptions, styles: Styles) -> Section:
+    attempts = _Attempts()
+    attempts.table(lambda: tables.ranking_table(main, title=f"Order by the model {main.model}, all selected columns"))
+    if main.model == "extended":
+        attempts.figure(
+            "alike", lambda: ranking_figures.alike_data(main, styles), "A bar joins algorithms that perform alike."
+        )
+    groups = attempts.get(lambda: rank(cube, "a-star", missing=options.missing))
+    if groups is not None:
+        attempts.table(lambda: tables.ranking_table(groups, title="A* groups over all selected columns"))
+        attempts.figure(
+            "a-star",
+            lambda: ranking_figures.layers_data(groups, styles),
+            "Nobody dominates a member of the first row. A line leads down to algorithms that are no better in any "
+            "column.",
+        )
+    orders = attempts.get(lambda: by_measure(cube, missing=options.missing))
+    if orders is not None and len(orders) > 1:
+        alone = attempts.get(lambda: by_measure(cube, "a-star", missing=options.missing))
+        attempts.table(lambda: tables.orders_table(agreement(orders), alone))
+        attempts.figure(
+            "agreement",
+            lambda: analysis_figures.agreement_data(agreement(orders), Selection.of(cube)),
+            "1: two measures give the same order; 0: unrelated orders; −1: reversed.",
+        )
+        if len(orders) <= 4:
+            marks = {name: one.winners for name, one in (alone or {}).items()}
+            attempts.figure(
+                "slopes",
+                lambda: analysis_figures.slopes_data(orders, marks, "member of A*₁", styles),
+                "Crossing lines are disagreements between measures.",
+            )
+    attempts.figure(
+        "rank-map",
+        lambda: ranking_figures.rank_map_data(cube.select(measures=[measure]), missing=options.missing),
+        "The rank in every column of one measure: who is good where.",
+    )
+    return attempts.section("orders", "Orders", "The same scores under several models, each with its own assumptions.")
+
+
+def _profiles(cube: ScoreCube, options: ReportOptions, styles: Styles) -> Section:
+    attempts = _Attempts()
+    for name in options.profiles:
+        _profile(attempts, cube, load_profile(name), options)
+    axes = one_column_each(cube)[:MOST_AXES]
+    few = cube.select(algorithms=cube.algorithms[:MOST_IN_RADAR])
+    for by in ("rank", "score"):
+        make = partial(ranking_figures.radar_data, few, axes, by=by, missing=options.missing, styles=styles)
+        attempts.figure(f"radar-{by}", make, "The centre is best.")
+    return attempts.section("profiles", "Applications", "Weights of an application turn many measures into one choice.")
+
+
+def _profile(attempts: _Attempts, cube: ScoreCube, profile: Profile, options: ReportOptions) -> None:
+    weighted = attempts.get(lambda: rank(cube, "weighted", missing=options.missing, weights=profile.weights))
+    if weighted is None:
+        return
+    attempts.figure(
+        f"bars-{profile.id}",
+        lambda: ranking_figures.stacked_bars_data(weighted, profile.name),
+        f"{profile.description} The shortest bar wins; segments show what it is made of.",
+    )
+    attempts.table(
+        lambda: tables.weight_stability_table(
+            weight_stability(cube, profile.weights, missing=options.missing, seed=options.seed), profile
+        )
+    )
+
+
+def _certainty(cube: ScoreCube, measure: str, main: Ranking, options: ReportOptions, styles: Styles) -> Section:
+    attempts = _Attempts()
+    best = main.algorithms[:MOST_IN_DIAGRAM]
+    test = attempts.get(lambda: friedman(cube, algorithms=best, missing=options.missing, alpha=options.alpha))
+    if test is not None:
+        attempts.figure(
+            "critical-difference",
+            lambda: ranking_figures.critical_difference_data(test, styles),
+            "A bar joins algorithms whose average ranks the test does not tell apart.",
+        )
+    sure = attempts.get(
+        lambda: bootstrap(
+            cube, "middlebury", [measure], missing=options.missing, draws=options.draws, seed=options.seed
+        )
+    )
+    if sure is not None:
+        single = rank(cube, "middlebury", [measure], missing=options.missing)
+        attempts.table(lambda: tables.ranking_table(single, sure, test, f"Order by {measure} (Middlebury model)"))
+        attempts.figure(
+            "intervals", lambda: ranking_figures.intervals_data(sure, styles), "How far scenes decide the order."
+        )
+    few = cube.select(algorithms=main.algorithms[:MOST_IN_PAIRS])
+    attempts.table(
+        lambda: tables.beats_table(
+            bootstrap(few, "middlebury", [measure], missing=options.missing, draws=options.draws, seed=options.seed)
+        )
+    )
+    pairs = [(main.algorithms[0], name) for name in main.algorithms[1:MOST_IN_PAIRS]]
+    attempts.table(lambda: tables.pairs_table(wilcoxon_pairs(cube, measure, pairs, missing=options.missing), measure))
+    family = measure.partition("@")[0]
+    attempts.table(lambda: tables.threshold_stability_table(threshold_stability(cube, family, missing=options.missing)))
+    prose = "Would other scenes, weights or thresholds have given another order?"
+    return attempts.section("certainty", "How sure is this?", prose)
+
+
+def _relations(cube: ScoreCube, measure: str, main: Ranking, styles: Styles) -> Section:
+    attempts = _Attempts()
+    columns = one_column_each(cube)
+    attempts.figure(
+        "determination",
+        lambda: analysis_figures.determination_data(determination(cube.select(measures=columns))),
+        "A low r² means that a measure sees something that the other does not.",
+    )
+    if len(columns) > 1:
+        across, up = columns[:MOST_PANELS], columns[1 : 1 + MOST_PANELS]
+        attempts.figure(
+            "scatter",
+            lambda: analysis_figures.scatter_matrix_data(cube, across[: len(up)], up, styles),
+            "Colours are scenes, shapes are algorithms; the more opaque a line, the better the scene's linear fit.",
+        )
+    marked = main.algorithms[:1]
+    attempts.figure(
+        "histograms",
+        lambda: analysis_figures.histograms_data(
+            [score_histogram(cube, name, marked) for name in columns[:MOST_AXES]], styles
+        ),
+        f"Where {marked[0]} stands among all scores.",
+    )
+    attempts.table(lambda: tables.subset_table(subset_experiment(cube)))
+    counted = attempts.get(lambda: double_counting(cube, measure if measure.startswith("bad@") else "bad@1"))
+    if counted is not None:
+        attempts.table(lambda: tables.double_counting_table(*counted))
+        attempts.figure(
+            "double-counting",
+            lambda: analysis_figures.counted_errors_data(*counted),
+            "What a bar has beyond the line is counted more than once.",
+        )
+    return attempts.section("relations", "Relations between measures", "What one measure says beyond another.")

@@ -1,0 +1,85 @@
+"""What a report says, before it is written as a page or as files: sections of prose, tables, figures and galleries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from stereogauge.figures.galleries import Gallery
+from stereogauge.ranking.cube import ScoreCube
+from stereogauge.ranking.selection import Selection
+from stereogauge.report.table import Table
+
+
+class FigureEntry(NamedTuple):
+    """A figure's data, the name of its files, and how it is to be read."""
+
+    name: str
+    data: Any
+    reading: str
+
+
+class GalleryEntry(NamedTuple):
+    """A gallery and the name of its files."""
+
+    name: str
+    data: Gallery
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the report; `notes` say what could not be shown and why."""
+
+    id: str
+    title: str
+    prose: str
+    entries: tuple[Table | FigureEntry | GalleryEntry, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where the scores come from: protocol, algorithms with description and link, and cells that failed."""
+
+    protocol_name: str = ""
+    protocol_text: str = ""
+    store: str = ""
+    algorithms: tuple[tuple[str, str, str], ...] = ()
+    failures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """Choices of a report; None lets the scores decide."""
+
+    title: str = "Comparison of stereo algorithms"
+    model: str = "extended"
+    measure: str | None = None
+    profiles: tuple[str, ...] = ("balanced",)
+    missing: str = "drop-algorithm"
+    alpha: float = 0.05
+    draws: int = 1000
+    seed: int = 0
+    gallery_metrics: tuple[str, ...] = ()
+    gallery_scenes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """The whole report."""
+
+    title: str
+    selection: Selection
+    cube: ScoreCube
+    sections: tuple[Section, ...]
+    provenance: Provenance = field(default_factory=Provenance)
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """Every table, in order."""
+        return tuple(entry for section in self.sections for entry in section.entries if isinstance(entry, Table))
+
+    @property
+    def figures(self) -> tuple[FigureEntry | GalleryEntry, ...]:
+        """Every figure and gallery, in order."""
+        return tuple(entry for section in self.sections for entry in section.entries if not isinstance(entry, Table))

@@ -1,0 +1,110 @@
+"""Galleries for a report: the maps and scenes are read from where they lay when they were evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import cv2
+import numpy as np
+
+from stereogauge.errors import StereogaugeError
+from stereogauge.evaluation.evaluate import picture
+from stereogauge.figures.galleries import Colours, gallery_data
+from stereogauge.figures.pictures import render, render_disparity
+from stereogauge.io.files import load_disparity
+from stereogauge.model import Scene
+from stereogauge.protocol import Protocol
+from stereogauge.ranking.cube import ScoreCube
+from stereogauge.report.content import GalleryEntry
+from stereogauge.store import Store
+
+OF_THE_PAPER = ("d-fat", "d-thin", "f-frag", "f-por")
+MOST_SCENES, MOST_METRICS, WIDEST = 2, 4, 720
+
+
+class Origins(NamedTuple):
+    """Where maps and scenes come from: functions of names, so that a store or folders serve alike."""
+
+    scene: Callable[[str], Scene]
+    source: Callable[[str, str], Any]
+    protocol: Protocol | None
+
+
+def store_origins(store: Store, cube: ScoreCube, protocol: Protocol | None) -> Origins:
+    """The origins that a store remembers, for the scenes of a cube."""
+    dataset: Mapping[str, str] = dict(zip(cube.scenes, cube.datasets, strict=True))
+
+    def bare(name: str) -> str:
+        return name.removeprefix(f"{dataset[name]}/")
+
+    return Origins(
+        scene=lambda name: store.scene(dataset[name], bare(name)),
+        source=lambda algorithm, name: store.map_source(algorithm, dataset[name], bare(name)),
+        protocol=protocol,
+    )
+
+
+def galleries(
+    cube: ScoreCube,
+    origins: Origins,
+    metrics: Sequence[str] = (),
+    scenes: Sequence[str] = (),
+    progress: Callable[[str], None] | None = None,
+) -> tuple[list[GalleryEntry], list[str]]:
+    """One gallery a scene and metric, and the reasons for those that could not be made.
+
+    Without a choice: two scenes, and the four metrics of the supplement's galleries where they have scores, else the
+    first ones.
+    """
+    entries: list[GalleryEntry] = []
+    reasons: list[str] = []
+    for scene in scenes or cube.scenes[:MOST_SCENES]:
+        for metric in metrics or _metrics(cube, scene):
+            if progress is not None:
+                progress(f"{scene}: {metric}")
+            try:
+                entries.append(_gallery(cube, origins, scene, metric))
+            except (StereogaugeError, OSError) as reason:
+                reasons.append(f"Gallery of {scene} by {metric}: {reason}")
+    return entries, reasons
+
+
+def _metrics(cube: ScoreCube, scene: str) -> list[str]:
+    """Metrics with a picture and at least one score on the scene; those of the paper first."""
+    place = cube.scenes.index(scene)
+    scored = [
+        column
+        for index, column in enumerate(cube.columns)
+        if np.isfinite(cube.values[:, place, index]).any() and column.declared.metric.picture is not None
+    ]
+    names = list(dict.fromkeys(column.metric for column in scored))
+    paper = [name for name in OF_THE_PAPER if name in names]
+    return (paper or names)[:MOST_METRICS]
+
+
+def _gallery(cube: ScoreCube, origins: Origins, scene: str, metric: str) -> GalleryEntry:
+    found = origins.scene(scene)
+    own = [str(column) for column in cube.columns if column.metric == metric]
+    truth = found.gt
+    known = truth[np.isfinite(truth)] if truth is not None else np.empty(0)
+    pictures: dict[str, tuple[Colours, ...]] = {}
+    for algorithm in cube.algorithms:
+        source = origins.source(algorithm, scene)
+        if source is None:
+            continue
+        estimate = load_disparity(source)
+        limits = (float(known.min()), float(known.max())) if known.size else (0.0, float(np.nanmax(estimate)))
+        shown = picture(estimate, found, metric, origins.protocol)
+        pictures[algorithm] = (_small(render_disparity(estimate, limits)), _small(render(shown)))
+    others = tuple(str(column) for column in cube.columns if column.metric == "rms")[:2]
+    data = gallery_data(cube, scene, own[0], pictures, ("disparity", metric), others)
+    return GalleryEntry(f"{scene}-{metric}".replace("/", "-").replace("@", "-"), data)
+
+
+def _small(colours: Colours) -> Colours:
+    height, width = colours.shape[:2]
+    if width <= WIDEST:
+        return colours
+    size = (WIDEST, round(height * WIDEST / width))
+    return np.asarray(cv2.resize(colours, size, interpolation=cv2.INTER_AREA), np.uint8)

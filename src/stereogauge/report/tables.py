@@ -1,0 +1,261 @@
+"""The tables of a report, from rankings, tests and analyses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from stereogauge.analysis.double_counting import DoubleCounting
+from stereogauge.analysis.orders import OrderAgreement
+from stereogauge.analysis.stability import ThresholdStability, WeightStability
+from stereogauge.analysis.subsets import SubsetExperiment
+from stereogauge.errors import StereogaugeError
+from stereogauge.ranking.bootstrap import Bootstrap
+from stereogauge.ranking.costs import oriented
+from stereogauge.ranking.cube import ScoreCube, Values
+from stereogauge.ranking.profiles import Profile
+from stereogauge.ranking.result import Ranking
+from stereogauge.ranking.selection import Selection
+from stereogauge.ranking.significance import Friedman, Pair, wilcoxon_pairs
+from stereogauge.report.table import Cell, Emphasis, Table, number, table, text
+
+MARK = "†"
+
+
+def mean_over_scenes(values: Values) -> Values:
+    """Mean over the scenes (axis 1) on which anybody has a score; NaN where an algorithm has a gap on one of them."""
+    anybody = np.isfinite(values).any(axis=0)
+    totals = np.where(anybody, values, 0.0).sum(axis=1)
+    counts = anybody.sum(axis=0)
+    return np.where(counts > 0, totals / np.maximum(counts, 1), np.nan)
+
+
+def emphases(costs: Values) -> list[Emphasis]:
+    """Best and second of one column of costs; equal ones share, and gaps get nothing."""
+    levels = np.unique(costs[np.isfinite(costs)])[:2]
+    names: tuple[Emphasis, Emphasis] = ("best", "second")
+    return [next((name for level, name in zip(levels, names, strict=False) if cost == level), "") for cost in costs]
+
+
+def score_table(cube: ScoreCube, order: Sequence[str] | None = None, alpha: float = 0.05) -> Table:
+    """Mean scores over the scenes, best bold, second underlined.
+
+    † marks an algorithm that differs from the column's best by Wilcoxon's test over the scenes, corrected by Holm.
+    """
+    chosen = cube if order is None else cube.select(algorithms=[name for name in order if name in cube.algorithms])
+    means, costs = mean_over_scenes(chosen.values), mean_over_scenes(oriented(chosen))
+    columns = []
+    for place in range(len(chosen.columns)):
+        marks = _different_from_best(chosen, place, costs[:, place], alpha)
+        emphasis = emphases(costs[:, place])
+        columns.append(
+            [
+                number(means[row, place])._replace(emphasis=emphasis[row], mark=MARK if marks[row] else "")
+                for row in range(len(chosen.algorithms))
+            ]
+        )
+    header = ["algorithm"] + [_heading(chosen, place) for place in range(len(chosen.columns))]
+    rows = [[text(name), *(column[row] for column in columns)] for row, name in enumerate(chosen.algorithms)]
+    scenes = len(chosen.scenes)
+    notes = [
+        f"Mean of {scenes} scene{'s' if scenes > 1 else ''}; best bold, second underlined. " + _mark_note(scenes, alpha)
+    ]
+    return table("scores", "Scores", header, rows, notes)
+
+
+def _heading(cube: ScoreCube, place: int) -> str:
+    column = cube.columns[place]
+    metric = column.declared.metric
+    arrow = {"lower": "", "higher": " (higher is better)", "zero": " (0 is best)"}[metric.direction]
+    return f"{column.label}{f' [{metric.unit}]' if metric.unit else ''}{arrow}"
+
+
+def _mark_note(scenes: int, alpha: float) -> str:
+    smallest = 2.0 ** (1 - scenes)
+    if smallest >= alpha:
+        return f"With {scenes} scenes Wilcoxon's test cannot fall below p = {smallest:.3g}, so no difference is marked."
+    return f"{MARK} differs from the best of its column (Wilcoxon over scenes, Holm, α = {alpha:g})."
+
+
+def _different_from_best(cube: ScoreCube, place: int, costs: Values, alpha: float) -> list[bool]:
+    """Which algorithms the test tells apart from the best one of a column."""
+    nobody = [False] * len(cube.algorithms)
+    if 2.0 ** (1 - len(cube.scenes)) >= alpha or not np.isfinite(costs).any():
+        return nobody
+    best = cube.algorithms[int(np.nanargmin(np.where(np.isfinite(costs), costs, np.nan)))]
+    complete = [name for name, cost in zip(cube.algorithms, costs, strict=True) if np.isfinite(cost) and name != best]
+    if not complete:
+        return nobody
+    try:
+        pairs = wilcoxon_pairs(
+            cube.take(columns=[place]), cube.columns[place].metric, [(best, name) for name in complete]
+        )
+    except StereogaugeError:
+        return nobody
+    worse = {pair.second for pair in pairs if pair.p_holm < alpha}
+    return [name in worse for name in cube.algorithms]
+
+
+def ranking_table(
+    ranking: Ranking, sure: Bootstrap | None = None, test: Friedman | None = None, title: str = ""
+) -> Table:
+    """Places under one model with bootstrap intervals; † marks whom Nemenyi does not tell apart from the first."""
+    header = ["algorithm", "rank", ranking.value_name]
+    if ranking.group is not None:
+        header.append("group")
+    if sure is not None:
+        header += [f"rank, {100 * sure.level:g} %", "first in"]
+    header += list(ranking.extra)
+    together = set() if test is None else {test.algorithms[k] for k in np.flatnonzero(test.nemenyi[0] >= test.alpha)}
+    rows = []
+    for place, name in enumerate(ranking.algorithms):
+        row = [
+            Cell(name, mark=MARK if name in together and name != (test.algorithms[0] if test else "") else ""),
+            Cell(str(ranking.rank[place]), float(ranking.rank[place]), _emphasis(int(ranking.rank[place]))),
+            number(float(ranking.value[place])),
+        ]
+        if ranking.group is not None:
+            row.append(Cell(f"A*{ranking.group[place]}", float(ranking.group[place])))
+        if sure is not None:
+            own = sure.algorithms.index(name)
+            row.append(text(f"{sure.rank_low[own]} – {sure.rank_high[own]}"))
+            row.append(Cell(f"{100 * sure.first[own]:.0f} %", float(sure.first[own])))
+        row += [_any(values[place]) for values in ranking.extra.values()]
+        rows.append(row)
+    notes = _selection_notes(ranking.selection)
+    if test is not None:
+        notes.insert(
+            0, f"{MARK} not told apart from the first by Nemenyi's test (α = {test.alpha:g}, {test.blocks} columns)."
+        )
+    return table(f"rank-{ranking.model}", title or f"Order by the model {ranking.model}", header, rows, notes)
+
+
+def _emphasis(rank: int) -> Emphasis:
+    return "best" if rank == 1 else "second" if rank == 2 else ""
+
+
+def _any(value: object) -> Cell:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return text(value)
+    return Cell(str(value), float(value)) if isinstance(value, int) else number(value)
+
+
+def _selection_notes(selection: Selection) -> list[str]:
+    return [f"Left out: {what.kind} {what.name} ({what.reason})." for what in selection.dropped]
+
+
+def orders_table(found: OrderAgreement, groups: Mapping[str, Ranking] | None = None) -> Table:
+    """Places under several orders side by side; * marks members of the order's A*₁ where groups are given."""
+    members = {name: set((groups or {})[name].winners) if groups and name in groups else set() for name in found.names}
+    rows = [
+        [
+            text(name),
+            *(
+                Cell(f"{rank:g}", rank, _emphasis(int(rank)), "*" if name in members[order] else "")
+                for order, rank in zip(found.names, found.ranks[row], strict=True)
+            ),
+        ]
+        for row, name in enumerate(found.algorithms)
+    ]
+    notes = ["* member of A*₁ by that measure alone."] if groups else []
+    return table("orders", "Places by measure (Middlebury model)", ["algorithm", *found.names], rows, notes)
+
+
+def beats_table(sure: Bootstrap) -> Table:
+    """Probability that the row's algorithm beats the column's, over draws of scenes."""
+    rows = [
+        [
+            text(name),
+            *(Cell(f"{p:.2f}", float(p)) if row != place else text("") for place, p in enumerate(sure.beats[row])),
+        ]
+        for row, name in enumerate(sure.algorithms)
+    ]
+    note = f"Bootstrap over {len(sure.selection.scenes)} scenes, {sure.draws} draws, seed {sure.seed}; ties count half."
+    return table("beats", "Probability that the row beats the column", ["algorithm", *sure.algorithms], rows, [note])
+
+
+def pairs_table(pairs: Sequence[Pair], measure: str) -> Table:
+    """Wilcoxon's test of pairs with Holm's correction."""
+    rows = [
+        [
+            text(pair.first),
+            text(pair.second),
+            text(pair.better or "even"),
+            number(pair.median),
+            number(pair.p_value, 2),
+            number(pair.p_holm, 2)._replace(emphasis="best" if pair.p_holm < 0.05 else ""),
+        ]
+        for pair in pairs
+    ]
+    header = ["first", "second", "better more often", "median difference", "p", "p (Holm)"]
+    return table(
+        "pairs", f"Wilcoxon's signed-rank test over the columns of {measure}", header, rows, ["p below 0.05 bold."]
+    )
+
+
+def double_counting_table(nested: DoubleCounting, parted: DoubleCounting) -> Table:
+    """Errors by criterion under both sets of criteria, and the share that is counted more than once."""
+    header = ["algorithm", *nested.criteria, "counted", *parted.criteria, "distinct", "counted twice or more [%]"]
+    rows = [
+        [
+            text(name),
+            *(_count(errors) for errors in nested.errors[row]),
+            _count(nested.counted[row]),
+            *(_count(errors) for errors in parted.errors[row]),
+            _count(nested.distinct[row]),
+            number(float(nested.repeated_share[row])),
+        ]
+        for row, name in enumerate(nested.algorithms)
+    ]
+    chain = " ⊂ ".join(nested.criteria)
+    note = f"Pixels over all scenes. {chain} count errors repeatedly; {', '.join(parted.criteria)} count each once."
+    return table("double-counting", "Errors counted more than once", header, rows, [note])
+
+
+def _count(amount: int) -> Cell:
+    return Cell(f"{amount:d}", float(amount))
+
+
+def subset_table(found: SubsetExperiment) -> Table:
+    """Each metric against RMS everywhere and on its own pixels."""
+    header = ["metric", "pixels", "r² with RMS", "r² with RMS there", "τ-b with RMS", "τ-b with RMS there"]
+    rows = [[text(row.metric), text(row.subset), *(number(value, 2) for value in row[2:])] for row in found.rows]
+    note = f"RMS everywhere is {found.reference}; what RMS on the metric's own pixels leaves unexplained is due to "
+    "the function."
+    return table("subsets", "The pixels or the function?", header, rows, [note])
+
+
+def weight_stability_table(found: WeightStability, profile: Profile) -> Table:
+    """How often each algorithm wins when the weights move."""
+    rows = [
+        [text(name), Cell(f"{100 * found.first[row]:.1f} %", float(found.first[row])), text(_range(found, row))]
+        for row, name in enumerate(found.algorithms)
+    ]
+    note = (
+        f"{found.draws} draws of weights around the stated ones (Dirichlet, concentration {found.concentration:g}); "
+        f"another winner in "
+        f"{100 * found.changed:.1f} %."
+    )
+    title = f"Does the winner survive other weights than those of {profile.name}?"
+    return table(f"weight-stability-{profile.id}", title, ["algorithm", "first in", "rank, 95 %"], rows, [note])
+
+
+def _range(found: WeightStability, row: int) -> str:
+    return f"{found.rank_low[row]} – {found.rank_high[row]}"
+
+
+def threshold_stability_table(found: ThresholdStability) -> Table:
+    """Places along the thresholds of a family of measures."""
+    names = found.rankings[0].algorithms
+    places = [dict(zip(ranking.algorithms, ranking.rank.tolist(), strict=True)) for ranking in found.rankings]
+    rows = [
+        [
+            text(name),
+            *(Cell(str(p[name]), float(p[name]), _emphasis(p[name])) if name in p else text("–") for p in places),
+        ]
+        for name in names
+    ]
+    header = ["algorithm", *(f"{found.family}@{threshold:g}" for threshold in found.thresholds)]
+    note = f"The winner changes between {100 * found.changed:.0f} % of neighbouring thresholds."
+    return table("threshold-stability", "Does the winner survive another threshold?", header, rows, [note])
