@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
+import shutil
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -43,12 +44,9 @@ def listing(context: typer.Context, form: Format = Form.table) -> None:
     if form is Form.json:
         sys.stdout.write(json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
         return
-    from rich.table import Table
-
-    table = Table("id", "name", "variants", "how to get it")
     for row in rows:
-        table.add_row(row["id"], row["name"], ", ".join(row["variants"]), row["obtain"])
-    console().print(table, markup=False)
+        variants = f" ({', '.join(row['variants'])})" if row["variants"] else ""
+        _print_entry(row["id"], [row["name"] + variants, row["obtain"]], indent=17)
 
 
 @app.command()
@@ -65,11 +63,17 @@ def show(
         return
     for key, value in row.items():
         lines = [f"{inner}: {text}" for inner, text in value.items()] if isinstance(value, dict) else [str(value)]
-        for line in lines if value else ():
-            wrapped = textwrap.wrap(line, 100, break_long_words=False, break_on_hyphens=False)
-            for part in wrapped:
-                sys.stdout.write(f"{key:10}{part}\n")
-                key = ""
+        if value:
+            _print_entry(key, lines, indent=10)
+
+
+def _print_entry(name: str, lines: list[str], *, indent: int) -> None:
+    """A name and its lines beside it, as wide as the terminal; addresses are never broken, and nothing is in a pipe."""
+    width = max(shutil.get_terminal_size().columns, 60) - indent if sys.stdout.isatty() else 10_000
+    for line in lines:
+        for part in textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False):
+            sys.stdout.write(f"{name:{indent}}{part}\n")
+            name = ""
 
 
 @app.command()
