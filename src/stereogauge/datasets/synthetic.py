@@ -20,6 +20,7 @@ DESCRIPTIONS = {
     "curved": "domes and leaning columns in a room",
     "boxes": "turned boxes in a room",
     "thin": "wires at every angle, poles and a grid",
+    "anatomy": "edges, planes and thin structures well apart, for studies of metrics",
     "weak-texture": "textureless and repetitive panels",
     "reflections": "panels that mirror their surroundings",
     "mixed": "everything at once",

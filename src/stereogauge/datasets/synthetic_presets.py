@@ -186,6 +186,26 @@ def _thin_world(frame: Frame, rng: np.random.Generator) -> list[Surface]:
     ]
 
 
+def _anatomy_world(frame: Frame, rng: np.random.Generator) -> list[Surface]:
+    """Every kind of geometry, well apart: large slanted cards on the wall's upper half, separate poles before the
+    floor.
+    """
+    surfaces = _room(frame, rng)
+    for i, disparity in enumerate((0.034, 0.042, 0.05)):
+        centre = frame.place(0.32 * (i - 1), -0.22, disparity)
+        half = frame.length(0.11, disparity)
+        yaw, pitch, roll = rng.uniform(-30, 30), rng.uniform(-25, 25), rng.uniform(-20, 20)
+        surfaces.append(
+            patch(centre, _texture(rng), half_u=half, half_v=half, yaw=yaw, pitch=pitch, roll=roll, body=100 + i)
+        )
+    for i in range(9):
+        x, lean, disparity = 0.1 * (i - 4), rng.uniform(-0.03, 0.03), rng.uniform(0.08, 0.095)
+        foot, head = frame.place(x, 0.47, disparity), frame.place(x + lean, rng.uniform(0.16, 0.24), disparity)
+        width = frame.length(rng.uniform(0.004, 0.008), disparity)
+        surfaces.append(strip(foot, head, width, _texture(rng, 0.4), body=600 + i))
+    return surfaces
+
+
 def _weak_world(frame: Frame, rng: np.random.Generator) -> list[Surface]:
     return [*_room(frame, rng), *_panels(frame, rng, [_plain(rng), _striped(rng), _plain(rng), _striped(rng)], 800)]
 
@@ -223,6 +243,7 @@ PRESETS: Mapping[str, Preset] = {
         Preset("curved", "domes and leaning columns in a room", _curved_world),
         Preset("boxes", "four turned boxes in a room", _boxes_world),
         Preset("thin", "wires at every angle, poles and a grid", _thin_world),
+        Preset("anatomy", "edges, planes and thin structures well apart, for studies of metrics", _anatomy_world),
         Preset("weak-texture", "textureless and repetitive panels", _weak_world),
         Preset("reflections", "panels that mirror their surroundings", _mirror_world),
         Preset("mixed", "everything at once", _mixed_world),

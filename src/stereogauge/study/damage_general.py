@@ -1,0 +1,134 @@
+"""Damages that strike anywhere: noise, blur, quantisation, gaps, streaks, blobs, guesses."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+
+from stereogauge.model import DisparityMap
+from stereogauge.study.damage import damage, everywhere
+from stereogauge.study.ground import Ground
+
+SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
+SMALL_MAGNITUDE = 2.0  # px: beyond the usual threshold of 1, and barely visible
+LARGE_SHARE = 0.75  # of the scene's disparity range
+BLOB_REACHES = 1.0
+STREAK_REACHES = 8.0
+
+
+def _speckled(ground: Ground, share: float, magnitude: float, random: np.random.Generator) -> DisparityMap:
+    shape = ground.truth.shape
+    struck = random.random(shape) < share
+    sign = np.where(random.random(shape) < 0.5, np.float32(-magnitude), np.float32(magnitude))
+    return np.where(struck, ground.truth + sign, ground.truth)
+
+
+@damage(
+    id="salt-pepper-small",
+    name="salt and pepper, small",
+    unit="share",
+    strengths=SHARES,
+    reference=0.1,
+    limit=1.0,
+    zone=everywhere,
+)
+def salt_pepper_small(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+    """A share of the pixels is off by ±2 px."""
+    return _speckled(ground, strength, SMALL_MAGNITUDE, random)
+
+
+@damage(
+    id="salt-pepper-large",
+    name="salt and pepper, large",
+    unit="share",
+    strengths=SHARES,
+    reference=0.1,
+    limit=1.0,
+    zone=everywhere,
+)
+def salt_pepper_large(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+    """A share of the pixels is off by ± three quarters of the disparity range."""
+    low, high = ground.limits
+    return _speckled(ground, strength, max(LARGE_SHARE * (high - low), 2 * SMALL_MAGNITUDE), random)
+
+
+@damage(
+    id="blur",
+    name="blur",
+    unit="σ / reach",
+    strengths=(0.05, 0.1, 0.2, 0.4, 0.8),
+    reference=0.4,
+    limit=10.0,
+    zone=everywhere,
+    per_reach=True,
+)
+def blur(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+    """The whole map is smoothed by a Gaussian."""
+    return np.asarray(cv2.GaussianBlur(ground.truth, (0, 0), strength), dtype=np.float32)
+
+
+@damage(
+    id="staircase",
+    name="staircase",
+    unit="px",
+    strengths=(0.25, 0.5, 1, 2, 4),
+    reference=1.0,
+    limit=1000.0,
+    zone=everywhere,
+)
+def staircase(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+    """Disparities are rounded to multiples of the strength."""
+    step = np.float32(strength)
+    return np.asarray(np.rint(ground.truth / step) * step, dtype=np.float32)
+
+
+@damage(id="holes", name="holes", unit="share", strengths=SHARES, reference=0.1, limit=1.0, zone=everywhere)
+def holes(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+    """Round gaps without an estimate cover a share of the map."""
+    return np.where(_blobs(ground, strength, random) > 0, np.float32(np.nan), ground.truth)
+
+
+@damage(id="blobs", name="outlier blobs", unit="share", strengths=SHARES, reference=0.1, limit=1.0, zone=everywhere)
+def blobs(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+    """Round spots, each with one wrong disparity drawn from the scene's range, cover a share of the map."""
+    labels = _blobs(ground, strength, random)
+    values = random.uniform(*ground.limits, int(labels.max()) + 1).astype(np.float32)
+    return np.where(labels > 0, values[labels], ground.truth)
+
+
+def _blobs(ground: Ground, share: float, random: np.random.Generator) -> np.ndarray:
+    """Numbered discs that cover about `share` of the image: n discs of area a leave exp(−n·a/A) of it free."""
+    height, width = ground.truth.shape
+    labels = np.zeros((height, width), np.int32)
+    radius = max(2.0, BLOB_REACHES * ground.reach)
+    free = max(1.0 - share, 1e-3)
+    count = max(1, round(-np.log(free) * height * width / (np.pi * radius**2)))
+    centres = random.uniform((0, 0), (width, height), (count, 2))
+    for number, (x, y) in enumerate(centres, start=1):
+        cv2.circle(labels, (int(x), int(y)), round(radius), number, cv2.FILLED)
+    return labels
+
+
+@damage(id="streaks", name="streaks", unit="share", strengths=SHARES, reference=0.1, limit=1.0, zone=everywhere)
+def streaks(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+    """Horizontal runs repeat the disparity of their first pixel, as scan-line methods do, over a share of the map."""
+    height, width = ground.truth.shape
+    length = max(4, round(STREAK_REACHES * ground.reach))
+    damaged = ground.truth.copy()
+    free = max(1.0 - strength, 1e-3)
+    count = max(1, round(-np.log(free) * height * width / length))
+    rows, columns = random.integers(0, height, count), random.integers(-length, width, count)
+    for y, x in zip(rows.tolist(), columns.tolist(), strict=True):
+        first = max(x, 0)
+        damaged[y, first : x + length] = ground.truth[y, first]
+    return damaged
+
+
+@damage(
+    id="guesses", name="random re-estimation", unit="share", strengths=SHARES, reference=0.1, limit=1.0, zone=everywhere
+)
+def guesses(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+    """A share of the pixels gets a new disparity, drawn evenly from the scene's range."""
+    shape = ground.truth.shape
+    drawn = random.uniform(*ground.limits, shape).astype(np.float32)
+    return np.where(random.random(shape) < strength, drawn, ground.truth)

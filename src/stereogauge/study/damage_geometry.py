@@ -1,0 +1,247 @@
+"""Damages of one kind of geometry each: edges, planes, thin structures. Each is what one geometry metric is named
+after.
+
+They keep to their own zone, so that what a metric answers is an answer to this damage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.model import DisparityMap, Mask
+from stereogauge.study.damage import damage
+from stereogauge.study.ground import Ground, disc
+
+REACHES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
+OFFSETS = (0.02, 0.05, 0.1, 0.2, 0.4)
+LOST = (0.05, 0.1, 0.2, 0.3, 0.5)
+FACET_REACHES = 1.5
+PORE_REACHES = 1.0
+CUT = 2.0  # px along the structure: the least that separates 8-connected parts at any angle
+
+
+def edge_zone(ground: Ground) -> Mask:
+    """Around depth discontinuities."""
+    return ground.edge_zone
+
+
+def plane_zone(ground: Ground) -> Mask:
+    """Inside planes."""
+    return ground.plane_zone
+
+
+def fine_zone(ground: Ground) -> Mask:
+    """On thin structures."""
+    return ground.fine > 0
+
+
+def around_fine(ground: Ground) -> Mask:
+    """On and beside thin structures."""
+    return ground.around_fine
+
+
+def _filtered(values: Any) -> NDArray[np.float32]:
+    return np.asarray(values, dtype=np.float32)
+
+
+def _partly(
+    ground: Ground, radius: float, random: np.random.Generator, filtered: Callable[[int], Any]
+) -> NDArray[np.float32]:
+    """A filter whose radius in px is fractional: some tiles get the next whole radius, the others the one below."""
+    height, width = ground.truth.shape
+    side = max(4, round(2.0 * ground.reach))
+    whole = int(radius)
+    tiles = random.random((height // side + 1, width // side + 1)) < radius - whole
+    more = tiles.repeat(side, axis=0).repeat(side, axis=1)[:height, :width]
+    return np.where(more, _filtered(filtered(whole + 1)), _filtered(filtered(whole)))
+
+
+def _where(zone: Mask, damaged: NDArray[np.float32], ground: Ground) -> DisparityMap:
+    return np.where(zone, damaged, ground.truth)
+
+
+@damage(
+    id="fatten-foreground",
+    name="fattened foreground",
+    unit="reach",
+    strengths=REACHES,
+    reference=0.6,
+    limit=3.0,
+    zone=edge_zone,
+    metric="d-fat",
+    per_reach=True,
+)
+def fatten_foreground(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+    """Foreground objects grow over their background; slanted surfaces stay as they are."""
+    larger = _partly(ground, strength, random, lambda radius: cv2.dilate(ground.truth, disc(radius)))
+    return _where(ground.edge_zone & (larger - ground.truth > ground.step), larger, ground)
+
+
+@damage(
+    id="thin-foreground",
+    name="thinned foreground",
+    unit="reach",
+    strengths=REACHES,
+    reference=0.6,
+    limit=3.0,
+    zone=edge_zone,
+    metric="d-thin",
+    per_reach=True,
+)
+def thin_foreground(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+    """Background grows over the rims of foreground objects; slanted surfaces stay as they are."""
+    smaller = _partly(ground, strength, random, lambda radius: cv2.erode(ground.truth, disc(radius)))
+    return _where(ground.edge_zone & (ground.truth - smaller > ground.step), smaller, ground)
+
+
+@damage(
+    id="fuzzy-edges",
+    name="fuzzy edges",
+    unit="σ / reach",
+    strengths=(0.05, 0.1, 0.2, 0.4, 0.8),
+    reference=0.4,
+    limit=10.0,
+    zone=edge_zone,
+    metric="d-fuz",
+    per_reach=True,
+)
+def fuzzy_edges(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+    """Depth discontinuities are smoothed by a Gaussian; the rest of the map stays as it is."""
+    return _where(ground.edge_zone, _filtered(cv2.GaussianBlur(ground.truth, (0, 0), strength)), ground)
+
+
+@damage(
+    id="bumps",
+    name="bumps on planes",
+    unit="reach",
+    strengths=OFFSETS,
+    reference=0.1,
+    limit=1000.0,
+    per_reach=True,
+    zone=plane_zone,
+    metric="p-bump",
+)
+def bumps(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+    """Planes carry independent Gaussian noise of that standard deviation."""
+    noise = random.normal(0.0, strength, ground.truth.shape).astype(np.float32)
+    return _where(ground.plane_zone, ground.truth + noise, ground)
+
+
+@damage(
+    id="plane-offset",
+    name="shifted planes",
+    unit="reach",
+    strengths=OFFSETS,
+    reference=0.1,
+    limit=1000.0,
+    per_reach=True,
+    zone=plane_zone,
+    metric="p-off",
+)
+def plane_offset(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+    """Each plane moves nearer or farther by that much, as a whole."""
+    signs = random.choice([-1.0, 1.0], int(ground.planes.max()) + 1).astype(np.float32)
+    return _where(ground.plane_zone, ground.truth + np.float32(strength) * signs[ground.planes], ground)
+
+
+@damage(
+    id="plane-tilt",
+    name="tilted facets",
+    unit="px/px",
+    strengths=(0.05, 0.1, 0.2, 0.4, 0.8),
+    reference=0.2,
+    limit=100.0,
+    zone=plane_zone,
+    metric="p-mis",
+)
+def plane_tilt(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+    """Planes break into square facets, each turned about its own centre by that slope in a random direction."""
+    height, width = ground.truth.shape
+    side = max(6, round(FACET_REACHES * ground.reach))
+    y, x = np.mgrid[:height, :width]
+    direction = random.uniform(0.0, 2.0 * np.pi, (height // side + 1, width // side + 1))[y // side, x // side]
+    from_centre_x, from_centre_y = x % side - 0.5 * (side - 1), y % side - 0.5 * (side - 1)
+    relief = strength * (np.cos(direction) * from_centre_x + np.sin(direction) * from_centre_y)
+    return _where(ground.plane_zone, ground.truth + relief.astype(np.float32), ground)
+
+
+@damage(
+    id="pores",
+    name="pores in thin structures",
+    unit="share",
+    strengths=LOST,
+    reference=0.2,
+    limit=0.9,
+    zone=fine_zone,
+    metric="f-por",
+)
+def pores(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+    """Round holes, a few and large, show the background through thin structures until that share of them is lost."""
+    pixels = np.flatnonzero(ground.fine)
+    lost = np.zeros(ground.truth.shape, np.uint8)
+    radius = max(2, round(PORE_REACHES * ground.reach))
+    for centre in random.permutation(pixels):
+        if lost.ravel()[pixels].mean() >= strength:
+            break
+        y, x = divmod(int(centre), ground.truth.shape[1])
+        cv2.circle(lost, (x, y), radius, 1, cv2.FILLED)
+    return np.where((lost > 0) & (ground.fine > 0), ground.behind_fine, ground.truth)
+
+
+@damage(
+    id="cuts",
+    name="cut thin structures",
+    unit="share",
+    strengths=LOST,
+    reference=0.2,
+    limit=0.9,
+    zone=fine_zone,
+    metric="f-frag",
+)
+def cuts(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+    """Thin structures are cut across, again and again, until that share of them is lost to the background."""
+    lost = np.zeros(ground.truth.shape, np.bool_)
+    period = CUT / strength
+    for pixels, along in _axes(ground):
+        phase = random.uniform(0.0, period)
+        lost.ravel()[pixels[np.mod(along + phase, period) < CUT]] = True
+    return np.where(lost, ground.behind_fine, ground.truth)
+
+
+def _axes(ground: Ground) -> list[tuple[NDArray[np.intp], NDArray[np.float64]]]:
+    """Per thin structure, its flat pixel positions and their coordinate in px along its longest direction."""
+    width = ground.truth.shape[1]
+    labels = ground.fine.ravel()
+    found = []
+    for number in range(1, int(labels.max()) + 1):
+        pixels = np.flatnonzero(labels == number)
+        if pixels.size == 0:
+            continue
+        points = np.stack([pixels % width, pixels // width], axis=1).astype(np.float64)
+        points -= points.mean(axis=0)
+        _, vectors = np.linalg.eigh(points.T @ points)
+        found.append((pixels, points @ vectors[:, -1]))
+    return found
+
+
+@damage(
+    id="fatten-fine",
+    name="fattened thin structures",
+    unit="reach",
+    strengths=REACHES,
+    reference=0.6,
+    limit=1.0,
+    zone=around_fine,
+    metric="f-fat",
+    per_reach=True,
+)
+def fatten_fine(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+    """Thin structures grow sideways over their background."""
+    structures = np.where(ground.fine > 0, ground.truth, np.float32(-1e9))
+    larger = _partly(ground, strength, random, lambda radius: cv2.dilate(structures, disc(radius)))
+    return np.where((larger > ground.truth) & ground.around_fine, larger, ground.truth)

@@ -1,0 +1,94 @@
+"""What a damage may look at: the true map without gaps, and where its edges, planes and thin structures are."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.kernels.geometry_maps import fill_rows
+from stereogauge.model import DisparityMap, Mask, Scene
+from stereogauge.protocol import Protocol, load_protocol
+from stereogauge.regions.criteria import Criteria
+
+
+def disc(radius: float) -> NDArray[np.uint8]:
+    """A round structuring element; the radius in px need not be whole."""
+    reach = int(np.floor(radius))
+    y, x = np.mgrid[-reach : reach + 1, -reach : reach + 1]
+    return np.asarray(np.hypot(x, y) <= radius + 1e-9, dtype=np.uint8)
+
+
+def grown(mask: Mask, radius: float) -> Mask:
+    """`mask` and everything within `radius` px of it."""
+    return np.asarray(cv2.dilate(mask.astype(np.uint8), disc(radius)) > 0)
+
+
+@dataclass(frozen=True)
+class Ground:
+    """A scene's truth as damages see it.
+
+    `truth` has no gaps (rows filled by the smaller neighbour). `planes` and `fine` number planar surfaces and thin
+    structures from 1, 0 = none; `jumps` are depth discontinuities. `reach` (px) is the width of the bands that edges
+    are judged in, `step` (px) the smallest jump that counts as an edge.
+    """
+
+    truth: DisparityMap
+    planes: NDArray[np.int16]
+    fine: NDArray[np.int32]
+    jumps: Mask
+    reach: float
+    step: float
+
+    @functools.cached_property
+    def limits(self) -> tuple[float, float]:
+        """Smallest and largest true disparity."""
+        return float(self.truth.min()), float(self.truth.max())
+
+    @functools.cached_property
+    def everywhere(self) -> Mask:
+        """All pixels."""
+        return np.ones(self.truth.shape, np.bool_)
+
+    @functools.cached_property
+    def around_fine(self) -> Mask:
+        """Thin structures and their surroundings."""
+        return grown(self.fine > 0, self.reach)
+
+    @functools.cached_property
+    def edge_zone(self) -> Mask:
+        """Within reach of a depth discontinuity, away from thin structures."""
+        return grown(self.jumps, self.reach) & ~grown(self.fine > 0, 2.0 * self.reach)
+
+    @functools.cached_property
+    def plane_zone(self) -> Mask:
+        """The inner parts of planes: out of reach of edges and thin structures."""
+        return (self.planes > 0) & ~grown(self.jumps, self.reach + 2.0) & ~self.around_fine
+
+    @functools.cached_property
+    def behind_fine(self) -> DisparityMap:
+        """The truth as if thin structures were not there: their pixels take the smaller neighbour on their row."""
+        background: DisparityMap = fill_rows(np.where(self.fine > 0, np.float32(np.nan), self.truth))
+        return background
+
+
+def ground_of(scene: Scene, protocol: Protocol | str | None = None) -> Ground:
+    """The ground of a scene, its sets found as the protocol's geometry parameters say."""
+    chosen = load_protocol(protocol)
+    sets = Criteria(scene, chosen).geometry
+    scaled = chosen.geometry.at(scene.resolution)
+    planes = np.zeros(scene.shape, np.int16)
+    planes.ravel()[sets.planar] = sets.planar_label
+    fine = np.zeros(scene.shape, np.int32)
+    fine.ravel()[sets.fine] = sets.fine_label
+    return Ground(
+        truth=fill_rows(scene.gt),
+        planes=planes,
+        fine=fine,
+        jumps=sets.mask(sets.discontinuity),
+        reach=float(scaled.band_length),
+        step=2.0 * scaled.discontinuity_gradient,
+    )

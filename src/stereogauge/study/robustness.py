@@ -1,0 +1,112 @@
+"""Robustness: how much an algorithm's map changes when only the light, the exposure or the moment changes.
+
+Two maps of the same scene should be the same map. What differs is the algorithm's doing; no ground truth is needed.
+Middlebury 2014 has such pairs: Motorcycle and MotorcycleE (another exposure), Piano and PianoL (another lamp).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stereogauge.errors import SizeError
+from stereogauge.model import DisparityMap, Mask, ResultSet
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MIDDLEBURY_PAIRS: Mapping[str, tuple[str, str]] = {
+    "exposure": ("Motorcycle", "MotorcycleE"),
+    "lighting": ("Piano", "PianoL"),
+}
+
+
+@dataclass(frozen=True)
+class Robustness:
+    """Change between two maps on a set of pixels.
+
+    `changed`: share in % of the pixels with both estimates whose disparities differ by more than the threshold. `mean`,
+    `median`: of the absolute difference, in px. `lost`, `gained`: share in % of the set with an estimate only in the
+    first, only in the second map. `count`: pixels with both. 0 everywhere is full robustness; NaN where no pixel has
+    both.
+    """
+
+    changed: float
+    mean: float
+    median: float
+    lost: float
+    gained: float
+    count: int
+
+
+def robustness(
+    first: DisparityMap, second: DisparityMap, *, threshold: float = 1.0, mask: Mask | None = None
+) -> Robustness:
+    """How much `second` differs from `first`, on `mask` or everywhere."""
+    shapes = {first.shape, second.shape} | ({mask.shape} if mask is not None else set())
+    if len(shapes) > 1:
+        found = ", ".join(f"{shape[1]}×{shape[0]}" for shape in sorted(shapes))
+        raise SizeError(f"Robustness compares maps of one size; found {found}.")
+    inside = np.ones(first.shape, np.bool_) if mask is None else mask
+    here, there = np.isfinite(first) & inside, np.isfinite(second) & inside
+    both = here & there
+    total = int(np.count_nonzero(inside))
+    count = int(np.count_nonzero(both))
+    difference = np.abs(first[both].astype(np.float64) - second[both])
+    return Robustness(
+        changed=_percent(int(np.count_nonzero(difference > threshold)), count),
+        mean=float(difference.mean()) if count else math.nan,
+        median=float(np.median(difference)) if count else math.nan,
+        lost=_percent(int(np.count_nonzero(here & ~there)), total),
+        gained=_percent(int(np.count_nonzero(there & ~here)), total),
+        count=count,
+    )
+
+
+def _percent(part: int, whole: int) -> float:
+    return 100.0 * part / whole if whole else math.nan
+
+
+def robustness_over_time(
+    maps: Sequence[DisparityMap], *, threshold: float = 1.0, mask: Mask | None = None
+) -> list[Robustness]:
+    """Each map of a still scene against the one before it."""
+    return [robustness(a, b, threshold=threshold, mask=mask) for a, b in itertools.pairwise(maps)]
+
+
+def robustness_table(
+    results: Sequence[ResultSet],
+    pairs: Mapping[str, tuple[str, str]] = MIDDLEBURY_PAIRS,
+    *,
+    threshold: float = 1.0,
+    masks: Mapping[str, Mask] | None = None,
+) -> pd.DataFrame:
+    """One row an algorithm and pair: algorithm, condition, first, second and the numbers of `Robustness`.
+
+    `pairs` maps a condition to the two scenes; `masks` the first scene's id to the pixels to compare. An algorithm
+    without both maps has a row of NaN.
+    """
+    import pandas as pd
+
+    from stereogauge.io.files import load_disparity
+
+    rows = []
+    for result in results:
+        for condition, (first, second) in pairs.items():
+            row: dict[str, object] = {
+                "algorithm": result.name,
+                "condition": condition,
+                "first": first,
+                "second": second,
+            }
+            if first in result.maps and second in result.maps:
+                maps = (load_disparity(result.maps[first]), load_disparity(result.maps[second]))
+                row |= vars(robustness(*maps, threshold=threshold, mask=(masks or {}).get(first)))
+            rows.append(row)
+    order = ["algorithm", "condition", "first", "second", *Robustness.__dataclass_fields__]
+    return pd.DataFrame(rows, columns=order)

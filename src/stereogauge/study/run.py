@@ -1,0 +1,152 @@
+"""A study: every metric on every damage at every strength, as a table of responses."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from stereogauge.evaluation.evaluate import Column, columns, evaluate_cell
+from stereogauge.metrics.declaration import parse_metric
+from stereogauge.model import Scene
+from stereogauge.protocol import Protocol, load_protocol
+from stereogauge.regions.criteria import Criteria
+from stereogauge.study.damage import Damage, damage_called, damages
+from stereogauge.study.ground import Ground, ground_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+GEOMETRY_METRICS = ("d-fat", "d-thin", "d-fuz", "p-bump", "p-off", "p-mis", "f-por", "f-frag", "f-fat")
+OTHER_METRICS = (
+    "bad@1",
+    "bad@2",
+    "mae",
+    "rms",
+    "sze-mean",
+    "quantile@95",
+    "r-ssim",
+    "invalid",
+    "smooth-gradient@1",
+    "view-psnr",
+)
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Response:
+    """What one metric said to one damage: its value, the truth's own value, and how much worse that is."""
+
+    damage: str
+    strength: float
+    metric: str
+    region: str
+    value: float
+    truth: float
+    response: float
+
+
+def worsening(metric: str, value: float, truth: float) -> float:
+    """How much worse `value` is than `truth`, positive = worse, in the metric's unit; NaN where either is unknown."""
+    direction = parse_metric(metric).metric.direction
+    if direction == "higher":
+        return truth - value
+    return abs(value) - abs(truth) if direction == "zero" else value - truth
+
+
+class Study:
+    """The responses of some metrics on one scene."""
+
+    def __init__(self, scene: str, responses: Iterable[Response], protocol: str) -> None:
+        self.scene = scene
+        self.responses = tuple(responses)
+        self.protocol = protocol
+
+    def _distinct(self, part: Callable[[Response], str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(part(response) for response in self.responses))
+
+    @property
+    def damages(self) -> tuple[str, ...]:
+        """Ids in order."""
+        return self._distinct(lambda response: response.damage)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Ids in order, each with its criterion where that is not its own."""
+        return self._distinct(label)
+
+    def curve(self, metric: str, damage: str) -> list[tuple[float, float]]:
+        """(strength, value) from 0 upwards; at 0 stands the truth's own value."""
+        found = [r for r in self.responses if label(r) == metric and r.damage == damage]
+        steps = sorted((r.strength, r.value) for r in found)
+        return [(0.0, found[0].truth), *steps] if found else []
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row a response."""
+        import pandas as pd
+
+        return pd.DataFrame([{"scene": self.scene, **asdict(r), "protocol": self.protocol} for r in self.responses])
+
+    def to_csv(self) -> str:
+        """The table as CSV with full precision."""
+        return str(self.to_pandas().to_csv(index=False))
+
+    def to_json(self) -> str:
+        """One document; what is unknown or infinite is null."""
+        rows = [
+            {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in asdict(r).items()}
+            for r in self.responses
+        ]
+        document = {"scene": self.scene, "protocol": self.protocol, "responses": rows}
+        return json.dumps(document, indent=1, allow_nan=False)
+
+
+def label(response: Response) -> str:
+    """The metric's name in tables: with its criterion, unless it is bound to its own pixels."""
+    bound = parse_metric(response.metric).metric.region is not None
+    return response.metric if bound else f"{response.metric}:{response.region}"
+
+
+def run_study(
+    scene: Scene,
+    metrics: Sequence[str] = GEOMETRY_METRICS,
+    *,
+    damage_ids: Sequence[str] | None = None,
+    strengths: Mapping[str, Sequence[float]] | None = None,
+    regions: Sequence[str] = ("nonocc",),
+    protocol: Protocol | str | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Study:
+    """Damage the scene's ground truth and measure each damaged map.
+
+    `strengths` replaces a damage's own steps, by id. `progress(done, total)` is called after every map. The same seed
+    gives the same study.
+    """
+    chosen = load_protocol(protocol)
+    known = [damage_called(name) for name in damage_ids] if damage_ids is not None else list(damages().values())
+    given = strengths or {}
+    work = [(kind, float(strength)) for kind in known for strength in given.get(kind.id, kind.strengths)]
+    wanted = columns(metrics, regions)
+    criteria = Criteria(scene, chosen)
+    ground = ground_of(scene, chosen)
+    truth = _values(criteria, wanted, ground, None, 0.0, seed)
+    responses: list[Response] = []
+    for done, (kind, strength) in enumerate(work, start=1):
+        values = _values(criteria, wanted, ground, kind, strength, seed)
+        for (metric, region), value, perfect in zip(wanted, values, truth, strict=True):
+            worse = worsening(metric.id, value, perfect)
+            responses.append(Response(kind.id, strength, metric.id, region, value, perfect, worse))
+        if progress is not None:
+            progress(done, len(work))
+    return Study(scene.id, responses, chosen.scoring_hash)
+
+
+def _values(
+    criteria: Criteria, wanted: Sequence[Column], ground: Ground, kind: Damage | None, strength: float, seed: int
+) -> list[float]:
+    damaged = ground.truth if kind is None else kind.apply(ground, strength, seed)
+    name = "truth" if kind is None else kind.id
+    return [score.value for score in evaluate_cell(damaged, criteria, wanted, algorithm=name)]
