@@ -6,9 +6,11 @@ another key or not ours at all is computed again and replaced.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
-import tempfile
+import os
+import threading
 import zipfile
 import zlib
 from dataclasses import fields
@@ -88,7 +90,7 @@ def _read(path: Path, key: str) -> GeometrySets | None:
     if not path.exists():
         return None
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             if str(archive["key"]) != key:
                 return None
             values = {field.name: archive[field.name] for field in fields(GeometrySets)}
@@ -100,11 +102,13 @@ def _read(path: Path, key: str) -> GeometrySets | None:
 
 def _write(path: Path, key: str, sets: GeometrySets) -> None:
     """Write beside the target and rename, so that no reader ever sees half a file; a full disk costs the cache only."""
+    arrays: dict[str, Any] = {"key": np.asarray(key), **sets.arrays()}
+    part = path.with_name(f"{key}.{os.getpid()}-{threading.get_ident()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
-            arrays: dict[str, Any] = {"key": np.asarray(key), **sets.arrays()}
+        with part.open("wb") as file:
             np.savez(file, **arrays)
-        Path(file.name).replace(path)
+        part.replace(path)
     except OSError:
-        return
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)

@@ -1,0 +1,144 @@
+"""Fattening, thinning and fuzziness on edges worked by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stereogauge.evaluation.evaluate import evaluate, picture
+from stereogauge.evaluation.scores import Score
+from stereogauge.model import Scene
+from stereogauge.protocol import Protocol
+
+HEIGHT, WIDTH, EDGE = 80, 160, 80
+EVERYWHERE = np.ones((HEIGHT, WIDTH), bool)
+BOTH_SIDES = ["d-fat", "d-thin", "d-fuz", "d-fuz-rel"]
+ROWS = HEIGHT - 40  # rows inside the margin of 20 px
+
+
+def step(edge: int = EDGE) -> np.ndarray:
+    """Background at 20 px left of the edge, foreground at 60 px from it on."""
+    return np.where(np.arange(WIDTH) < edge, 20.0, 60.0)[None].repeat(HEIGHT, axis=0).astype(np.float32)
+
+
+def scores(estimate: np.ndarray, metrics: list[str] | None = None, **protocol: object) -> dict[str, Score]:
+    scene = Scene("step", gt=step(), masks={"nonocc": EVERYWHERE})
+    table = evaluate(estimate, scene, metrics or BOTH_SIDES, ["nonocc"], Protocol().replace(**protocol))
+    return {score.metric: score for score in table}
+
+
+def test_the_ground_truth_scores_exactly_zero() -> None:
+    for score in scores(step()).values():
+        assert score.value == 0.0
+        assert score.count > 0
+
+
+@pytest.mark.parametrize("moved", [1, 2, 5, 12, 21, 30])
+def test_an_edge_moved_into_the_background_fattens_its_band_pixel_by_pixel(moved: int) -> None:
+    """The first background pixel is the discontinuity's own; of the band's 20 the edge passes moved − 1."""
+    found = scores(step(EDGE - moved))
+    assert found["d-fat"].value == pytest.approx(min(moved - 1, 20) / 20)
+    assert found["d-thin"].value == 0.0
+
+
+@pytest.mark.parametrize("moved", [1, 2, 5, 12, 21, 30])
+def test_an_edge_moved_into_the_foreground_thins_its_band_pixel_by_pixel(moved: int) -> None:
+    found = scores(step(EDGE + moved))
+    assert found["d-thin"].value == pytest.approx(min(moved - 1, 20) / 20)
+    assert found["d-fat"].value == 0.0
+
+
+def test_halfway_is_not_fat() -> None:
+    """40 px is as far from the background's 20 as from the foreground's 60."""
+    halfway, beyond = step(), step()
+    halfway[:, 70:79], beyond[:, 70:79] = 40.0, 40.01
+    assert scores(halfway)["d-fat"].value == 0.0
+    assert scores(beyond)["d-fat"].value == pytest.approx(9 / 20)
+
+
+def test_fuzziness_of_a_missing_edge_by_hand() -> None:
+    """A constant estimate has no gradient: on both M_d columns G = 20, 21 px from the outside of M_e.
+
+    42 columns are in M_e.
+    """
+    found = scores(np.full((HEIGHT, WIDTH), 20.0))
+    assert found["d-fuz"].value == pytest.approx(2 * 20 * 21 / 42)
+    assert found["d-fuz-rel"].value == pytest.approx(2 * 20 * 21 / 42 / (8 * 20))
+
+
+def test_fuzziness_of_a_moved_edge_by_hand() -> None:
+    """Both M_d columns lose G = 20 at 21 px; the two columns of the moved edge gain it, 9 and 10 px from M_d."""
+    found = scores(step(EDGE - 10))
+    assert found["d-fuz"].value == pytest.approx((2 * 20 * 21 + 20 * (9 + 10)) / 42)
+
+
+def test_a_missing_estimate_is_neither_fat_nor_thin_but_reported() -> None:
+    estimate = step(EDGE - 11)
+    estimate[:, 60:65] = np.nan
+    found = scores(estimate)["d-fat"]
+    assert found.value == pytest.approx(10 / 20)
+    assert (found.count, found.missing) == (20 * ROWS, 5 * ROWS)
+    excluded = scores(estimate, invalid="exclude")["d-fat"]
+    assert excluded.value == pytest.approx(10 / 15)
+
+
+def test_fuzziness_leaves_out_pixels_whose_gradient_needs_a_missing_estimate() -> None:
+    estimate = step()
+    estimate[:, 65] = np.nan
+    found = scores(estimate)["d-fuz"]
+    assert found.value == 0.0
+    assert found.missing == 3 * ROWS
+
+
+@pytest.mark.parametrize("estimate", [np.full((HEIGHT, WIDTH), np.nan), np.full((HEIGHT, WIDTH), np.inf)])
+def test_an_estimate_without_any_value_has_no_score(estimate: np.ndarray) -> None:
+    for score in scores(estimate).values():
+        assert np.isnan(score.value)
+        assert score.count == 0
+        assert score.note == "no estimate beside depth discontinuities"
+
+
+def test_a_scene_without_an_edge_has_no_score_but_a_reason() -> None:
+    flat = np.full((HEIGHT, WIDTH), 20.0, np.float32)
+    table = evaluate(flat, Scene("flat", gt=flat, masks={"nonocc": EVERYWHERE}), BOTH_SIDES, ["nonocc"])
+    for score in table:
+        assert np.isnan(score.value)
+        assert score.count == 0
+        assert score.note == "no depth discontinuity found"
+
+
+def test_sparse_ground_truth_is_said_to_be_not_applicable() -> None:
+    truth = np.full((HEIGHT, WIDTH), np.nan, np.float32)
+    truth[::2, ::2] = step()[::2, ::2]
+    scene = Scene("sparse", gt=truth, masks={"nonocc": EVERYWHERE})
+    for score in evaluate(step(), scene, [*BOTH_SIDES, "rms:disc-edge"], ["nonocc"]):
+        assert np.isnan(score.value)
+        assert score.note.startswith("not applicable: ground truth covers 25 % of the image")
+
+
+def test_rms_on_either_band() -> None:
+    estimate = step(EDGE - 11)
+    scene = Scene("step", gt=step(), masks={"nonocc": EVERYWHERE})
+    table = evaluate(estimate, scene, ["rms:disc-background", "rms:disc-foreground"], ["nonocc"])
+    assert table.value("rms", "disc-background") == pytest.approx(np.sqrt(0.5 * 40**2))
+    assert table.value("rms", "disc-foreground") == 0.0
+
+
+def test_the_picture_of_fattening_counts_what_the_score_counts() -> None:
+    scene = Scene("step", gt=step(), left=np.zeros((HEIGHT, WIDTH, 3), np.uint8), masks={"nonocc": EVERYWHERE})
+    estimate = step(EDGE - 11)
+    estimate[:, 60:65] = np.nan
+    drawn = picture(estimate, scene, "d-fat")
+    names = {text: value for value, (text, _) in drawn.legend.items()}
+    wrong = np.count_nonzero(drawn.values == names["background taken for foreground"])
+    assert wrong == 10 * ROWS
+    assert drawn.missing is not None
+    assert np.count_nonzero(drawn.missing) == 5 * ROWS
+    assert drawn.backdrop is not None
+
+
+def test_the_picture_of_fuzziness_holds_the_scores_own_values() -> None:
+    scene = Scene("step", gt=step(), masks={"nonocc": EVERYWHERE})
+    estimate = step(EDGE - 10)
+    drawn = picture(estimate, scene, "d-fuz")
+    assert np.nanmean(drawn.values) == pytest.approx(scores(estimate)["d-fuz"].value, rel=1e-6)

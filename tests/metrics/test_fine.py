@@ -1,0 +1,157 @@
+"""Porosity, fragmentation, loss and fattening of poles with known damage."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from stereogauge.evaluation.evaluate import evaluate, picture
+from stereogauge.evaluation.scores import Score
+from stereogauge.model import Scene
+
+HEIGHT, WIDTH = 140, 200
+EVERYWHERE = np.ones((HEIGHT, WIDTH), bool)
+FIRST, SECOND = slice(60, 64), slice(120, 124)
+INSIDE = slice(20, HEIGHT - 20)  # rows inside the margin
+ROWS = HEIGHT - 40
+ALL = ["f-por", "f-frag", "f-missing", "f-fat"]
+
+
+def poles() -> np.ndarray:
+    """Two poles 4 px wide at 60 px in front of a wall at 20 px."""
+    truth = np.full((HEIGHT, WIDTH), 20.0, np.float32)
+    truth[:, FIRST] = truth[:, SECOND] = 60.0
+    return truth
+
+
+def scores(estimate: np.ndarray, metrics: list[str] | None = None, truth: np.ndarray | None = None) -> dict[str, Score]:
+    scene = Scene("poles", gt=poles() if truth is None else truth, masks={"nonocc": EVERYWHERE})
+    return {score.metric: score for score in evaluate(estimate, scene, metrics or ALL, ["nonocc"])}
+
+
+def test_the_ground_truth_scores_exactly_zero() -> None:
+    found = scores(poles())
+    assert [score.value for score in found.values()] == [0.0] * 4
+    assert found["f-por"].count == 2 * 4 * ROWS
+    assert found["f-frag"].count == 2
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3, 5])
+def test_one_structure_cut_in_k_parts_counts_one_minus_one_over_k(parts: int) -> None:
+    estimate = poles()
+    for cut in range(1, parts):
+        estimate[20 + cut * ROWS // parts, FIRST] = 20.0
+    assert scores(estimate)["f-frag"].value == pytest.approx((1 - 1 / parts) / 2)
+
+
+def test_diagonal_contact_holds_a_structure_together() -> None:
+    estimate = poles()
+    estimate[60, 60:62] = 20.0
+    estimate[61, 62:64] = 20.0
+    assert scores(estimate)["f-frag"].value == 0.0
+
+
+def test_half_missing_in_one_block_is_more_porous_than_every_other_row() -> None:
+    block, comb = poles(), poles()
+    block[INSIDE, FIRST][: ROWS // 2] = 20.0
+    comb[INSIDE, FIRST][::2] = 20.0
+    assert scores(block)["f-por"].value > 2 * scores(comb)["f-por"].value
+    assert scores(block)["f-frag"].value < scores(comb)["f-frag"].value
+
+
+def test_porosity_of_a_hole_by_hand() -> None:
+    """A gap of three rows: distances 1, 2, 1 in each of four columns."""
+    estimate = poles()
+    estimate[60:63, FIRST] = 20.0
+    assert scores(estimate)["f-por"].sum == pytest.approx(4 * (2 * math.log(2) + math.log(3)))
+
+
+def test_a_lost_structure_counts_as_missing_and_not_as_fragmented() -> None:
+    estimate = poles()
+    estimate[:, FIRST] = 20.0
+    found = scores(estimate)
+    assert found["f-missing"].value == 0.5
+    assert found["f-frag"].value == 0.0
+    assert found["f-por"].value > 1.5
+
+
+def test_nothing_found_takes_the_image_diagonal_and_leaves_no_fragmentation() -> None:
+    found = scores(np.full((HEIGHT, WIDTH), 20.0))
+    assert found["f-por"].value == pytest.approx(math.log1p(math.hypot(HEIGHT, WIDTH)))
+    assert "image diagonal" in found["f-por"].note
+    assert np.isnan(found["f-frag"].value)
+    assert found["f-missing"].value == 1.0
+
+
+@pytest.mark.parametrize(("error", "found"), [(4.0, True), (4.01, False), (-4.0, True), (-4.01, False)])
+def test_the_tolerance_is_four_pixels_at_full_size_inclusive(error: float, found: bool) -> None:
+    estimate = poles()
+    estimate[:, FIRST] += np.float32(error)
+    assert scores(estimate)["f-missing"].value == (0.0 if found else 0.5)
+
+
+@pytest.mark.parametrize("grown", [0, 1, 3, 10, 15])
+def test_growing_poles_fatten_their_surroundings_pixel_by_pixel(grown: int) -> None:
+    estimate = poles()
+    for pole in (FIRST, SECOND):
+        estimate[:, pole.start - grown : pole.stop + grown] = 60.0
+    assert scores(estimate)["f-fat"].value == pytest.approx(min(grown, 10) / 10)
+
+
+def test_a_missing_estimate_is_not_found_and_beside_a_structure_not_fat() -> None:
+    estimate = poles()
+    estimate[60:63, 58:64] = np.nan
+    found = scores(estimate)
+    assert found["f-por"].sum == pytest.approx(4 * (2 * math.log(2) + math.log(3)))
+    assert found["f-por"].missing == 12
+    assert (found["f-fat"].value, found["f-fat"].missing) == (0.0, 6)
+
+
+def test_an_estimate_without_any_value_finds_nothing() -> None:
+    found = scores(np.full((HEIGHT, WIDTH), np.nan))
+    assert found["f-missing"].value == 1.0
+    assert found["f-por"].missing == 2 * 4 * ROWS
+    assert np.isnan(found["f-frag"].value)
+    assert np.isnan(found["f-fat"].value)
+
+
+def test_a_scene_without_fine_structure_has_no_score_but_a_reason() -> None:
+    flat = np.full((HEIGHT, WIDTH), 20.0, np.float32)
+    found = scores(flat, truth=flat)
+    for score in found.values():
+        assert np.isnan(score.value)
+        assert score.count == 0
+    assert found["f-por"].note == "no fine structure found"
+
+
+def test_the_picture_of_fragments_names_whole_divided_and_lost_structures() -> None:
+    estimate = poles()
+    estimate[70, FIRST] = 20.0
+    estimate[:, SECOND] = 20.0
+    scene = Scene("poles", gt=poles(), masks={"nonocc": EVERYWHERE})
+    drawn = picture(estimate, scene, "f-frag")
+    counts = {text: np.count_nonzero(drawn.values == value) for value, (text, _) in drawn.legend.items()}
+    assert counts == {
+        "structure in one part": 0,
+        "structure in several parts": 4 * (ROWS - 1),
+        "not found": 4,
+        "structure lost": 4 * ROWS,
+    }
+
+
+def test_the_picture_of_porosity_holds_the_scores_own_values() -> None:
+    estimate = poles()
+    estimate[60:63, FIRST] = 20.0
+    scene = Scene("poles", gt=poles(), masks={"nonocc": EVERYWHERE})
+    assert np.nansum(picture(estimate, scene, "f-por").values) == pytest.approx(scores(estimate)["f-por"].sum, rel=1e-5)
+
+
+def test_the_picture_of_fattening_counts_what_the_score_counts() -> None:
+    estimate = poles()
+    estimate[:, 57:60] = 60.0
+    scene = Scene("poles", gt=poles(), masks={"nonocc": EVERYWHERE})
+    drawn = picture(estimate, scene, "f-fat")
+    names = {text: value for value, (text, _) in drawn.legend.items()}
+    assert np.count_nonzero(drawn.values == names["background taken for structure"]) == scores(estimate)["f-fat"].sum

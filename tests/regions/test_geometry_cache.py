@@ -1,0 +1,105 @@
+"""Geometry sets on disk: found again, never trusted when damaged or foreign."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from stereogauge.regions import geometry_cache
+from stereogauge.regions.geometry import GeometrySets
+from stereogauge.regions.geometry_cache import cached_geometry_sets, sets_key
+from stereogauge.regions.geometry_parameters import GeometryParameters
+
+TRUTH = np.where(np.mgrid[:60, :80][1] < 40, 20.0, 60.0).astype(np.float32)
+BASE = np.ones(TRUTH.shape, bool)
+PARAMETERS = GeometryParameters()
+
+
+def cached(folder: Path, truth: np.ndarray = TRUTH, parameters: GeometryParameters = PARAMETERS) -> GeometrySets:
+    return cached_geometry_sets(truth, BASE, 1.0, parameters, folder=folder)
+
+
+def same(first: GeometrySets, second: GeometrySets) -> bool:
+    others = second.arrays()
+    return all(np.array_equal(v, others[k], equal_nan=v.dtype.kind == "f") for k, v in first.arrays().items())
+
+
+@pytest.fixture
+def computed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How often sets were really computed."""
+    calls: list[int] = []
+    original = geometry_cache.geometry_sets
+
+    def counting(*arguments: object) -> GeometrySets:
+        calls.append(1)
+        return original(*arguments)
+
+    monkeypatch.setattr(geometry_cache, "geometry_sets", counting)
+    return calls
+
+
+def test_the_second_call_reads_the_file(tmp_path: Path, computed: list[int]) -> None:
+    first, second = cached(tmp_path), cached(tmp_path)
+    assert len(computed) == 1
+    assert same(first, second)
+    assert type(second.width) is int
+    assert type(second.refusal) is str
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_another_truth_or_parameter_is_another_entry(tmp_path: Path, computed: list[int]) -> None:
+    cached(tmp_path)
+    cached(tmp_path, TRUTH + 1)
+    cached(tmp_path, parameters=GeometryParameters(band_length=10.0))
+    assert len(computed) == 3
+
+
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "empty", "text", "another entry"])
+def test_a_damaged_or_foreign_file_is_computed_again_and_replaced(
+    tmp_path: Path, computed: list[int], damage: str
+) -> None:
+    sound = cached(tmp_path)
+    (path,) = tmp_path.glob("*.npz")
+    content = bytearray(path.read_bytes())
+    if damage == "truncated":
+        path.write_bytes(content[: len(content) // 2])
+    elif damage == "flipped":
+        position = content.find(b"edge_gradient.npy") + 400
+        content[position] ^= 0xFF
+        path.write_bytes(content)
+    elif damage == "empty":
+        path.write_bytes(b"")
+    elif damage == "text":
+        path.write_text("not an archive")
+    else:
+        cached(tmp_path, TRUTH + 1)
+        (other,) = set(tmp_path.glob("*.npz")) - {path}
+        path.write_bytes(other.read_bytes())
+    before = len(computed)
+    assert same(cached(tmp_path), sound)
+    assert len(computed) == before + 1
+    cached(tmp_path)
+    assert len(computed) == before + 1
+
+
+def test_the_key_depends_on_code_mask_resolution_and_drawn_planes(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = np.zeros(TRUTH.shape, np.uint8)
+    keys = {
+        sets_key(TRUTH, BASE, 1.0, PARAMETERS, None),
+        sets_key(TRUTH, ~BASE, 1.0, PARAMETERS, None),
+        sets_key(TRUTH, BASE, 0.5, PARAMETERS, None),
+        sets_key(TRUTH, BASE, 1.0, PARAMETERS, drawn),
+        sets_key(None, BASE, 1.0, PARAMETERS, drawn),
+    }
+    monkeypatch.setattr(geometry_cache, "code_version", lambda: "another")
+    keys.add(sets_key(TRUTH, BASE, 1.0, PARAMETERS, None))
+    assert len(keys) == 6
+
+
+def test_a_folder_that_cannot_be_written_costs_only_the_cache(tmp_path: Path, computed: list[int]) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way")
+    assert same(cached(blocked), cached(blocked))
+    assert len(computed) == 2
