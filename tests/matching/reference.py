@@ -15,7 +15,10 @@ DIRECTIONS = {
 
 
 def census_costs(left: NDArray[Any], right: NDArray[Any], ndisp: int, width: int, height: int) -> NDArray[np.int64]:
-    """C(y, x, d): neighbours whose comparison with the centre differs between (x, y) and (x − d, y); all of them where x − d < 0."""
+    """C(y, x, d): neighbours whose comparison with the centre differs between (x, y) and (x − d, y).
+
+    All of them where x − d < 0.
+    """
     bits = [_comparisons(image, width // 2, height // 2) for image in (left, right)]
     rows, columns = left.shape
     costs = np.full((rows, columns, ndisp), width * height - 1, np.int64)
@@ -39,7 +42,10 @@ def _comparisons(image: NDArray[Any], radius_x: int, radius_y: int) -> NDArray[n
 def aggregate(
     costs: NDArray[np.int64], p1: int, p2: int, paths: int, guide: NDArray[Any] | None = None
 ) -> NDArray[np.int64]:
-    """Σ L_r with L_r(p, d) = C + min(L'(d), L'(d ± 1) + P1, min L' + P2) − min L'; with a guide P2 is max(P1 + 1, P2 // |Δ guide|)."""
+    """Σ L_r with L_r(p, d) = C + min(L'(d), L'(d ± 1) + P1, min L' + P2) − min L'.
+
+    With a guide P2 is max(P1 + 1, P2 // |Δ guide|).
+    """
     return sum((_path(costs, p1, p2, direction, guide) for direction in DIRECTIONS[paths]), np.zeros_like(costs))
 
 

@@ -21,8 +21,8 @@ def census_rows(
 ) -> None:
     """Fill rows start…stop of `codes` (H, W) from an image padded by the radii on each side.
 
-    Neighbours are taken row by row, the centre left out; windows of up to 64 neighbours fit. Eight comparisons at a time are shifted into one
-    byte a pixel, which keeps the loops over x in byte-wide vectors.
+    Neighbours are taken row by row, the centre left out; windows of up to 64 neighbours fit. Eight comparisons at a
+    time are shifted into one byte a pixel, which keeps the loops over x in byte-wide vectors.
     """
     width = codes.shape[1]
     byte = np.empty(width, np.uint8)

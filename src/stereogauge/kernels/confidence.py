@@ -16,9 +16,11 @@ NONE = 65535
 class CostSummary(NamedTuple):
     """Per pixel (H, W), A the aggregated costs, d₀ the winner; 65535 stands for "there is none".
 
-    `minimum` A(d₀); `below`, `above` A(d₀ ∓ 1); `second` the smallest A(d) with d ≠ d₀; `second_minimum` the smallest A at another local
-    minimum (a plateau is one minimum, the ends of the range may be minima); `total` Σ A(d); `perturbation` Σ_{d≠d₀} exp(−(A₀−A(d))²/ς²);
-    `partition` Z = Σ exp(−(A(d)−A₀)/T); `excess` Σ p·(A(d)−A₀)/T with p = exp(−(A(d)−A₀)/T)/Z, so that the entropy of p is log Z + excess.
+    `minimum` A(d₀); `below`, `above` A(d₀ ∓ 1); `second` the smallest A(d) with d ≠ d₀; `second_minimum` the smallest
+    A at another local minimum (a plateau is one minimum, the ends of the range may be minima); `total` Σ A(d);
+    `perturbation` Σ_{d≠d₀} exp(−(A₀−A(d))²/ς²); `partition` Z = Σ exp(−(A(d)−A₀)/T); `excess` Σ p·(A(d)−A₀)/T with p
+    = exp(−(A(d)−A₀)/T)/Z, so that the entropy of p is log Z + excess; `ambiguity` the mean of max(0, 1 −
+    (A(d)−A₀)/ramp) over d ≤ x.
     """
 
     minimum: NDArray[np.uint16]
@@ -30,33 +32,37 @@ class CostSummary(NamedTuple):
     perturbation: NDArray[np.float32]
     partition: NDArray[np.float32]
     excess: NDArray[np.float32]
+    ambiguity: NDArray[np.float32]
 
     @classmethod
     def empty(cls, height: int, width: int) -> CostSummary:
         """Maps to be filled."""
         shape = (height, width)
         whole = [np.empty(shape, np.uint16) for _ in range(5)]
-        real = [np.empty(shape, np.float32) for _ in range(3)]
-        return cls(
-            whole[0], whole[1], whole[2], whole[3], whole[4], np.empty(shape, np.uint32), real[0], real[1], real[2]
-        )
+        real = [np.empty(shape, np.float32) for _ in range(4)]
+        return cls(whole[0], whole[1], whole[2], whole[3], whole[4], np.empty(shape, np.uint32), *real)
 
 
-class Exponentials(NamedTuple):
-    """exp(−q²/ς²), exp(−q/T) and (q/T)·exp(−q/T) for q = 0…65535: cost differences are whole numbers, so a table replaces exp."""
+class Scales(NamedTuple):
+    """What turns a cost difference q = A(d) − A₀ into evidence.
+
+    exp(−q²/ς²), exp(−q/T) and (q/T)·exp(−q/T) for q = 0…65535: differences are whole numbers, so tables replace exp.
+    `ramp` is the difference from which a disparity is no rival any more.
+    """
 
     perturbation: NDArray[np.float32]
     weight: NDArray[np.float32]
     weighted: NDArray[np.float32]
+    ramp: int
 
     @classmethod
-    def of(cls, sigma: float, temperature: float) -> Exponentials:
+    def of(cls, sigma: float, temperature: float, ramp: float) -> Scales:
         """The tables for ς and T."""
         difference = np.arange(NONE + 1, dtype=np.float64)
-        perturbation = np.exp(-((difference / sigma) ** 2))
+        perturbation = np.exp(-((difference / sigma) ** 2)).astype(np.float32)
         weight = np.exp(-difference / temperature)
-        weighted = weight * difference / temperature
-        return cls(*(table.astype(np.float32) for table in (perturbation, weight, weighted)))
+        weighted = (weight * difference / temperature).astype(np.float32)
+        return cls(perturbation, weight.astype(np.float32), weighted, round(ramp))
 
 
 @kernel(fastmath=True)
@@ -107,6 +113,16 @@ def _other_costs(
 
 
 @kernel
+def _rivals(costs: NDArray[np.uint16], lowest: np.uint16, ramp: int) -> np.uint32:
+    """Σ max(0, ramp − (A(d) − A₀)): every disparity counts by how little it costs more than the winner."""
+    highest = np.uint32(lowest) + np.uint32(ramp)
+    total = np.uint32(0)
+    for d in range(costs.size):
+        total += highest - min(np.uint32(costs[d]), highest)
+    return total
+
+
+@kernel
 def _second_local_minimum(costs: NDArray[np.uint16], ndisp: int, winner: int) -> np.uint16:
     """The smallest cost at a local minimum other than the winner's, plateaus taken as one."""
     smallest = np.uint16(NONE)
@@ -133,6 +149,7 @@ def _summary_row(
     squared: NDArray[np.float32],
     weight: NDArray[np.float32],
     product: NDArray[np.float32],
+    ramp: int,
     buffer: NDArray[np.uint16],
     minimum: NDArray[np.uint16],
     below: NDArray[np.uint16],
@@ -143,8 +160,11 @@ def _summary_row(
     perturbation: NDArray[np.float32],
     partition: NDArray[np.float32],
     excess: NDArray[np.float32],
+    ambiguity: NDArray[np.float32],
 ) -> None:
-    """One row. A pixel's costs are copied between sentinels into whole blocks: loops over them have no remainder and need no bounds."""
+    """One row. A pixel's costs are copied between sentinels into whole blocks: loops over them have no remainder and
+    need no bounds.
+    """
     rounded = buffer.size - 2 * BLOCK
     before = buffer[BLOCK - 1 : BLOCK - 1 + rounded]
     costs = buffer[BLOCK : BLOCK + rounded]
@@ -168,6 +188,8 @@ def _summary_row(
         perturbation[x] = max(close - np.float32(1), np.float32(0))
         partition[x] = weights
         excess[x] = weighted / weights
+        visible = min(ndisp, x + 1)
+        ambiguity[x] = np.float32(_rivals(costs[:visible], lowest, ramp)) / np.float32(ramp * visible)
 
 
 @kernel
@@ -177,12 +199,15 @@ def summary_rows(
     padded: int,
     ndisp: int,
     winners: NDArray[np.uint16],
-    tables: Any,
+    scales: Any,
     summary: Any,
     start: int,
     stop: int,
 ) -> None:
-    """Image rows start…stop of a `CostSummary`; `sums` is flat (rows, width, padded) and begins with image row `first_row`."""
+    """Image rows start…stop of a `CostSummary`.
+
+    `sums` is flat (rows, width, padded) and begins with image row `first_row`.
+    """
     width = winners.shape[1]
     rounded = (ndisp + BLOCK - 1) // BLOCK * BLOCK
     buffer = np.full(rounded + 2 * BLOCK, np.uint16(NONE), np.uint16)
@@ -193,9 +218,10 @@ def summary_rows(
             padded,
             ndisp,
             winners[y],
-            tables.perturbation,
-            tables.weight,
-            tables.weighted,
+            scales.perturbation,
+            scales.weight,
+            scales.weighted,
+            scales.ramp,
             buffer,
             summary.minimum[y],
             summary.below[y],
@@ -206,4 +232,5 @@ def summary_rows(
             summary.perturbation[y],
             summary.partition[y],
             summary.excess[y],
+            summary.ambiguity[y],
         )

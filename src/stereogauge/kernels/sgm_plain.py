@@ -1,8 +1,8 @@
 """The three inner steps of semi-global matching, readable: what `sgm_vector` computes with explicit vectors.
 
-All three work on flat arrays at given offsets. A path's costs at one pixel live in a *slot*: `LANES` sentinels, then one cost a disparity,
-rounded up to a multiple of `LANES` with further sentinels. A sentinel is the type's largest value, and additions saturate, so
-that a disparity outside the range never wins and never wraps around.
+All three work on flat arrays at given offsets. A path's costs at one pixel live in a *slot*: `LANES` sentinels, then
+one cost a disparity, rounded up to a multiple of `LANES` with further sentinels. A sentinel is the type's largest
+value, and additions saturate, so that a disparity outside the range never wins and never wraps around.
 """
 
 from __future__ import annotations
@@ -54,8 +54,9 @@ def aggregate_plain(
 ) -> None:
     """One pixel of several paths: L(d) = C(d) + min(L'(d), L'(d−1) + P1, L'(d+1) + P1, min L' + P2) − min L'.
 
-    L' is the path's costs at its previous pixel (slot `sources[i]`), L goes to slot `targets[i]` (which may be the same), min L to
-    `minima[targets[i]]`. The sum of L over the paths is written to, added to or (mode FORGET) kept out of `sums`.
+    L' is the path's costs at its previous pixel (slot `sources[i]`), L goes to slot `targets[i]` (which may be the
+    same), min L to `minima[targets[i]]`. The sum of L over the paths is written to, added to or (mode FORGET) kept
+    out of `sums`.
     """
     sentinel = np.int64(np.iinfo(paths.dtype).max)
     for i in range(len(sources)):
@@ -84,7 +85,10 @@ def aggregate_plain(
 def winner_plain(
     sums: NDArray[np.uint16], sums_at: int, keys: NDArray[np.uint32], keys_at: int, padded_count: int, both: bool
 ) -> np.uint32:
-    """The smallest key (A(d) ≪ 16) | d of one pixel: lowest cost, first index. With `both`, keys[keys_at + d] takes it where smaller."""
+    """The smallest key (A(d) ≪ 16) | d of one pixel: lowest cost, first index.
+
+    With `both`, keys[keys_at + d] takes it where smaller.
+    """
     best = np.uint32(0xFFFFFFFF)
     for d in range(padded_count):
         key = np.uint32((np.uint32(sums[sums_at + d]) << np.uint32(16)) | np.uint32(d))

@@ -1,9 +1,10 @@
 """Sweeps of semi-global matching over an image: path costs in rolling rows, their sums in one volume.
 
-A sweep visits rows from the top (or, reversed in both axes, from the bottom) and carries up to four paths: along the row, from the
-previous row, and from its two diagonal neighbours. Two opposite sweeps make 4 or 8 paths. Each path keeps one slot a column and
-updates it in place; diagonal paths are addressed by (column ∓ row) mod width, which stays constant along a diagonal. Matching costs of
-a row are computed afresh in each sweep from the two rows of census codes, which is cheaper than storing them.
+A sweep visits rows from the top (or, reversed in both axes, from the bottom) and carries up to four paths: along the
+row, from the previous row, and from its two diagonal neighbours. Two opposite sweeps make 4 or 8 paths. Each path
+keeps one slot a column and updates it in place; diagonal paths are addressed by (column ∓ row) mod width, which stays
+constant along a diagonal. Matching costs of a row are computed afresh in each sweep from the two rows of census
+codes, which is cheaper than storing them.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ FIRST_SLOT = 3
 class Pair(NamedTuple):
     """What a sweep reads.
 
-    `left` are census codes (H, W); `right` those of the right view with columns reversed, followed by at least ndisp arbitrary ones, so
-    that codes over growing disparity are contiguous. `outside` is the cost of a disparity that leaves the right image. `guide` is the left
-    image in 8 bits, `large_penalties[|Δ guide|]` is P2; `adapted` says whether that table is more than a constant.
+    `left` are census codes (H, W); `right` those of the right view with columns reversed, followed by at least ndisp
+    arbitrary ones, so that codes over growing disparity are contiguous. `outside` is the cost of a disparity that
+    leaves the right image. `guide` is the left image in 8 bits, `large_penalties[|Δ guide|]` is P2; `adapted` says
+    whether that table is more than a constant.
     """
 
     left: NDArray[np.uint64]
@@ -41,10 +43,11 @@ class Pair(NamedTuple):
 
 
 class Rolling(NamedTuple):
-    """The state of a sweep: slots of path costs, the smallest cost in each slot, and costs and penalties (paths, W) of the current row.
+    """The state of a sweep: slots of path costs, the smallest cost in each slot, and costs and penalties (paths, W)
+    of the current row.
 
-    Slots 0 and 1 belong to the path along the row, slot 2 holds zeros (the costs before a path begins), then come the slots of the other
-    paths, one a column and path.
+    Slots 0 and 1 belong to the path along the row, slot 2 holds zeros (the costs before a path begins), then come the
+    slots of the other paths, one a column and path.
     """
 
     paths: NDArray[Any]

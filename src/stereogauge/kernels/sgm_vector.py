@@ -1,6 +1,8 @@
-"""The inner steps of `sgm_plain` as LLVM vector instructions, behind the same signatures: twice as fast as what LLVM finds by itself.
+"""The inner steps of `sgm_plain` as LLVM vector instructions, behind the same signatures: twice as fast as what LLVM
+finds by itself.
 
-Each function emits generic vector operations of `LANES` elements; LLVM splits them for the machine at hand (SSE, AVX2, AVX-512, NEON).
+Each function emits generic vector operations of `LANES` elements; LLVM splits them for the machine at hand (SSE,
+AVX2, AVX-512, NEON).
 """
 
 from __future__ import annotations
@@ -153,7 +155,8 @@ def aggregate_vector(
                     here = _load(builder, paths, start, vector)
                     after = _load(builder, paths, builder.add(start, _number(1)), vector)
                     left = builder.load(before[i])
-                    # The next block's d − 1 lanes are read before this block is overwritten: source and target may be one slot.
+                    # The next block's d − 1 lanes are read before this block is overwritten: source and target may be
+                    # one slot.
                     builder.store(_load(builder, paths, builder.add(start, _number(LANES - 1)), vector), before[i])
                     stepped = _lanewise(builder, "uadd.sat", _lanewise(builder, "umin", left, after), step)
                     best = _lanewise(builder, "umin", _lanewise(builder, "umin", here, jump[i]), stepped)

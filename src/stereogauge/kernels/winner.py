@@ -41,7 +41,8 @@ class View(NamedTuple):
 def refine(below: int, lowest: int, above: int, method: int) -> np.float32:
     """The offset of the minimum from the winner, in [−½, ½]; 0 where the three costs do not bend.
 
-    Parabola through the three costs: (A₋ − A₊) / (2 (A₋ − 2A₀ + A₊)). V-fit, two lines of opposite slope: (A₋ − A₊) / (2 (max(A₋, A₊) − A₀)).
+    Parabola through the three costs: (A₋ − A₊) / (2 (A₋ − 2A₀ + A₊)). V-fit, two lines of opposite slope: (A₋ − A₊) /
+    (2 (max(A₋, A₊) − A₀)).
     """
     if method == PARABOLA:
         bend = below - 2 * lowest + above
@@ -66,7 +67,9 @@ def _left_row(
     both: bool,
     vectorised: bool,
 ) -> None:
-    """For each left pixel the disparity of lowest A(x, d); with `both`, keys of the right pixels are gathered on the way.
+    """For each left pixel the disparity of lowest A(x, d).
+
+    With `both`, keys of the right pixels are gathered on the way.
 
     Columns are visited in four interleaved quarters: neighbours would wait for each other's stores.
     """
@@ -133,9 +136,12 @@ def winner_rows(
     start: int,
     stop: int,
 ) -> None:
-    """Image rows start…stop of the `View`s `left` and, with `both`, `right`; `sums` begins with image row `first_row`.
+    """Image rows start…stop of the `View`s `left` and, with `both`, `right`.
 
-    Ties go to the smaller disparity. The right pixel of (x, d) has number x − d: stored backwards, the keys of one left pixel are contiguous.
+    `sums` begins with image row `first_row`.
+
+    Ties go to the smaller disparity. The right pixel of (x, d) has number x − d: stored backwards, the keys of one
+    left pixel are contiguous.
     """
     width = left.winners.shape[1]
     keys = np.empty(width + padded, np.uint32)

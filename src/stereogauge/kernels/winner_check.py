@@ -66,7 +66,8 @@ def fill_rows(disparity: NDArray[np.float32], occluded: NDArray[np.bool_], fille
 def left_right_difference_rows(
     left: NDArray[np.float32], right: NDArray[np.float32], outside: float, difference: NDArray[np.float32]
 ) -> None:
-    """|D(x) − D_r(x − D(x))|, D_r linear between its two nearest pixels, or the nearer one where they differ by more than 1.
+    """|D(x) − D_r(x − D(x))|, D_r linear between its two nearest pixels, or the nearer one where they differ by more
+    than 1.
 
     `outside` where x − D(x) leaves the image or either map is unknown.
     """

@@ -23,7 +23,7 @@ def winner_summary_rows(
     right: Any,
     both: bool,
     vectorised: bool,
-    tables: Any,
+    scales: Any,
     summary: Any,
     start: int,
     stop: int,
@@ -31,4 +31,4 @@ def winner_summary_rows(
     """`winner_rows` and `summary_rows` for image rows start…stop."""
     for y in range(start, stop):
         winner_rows(sums, first_row, padded, ndisp, method, left, right, both, vectorised, y, y + 1)
-        summary_rows(sums, first_row, padded, ndisp, left.winners, tables, summary, y, y + 1)
+        summary_rows(sums, first_row, padded, ndisp, left.winners, scales, summary, y, y + 1)

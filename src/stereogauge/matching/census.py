@@ -25,7 +25,10 @@ def window_bits(window: str) -> int:
 
 
 def census(image: NDArray[Any], window: str = "7x7") -> NDArray[np.uint64]:
-    """One bit for each neighbour that is darker than the pixel; beyond the border the image is continued by its edge pixels."""
+    """One bit for each neighbour that is darker than the pixel.
+
+    Beyond the border the image is continued by its edge pixels.
+    """
     radius_y, radius_x = window_radii(window)
     padded = np.pad(image, ((radius_y, radius_y), (radius_x, radius_x)), mode="edge")
     codes = np.empty(image.shape, np.uint64)

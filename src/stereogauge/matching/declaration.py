@@ -1,7 +1,7 @@
 """What a matcher is: a function and a declaration of its parameters. The registry of all of them.
 
-The command line, the tuning and the docs read nothing but declarations. A package adds matchers through the entry-point group
-`stereogauge.matchers`: each entry names a module, a `Matcher`, or a list of them.
+The command line, the tuning and the docs read nothing but declarations. A package adds matchers through the
+entry-point group `stereogauge.matchers`: each entry names a module, a `Matcher`, or a list of them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from stereogauge.errors import MatcherError, unknown_name
 from stereogauge.registry import collect
 
 ENTRY_POINTS = "stereogauge.matchers"
-MODULES = ("sgm", "opencv")
+PACKAGE = "stereogauge.matching"
 
 Value: TypeAlias = int | float | bool | str
 Kind: TypeAlias = Literal["int", "float", "bool", "choice"]
@@ -29,9 +29,10 @@ _FALSE = frozenset({"0", "false", "no", "off"})
 class MatcherParameter:
     """One knob of a matcher.
 
-    Values lie between `low` and `high`, in steps of `step` (for searching; other values are accepted), or among `choices`. `above` names
-    a parameter whose value this one must exceed; `only_if` = (parameter, values) says when this one has an effect. `tuned` says
-    whether a search varies it unless told otherwise; `logarithmic` that it should be searched by ratio.
+    Values lie between `low` and `high`, in steps of `step` (for searching; other values are accepted), or among
+    `choices`. `above` names a parameter whose value this one must exceed; `only_if` = (parameter, values) says when
+    this one has an effect. `tuned` says whether a search varies it unless told otherwise; `logarithmic` that it
+    should be searched by ratio.
     """
 
     name: str
@@ -95,7 +96,8 @@ class Matcher:
     """A declared matcher.
 
     `function(left, right, ndisp, **parameters)` takes grey images (H, W) of equal size and returns a
-    `stereogauge.matching.result.MatcherOutput`, a disparity map, or a tuple of left and right maps. `open_parameters` allows names that are not declared.
+    `stereogauge.matching.result.MatcherOutput`, a disparity map, or a tuple of left and right maps. `open_parameters`
+    allows names that are not declared.
     """
 
     id: str
@@ -142,7 +144,9 @@ def matchers() -> Mapping[str, Matcher]:
 
 
 def parse_matcher(text: str) -> tuple[Matcher, dict[str, str]]:
-    """The matcher and the parameters that a text names: `sgm`, `opencv-sgbm:block=5,mode=hh`, `cmd:./run {left} {right} {out} {ndisp}`."""
+    """The matcher and the parameters that a text names: `sgm`, `opencv-sgbm:block=5,mode=hh`, `cmd:./run {left}
+    {right} {out} {ndisp}`.
+    """
     identifier, _, rest = text.strip().partition(":")
     if identifier == "cmd":
         from stereogauge.matching.external import command_matcher

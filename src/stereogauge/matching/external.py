@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import shlex
@@ -46,10 +47,11 @@ class ProgramError(MatcherError):
 
 
 def command_matcher(template: str) -> Matcher:
-    """The matcher that runs `template`, for example `./run {left} {right} {out} --range {ndisp} --lambda {smoothness}`.
+    """The matcher that runs `template`, for example `./run {left} {right} {out} --range {ndisp} --lambda
+    {smoothness}`.
 
-    {left} and {right} are PNG files, {out} is the file to write, {ndisp} the number of disparities; other names are parameters of the call. The
-    template is split as a shell would split it, but no shell runs it.
+    {left} and {right} are PNG files, {out} is the file to write, {ndisp} the number of disparities; other names are
+    parameters of the call. The template is split as a shell would split it, but no shell runs it.
     """
     words = _words(template)
     names = {name for word in words for _, name, _, _ in Formatter().parse(word) if name is not None}
@@ -88,7 +90,10 @@ def run_program(
     scale: float | None = None,
     **parameters: Any,
 ) -> MatcherOutput:
-    """Run the program in a folder of its own and read what it wrote; `encoding` and `scale` say how, where the file does not."""
+    """Run the program in a folder of its own and read what it wrote.
+
+    `encoding` and `scale` say how, where the file does not.
+    """
     from stereogauge.io.disparity import read_disparity
 
     with tempfile.TemporaryDirectory(prefix="stereogauge-") as folder:
@@ -104,7 +109,8 @@ def run_program(
         if not out.exists():
             found = ", ".join(sorted(set(os.listdir(folder)) - {"left.png", "right.png"})) or "nothing"
             raise ProgramError(
-                f"{Path(command[0]).name} ended after {elapsed:.1f} s without writing {{out}} ({out.name}); it wrote {found}.",
+                f"{Path(command[0]).name} ended after {elapsed:.1f} s without writing {{out}} ({out.name}); "
+                f"it wrote {found}.",
                 usage.stderr,
             )
         try:
@@ -166,10 +172,8 @@ def _run(command: list[str], folder: str, time_limit: float, memory_limit: float
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     process.wait()
 
 
@@ -189,8 +193,8 @@ def _words(template: str) -> list[str]:
         raise MatcherError(f"cmd: the template {template!r} cannot be split into words: {error}.") from error
     if not words:
         raise MatcherError("cmd: the template is empty; write cmd:PROGRAM {left} {right} {out} {ndisp}.")
-    program = Path(words[0])
-    return [str(program.resolve()) if program.exists() and program.parent != Path() else words[0], *words[1:]]
+    has_folder = os.sep in words[0]
+    return [os.path.abspath(words[0]) if has_folder else words[0], *words[1:]]
 
 
 def _filled(word: str, values: dict[str, Any]) -> str:

@@ -14,7 +14,10 @@ GREY = (0.299, 0.587, 0.114)
 
 
 def grey(image: NDArray[Any], name: str) -> NDArray[Any]:
-    """One channel: uint8 and uint16 keep their type, everything else becomes float32; colour by 0.299 R + 0.587 G + 0.114 B, alpha is dropped."""
+    """One channel: uint8 and uint16 keep their type, everything else becomes float32.
+
+    Colour by 0.299 R + 0.587 G + 0.114 B, alpha is dropped.
+    """
     array = np.asarray(image)
     if array.ndim == 3 and array.shape[2] in (1, 2):
         array = array[:, :, 0]

@@ -1,6 +1,7 @@
 """OpenCV's matchers behind our interface: semi-global block matching in all its modes, and block matching.
 
-Both leave the leftmost ndisp columns unmatched; `full_width` continues the images by their edge pixels first, which makes the map dense there.
+Both leave the leftmost ndisp columns unmatched; `full_width` continues the images by their edge pixels first, which
+makes the map dense there.
 """
 
 from __future__ import annotations
@@ -57,9 +58,11 @@ def semi_global_block_matching(
     full_width: bool,
     right_view: str,
 ) -> MatcherOutput:
-    """cv2.StereoSGBM: Birchfield-Tomasi costs in blocks, paths by mode (sgbm 5, hh 8, hh4 4, 3way 3), sub-pixel in 1/16 px."""
+    """cv2.StereoSGBM: Birchfield-Tomasi costs in blocks, paths by mode (sgbm 5, hh 8, hh4 4, 3way 3), sub-pixel in
+    1/16 px.
+    """
     _odd("opencv-sgbm", block)
-    matcher = cv2.StereoSGBM_create(
+    matcher = cv2.StereoSGBM.create(
         minDisparity=0,
         numDisparities=_rounded(ndisp),
         blockSize=block,
@@ -89,7 +92,7 @@ def block_matching(
         raise MatcherError(
             f"opencv-bm: block={block} does not fit into an image of {left.shape[1]} x {left.shape[0]} pixels."
         )
-    matcher = cv2.StereoBM_create(numDisparities=_rounded(ndisp), blockSize=block)
+    matcher = cv2.StereoBM.create(numDisparities=_rounded(ndisp), blockSize=block)
     matcher.setTextureThreshold(texture)
     matcher.setUniquenessRatio(uniqueness)
     return _both_views(matcher.compute, left, right, ndisp, full_width, right_view, "opencv-bm")

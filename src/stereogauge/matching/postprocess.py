@@ -1,6 +1,7 @@
 """Post-processing of disparity maps, each step a function of its own and none applied unless asked for.
 
-H. Hirschmüller, "Stereo processing by semiglobal matching and mutual information", IEEE TPAMI 30(2), 2008, sections 2.4–2.6.
+H. Hirschmüller, "Stereo processing by semiglobal matching and mutual information", IEEE TPAMI 30(2), 2008, sections
+2.4–2.6.
 """
 
 from __future__ import annotations
@@ -48,8 +49,9 @@ def left_right_check(
 ) -> NDArray[np.uint8]:
     """Per left pixel 0 consistent, 1 occluded or 2 mismatched; an unknown disparity is never consistent.
 
-    Consistent: |D(x) − D_r(x − D(x))| ≤ tolerance, the right map taken at the nearest pixel. Otherwise the pixel's epipolar line is
-    followed through the right map: mismatched if D_r(x − d) agrees with some d in 0…ndisp − 1 within the tolerance, occluded if with none.
+    Consistent: |D(x) − D_r(x − D(x))| ≤ tolerance, the right map taken at the nearest pixel. Otherwise the pixel's
+    epipolar line is followed through the right map: mismatched if D_r(x − d) agrees with some d in 0…ndisp − 1 within
+    the tolerance, occluded if with none.
     """
     labels = np.empty(disparity.shape, np.uint8)
     classify_rows(disparity, right_disparity, ndisp, tolerance, labels)
@@ -57,7 +59,10 @@ def left_right_check(
 
 
 def median(disparity: DisparityMap, size: int = 3) -> DisparityMap:
-    """The median in a size × size window where the pixel and the whole window are known; other pixels keep their value."""
+    """The median in a size × size window where the pixel and the whole window are known.
+
+    Other pixels keep their value.
+    """
     known = np.isfinite(disparity)
     filtered = cv2.medianBlur(np.where(known, disparity, np.float32(0)), size)
     inside = cv2.erode(known.view(np.uint8), np.ones((size, size), np.uint8), borderValue=1).view(np.bool_)
@@ -75,9 +80,11 @@ def remove_speckles(disparity: DisparityMap, size: int, difference: float = 1.0)
 
 
 def interpolate(disparity: DisparityMap, occluded: Mask) -> DisparityMap:
-    """Unknown pixels filled from the nearest known ones in eight directions: the second smallest for occluded pixels, the median for others.
+    """Unknown pixels filled from the nearest known ones in eight directions: the second smallest for occluded pixels,
+    the median for others.
 
-    The second smallest continues the background behind a foreground edge; the median keeps steps sharp. A pixel that sees no known one stays unknown.
+    The second smallest continues the background behind a foreground edge; the median keeps steps sharp. A pixel that
+    sees no known one stays unknown.
     """
     filled = disparity.copy()
     fill_rows(disparity, occluded, filled)

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 class MatcherOutput:
     """What a matcher hands over; only the disparity is required.
 
-    `costs` is the aggregated volume (H, W, ndisp), low = good; `winners` the whole disparities that won in it; `summary` what confidence
-    measures need of the costs, for matchers that do not keep them, with the ς and T it was made with; `right_minimum` the right winners' costs.
+    `costs` is the aggregated volume (H, W, ndisp), low = good; `winners` the whole disparities that won in it;
+    `summary` what confidence measures need of the costs, for matchers that do not keep them, with the ς, T and ramp
+    it was made with; `right_minimum` the right winners' costs.
     """
 
     disparity: NDArray[Any]
@@ -32,6 +33,7 @@ class MatcherOutput:
     summary: CostSummary | None = None
     sigma: float | None = None
     temperature: float | None = None
+    ramp: float | None = None
     window_radius: int = 0
     peak_memory: int | None = None
     cpu_seconds: float | None = None
@@ -41,9 +43,9 @@ class MatcherOutput:
 class MatchResult:
     """One run of a matcher on one pair.
 
-    `disparity` and `right_disparity` are float32 with NaN = unknown, after the post-processing that was asked for; `raw` is the left map before it. `seconds`
-    is wall time of matching and post-processing, `cpu_seconds` processor time, `peak_memory` bytes where they were measured. `costs`, `winners`, `summary`:
-    see `MatcherOutput`.
+    `disparity` and `right_disparity` are float32 with NaN = unknown, after the post-processing that was asked for;
+    `raw` is the left map before it. `seconds` is wall time of matching and post-processing, `cpu_seconds` processor
+    time, `peak_memory` bytes where they were measured. `costs`, `winners`, `summary`: see `MatcherOutput`.
     """
 
     matcher: str
@@ -62,6 +64,7 @@ class MatchResult:
     summary: CostSummary | None = None
     sigma: float | None = None
     temperature: float | None = None
+    ramp: float | None = None
     window_radius: int = 0
     peak_memory: int | None = None
     metadata: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))

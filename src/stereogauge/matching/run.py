@@ -29,9 +29,10 @@ def match(
 ) -> MatchResult:
     """Disparity of a rectified pair.
 
-    `matcher` is an id with optional parameters ("sgm", "opencv-sgbm:block=5"), an outside program ("cmd:./run {left} {right} {out} {ndisp}"), a
-    declared `Matcher`, or any function (left, right, ndisp, **parameters) that returns a left map or a tuple of left and right maps. Disparities 0…ndisp − 1 are
-    searched. Images may be arrays or files, grey or colour, 8 or 16 bit; they must have the same size. Besides the matcher's own parameters every matcher
+    `matcher` is an id with optional parameters ("sgm", "opencv-sgbm:block=5"), an outside program ("cmd:./run {left}
+    {right} {out} {ndisp}"), a declared `Matcher`, or any function (left, right, ndisp, **parameters) that returns a
+    left map or a tuple of left and right maps. Disparities 0…ndisp − 1 are searched. Images may be arrays or files,
+    grey or colour, 8 or 16 bit; they must have the same size. Besides the matcher's own parameters every matcher
     takes those of post-processing: `lr_check`, `median`, `speckle`, `fill`.
     """
     declared, from_text = as_matcher(matcher)
@@ -69,6 +70,7 @@ def match(
         summary=output.summary,
         sigma=output.sigma,
         temperature=output.temperature,
+        ramp=output.ramp,
         window_radius=output.window_radius,
         peak_memory=output.peak_memory,
     )

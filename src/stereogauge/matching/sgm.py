@@ -1,7 +1,8 @@
 """Semi-global matching on census costs, with the aggregated costs open to inspection.
 
-H. Hirschmüller, "Stereo processing by semiglobal matching and mutual information", IEEE TPAMI 30(2), 2008; the census cost as in
-R. Haeusler, R. Klette, "Analysis of KITTI data for stereo analysis with stereo confidence measures", ECCV workshops 2012.
+H. Hirschmüller, "Stereo processing by semiglobal matching and mutual information", IEEE TPAMI 30(2), 2008; the census
+cost as in R. Haeusler, R. Klette, "Analysis of KITTI data for stereo analysis with stereo confidence measures", ECCV
+workshops 2012.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import MatcherError
-from stereogauge.kernels.confidence import CostSummary, Exponentials
+from stereogauge.kernels.confidence import CostSummary, Scales
 from stereogauge.kernels.sgm_sweep import Pair
 from stereogauge.kernels.winner import PARABOLA, V_FIT, WHOLE, View, winner_rows
 from stereogauge.kernels.winner_summary import winner_summary_rows
@@ -66,7 +67,7 @@ PARAMETERS = (
         "keep",
         "choice",
         "auto",
-        "what to keep of the costs: the volume, what confidence measures need of it, nothing; auto: the volume if it fits",
+        "what to keep of the costs: all, what confidence measures need of them, nothing; auto: all if they fit",
         choices=("auto", "costs", "summary", "nothing"),
         tuned=False,
     ),
@@ -114,11 +115,12 @@ class Settings:
 
 
 def semi_global_matching(left: NDArray[Any], right: NDArray[Any], ndisp: int, **parameters: Any) -> MatcherOutput:
-    """A(x, d) = Σ over paths of L_r(x, d), with L_r(p, d) = C(p, d) + min(L_r(p−r, d), L_r(p−r, d±1) + P1, min L_r(p−r) + P2) − min L_r(p−r).
+    """A(x, d) = Σ over paths of L_r(x, d), with L_r(p, d) = C(p, d) + min(L_r(p−r, d), L_r(p−r, d±1) + P1, min
+    L_r(p−r) + P2) − min L_r(p−r).
 
-    C is the Hamming distance of census codes; a disparity that leaves the right image costs as much as codes that differ in every bit.
-    The winner is the smallest A, the smaller disparity among equals; sub-pixel by a parabola (or V) through three costs.
-    The map is dense. 5 paths: along the row in both directions and the three from above.
+    C is the Hamming distance of census codes; a disparity that leaves the right image costs as much as codes that
+    differ in every bit. The winner is the smallest A, the smaller disparity among equals; sub-pixel by a parabola (or
+    V) through three costs. The map is dense. 5 paths: along the row in both directions and the three from above.
     """
     settings = Settings(**parameters)
     height, width = left.shape
@@ -141,13 +143,16 @@ def semi_global_matching(left: NDArray[Any], right: NDArray[Any], ndisp: int, **
         summary=found.summary,
         sigma=float(settings.p2),
         temperature=float(settings.p2),
+        ramp=float(settings.paths * settings.p2),
         window_radius=max(window_radii(settings.window)),
     )
 
 
 @dataclass(frozen=True)
 class Found:
-    """The winners of the left view, of the right one where it was searched, and the cost summary where it was asked for."""
+    """The winners of the left view, of the right one where it was searched, and the cost summary where it was asked
+    for.
+    """
 
     left: View
     right: View | None
@@ -186,14 +191,14 @@ class Run:
         method = REFINEMENTS[settings.subpixel]
         right = found.right or found.left
         both = found.right is not None
-        tables = None if found.summary is None else Exponentials.of(settings.p2, settings.p2)
+        scales = None if found.summary is None else Scales.of(settings.p2, settings.p2, settings.paths * settings.p2)
 
         def consume(sums: Sums, first_row: int, start: int, stop: int) -> None:
             common = (sums, first_row, padded, ndisp, method, found.left, right, both, settings.vectorised)
             if found.summary is None:
                 winner_rows(*common, start, stop)
             else:
-                winner_summary_rows(*common, tables, found.summary, start, stop)
+                winner_summary_rows(*common, scales, found.summary, start, stop)
 
         return consume
 
@@ -234,7 +239,8 @@ def _plan(height: int, width: int, ndisp: int, settings: Settings) -> Plan:
         return whole
     if settings.keep == "costs":
         raise MatcherError(
-            f"sgm: the costs of {width} x {height} pixels and {ndisp} disparities need {whole.bytes / GIBIBYTE:.2f} GiB; "
+            f"sgm: the costs of {width} x {height} pixels with {ndisp} disparities need "
+            f"{whole.bytes / GIBIBYTE:.2f} GiB; "
             f"raise memory_limit={settings.memory_limit:g} or keep only the summary (keep=summary)."
         )
     if streamed.bytes <= limit:

@@ -1,7 +1,9 @@
-"""Aggregation of census costs along paths: the whole volume when it fits into memory, block by block when it does not.
+"""Aggregation of census costs along paths: the whole volume when it fits into memory, block by block when it does
+not.
 
-Both ways hand the same sums, bit for bit, to a consumer of rows. Streaming keeps the state of the upward paths at every block boundary
-(one pass), then recomputes block by block from the top: block size √(1.5·height) balances the two.
+Both ways hand the same sums, bit for bit, to a consumer of rows. Streaming keeps the state of the upward paths at
+every block boundary (one pass), then recomputes block by block from the top: block size √(1.5·height) balances the
+two.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ CACHE_BYTES = 2**20
 
 Sums: TypeAlias = NDArray[np.uint16]
 Consumer: TypeAlias = Callable[[Sums, int, int, int], None]
-"""consume(sums, first_row, start, stop): image rows start…stop of the flat `sums`, which begin with `first_row`, are complete."""
+"""consume(sums, first_row, start, stop): image rows start…stop of the flat `sums`, which begin with `first_row`, are
+complete.
+"""
 
 
 @dataclass(frozen=True)
@@ -92,9 +96,11 @@ def new_state(pair: Pair, sweep: Sweep) -> Rolling:
 
 
 def aggregate_volume(pair: Pair, paths: int, sums: Sums, consume: Consumer, executor: Executor | None) -> None:
-    """Fill `sums`, flat (H, W, padded disparities), and hand its rows to `consume` while they are in the processor's cache.
+    """Fill `sums`, flat (H, W, padded disparities), and hand its rows to `consume` while they are in the processor's
+    cache.
 
-    With an executor the two sweeps run at the same time: each writes the half it reaches first, they meet, and each adds to the other half.
+    With an executor the two sweeps run at the same time: each writes the half it reaches first, they meet, and each
+    adds to the other half.
     """
     height = pair.left.shape[0]
     down, up = SWEEPS[paths]

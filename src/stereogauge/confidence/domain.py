@@ -1,0 +1,44 @@
+"""The pixels on which Haeusler and Klette compare confidence measures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.errors import NotApplicable
+from stereogauge.matching.postprocess import OCCLUDED, left_right_check
+from stereogauge.matching.result import MatchResult
+from stereogauge.model import Mask, as_disparity
+
+
+def evaluation_domain(result: MatchResult, gt: NDArray[Any], *, occluded: bool = False) -> Mask:
+    """Known ground truth; x ≥ ndisp + r, so that costs exist for every disparity; r pixels inside the border.
+
+    Not occluded.
+
+    r is the radius of the matching window. Occluded is what the matcher's own left-right check says (|D − D_r| > 1
+    and no match elsewhere on the epipolar line); mismatched pixels stay. `occluded=True` leaves occluded pixels in,
+    for matchers without a right map.
+    """
+    truth = as_disparity(gt, "ground truth")
+    domain = np.isfinite(truth) & inner_pixels(truth.shape, result.ndisp, result.window_radius)
+    if occluded:
+        return domain
+    if result.right_disparity is None:
+        raise NotApplicable(
+            f"The evaluation domain leaves out what {result.matcher} finds occluded, but it gave no right map; "
+            "ask for one (right_view=second-run), or keep occluded pixels (occluded=True)."
+        )
+    labels = left_right_check(result.raw, result.right_disparity, result.ndisp, 1.0)
+    domain &= labels != OCCLUDED
+    return domain
+
+
+def inner_pixels(shape: tuple[int, ...], ndisp: int, radius: int) -> Mask:
+    """Pixels with a measured cost for every disparity: x ≥ ndisp + radius, and `radius` pixels from every border."""
+    height, width = shape
+    inside = np.zeros((height, width), np.bool_)
+    inside[radius : height - radius, ndisp + radius : width - radius] = True
+    return inside

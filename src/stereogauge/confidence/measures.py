@@ -1,0 +1,56 @@
+"""Confidence maps of a matcher's result."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.confidence.declaration import confidence_measure
+from stereogauge.confidence.evidence import Evidence
+from stereogauge.confidence.trees import Trees
+from stereogauge.errors import NotApplicable
+from stereogauge.matching.result import MatchResult
+
+PAPER = ("curvature", "perturbation", "peak-ratio", "entropy", "lr-difference")
+HINTS = {
+    "costs": "the matcher's aggregated costs, and {matcher} gave none",
+    "right": "a right disparity map, and {matcher} gave none (right_view=second-run)",
+    "gt": "ground truth: give it as gt=…",
+    "model": "a trained model: give it as model=…",
+    "image": "the left image",
+}
+
+
+def confidence(
+    result: MatchResult,
+    measures: Iterable[str] = (*PAPER, "product"),
+    *,
+    gt: NDArray[Any] | None = None,
+    literal: bool = False,
+    sigma: float | None = None,
+    temperature: float | None = None,
+    model: Trees | str | os.PathLike[str] | None = None,
+) -> dict[str, NDArray[np.float32]]:
+    """Maps of the asked measures by id; lower = more confident, NaN = undefined.
+
+    `literal` gives those of Haeusler and Klette as printed. `sigma` and `temperature` are ς and T of the exponential
+    measures (default: P2 of the matcher). `gt` is for the oracle, `model` (a file or `Trees`) for the learned
+    combination.
+    """
+    trained = model if model is None or isinstance(model, Trees) else Trees.load(model)
+    evidence = Evidence.of(result, sigma=sigma, temperature=temperature, gt=gt, model=trained)
+    return {name: _map(evidence, name, literal) for name in measures}
+
+
+def _map(evidence: Evidence, name: str, literal: bool) -> NDArray[np.float32]:
+    declared = confidence_measure(name)
+    missing = sorted(declared.needs - evidence.parts)
+    if missing:
+        hint = HINTS.get(missing[0], missing[0]).format(matcher=evidence.result.matcher)
+        raise NotApplicable(f"Confidence measure {name!r} needs {hint}.")
+    function = declared.literal if literal and declared.literal is not None else declared.compute
+    return np.ascontiguousarray(function(evidence), dtype=np.float32)

@@ -1,0 +1,132 @@
+"""The measures of Haeusler and Klette, in a form that survives real data and as they are printed.
+
+R. Haeusler, R. Klette, "Analysis of KITTI data for stereo analysis with stereo confidence measures", ECCV workshops
+2012. A are the aggregated costs of a pixel, d₀ the winner, A₀ = A(d₀). Lower means more confident.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.confidence import literal
+from stereogauge.confidence.declaration import measure
+from stereogauge.confidence.evidence import Evidence
+from stereogauge.kernels.confidence import NONE
+
+SOURCE = "Haeusler, Klette 2012, eq. {}"
+
+
+@measure(
+    id="curvature",
+    symbol="Γ0",
+    name="curvature",
+    formula="1 / max(1, A(d₀−1) − 2A₀ + A(d₀+1))",
+    source=SOURCE.format(1),
+    literal=literal.curvature,
+)
+def curvature(evidence: Evidence) -> NDArray[np.float32]:
+    """The inverse of the cost parabola's opening; at an end of the range the missing neighbour mirrors the other."""
+    summary = evidence.summary
+    lowest = summary.minimum.astype(np.float32)
+    below, above = (np.where(side == NONE, np.nan, side.astype(np.float32)) for side in (summary.below, summary.above))
+    below, above = np.where(np.isnan(below), above, below), np.where(np.isnan(above), below, above)
+    opening = np.nan_to_num(below - 2 * lowest + above, nan=0.0)
+    return (1 / np.maximum(opening, 1)).astype(np.float32)
+
+
+@measure(
+    id="perturbation",
+    symbol="Γ1",
+    name="perturbation",
+    formula="Σ_{d≠d₀} exp(−(A₀ − A(d))² / ς²)",
+    source=SOURCE.format(2),
+)
+def perturbation(evidence: Evidence) -> NDArray[np.float32]:
+    """How far the costs are from a single minimum in an infinitely high plain; ς = P2 of the matcher unless given."""
+    return evidence.summary.perturbation
+
+
+@measure(
+    id="peak-ratio",
+    symbol="Γ2",
+    name="peak ratio",
+    formula="(A₀ + 1) / (A(d₁) + 1)",
+    source=SOURCE.format(3),
+    literal=literal.peak_ratio,
+)
+def peak_ratio(evidence: Evidence) -> NDArray[np.float32]:
+    """The winner against the second smallest local minimum d₁; a plateau is one minimum, range ends may be minima.
+
+    No d₁ → 0.
+    """
+    summary = evidence.summary
+    other = summary.second_minimum
+    ratio = (summary.minimum.astype(np.float32) + 1) / (other.astype(np.float32) + 1)
+    return np.where(other == NONE, np.float32(0), ratio)
+
+
+@measure(
+    id="entropy",
+    symbol="Γ3",
+    name="entropy",
+    formula="−Σ p log p, p(d) = exp(−(A(d)−A₀)/T) / Σ exp(−(A(d′)−A₀)/T)",
+    source=SOURCE.format(4),
+    literal=literal.entropy,
+)
+def entropy(evidence: Evidence) -> NDArray[np.float32]:
+    """Entropy of the costs taken as a distribution, in nats; temperature T = P2 of the matcher unless given."""
+    summary = evidence.summary
+    return np.log(summary.partition) + summary.excess
+
+
+@measure(
+    id="lr-difference",
+    symbol="Γ4",
+    name="left-right consistency",
+    formula="|D(x) − D_r(x − D(x))|",
+    source=SOURCE.format(5),
+    literal=literal.left_right_difference,
+    needs=("right",),
+)
+def left_right_difference(evidence: Evidence) -> NDArray[np.float32]:
+    """Disagreement of the two maps in pixels, D_r interpolated; ndisp where x − D(x) leaves the image."""
+    return evidence.left_right_difference
+
+
+EPSILONS = (
+    (curvature, 0.0),
+    (perturbation, 1e-6),
+    (peak_ratio, 1e-3),
+    (entropy, 1e-6),
+    (left_right_difference, 1 / 16),
+)
+
+
+@measure(
+    id="product",
+    symbol="Γ",
+    name="product of the five",
+    formula="Σ log(Γᵢ + εᵢ), ε = (0, 10⁻⁶, 10⁻³, 10⁻⁶, 1/16)",
+    source=SOURCE.format(6),
+    literal=literal.product,
+    needs=("costs", "right"),
+)
+def product(evidence: Evidence) -> NDArray[np.float32]:
+    """The logarithm of Γ0·Γ1·Γ2·Γ3·Γ4, each kept above zero: as printed, one zero factor hides the others."""
+    logarithms = [np.log(np.maximum(part.compute(evidence), 0) + epsilon) for part, epsilon in EPSILONS]
+    total: NDArray[np.float32] = np.sum(logarithms, axis=0, dtype=np.float32)
+    return total
+
+
+@measure(
+    id="oracle",
+    symbol="Δ",
+    name="accuracy",
+    formula="|D − G|",
+    source=SOURCE.format(7),
+    needs=("gt",),
+)
+def oracle(evidence: Evidence) -> NDArray[np.float32]:
+    """The error itself, in pixels: the best order there can be. NaN without ground truth or estimate."""
+    return evidence.error
