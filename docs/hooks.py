@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from latex2mathml.converter import convert
 from mkdocs.structure.files import File, Files
 
 
@@ -33,7 +34,7 @@ def catalogue() -> str:
         ]
         if metric.heuristic_range:
             facts.insert(1, f"what real algorithms reach: {_interval(metric.heuristic_range)}")
-        parts += [f"### `{title}` {metric.name}", f"$${metric.formula}$$", " ".join(metric.description.split())]
+        parts += [f"### `{title}` {metric.name}", _formula(metric.formula), " ".join(metric.description.split())]
         parts.append("\n".join(f"- {fact}" for fact in facts))
         if metric.parameters:
             parts.append(
@@ -43,11 +44,16 @@ def catalogue() -> str:
     for region in sorted(declared_regions().values(), key=lambda r: r.id):
         parts += [
             f"### `{region.id}` {region.name}",
-            f"$${region.definition}$$",
+            _formula(region.definition),
             " ".join(region.description.split()),
             f"- source: {region.source}",
         ]
     return "\n\n".join(parts) + "\n"
+
+
+def _formula(latex: str) -> str:
+    """MathML, which browsers draw without any script."""
+    return f"<p>{convert(latex, display='block')}</p>"
 
 
 def _interval(limits: tuple[float, float]) -> str:
