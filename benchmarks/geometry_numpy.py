@@ -196,7 +196,8 @@ def planes(
     random = np.random.default_rng(parameters.plane_seed)
     result = np.zeros(filled.shape, np.int16)
     found: list[Array] = []
-    for component in np.flatnonzero(sizes[1:] >= least) + 1:
+    corners = [(box[0].start, box[1].start) for box in ndimage.find_objects(labels)]
+    for component in sorted(np.flatnonzero(sizes[1:] >= least) + 1, key=lambda one: (corners[one - 1], sizes[one])):
         remaining = labels == component
         for _ in range(20):
             y, x = np.nonzero(remaining)

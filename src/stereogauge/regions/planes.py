@@ -161,7 +161,9 @@ def find_planes(filled: DisparityMap, known: Mask, resolution: float, parameters
     labels = np.zeros(filled.shape, np.int16)
     coefficients: list[Coefficients] = []
     component_labels, statistics = components(steady_direction(filled, resolution, parameters) & known)
-    for component in np.flatnonzero(statistics[1:, cv2.CC_STAT_AREA] >= least) + 1:
+    large = np.flatnonzero(statistics[1:, cv2.CC_STAT_AREA] >= least) + 1
+    # By place and size, not by number: how components are numbered differs between versions of OpenCV.
+    for component in sorted(large, key=lambda one: tuple(statistics[one][[1, 0, 4]])):
         points = Points.of(filled, component_labels == component)
         for _ in range(MOST_PLANES):
             plane, found = fit_plane(points, tolerance, parameters.plane_iterations, random)
