@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from stereogauge.datasets import load_dataset
 from stereogauge.datasets.synthetic import DESCRIPTIONS, load_synthetic
 from stereogauge.datasets.synthetic_camera import IDEAL, ImageModel
 from stereogauge.datasets.synthetic_files import save_middlebury_layout
@@ -19,6 +20,7 @@ from stereogauge.datasets.synthetic_scene import SyntheticScene
 from stereogauge.datasets.synthetic_world import Texture, World, patch, strip
 from stereogauge.errors import DatasetError, StereogaugeError
 from stereogauge.io.disparity import read_disparity
+from stereogauge.model import Scene
 
 SIZE = (240, 320)
 
@@ -209,3 +211,29 @@ def test_impossible_requests_are_refused_with_a_sentence() -> None:
         load_synthetic("mixed", size=(8, 640))
     with pytest.raises(DatasetError, match="found 0 and 0"):
         load_synthetic("mixed", scenes=0)
+
+
+def test_the_dataset_is_found_by_name_with_its_options() -> None:
+    data = load_dataset("synthetic:boxes", size="96x64", seed=2, scenes=2)
+    assert data.ids == ("boxes-2", "boxes-3")
+    assert data["boxes-3"].gt.shape == (64, 96)
+    with pytest.raises(StereogaugeError, match="variant of dataset synthetic 'box'"):
+        load_dataset("synthetic:box")
+    with pytest.raises(DatasetError, match="found '96'"):
+        load_dataset("synthetic:boxes", size="96")
+
+
+def test_saved_scenes_load_as_middlebury_scenes(tmp_path: Path) -> None:
+    found = scene("mixed")
+    save_middlebury_layout([found], tmp_path)
+    loaded = load_dataset("middlebury-v3:Q", tmp_path)["mixed-0"]
+    assert np.array_equal(loaded.gt, found.gt)
+    assert np.array_equal(loaded.left, found.left)
+    assert np.array_equal(loaded.mask("nonocc"), found.mask("nonocc"))
+    assert loaded.calibration.focal == found.calibration.focal
+    assert loaded.calibration.baseline == pytest.approx(found.calibration.baseline)
+
+
+def test_only_synthetic_scenes_are_saved(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="'other' is one of"):
+        save_middlebury_layout([Scene("other", gt=np.ones((4, 4)))], tmp_path)

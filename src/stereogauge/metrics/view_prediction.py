@@ -101,6 +101,11 @@ def predicted_views(m: Measurement, inside: Mask, *, grey: bool = True) -> list[
     return views
 
 
+def _views(m: Measurement, region: str) -> list[RenderedView]:
+    """The grey views of a criterion, rendered for the first metric that asks."""
+    return m.once(f"predicted views of {region}", lambda: predicted_views(m, m.mask(region)))
+
+
 def _note(m: Measurement) -> str:
     count = len(m.scene.views)
     return f"{count} further view{'s' * (count > 1)}, forward" if count else "left view from the right image, backward"
@@ -109,7 +114,7 @@ def _note(m: Measurement) -> str:
 def _squared(m: Measurement, region: str) -> tuple[float, int, int]:
     """Sum of squared grey differences, pixels, holes, over all predicted views."""
     total, count, holes = 0.0, 0, 0
-    for view in predicted_views(m, m.mask(region)):
+    for view in _views(m, region):
         seen = view.inside & ~view.hole
         difference = (view.rendered[..., 0] - view.real[..., 0])[seen].astype(np.float64)
         total += float(np.dot(difference, difference))
@@ -202,7 +207,7 @@ def view_psnr(m: Measurement, region: str) -> Statistic:
 def view_mssim(m: Measurement, region: str) -> Statistic:
     """Mean SSIM of rendered and real views over 7×7 windows without holes; 1 is a perfect prediction."""
     total, count, holes = 0.0, 0, 0
-    for view in predicted_views(m, m.mask(region)):
+    for view in _views(m, region):
         similarity = range_ssim(view.rendered[..., 0], view.real[..., 0], PEAK, complete=True)[view.inside]
         defined = similarity[np.isfinite(similarity)]
         total += float(defined.sum())

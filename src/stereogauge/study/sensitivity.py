@@ -61,6 +61,18 @@ class Sensitivity:
             if has_value and metric in own
         }
 
+    def named(self) -> Sensitivity | None:
+        """The square part: metrics that a damage here is named after, and those damages; None where there is none."""
+        own = {damage_called(damage).metric: column for column, damage in enumerate(self.damages)}
+        rows = [row for row, metric in enumerate(self.metrics) if metric in own and metric]
+        if not rows:
+            return None
+        columns = [own[self.metrics[row]] for row in rows]
+        metrics, damages_ = (
+            tuple(names[i] for i in places) for names, places in ((self.metrics, rows), (self.damages, columns))
+        )
+        return Sensitivity(metrics, damages_, self.responses[np.ix_(rows, columns)])
+
     def margin(self, metric: str) -> float:
         """How far the response to the strongest damage leads the second one, as a share of it."""
         row = np.sort(self.selective[self.metrics.index(metric)])[::-1]
