@@ -55,7 +55,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from stereogauge import confidence, regions
+    from stereogauge.confidence.measures import confidence
     from stereogauge.confidence.sparsification import sparsify
     from stereogauge.datasets import load_dataset
     from stereogauge.errors import StereogaugeError
@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from stereogauge.model import Calibration, Dataset, ResultSet, Scene
     from stereogauge.protocol import Protocol, load_protocol
     from stereogauge.ranking import rank
+    from stereogauge.regions.criteria import regions
     from stereogauge.store import open_store
 
 

@@ -61,7 +61,8 @@ class Measurement:
             height, width = self.raw.shape
             raise SizeError(
                 f"The estimate is {width}×{height}, scene {self.scene.id!r} is "
-                f"{self.scene.shape[1]}×{self.scene.shape[0]}; give a map of the scene's size, or ask for resize, which scales the disparities with the width."
+                f"{self.scene.shape[1]}×{self.scene.shape[0]}; give a map of the scene's size, or ask for resize, "
+                "which scales the disparities with the width."
             )
 
     @property
