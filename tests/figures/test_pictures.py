@@ -1,0 +1,75 @@
+"""Pictures: colours say what the legend says, pixel for pixel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from stereogauge.figures.pictures import picture_figure, render, render_disparity, save_picture, write_png
+from stereogauge.figures.scene_pictures import file_name
+from stereogauge.metrics.picture import Picture
+
+VALUES = np.linspace(-1, 4, 60, dtype=np.float32).reshape(6, 10)
+
+
+def heat(**changes: object) -> Picture:
+    given = {"title": "t", "values": VALUES, "kind": "sequential", "unit": "px", "limits": (0.0, 3.0), **changes}
+    return Picture(**given)  # type: ignore[arg-type]
+
+
+def test_values_beyond_the_limits_take_the_end_colours() -> None:
+    colours = render(heat())
+    assert (colours[0, 0] == colours[VALUES <= 0][-1]).all()
+    assert (colours[-1, -1] == render(heat(values=np.full((1, 1), 3.0, np.float32)))[0, 0]).all()
+
+
+def test_no_ground_truth_is_black_and_no_estimate_is_hatched() -> None:
+    unknown, missing = np.zeros((6, 10), bool), np.zeros((6, 10), bool)
+    unknown[0], missing[3:] = True, True
+    colours = render(heat(unknown=unknown, missing=missing))
+    assert (colours[0] == 0).all()
+    assert len(np.unique(colours[3:].reshape(-1, 3), axis=0)) == 2
+    assert (colours[1:3] != 0).any()
+
+
+def test_zero_is_white_in_a_signed_picture() -> None:
+    colours = render(heat(values=np.array([[-2.0, 0.0, 2.0]]), kind="diverging", limits=(-2.0, 2.0)))[0].astype(int)
+    assert colours[1].min() > 240
+    assert colours[0][2] > colours[0][0]  # negative is blue
+    assert colours[2][0] > colours[2][2]  # positive is red
+
+
+def test_labels_take_their_legend_colours_and_gaps_show_the_image() -> None:
+    picture = Picture("t", np.array([[0, 1, 7]]), "labels", legend={0: ("a", "#0072b2"), 1: ("b", "#e69f00")})
+    assert render(picture)[0].tolist() == [[0, 114, 178], [230, 159, 0], [255, 255, 255]]
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
+def test_annotated_pictures_are_written_in_every_format(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / "folder" / f"p{suffix}"
+    save_picture(path, heat(unknown=VALUES < -0.5), "a subtitle")
+    assert path.stat().st_size > 1000
+
+
+def test_an_annotated_picture_has_title_unit_and_legend() -> None:
+    figure = picture_figure(heat(unknown=VALUES < -0.5), "on a scene")
+    axes = figure.axes[0]
+    assert axes.get_title(loc="left") == "t\non a scene"
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["no ground truth"]
+    assert figure.axes[1].get_xlabel() == "px"
+
+
+def test_a_map_is_drawn_pixel_for_pixel(tmp_path: Path) -> None:
+    disparity = np.array([[1, 2], [np.nan, 4]], np.float32)
+    colours = render_disparity(disparity, (1, 4))
+    write_png(tmp_path / "map.png", colours)
+    assert np.array_equal(cv2.imread(str(tmp_path / "map.png"))[..., ::-1], colours)
+
+
+def test_names_from_users_become_safe_file_names() -> None:
+    assert file_name("../../etc/passwd") == "etc-passwd"
+    assert file_name("a/b: c*?") == "a-b-c"
+    assert file_name("…") == "unnamed"
