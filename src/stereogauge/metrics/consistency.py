@@ -9,7 +9,7 @@ from stereogauge.errors import SizeError
 from stereogauge.metrics.declaration import Parameter, Statistic, metric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
-from stereogauge.metrics.pixelwise import percent
+from stereogauge.metrics.pooling import percent
 from stereogauge.model import DisparityMap
 
 TOLERANCE = Parameter(

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.metrics.declaration import Parameter, Statistic, metric
+from stereogauge.metrics.error_pictures import signed_picture, two_class_picture
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
-from stereogauge.metrics.pixelwise import mean, percent, root_mean
+from stereogauge.metrics.pooling import Finalize, mean, percent, root_mean
 
 NEEDS = ("gt", "calibration")
 EIGEN = "Eigen, Puhrsch & Fergus, NIPS 2014"
@@ -31,7 +32,7 @@ def _averaged(
     m: Measurement,
     region: str,
     error: Callable[[Depths, Depths], Depths],
-    finalize: Callable[[float, int], float],
+    finalize: Finalize,
 ) -> Statistic:
     inside = m.mask(region)
     truth, estimate = (depth[inside] for depth in depth_pair(m))
@@ -45,21 +46,12 @@ def _averaged(
     return Statistic(total, count, missing, finalize(total, count))
 
 
-def _difference_picture(m: Measurement) -> Picture:
+def _difference_picture(m: Measurement, *_: float) -> Picture:
     truth, estimate = depth_pair(m)
     difference = estimate - truth
     inside = np.abs(difference[m.criteria.known & np.isfinite(difference)])
     limit = float(np.quantile(inside, 0.95)) if inside.size else 1.0
-    limit = limit or 1.0
-    return Picture(
-        title="depth error Z_E − Z_D",
-        values=difference,
-        kind="diverging",
-        unit="m",
-        limits=(-limit, limit),
-        unknown=~m.criteria.known,
-        missing=m.criteria.known & np.isnan(m.estimate),
-    )
+    return signed_picture(m, "depth error Z_E − Z_D", difference, "m", limit or 1.0)
 
 
 @metric(
@@ -175,15 +167,8 @@ def _bad_depth(m: Measurement, tolerance: float) -> NDArray[np.bool_]:
 
 
 def _bad_depth_picture(m: Measurement, tolerance: float) -> Picture:
-    missing = m.criteria.known & np.isnan(m.estimate)
-    return Picture(
-        title=f"depth off by more than {tolerance:g} m",
-        values=(_bad_depth(m, tolerance) | missing).astype(np.uint8),
-        kind="labels",
-        legend={0: ("within tolerance", "#0072b2"), 1: ("beyond tolerance", "#e69f00")},
-        unknown=~m.criteria.known,
-        missing=missing,
-    )
+    title = f"depth off by more than {tolerance:g} m"
+    return two_class_picture(m, title, _bad_depth(m, tolerance), "within tolerance", "beyond tolerance")
 
 
 @metric(

@@ -14,7 +14,7 @@ from stereogauge.kernels.geometry_maps import central_gradient
 from stereogauge.kernels.geometry_scores import direction_counts
 from stereogauge.metrics.declaration import Statistic, metric
 from stereogauge.metrics.measurement import Measurement
-from stereogauge.metrics.overlays import backdrop
+from stereogauge.metrics.overlays import grey_image
 from stereogauge.metrics.picture import Picture
 
 BINS = 72
@@ -62,7 +62,7 @@ def _picture(m: Measurement) -> Picture:
         unit="°",
         limits=(-180.0, 180.0),
         missing=np.isnan(m.estimate),
-        backdrop=backdrop(m),
+        backdrop=grey_image(m.scene),
     )
 
 

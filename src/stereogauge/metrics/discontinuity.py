@@ -28,7 +28,7 @@ from stereogauge.metrics.overlays import (
     share_of_set,
 )
 from stereogauge.metrics.picture import Picture
-from stereogauge.metrics.pixelwise import mean
+from stereogauge.metrics.pooling import mean
 
 DISCONTINUITY = "depth discontinuity"
 AT_DISCONTINUITIES = "beside depth discontinuities"

@@ -29,7 +29,7 @@ from stereogauge.metrics.overlays import (
     share_of_set,
 )
 from stereogauge.metrics.picture import Picture
-from stereogauge.metrics.pixelwise import mean
+from stereogauge.metrics.pooling import mean
 from stereogauge.regions.bands import distance_to
 from stereogauge.regions.planes import components
 

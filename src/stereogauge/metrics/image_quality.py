@@ -12,6 +12,7 @@ from stereogauge.errors import NotApplicable
 from stereogauge.metrics.declaration import Statistic, metric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
+from stereogauge.metrics.pooling import mean
 
 WINDOW = 7  # px, as in scikit-image
 K1, K2 = 0.01, 0.03
@@ -123,10 +124,6 @@ def _similarity_picture(m: Measurement, *, complete: bool) -> Picture:
     )
 
 
-def _mean(total: float, count: int) -> float:
-    return total / count
-
-
 @metric(
     id="ssim",
     name="Structural similarity",
@@ -135,7 +132,7 @@ def _mean(total: float, count: int) -> float:
     direction="higher",
     range=(-1.0, 1.0),
     source=WANG,
-    finalize=_mean,
+    finalize=mean,
     picture=lambda m: _similarity_picture(m, complete=True),
 )
 def ssim(m: Measurement, region: str) -> Statistic:
@@ -151,7 +148,7 @@ def ssim(m: Measurement, region: str) -> Statistic:
     direction="higher",
     range=(-1.0, 1.0),
     source="Malpica & Bovik, ICIP 2009",
-    finalize=_mean,
+    finalize=mean,
     picture=lambda m: _similarity_picture(m, complete=False),
 )
 def r_ssim(m: Measurement, region: str) -> Statistic:

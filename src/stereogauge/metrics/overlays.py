@@ -15,13 +15,13 @@ from stereogauge.kernels.geometry_scores import count_above, sum_and_count
 from stereogauge.metrics.declaration import Statistic
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
-from stereogauge.metrics.pixelwise import percent
-from stereogauge.model import Mask
+from stereogauge.metrics.pooling import percent
+from stereogauge.model import Mask, Scene
 from stereogauge.regions.geometry import GeometrySets, Positions
 
 HCI = "Honauer, Maier-Hein & Kondermann, ICCV 2015"
 VARIANT = f"after {HCI}"
-JUMP, NEAR, FAR, WRONG = "#ffffff", "#56b4e9", "#f5c77e", "#a50026"
+JUMP, NEAR, FAR, WRONG = "#5e3c99", "#56b4e9", "#f5c77e", "#a50026"
 GUARD = 1e-6
 
 
@@ -71,13 +71,14 @@ def share_of_set(verdict: NDArray[np.float32], m: Measurement, empty: str) -> St
     return Statistic(total, size, missing, total / size)
 
 
-def backdrop(m: Measurement) -> NDArray[np.uint8] | None:
+def grey_image(scene: Scene) -> NDArray[np.uint8] | None:
     """The left image in grey, 8 bit; None where the scene has none or one of another size."""
-    if not m.scene.has("left") or m.image.shape[:2] != m.scene.shape:
+    if not scene.has("left") or scene.left.shape[:2] != scene.shape:
         return None
-    image = m.image.astype(np.float32)
+    image = scene.left
+    brightest = np.iinfo(image.dtype).max if image.dtype.kind in "iu" else 1.0
     grey = image.mean(axis=2) if image.ndim == 3 else image
-    return np.asarray(grey * (255 / np.iinfo(m.image.dtype).max if m.image.dtype.kind == "u" else 255), dtype=np.uint8)
+    return np.asarray(np.clip(grey * (255 / brightest), 0, 255), dtype=np.uint8)
 
 
 def _missing(m: Measurement, positions: Positions) -> Mask:
@@ -102,7 +103,7 @@ def label_overlay(
         kind="labels",
         legend=legend,
         missing=_missing(m, measured),
-        backdrop=backdrop(m),
+        backdrop=grey_image(m.scene),
     )
 
 
@@ -124,5 +125,5 @@ def heat_overlay(
         unit=unit,
         limits=(-limit if signed else 0.0, limit),
         missing=_missing(m, positions),
-        backdrop=backdrop(m),
+        backdrop=grey_image(m.scene),
     )

@@ -17,7 +17,7 @@ from stereogauge.metrics.declaration import Parameter, Statistic, metric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.overlays import HCI, VARIANT, emptiness, heat_overlay, mean_of, share_above
 from stereogauge.metrics.picture import Picture
-from stereogauge.metrics.pixelwise import mean, percent
+from stereogauge.metrics.pooling import mean, percent
 from stereogauge.regions.planes import Points, fit_plane
 
 BUMPINESS, OFFSET, MISORIENTATION = range(3)

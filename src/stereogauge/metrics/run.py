@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stereogauge.metrics.declaration import Metric, Statistic
 from stereogauge.metrics.measurement import Measurement
+from stereogauge.metrics.pooling import mean
 
 
 def _fact(key: str, what: str) -> Metric:
@@ -24,7 +25,7 @@ def _fact(key: str, what: str) -> Metric:
         compute=compute,
         needs=frozenset({key}),
         region="scene",
-        finalize=lambda total, count: total / count,
+        finalize=mean,
     )
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stereogauge.metrics.declaration import Parameter, Statistic, metric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
-from stereogauge.metrics.pixelwise import percent
+from stereogauge.metrics.pooling import percent
 
 SOURCE = "described in Cabezas, Padilla & Trujillo, CIARP 2011"
 LIMIT = Parameter("threshold", unit="px/px", description="steepest slope that is still smooth", low=0.0, high=1e4)

@@ -1,0 +1,50 @@
+"""How sums and counts become values, and what an empty criterion says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from stereogauge.metrics.declaration import Statistic
+from stereogauge.metrics.statistics import RegionStatistics
+
+Finalize = Callable[[float, int], float]
+
+
+def percent(total: float, count: int) -> float:
+    """100·sum / count."""
+    return 100.0 * total / count
+
+
+def mean(total: float, count: int) -> float:
+    """sum / count."""
+    return total / count
+
+
+def root_mean(total: float, count: int) -> float:
+    """√(sum / count)."""
+    return math.sqrt(total / count)
+
+
+def plain_sum(total: float, count: int) -> float:
+    """The sum itself."""
+    return total
+
+
+def emptiness(region: str, size: int) -> str:
+    """Why a criterion of `size` pixels has nothing to average."""
+    return f"no estimate in criterion {region!r}" if size else f"criterion {region!r} has no pixel"
+
+
+def over_estimated(pixels: RegionStatistics, region: str, total: float, finalize: Finalize) -> Statistic:
+    """A sum over the estimated pixels V of a criterion."""
+    if pixels.valid == 0:
+        return Statistic.empty(emptiness(region, pixels.size), pixels.missing)
+    return Statistic(total, pixels.valid, pixels.missing, finalize(total, pixels.valid))
+
+
+def over_all(pixels: RegionStatistics, region: str, total: float, finalize: Finalize) -> Statistic:
+    """A sum over all pixels R of a criterion."""
+    if pixels.size == 0:
+        return Statistic.empty(emptiness(region, 0))
+    return Statistic(total, pixels.size, pixels.missing, finalize(total, pixels.size))
