@@ -21,7 +21,8 @@ from stereogauge.metrics.picture import Picture
 from stereogauge.model import DisparityMap, Mask
 
 Colours = NDArray[np.uint8]
-COLOUR_MAPS = {"sequential": "plasma", "diverging": "RdBu_r"}
+COLOUR_MAPS = {"sequential": "plasma", "diverging": "RdBu_r", "cyclic": "twilight"}
+EXTENDS = {"sequential": "max", "diverging": "both", "cyclic": "neither"}
 DISPARITY_MAP = "viridis"
 UNKNOWN = (0, 0, 0)
 HATCH_LIGHT, HATCH_DARK = (225, 225, 225), (120, 120, 120)
@@ -119,8 +120,9 @@ def picture_figure(picture: Picture, subtitle: str = "") -> Figure:
     if picture.kind in COLOUR_MAPS:
         low, high = picture_limits(picture)
         mappable = ScalarMappable(Normalize(low, high), COLOUR_MAPS[picture.kind])
-        extend = "both" if picture.kind == "diverging" else "max"
-        bar = figure.colorbar(mappable, ax=axes, orientation="horizontal", fraction=0.05, pad=0.02, extend=extend)
+        bar = figure.colorbar(
+            mappable, ax=axes, orientation="horizontal", fraction=0.05, pad=0.02, extend=EXTENDS[picture.kind]
+        )
         bar.set_label(picture.unit or "")
     if patches:
         axes.legend(

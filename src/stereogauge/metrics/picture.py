@@ -9,16 +9,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Kind = Literal["sequential", "diverging", "labels", "rgb"]
+Kind = Literal["sequential", "diverging", "cyclic", "labels", "rgb"]
 
 
 @dataclass(frozen=True)
 class Picture:
     """Values per pixel.
 
-    kind "sequential": heat from `limits[0]` to `limits[1]`, clipped there; "diverging": the same around 0; "labels":
-    small integers named and coloured by `legend` {value: (text, "#rrggbb")}; "rgb": finished colours (H, W, 3) uint8,
-    `legend` explains them. NaN is drawn as background (`backdrop`, a grey image, where given). `unknown` marks pixels
+    kind "sequential": heat from `limits[0]` to `limits[1]`, clipped there; "diverging": the same around 0; "cyclic":
+    both limits are the same colour; "labels": small integers named and coloured by `legend` {value: (text,
+    "#rrggbb")}; "rgb": finished colours (H, W, 3) uint8, `legend` explains them. NaN is drawn as background (`backdrop`, a grey image, where given). `unknown` marks pixels
     without ground truth (black), `missing` those without an estimate (hatched).
     """
 
