@@ -14,6 +14,7 @@ import numpy as np
 
 from stereogauge.analysis.correlation import line
 from stereogauge.analysis.orders import agreement
+from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.cube import Column, ScoreCube
 from stereogauge.ranking.run import rank
 from stereogauge.ranking.selection import Selection
@@ -47,11 +48,7 @@ def subset_experiment(cube: ScoreCube, reference: str = "rms:all", measure: str 
     whole = cube.columns[cube.column(reference)]
     rows = []
     for column in cube.columns:
-        if (
-            column.metric == measure
-            or Column(measure, column.region) not in cube.columns
-            or column.region == whole.region
-        ):
+        if column.declared.metric.region is None or Column(measure, column.region) not in cube.columns:
             continue
         subset = Column(measure, column.region)
         rows.append(
@@ -63,6 +60,11 @@ def subset_experiment(cube: ScoreCube, reference: str = "rms:all", measure: str 
                 _kendall(cube, column, whole),
                 _kendall(cube, column, subset),
             )
+        )
+    if not rows:
+        raise StereogaugeError(
+            f"The experiment with {measure} on each metric's own pixels needs such a metric and {measure} on its pixel "
+            f"set, for example d-fat and {measure}:disc-background; found {', '.join(cube.measures)}."
         )
     return SubsetExperiment(Selection.of(cube), whole, tuple(rows))
 

@@ -43,9 +43,7 @@ def square_map(data: SquareMap) -> go.Figure:
 def _place_panels(figure: go.Figure, count: int, columns: int) -> int:
     """Axes for `count` panels, `columns` side by side; the number of rows."""
     rows = math.ceil(count / columns)
-    figure.set_subplots(
-        rows, columns, horizontal_spacing=0.09, vertical_spacing=min(0.3, 0.55 / rows) if rows > 1 else 0
-    )
+    figure.set_subplots(rows, columns, horizontal_spacing=0.09, vertical_spacing=0.36 / rows if rows > 1 else 0)
     return rows
 
 

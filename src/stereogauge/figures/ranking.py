@@ -19,6 +19,9 @@ from stereogauge.ranking.result import Ranking
 from stereogauge.ranking.selection import missing_rule
 from stereogauge.ranking.significance import Friedman
 
+MOST_NAMED = 4
+LETTERS_BETWEEN = 6  # space between two names of a layer, in letters
+
 
 class StackedBars(NamedTuple):
     """Weighted scores as bars, shortest first; one segment a measure, shape (algorithms, terms)."""
@@ -206,9 +209,11 @@ def layers_data(ranking: Ranking, styles: Styles | None = None) -> Layers:
     positions = np.zeros((len(ranking), 2))
     for group in range(1, int(ranking.group.max()) + 1):
         members = np.flatnonzero(ranking.group == group)
-        positions[members, 0] = (np.arange(len(members)) + 0.5) / len(members)
+        widths = np.array([len(ranking.algorithms[member]) + LETTERS_BETWEEN for member in members])
+        positions[members, 0] = (np.cumsum(widths) - widths / 2) / widths.sum()
         positions[members, 1] = -group
-    measures = ", ".join(ranking.selection.measures)
+    names = ranking.selection.measures
+    measures = ", ".join(names) if len(names) <= MOST_NAMED else f"{len(names)} measures"
     return Layers(
         title=f"A* groups by {measures}",
         caption=ranking.selection.caption(),
@@ -254,6 +259,21 @@ def alike_data(ranking: Ranking, styles: Styles | None = None) -> Alike:
         tau=tau,
         styles=complete(styles, ranking.algorithms),
     )
+
+
+def model_figure_data(ranking: Ranking, styles: Styles | None = None) -> StackedBars | Layers | Alike | RankMap:
+    """The figure that fits a ranking's model: bars, layers, rank sums, or ranks by column."""
+    if "contributions" in ranking.arrays:
+        return stacked_bars_data(ranking)
+    if "dominates" in ranking.arrays:
+        return layers_data(ranking, styles)
+    if "alike" in ranking.arrays:
+        return alike_data(ranking, styles)
+    if "column_ranks" not in ranking.arrays:
+        raise StereogaugeError(f"The model {ranking.model!r} has no figure.")
+    columns = ranking.names["columns"]
+    title = f"Rank by column, model {ranking.model}"
+    return RankMap(title, ranking.selection.caption(), ranking.algorithms, columns, ranking.arrays["column_ranks"])
 
 
 def _score_text(column: Column, cost: float) -> str:

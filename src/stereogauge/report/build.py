@@ -29,6 +29,7 @@ from stereogauge.report.table import Table
 
 MOST_IN_RADAR, MOST_IN_PAIRS, MOST_IN_DIAGRAM = 6, 10, 30
 MOST_AXES, MOST_PANELS = 9, 3
+SHORT_FACTS = ("alike with", "first places", "worst column rank", "dominates", "dominated by")
 Found = TypeVar("Found")
 
 
@@ -75,7 +76,7 @@ def build(
     sections = [
         _scores(cube, main, chosen),
         _orders(cube, measure, main, chosen, styles),
-        _profiles(cube, chosen, styles),
+        _profiles(cube, main, chosen, styles),
         _certainty(cube, measure, main, chosen, styles),
         _relations(cube, measure, main, styles),
     ]
@@ -86,25 +87,29 @@ def build(
 
 
 def one_column_each(cube: ScoreCube) -> list[str]:
-    """The first column of each measure, `bad@1:all` before others where it exists."""
+    """One column of each measure (on `all` where it has it): the first of each family, then the other thresholds."""
+    families: dict[str, int] = {}
     found = []
     for name in cube.measures:
         own = [column for column in cube.columns if column.metric == name]
-        found.append(str(next((column for column in own if column.region == "all"), own[0])))
-    return found
+        family = own[0].declared.metric.id
+        families[family] = families.get(family, 0) + 1
+        found.append((families[family], str(next((column for column in own if column.region == "all"), own[0]))))
+    return [column for _, column in sorted(found, key=lambda entry: entry[0])]
 
 
 def _scores(cube: ScoreCube, main: Ranking, options: ReportOptions) -> Section:
     attempts = _Attempts()
     order = [*main.algorithms, *(name for name in cube.algorithms if name not in main.algorithms)]
-    attempts.table(lambda: tables.score_table(cube, order, options.alpha))
+    attempts.entries += attempts.get(lambda: tables.score_tables(cube, order, options.alpha)) or []
     prose = f"Algorithms in the order of the model {main.model}. A dash is a gap: nothing could be measured there."
     return attempts.section("scores", "Scores", prose)
 
 
 def _orders(cube: ScoreCube, measure: str, main: Ranking, options: ReportOptions, styles: Styles) -> Section:
     attempts = _Attempts()
-    attempts.table(lambda: tables.ranking_table(main, title=f"Order by the model {main.model}, all selected columns"))
+    title = f"Order by the model {main.model}, all selected columns"
+    attempts.table(lambda: tables.ranking_table(main, title=title, extra=SHORT_FACTS))
     if main.model == "extended":
         attempts.figure(
             "alike", lambda: ranking_figures.alike_data(main, styles), "A bar joins algorithms that perform alike."
@@ -142,12 +147,12 @@ def _orders(cube: ScoreCube, measure: str, main: Ranking, options: ReportOptions
     return attempts.section("orders", "Orders", "The same scores under several models, each with its own assumptions.")
 
 
-def _profiles(cube: ScoreCube, options: ReportOptions, styles: Styles) -> Section:
+def _profiles(cube: ScoreCube, main: Ranking, options: ReportOptions, styles: Styles) -> Section:
     attempts = _Attempts()
     for name in options.profiles:
         _profile(attempts, cube, load_profile(name), options)
     axes = one_column_each(cube)[:MOST_AXES]
-    few = cube.select(algorithms=cube.algorithms[:MOST_IN_RADAR])
+    few = cube.select(algorithms=main.algorithms[:MOST_IN_RADAR])
     for by in ("rank", "score"):
         make = partial(ranking_figures.radar_data, few, axes, by=by, missing=options.missing, styles=styles)
         attempts.figure(f"radar-{by}", make, "The centre is best.")
@@ -173,7 +178,9 @@ def _profile(attempts: _Attempts, cube: ScoreCube, profile: Profile, options: Re
 def _certainty(cube: ScoreCube, measure: str, main: Ranking, options: ReportOptions, styles: Styles) -> Section:
     attempts = _Attempts()
     best = main.algorithms[:MOST_IN_DIAGRAM]
-    test = attempts.get(lambda: friedman(cube, algorithms=best, missing=options.missing, alpha=options.alpha))
+    test = attempts.get(
+        lambda: friedman(cube, [measure], algorithms=best, missing=options.missing, alpha=options.alpha)
+    )
     if test is not None:
         attempts.figure(
             "critical-difference",
@@ -201,7 +208,10 @@ def _certainty(cube: ScoreCube, measure: str, main: Ranking, options: ReportOpti
     attempts.table(lambda: tables.pairs_table(wilcoxon_pairs(cube, measure, pairs, missing=options.missing), measure))
     family = measure.partition("@")[0]
     attempts.table(lambda: tables.threshold_stability_table(threshold_stability(cube, family, missing=options.missing)))
-    prose = "Would other scenes, weights or thresholds have given another order?"
+    prose = (
+        "Would other scenes or thresholds have given another order? The tests take the columns of one measure as their "
+        "blocks; columns of one scene depend on each other, so with few scenes p-values are too small."
+    )
     return attempts.section("certainty", "How sure is this?", prose)
 
 
@@ -214,10 +224,11 @@ def _relations(cube: ScoreCube, measure: str, main: Ranking, styles: Styles) -> 
         "A low r² means that a measure sees something that the other does not.",
     )
     if len(columns) > 1:
-        across, up = columns[:MOST_PANELS], columns[1 : 1 + MOST_PANELS]
+        panels = min(MOST_PANELS, len(columns) // 2)
+        across, up = columns[:panels], columns[panels : 2 * panels]
         attempts.figure(
             "scatter",
-            lambda: analysis_figures.scatter_matrix_data(cube, across[: len(up)], up, styles),
+            lambda: analysis_figures.scatter_matrix_data(cube, across, up, styles),
             "Colours are scenes, shapes are algorithms; the more opaque a line, the better the scene's linear fit.",
         )
     marked = main.algorithms[:1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from html import escape
 from importlib import resources
 
@@ -18,10 +19,10 @@ from stereogauge.report.table import Table
 CARD_WIDTH, PICTURE_QUALITY = 360, 82  # pixels; per cent of WebP
 
 
-def to_html(content: Content, made: str = "") -> str:
-    """The whole page; `made` says when and with what it was made."""
+def to_html(content: Content, made: str = "", drawn: Mapping[str, bytes] | None = None) -> str:
+    """The whole page; `made` says when and with what it was made, `drawn` holds the SVG of figures drawn before."""
     links = "".join(f'<li><a href="#{section.id}">{escape(section.title)}</a></li>' for section in content.sections)
-    sections = "".join(_section(section) for section in content.sections)
+    sections = "".join(_section(section, drawn or {}) for section in content.sections)
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -79,8 +80,8 @@ def _failures(origin: Provenance) -> str:
     return f"<details open><summary>{len(origin.failures)} evaluations failed</summary><ul>{rows}</ul></details>"
 
 
-def _section(section: Section) -> str:
-    entries = "".join(_entry(entry) for entry in section.entries)
+def _section(section: Section, drawn: Mapping[str, bytes]) -> str:
+    entries = "".join(_entry(entry, drawn) for entry in section.entries)
     notes = "".join(f'<p class="note">Not shown: {escape(note)}</p>' for note in section.notes)
     return (
         f'<section id="{escape(section.id)}"><h2>{escape(section.title)}</h2><p>{escape(section.prose)}</p>'
@@ -88,18 +89,18 @@ def _section(section: Section) -> str:
     )
 
 
-def _entry(entry: Table | FigureEntry | GalleryEntry) -> str:
+def _entry(entry: Table | FigureEntry | GalleryEntry, drawn: Mapping[str, bytes]) -> str:
     if isinstance(entry, Table):
         return entry.to_html()
-    return _gallery(entry) if isinstance(entry, GalleryEntry) else _figure(entry)
+    return _gallery(entry) if isinstance(entry, GalleryEntry) else _figure(entry, drawn)
 
 
-def _figure(entry: FigureEntry) -> str:
+def _figure(entry: FigureEntry, drawn: Mapping[str, bytes]) -> str:
     """The interactive figure for the screen, the drawn one for paper and for readers without scripts."""
-    drawn = base64.b64encode(mpl.encoded(mpl.draw(entry.data), "svg")).decode("ascii")
+    svg = drawn[entry.name] if entry.name in drawn else mpl.encoded(mpl.draw(entry.data), "svg")
     values = plotly_.draw(entry.data).to_json().replace("</", "<\\/")
     name = escape(entry.name)
-    picture = f'<img class="static" alt="{escape(entry.data.title)}" src="data:image/svg+xml;base64,{drawn}">'
+    picture = f'<img class="static" alt="{escape(entry.data.title)}" src="data:image/svg+xml;base64,{_base64(svg)}">'
     return (
         f'<figure id="figure-{name}"><div class="plot" data-figure="data-{name}"></div>{picture}'
         f'<script type="application/json" id="data-{name}">{values}</script>'
@@ -131,5 +132,8 @@ def _picture(colours: Colours, words: str) -> str:
         colours = np.asarray(cv2.resize(colours, size, interpolation=cv2.INTER_AREA), np.uint8)
     options = [cv2.IMWRITE_WEBP_QUALITY, PICTURE_QUALITY]
     encoded = np.asarray(cv2.imencode(".webp", cv2.cvtColor(colours, cv2.COLOR_RGB2BGR), options)[1])
-    data = base64.b64encode(encoded.tobytes()).decode("ascii")
-    return f'<img alt="{escape(words)}" loading="lazy" src="data:image/webp;base64,{data}">'
+    return f'<img alt="{escape(words)}" src="data:image/webp;base64,{_base64(encoded.tobytes())}">'
+
+
+def _base64(content: bytes) -> str:
+    return base64.b64encode(content).decode("ascii")

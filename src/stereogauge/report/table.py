@@ -8,10 +8,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
 
 Emphasis = Literal["", "best", "second"]
 WIDEST_AS_IT_IS = 8  # columns
+LONG_WORDS = 30  # letters
+RICH_STYLES = {"": "", "best": "bold", "second": "underline"}
 LATEX = {
     "\\": r"\textbackslash{}",
     "&": r"\&",
@@ -110,6 +115,23 @@ class Table:
         ]
         return "\n".join(lines) + "\n"
 
+    def to_rich(self) -> RichTable:
+        """The table for a terminal."""
+        from rich.table import Table as Terminal
+        from rich.text import Text
+
+        shown = Terminal(title=self.title, title_justify="left", caption="\n".join(self.notes), caption_justify="left")
+        for place, heading in enumerate(self.header):
+            shown.add_column(Text(heading), justify="right" if place in self.numeric else "left")
+        for row in self.rows:
+            shown.add_row(*(Text(cell.text + cell.mark, RICH_STYLES[cell.emphasis]) for cell in row))
+        return shown
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON: numbers where there are numbers, None for gaps and what is not finite."""
+        rows = [[_json_cell(cell) for cell in row] for row in self.rows]
+        return {"title": self.title, "header": list(self.header), "rows": rows, "notes": list(self.notes)}
+
     def to_csv(self) -> str:
         """Numbers with full precision, an empty cell for a gap."""
         stream = io.StringIO()
@@ -165,7 +187,8 @@ def _html_cell(cell: Cell, numeric: bool, first: bool) -> str:
         content += f"<sup>{escape(cell.mark)}</sup>"
     kind, scope = ("th", ' scope="row"') if first else ("td", "")
     value = "" if cell.value is None else f' data-value="{cell.value!r}"'
-    return f"<{kind}{scope}{_numeric(numeric)}{value}>{content}</{kind}>"
+    words = ' class="words"' if not numeric and len(cell.text) > LONG_WORDS else ""
+    return f"<{kind}{scope}{_numeric(numeric)}{words}{value}>{content}</{kind}>"
 
 
 def _latex_cell(cell: Cell) -> str:
@@ -173,6 +196,12 @@ def _latex_cell(cell: Cell) -> str:
     if cell.emphasis:
         content = rf"\textbf{{{content}}}" if cell.emphasis == "best" else rf"\underline{{{content}}}"
     return content + latex(cell.mark)
+
+
+def _json_cell(cell: Cell) -> float | str | None:
+    if cell.value is not None:
+        return cell.value if math.isfinite(cell.value) else None
+    return None if cell.text == "–" else cell.text
 
 
 def _csv_cell(cell: Cell) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from stereogauge.ranking.significance import Friedman, Pair, wilcoxon_pairs
 from stereogauge.report.table import Cell, Emphasis, Table, number, table, text
 
 MARK = "†"
+MOST_COLUMNS = 9
 
 
 def mean_over_scenes(values: Values) -> Values:
@@ -36,6 +38,23 @@ def emphases(costs: Values) -> list[Emphasis]:
     levels = np.unique(costs[np.isfinite(costs)])[:2]
     names: tuple[Emphasis, Emphasis] = ("best", "second")
     return [next((name for level, name in zip(levels, names, strict=False) if cost == level), "") for cost in costs]
+
+
+def score_tables(cube: ScoreCube, order: Sequence[str] | None = None, alpha: float = 0.05) -> list[Table]:
+    """The scores in tables that fit a page: the criteria of a measure stay together."""
+    blocks: list[list[int]] = [[]]
+    for measure in cube.measures:
+        own = [place for place, column in enumerate(cube.columns) if column.metric == measure]
+        if blocks[-1] and len(blocks[-1]) + len(own) > MOST_COLUMNS:
+            blocks.append([])
+        blocks[-1] += own
+    tables = []
+    for turn, block in enumerate(blocks, start=1):
+        part = score_table(cube.take(columns=block), order, alpha)
+        measures = ", ".join(cube.take(columns=block).measures)
+        name = "scores" if len(blocks) == 1 else f"scores-{turn}"
+        tables.append(replace(part, name=name, title=f"Scores: {measures}"))
+    return tables
 
 
 def score_table(cube: ScoreCube, order: Sequence[str] | None = None, alpha: float = 0.05) -> Table:
@@ -98,22 +117,31 @@ def _different_from_best(cube: ScoreCube, place: int, costs: Values, alpha: floa
 
 
 def ranking_table(
-    ranking: Ranking, sure: Bootstrap | None = None, test: Friedman | None = None, title: str = ""
+    ranking: Ranking,
+    sure: Bootstrap | None = None,
+    test: Friedman | None = None,
+    title: str = "",
+    extra: Sequence[str] | None = None,
 ) -> Table:
-    """Places under one model with bootstrap intervals; † marks whom Nemenyi does not tell apart from the first."""
+    """Places under one model with bootstrap intervals and those further facts that `extra` names (all by default).
+
+    † marks algorithms that Nemenyi's test does not tell apart from the first.
+    """
     header = ["algorithm", "rank", ranking.value_name]
     if ranking.group is not None:
         header.append("group")
     if sure is not None:
         header += [f"rank, {100 * sure.level:g} %", "first in"]
-    header += list(ranking.extra)
+    shown = list(ranking.extra) if extra is None else [name for name in extra if name in ranking.extra]
+    header += shown
+    whole = bool(np.all(ranking.value == np.round(ranking.value)))
     together = set() if test is None else {test.algorithms[k] for k in np.flatnonzero(test.nemenyi[0] >= test.alpha)}
     rows = []
     for place, name in enumerate(ranking.algorithms):
         row = [
             Cell(name, mark=MARK if name in together and name != (test.algorithms[0] if test else "") else ""),
             Cell(str(ranking.rank[place]), float(ranking.rank[place]), _emphasis(int(ranking.rank[place]))),
-            number(float(ranking.value[place])),
+            _count(int(ranking.value[place])) if whole else number(float(ranking.value[place])),
         ]
         if ranking.group is not None:
             row.append(Cell(f"A*{ranking.group[place]}", float(ranking.group[place])))
@@ -121,7 +149,7 @@ def ranking_table(
             own = sure.algorithms.index(name)
             row.append(text(f"{sure.rank_low[own]} – {sure.rank_high[own]}"))
             row.append(Cell(f"{100 * sure.first[own]:.0f} %", float(sure.first[own])))
-        row += [_any(values[place]) for values in ranking.extra.values()]
+        row += [_any(ranking.extra[name][place]) for name in shown]
         rows.append(row)
     notes = _selection_notes(ranking.selection)
     if test is not None:
@@ -142,7 +170,11 @@ def _any(value: object) -> Cell:
 
 
 def _selection_notes(selection: Selection) -> list[str]:
-    return [f"Left out: {what.kind} {what.name} ({what.reason})." for what in selection.dropped]
+    """One sentence for everything that was left out for the same reason."""
+    together: dict[tuple[str, str], list[str]] = {}
+    for what in selection.dropped:
+        together.setdefault((what.kind, what.reason), []).append(what.name)
+    return [f"Left out: {kind} {', '.join(names)} ({reason})." for (kind, reason), names in together.items()]
 
 
 def orders_table(found: OrderAgreement, groups: Mapping[str, Ranking] | None = None) -> Table:
@@ -221,8 +253,9 @@ def subset_table(found: SubsetExperiment) -> Table:
     """Each metric against RMS everywhere and on its own pixels."""
     header = ["metric", "pixels", "r² with RMS", "r² with RMS there", "τ-b with RMS", "τ-b with RMS there"]
     rows = [[text(row.metric), text(row.subset), *(number(value, 2) for value in row[2:])] for row in found.rows]
-    note = f"RMS everywhere is {found.reference}; what RMS on the metric's own pixels leaves unexplained is due to "
-    "the function."
+    note = (
+        f"RMS everywhere is {found.reference}. What RMS on the metric's own pixels leaves open is due to the function."
+    )
     return table("subsets", "The pixels or the function?", header, rows, [note])
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from stereogauge.figures import mpl
-from stereogauge.report.content import Content
+from stereogauge.report.content import Content, FigureEntry
 from stereogauge.report.page import to_html
 from stereogauge.report.table import latex
 
@@ -42,12 +42,15 @@ def write_report(
         put(folder / "tables" / f"{entry.name}.csv", entry.to_csv())
     put(folder / "tables" / "all.tex", tables_document(content))
     put(folder / "scores.csv", content.cube.to_table().to_csv())
+    drawn: dict[str, bytes] = {}
     for figure_entry in content.figures:
         tell(f"figure {figure_entry.name}")
         figure = mpl.draw(figure_entry.data)
         written += [mpl.save(figure, folder / "figures" / f"{figure_entry.name}.{kind}") for kind in formats]
+        if isinstance(figure_entry, FigureEntry):
+            drawn[figure_entry.name] = mpl.encoded(figure, "svg")
     tell("report.html")
-    put(folder / "report.html", to_html(content, made))
+    put(folder / "report.html", to_html(content, made, drawn))
     return written
 
 

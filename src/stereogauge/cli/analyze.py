@@ -1,0 +1,98 @@
+"""`stereogauge analyze`: what one measure says beyond another, and how sure an order is."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stereogauge.cli import options, selected
+from stereogauge.cli.output import console, say
+from stereogauge.errors import StereogaugeError
+
+if TYPE_CHECKING:
+    from stereogauge.report.content import FigureEntry
+    from stereogauge.report.table import Table
+
+
+def command(
+    store: selected.StoreAddress,
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[ANALYSIS]...",
+            help="correlation, scatter, orders, histograms, subsets, double-counting, significance, stability; "
+            "default: all.",
+        ),
+    ] = None,
+    scenes: selected.Scenes = None,
+    criteria: selected.Criteria = None,
+    measures: selected.Measures = None,
+    algorithms: selected.Algorithms = None,
+    dataset: selected.DatasetName = None,
+    protocol: selected.ProtocolName = None,
+    missing: selected.Missing = "drop-algorithm",
+    measure: Annotated[str | None, typer.Option(help="Measure of tests and counts; default: the first one.")] = None,
+    mark: Annotated[list[str] | None, typer.Option(help="Algorithms to mark in histograms.")] = None,
+    profile: Annotated[
+        str | None, typer.Option(help="Profile whose stability is tested; default: equal weights.")
+    ] = None,
+    alpha: Annotated[float, typer.Option(help="Level of significance.")] = 0.05,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for figures, as PNG, SVG and PDF.")] = None,
+    form: options.OutputFormat = options.Format.table,
+) -> None:
+    """Relations between metrics, histograms, double counting, significance and stability.
+
+    An analysis that the scores do not allow is left out with the reason on standard error; asked for by name, it is
+    an error.
+    """
+    from stereogauge.report.analyses import ANALYSES, AnalysisOptions, analysis
+
+    for name in what or ():
+        analysis(name)
+    wanted = selected.Wanted(store, scenes, criteria, measures, algorithms, dataset, protocol)
+    with selected.opened(wanted) as (_, cube):
+        choices = AnalysisOptions(
+            measure or cube.measures[0], missing, alpha, tuple(selected.names(mark) or ()), profile
+        )
+        tables: list[Table] = []
+        figures: list[FigureEntry] = []
+        for name in what or ANALYSES:
+            try:
+                found = analysis(name)(cube, choices)
+            except StereogaugeError as reason:
+                if what:
+                    raise
+                say(f"{name}: {reason}")
+                continue
+            tables += found.tables
+            figures += found.figures
+    _print(tables, form)
+    if out is not None:
+        _write(figures, out)
+
+
+def _print(tables: list[Table], form: options.Format) -> None:
+    if form is options.Format.json:
+        document = {table.name: table.to_dict() for table in tables}
+        sys.stdout.write(json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
+    elif form is options.Format.csv:
+        sys.stdout.write("\n".join(f"# {table.title}\n{table.to_csv()}" for table in tables))
+    elif form is options.Format.latex:
+        sys.stdout.write("\n".join(table.to_latex() for table in tables))
+    else:
+        for table in tables:
+            console().print(table.to_rich())
+
+
+def _write(figures: list[FigureEntry], out: Path) -> None:
+    from stereogauge.figures import mpl
+
+    for entry in figures:
+        figure = mpl.draw(entry.data)
+        for kind in mpl.FORMATS:
+            mpl.save(figure, out / f"{entry.name}.{kind}")
+        say(f"wrote {out / entry.name}.{{{','.join(mpl.FORMATS)}}}")

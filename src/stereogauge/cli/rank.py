@@ -1,0 +1,95 @@
+"""`stereogauge rank`: the algorithms of a store in order, under a model of your choice."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stereogauge.cli import options, selected
+from stereogauge.cli.output import console, say
+
+if TYPE_CHECKING:
+    from stereogauge.ranking.bootstrap import Bootstrap
+    from stereogauge.ranking.result import Ranking
+
+
+def command(
+    store: selected.StoreAddress,
+    model: Annotated[
+        str, typer.Option("--model", help="middlebury, extended, a-star, weighted, or an installed one.")
+    ] = "a-star",
+    scenes: selected.Scenes = None,
+    criteria: selected.Criteria = None,
+    measures: selected.Measures = None,
+    algorithms: selected.Algorithms = None,
+    dataset: selected.DatasetName = None,
+    protocol: selected.ProtocolName = None,
+    missing: selected.Missing = "drop-algorithm",
+    ties: Annotated[str | None, typer.Option(help="Ranks of equal scores: min, average or dense.")] = None,
+    tau: Annotated[float | None, typer.Option(help="Extended model: rank sums closer than this perform alike.")] = None,
+    profile: Annotated[
+        str | None, typer.Option(help="Weighted model: a shipped profile or the path of a TOML file.")
+    ] = None,
+    weight: Annotated[list[str] | None, typer.Option(help="Weighted model: MEASURE=NUMBER; repeatable.")] = None,
+    normalisation: Annotated[str | None, typer.Option(help="Weighted model: heuristic, max, z-score or rank.")] = None,
+    bootstrap: Annotated[int, typer.Option(help="Draws of scenes for intervals of ranks; 0 for none.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
+    figure: Annotated[Path | None, typer.Option(help="Write the model's figure: .png, .svg or .pdf.")] = None,
+    form: options.OutputFormat = options.Format.table,
+) -> None:
+    """Rank the algorithms of a store by a model of your choice.
+
+    What was left out, and why, goes to standard error, and into JSON and CSV.
+    """
+    from stereogauge.ranking.bootstrap import bootstrap as draw
+    from stereogauge.ranking.run import rank
+
+    wanted = selected.Wanted(store, scenes, criteria, measures, algorithms, dataset, protocol)
+    chosen = selected.stated(
+        ties=ties, tau=tau, profile=profile, weights=selected.weights(weight), normalisation=normalisation
+    )
+    with selected.opened(wanted) as (_, cube):
+        ranking = rank(cube, model, missing=missing, **chosen)
+        sure = draw(cube, model, missing=missing, draws=bootstrap, seed=seed, **chosen) if bootstrap else None
+    for what in ranking.selection.dropped:
+        say(f"left out: {what.kind} {what.name}: {what.reason}")
+    _print(ranking, sure, form)
+    if figure is not None:
+        _draw(ranking, figure)
+        say(f"wrote {figure}")
+
+
+def _print(ranking: Ranking, sure: Bootstrap | None, form: options.Format) -> None:
+    if form is options.Format.json:
+        document = ranking.to_dict()
+        if sure is not None:
+            document["bootstrap"] = {"level": sure.level, "draws": sure.draws, "seed": sure.seed, **_columns(sure)}
+        sys.stdout.write(json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
+        return
+    if form is options.Format.csv:
+        sys.stdout.write(ranking.to_csv())
+        return
+    from stereogauge.report.tables import ranking_table
+
+    table = ranking_table(ranking, sure)
+    if form is options.Format.latex:
+        sys.stdout.write(table.to_latex())
+        return
+    console().print(table.to_rich())
+    say(ranking.selection.caption())
+
+
+def _columns(sure: Bootstrap) -> dict[str, object]:
+    frame = sure.to_pandas()
+    return {"intervals": frame.to_dict(orient="records"), "beats": sure.beats.tolist(), "order": list(sure.algorithms)}
+
+
+def _draw(ranking: Ranking, path: Path) -> None:
+    from stereogauge.figures import mpl
+    from stereogauge.figures.ranking import model_figure_data
+
+    mpl.save(mpl.draw(model_figure_data(ranking)), path)

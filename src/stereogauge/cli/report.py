@@ -1,0 +1,115 @@
+"""`stereogauge report`: everything about the scores of a store in a form that can be handed on."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import stereogauge
+from stereogauge.cli import selected
+from stereogauge.cli.options import listed
+from stereogauge.cli.output import console, say
+
+if TYPE_CHECKING:
+    from stereogauge.protocol import Protocol
+    from stereogauge.ranking.cube import ScoreCube
+    from stereogauge.report.content import GalleryEntry, Provenance, ReportOptions
+    from stereogauge.store import Store
+
+
+def command(
+    store: selected.StoreAddress,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the report.")],
+    scenes: selected.Scenes = None,
+    criteria: selected.Criteria = None,
+    measures: selected.Measures = None,
+    algorithms: selected.Algorithms = None,
+    dataset: selected.DatasetName = None,
+    protocol: selected.ProtocolName = None,
+    missing: selected.Missing = "drop-algorithm",
+    title: Annotated[str, typer.Option(help="Heading of the report.")] = "Comparison of stereo algorithms",
+    model: Annotated[str, typer.Option(help="The model that orders the tables.")] = "extended",
+    measure: Annotated[str | None, typer.Option(help="Measure of the tests; default: the first one.")] = None,
+    profile: Annotated[list[str] | None, typer.Option(help="Profiles to show; repeatable. Default: balanced.")] = None,
+    alpha: Annotated[float, typer.Option(help="Level of significance.")] = 0.05,
+    draws: Annotated[int, typer.Option(help="Draws of the bootstrap over scenes.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
+    galleries: Annotated[
+        bool, typer.Option(help="Show the maps, where they still lie where they were evaluated.")
+    ] = True,
+    gallery_metrics: Annotated[list[str] | None, typer.Option(help="Metrics of the galleries.")] = None,
+    gallery_scenes: Annotated[
+        list[str] | None, typer.Option(help="Scenes of the galleries; default: the first two.")
+    ] = None,
+) -> None:
+    """Write an HTML report, LaTeX tables, CSV and figures.
+
+    report.html holds everything it needs and opens from the file, without a network.
+    """
+    from stereogauge.report.build import build
+    from stereogauge.report.content import ReportOptions
+    from stereogauge.report.write import write_report
+
+    chosen = ReportOptions(
+        title=title,
+        model=model,
+        measure=measure,
+        profiles=tuple(profile or ("balanced",)),
+        missing=missing,
+        alpha=alpha,
+        draws=draws,
+        seed=seed,
+        gallery_metrics=tuple(listed(gallery_metrics) or ()),
+        gallery_scenes=tuple(listed(gallery_scenes) or ()),
+    )
+    wanted = selected.Wanted(store, scenes, criteria, measures, algorithms, dataset, protocol)
+    with selected.opened(wanted) as (opened, cube), _progress() as tell:
+        stored = opened.protocol(cube.protocol)
+        shown = _galleries(opened, cube, stored, chosen, tell) if galleries else []
+        tell("tables")
+        content = build(cube, chosen, _provenance(opened, cube, stored), shown)
+        now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
+        write_report(content, out, made=f"Made by Stereogauge {stereogauge.__version__} on {now}.", progress=tell)
+    for section in content.sections:
+        for note in section.notes:
+            say(f"not shown in {section.title!r}: {note}")
+    sys.stdout.write(f"{out / 'report.html'}\n")
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """A line that says what is being made; plain lines where standard error is not a terminal."""
+    if not sys.stderr.isatty():
+        yield say
+        return
+    with console(errors=True).status("report") as status:
+        yield lambda step: status.update(step)
+
+
+def _galleries(
+    store: Store, cube: ScoreCube, protocol: Protocol | None, chosen: ReportOptions, tell: Callable[[str], None]
+) -> list[GalleryEntry]:
+    from stereogauge.report.maps import galleries, store_origins
+
+    origins = store_origins(store, cube, protocol)
+    entries, reasons = galleries(cube, origins, chosen.gallery_metrics, chosen.gallery_scenes, tell)
+    for reason in reasons:
+        say(f"not shown: {reason}")
+    return entries
+
+
+def _provenance(store: Store, cube: ScoreCube, protocol: Protocol | None) -> Provenance:
+    from stereogauge.report.content import Provenance
+
+    text = next((entry.text for entry in store.protocols() if entry.scoring_hash == cube.protocol), "")
+    described = tuple(
+        (entry.name, entry.description, entry.link) for entry in store.algorithms() if entry.name in cube.algorithms
+    )
+    failed = tuple(f"{one.algorithm} on {one.scene}: {one.reason}" for one in store.failures())
+    return Provenance("" if protocol is None else protocol.name, text, Path(store.name).name, described, failed)

@@ -1,0 +1,97 @@
+"""The options by which commands choose scores from a store, and the scores that they choose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stereogauge.cli.options import listed
+from stereogauge.errors import StereogaugeError
+
+if TYPE_CHECKING:
+    from stereogauge.ranking.cube import ScoreCube
+    from stereogauge.store import Store
+
+StoreAddress = Annotated[str, typer.Argument(metavar="STORE", help="SQLite file or database URL, from `evaluate`.")]
+Scenes = Annotated[list[str] | None, typer.Option(help="Only these scenes; repeat or separate by commas.")]
+Criteria = Annotated[
+    list[str] | None, typer.Option("--criteria", "--regions", "-r", help="Only these criteria, e.g. nonocc,all,disc.")
+]
+Measures = Annotated[
+    list[str] | None, typer.Option("--measures", "--metrics", "-m", help="Only these measures, e.g. bad@1,rms:nonocc.")
+]
+Algorithms = Annotated[
+    list[str] | None, typer.Option("--algorithms", "-a", help="Only these algorithms; repeat or separate by commas.")
+]
+DatasetName = Annotated[str | None, typer.Option("--dataset", "-d", help="Only this dataset of the store.")]
+ProtocolName = Annotated[
+    str | None, typer.Option("--protocol", "-p", help="Name or hash, where the store holds several protocols.")
+]
+Missing = Annotated[
+    str, typer.Option(help="What a missing cell does: drop-algorithm, drop-column, or worst (the last rank there).")
+]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the command line asked for."""
+
+    store: str
+    scenes: list[str] | None = None
+    criteria: list[str] | None = None
+    measures: list[str] | None = None
+    algorithms: list[str] | None = None
+    dataset: str | None = None
+    protocol: str | None = None
+
+
+@contextmanager
+def opened(wanted: Wanted) -> Iterator[tuple[Store, ScoreCube]]:
+    """The store and the selected scores."""
+    from stereogauge.store import open_store
+
+    with open_store(wanted.store, read_only=True) as store:
+        cube = store.cube(dataset=wanted.dataset, protocol=wanted.protocol)
+        if not (cube.algorithms and cube.columns):
+            raise StereogaugeError(f"{store.name} holds no scores; fill it with `stereogauge evaluate`.")
+        yield (
+            store,
+            cube.select(
+                scenes=listed(wanted.scenes),
+                measures=listed(wanted.measures),
+                regions=listed(wanted.criteria),
+                algorithms=names(wanted.algorithms),
+            ),
+        )
+
+
+def names(values: list[str] | None) -> list[str] | None:
+    """Repeated and comma-separated names as one list; unlike a metric, a name may hold blanks."""
+    if values is None:
+        return None
+    return [part.strip() for value in values for part in value.split(",") if part.strip()]
+
+
+def weights(values: list[str] | None) -> dict[str, float] | None:
+    """`d-fat=2` and the like as weights."""
+    if not values:
+        return None
+    found: dict[str, float] = {}
+    for part in (part for value in values for part in value.split(",")):
+        name, _, amount = part.partition("=")
+        try:
+            found[name.strip()] = float(amount)
+        except ValueError:
+            raise StereogaugeError(
+                f"A weight is written MEASURE=NUMBER, for example d-fat=2; found {part!r}."
+            ) from None
+    return found
+
+
+def stated(**options: Any) -> dict[str, Any]:
+    """Those options that were given."""
+    return {name: value for name, value in options.items() if value is not None}
