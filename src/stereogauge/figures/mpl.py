@@ -25,7 +25,7 @@ from stereogauge.figures.palette import FAINT, INK, MUTED
 COLUMN_WIDTH, PAGE_WIDTH = 3.5, 7.16  # inches
 TEXT, SMALL, HEAD = 8.0, 6.5, 9.0  # points
 FORMATS = ("png", "svg", "pdf")
-RENDERERS = ("mpl_ranking", "mpl_analysis", "mpl_galleries", "mpl_study")
+RENDERERS = ("mpl_ranking", "mpl_analysis", "mpl_galleries", "mpl_study", "mpl_geometry")
 
 
 def new_figure(

@@ -72,7 +72,7 @@ def found_pixels(estimate: Any, truth: Any, pixels: Any, tolerance: float) -> An
 
 @kernel
 def direction_counts(estimate: Any, pixels: Any, bins: int) -> Any:
-    """How many of the pixels' gradient directions atan2(∂y, ∂x) fall into each of `bins` equal bins from −π to π.
+    """How many of the pixels' gradient directions atan2(∂y, ∂x) fall into each of `bins` bins, the first around −π.
 
     A gradient of 0, or one that needs a missing estimate, has no direction and is not counted.
     """
@@ -89,8 +89,8 @@ def direction_counts(estimate: Any, pixels: Any, bins: int) -> Any:
         along_x = (estimate[y, right] - estimate[y, left]) / max(right - left, 1)
         along_y = (estimate[below, x] - estimate[above, x]) / max(below - above, 1)
         if along_x * along_x + along_y * along_y > 0:
-            position = (math.atan2(along_y, along_x) + math.pi) / (2 * math.pi)
-            counts[min(int(position * bins), bins - 1)] += 1
+            turn = math.atan2(along_y, along_x) / (2 * math.pi) + 0.5
+            counts[math.floor(turn * bins + 0.5) % bins] += 1
     return counts
 
 

@@ -22,7 +22,11 @@ BINS = 72
 
 @dataclass(frozen=True)
 class DirectionHistogram:
-    """Counts of gradient directions in equal bins from −180° to 180°, of an estimate and of the ground truth."""
+    """Counts of gradient directions in equal bins around the circle, of an estimate and of the ground truth.
+
+    The first bin is centred on −180°, so that the directions of the axes, which quantised maps are full of, lie in the
+    middle of theirs.
+    """
 
     estimate: NDArray[np.int64]
     truth: NDArray[np.int64]
@@ -31,7 +35,7 @@ class DirectionHistogram:
     def centres(self) -> NDArray[np.float64]:
         """The bins' middles in degrees."""
         width = 360 / self.truth.size
-        return np.asarray(-180 + width * (np.arange(self.truth.size) + 0.5), dtype=np.float64)
+        return np.asarray(-180 + width * np.arange(self.truth.size), dtype=np.float64)
 
 
 def circular_earth_movers_distance(first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
@@ -58,7 +62,7 @@ def _picture(m: Measurement) -> Picture:
     return Picture(
         title="direction of the disparity gradient",
         values=np.where(magnitude > 0, directions, np.float32(np.nan)),
-        kind="diverging",
+        kind="cyclic",
         unit="°",
         limits=(-180.0, 180.0),
         missing=np.isnan(m.estimate),

@@ -1,0 +1,244 @@
+"""`stereogauge regions`: criteria of a scene or dataset, counted and drawn."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stereogauge.cli import options
+from stereogauge.cli.output import announce_compilation, console, say
+from stereogauge.errors import DatasetError, NotApplicable, StereogaugeError
+
+if TYPE_CHECKING:
+    from stereogauge.model import Mask, Scene
+    from stereogauge.protocol import Protocol
+    from stereogauge.regions.criteria import Criteria
+
+
+@dataclass(frozen=True)
+class Row:
+    """One criterion of one scene; `share` is that of the known pixels in percent, `note` says why there are none."""
+
+    scene: str
+    criterion: str
+    pixels: int | None
+    share: float | None
+    note: str = ""
+
+
+def command(
+    source: Annotated[
+        str, typer.Argument(metavar="DATASET[:ROOT]|GT", help="A dataset, or the ground truth of one scene.")
+    ],
+    scenes: Annotated[list[str] | None, typer.Option(help="Only these scenes; repeat or separate by commas.")] = None,
+    regions: Annotated[
+        list[str] | None,
+        typer.Option("--regions", "-r", help="Criteria; repeat or separate by commas. Default: all that there are."),
+    ] = None,
+    protocol: options.ProtocolName = "default",
+    override: options.Override = None,
+    planes: Annotated[
+        Path | None, typer.Option(help="Label image of planar regions (0 = none) instead of the search; one scene.")
+    ] = None,
+    left: Annotated[str | None, typer.Option(help="Left image of a single scene, to draw over.")] = None,
+    nonocc: Annotated[
+        str | None, typer.Option(help="Mask of visible pixels of a single scene, white = visible.")
+    ] = None,
+    encoding: options.Encoding = None,
+    scale: options.Scale = None,
+    resolution: Annotated[
+        float, typer.Option(help="Size of a single scene relative to the full one, e.g. 0.25.")
+    ] = 1.0,
+    estimate: Annotated[
+        list[str] | None,
+        typer.Option(help="A map of the one scene, NAME=FILE: its gradient directions are drawn; repeatable."),
+    ] = None,
+    form: options.OutputFormat = options.Format.table,
+    out: options.OutputFolder = None,
+) -> None:
+    """Show the pixel sets of a scene as counts and pictures.
+
+    Prints how many pixels each criterion has. --out writes a folder a scene: every criterion over the image, depth
+    discontinuities with their bands, fine structures, planes with normals, extrapolated maps, and all of it as NumPy
+    arrays. A criterion that a scene cannot have is a gap with the reason.
+    """
+    from stereogauge.regions.criteria import Criteria
+
+    announce_compilation()
+    chosen = options.chosen_protocol(protocol, override)
+    found = _scenes(source, options.listed(scenes), left, nonocc, encoding, scale, resolution)
+    if (planes is not None or estimate) and len(found) != 1:
+        raise StereogaugeError(
+            f"--planes and --estimate belong to one scene; found {len(found)}: choose one with --scenes."
+        )
+    if planes is not None:
+        found = [_with_planes(found[0], planes)]
+    rows: list[Row] = []
+    for scene in _progress(found):
+        criteria = Criteria(scene, chosen)
+        masks = _masks(criteria, options.listed(regions), rows)
+        if out is not None:
+            _write(out / scene.id, criteria, masks, estimate or [])
+        scene.release()
+    _print(rows, form)
+    if form is options.Format.table:
+        _say_ending(rows, chosen, out)
+
+
+def _scenes(
+    source: str,
+    wanted: list[str] | None,
+    left: str | None,
+    nonocc: str | None,
+    encoding: str | None,
+    scale: float | None,
+    resolution: float,
+) -> list[Scene]:
+    from stereogauge.datasets import families, open_dataset
+    from stereogauge.io.files import DisparityFile
+    from stereogauge.model import Scene
+
+    if source.partition(":")[0] in families():
+        dataset = open_dataset(source)
+        return list(dataset.subset(wanted) if wanted else dataset)
+    if not Path(source).is_file():
+        raise DatasetError(
+            f"{source} is neither a known dataset nor a file; known are: {', '.join(families())}. "
+            "Write DATASET:FOLDER, or give the ground truth of one scene."
+        )
+    truth = DisparityFile(source, encoding=encoding, scale=scale)
+    masks = {} if nonocc is None else {"nonocc": nonocc}
+    path = Path(source)
+    return [Scene(path.parent.name or path.stem, gt=truth, left=left, masks=masks, resolution=resolution)]
+
+
+def _with_planes(scene: Scene, planes: Path) -> Scene:
+    import copy
+
+    drawn = copy.copy(scene)
+    drawn.metadata = {**scene.metadata, "planes": planes}
+    return drawn
+
+
+def _progress(scenes: list[Scene]) -> Any:
+    from rich.progress import track
+
+    quiet = len(scenes) < 2 or not sys.stderr.isatty()
+    return track(scenes, description="scenes", console=console(errors=True), transient=True, disable=quiet)
+
+
+def _masks(criteria: Criteria, wanted: list[str] | None, rows: list[Row]) -> dict[str, Mask]:
+    """The criteria of one scene; what it cannot have is noted in the rows."""
+    import numpy as np
+
+    from stereogauge.regions.declaration import declared_regions
+
+    scene = criteria.scene
+    names = wanted or list(dict.fromkeys([*declared_regions(), *scene.masks]))
+    known = int(np.count_nonzero(criteria.known))
+    masks: dict[str, Mask] = {}
+    for name in names:
+        reason = _lacking(scene, name)
+        try:
+            mask = None if reason else criteria.mask(name)
+        except NotApplicable as refusal:
+            mask, reason = None, str(refusal)
+        if mask is None:
+            rows.append(Row(scene.id, name, None, None, reason))
+            continue
+        masks[name] = mask
+        pixels = int(np.count_nonzero(mask))
+        rows.append(Row(scene.id, name, pixels, 100 * pixels / known if known else None))
+    return masks
+
+
+def _lacking(scene: Scene, name: str) -> str:
+    """Which part of the scene a criterion needs and the scene has not."""
+    from stereogauge.regions.declaration import declared_regions
+
+    declared = declared_regions().get(name)
+    for need in sorted(declared.needs) if declared else ():
+        if need in ("gt", "gt_right", "left", "right") and not scene.has(need):
+            return f"the scene has no {need}"
+        if need == "calibration" and not scene.calibration.metric:
+            return "the scene has no calibration"
+        if need.startswith("mask:") and need[5:] not in scene.masks:
+            return f"the scene has no mask {need[5:]!r}"
+    return ""
+
+
+def _write(folder: Path, criteria: Criteria, masks: dict[str, Mask], estimates: list[str]) -> None:
+    from stereogauge.figures.region_files import write_directions, write_regions
+
+    write_regions(folder, criteria, masks)
+    maps = {}
+    for text in estimates:
+        name, equals, path = text.partition("=")
+        maps[name if equals else Path(text).stem] = path if equals else text
+    if maps:
+        write_directions(folder, criteria, maps)
+
+
+def _print(rows: list[Row], form: options.Format) -> None:
+    if form is options.Format.json:
+        sys.stdout.write(json.dumps([asdict(row) for row in rows], indent=1, ensure_ascii=False) + "\n")
+        return
+    if form is options.Format.csv:
+        import csv
+
+        writer = csv.DictWriter(sys.stdout, fieldnames=list(Row.__dataclass_fields__))
+        writer.writeheader()
+        writer.writerows(asdict(row) for row in rows)
+        return
+    cells = _cells(rows)
+    if form is options.Format.latex:
+        sys.stdout.write(_latex(cells))
+        return
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for position, heading in enumerate(cells[0]):
+        table.add_column(heading, justify="left" if position == 0 else "right")
+    for line in cells[1:]:
+        table.add_row(*line)
+    console().print(table)
+
+
+def _cells(rows: list[Row]) -> list[list[str]]:
+    """Criteria down, scenes across: pixels and share."""
+    names = list(dict.fromkeys(row.scene for row in rows))
+    found = {(row.criterion, row.scene): row for row in rows}
+    criteria = dict.fromkeys(row.criterion for row in rows)
+    lines = [[criterion, *(_cell(found.get((criterion, name))) for name in names)] for criterion in criteria]
+    return [["criterion", *names], *lines]
+
+
+def _cell(row: Row | None) -> str:
+    if row is None or row.pixels is None:
+        return "–"
+    return f"{row.pixels}" if row.share is None else f"{row.pixels} ({row.share:.1f} %)"
+
+
+def _latex(cells: list[list[str]]) -> str:
+    lines = [" & ".join(cell.replace("%", r"\%").replace("_", r"\_") for cell in line) + r" \\" for line in cells]
+    columns = "l" + "r" * (len(cells[0]) - 1)
+    body = "\n".join([lines[0], r"\midrule", *lines[1:]])
+    return f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{body}\n\\bottomrule\n\\end{{tabular}}\n"
+
+
+def _say_ending(rows: list[Row], protocol: Protocol, out: Path | None) -> None:
+    say(f"pixels and their share of the known ones; protocol {protocol.name} {protocol.hash}")
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        if row.note:
+            reasons.setdefault(row.note, []).append(f"{row.criterion} of {row.scene}")
+    for reason, places in reasons.items():
+        more = f" and {len(places) - 3} more" if len(places) > 3 else ""
+        say(f"note: {reason} ({', '.join(places[:3])}{more})")
+    if out is not None:
+        say(f"pictures and arrays in {out}")

@@ -1,0 +1,191 @@
+"""Pictures of a scene's criteria and geometry sets, and the values behind the figures of planes and directions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.figures.palette import OKABE_ITO, colour
+from stereogauge.metrics.directions import circular_earth_movers_distance, direction_histogram
+from stereogauge.metrics.measurement import Measurement
+from stereogauge.metrics.overlays import FAR, JUMP, NEAR, grey_image
+from stereogauge.metrics.picture import Picture
+from stereogauge.model import Mask
+from stereogauge.regions.bands import distance_to
+from stereogauge.regions.criteria import Criteria
+from stereogauge.regions.geometry import GeometrySets, Positions
+
+CRITERION = "#0072b2"
+
+
+class PlaneSegmentation(NamedTuple):
+    """Planar surfaces in colours, with a point (x, y) inside and the unit normal (x, y, d) of each."""
+
+    title: str
+    caption: str
+    picture: Picture
+    points: NDArray[np.float64]
+    normals: NDArray[np.float64]
+
+
+class DirectionHistograms(NamedTuple):
+    """Counts of gradient directions in bins around `centres` (degrees), of the ground truth and of each estimate.
+
+    `distances` are the circular earth mover's distances from the ground truth's, in degrees.
+    """
+
+    title: str
+    caption: str
+    centres: NDArray[np.float64]
+    truth: NDArray[np.int64]
+    estimates: Mapping[str, NDArray[np.int64]]
+    distances: Mapping[str, float]
+
+
+def criterion_picture(criteria: Criteria, name: str, mask: Mask) -> Picture:
+    """One criterion over the image."""
+    share = 100 * np.count_nonzero(mask) / mask.size
+    return Picture(
+        title=f"{name}: {np.count_nonzero(mask)} pixels, {share:.1f} % of the image",
+        values=np.where(mask, 1, 0).astype(np.uint8),
+        kind="labels",
+        legend={1: (name, CRITERION)},
+        unknown=_unknown(criteria),
+        backdrop=grey_image(criteria.scene),
+    )
+
+
+def _unknown(criteria: Criteria) -> Mask | None:
+    return ~np.isfinite(criteria.scene.gt) if criteria.scene.has("gt") else None
+
+
+def _layers(
+    sets: GeometrySets, layers: Mapping[str, tuple[Positions, str]]
+) -> tuple[NDArray[np.uint8], dict[int, tuple[str, str]]]:
+    values = np.zeros(sets.height * sets.width, np.uint8)
+    for label, (positions, _) in enumerate(layers.values(), 1):
+        values[positions] = label
+    legend = {label: (text, shade) for label, (text, (_, shade)) in enumerate(layers.items(), 1)}
+    return values.reshape(sets.height, sets.width), legend
+
+
+def _overlay(criteria: Criteria, title: str, layers: Mapping[str, tuple[Positions, str]]) -> Picture:
+    values, legend = _layers(criteria.geometry, layers)
+    return Picture(
+        title=title,
+        values=values,
+        kind="labels",
+        legend=legend,
+        unknown=_unknown(criteria),
+        backdrop=grey_image(criteria.scene),
+    )
+
+
+def _extrapolated(criteria: Criteria, title: str, positions: Positions, beyond: NDArray[np.float32]) -> Picture:
+    truth = criteria.scene.gt.copy()
+    truth.ravel()[positions] = beyond
+    known = criteria.scene.gt[np.isfinite(criteria.scene.gt)]
+    return Picture(
+        title=title,
+        values=truth,
+        kind="sequential",
+        unit="px",
+        limits=(float(known.min()), float(known.max())),
+        unknown=_unknown(criteria),
+    )
+
+
+def set_pictures(criteria: Criteria) -> dict[str, Picture]:
+    """The geometry sets over the image and the extrapolated maps, by file name; only those that the scene has."""
+    sets = criteria.geometry
+    pictures: dict[str, Picture] = {}
+    if sets.edge.size:
+        pictures["discontinuities"] = _overlay(
+            criteria,
+            "depth discontinuities and their bands",
+            {
+                "foreground band": (sets.foreground, NEAR),
+                "background band": (sets.background, FAR),
+                "discontinuity": (sets.discontinuity, JUMP),
+            },
+        )
+        pictures["extrapolated-background"] = _extrapolated(
+            criteria, "background continued into the foreground", sets.foreground, sets.extrapolated_background
+        )
+        pictures["extrapolated-foreground"] = _extrapolated(
+            criteria, "foreground continued into the background", sets.background, sets.extrapolated_foreground
+        )
+    if sets.fine.size:
+        pictures["fine-structures"] = _overlay(
+            criteria,
+            f"{sets.fine_label.max()} fine structures",
+            {"background beside them": (sets.surround, FAR), "fine structure": (sets.fine, CRITERION)},
+        )
+        pictures["extrapolated-structures"] = _extrapolated(
+            criteria, "fine structures continued into the background", sets.surround, sets.extrapolated_structure
+        )
+    return pictures
+
+
+def plane_segmentation_data(criteria: Criteria) -> PlaneSegmentation | None:
+    """The planes of a scene, None where it has none."""
+    sets = criteria.geometry
+    if not sets.planar.size:
+        return None
+    pixels = [sets.planar[sets.planar_label == plane + 1] for plane in range(len(sets.planes))]
+    shown = [plane for plane, positions in enumerate(pixels) if positions.size]
+    layers = {
+        f"plane {place}: n = ({', '.join(f'{part:.3f}' for part in sets.plane_normals[plane] + 0.0)})": (
+            pixels[plane],
+            _plane_colour(place - 1),
+        )
+        for place, plane in enumerate(shown, 1)
+    }
+    picture = _overlay(criteria, f"{len(shown)} planar surfaces", layers)
+    share = 100 * sets.planar.size / (sets.height * sets.width)
+    bumpiness, offset, misorientation = sets.plane_floors
+    return PlaneSegmentation(
+        title=f"Planar surfaces of {criteria.scene.id}",
+        caption=(
+            f"{len(shown)} planes, {share:.1f} % of the image. Arrows point along the normal's part in the image "
+            f"plane, towards falling disparity. The ground truth's own scores: bumpiness {bumpiness:.3g} px, offset "
+            f"{offset:.3g} px, misorientation {misorientation:.2g}°."
+        ),
+        picture=picture,
+        points=np.array([_middle(sets, pixels[plane]) for plane in shown], dtype=np.float64),
+        normals=sets.plane_normals[shown],
+    )
+
+
+def _plane_colour(place: int) -> str:
+    """The palette without black, which means unknown ground truth in pictures."""
+    black = OKABE_ITO.index("#000000")
+    return colour(place + (place >= black))
+
+
+def _middle(sets: GeometrySets, positions: Positions) -> tuple[int, int]:
+    """The (x, y) of the pixel deepest inside a surface."""
+    inside = np.pad(sets.mask(positions), 1)
+    row, column = np.unravel_index(np.argmax(distance_to(~inside)), inside.shape)
+    return int(column) - 1, int(row) - 1
+
+
+def direction_histograms_data(measurements: Mapping[str, Measurement], region: str = "planar") -> DirectionHistograms:
+    """Gradient directions of several estimates of one scene on a criterion, against the ground truth's."""
+    histograms = {name: direction_histogram(m, region) for name, m in measurements.items()}
+    first = next(iter(histograms.values()))
+    scene = next(iter(measurements.values())).scene.id
+    return DirectionHistograms(
+        title=f"Directions of disparity gradients on {scene}, {region}",
+        caption=(
+            f"Pixels in each of {first.truth.size} bins of the direction atan2(∂y, ∂x), logarithmic; in brackets the "
+            "circular earth mover's distance from the ground truth's histogram. After Honauer et al. 2015, supplement."
+        ),
+        centres=first.centres,
+        truth=first.truth,
+        estimates={name: one.estimate for name, one in histograms.items()},
+        distances={name: circular_earth_movers_distance(one.estimate, one.truth) for name, one in histograms.items()},
+    )

@@ -1,0 +1,75 @@
+"""The values behind pictures of sets, plane segmentations and direction histograms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stereogauge.figures import mpl
+from stereogauge.figures.geometry import (
+    criterion_picture,
+    direction_histograms_data,
+    plane_segmentation_data,
+    set_pictures,
+)
+from stereogauge.metrics.measurement import Measurement
+from stereogauge.model import Scene
+from stereogauge.protocol import Protocol
+from stereogauge.regions.criteria import Criteria
+
+HEIGHT, WIDTH = 160, 220
+Y, X = np.mgrid[:HEIGHT, :WIDTH].astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def criteria() -> Criteria:
+    """A card tilted along x in front of a wall tilted along y."""
+    truth = 20 + np.float32(0.1) * Y
+    truth[50:120, 60:150] = (80 - np.float32(0.2) * X)[50:120, 60:150]
+    image = np.full((HEIGHT, WIDTH, 3), 120, np.uint8)
+    return Criteria(Scene("card", gt=truth, left=image, masks={"nonocc": np.ones(truth.shape, bool)}), Protocol())
+
+
+def test_the_picture_of_a_criterion_shows_its_pixels(criteria: Criteria) -> None:
+    mask = criteria.mask("planar")
+    drawn = criterion_picture(criteria, "planar", mask)
+    assert np.array_equal(drawn.values == 1, mask)
+    assert f"{np.count_nonzero(mask)} pixels" in drawn.title
+
+
+def test_extrapolated_maps_differ_from_the_ground_truth_on_their_band_only(criteria: Criteria) -> None:
+    pictures = set_pictures(criteria)
+    assert set(pictures) == {"discontinuities", "extrapolated-background", "extrapolated-foreground"}
+    changed = pictures["extrapolated-background"].values != criteria.scene.gt
+    assert np.array_equal(changed, criteria.mask("disc-foreground"))
+
+
+def test_a_segmentation_names_each_plane_at_a_pixel_inside_it(criteria: Criteria) -> None:
+    data = plane_segmentation_data(criteria)
+    assert data is not None
+    assert len(data.points) == 2
+    for number, (x, y) in enumerate(data.points.astype(int), 1):
+        assert data.picture.values[y, x] == number
+    tilts = sorted(np.round(-data.normals[:, :2] / data.normals[:, 2:], 2).tolist())
+    assert np.array(tilts) == pytest.approx(np.array([[-0.2, 0.0], [0.0, 0.1]]), abs=1e-6)
+    assert mpl.encoded(mpl.draw(data), "png")[:4] == b"\x89PNG"
+
+
+def test_a_scene_without_planes_has_no_segmentation() -> None:
+    rough = np.random.default_rng(0).uniform(10, 60, (HEIGHT, WIDTH)).astype(np.float32)
+    scene = Scene("rough", gt=rough, masks={"nonocc": np.ones(rough.shape, bool)})
+    assert plane_segmentation_data(Criteria(scene, Protocol())) is None
+
+
+def test_direction_histograms_peak_where_the_planes_lean(criteria: Criteria) -> None:
+    """The wall's disparity rises downwards (90°), the card's to the left (180° = −180°)."""
+    flipped = np.ascontiguousarray(criteria.scene.gt[:, ::-1])
+    data = direction_histograms_data(
+        {"same": Measurement(criteria.scene.gt, criteria), "mirrored": Measurement(flipped, criteria)}
+    )
+    assert data.distances["same"] == 0.0
+    assert data.distances["mirrored"] > 10
+    peaks = set(data.centres[np.argsort(data.truth)[-2:]])
+    assert peaks == {90.0, -180.0}
+    assert data.truth.sum() == criteria.mask("planar").sum()
+    assert mpl.encoded(mpl.draw(data), "png")[:4] == b"\x89PNG"
