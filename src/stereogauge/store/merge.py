@@ -24,8 +24,8 @@ def merge(source: Connection, target: Connection) -> int:
     runs = _copy_runs(source, target)
     sets = names.known_column_sets(source)
     scene_names = read.all_scenes(source)
-    algorithm_names = dict(source.execute(sql.select(schema.algorithms.c.id, schema.algorithms.c.name)).tuples().all())
-    hashes = dict(source.execute(sql.select(schema.scorings.c.id, schema.scorings.c.hash)).tuples().all())
+    algorithm_names = names.mapping(source, sql.select(schema.algorithms.c.id, schema.algorithms.c.name))
+    hashes = names.mapping(source, sql.select(schema.scorings.c.id, schema.scorings.c.hash))
     present = _state(target)
     taken: set[Key] = set()
     for number, (dataset, scene) in scene_names.items():
@@ -96,8 +96,8 @@ def _state(target: Connection) -> dict[Key, list[tuple[int, float, frozenset[Col
     table = schema.scores
     sets = {number: frozenset(columns) for number, columns in names.known_column_sets(target).items()}
     scenes = read.all_scenes(target)
-    algorithms = dict(target.execute(sql.select(schema.algorithms.c.id, schema.algorithms.c.name)).tuples().all())
-    hashes = dict(target.execute(sql.select(schema.scorings.c.id, schema.scorings.c.hash)).tuples().all())
+    algorithms = names.mapping(target, sql.select(schema.algorithms.c.id, schema.algorithms.c.name))
+    hashes = names.mapping(target, sql.select(schema.scorings.c.id, schema.scorings.c.hash))
     state: dict[Key, list[tuple[int, float, frozenset[ColumnKey]]]] = {}
     query = sql.select(
         table.c.scoring_id,

@@ -24,6 +24,12 @@ def chunks(values: Iterable[Any], size: int = CHUNK) -> Iterable[list[Any]]:
     return (everything[start : start + size] for start in range(0, len(everything), size))
 
 
+def mapping(connection: Connection, query: Any) -> dict[Any, Any]:
+    """The two columns of a query as keys and values."""
+    rows: list[Any] = list(connection.execute(query))
+    return dict(rows)
+
+
 def insert(connection: Connection, table: sql.Table) -> Any:
     """An INSERT that knows ON CONFLICT, for the database at hand."""
     dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
@@ -48,8 +54,7 @@ def replace(connection: Connection, table: sql.Table, key: tuple[str, ...], rows
 def _ids(connection: Connection, table: sql.Table, column: str, names: Iterable[str]) -> dict[str, int]:
     found: dict[str, int] = {}
     for some in chunks(dict.fromkeys(names)):
-        rows = connection.execute(sql.select(table.c[column], table.c.id).where(table.c[column].in_(some)))
-        found.update(rows.tuples().all())
+        found |= mapping(connection, sql.select(table.c[column], table.c.id).where(table.c[column].in_(some)))
     return found
 
 
@@ -83,7 +88,7 @@ def scene_ids(connection: Connection, dataset_id: int, names: Iterable[str]) -> 
     wanted = list(dict.fromkeys(names))
     table = schema.scenes
     query = sql.select(table.c.name, table.c.id).where(table.c.dataset_id == dataset_id)
-    found = dict(connection.execute(query).tuples().all())
+    found = mapping(connection, query)
     absent = [name for name in wanted if name not in found]
     if absent:
         rows = [
@@ -91,7 +96,7 @@ def scene_ids(connection: Connection, dataset_id: int, names: Iterable[str]) -> 
             for place, name in enumerate(absent)
         ]
         insert_new(connection, table, rows)
-        found = dict(connection.execute(query).tuples().all())
+        found = mapping(connection, query)
     return {name: found[name] for name in wanted}
 
 

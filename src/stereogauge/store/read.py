@@ -57,7 +57,7 @@ def select(
     scoring, scoring_hash = scoring_of(connection, protocol, list(found_scenes) if dataset else None)
     chosen_scenes = found_scenes if scenes is None else _named_scenes(found_scenes, scenes)
     table = schema.algorithms
-    known = dict(connection.execute(sql.select(table.c.id, table.c.name).order_by(table.c.id)).tuples().all())
+    known = names.mapping(connection, sql.select(table.c.id, table.c.name).order_by(table.c.id))
     return Selection(
         scoring=scoring,
         protocol=scoring_hash,
@@ -110,7 +110,7 @@ def scoring_of(
 ) -> tuple[int, str]:
     """The scoring that a protocol, its name or its hash means; without one, the only scoring that the scenes have."""
     table, texts = schema.scorings, schema.protocols
-    known = dict(connection.execute(sql.select(table.c.id, table.c.hash)).tuples().all())
+    known = names.mapping(connection, sql.select(table.c.id, table.c.hash))
     named = connection.execute(sql.select(texts.c.scoring_id, texts.c.name, texts.c.hash)).all()
     if protocol is None:
         candidates = _used_scorings(connection, known, scenes)

@@ -37,7 +37,11 @@ class Store:
     def open(cls, url: PathLike, *, read_only: bool = False, timeout: float = 30.0) -> Store:
         """See `stereogauge.store.open_store`."""
         database = Database(url, read_only=read_only, timeout=timeout)
-        prepare(database)
+        try:
+            prepare(database)
+        except StoreError:
+            database.close()
+            raise
         return cls(database)
 
     def __repr__(self) -> str:
@@ -246,7 +250,7 @@ class Store:
 
     def _algorithm(self, connection: sql.Connection, name: str) -> int:
         table = schema.algorithms
-        known: dict[str, int] = dict(connection.execute(sql.select(table.c.name, table.c.id)).tuples().all())
+        known: dict[str, int] = names.mapping(connection, sql.select(table.c.name, table.c.id))
         if name not in known:
             raise unknown_name("algorithm of this store", name, known)
         return known[name]

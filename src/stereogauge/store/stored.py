@@ -44,13 +44,13 @@ def stored_cells(connection: Connection, dataset: str, scoring_hash: str) -> Sto
         .join(sets, sets.c.id == scenes.c.dataset_id)
         .where(sets.c.name == dataset)
     )
-    scene_names = dict(connection.execute(of_dataset).tuples().all())
+    scene_names = names.mapping(connection, of_dataset)
     scoring = connection.execute(
         sql.select(schema.scorings.c.id).where(schema.scorings.c.hash == scoring_hash)
     ).scalar()
     if scoring is None or not scene_names:
         return StoredCells({}, {})
-    algorithm_names = dict(connection.execute(sql.select(algorithms.c.id, algorithms.c.name)).tuples().all())
+    algorithm_names = names.mapping(connection, sql.select(algorithms.c.id, algorithms.c.name))
     rows = connection.execute(
         sql.select(scores.c.scene_id, scores.c.algorithm_id, scores.c.column_set_id, scores.c.inputs).where(
             scores.c.scoring_id == scoring, scores.c.scene_id.in_(list(scene_names))
