@@ -39,8 +39,8 @@ REFLECTIVITY = 28
 SEED = 29
 COLUMNS = 30
 
-OCTAVE_RATIO = 2.03
-OCTAVE_DECAY = 0.8
+OCTAVE_RATIO = 2.6
+OCTAVE_DECAY = 0.75
 FINEST_CELL = 3.5
 ENVIRONMENT_CELLS = 14.0
 
@@ -141,6 +141,15 @@ def _corner(ix: int, iy: int, iz: int, seed: int) -> float:
 
 
 @kernel
+def _blend_face(ix: int, iy: int, iz: int, tx: float, ty: float, seed: int) -> float:
+    """The four corners of a lattice cell's face, blended by tx and ty."""
+    a, b = _corner(ix, iy, iz, seed), _corner(ix + 1, iy, iz, seed)
+    c, d = _corner(ix, iy + 1, iz, seed), _corner(ix + 1, iy + 1, iz, seed)
+    upper, lower = a + tx * (b - a), c + tx * (d - c)
+    return float(upper + ty * (lower - upper))
+
+
+@kernel
 def _value_noise(x: float, y: float, z: float, seed: int) -> float:
     """Random values at integer lattice points, blended with 6t⁵ − 15t⁴ + 10t³ (continuous second derivative)."""
     fx, fy, fz = math.floor(x), math.floor(y), math.floor(z)
@@ -149,12 +158,8 @@ def _value_noise(x: float, y: float, z: float, seed: int) -> float:
     tx = tx * tx * tx * (tx * (tx * 6.0 - 15.0) + 10.0)
     ty = ty * ty * ty * (ty * (ty * 6.0 - 15.0) + 10.0)
     tz = tz * tz * tz * (tz * (tz * 6.0 - 15.0) + 10.0)
-    total = 0.0
-    for k in range(8):
-        a, b, c = k & 1, (k >> 1) & 1, k >> 2
-        weight = (tx if a else 1.0 - tx) * (ty if b else 1.0 - ty) * (tz if c else 1.0 - tz)
-        total += weight * _corner(ix + a, iy + b, iz + c, seed)
-    return total
+    near = _blend_face(ix, iy, iz, tx, ty, seed)
+    return float(near + tz * (_blend_face(ix, iy, iz + 1, tx, ty, seed) - near))
 
 
 @kernel
@@ -166,8 +171,11 @@ def _texture(s: Table, x: float, y: float, z: float, focal: float) -> float:
     """
     value, amplitude, total = 0.0, 1.0, 0.0
     cell, seed = s[NOISE_CELL], int(s[SEED])
+    along = (x - s[ORIGIN]) * s[AXIS_U] + (y - s[ORIGIN + 1]) * s[AXIS_U + 1] + (z - s[ORIGIN + 2]) * s[AXIS_U + 2]
     pixels = cell * focal / z
     while pixels > FINEST_CELL:
+        # Turned for each octave, so that the noise's lattice never shows along the image's axes.
+        x, y, z = 0.36 * x + 0.48 * y - 0.8 * z, -0.8 * x + 0.6 * y, 0.48 * x + 0.64 * y + 0.6 * z
         weight = amplitude * min(1.0, 0.5 * (pixels - FINEST_CELL))
         value += weight * _value_noise(x / cell, y / cell, z / cell, seed)
         total += weight
@@ -178,7 +186,6 @@ def _texture(s: Table, x: float, y: float, z: float, focal: float) -> float:
     value = value / total if total > 0.0 else 0.5
     value = min(1.0, max(0.0, 0.5 + 1.8 * (value - 0.5)))
     if s[STRIPE_PERIOD] > 0.0:
-        along = (x - s[ORIGIN]) * s[AXIS_U] + (y - s[ORIGIN + 1]) * s[AXIS_U + 1] + (z - s[ORIGIN + 2]) * s[AXIS_U + 2]
         wave = 0.5 + 0.5 * math.sin(2.0 * math.pi * along / s[STRIPE_PERIOD])
         value = (1.0 - s[STRIPE_SHARE]) * value + s[STRIPE_SHARE] * wave
     return value
