@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
 
 from stereogauge.ranking import Column, Ranking, ScoreCube, rank
-from stereogauge.ranking.pareto import dominance, layers
+from stereogauge.ranking.models.pareto import dominance, layers
 
 MODELS = ("middlebury", "extended", "a-star", "weighted")
 few_distinct = st.integers(0, 6).map(float)

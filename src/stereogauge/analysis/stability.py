@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.cube import ScoreCube, Values, metric_of
 from stereogauge.ranking.model import model_declaration
+from stereogauge.ranking.models.weighted import term_cells
 from stereogauge.ranking.ranks import final_ranks
 from stereogauge.ranking.result import Ranking
 from stereogauge.ranking.run import model_costs, rank
 from stereogauge.ranking.selection import Selection
-from stereogauge.ranking.weighted import term_cells
 
 
 @dataclass(frozen=True, eq=False)

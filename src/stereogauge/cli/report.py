@@ -40,6 +40,7 @@ def command(
     alpha: Annotated[float, typer.Option(help="Level of significance.")] = 0.05,
     draws: Annotated[int, typer.Option(help="Draws of the bootstrap over scenes.")] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
+    formats: Annotated[list[str] | None, typer.Option(help="Formats of the figures; default: png,svg,pdf.")] = None,
     galleries: Annotated[
         bool, typer.Option(help="Show the maps, where they still lie where they were evaluated.")
     ] = True,
@@ -52,6 +53,7 @@ def command(
 
     report.html holds everything it needs and opens from the file, without a network.
     """
+    from stereogauge.figures.mpl import FORMATS
     from stereogauge.report.build import build
     from stereogauge.report.content import ReportOptions
     from stereogauge.report.write import write_report
@@ -75,7 +77,13 @@ def command(
         tell("tables")
         content = build(cube, chosen, _provenance(opened, cube, stored), shown)
         now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
-        write_report(content, out, made=f"Made by Stereogauge {stereogauge.__version__} on {now}.", progress=tell)
+        write_report(
+            content,
+            out,
+            formats=listed(formats) or FORMATS,
+            made=f"Made by Stereogauge {stereogauge.__version__} on {now}.",
+            progress=tell,
+        )
     for section in content.sections:
         for note in section.notes:
             say(f"not shown in {section.title!r}: {note}")

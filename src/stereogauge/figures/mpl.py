@@ -25,7 +25,7 @@ from stereogauge.figures.palette import FAINT, INK, MUTED
 COLUMN_WIDTH, PAGE_WIDTH = 3.5, 7.16  # inches
 TEXT, SMALL, HEAD = 8.0, 6.5, 9.0  # points
 FORMATS = ("png", "svg", "pdf")
-RENDERERS = ("mpl_ranking", "mpl_analysis", "mpl_galleries", "mpl_study", "mpl_geometry")
+RENDERERS = ("mpl_ranking", "mpl_analysis", "mpl_galleries", "mpl_study", "mpl_geometry", "mpl_sparsification")
 
 
 def new_figure(
@@ -102,11 +102,17 @@ def encoded(figure: Figure, kind: str, dpi: int = 200) -> bytes:
     return stream.getvalue()
 
 
+def _laid_out(figure: Figure) -> Figure:
+    """The figure with its layout computed once: saving would compute it again for every format."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    return figure
+
+
 def draw(data: Any) -> Figure:
     """The Matplotlib figure of any figure's data."""
     for module in RENDERERS:
         renderers = importlib.import_module(f"stereogauge.figures.{module}").RENDERERS
         if type(data) in renderers:
-            figure: Figure = renderers[type(data)](data)
-            return figure
+            return _laid_out(renderers[type(data)](data))
     raise StereogaugeError(f"No Matplotlib renderer for {type(data).__name__}.")

@@ -84,7 +84,7 @@ class Model:
 @functools.cache
 def models() -> Mapping[str, Model]:
     """Every model by id: ours, then those of installed packages."""
-    return collect("model", Model, "stereogauge.ranking", ENTRY_POINTS)
+    return collect("model", Model, "stereogauge.ranking.models", ENTRY_POINTS)
 
 
 def model_declaration(name: str) -> Model:

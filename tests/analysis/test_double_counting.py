@@ -1,0 +1,97 @@
+"""Errors that are counted more than once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from stereogauge.analysis.double_counting import NESTED, PARTITION, double_counting, from_masks, nested, partition
+from stereogauge.errors import StereogaugeError
+from stereogauge.ranking import Column, ScoreCube
+
+REGIONS = (*NESTED, *PARTITION)
+
+
+def cube(errors: object) -> ScoreCube:
+    counted = np.array(errors, np.float64)
+    return ScoreCube(
+        ("A", "B")[: len(counted)],
+        tuple(f"scene{place}" for place in range(counted.shape[1])),
+        tuple(Column("bad@1", region) for region in REGIONS),
+        counted / 10,
+        sums=counted,
+        counts=np.full_like(counted, 1000),
+    )
+
+
+def test_nested_criteria_count_again_and_a_partition_does_not() -> None:
+    """Two scenes: 3 + 1 errors near discontinuities, 2 + 0 elsewhere visible, 5 + 4 occluded."""
+    chained, parted = double_counting(cube([[[3, 5, 10, 3, 2, 5], [1, 1, 5, 1, 0, 4]]]))
+    assert chained.errors.tolist() == [[4, 6, 15]]
+    assert chained.counted.tolist() == [25]
+    assert chained.distinct.tolist() == parted.distinct.tolist() == [15]
+    assert chained.repeated.tolist() == [6]
+    assert chained.repeated_share.tolist() == [40]
+    assert parted.counted.tolist() == [15]
+    assert parted.repeated_share.tolist() == [0]
+    assert chained.selection is not None
+
+
+def test_criteria_that_overlap_are_no_partition() -> None:
+    with pytest.raises(StereogaugeError, match="add up to 11, the union has 10"):
+        double_counting(cube([[[3, 5, 10, 3, 3, 5]]]))
+
+
+def test_a_chain_in_the_wrong_order_is_refused() -> None:
+    with pytest.raises(StereogaugeError, match="not a chain"):
+        nested(["A"], ["all", "disc"], np.array([[10, 3]]))
+
+
+def test_a_perfect_map_has_no_share() -> None:
+    assert np.isnan(partition(["A"], ["all"], np.array([[0]]), np.array([0])).repeated_share[0])
+
+
+def test_masks_of_any_shape_are_counted_pixel_by_pixel() -> None:
+    left, top = np.zeros((4, 4), bool), np.zeros((4, 4), bool)
+    left[:, :2], top[:2] = True, True
+    found = from_masks([np.ones((4, 4), bool), np.eye(4, dtype=bool)], {"left": left, "top": top}, ["A", "B"])
+    assert found.errors.tolist() == [[8, 8], [2, 2]]
+    assert found.distinct.tolist() == [12, 2]
+    assert found.repeated.tolist() == [4, 2]
+
+
+def test_masks_and_sums_agree_on_nested_criteria() -> None:
+    random = np.random.default_rng(0)
+    occluded, near, wrong = (random.random((20, 20)) < share for share in (0.2, 0.3, 0.4))
+    everything = np.ones((20, 20), bool)
+    masks = {"disc": near & ~occluded, "nonocc": ~occluded, "all": everything}
+    exact = from_masks([wrong], masks, ["A"])
+    chained = nested(["A"], NESTED, exact.errors)
+    assert chained.distinct.tolist() == exact.distinct.tolist()
+    assert chained.repeated.tolist() == exact.repeated.tolist()
+
+
+def test_gaps_and_lost_sums_are_refused() -> None:
+    whole = cube([[[3, 5, 10, 3, 2, 5]]])
+    with pytest.raises(StereogaugeError, match="without their sums"):
+        double_counting(replace(whole, sums=None))
+    gap = whole.values.copy()
+    gap[0, 0, 0] = np.nan
+    with pytest.raises(StereogaugeError, match="A has no score"):
+        double_counting(replace(whole, values=gap))
+
+
+def test_the_table_has_one_row_an_algorithm() -> None:
+    frame = double_counting(cube([[[3, 5, 10, 3, 2, 5]]]))[0].to_pandas()
+    assert frame.columns.tolist() == [
+        "algorithm",
+        "errors disc",
+        "errors nonocc",
+        "errors all",
+        "counted",
+        "distinct",
+        "repeated",
+        "repeated %",
+    ]
