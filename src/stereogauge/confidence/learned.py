@@ -37,7 +37,7 @@ FEATURES = (
     "distance-border",
     "texture",
 )
-PIXELS_PER_SCENE = 20_000
+PIXELS_PER_SCENE = 8_000
 
 
 @measure(
@@ -55,29 +55,29 @@ def learned(evidence: Evidence) -> NDArray[np.float32]:
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """One scene to learn from: maps by measure, which pixels are bad, and which pixels count."""
+    """One pair to learn from: maps by measure, which pixels are bad, and which pixels count.
+
+    Pairs of the same place (other light, other exposure) share a `group`; by default each is a group of its own.
+    """
 
     scene: str
     features: Mapping[str, NDArray[np.float32]]
     bad: Mask
     domain: Mask
+    group: str = ""
 
 
 def train(
     examples: Sequence[Example],
     features: Sequence[str] = FEATURES,
     *,
-    trees: int = 150,
+    trees: int = 100,
     leaves: int = 31,
     learning_rate: float = 0.1,
     pixels: int = PIXELS_PER_SCENE,
     seed: int = 0,
 ) -> Trees:
     """An ensemble from up to `pixels` random pixels of each scene's domain, every scene weighted alike."""
-    try:
-        from sklearn.ensemble import HistGradientBoostingClassifier
-    except ImportError:
-        raise MissingDependency("scikit-learn", "learn", "Training a combination of confidence measures") from None
     rng = np.random.default_rng(seed)
     tables, labels, weights = [], [], []
     for example in examples:
@@ -89,7 +89,7 @@ def train(
     table, label, weight = np.concatenate(tables), np.concatenate(labels), np.concatenate(weights)
     if label.all() or not label.any():
         raise StereogaugeError("Training needs good and bad pixels; the scenes given have only one of the two.")
-    classifier = HistGradientBoostingClassifier(
+    classifier = _scikit_learn().ensemble.HistGradientBoostingClassifier(
         max_iter=trees,
         max_leaf_nodes=leaves,
         learning_rate=learning_rate,
@@ -105,18 +105,25 @@ def train(
 def cross_validated(
     examples: Sequence[Example], features: Sequence[str] = FEATURES, *, folds: int = 5, **options: Any
 ) -> dict[str, NDArray[np.float32]]:
-    """For each scene the map of a model that was trained on other scenes only; examples of one `scene` share a fold."""
-    names = sorted({example.scene for example in examples})
-    if len(names) < 2:
-        raise StereogaugeError("Cross-validation by scene needs at least two scenes.")
-    fold_of = {name: number % min(folds, len(names)) for number, name in enumerate(names)}
+    """For each scene the map of a model that was trained without any pair of the scene's group."""
+    groups = [example.group or example.scene for example in examples]
+    count = min(folds, len(set(groups)))
+    if count < 2:
+        raise StereogaugeError("Cross-validation by scene needs at least two scenes that are not of the same group.")
     maps: dict[str, NDArray[np.float32]] = {}
-    for fold in sorted(set(fold_of.values())):
-        model = train([e for e in examples if fold_of[e.scene] != fold], features, **options)
-        for example in examples:
-            if fold_of[example.scene] == fold:
-                maps[example.scene] = model.score(example.features)
+    for training, held_out in _scikit_learn().model_selection.GroupKFold(count).split(groups, groups=groups):
+        model = train([examples[i] for i in training], features, **options)
+        maps |= {examples[i].scene: model.score(examples[i].features) for i in held_out}
     return maps
+
+
+def _scikit_learn() -> Any:
+    try:
+        import sklearn.ensemble
+        import sklearn.model_selection
+    except ImportError:
+        raise MissingDependency("scikit-learn", "learn", "Training a combination of confidence measures") from None
+    return sklearn
 
 
 def _exported(classifier: Any, features: tuple[str, ...], facts: Mapping[str, Any]) -> Trees:

@@ -1,0 +1,115 @@
+"""A matcher and its confidence measures on the scenes of a dataset."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.confidence.domain import evaluation_domain
+from stereogauge.confidence.evaluation import SceneCurves, evaluate_maps
+from stereogauge.confidence.learned import FEATURES, Example, cross_validated, train
+from stereogauge.confidence.measures import PAPER, confidence
+from stereogauge.confidence.trees import Trees
+from stereogauge.matching.result import MatchResult
+from stereogauge.matching.run import match
+from stereogauge.model import DisparityMap, Mask, Scene
+
+PAPER_DOMAIN = "haeusler-klette"
+LEARNED = "learned"
+
+
+@dataclass(frozen=True)
+class ConfidenceChoices:
+    """All that the numbers depend on.
+
+    `domain` is "haeusler-klette" (see `evaluation_domain`; of ground truth with an occlusion mask only visible
+    pixels) or the name of a criterion. `ndisp` None takes the scene's own, or else the largest true disparity.
+    """
+
+    matcher: str = "sgm"
+    ndisp: int | None = None
+    measures: tuple[str, ...] = (*PAPER, "product")
+    threshold: float = 3.0
+    domain: str = PAPER_DOMAIN
+    literal: bool = False
+    model: Trees | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class SceneRun:
+    """One scene: the matcher's result, the pixels that count, the maps, and features for learning where asked for."""
+
+    scene: str
+    result: MatchResult
+    gt: DisparityMap
+    domain: Mask
+    maps: Mapping[str, NDArray[np.float32]]
+    features: Mapping[str, NDArray[np.float32]]
+    threshold: float
+
+    def curves(self) -> SceneCurves:
+        """Sparsification by every map."""
+        return evaluate_maps(
+            self.scene, self.maps, self.result.raw, self.gt, threshold=self.threshold, mask=self.domain
+        )
+
+    def example(self, group: str = "") -> Example:
+        """What the learned combination sees of the scene."""
+        bad = ~(np.abs(self.result.raw - self.gt) <= self.threshold)
+        return Example(self.scene, self.features, bad, self.domain, group)
+
+    def with_map(self, name: str, values: NDArray[np.float32]) -> SceneRun:
+        """The same with one map more."""
+        return replace(self, maps={**self.maps, name: values})
+
+    def without_costs(self) -> SceneRun:
+        """The same without the matcher's volume, which many scenes together could not keep."""
+        return replace(self, result=replace(self.result, costs=None, summary=None))
+
+
+def search_range(scene: Scene, wanted: int | None = None) -> int:
+    """The number of disparities to search: as wanted, the scene's own, or one more than its largest true disparity."""
+    if wanted is not None:
+        return wanted
+    if scene.calibration.ndisp is not None:
+        return scene.calibration.ndisp
+    return math.ceil(float(np.nanmax(scene.gt))) + 1
+
+
+def run_scene(scene: Scene, choices: ConfidenceChoices, *, with_features: bool = False) -> SceneRun:
+    """Match the pair, compute the maps, and find the pixels that count."""
+    result = match(scene.left, scene.right, choices.matcher, search_range(scene, choices.ndisp), **choices.parameters)
+    truth, domain = domain_of(scene, result, choices.domain)
+    maps = confidence(result, choices.measures, gt=truth, literal=choices.literal, model=choices.model)
+    features = confidence(result, FEATURES) if with_features else {}
+    return SceneRun(scene.id, result, truth, domain, maps, features, choices.threshold)
+
+
+def domain_of(scene: Scene, result: MatchResult, domain: str) -> tuple[DisparityMap, Mask]:
+    """Ground truth and the pixels that count."""
+    if domain != PAPER_DOMAIN:
+        from stereogauge.regions.criteria import regions
+
+        return scene.gt, regions(scene, [domain])[domain]
+    truth = scene.gt
+    if "nonocc" in scene.masks:
+        truth = np.where(scene.mask("nonocc"), truth, np.float32(np.nan))
+    return truth, evaluation_domain(result, truth)
+
+
+def with_learned(runs: Sequence[SceneRun], groups: Mapping[str, str] | None = None) -> list[SceneRun]:
+    """Each run with the map of a combination that was trained on the other scenes."""
+    shared = groups or {}
+    maps = cross_validated([run.example(shared.get(run.scene, "")) for run in runs])
+    return [run.with_map(LEARNED, maps[run.scene]) for run in runs]
+
+
+def trained(runs: Sequence[SceneRun]) -> Trees:
+    """A combination trained on all the runs."""
+    return train([run.example() for run in runs])

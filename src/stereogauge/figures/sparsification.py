@@ -1,0 +1,119 @@
+"""What sparsification figures show, as plain values. `mpl_sparsification` and `plotly_sparsification` draw them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.confidence.evaluation import SceneCurves
+from stereogauge.confidence.sparsification import SparsificationCurve
+from stereogauge.figures.palette import colour
+from stereogauge.metrics.picture import Picture
+
+Kind = Literal["counts", "rates", "normalised"]
+Values = NDArray[np.float64]
+Y_LABELS: Mapping[Kind, str] = {
+    "counts": "remaining bad pixels",
+    "rates": "bad pixels among the kept, %",
+    "normalised": "rate relative to full density",
+}
+POINTS = 201
+
+
+class Line(NamedTuple):
+    """One curve: values over densities (0 … 1), with its colour and dash."""
+
+    label: str
+    densities: Values
+    values: Values
+    colour: str
+    dash: Literal["solid", "dashed", "dotted", "dashdot"]
+
+
+class SparsificationPanel(NamedTuple):
+    """The curves of one scene; `good_share` is where a perfect order has no bad pixel left."""
+
+    title: str
+    lines: tuple[Line, ...]
+    good_share: float
+
+
+class SparsificationPlots(NamedTuple):
+    """Panels side by side, `columns` in a row."""
+
+    title: str
+    caption: str
+    kind: Kind
+    y_label: str
+    panels: tuple[SparsificationPanel, ...]
+    columns: int
+
+
+def sparsification_data(
+    scenes: Sequence[SceneCurves],
+    kind: Kind = "counts",
+    *,
+    labels: Mapping[str, str] | None = None,
+    title: str = "Sparsification",
+    caption: str = "",
+    columns: int = 3,
+) -> SparsificationPlots:
+    """Curves of every measure in every scene with the oracle Δ, the random line and, for counts, the bound s(φ)."""
+    names = tuple(dict.fromkeys(name for scene in scenes for name in scene.curves))
+    colours = {name: colour(place) for place, name in enumerate(names)}
+    shown = {name: (labels or {}).get(name, name) for name in names}
+    panels = tuple(_panel(scene, kind, shown, colours) for scene in scenes)
+    return SparsificationPlots(title, caption, kind, Y_LABELS[kind], panels, max(1, min(columns, len(panels))))
+
+
+def confidence_picture(
+    label: str, values: NDArray[np.float32], domain: NDArray[np.bool_] | None = None, formula: str = ""
+) -> Picture:
+    """A confidence map by the rank of its values, bright = least confident; NaN counts as the least confident.
+
+    Ranks show the order that sparsification follows, whatever the scale of the measure.
+    """
+    filled = np.nan_to_num(values.astype(np.float64), nan=np.inf)
+    _, inverse, counts = np.unique(filled, return_inverse=True, return_counts=True)
+    middle = np.cumsum(counts) - counts / 2
+    share = (100 * middle / values.size)[inverse].reshape(values.shape)
+    return Picture(
+        title=f"{label}: {formula}" if formula else label,
+        values=share,
+        kind="sequential",
+        unit="% of pixels that are more confident",
+        limits=(0.0, 100.0),
+        unknown=None if domain is None else ~domain,
+    )
+
+
+def _panel(
+    scene: SceneCurves, kind: Kind, labels: Mapping[str, str], colours: Mapping[str, str]
+) -> SparsificationPanel:
+    densities = np.linspace(0, 1, POINTS)
+    first = next(iter(scene.curves.values()))
+    lines = [
+        Line(labels[name], densities, _values(curve, densities, kind), colours[name], "solid")
+        for name, curve in scene.curves.items()
+    ]
+    lines.append(Line("oracle Δ", densities, _values(first.oracle, densities, kind), "#6b6b6b", "dashdot"))
+    lines.append(Line("random", densities, _values(first.random, densities, kind), "#b0b0b0", "dotted"))
+    if scene.bound is not None and kind == "counts":
+        counts, own = scene.bound.counts(densities), scene.bound.densities(densities)
+        lines.append(Line("bound s(φ)", densities, counts, "#1a1a1a", "dashed"))
+        lines.append(Line("s at its own density", own, counts, "#9467bd", "dashed"))
+    rate = 100 * first.bad_pixels / first.pixels
+    title = f"{scene.scene}: {first.bad_pixels} of {first.pixels} bad ({rate:.1f} %)"
+    return SparsificationPanel(title, tuple(lines), first.good_share)
+
+
+def _values(curve: SparsificationCurve, densities: Values, kind: Kind) -> Values:
+    if kind == "counts":
+        return curve.counts(densities)
+    rates = curve.rates(densities)
+    if kind == "rates":
+        return 100 * rates
+    return rates / rates[-1] if rates[-1] > 0 else rates
