@@ -1,0 +1,115 @@
+"""Where trials run: an executor, the scenes, and every score that is known already."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor, Future
+from typing import Any
+
+import numpy as np
+
+from stereogauge.errors import MatcherError
+from stereogauge.evaluation.executors import LocalProcesses, is_lost_worker
+from stereogauge.matching.declaration import Matcher
+from stereogauge.matching.run import as_matcher
+from stereogauge.ranking.cube import Values
+from stereogauge.tuning.scoring import Ground, SceneOutcome, SceneTask, score_scene
+from stereogauge.tuning.space import Parameters, SearchSpace
+
+MARGIN = 5.0
+"""Seconds after which a worker is ended although its matcher has a time limit of its own."""
+ScoresByScene = Mapping[str, Sequence[float | None]]
+
+
+class Bench:
+    """Runs points of a space on scenes; a point that was run on a scene before, in whatever search, is looked up."""
+
+    def __init__(
+        self, matcher: Any, space: SearchSpace, grounds: Sequence[Ground], executor: Executor, time_limit: float | None
+    ) -> None:
+        self.space = space
+        self.grounds = tuple(grounds)
+        self.time_limit = time_limit
+        self.executor = executor
+        self.workers: int = getattr(executor, "workers", 1)
+        self._matcher = matcher
+        declared: Matcher = as_matcher(matcher)[0]
+        self._limits_itself = any(parameter.name == "time_limit" for parameter in declared.parameters)
+        self._threads = {"threads": 1} if any(p.name == "threads" for p in declared.parameters) else {}
+        self._known: dict[tuple[str, str], tuple[float, ...]] = {}
+
+    @property
+    def scene_ids(self) -> tuple[str, ...]:
+        """Ids of all scenes."""
+        return tuple(ground.scene.id for ground in self.grounds)
+
+    @property
+    def work(self) -> Values:
+        """Pixels × disparities of each scene."""
+        return np.array([math.prod(g.scene.shape) * g.ndisp for g in self.grounds], np.float64)
+
+    def remember(self, point: Parameters, scores: ScoresByScene) -> None:
+        """Take in scores that were computed before."""
+        for scene, values in scores.items():
+            self._known[self.space.key(point), scene] = tuple(math.nan if v is None else v for v in values)
+
+    def submit(self, point: Parameters, scene: int, seconds_left: float | None) -> Future[SceneOutcome]:
+        """Run a point on a scene, or look it up."""
+        ground = self.grounds[scene]
+        known = self._known.get((self.space.key(point), ground.scene.id))
+        if known is not None:
+            found: Future[SceneOutcome] = Future()
+            found.set_result(SceneOutcome(known))
+            return found
+        return self.executor.submit(score_scene, self._task(point, ground, seconds_left))
+
+    def _task(self, point: Parameters, ground: Ground, seconds_left: float | None) -> SceneTask:
+        parameters = {**self._threads, **self.space.fixed, **point}
+        limit = seconds_left
+        if limit is not None and self._limits_itself:
+            parameters["time_limit"] = max(0.01, min(limit, float(parameters.get("time_limit", limit))))
+            limit += MARGIN
+        return SceneTask(ground, self._matcher, parameters, limit, isinstance(self.executor, LocalProcesses))
+
+    def outcome(self, future: Future[SceneOutcome]) -> SceneOutcome:
+        """What came of a run; a worker that was lost is a failure of the point that it worked on."""
+        try:
+            return future.result()
+        except Exception as problem:
+            if not is_lost_worker(problem):
+                raise
+            if "SIGALRM" in str(problem):
+                return SceneOutcome(failure=self.too_long)
+            return SceneOutcome(failure=str(problem) or type(problem).__name__)
+
+    @property
+    def too_long(self) -> str:
+        """The reason of a trial that exceeded its time."""
+        return f"it took longer than the time limit of {self.time_limit:g} s"
+
+    def scores(self, point: Parameters, scenes: Sequence[int]) -> dict[str, list[float | None]]:
+        """Scores of a point on several scenes at once; a failure is an error here."""
+        futures = {scene: self.submit(point, scene, self.time_limit) for scene in scenes}
+        found: dict[str, list[float | None]] = {}
+        for scene, future in futures.items():
+            outcome = self.outcome(future)
+            name = self.grounds[scene].scene.id
+            if outcome.failure:
+                raise MatcherError(f"{name}: {outcome.failure.rstrip('.')} (with the parameters {point}).")
+            found[name] = plain_scores(outcome.values)
+        self.remember(point, found)
+        return found
+
+    def matrix(self, scores: ScoresByScene) -> Values:
+        """Scores as (scenes, columns) over all scenes; NaN where a scene or column has none."""
+        result = np.full((len(self.grounds), len(self.grounds[0].columns)), np.nan)
+        for place, name in enumerate(self.scene_ids):
+            if name in scores:
+                result[place] = [math.nan if value is None else value for value in scores[name]]
+        return result
+
+
+def plain_scores(values: Sequence[float]) -> list[float | None]:
+    """Scores as JSON can hold them."""
+    return [float(value) if math.isfinite(value) else None for value in values]

@@ -1,0 +1,119 @@
+"""What a study is about: everything that its trials depend on, kept with it as plain values."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import optuna
+from optuna.exceptions import ExperimentalWarning
+
+from stereogauge.errors import StoreError
+from stereogauge.ranking.cube import Column
+from stereogauge.tuning.goals import Wish
+
+DEFINITION, BASELINE, HELD_OUT, FORMAT = "stereogauge", "stereogauge:baseline", "stereogauge:held-out", 1
+
+
+@dataclass(frozen=True)
+class Definition:
+    """`wishes` are the objectives in order, `judge` picks one parameter set among those that none dominates.
+
+    `scenes` are all scenes with the hash of their ground truth in `truths`; `folds` the ids held out in each search,
+    and `held_out` those of this study (empty for the search on all scenes). `protocol` is its TOML text.
+    """
+
+    matcher: str
+    dataset: str
+    scenes: tuple[str, ...]
+    truths: tuple[str, ...]
+    contents: str
+    columns: tuple[str, ...]
+    wishes: tuple[Wish, ...]
+    judge: Wish | None
+    space: Mapping[str, Any]
+    sampler: str
+    seed: int
+    prune: bool
+    protocol: str
+    ranges: tuple[int, ...]
+    time_limit: float | None = None
+    folds: tuple[tuple[str, ...], ...] = ()
+    held_out: tuple[str, ...] = ()
+
+    @property
+    def column_list(self) -> tuple[Column, ...]:
+        """The columns as metric and criterion."""
+        return tuple(Column(*text.split(":", 1)) for text in self.columns)
+
+    @property
+    def tuned_on(self) -> tuple[int, ...]:
+        """Places of the scenes that the search sees."""
+        return tuple(place for place, scene in enumerate(self.scenes) if scene not in self.held_out)
+
+    @property
+    def digest(self) -> str:
+        """Eight digits that stand for all of it."""
+        return hashlib.sha256(self.text.encode()).hexdigest()[:8]
+
+    @property
+    def text(self) -> str:
+        """One JSON document."""
+        return json.dumps({"format": FORMAT, **asdict(self)}, sort_keys=True)
+
+    @classmethod
+    def of_text(cls, text: str) -> Definition:
+        """The definition that `text` made."""
+        plain = json.loads(text)
+        plain.pop("format")
+        plain["wishes"] = tuple(Wish(**wished) for wished in plain["wishes"])
+        plain["judge"] = None if plain["judge"] is None else Wish(**plain["judge"])
+        for name in ("scenes", "truths", "columns", "ranges", "held_out"):
+            plain[name] = tuple(plain[name])
+        plain["folds"] = tuple(tuple(fold) for fold in plain["folds"])
+        return cls(**plain)
+
+
+def definition_of(study: optuna.Study) -> Definition | None:
+    """A study's definition; None for studies that somebody else made."""
+    text = study.user_attrs.get(DEFINITION)
+    return None if text is None else Definition.of_text(text)
+
+
+def fold_name(name: str, fold: int) -> str:
+    """The name of the study that holds out a fold, counted from 1."""
+    return f"{name} fold {fold}"
+
+
+def open_study(
+    storage: optuna.storages.BaseStorage, name: str, definition: Definition, sampler: optuna.samplers.BaseSampler
+) -> optuna.Study:
+    """The study called `name`, made if it does not exist; one that was made for something else is an error."""
+    study = optuna.create_study(
+        storage=storage,
+        study_name=name,
+        sampler=sampler,
+        pruner=optuna.pruners.NopPruner(),
+        directions=[wished.direction for wished in definition.wishes],
+        load_if_exists=True,
+    )
+    found = study.user_attrs.get(DEFINITION)
+    if found is None:
+        study.set_user_attr(DEFINITION, definition.text)
+        with warnings.catch_warnings():
+            # The names are for optuna-dashboard; nothing of ours depends on them.
+            warnings.simplefilter("ignore", ExperimentalWarning)
+            study.set_metric_names([wished.name for wished in definition.wishes])
+    elif found != definition.text:
+        raise StoreError(f"The study {name!r} {_difference(found, definition.text)}; give this one another --name.")
+    return study
+
+
+def _difference(found: str, wanted: str) -> str:
+    there, here = json.loads(found), json.loads(wanted)
+    parts = [key for key in here if there.get(key) != here[key]]
+    return f"of this store was made with another {', '.join(parts)}"

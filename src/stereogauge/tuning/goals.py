@@ -1,0 +1,182 @@
+"""What a search makes better: an application's weighted score, or a measure itself, over several scenes.
+
+The weighted score is that of `stereogauge rank --model weighted`: Σₘ wₘ · mean over the columns of m of (cost + best) /
+unit, lower is better. Units are the heuristic ranges of the measures; a measure without a known range has the default
+parameters' worst cost as its unit, so that no unit depends on what a search happened to try.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.errors import StereogaugeError
+from stereogauge.evaluation.evaluate import columns as measured_columns
+from stereogauge.metrics.declaration import parse_column
+from stereogauge.ranking.cube import Column, Values, metric_of
+from stereogauge.ranking.normalisation import Scale, heuristic_scale
+from stereogauge.ranking.profiles import Profile, checked_weights, load_profile, shipped_profiles
+from stereogauge.ranking.models.weighted import covers
+
+Direction = Literal["minimize", "maximize"]
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is to become better: weights of measures, or one measure as it is (`raw`, in its own unit)."""
+
+    name: str
+    weights: Mapping[str, float]
+    raw: bool = False
+
+    @property
+    def direction(self) -> Direction:
+        """Whether a larger value is better."""
+        only = next(iter(self.weights)).partition(":")[0]
+        return "maximize" if self.raw and metric_of(only).metric.direction == "higher" else "minimize"
+
+    @property
+    def unit(self) -> str:
+        """The unit of the value."""
+        return metric_of(next(iter(self.weights)).partition(":")[0]).metric.unit if self.raw else "weighted score"
+
+
+def profile_wish(profile: str | Path | Mapping[str, float] | Profile) -> Wish:
+    """The wish of a profile: its name, its file, its weights or itself."""
+    if isinstance(profile, Profile):
+        return Wish(profile.id, dict(profile.weights))
+    if isinstance(profile, Mapping):
+        return Wish("weights", checked_weights(profile, "The weights"))
+    found = load_profile(profile)
+    return Wish(found.id, dict(found.weights))
+
+
+def wish(text: str) -> Wish:
+    """The wish that `--objective` names: a measure (`f-por`, `bad@1:nonocc`) or a profile."""
+    if text in shipped_profiles() or text.endswith(".toml"):
+        return profile_wish(text)
+    metric, region = parse_column(text)
+    name = metric.id if region is None else f"{metric.id}:{region}"
+    return Wish(name, {name: 1.0}, raw=True)
+
+
+def wished_columns(wishes: Sequence[Wish], regions: Sequence[str]) -> tuple[Column, ...]:
+    """Every column that the wishes weigh, on the protocol's criteria where a measure names none."""
+    texts = [name for wished in wishes for name, weight in wished.weights.items() if weight > 0]
+    return tuple(Column(metric.id, region) for metric, region in measured_columns(dict.fromkeys(texts), regions))
+
+
+class _Term(NamedTuple):
+    """A weighted measure, the places of its columns, and what 1 means for it."""
+
+    name: str
+    weight: float
+    columns: NDArray[np.intp]
+    scale: Scale
+
+
+class Goal:
+    """A wish on given scenes and columns: scores (scenes, columns) to one number, with the share of every scene.
+
+    `baseline` are the scores of the default parameters: a column that they have no score for says nothing about a
+    scene (it has no fine structure, for example) and is left out there. Where only a trial has none, it gets the cost
+    of the defaults or one unit, whichever is worse.
+    """
+
+    def __init__(self, wished: Wish, columns: Sequence[Column], baseline: Values) -> None:
+        self.wish = wished
+        self._columns = tuple(columns)
+        self._signs = np.array([_sign(column) for column in columns])
+        self._baseline = self._costs(baseline)
+        self._applies = np.isfinite(self._baseline)
+        self._terms = self._scaled_terms()
+        if not self._terms:
+            raise StereogaugeError(
+                f"None of the measures of {wished.name!r} ({', '.join(wished.weights)}) has a score for the default "
+                "parameters on these scenes; choose another profile or other scenes."
+            )
+        self._weights = np.array([term.weight for term in self._terms])
+        counts = [self._applies[:, term.columns].sum(axis=1) for term in self._terms]
+        self._counts = np.stack(counts, axis=1).astype(np.float64)
+
+    def _costs(self, scores: Values) -> Values:
+        costs = np.where(self._signs == 0, np.abs(scores), scores * self._signs)
+        return np.asarray(costs, np.float64)
+
+    def _scaled_terms(self) -> list[_Term]:
+        found = []
+        for name, weight in self.wish.weights.items():
+            own = np.array([place for place, column in enumerate(self._columns) if covers(name, *column)], np.intp)
+            if weight > 0 and len(own) and self._applies[:, own].any():
+                costs = self._baseline[:, own]
+                scale = heuristic_scale(name.partition(":")[0], costs[np.isfinite(costs)])
+                found.append(_Term(name, weight, own, scale))
+        return found
+
+    def cells(self, scores: Values) -> Values:
+        """Summed badness of every term on every scene, shape (scenes, terms); NaN where a scene has no scores yet."""
+        costs = self._costs(scores)
+        result = np.empty(self._counts.shape)
+        for place, (_, _, own, scale) in enumerate(self._terms):
+            unit = scale.unit if scale.unit > 0 else 1.0
+            worst = np.fmax(self._baseline[:, own], unit - scale.best)
+            filled = np.where(np.isfinite(costs[:, own]), costs[:, own], worst)
+            badness = filled if self.wish.raw else (filled + scale.best) / unit
+            result[:, place] = np.where(self._applies[:, own], badness, 0.0).sum(axis=1)
+        result[np.isnan(scores).all(axis=1) & self._applies.any(axis=1)] = np.nan
+        return result
+
+    def costs(self, scores: Values, multiplicity: Values) -> Values:
+        """The value as a cost for each row of scene multiplicities (draws, scenes); terms without scenes drop out."""
+        cells = np.where((multiplicity.sum(axis=0) > 0)[:, None], self.cells(scores), 0.0)
+        counts = multiplicity @ self._counts
+        means = (multiplicity @ cells) / np.maximum(counts, 1)
+        present = (counts > 0) @ self._weights
+        return np.asarray((means @ self._weights) / np.where(present > 0, present, np.nan), np.float64)
+
+    def value(self, scores: Values, scenes: Sequence[int] | None = None) -> float:
+        """The number that is to become better, over all scenes or some."""
+        cost = float(self.costs(scores, self._rows(scenes))[0])
+        return -cost if self.wish.direction == "maximize" else cost
+
+    def shares(self, scores: Values, scenes: Sequence[int] | None = None) -> Values:
+        """What each scene adds to the cost over `scenes`: they sum to it; NaN where a scene has no scores yet."""
+        rows = self._rows(scenes)[0]
+        counts = rows @ self._counts
+        weights = np.where(counts > 0, self._weights, 0.0)
+        scale = weights / np.maximum(counts, 1) / weights.sum()
+        return np.asarray(np.where(rows > 0, self.cells(scores) @ scale, 0.0), np.float64)
+
+    def scene_values(self, scores: Values) -> Values:
+        """The value on each scene alone; NaN where no measure applies."""
+        costs = self.costs(scores, np.eye(len(scores)))
+        return -costs if self.wish.direction == "maximize" else costs
+
+    @property
+    def bounded(self) -> bool:
+        """Whether no scene can lower the cost of the others: shares are never negative."""
+        return all(_sign(self._columns[place]) >= 0 for term in self._terms for place in term.columns)
+
+    def _rows(self, scenes: Sequence[int] | None) -> Values:
+        rows = np.zeros((1, len(self._baseline)))
+        rows[0, list(range(len(self._baseline))) if scenes is None else list(scenes)] = 1.0
+        return rows
+
+    @property
+    def scales(self) -> dict[str, dict[str, float | str]]:
+        """For each weighted measure its share of the weight, its unit, and where the unit comes from."""
+        total = math.fsum(self._weights)
+        return {
+            term.name: {"weight": term.weight / total, "unit": term.scale.unit, "origin": term.scale.origin}
+            for term in self._terms
+        }
+
+
+def _sign(column: Column) -> float:
+    return {"lower": 1.0, "higher": -1.0, "zero": 0.0}[column.declared.metric.direction]

@@ -1,0 +1,105 @@
+"""Where the next trial looks: Optuna's samplers, kept to admissible points that nobody has tried.
+
+The draw of a trial depends on the seed, the trial's place and the trials told before it, and on nothing else: a run
+that was stopped goes on exactly as it would have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+import optuna
+from optuna.distributions import BaseDistribution
+from optuna.samplers import BaseSampler, NSGAIISampler, RandomSampler, TPESampler
+from optuna.trial import FrozenTrial, TrialState
+
+from stereogauge.errors import unknown_name
+from stereogauge.tuning.space import Parameters, SearchSpace
+
+Sampler = Literal["tpe", "nsga2", "random", "grid", "sweep"]
+PLACE = "place"
+ATTEMPTS = 20
+POPULATION = (4, 50)
+
+
+def sampler_name(text: str | None, objectives: int) -> Sampler:
+    """The sampler that `text` names; by default TPE for one objective and NSGA-II for several."""
+    if text is None:
+        return "tpe" if objectives == 1 else "nsga2"
+    for name in get_args(Sampler):
+        if name == text:
+            known: Sampler = name
+            return known
+    raise unknown_name("sampler", text, get_args(Sampler))
+
+
+def search_sampler(name: Sampler, space: SearchSpace, seed: int, trials: int) -> BaseSampler:
+    """The sampler of a study; grid and sweep are lists of points, so that nothing is left to draw."""
+    population = int(np.clip(trials // 5, *POPULATION))
+    makers: dict[Sampler, Callable[[int], BaseSampler]] = {
+        "tpe": lambda seed: TPESampler(seed=seed, multivariate=True),
+        "nsga2": lambda seed: NSGAIISampler(seed=seed, population_size=population),
+    }
+    return DistinctSampler(space, seed, makers.get(name, lambda seed: RandomSampler(seed=seed)))
+
+
+class DistinctSampler(BaseSampler):
+    """Points of another sampler, made admissible; a point that the study has already is drawn again."""
+
+    def __init__(self, space: SearchSpace, seed: int, make: Callable[[int], BaseSampler]) -> None:
+        self._space = space
+        self._seed = seed
+        self._make = make
+        self._listener = make(seed)
+
+    def infer_relative_search_space(self, study: optuna.Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
+        """The whole space: it is the same for every trial."""
+        return self._space.distributions
+
+    def sample_relative(
+        self, study: optuna.Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        """A point that is new to the study, as long as one is found."""
+        place = int(trial.user_attrs.get(PLACE, trial.number))
+        seed = int(np.random.SeedSequence([self._seed, place]).generate_state(1)[0])
+        tried = {
+            self._space.key(other.params)
+            for other in study.get_trials(deepcopy=False)
+            if other.number != trial.number and len(other.params) == len(search_space)
+        }
+        point: Parameters = {}
+        for drawing in (self._make(seed), RandomSampler(seed=seed)):
+            for _ in range(ATTEMPTS):
+                point = self._space.admissible(_drawn(drawing, study, trial, search_space))
+                if self._space.key(point) not in tried:
+                    return point
+        return point
+
+    def sample_independent(
+        self, study: optuna.Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
+    ) -> Any:
+        """Never needed: every parameter is part of the whole space."""
+        return self._listener.sample_independent(study, trial, param_name, param_distribution)
+
+    def before_trial(self, study: optuna.Study, trial: FrozenTrial) -> None:
+        """Tell the other sampler."""
+        self._listener.before_trial(study, trial)
+
+    def after_trial(
+        self, study: optuna.Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
+    ) -> None:
+        """Tell the other sampler."""
+        self._listener.after_trial(study, trial, state, values)
+
+
+def _drawn(
+    drawing: BaseSampler, study: optuna.Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+) -> dict[str, Any]:
+    several = {name: allowed for name, allowed in search_space.items() if not allowed.single()}
+    values = drawing.sample_relative(study, trial, several)
+    for name, allowed in search_space.items():
+        if name not in values:
+            values[name] = drawing.sample_independent(study, trial, name, allowed)
+    return values

@@ -1,0 +1,112 @@
+"""One trial on one scene: match, measure, return numbers. Runs in this process, in worker processes or on a cluster."""
+
+from __future__ import annotations
+
+import functools
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from stereogauge.errors import StereogaugeError
+from stereogauge.evaluation.evaluate import evaluate_cell
+from stereogauge.matching.declaration import Value
+from stereogauge.matching.run import match
+from stereogauge.metrics.declaration import parse_metric
+from stereogauge.model import Scene
+from stereogauge.protocol import Protocol
+from stereogauge.ranking.cube import Column
+from stereogauge.regions.criteria import Criteria
+
+KEPT_SCENES = 64
+"""Scenes whose images, criteria and geometry sets a process keeps for the next trials."""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """A scene under a protocol: what all trials share. `token` stands for its content."""
+
+    token: str
+    scene: Scene = field(compare=False, repr=False)
+    protocol: Protocol = field(compare=False, repr=False)
+    columns: tuple[Column, ...]
+    ndisp: int
+
+
+@dataclass(frozen=True)
+class SceneTask:
+    """Parameters to try on a scene. `limit` seconds are allowed; `alarm` lets the worker process die of exceeding them,
+    which ends even a matcher that is deep inside compiled code.
+    """
+
+    ground: Ground
+    matcher: Any
+    parameters: dict[str, Value]
+    limit: float | None = None
+    alarm: bool = False
+
+
+@dataclass(frozen=True)
+class SceneOutcome:
+    """Scores in the order of the ground's columns, or the reason why there are none."""
+
+    values: tuple[float, ...] = ()
+    seconds: float = 0.0
+    failure: str = ""
+
+
+@functools.lru_cache(maxsize=KEPT_SCENES)
+def _criteria(ground: Ground) -> Criteria:
+    return Criteria(ground.scene, ground.protocol)
+
+
+def forget_scenes() -> None:
+    """Let go of the scenes that this process kept."""
+    _criteria.cache_clear()
+
+
+def score_scene(task: SceneTask) -> SceneOutcome:
+    """Match and measure; whatever goes wrong in a matcher is the outcome, not an exception."""
+    started = time.perf_counter()
+    try:
+        with _alarm(task.limit if task.alarm else None):
+            values = _scores(task)
+    except StereogaugeError as problem:
+        return SceneOutcome(seconds=time.perf_counter() - started, failure=str(problem))
+    except MemoryError:
+        return SceneOutcome(seconds=time.perf_counter() - started, failure="there was not enough memory")
+    except Exception as problem:  # a matcher of the user's may raise anything
+        failure = f"{type(problem).__name__}: {problem}"
+        return SceneOutcome(seconds=time.perf_counter() - started, failure=failure)
+    return SceneOutcome(values, time.perf_counter() - started)
+
+
+def _scores(task: SceneTask) -> tuple[float, ...]:
+    ground = task.ground
+    criteria = _criteria(ground)
+    scene = criteria.scene
+    result = match(scene.left, scene.right, task.matcher, ndisp=ground.ndisp, **task.parameters)
+    scores = evaluate_cell(
+        result.disparity,
+        criteria,
+        [(parse_metric(column.metric), column.region) for column in ground.columns],
+        algorithm="",
+        right_estimate=result.right_disparity,
+        extras={"seconds": result.seconds, "cpu_seconds": result.cpu_seconds},
+    )
+    return tuple(score.value for score in scores)
+
+
+@contextmanager
+def _alarm(seconds: float | None) -> Iterator[None]:
+    if seconds is None:
+        yield
+        return
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.01))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)

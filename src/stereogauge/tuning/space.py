@@ -1,0 +1,319 @@
+"""What a search may vary: ranges, steps and choices, and how one parameter depends on another.
+
+A space comes from a matcher's declaration, or from a TOML file that names exactly the parameters to search:
+
+    [parameters.smoothness]        # of an outside program: {smoothness} in its template
+    low = 0.5
+    high = 50.0
+    default = 5.0
+    logarithmic = true
+    [parameters.block]             # a declared parameter: what is not given is taken from the declaration
+    high = 11
+    [fixed]
+    uniqueness = 0
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import math
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+
+from stereogauge.errors import FileError, MatcherError, unknown_name
+from stereogauge.matching.declaration import Matcher, MatcherParameter, Value
+from stereogauge.matching.postprocess import POST_PARAMETERS
+
+Parameters: TypeAlias = dict[str, Value]
+SpaceSource: TypeAlias = "str | Path | Mapping[str, Any] | Sequence[MatcherParameter]"
+
+KEYS = ("kind", "default", "description", "low", "high", "step", "choices", "above", "only_if", "logarithmic")
+
+
+@dataclass(frozen=True)
+class SearchSpace:
+    """The searched parameters in an order in which each follows those that it depends on, and the fixed ones."""
+
+    parameters: tuple[MatcherParameter, ...]
+    fixed: Mapping[str, Value] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the searched parameters."""
+        return tuple(parameter.name for parameter in self.parameters)
+
+    @property
+    def defaults(self) -> Parameters:
+        """The point that the search is compared with."""
+        return self.admissible({parameter.name: parameter.default for parameter in self.parameters})
+
+    @property
+    def distributions(self) -> dict[str, BaseDistribution]:
+        """The same for every trial, whatever the others are: what depends is put right by `admissible`."""
+        return {parameter.name: distribution(parameter) for parameter in self.parameters}
+
+    def admissible(self, values: Mapping[str, Value]) -> Parameters:
+        """The nearest point that the dependencies allow.
+
+        A parameter without effect takes its default, so that points which mean the same look the same. One that must
+        exceed another is raised to the next value above it.
+        """
+        point = {parameter.name: values[parameter.name] for parameter in self.parameters}
+        for parameter in self.parameters:
+            if not self._active(parameter, point):
+                point[parameter.name] = parameter.default
+            if parameter.above is not None:
+                bound = float({**self.fixed, **point}.get(parameter.above, -math.inf))
+                if not float(point[parameter.name]) > bound:
+                    point[parameter.name] = _next_above(parameter, bound)
+        return point
+
+    def _active(self, parameter: MatcherParameter, point: Mapping[str, Value]) -> bool:
+        if parameter.only_if is None:
+            return True
+        other, allowed = parameter.only_if
+        known = {**self.fixed, **point}
+        return other not in known or known[other] in allowed
+
+    def key(self, point: Mapping[str, Value]) -> str:
+        """A text that is the same for the same point."""
+        return json.dumps([point[name] for name in self.names])
+
+    def to_plain(self) -> dict[str, Any]:
+        """As plain values that JSON and TOML can hold."""
+        return {
+            "parameters": {parameter.name: plain_parameter(parameter) for parameter in self.parameters},
+            "fixed": dict(self.fixed),
+        }
+
+
+def plain_parameter(parameter: MatcherParameter) -> dict[str, Any]:
+    """A parameter's declaration without what is absent."""
+    plain = {key: getattr(parameter, key) for key in KEYS}
+    unbounded = {"low": -math.inf, "high": math.inf}
+    kept = {key: value for key, value in plain.items() if value not in (None, (), "", False, unbounded.get(key))}
+    kept["default"] = parameter.default
+    return {key: _lists(value) for key, value in kept.items()}
+
+
+def _lists(value: Any) -> Any:
+    return [_lists(part) for part in value] if isinstance(value, tuple) else value
+
+
+def distribution(parameter: MatcherParameter) -> BaseDistribution:
+    """The Optuna distribution of one parameter."""
+    if parameter.kind == "bool":
+        return CategoricalDistribution((False, True))
+    if parameter.kind == "choice":
+        return CategoricalDistribution(parameter.choices)
+    low, high, step = _range(parameter)
+    if parameter.kind == "int":
+        return IntDistribution(int(low), int(high), log=step is None, step=int(step or 1))
+    return FloatDistribution(low, high, log=step is None and parameter.logarithmic, step=step)
+
+
+def _range(parameter: MatcherParameter) -> tuple[float, float, float | None]:
+    """Low, high and step; no step where the search is by ratio, or where a number may be any."""
+    low, high = float(parameter.low), float(parameter.high)
+    if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+        raise MatcherError(
+            f"The parameter {parameter.name!r} cannot be searched between {low:g} and {high:g}; "
+            "give low and high in a space file."
+        )
+    step = parameter.step or (1.0 if parameter.kind == "int" else None)
+    if parameter.logarithmic and float(parameter.default) > 0:
+        smallest = 1.0 if parameter.kind == "int" else float(parameter.step or min(1e-3, high / 1e3))
+        if high > max(low, smallest):
+            return max(low, smallest), high, None
+    if step is not None:
+        high = low + math.floor((high - low) / step + 1e-9) * step
+    return low, high, step
+
+
+def _searches(parameter: MatcherParameter, value: Value) -> bool:
+    """Whether the value is one that a search can try."""
+    if parameter.kind in ("bool", "choice"):
+        return value in levels(parameter, 0)
+    low, high, step = _range(parameter)
+    steps = (float(value) - low) / (step or 1.0)
+    return low <= float(value) <= high and (step is None or math.isclose(steps, round(steps), abs_tol=1e-6))
+
+
+def _next_above(parameter: MatcherParameter, bound: float) -> Value:
+    low, high, step = _range(parameter)
+    stride = step or (1.0 if parameter.kind == "int" else max(bound, low) * 1e-3)
+    value = max(low, low + (math.floor((bound - low) / stride) + 1) * stride)
+    value = min(value, high)
+    return int(value) if parameter.kind == "int" else value
+
+
+def declared_space(matcher: Matcher, fixed: Mapping[str, Any]) -> SearchSpace:
+    """Every parameter that the declaration says is to be tuned, without those that are fixed."""
+    stated = {name: _fixed_value(matcher, name, value) for name, value in fixed.items()}
+    searched = [parameter for parameter in matcher.parameters if parameter.tuned and parameter.name not in stated]
+    return _space(searched, stated, matcher)
+
+
+def stated_space(source: SpaceSource, matcher: Matcher, fixed: Mapping[str, Any]) -> SearchSpace:
+    """The space of a TOML file, of the same as a mapping, or of declared parameters."""
+    if isinstance(source, str | Path):
+        content, owner = _read(Path(source)), str(source)
+    elif isinstance(source, Mapping):
+        content, owner = dict(source), "The search space"
+    else:
+        return _space(list(source), {n: _fixed_value(matcher, n, v) for n, v in fixed.items()}, matcher)
+    for key in content:
+        if key not in ("parameters", "fixed"):
+            raise unknown_name(f"table of {owner}", key, ("parameters", "fixed"))
+    stated = {**content.get("fixed", {}), **fixed}
+    tables = {name: table for name, table in content.get("parameters", {}).items() if name not in fixed}
+    searched = [_stated_parameter(name, table, matcher, owner) for name, table in tables.items()]
+    return _space(searched, {name: _fixed_value(matcher, name, value) for name, value in stated.items()}, matcher)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as problem:
+        raise FileError(f"{path}: the search space cannot be read ({problem}).") from None
+    except tomllib.TOMLDecodeError as problem:
+        raise FileError(f"{path} is not TOML: {problem}.") from None
+
+
+def _declared(matcher: Matcher, name: str) -> MatcherParameter | None:
+    known = {**POST_PARAMETERS, **{parameter.name: parameter for parameter in matcher.parameters}}
+    if name not in known and not matcher.open_parameters:
+        raise unknown_name(f"parameter of {matcher.id}", name, known)
+    return known.get(name)
+
+
+def _fixed_value(matcher: Matcher, name: str, value: Any) -> Value:
+    declared = _declared(matcher, name)
+    plain: Value = value if declared is None else declared.checked(value, matcher.id)
+    return plain
+
+
+def _stated_parameter(name: str, table: Any, matcher: Matcher, owner: str) -> MatcherParameter:
+    if not isinstance(table, Mapping):
+        raise FileError(f"{owner}: the parameter {name!r} is a table with low, high, choices, …; found {table!r}.")
+    for key in table:
+        if key not in KEYS:
+            raise unknown_name(f"key of the parameter {name!r} in {owner}", key, KEYS)
+    given = {key: _tuples(value) for key, value in table.items()}
+    declared = _declared(matcher, name)
+    if declared is None:
+        if "default" not in given:
+            raise FileError(f"{owner}: the parameter {name!r} needs a default, which the tuning is compared with.")
+        declared = MatcherParameter(name, given.pop("kind", None) or _kind(given), given["default"])
+    elif "kind" in given:
+        raise FileError(f"{owner}: {matcher.id} declares {name!r} as {declared.kind}; leave its kind out.")
+    return dataclasses.replace(declared, **given, tuned=True)
+
+
+def _kind(given: Mapping[str, Any]) -> Any:
+    if "choices" in given:
+        return "choice"
+    if isinstance(given["default"], bool):
+        return "bool"
+    whole = all(isinstance(given.get(key, 0), int) for key in ("default", "low", "high", "step"))
+    return "int" if whole else "float"
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(part) for part in value) if isinstance(value, list) else value
+
+
+def _space(searched: Iterable[MatcherParameter], fixed: Mapping[str, Value], matcher: Matcher) -> SearchSpace:
+    ordered = _ordered(list(searched))
+    unsearched = {p.name: p.default for p in matcher.parameters if p.name not in {q.name for q in ordered}}
+    space = SearchSpace(tuple(ordered), {**unsearched, **fixed})
+    # What a fixed parameter leaves without effect is not worth a search.
+    active = [p for p in ordered if p.only_if is None or p.only_if[0] in space.names or space._active(p, {})]
+    space = SearchSpace(tuple(active), dict(fixed))
+    if not space.parameters:
+        raise MatcherError(
+            f"{matcher.id} has no parameter to search; give a space file that states some, or fix fewer of them."
+        )
+    for parameter in space.parameters:
+        if not _searches(parameter, parameter.default):
+            raise MatcherError(
+                f"The default {parameter.default!r} of {parameter.name!r} lies outside its search range; "
+                "change low, high, step or choices so that it is one of the searched values."
+            )
+    return space
+
+
+def _ordered(parameters: list[MatcherParameter]) -> list[MatcherParameter]:
+    """Each parameter after those that it depends on."""
+    left, done = list(parameters), list[MatcherParameter]()
+    while left:
+        names = {parameter.name for parameter in left}
+        free = [p for p in left if p.above not in names and (p.only_if or ("",))[0] not in names]
+        if not free:
+            raise MatcherError(f"The parameters {', '.join(sorted(names))} depend on one another in a circle.")
+        done += free
+        left = [parameter for parameter in left if parameter not in free]
+    return done
+
+
+def levels(parameter: MatcherParameter, count: int) -> list[Value]:
+    """At most `count` values over the whole range, evenly spaced (by ratio where it is searched so), with the ends.
+
+    Choices are always complete.
+    """
+    if parameter.kind in ("bool", "choice"):
+        return list((False, True) if parameter.kind == "bool" else parameter.choices)
+    low, high, step = _range(parameter)
+    ratio = step is None and parameter.logarithmic
+    spaced = np.geomspace(low, high, count) if ratio else np.linspace(low, high, count)
+    if step is not None:
+        spaced = low + np.round((spaced - low) / step) * step
+    values = [round(float(v)) if parameter.kind == "int" else float(v) for v in spaced]
+    return list(dict.fromkeys(values))
+
+
+def grid(space: SearchSpace, most: int) -> list[Parameters]:
+    """All combinations of coarse levels: as many levels a parameter as keep the combinations below `most`."""
+    counts = [1] * len(space.parameters)
+    available = [len(levels(parameter, most)) for parameter in space.parameters]
+    grown = True
+    while grown:
+        grown = False
+        for place in sorted(range(len(counts)), key=lambda place: counts[place]):
+            trial = [count + (index == place) for index, count in enumerate(counts)]
+            if trial[place] <= available[place] and math.prod(trial) <= most:
+                counts, grown = trial, True
+    chosen = [_spread(parameter, count) for parameter, count in zip(space.parameters, counts, strict=True)]
+    points = (dict(zip(space.names, values, strict=True)) for values in itertools.product(*chosen))
+    return _distinct(space, points)
+
+
+def _spread(parameter: MatcherParameter, count: int) -> list[Value]:
+    if count == 1:
+        return [parameter.default]
+    found = levels(parameter, count)
+    return [found[place] for place in np.linspace(0, len(found) - 1, min(count, len(found))).round().astype(int)]
+
+
+def sweep(space: SearchSpace, most: int) -> list[Parameters]:
+    """One parameter at a time through its levels, the others at their defaults; at most `most` points."""
+    each = max(2, most // len(space.parameters))
+    points = [
+        {**space.defaults, parameter.name: value} for parameter in space.parameters for value in levels(parameter, each)
+    ]
+    return _distinct(space, points)[:most]
+
+
+def _distinct(space: SearchSpace, points: Iterable[Parameters]) -> list[Parameters]:
+    """Admissible points, each once, without the defaults."""
+    found = {space.key(point): point for point in map(space.admissible, points)}
+    found.pop(space.key(space.defaults), None)
+    return list(found.values())
