@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -9,15 +11,15 @@ from stereogauge.datasets.synthetic import load_synthetic
 from stereogauge.errors import SizeError
 from stereogauge.evaluation.evaluate import evaluate
 from stereogauge.evaluation.scores import Score
+from stereogauge.io.files import DisparityFile
 from stereogauge.metrics.consistency import left_right_difference
 from stereogauge.model import ResultSet, Scene
+from stereogauge.protocol import load_protocol
 
 NAN = np.nan
 
 
 def score(left: np.ndarray, right: np.ndarray | None, metric: str = "lr-consistency@1", **protocol: str) -> Score:
-    from stereogauge.protocol import load_protocol
-
     scene = Scene("hand", left=np.zeros((*left.shape, 3), np.uint8))
     right_maps = {} if right is None else {"hand": right}
     result = ResultSet("a", {"hand": left}, right_maps=right_maps)
@@ -56,3 +58,24 @@ def test_without_a_right_map_there_is_a_reason_and_no_number() -> None:
 def test_maps_of_two_sizes_are_refused() -> None:
     with pytest.raises(SizeError, match="5×2 and the right one 4×2"):
         left_right_difference(np.ones((2, 5), np.float32), np.ones((2, 4), np.float32))
+
+
+@pytest.mark.parametrize("frame", ["000002_10", "000006_10"])
+def test_the_stages_of_a_real_pipeline_become_more_consistent_as_they_become_better(
+    data_root: Path, frame: str
+) -> None:
+    """Matching network, aggregation, semi-global matching, aggregation again: no stage may fall behind the one
+    before.
+    """
+    root = data_root / "kitti2015"
+    scene = Scene(frame, gt=DisparityFile(root / "training" / "disp_occ_0" / f"{frame}.png", "kitti"))
+    scores = []
+    for stage in ("1-wta", "2-costagg", "3-sgm", "4-costagg2"):
+        folder = root / "results" / "LuoNet-8bit" / stage
+        left, right = (DisparityFile(folder / side / f"{frame}.png", "middlebury", 1.0) for side in ("left", "right"))
+        result = ResultSet(stage, {frame: left}, right_maps={frame: right})
+        table = evaluate(result, scene, ["lr-consistency@1", "bad@3"], ["all"])
+        scores.append((table.value("lr-consistency@1"), table.value("bad@3")))
+    consistency, bad = zip(*scores, strict=True)
+    assert list(consistency) == sorted(consistency, reverse=True)
+    assert list(bad) == sorted(bad, reverse=True)
