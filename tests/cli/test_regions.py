@@ -103,6 +103,24 @@ def test_drawn_planes_replace_the_search(folder: Path, capsys: pytest.CaptureFix
     assert counts(out)["planar"] == 40 * 50
 
 
+def test_compare_takes_the_same_drawn_planes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [
+        folder / "disp0GT.pfm",
+        folder / "mine.pfm",
+        "--planes",
+        folder / "planes.png",
+        "-m",
+        "p-off",
+        "-f",
+        "json",
+    ]
+    with pytest.raises(SystemExit) as stopped:
+        main(["compare", *map(str, words)])
+    (score,) = json.loads(capsys.readouterr().out)["scores"]
+    assert stopped.value.code == 0
+    assert score["count"] == 40 * 50
+
+
 def test_a_dataset_is_counted_scene_by_scene(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "motorcycle", "-r", "disc-foreground,disc-background,planar,fine", "-f", "json")
     assert {row["scene"] for row in json.loads(out)} == {"motorcycle"}

@@ -194,8 +194,7 @@ def test_sparse_lidar_ground_truth_is_not_applicable(data_root: Path) -> None:
 
 def test_a_drawn_road_is_measured_on_sparse_lidar_ground_truth(data_root: Path) -> None:
     """The ground plane before the car: the plane from lidar points, an offset found again."""
-    family = sg.load_dataset("kitti-2012", data_root / "kitti2012")
-    scene = family["000000"] if "000000" in family else next(iter(family))
+    scene = next(iter(sg.load_dataset("kitti-2012", data_root / "kitti2012")))
     height, width = scene.shape
     road = np.zeros(scene.shape, np.uint8)
     road[height - 60 : height - 20, width // 2 - 150 : width // 2 + 150] = 1

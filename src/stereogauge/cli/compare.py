@@ -50,6 +50,9 @@ def command(
             help="A criterion from an image, NAME=FILE, white = belongs; nonocc=… replaces the occlusion rule."
         ),
     ] = None,
+    planes: Annotated[
+        str | None, typer.Option(help="Label image of planar regions (0 = none) for p-*, also on sparse ground truth.")
+    ] = None,
     border: Annotated[int, typer.Option(help="Margin of the dataset's own evaluation in px, e.g. 18 for Tsukuba.")] = 0,
     resolution: Annotated[float, typer.Option(help="Size relative to the dataset's full resolution, e.g. 0.25.")] = 1.0,
     metrics: options.Metrics = None,
@@ -88,6 +91,7 @@ def command(
         masks=_masks(mask or []),
         border=border,
         resolution=resolution,
+        metadata={} if planes is None else {"planes": planes},
     )
     names = _names(estimates)
     maps = {

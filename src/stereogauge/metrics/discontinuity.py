@@ -164,6 +164,7 @@ def d_fuz(m: Measurement, region: str) -> Statistic:
     name="Relative fuzziness of discontinuities",
     formula=r"D_\mathrm{fuz} / (c_d \cdot \text{band length})",
     unit="",
+    heuristic_range=(0.0, 1.5),
     source=VARIANT,
     region="disc-edge",
     finalize=mean,
