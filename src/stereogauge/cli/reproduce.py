@@ -1,0 +1,98 @@
+"""`stereogauge reproduce`: the tables and figures of the papers, done again."""
+
+from __future__ import annotations
+
+import enum
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stereogauge.cli.output import announce_compilation, console, say
+from stereogauge.errors import DatasetError
+
+if TYPE_CHECKING:
+    from stereogauge.reproduction.run import Reproduction
+
+
+class ReproductionFormat(enum.StrEnum):
+    """How the rows are written."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    markdown = "markdown"
+
+
+def command(
+    papers: Annotated[
+        list[str] | None, typer.Argument(metavar="[PAPER]...", help="Papers by id; all five without one.")
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(envvar="STEREOGAUGE_DATA", help="Folder that holds middlebury-v2, middlebury-2014 and kitti2012."),
+    ] = None,
+    item: Annotated[list[str] | None, typer.Option(help="Only this item of the paper, e.g. 'table 1'.")] = None,
+    form: Annotated[
+        ReproductionFormat, typer.Option("--format", "-f", help="How to print.")
+    ] = ReproductionFormat.table,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the figures.")] = None,
+    listing: Annotated[bool, typer.Option("--list", help="Only list papers and items.")] = False,
+) -> None:
+    """Redo the tables and figures of the papers, with the differences.
+
+    Every row is reproduced (ours rounds to what the paper prints), the same experiment on other data (theirs are not
+    public), or cannot be checked, with the reason.
+    """
+    from stereogauge.reproduction.run import chosen_papers, reproduce
+    from stereogauge.reproduction.text import csv_text, markdown
+
+    if listing:
+        for paper in chosen_papers(papers):
+            console().print(f"[bold]{paper.id}[/bold]  {paper.title}")
+            for one in paper.items:
+                console().print(f"  {one.id}: {one.title}")
+        return
+    if data is None:
+        raise DatasetError(
+            "No data: name the folder that holds middlebury-v2, middlebury-2014 and kitti2012 with --data or in "
+            "STEREOGAUGE_DATA."
+        )
+    announce_compilation()
+    redone = reproduce(data, papers, item, progress=lambda paper, name: say(f"{paper}: {name} …"))
+    if form is ReproductionFormat.json:
+        sys.stdout.write(redone.to_json() + "\n")
+    elif form is ReproductionFormat.csv:
+        sys.stdout.write(csv_text(redone))
+    elif form is ReproductionFormat.markdown:
+        sys.stdout.write(markdown(redone))
+    else:
+        _print(redone)
+    if out is not None:
+        _draw(redone, out)
+
+
+def _print(redone: Reproduction) -> None:
+    from rich.table import Table
+
+    from stereogauge.reproduction.text import shown
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("item", "what", "status", "ours", "theirs", "difference"):
+        table.add_column(heading, justify="right" if heading == "difference" else "left")
+    for row in redone.rows:
+        cells = (row.item, row.what, row.status.value, shown(row.ours), shown(row.theirs), shown(row.difference))
+        table.add_row(*(cell.replace("[", r"\[") for cell in cells))
+    console().print(table)
+    for paper in dict.fromkeys(row.paper for row in redone.rows):
+        counts = redone.counts(paper)
+        say(f"{paper}: " + ", ".join(f"{number} {status}" for status, number in counts.items()))
+
+
+def _draw(redone: Reproduction, folder: Path) -> None:
+    from stereogauge.figures.mpl import draw, save
+
+    for name, data in redone.figures.items():
+        save(draw(data), folder / f"{name}.png", dpi=130)
+    say(f"{len(redone.figures)} figures in {folder}")

@@ -1,0 +1,151 @@
+"""What a reproduction is made of: papers, their items (a table, a figure, a claim), and the rows that an item gives.
+
+An item is a function of the data at hand; it computes and returns, and neither draws nor prints.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from stereogauge.errors import unknown_name
+
+if TYPE_CHECKING:
+    from stereogauge.reproduction.material import Material
+
+Value = float | str
+ARITHMETIC = "from the paper's own printed numbers; says nothing about how they were measured"
+
+
+class Status(enum.StrEnum):
+    """What became of a published number, picture or claim."""
+
+    REPRODUCED = "reproduced"
+    SAME_EXPERIMENT = "same experiment on other data"
+    UNCHECKABLE = "cannot be checked"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One published number or claim beside ours.
+
+    `difference` is ours − theirs where both are numbers. A row is *reproduced* only if ours, rounded as printed, is
+    what the paper prints; `reason` says what stands in the way of that, or what the reader must know.
+    """
+
+    paper: str
+    item: str
+    what: str
+    status: Status
+    ours: Value | None = None
+    theirs: Value | None = None
+    reason: str = ""
+
+    @property
+    def difference(self) -> float | None:
+        """Ours − theirs; None unless both are numbers."""
+        if isinstance(self.ours, str) or isinstance(self.theirs, str) or self.ours is None or self.theirs is None:
+            return None
+        return self.ours - self.theirs
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row as plain values."""
+        return {
+            "paper": self.paper,
+            "item": self.item,
+            "what": self.what,
+            "status": self.status.value,
+            "ours": self.ours,
+            "theirs": self.theirs,
+            "difference": self.difference,
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True)
+class Table:
+    """Further numbers of an item, for which the paper prints nothing comparable."""
+
+    title: str
+    headings: tuple[str, ...]
+    cells: tuple[tuple[Any, ...], ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table as plain values."""
+        return {"title": self.title, "headings": list(self.headings), "cells": [list(row) for row in self.cells]}
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What an item gives: rows, further tables, and the data of figures by file name."""
+
+    rows: tuple[Row, ...]
+    tables: tuple[Table, ...] = ()
+    figures: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Item:
+    """A table, figure or claim of a paper; `compute` returns its findings."""
+
+    id: str
+    title: str
+    compute: Callable[[Material], Findings]
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper with everything in it that holds a result."""
+
+    id: str
+    title: str
+    items: tuple[Item, ...]
+
+    def choose(self, wanted: Sequence[str] | None) -> tuple[Item, ...]:
+        """The items called `wanted`, or all."""
+        known = {item.id: item for item in self.items}
+        for name in wanted or ():
+            if name not in known:
+                raise unknown_name(f"item of {self.id}", name, known)
+        return self.items if not wanted else tuple(known[name] for name in wanted)
+
+
+class Recorder:
+    """Rows of one item of one paper, added one after the other."""
+
+    def __init__(self, paper: str, item: str) -> None:
+        self.paper = paper
+        self.item = item
+        self.rows: list[Row] = []
+
+    def printed(self, what: str, ours: float, theirs: float, digits: int, reason: str = "") -> None:
+        """A number that the paper prints with so many decimals, computed from the same data.
+
+        Reproduced if ours rounds to it; otherwise the same experiment with the reason for the difference.
+        """
+        same = round(ours, digits) == theirs
+        status = Status.REPRODUCED if same else Status.SAME_EXPERIMENT
+        self.rows.append(Row(self.paper, self.item, what, status, ours, theirs, "" if same else reason))
+
+    def equal(self, what: str, ours: Value, theirs: Value, reason: str = "") -> None:
+        """A fact that is the same or is not."""
+        status = Status.REPRODUCED if ours == theirs else Status.SAME_EXPERIMENT
+        self.rows.append(Row(self.paper, self.item, what, status, ours, theirs, reason))
+
+    def other_data(self, what: str, ours: Value, theirs: Value | None, reason: str) -> None:
+        """The same experiment on data that are not the paper's."""
+        self.rows.append(Row(self.paper, self.item, what, Status.SAME_EXPERIMENT, ours, theirs, reason))
+
+    def unchecked(self, what: str, theirs: Value | None, reason: str) -> None:
+        """Something that nobody can check with what is public."""
+        self.rows.append(Row(self.paper, self.item, what, Status.UNCHECKABLE, None, theirs, reason))
+
+    def contradiction(self, what: str, ours: Value, theirs: Value, reason: str) -> None:
+        """A printed number that the paper's own other numbers contradict; `ours` is what they imply."""
+        self.rows.append(Row(self.paper, self.item, what, Status.UNCHECKABLE, ours, theirs, reason))
+
+    def findings(self, tables: Sequence[Table] = (), figures: dict[str, Any] | None = None) -> Findings:
+        """Everything recorded."""
+        return Findings(tuple(self.rows), tuple(tables), figures or {})

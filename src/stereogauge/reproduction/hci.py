@@ -1,0 +1,289 @@
+"""K. Honauer, L. Maier-Hein, D. Kondermann, "The HCI Stereo Metrics", ICCV 2015: the paper itself.
+
+Its 13 algorithms × 12 full-size images are not public; the same experiments run on six quarter-size scenes of
+Middlebury 2014 with nine settings of our census SGM and OpenCV's matchers.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from stereogauge.analysis.correlation import determination, scatter
+from stereogauge.analysis.histograms import score_histogram
+from stereogauge.figures.analysis import determination_data, histograms_data, scatter_matrix_data
+from stereogauge.figures.ranking import radar_data, stacked_bars_data
+from stereogauge.ranking.cube import ScoreCube
+from stereogauge.ranking.run import rank
+from stereogauge.reproduction.declaration import Findings, Item, Paper, Recorder, Table
+from stereogauge.reproduction.galleries import metric_gallery
+from stereogauge.reproduction.material import HCI_METRICS, Material
+
+ID = "hci-stereo-metrics"
+METRICS = HCI_METRICS[:12]
+NINE = METRICS[3:]
+NOTHING = "no such pixels"
+OTHER_DATA = "nine matcher settings on six quarter-size scenes; the paper's 13 × 12 full-size results are not public"
+FIGURE_11 = {
+    "rms": "0.14 0.26 0.04 0.08 0.71 0.00 0.00 0.01 0.14 0.04 0.25",
+    "bad@1": "- 0.66 0.14 0.05 0.03 0.05 0.07 0.35 0.06 0.10 0.26",
+    "d-fat": "0.14 0.35 - 0.03 0.00 0.07 0.12 0.73 0.10 0.10 0.07",
+    "f-por": "0.05 0.06 0.07 0.01 0.00 - 0.62 0.13 0.09 0.02 0.00",
+    "p-bump": "0.06 0.27 0.10 0.05 0.14 0.09 0.00 0.02 - 0.68 0.61",
+}
+FIGURE_11_COLUMNS = (
+    "bad@1",
+    "bad@4",
+    "d-fat",
+    "d-thin",
+    "d-fuz",
+    "f-por",
+    "f-frag",
+    "f-fat",
+    "p-bump",
+    "p-off",
+    "p-mis",
+)
+
+
+def scores(material: Material, scene: str, metric: str) -> dict[str, float]:
+    """One metric's score of each algorithm on one scene."""
+    cube = material.hci_scores
+    values = cube.values[:, cube.scenes.index(scene), column_of(cube, metric)]
+    return dict(zip(cube.algorithms, values.tolist(), strict=True))
+
+
+def column_of(cube: ScoreCube, metric: str) -> int:
+    """The place of a metric: on visible pixels, or on its own."""
+    return next(p for p, c in enumerate(cube.columns) if c.metric == metric and c.label in (metric, f"{metric}:nonocc"))
+
+
+def with_fine_structures(material: Material) -> ScoreCube:
+    """The scenes on which every metric has a score, the paper's twelve metrics."""
+    cube = material.hci_scores
+    names = [str(cube.columns[column_of(cube, metric)]) for metric in METRICS]
+    cube = cube.select(measures=names)
+    full = [scene for place, scene in enumerate(cube.scenes) if np.isfinite(cube.values[:, place]).all()]
+    return cube.select(scenes=full)
+
+
+def swapped_pair(first: dict[str, float], second: dict[str, float]) -> tuple[str, str] | None:
+    """Two algorithms that two metrics order the other way round, those that differ most."""
+    pairs = itertools.permutations(first, 2)
+    found = [(a, b) for a, b in pairs if first[a] < first[b] and second[a] > second[b]]
+    if not found:
+        return None
+    spread = [np.ptp(list(values.values())) or 1.0 for values in (first, second)]
+    return max(found, key=lambda p: (first[p[1]] - first[p[0]]) / spread[0] * (second[p[0]] - second[p[1]]) / spread[1])
+
+
+def _swap(record: Recorder, material: Material, scene: str, metrics: tuple[str, str], theirs: str) -> None:
+    first, second = (scores(material, scene, metric) for metric in metrics)
+    pair = swapped_pair(first, second)
+    ours = "no pair is ordered differently"
+    if pair is not None:
+        a, b = pair
+        ours = (
+            f"{a} before {b} by {metrics[0]} ({first[a]:.3g}, {first[b]:.3g}), "
+            f"after it by {metrics[1]} ({second[a]:.3g}, {second[b]:.3g})"
+        )
+    pairs = list(itertools.combinations(first, 2))
+    swapped = sum((first[a] - first[b]) * (second[a] - second[b]) < 0 for a, b in pairs)
+    ours += f"; {swapped} of {len(pairs)} pairs"
+    record.other_data(f"{scene}: {metrics[0]} and {metrics[1]} order algorithms differently", ours, theirs, OTHER_DATA)
+
+
+def _best(found: dict[str, float]) -> str:
+    known = {name: value for name, value in found.items() if np.isfinite(value)}
+    return min(known, key=known.__getitem__) if known else NOTHING
+
+
+def figure_1(material: Material) -> Findings:
+    """The best algorithm depends on the metric."""
+    record = Recorder(ID, "figure 1")
+    cells = []
+    for scene in ("Adirondack", "ArtL"):
+        best = {metric: _best(scores(material, scene, metric)) for metric in METRICS}
+        record.other_data(
+            f"{scene}: algorithms that are best by some metric",
+            float(len(set(best.values()) - {NOTHING})),
+            None,
+            OTHER_DATA,
+        )
+        cells.append((scene, *best.values()))
+    _swap(record, material, "Adirondack", ("rms", "d-thin"), "A1 is best by RMS and worst at discontinuities")
+    return record.findings([Table("Best algorithm by metric", ("scene", *METRICS), tuple(cells))])
+
+
+def figures_2_and_3(material: Material) -> Findings:
+    """Fattening, thinning and fuzziness, and the pixel sets behind them."""
+    record = Recorder(ID, "figures 2 and 3")
+    cells = []
+    for scene, criteria in material.hci_criteria.items():
+        sets = criteria.geometry
+        cells.append((scene, sets.discontinuity.size, sets.foreground.size, sets.background.size))
+    record.other_data("pixel sets at discontinuities", "table below", "picture of Playroom", OTHER_DATA)
+    record.other_data("pictures of d-fat, d-thin and d-fuz", "figures", "picture of Playroom", OTHER_DATA)
+    figures = {
+        f"hci-figure-2-{metric}": metric_gallery(material, "Adirondack", metric, 3)
+        for metric in ("d-fat", "d-thin", "d-fuz")
+    }
+    table = Table("Pixels of the sets", ("scene", "discontinuity", "foreground band", "background band"), tuple(cells))
+    return record.findings([table], figures)
+
+
+def figure_4(material: Material) -> Findings:
+    """Smooth planes may be misoriented, and well oriented ones bumpy."""
+    record = Recorder(ID, "figure 4")
+    theirs = "LPS before TSGO by P_mis (9.52°, 20.03°), after it by P_bump (1.82, 0.45)"
+    _swap(record, material, "Adirondack", ("p-mis", "p-bump"), theirs)
+    _swap(record, material, "Piano", ("p-off", "p-bump"), "b) and c) of the figure")
+    return record.findings(figures={"hci-figure-4": metric_gallery(material, "Piano", "p-mis", 3)})
+
+
+def figure_5(material: Material) -> Findings:
+    """Fine structures: similar RMS, different porosity."""
+    record = Recorder(ID, "figure 5")
+    names = ("rms", "f-por", "f-frag", "f-fat")
+    values = {metric: scores(material, "Pipes", metric) for metric in names}
+    algorithms = list(values["rms"])
+    pairs = itertools.combinations(algorithms, 2)
+    near = [p for p in pairs if abs(values["rms"][p[0]] - values["rms"][p[1]]) < 0.05 * values["rms"][p[0]]]
+    most = max(near, key=lambda p: abs(values["f-por"][p[0]] - values["f-por"][p[1]]), default=None)
+    ours = "no two within 5 %"
+    if most is not None:
+        ours = "; ".join(f"{name}: RMS {values['rms'][name]:.2f}, F_por {values['f-por'][name]:.2f}" for name in most)
+    record.other_data(
+        "Pipes: two algorithms of similar RMS and different porosity",
+        ours,
+        "LCU: RMS 33.86, F_por 1.87; LDSM: RMS 34.15, F_por 2.66",
+        OTHER_DATA,
+    )
+    cells = tuple((name, *(round(values[metric][name], 3) for metric in names)) for name in algorithms)
+    return record.findings([Table("Pipes", ("algorithm", *names), cells)])
+
+
+def figure_6(material: Material) -> Findings:
+    """Adirondack: ranks by thinning and by fuzziness."""
+    record = Recorder(ID, "figure 6")
+    _swap(
+        record,
+        material,
+        "Adirondack",
+        ("d-thin", "d-fuz"),
+        "LDSM, SNCC, SGM by D_thin (0.01, 0.05, 0.13); SNCC, SGM, LDSM by D_fuz (0.63, 0.72, 0.75)",
+    )
+    cells = tuple(
+        (name, round(value, 3), round(scores(material, "Adirondack", "d-fuz")[name], 3))
+        for name, value in sorted(scores(material, "Adirondack", "d-thin").items(), key=lambda pair: pair[1])
+    )
+    return record.findings([Table("Adirondack, best by d-thin first", ("algorithm", "d-thin", "d-fuz"), cells)])
+
+
+def figure_7(material: Material) -> Findings:
+    """Weighted combination: all nine metrics alike, and with fine structures first."""
+    record = Recorder(ID, "figure 7")
+    cube = with_fine_structures(material)
+    even = rank(cube, "weighted", weights=dict.fromkeys(NINE, 1.0))
+    fine = rank(cube, "weighted", weights={metric: 5.0 if metric.startswith("f-") else 1.0 for metric in NINE})
+    record.other_data("order with equal weights", ", ".join(even.algorithms), "Cens5 first", OTHER_DATA)
+    record.other_data(
+        "order with fine structures at five times the weight",
+        ", ".join(fine.algorithms),
+        "SGBM1 before BSM and Cens5",
+        OTHER_DATA,
+    )
+    moved = sum(name != other for name, other in zip(even.algorithms, fine.algorithms, strict=True))
+    record.other_data("places that change", f"{moved} of {len(even)}", "the order changes", OTHER_DATA)
+    figures = {
+        "hci-figure-7-even": stacked_bars_data(even, "nine metrics alike"),
+        "hci-figure-7-fine": stacked_bars_data(fine, "fine structures first"),
+    }
+    return record.findings(figures=figures)
+
+
+def figure_8(material: Material) -> Findings:
+    """Pictures of surgery."""
+    record = Recorder(ID, "figure 8")
+    record.unchecked("reconstruction of sutures", None, "pictures of another group's surgical data, no numbers")
+    return record.findings()
+
+
+def figure_9(material: Material) -> Findings:
+    """Radar chart of ArtL."""
+    record = Recorder(ID, "figure 9")
+    cube = with_fine_structures(material)
+    scene = "ArtL" if "ArtL" in cube.scenes else cube.scenes[0]
+    _swap(record, material, scene, ("rms", "f-frag"), "SGM and LCU: similar RMS, LCU without fragmentation")
+    columns = [str(cube.columns[column_of(cube, m)]) for m in ("rms", "bad@1", "bad@4", "f-por", "f-frag", "f-fat")]
+    chosen = ["SGM filled", "SGM weak", "SGBM", "BM"]
+    return record.findings(
+        figures={"hci-figure-9": radar_data(cube.select(scenes=[scene], algorithms=chosen), columns)}
+    )
+
+
+def figure_10(material: Material) -> Findings:
+    """RMS against bad pixels and against geometry on one scene."""
+    record = Recorder(ID, "figure 10")
+    cube = with_fine_structures(material).select(scenes=["Pipes"])
+    name = {metric: str(cube.columns[column_of(cube, metric)]) for metric in METRICS}
+    found = {m: scatter(cube, name["rms"], name[m]).r_squared for m in ("bad@4", "d-fat", "p-mis", "f-frag")}
+    record.other_data("r² of RMS and Bad4.0", found["bad@4"], "correlated", f"Pipes instead of Jadeplant; {OTHER_DATA}")
+    for metric in ("d-fat", "p-mis", "f-frag"):
+        record.other_data(
+            f"r² of RMS and {metric}", found[metric], "little", f"Pipes instead of Jadeplant; {OTHER_DATA}"
+        )
+    data = scatter_matrix_data(cube, [name["rms"]], [name[m] for m in ("bad@4", "d-fat", "p-mis", "f-frag")])
+    return record.findings(figures={"hci-figure-10": data})
+
+
+def figure_11(material: Material) -> Findings:
+    """r² of linear fits between metrics over images and algorithms."""
+    record = Recorder(ID, "figure 11")
+    cube = with_fine_structures(material)
+    found = determination(cube)
+    place = {metric: column_of(cube, metric) for metric in METRICS}
+    for row, text in FIGURE_11.items():
+        for column, printed in zip(FIGURE_11_COLUMNS, text.split(), strict=True):
+            if printed != "-":
+                ours = float(found.r_squared[place[row], place[column]])
+                record.other_data(f"r² of {row} and {column}", ours, float(printed), OTHER_DATA)
+    theirs = [float(text) for text in FIGURE_11["rms"].split()[2:]]
+    nine = [float(found.r_squared[place["rms"], place[metric]]) for metric in FIGURE_11_COLUMNS[2:]]
+    record.other_data(
+        "mean r² of RMS and the nine metrics (“little correlation”)",
+        float(np.mean(nine)),
+        float(np.mean(theirs)),
+        OTHER_DATA,
+    )
+    return record.findings(figures={"hci-figure-11": determination_data(found)})
+
+
+def figure_12(material: Material) -> Findings:
+    """Score histograms."""
+    record = Recorder(ID, "figure 12")
+    cube = with_fine_structures(material)
+    columns = [str(cube.columns[column_of(cube, metric)]) for metric in METRICS]
+    data = histograms_data([score_histogram(cube, column, ("SGM filled",)) for column in columns])
+    record.other_data("distribution of scores by metric", "figure", "figure", OTHER_DATA)
+    return record.findings(figures={"hci-figure-12": data})
+
+
+PAPER = Paper(
+    ID,
+    "Honauer, Maier-Hein, Kondermann: The HCI Stereo Metrics (2015)",
+    (
+        Item("figure 1", "The best algorithm depends on the metric", figure_1),
+        Item("figures 2 and 3", "Discontinuities: phenomena and pixel sets", figures_2_and_3),
+        Item("figure 4", "Planar surfaces", figure_4),
+        Item("figure 5", "Fine structures", figure_5),
+        Item("figure 6", "Thinning against fuzziness", figure_6),
+        Item("figure 7", "Weighted combination", figure_7),
+        Item("figure 8", "Surgery", figure_8),
+        Item("figure 9", "Radar chart", figure_9),
+        Item("figure 10", "RMS against other metrics", figure_10),
+        Item("figure 11", "Coefficients of determination", figure_11),
+        Item("figure 12", "Histograms", figure_12),
+    ),
+)
