@@ -1,0 +1,79 @@
+"""The same plan on a real Dask cluster of processes, one of which is killed on the way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+import pytest
+
+from stereogauge.datasets.results import find_results
+from stereogauge.errors import StereogaugeError
+from stereogauge.evaluation.cells import same_scores
+from stereogauge.evaluation.executors import Cluster
+from stereogauge.evaluation.plan import make_plan
+from stereogauge.evaluation.progress import Silent
+from stereogauge.evaluation.run import run_plan
+from stereogauge.protocol import Protocol
+from stereogauge.store import open_store
+
+pytestmark = [
+    pytest.mark.cluster,
+    # Dask itself leaves sockets and loops to the garbage collector when a worker is killed.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+PROTOCOL = Protocol(metrics=("bad@1", "mae", "quantile@95"), regions=("all", "nonocc", "disc"))
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+    ) as opened:
+        yield opened
+
+
+def planned(benchmark, store):
+    dataset = benchmark.dataset()
+    return make_plan(store, dataset, find_results(benchmark.results, dataset).results, PROTOCOL)
+
+
+class KillOnce(Silent):
+    """Kills a worker when the first cells have arrived."""
+
+    def __init__(self, pids: list[int]) -> None:
+        self.pids = pids
+        self.lock = threading.Lock()
+        self.killed = False
+
+    def advance(self, done: int, failed: int) -> None:
+        with self.lock:
+            if not self.killed:
+                self.killed = True
+                os.kill(self.pids[0], signal.SIGKILL)
+
+
+def test_a_cluster_gives_the_same_scores_bit_for_bit_though_a_worker_is_killed(cluster, large_benchmark, tmp_path):
+    with open_store(tmp_path / "here.sqlite") as here, open_store(tmp_path / "there.sqlite") as there:
+        run_plan(planned(large_benchmark, here), here)
+        executor = Cluster(cluster.scheduler_address)
+        assert executor.workers == 2
+        pids = list(executor._client.run(os.getpid).values())
+        progress = KillOnce(pids)
+        summary = run_plan(planned(large_benchmark, there), there, executor=executor, progress=progress)
+        executor.shutdown()
+        assert progress.killed
+        assert (summary.done, summary.failures) == (72, [])
+        pairs = list(zip(here.cells(), there.cells(), strict=True))
+        assert all(same_scores(left, right) for left, right in pairs)
+
+
+def test_an_address_where_nobody_answers_says_so(monkeypatch):
+    monkeypatch.setattr("stereogauge.evaluation.executors.CONNECTING", 1)
+    with pytest.raises(StereogaugeError, match="No Dask scheduler answers at 'tcp://127.0.0.1:1'"):
+        Cluster("tcp://127.0.0.1:1")
