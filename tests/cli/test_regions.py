@@ -104,16 +104,8 @@ def test_drawn_planes_replace_the_search(folder: Path, capsys: pytest.CaptureFix
 
 
 def test_compare_takes_the_same_drawn_planes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = [
-        folder / "disp0GT.pfm",
-        folder / "mine.pfm",
-        "--planes",
-        folder / "planes.png",
-        "-m",
-        "p-off",
-        "-f",
-        "json",
-    ]
+    masks = ["--mask", f"nonocc={folder / 'nonocc.png'}", "--planes", folder / "planes.png"]
+    words = [folder / "disp0GT.pfm", folder / "mine.pfm", *masks, "-m", "p-off", "-f", "json"]
     with pytest.raises(SystemExit) as stopped:
         main(["compare", *map(str, words)])
     (score,) = json.loads(capsys.readouterr().out)["scores"]
