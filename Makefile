@@ -14,6 +14,10 @@ $(READY): pyproject.toml scripts/environment.sh
 demo: $(READY)
 	$(BIN)/stereogauge demo --out demo-output
 
+serve: demo
+	scripts/evaluate-data.sh $(BIN) demo-output/demo.sqlite
+	$(BIN)/stereogauge serve demo-output/demo.sqlite
+
 lint: $(READY)
 	$(BIN)/ruff check src tests benchmarks docs
 	$(BIN)/ruff format --check src tests benchmarks docs
