@@ -1,0 +1,117 @@
+"""`stereogauge serve`: the interactive benchmark site for a store."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stereogauge.cli.output import say
+from stereogauge.errors import MissingDependency, StereogaugeError
+
+if TYPE_CHECKING:
+    from stereogauge.web.source import StoreSource
+    from stereogauge.web.submissions import Submissions
+
+
+def command(
+    store: Annotated[str, typer.Argument(metavar="STORE", help="SQLite file or postgresql+psycopg://user@host/name.")],
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all of them.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on.")] = 8000,
+    host_name: Annotated[
+        list[str] | None, typer.Option(help="A name under which the site is reached from outside; repeatable.")
+    ] = None,
+    hidden: Annotated[
+        list[str] | None,
+        typer.Option(help="Scenes whose ground truth never leaves the server, e.g. 'kitti-2015/*'; repeatable."),
+    ] = None,
+    export: Annotated[
+        Path | None, typer.Option(help="Write the site as files for any web host into this folder, and stop.")
+    ] = None,
+    submissions: Annotated[
+        bool, typer.Option("--submissions", help="Take submissions from holders of a token.")
+    ] = False,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder for submissions; default: beside the store, STORE-submissions.")
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="The dataset that submissions are for, where the store holds several.")
+    ] = None,
+    limit: Annotated[int, typer.Option(help="Submissions that one submitter may make in a period.")] = 10,
+    period: Annotated[float, typer.Option(help="Length of that period in hours.")] = 24.0,
+    largest: Annotated[int, typer.Option(help="Largest upload in MiB.")] = 512,
+    time_limit: Annotated[float, typer.Option(help="Seconds in which a submission must be evaluated.")] = 3600.0,
+    issue_token: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Print a new token for a submitter, once, and stop.")
+    ] = None,
+    revoke_token: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Make a submitter's tokens worthless, and stop.")
+    ] = None,
+) -> None:
+    """The interactive benchmark site for a store.
+
+    Opens a site on which visitors choose scenes, criteria, measures, algorithms, model and weights, and see the answer
+    change at once, down to the pixels behind a number. Only this machine can reach it unless --host says otherwise.
+    """
+    from stereogauge.store import open_store
+
+    if importlib.util.find_spec("fastapi") is None or importlib.util.find_spec("uvicorn") is None:
+        raise MissingDependency("fastapi", "web", "The site")
+    writes = submissions or issue_token is not None or revoke_token is not None
+    if not writes and "://" not in store and not Path(store).is_file():
+        raise StereogaugeError(f"{store}: there is no such store; make one with `stereogauge demo` or `evaluate`.")
+    from stereogauge.web.source import StoreSource
+
+    with open_store(store, read_only=not submissions) as opened:
+        source = StoreSource(opened)
+        taken = None
+        if writes:
+            from stereogauge.web.rules import Rules
+            from stereogauge.web.submissions import Submissions
+
+            folder = data or Path(f"{store.removesuffix('.sqlite')}-submissions")
+            rules = Rules(
+                per_period=limit,
+                period_hours=period,
+                largest_bytes=largest << 20,
+                seconds=time_limit,
+                hidden=tuple(hidden or ()),
+            )
+            taken = Submissions(opened, source, folder, rules, dataset)
+        if taken is not None and issue_token is not None:
+            typer.echo(taken.tokens.issue(issue_token))
+            say(f"This token of {issue_token} is shown only now; the server keeps its hash.")
+            return
+        if taken is not None and revoke_token is not None:
+            say(f"{taken.tokens.revoke(revoke_token)} token(s) of {revoke_token} revoked")
+            return
+        _run(source, taken, hidden or [], export, host, port, host_name or [])
+
+
+def _run(
+    source: StoreSource,
+    submissions: Submissions | None,
+    hidden: list[str],
+    export: Path | None,
+    host: str,
+    port: int,
+    names: list[str],
+) -> None:
+    from stereogauge.web.app import create_app
+    from stereogauge.web.security import LOCAL_HOSTS
+    from stereogauge.web.site import Site
+
+    if export is not None:
+        from stereogauge.web.export import export_site
+
+        written = export_site(Site(source, hidden), export)
+        say(f"{written} files in {export}; any web server shows them, e.g. python -m http.server -d {export}")
+        return
+    import uvicorn
+
+    site = Site(source, hidden, submissions)
+    app = create_app(site, (*LOCAL_HOSTS, *names, *((host,) if host not in ("0.0.0.0", "::") else ())))
+    say(f"http://{'[' + host + ']' if ':' in host else host}:{port}/  (stop with Ctrl-C)")
+    uvicorn.run(app, host=host, port=port, log_level="warning", server_header=False, timeout_graceful_shutdown=5)

@@ -1,0 +1,98 @@
+"""The application: the API under /api/v1 and the page that uses it."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.resources
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from functools import lru_cache
+from pathlib import Path
+
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.responses import FileResponse, JSONResponse
+from fastapi.staticfiles import StaticFiles
+
+import stereogauge
+from stereogauge.errors import FileError, StereogaugeError
+from stereogauge.web.api import score_routes
+from stereogauge.web.hiding import HiddenTruthError
+from stereogauge.web.scene_api import scene_routes
+from stereogauge.web.security import LOCAL_HOSTS, Guard
+from stereogauge.web.selection import UnknownChoiceError
+from stereogauge.web.site import Site
+from stereogauge.web.tuning_api import tuning_routes
+
+STATIC = Path(__file__).parent / "static"
+API = "/api/v1"
+
+
+@lru_cache(maxsize=2)
+def plotly_script(compressed: bool) -> bytes:
+    """The plotly.js of the installed plotly package."""
+    data = (importlib.resources.files("plotly") / "package_data" / "plotly.min.js").read_bytes()
+    return gzip.compress(data, 6) if compressed else data
+
+
+def create_app(site: Site, hosts: Iterable[str] = LOCAL_HOSTS) -> FastAPI:
+    """The site as an ASGI application. `hosts` are the names that it answers for; "*" means any."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        if site.submissions is not None:
+            site.submissions.start()
+        yield
+        if site.submissions is not None:
+            site.submissions.stop()
+
+    app = FastAPI(
+        title="Stereogauge",
+        version=stereogauge.__version__,
+        description="Scores, rankings and pictures of stereo algorithms for any selection.",
+        openapi_url=f"{API}/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    _register_errors(app)
+    routers: list[APIRouter] = [score_routes(site), scene_routes(site), tuning_routes(site)]
+    if site.submissions is not None:
+        from stereogauge.web.submission_api import register_submission_errors, submission_routes
+
+        register_submission_errors(app)
+        routers.append(submission_routes(site.submissions))
+    for router in routers:
+        app.include_router(router, prefix=API)
+
+    @app.get("/static/plotly.min.js", include_in_schema=False)
+    def plotly(request: Request) -> Response:
+        compressed = "gzip" in request.headers.get("accept-encoding", "")
+        headers = {"Cache-Control": "max-age=86400", "Vary": "Accept-Encoding"}
+        if compressed:
+            headers["Content-Encoding"] = "gzip"
+        return Response(plotly_script(compressed), media_type="text/javascript", headers=headers)
+
+    @app.get("/", include_in_schema=False)
+    def page() -> FileResponse:
+        return FileResponse(STATIC / "index.html", headers={"Cache-Control": "no-cache"})
+
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    app.add_middleware(Guard, hosts=tuple(hosts))
+    return app
+
+
+def _register_errors(app: FastAPI) -> None:
+    def mistake(request: Request, problem: Exception) -> JSONResponse:
+        allowed = {"allowed": problem.allowed} if isinstance(problem, UnknownChoiceError) else {}
+        return JSONResponse({"detail": str(problem), **allowed}, status_code=422)
+
+    def hidden(request: Request, problem: Exception) -> JSONResponse:
+        return JSONResponse({"detail": str(problem)}, status_code=403)
+
+    def lost(request: Request, problem: Exception) -> JSONResponse:
+        # The sentence names a path of the server, which is nobody's business outside.
+        return JSONResponse({"detail": "A file behind this answer cannot be read; the server's log says which."}, 410)
+
+    app.add_exception_handler(HiddenTruthError, hidden)
+    app.add_exception_handler(FileError, lost)
+    app.add_exception_handler(StereogaugeError, mistake)

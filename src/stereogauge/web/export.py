@@ -1,0 +1,189 @@
+"""The same site as files for any web host: shipped selections are answered in advance, by the application itself."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote, unquote, urlencode
+
+from starlette.types import ASGIApp, Message
+
+from stereogauge.errors import StereogaugeError
+from stereogauge.ranking.profiles import shipped_profiles
+from stereogauge.web.app import API, STATIC, create_app, plotly_script
+from stereogauge.web.site import Site
+
+Params = tuple[tuple[str, str], ...]
+DRAWS = "1000"
+PATH_SAFE = "!'()*~-._"
+PRESETS = (("boundary", "interior", "occluded"), ("nonocc", "all", "disc"))
+PICTURES_OF_ALGORITHM = ("estimate", "error")
+
+
+class Shipped(NamedTuple):
+    """A selection that is part of the export."""
+
+    title: str
+    params: Params
+
+
+def question(path: str, params: Params = ()) -> str:
+    """A question as the page writes it: parameters by name, spelled as browsers spell them."""
+    query = urlencode(sorted(params, key=lambda pair: pair[0]), safe="*").replace("~", "%7E")
+    return f"{path}?{query}" if query else path
+
+
+async def _asked(app: ASGIApp, text: str) -> tuple[int, bytes]:
+    path, _, query = text.partition("?")
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope: dict[str, Any] = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET", "scheme": "http",
+        "path": unquote(f"{API}/{path}"), "raw_path": b"", "query_string": query.encode(), "root_path": "",
+        "headers": [(b"host", b"localhost")], "client": ("127.0.0.1", 0), "server": ("localhost", 80),
+    }  # fmt: skip
+    await app(scope, receive, send)
+    return sent[0]["status"], b"".join(part.get("body", b"") for part in sent[1:])
+
+
+class _Writer:
+    """Asks the application and keeps its answers as files."""
+
+    def __init__(self, site: Site, folder: Path) -> None:
+        self._app = create_app(site)
+        self._folder = folder
+        self.index: dict[str, Any] = {}
+        self._runner = asyncio.Runner()
+
+    def close(self) -> None:
+        self._runner.close()
+
+    def keep(self, path: str, params: Params = (), suffix: str = "json") -> Any:
+        """Ask and keep; what cannot be answered is left out. Returns what JSON said."""
+        text = question(path, params)
+        if text in self.index:
+            return json.loads((self._folder / self.index[text]).read_bytes()) if suffix == "json" else None
+        status, body = self._runner.run(_asked(self._app, text))
+        if status != 200:
+            return None
+        name = f"answers/{len(self.index):05d}.{suffix}"
+        (self._folder / name).write_bytes(body)
+        self.index[text] = name
+        return json.loads(body) if suffix == "json" else None
+
+
+def export_site(site: Site, folder: Path) -> int:
+    """Write the site into `folder`; returns the number of files."""
+    if not site.desk.source.protocols():
+        raise StereogaugeError("There are no scores to export yet; evaluate some results first.")
+    shutil.copytree(STATIC, folder / "static", dirs_exist_ok=True)
+    (folder / "static" / "plotly.min.js").write_bytes(plotly_script(compressed=False))
+    page = (STATIC / "index.html").read_text(encoding="utf-8")
+    live, static = ('name="stereogauge-mode" content="live"', 'name="stereogauge-mode" content="static"')
+    (folder / "index.html").write_text(page.replace(live, static), encoding="utf-8")
+    (folder / "static" / "index.html").unlink()
+    (folder / "answers").mkdir(exist_ok=True)
+    writer = _Writer(site, folder)
+    try:
+        catalogue = writer.keep("catalogue")
+        for kind in ("metrics", "regions"):
+            for entry in catalogue[kind]:
+                writer.keep(f"catalogue/{kind}/{quote(entry['id'], safe=PATH_SAFE)}.svg", suffix="svg")
+        shipped: list[Shipped] = []
+        for place, entry in enumerate(catalogue["protocols"]):
+            own: Params = () if place == 0 else (("protocol", entry["key"]),)
+            shipped += _export_protocol(writer, own, entry["name"] if len(catalogue["protocols"]) > 1 else "")
+    finally:
+        writer.close()
+    writer.index["selections"] = [{"title": one.title, "params": one.params} for one in shipped]
+    (folder / "answers.json").write_text(json.dumps(writer.index), encoding="utf-8")
+    return sum(1 for file in folder.rglob("*") if file.is_file())
+
+
+def _export_protocol(writer: _Writer, own: Params, protocol: str) -> list[Shipped]:
+    scenes = writer.keep("scenes", own)
+    writer.keep("algorithms", own)
+    table = writer.keep("table", own)
+    free = list(dict.fromkeys(one["region"] for one in table["columns"] if one["label"] != one["metric"]))
+    shipped = list(_selections(free, table["columns"], own, protocol))
+    for selection in shipped:
+        _export_selection(writer, selection.params)
+    for scene in scenes:
+        _export_scene(writer, scene["name"], own)
+    return shipped
+
+
+def _selections(free: list[str], columns: list[dict[str, Any]], own: Params, protocol: str) -> Iterator[Shipped]:
+    """Everything, each criterion, the usual sets of criteria; and each measure alone on the first criterion."""
+    prefix = f"{protocol}: " if protocol else ""
+    yield Shipped(f"{prefix}everything", own)
+    for names in [*PRESETS, *((name,) for name in free)]:
+        if set(names) <= set(free):
+            yield Shipped(f"{prefix}{', '.join(names)}", (*own, *(("criteria", name) for name in names)))
+    first = "nonocc" if "nonocc" in free else next(iter(free), None)
+    for metric in dict.fromkeys(one["metric"] for one in columns if one["label"] != one["metric"]):
+        if first is not None:
+            yield Shipped(f"{prefix}{metric} on {first}", (*own, ("criteria", first), ("measures", metric)))
+
+
+def _export_selection(writer: _Writer, params: Params) -> None:
+    table = writer.keep("table", params)
+    for place, column in enumerate(table["columns"]):
+        if place < 3:
+            writer.keep("table", (*params, ("column", column["id"])))
+    for options in _models(table["columns"]):
+        for draws in ((), (("draws", DRAWS),)):
+            writer.keep("rank", (*params, *options, *draws))
+        for form in ("csv", "tex"):
+            writer.keep(f"rank.{form}", (*params, *options), suffix=form)
+    writer.keep("significance", params)
+    writer.keep("confidence", (*params, ("threshold", "1"), ("region", "all")))
+    order = writer.keep("rank", (*params, ("model", "weighted")))
+    if order and len(order["rows"]) > 1 and table["columns"]:
+        pair = (("first", order["rows"][0]["algorithm"]), ("second", order["rows"][1]["algorithm"]))
+        writer.keep("significance", (*params, *pair, ("column", table["columns"][0]["id"])))
+    _export_relations(writer, params, [column["id"] for column in table["columns"]])
+
+
+def _models(columns: Iterable[dict[str, Any]]) -> Iterator[Params]:
+    yield ()
+    yield (("model", "a-star"),)
+    yield (("model", "extended"),)
+    yield (("model", "weighted"),)
+    for profile in shipped_profiles():
+        yield (("model", "weighted"), ("profile", profile))
+    if len({column["metric"] for column in columns}) == 1:
+        yield (("model", "middlebury"),)
+
+
+def _export_relations(writer: _Writer, params: Params, columns: list[str]) -> None:
+    """The scatter plots that the page starts with: the first three measures, each on its first criterion."""
+    metrics = [column.partition(":")[0] for column in columns]
+    chosen = [column for place, column in enumerate(columns) if metrics.index(metrics[place]) == place][:3]
+    pairs = tuple(("scatter", f"{x}~{y}") for y in chosen for x in chosen if x != y)
+    writer.keep("correlation", (*params, *pairs))
+    if columns:
+        writer.keep("histogram", (*params, ("metric", columns[0])))
+
+
+def _export_scene(writer: _Writer, scene: str, own: Params) -> None:
+    name = quote(scene, safe=PATH_SAFE)
+    about = writer.keep(f"scenes/{name}/about", own)
+    if about is None:
+        return
+    for layer in ("left", "right", "truth"):
+        if layer in about["layers"]:
+            writer.keep(f"scenes/{name}/layers/{layer}.png", own, suffix="png")
+    for algorithm in about["algorithms"]:
+        for layer in PICTURES_OF_ALGORITHM:
+            writer.keep(f"scenes/{name}/layers/{layer}.png", (*own, ("algorithm", algorithm)), suffix="png")

@@ -1,0 +1,51 @@
+"""Answers as bytes: made once for each version of the store, with an entity tag for the browser's cache."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import Request, Response
+from pydantic import BaseModel, TypeAdapter
+
+from stereogauge.web.cache import RecentCache
+
+MOST_ANSWER_BYTES = 128 << 20
+
+
+class Answers:
+    """Finished answers by question."""
+
+    def __init__(self, version: Callable[[], str]) -> None:
+        self._version = version
+        self._kept: RecentCache[tuple[bytes, str, str]] = RecentCache(MOST_ANSWER_BYTES, lambda kept: len(kept[0]))
+
+    def public(self, request: Request, make: Callable[[], Any]) -> Response:
+        """An answer that is the same for everybody."""
+        key = (self._version(), request.url.path, request.url.query)
+        data, tag, kind = self._kept.get(key, lambda: _encoded(make()))
+        return tagged(request, data, tag, kind)
+
+    def private(self, make: Callable[[], Any]) -> Response:
+        """An answer for one asker, never kept."""
+        data, _, kind = _encoded(make())
+        return Response(data, media_type=kind, headers={"Cache-Control": "no-store"})
+
+
+def _encoded(answer: Any) -> tuple[bytes, str, str]:
+    if isinstance(answer, Response):
+        data, kind = bytes(answer.body), answer.headers["content-type"]
+    elif isinstance(answer, BaseModel):
+        data, kind = answer.model_dump_json().encode(), "application/json"
+    else:
+        data, kind = TypeAdapter(Any).dump_json(answer), "application/json"
+    return data, hashlib.sha256(data).hexdigest()[:24], kind
+
+
+def tagged(request: Request, data: bytes, tag: str, kind: str, cache: str = "no-cache") -> Response:
+    """The data, or "not modified" when the asker has them already."""
+    headers = {"ETag": f'"{tag}"', "Cache-Control": cache}
+    if f'"{tag}"' in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    return Response(data, media_type=kind, headers=headers)

@@ -1,0 +1,38 @@
+"""Everything that a running site is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from fastapi import Request, Response
+
+from stereogauge.web.desk import Desk
+from stereogauge.web.gallery import Gallery
+from stereogauge.web.hiding import Hidden
+from stereogauge.web.layers import LayerPainter
+from stereogauge.web.responses import Answers
+from stereogauge.web.selection import Asked
+from stereogauge.web.source import ScoreSource
+
+if TYPE_CHECKING:
+    from stereogauge.web.submissions import Submissions
+
+
+class Site:
+    """A source of scores, what is hidden of it, and the caches of answers and pictures."""
+
+    def __init__(self, source: ScoreSource, hidden: Iterable[str] = (), submissions: Submissions | None = None) -> None:
+        self.submissions = submissions
+        self.desk = Desk(source) if submissions is None else Desk(source, submissions.private_scores)
+        self.gallery = Gallery(self.desk, Hidden(hidden))
+        self.painter = LayerPainter(self.gallery)
+        self.answers = Answers(source.version)
+
+    def answer(self, request: Request, wanted: Asked, make: Callable[[], Any]) -> Response:
+        """The answer to a question about a selection; one with a private submission is for its owner alone."""
+        if wanted.submission is None:
+            return self.answers.public(request, make)
+        if self.submissions is not None:
+            self.submissions.check_owner(request, wanted.submission)
+        return self.answers.private(make)

@@ -1,0 +1,125 @@
+// Questions to the server. In a static export the answers are files, and what was not exported says so.
+
+const STATIC = document.querySelector('meta[name="stereogauge-mode"]').content === "static";
+const BASE = "api/v1/";
+const KEPT = 60;
+const kept = new Map();
+let pending = 0;
+let timer = 0;
+let index = null;
+
+export const isStatic = STATIC;
+
+/** A question that could not be answered; `allowed` lists names that exist where one does not. */
+export class Problem extends Error {
+  constructor(message, status, allowed = []) {
+    super(message);
+    this.status = status;
+    this.allowed = allowed;
+  }
+}
+
+function busy(change) {
+  pending += change;
+  clearTimeout(timer);
+  const line = document.getElementById("busy");
+  // Only what takes longer than a tenth of a second is announced.
+  if (pending > 0) timer = setTimeout(() => line.classList.add("on"), 100);
+  else line.classList.remove("on");
+}
+
+/** The own token of a submitter, for this tab only. */
+export const token = {
+  get: () => sessionStorage.getItem("stereogauge-token") ?? "",
+  set: (value) => (value ? sessionStorage.setItem("stereogauge-token", value) : sessionStorage.removeItem("stereogauge-token")),
+};
+
+/** Parameters in a fixed order, so that the same question has the same address. */
+function canonical(params) {
+  const entries = [...new URLSearchParams(params)].filter(([, value]) => value !== "");
+  entries.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+  return new URLSearchParams(entries).toString();
+}
+
+/** The address of a question or picture. */
+export function url(path, params = "") {
+  const query = canonical(params);
+  if (STATIC) return index?.[`${path}${query ? `?${query}` : ""}`] ?? null;
+  return `${BASE}${path}${query ? `?${query}` : ""}`;
+}
+
+async function answered(response) {
+  if (response.ok) return response;
+  let body = {};
+  try {
+    body = await response.json();
+  } catch {
+    body = {};
+  }
+  const detail = Array.isArray(body.detail) ? body.detail.map((part) => `${part.loc?.at(-1)}: ${part.msg}`).join("; ") : body.detail;
+  throw new Problem(detail ?? `The server answered ${response.status}.`, response.status, body.allowed ?? []);
+}
+
+/** The answer to a question. Answers are kept for this visit unless they belong to somebody. */
+export async function ask(path, params = "", { signal, fresh = false } = {}) {
+  if (STATIC && index === null) index = await (await fetch("answers.json")).json();
+  const address = url(path, params);
+  if (address === null) {
+    throw new Problem("This selection was not exported: this copy of the site holds fixed answers only. Run `stereogauge serve STORE` for free selections.", 404);
+  }
+  const own = address.includes("submission");
+  if (!fresh && !own && kept.has(address)) return kept.get(address);
+  busy(1);
+  try {
+    const headers = own && token.get() ? { Authorization: `Bearer ${token.get()}` } : {};
+    const answer = await (await answered(await fetch(address, { signal, headers }))).json();
+    if (!own) {
+      kept.set(address, answer);
+      if (kept.size > KEPT) kept.delete(kept.keys().next().value);
+    }
+    return answer;
+  } finally {
+    busy(-1);
+  }
+}
+
+/** A request that changes something, with the submitter's token. */
+export async function send(method, path, { params = "", body = null, kind = "application/json" } = {}) {
+  const headers = { Authorization: `Bearer ${token.get()}` };
+  if (body !== null) headers["Content-Type"] = kind;
+  const response = await answered(await fetch(`${BASE}${path}${params ? `?${params}` : ""}`, { method, headers, body }));
+  return response.status === 204 ? null : response.json();
+}
+
+/** Server-sent events of a path with the submitter's token, as an async sequence of objects. */
+export async function* events(path, signal) {
+  const response = await answered(await fetch(`${BASE}${path}`, { headers: { Authorization: `Bearer ${token.get()}` }, signal }));
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    text += value;
+    const parts = text.split("\n\n");
+    text = parts.pop();
+    for (const part of parts) {
+      const data = part.split("\n").filter((line) => line.startsWith("data:")).map((line) => line.slice(5)).join("");
+      if (data) yield JSON.parse(data);
+    }
+  }
+}
+
+/** Runs the latest of several questions; earlier ones are dropped when a new one comes. */
+export function latest() {
+  let controller = null;
+  return async (work) => {
+    controller?.abort();
+    const own = (controller = new AbortController());
+    try {
+      return await work(own.signal);
+    } catch (problem) {
+      if (problem.name === "AbortError" || own.signal.aborted) return undefined;
+      throw problem;
+    }
+  };
+}

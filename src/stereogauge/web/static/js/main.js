@@ -1,0 +1,95 @@
+// Starts the page: loads what can be chosen, then shows the view that the address names, and shows it again when it changes.
+
+import { ask, Problem } from "./api.js";
+import { h, put, say } from "./dom.js";
+import { drawPanel } from "./panel.js";
+import { close } from "./popup.js";
+import { firstSelection } from "./selection.js";
+import * as state from "./state.js";
+import { onTheme, startTheme } from "./theme.js";
+import { emptyStore, explain } from "./states.js";
+
+const TITLES = { leaderboard: "Leaderboard", compare: "Compare", scene: "Scene", metrics: "Metrics", confidence: "Confidence", tuning: "Tuning", protocol: "Protocol", submit: "Submit" };
+const loaders = {
+  leaderboard: () => import("./views/leaderboard.js"), compare: () => import("./views/compare.js"), scene: () => import("./views/scene.js"),
+  metrics: () => import("./views/metrics.js"), confidence: () => import("./views/confidence.js"), tuning: () => import("./views/tuning.js"),
+  protocol: () => import("./views/protocol.js"), submit: () => import("./views/submit.js"),
+};
+const content = document.getElementById("content");
+const panel = document.getElementById("panel");
+const context = { catalogue: null, scenes: [], algorithms: [], columns: [], styles: new Map(), protocol: null };
+let shown = null;
+let lists = "";
+
+function drawNavigation() {
+  put(document.getElementById("views"), state.VIEWS.map((name) =>
+    h("a", { href: state.address({}, name), "aria-current": state.view() === name ? "page" : null }, TITLES[name])));
+  document.getElementById("brand").href = state.address({}, "leaderboard");
+  const own = context.protocol;
+  document.getElementById("protocol-mark").textContent = own ? `protocol ${own.name} ${own.key.slice(0, 8)}` : "";
+}
+
+/** Scenes, algorithms and columns under the protocol that the address names. */
+async function loadLists() {
+  const wanted = state.get("protocol", "") + state.get("submission", "");
+  if (lists === wanted && context.columns.length) return;
+  const params = new URLSearchParams(state.get("protocol") ? { protocol: state.get("protocol") } : {});
+  const own = new URLSearchParams(params);
+  if (state.get("submission")) own.append("submission", state.get("submission"));
+  const [scenes, algorithms, table] = await Promise.all([ask("scenes", params), ask("algorithms", params), ask("table", own)]);
+  const known = new Set(algorithms.map((one) => one.name));
+  const added = table.algorithms.filter((name) => !known.has(name)).map((name) => ({ name, colour: "#7a7a7a", marker: "star", gaps: [], scenes: 0, description: "your submission", link: "" }));
+  Object.assign(context, { scenes, algorithms: [...algorithms, ...added], columns: table.columns });
+  context.styles = new Map(context.algorithms.map((one) => [one.name, one]));
+  context.protocol = context.catalogue.protocols.find((one) => [one.name, one.key].includes(state.get("protocol"))) ?? context.catalogue.protocols[0];
+  lists = wanted;
+}
+
+async function show() {
+  close();
+  try {
+    if (!context.catalogue) context.catalogue = await ask("catalogue");
+    if (!context.catalogue.protocols.length) {
+      panel.hidden = true;
+      drawNavigation();
+      if (state.view() !== "submit" && state.view() !== "tuning") return put(content, emptyStore());
+    } else {
+      await loadLists();
+      if (firstSelection(context)) return undefined;
+    }
+    drawNavigation();
+    document.title = `${TITLES[state.view()]} · Stereogauge`;
+    const wanted = state.view();
+    const module = await loaders[wanted]();
+    if (wanted !== state.view()) return undefined;
+    if (shown?.name !== wanted) {
+      shown?.view.leave?.();
+      put(content);
+      shown = { name: wanted, view: module.create(content, context) };
+      say(TITLES[wanted]);
+    }
+    if (context.catalogue.protocols.length) drawPanel(panel, context, wanted);
+    await shown.view.refresh();
+    content.dataset.ready = location.hash || "#";
+  } catch (problem) {
+    if (!(problem instanceof Problem)) throw problem;
+    explain(content, problem);
+    shown = null;
+    content.dataset.ready = location.hash || "#";
+  }
+  return undefined;
+}
+
+document.getElementById("share").addEventListener("click", async (event) => {
+  try {
+    await navigator.clipboard.writeText(location.href);
+    event.target.textContent = "copied";
+  } catch {
+    prompt("A link to exactly this view:", location.href);
+  }
+  setTimeout(() => (event.target.textContent = "share"), 1500);
+});
+startTheme(document.getElementById("theme"));
+onTheme(() => shown?.view.restyle?.());
+state.onChange(show);
+show();

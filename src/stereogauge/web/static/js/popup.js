@@ -1,0 +1,70 @@
+// The definition behind a header: name, formula, unit, source, from the declarations.
+
+import { h, put } from "./dom.js";
+import { url } from "./api.js";
+
+const box = () => document.getElementById("popup");
+let opener = null;
+
+/** Close the pop-up and give the focus back. */
+export function close() {
+  if (box().hidden) return;
+  box().hidden = true;
+  opener?.focus();
+}
+
+addEventListener("keydown", (event) => event.key === "Escape" && close());
+addEventListener("pointerdown", (event) => {
+  if (!box().hidden && !box().contains(event.target) && event.target !== opener) box().hidden = true;
+});
+
+/** Show content beside the element that asked for it. */
+export function open(anchor, title, ...content) {
+  opener = anchor;
+  put(box(), h("button", { class: "close quiet", type: "button", onclick: close, "aria-label": "Close" }, "✕"), h("h3", {}, title), content);
+  box().hidden = false;
+  const place = anchor.getBoundingClientRect();
+  const width = box().offsetWidth;
+  const left = Math.max(12, Math.min(place.left, document.documentElement.clientWidth - width - 12));
+  const below = place.bottom + 6 + box().offsetHeight < innerHeight;
+  box().style.left = `${left + scrollX}px`;
+  box().style.top = `${(below ? place.bottom + 6 : Math.max(8, place.top - box().offsetHeight - 6)) + scrollY}px`;
+  box().querySelector("button").focus();
+}
+
+const bound = (pair) => (pair ? `${pair[0] ?? "−∞"} … ${pair[1] ?? "∞"}` : null);
+const pairs = (entries) => h("dl", {}, entries.filter(([, value]) => value).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
+
+function formula(kind, id) {
+  const address = url(`catalogue/${kind}/${encodeURIComponent(id)}.svg`);
+  return address && h("img", { class: "formula", src: address, alt: `formula of ${id}` });
+}
+
+/** The definition of a column such as bad@1:nonocc. */
+export function defineColumn(anchor, catalogue, metric, region) {
+  const declared = catalogue.metrics.find((one) => one.id === metric.split("@")[0]);
+  if (!declared) return;
+  const criterion = catalogue.regions.find((one) => one.id === region);
+  open(anchor, `${metric} · ${declared.name}`, formula("metrics", declared.id), h("div", {}, declared.description), pairs([
+    ["pixels", criterion ? `${region} — ${criterion.name}` : region],
+    ["better", { lower: "lower", higher: "higher", zero: "nearer to 0" }[declared.direction]],
+    ["unit", declared.unit || "none"],
+    ["range", bound(declared.range)],
+    ["real range", bound(declared.heuristic_range)],
+    ["parameter", declared.parameters.join("; ")],
+    ["pools", declared.pools ? "over pixels of several scenes" : "no: mean of scenes only"],
+    ["source", declared.source],
+  ]));
+}
+
+/** The definition of a criterion. */
+export function defineRegion(anchor, catalogue, region) {
+  const declared = catalogue.regions.find((one) => one.id === region);
+  if (!declared) return open(anchor, region, h("div", {}, "A mask that comes with the scenes."));
+  open(anchor, `${region} · ${declared.name}`, formula("regions", region), h("div", {}, declared.description), pairs([["source", declared.source]]));
+}
+
+/** The definition of a model. */
+export function defineModel(anchor, model) {
+  open(anchor, model.name, h("div", {}, model.definition), pairs([...Object.entries(model.options), ["source", model.source]]));
+}

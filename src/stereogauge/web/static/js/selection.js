@@ -1,0 +1,45 @@
+// What is selected, seen from the page: everything where the address says nothing.
+
+import * as state from "./state.js";
+
+const WIDE = 14;
+export const PRESETS = { partition: ["boundary", "interior", "occluded"], Middlebury: ["nonocc", "all", "disc"], visible: ["nonocc"] };
+
+/** Criteria and measures that have scores, in order. */
+export const criteria = (context) => [...new Set(context.columns.filter((one) => !bound(context, one)).map((one) => one.region))];
+export const measures = (context) => [...new Set(context.columns.map((one) => one.metric))];
+
+/** Whether a column's metric has its own pixels, whatever criterion is chosen. */
+export function bound(context, column) {
+  return Boolean(context.catalogue.metrics.find((one) => one.id === column.metric.split("@")[0])?.region);
+}
+
+/** The chosen names of one kind; all of them where the address names none. */
+export const chosen = (name, everything) => (state.has(name) ? state.all(name) : everything);
+
+/** The columns that the present selection means. */
+export function chosenColumns(context) {
+  const metric = new Set(chosen("measures", measures(context)).flatMap((one) => [one, one.split(":")[0]]));
+  const region = new Set(chosen("criteria", criteria(context)));
+  return context.columns.filter((one) => metric.has(one.metric) && (region.has(one.region) || bound(context, one)));
+}
+
+/** A bare address of a store with very many columns starts with one criterion, so that the first table can be read. */
+export function firstSelection(context) {
+  if (!state.isEmpty() || state.view() !== "leaderboard" || context.columns.length <= WIDE) return false;
+  const all = criteria(context);
+  const first = all.includes("nonocc") ? "nonocc" : all[0];
+  if (!first || all.length < 2) return false;
+  state.update({ criteria: [first] }, { quietly: true });
+  return true;
+}
+
+/** The weights of the sliders: those of the address, of its profile, or the same for every measure. */
+export function weights(context) {
+  const stated = state.all("weights");
+  if (stated.length) return Object.fromEntries(stated.map((text) => [text.slice(0, text.lastIndexOf("=")), Number(text.slice(text.lastIndexOf("=") + 1))]));
+  const profile = context.catalogue.profiles.find((one) => one.id === state.get("profile"));
+  if (profile) return { ...profile.weights };
+  const names = chosen("measures", measures(context)).map((one) => one.split(":")[0]);
+  return Object.fromEntries([...new Set(names)].map((name) => [name, 1 / new Set(names).size]));
+}

@@ -1,0 +1,64 @@
+// The whole state of the page is the part of the address behind "#": view?name=value&name=value. Names may repeat.
+
+export const VIEWS = ["leaderboard", "compare", "scene", "metrics", "confidence", "tuning", "protocol", "submit"];
+export const SELECTION = ["scenes", "criteria", "measures", "algorithms", "protocol", "aggregation", "missing"];
+export const MODEL = ["model", "ties", "tau", "profile", "normalisation", "weights"];
+const KEPT = [...SELECTION, ...MODEL, "submission"];
+
+const listeners = new Set();
+
+function read() {
+  const [view, query = ""] = location.hash.replace(/^#/, "").split("?");
+  return { view: VIEWS.includes(view) ? view : "leaderboard", params: new URLSearchParams(query) };
+}
+
+let current = read();
+
+export const view = () => current.view;
+export const get = (name, otherwise = null) => current.params.get(name) ?? otherwise;
+export const all = (name) => current.params.getAll(name);
+export const has = (name) => current.params.has(name);
+export const isEmpty = () => [...current.params.keys()].length === 0;
+
+/** The address of another state: changes map a name to a value, a list, or null (absent). */
+export function address(changes = {}, target = current.view) {
+  const params = new URLSearchParams();
+  const names = target === current.view ? [...new Set([...current.params.keys()])] : KEPT;
+  for (const name of names) {
+    if (!(name in changes)) for (const value of current.params.getAll(name)) params.append(name, value);
+  }
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null || value === undefined || value === "") continue;
+    for (const one of Array.isArray(value) ? value : [value]) params.append(name, one);
+  }
+  const query = params.toString();
+  return `#${target}${query ? `?${query}` : ""}`;
+}
+
+/** Go to another state. `quietly` replaces the present entry of the history, as for a slider that is being dragged. */
+export function update(changes, { target = current.view, quietly = false } = {}) {
+  const next = address(changes, target);
+  if (next === location.hash) return;
+  history[quietly ? "replaceState" : "pushState"](null, "", next);
+  changed();
+}
+
+/** Call `listener(previous view)` after every change. */
+export const onChange = (listener) => listeners.add(listener);
+
+function changed() {
+  const before = current.view;
+  current = read();
+  for (const listener of listeners) listener(before);
+}
+
+addEventListener("hashchange", changed);
+
+/** The parameters of a selection, as the API takes them. */
+export function selection(extra = []) {
+  const params = new URLSearchParams();
+  for (const name of [...SELECTION, "submission", ...extra]) {
+    for (const value of current.params.getAll(name)) params.append(name, value);
+  }
+  return params;
+}

@@ -1,0 +1,265 @@
+// The scene: up to four linked panes, a swipe, the values under the pointer, where errors lie, and points in space.
+
+import { ask, isStatic, latest, Problem, url } from "../api.js";
+import { badge } from "../diagrams.js";
+import { calm, choose, h, put } from "../dom.js";
+import { digits, full, percent } from "../format.js";
+import { chosen, measures } from "../selection.js";
+import * as state from "../state.js";
+import { refused } from "../states.js";
+import { cloudViewer } from "./cloud.js";
+import { legend, Look, paint, picture, steer } from "./panes.js";
+
+const LAYERS = { left: "left image", right: "right image", truth: "ground truth", estimate: "estimate", error: "absolute error", signed: "signed error", metric: "metric", region: "criterion", confidence: "confidence" };
+const OF_ALGORITHM = ["estimate", "error", "signed", "metric", "confidence"];
+const MOST_PANES = 4;
+legend.digits = digits;
+
+const parse = (text) => { const [layer, algorithm, metric] = text.split("~").map(decodeURIComponent); return { layer, algorithm, metric }; };
+const write = ({ layer, algorithm, metric }) => [layer, algorithm, metric].filter((one) => one !== undefined && one !== "").map(encodeURIComponent).join("~");
+
+export function create(root, context) {
+  const head = h("div", { class: "row" });
+  const panesBox = h("div", { class: "panes" });
+  const inspector = h("div", { id: "inspector" });
+  const blocks = h("div", { id: "blocks" });
+  const side = h("aside", { class: "inspector", "aria-label": "Inspector" }, inspector, blocks);
+  const cloudCanvas = h("canvas", { id: "cloud", tabindex: 0, "aria-label": "Point cloud: drag to turn, wheel to come closer, arrow keys turn" });
+  const cloudHead = h("div", { class: "row" });
+  const cloudBox = h("div", { class: "section" }, cloudHead, cloudCanvas);
+  put(root, head, h("div", { class: "scene-side" }, h("div", {}, panesBox), side), cloudBox);
+  const viewer = cloudViewer(cloudCanvas);
+  const about = latest();
+  const pixel = latest();
+  const worst = latest();
+  const points = latest();
+  let scene = null;
+  let look = null;
+  let panes = [];
+  let focused = 0;
+  let pointer = null;
+  let block = null;
+  let overlay = null;
+  let swipe = 0.5;
+  const remember = calm(() => state.update({ at: look.zoom === 1 ? null : `${look.x.toFixed(1)},${look.y.toFixed(1)},${look.zoom.toFixed(3)}` }, { quietly: true }), 200);
+
+  const layerChoices = () => Object.keys(LAYERS).filter((one) => (one === "confidence" ? scene.confidence.length : scene.layers.includes(one)));
+  const shownAlgorithms = () => [...new Set(panes.filter((one) => OF_ALGORITHM.includes(one.spec.layer)).map((one) => one.spec.algorithm).filter(Boolean))];
+
+  function specs() {
+    const stated = state.all("pane").map(parse).filter((one) => layerChoices().includes(one.layer));
+    if (stated.length) return stated.slice(0, MOST_PANES);
+    const own = chosen("algorithms", context.algorithms.map((one) => one.name)).filter((name) => scene.algorithms.includes(name));
+    const start = [{ layer: scene.layers.includes("left") ? "left" : "estimate", algorithm: own[0] }];
+    if (scene.layers.includes("truth")) start.push({ layer: "truth" });
+    if (own[0]) start.push({ layer: "estimate", algorithm: own[0] }, { layer: "error", algorithm: own[0] });
+    return start.slice(0, MOST_PANES);
+  }
+
+  function params(spec) {
+    const own = new URLSearchParams();
+    if (state.get("protocol")) own.set("protocol", state.get("protocol"));
+    if (OF_ALGORITHM.includes(spec.layer)) own.set("algorithm", spec.algorithm ?? scene.algorithms[0] ?? "");
+    if (spec.layer === "metric") own.set("metric", spec.metric ?? pictured()[0]);
+    if (spec.layer === "region") own.set("region", spec.metric ?? scene.regions[0]);
+    if (["error", "signed"].includes(spec.layer) && state.get("range")) own.set("range", state.get("range"));
+    return own;
+  }
+
+  const pictured = () => measures(context).filter((id) => context.catalogue.metrics.find((one) => one.id === id.split("@")[0])?.picture);
+
+  async function refresh() {
+    const names = context.scenes.map((one) => one.name);
+    const name = state.get("scene") ?? chosen("scenes", names)[0];
+    try {
+      const answer = await about((signal) => ask(`scenes/${encodeURIComponent(name)}/about`, state.get("protocol") ? { protocol: state.get("protocol") } : "", { signal }));
+      if (answer === undefined) return;
+      if (scene?.name !== answer.name) block = null;
+      scene = answer;
+    } catch (problem) {
+      if (!(problem instanceof Problem)) throw problem;
+      put(head, sceneChoice(name)); put(inspector); put(blocks); put(cloudHead);
+      put(panesBox, refused(problem));
+      panes = [];
+      return;
+    }
+    if (!look || look.width !== scene.width || look.height !== scene.height || look.name !== scene.name) {
+      look = new Look(scene.width, scene.height);
+      look.name = scene.name;
+    }
+    const at = (state.get("at") ?? "").split(",").map(Number);
+    if (at.length === 3 && at.every(Number.isFinite)) [look.x, look.y, look.zoom] = at;
+    else look.fit();
+    drawHead();
+    await drawPanes();
+    drawInspector(null);
+    drawBlocks();
+    drawCloud();
+  }
+
+  const sceneChoice = (name) => choose(context.scenes.map((one) => one.name), name, (value) => state.update({ scene: value, at: null }), { "aria-label": "Scene", id: "scene-choice" });
+
+  function drawHead() {
+    const count = specs().length;
+    const facts = [`${scene.width} × ${scene.height}`, scene.ndisp && `ndisp ${scene.ndisp}`, scene.focal && `f = ${digits(scene.focal)} px`, scene.baseline && `B = ${digits(scene.baseline)} m`].filter(Boolean).join(" · ");
+    put(head, sceneChoice(scene.name), h("span", { class: "hint" }, facts), scene.hidden && h("strong", { class: "hint" }, "ground truth hidden"),
+      h("span", { class: "end row" },
+        h("label", {}, "overlay ", choose([["", "none"], ...scene.regions], state.get("overlay", ""), (value) => state.update({ overlay: value || null }), { "aria-label": "Criterion as overlay", id: "overlay" })),
+        h("label", {}, "error up to ", choose([["", "5"], "1", "2", "3", "10", "20"], state.get("range", ""), (value) => state.update({ range: value || null }), { "aria-label": "Error range in px" }), " px"),
+        h("button", { type: "button", id: "swipe", "aria-pressed": String(state.get("swipe") === "on"), onclick: () => state.update({ swipe: state.get("swipe") === "on" ? null : "on" }), disabled: count < 2 && state.get("swipe") !== "on" }, "swipe"),
+        h("button", { type: "button", onclick: () => { look.fit(); moved(); } }, "fit"),
+        h("button", { type: "button", id: "add-pane", disabled: count >= MOST_PANES, onclick: () => state.update({ pane: [...specs(), specs().at(-1)].map(write) }) }, "add pane")));
+  }
+
+  async function drawPanes() {
+    const wanted = specs();
+    const swiping = state.get("swipe") === "on" && wanted.length > 1;
+    const visible = swiping ? wanted.slice(0, 1) : wanted;
+    const key = JSON.stringify([visible.length, swiping]);
+    if (panesBox.dataset.key !== key || panes.length !== visible.length) {
+      panesBox.dataset.key = key;
+      panes = visible.map((_, place) => makePane(place));
+      put(panesBox, panes.map((one) => one.box));
+    }
+    panesBox.dataset.count = String(visible.length);
+    const name = state.get("overlay");
+    const overlayUrl = name && scene.regions.includes(name) ? url(`scenes/${encodeURIComponent(scene.name)}/layers/region.png`, params({ layer: "region", metric: name })) : null;
+    overlay = overlayUrl ? await picture(overlayUrl).catch(() => null) : null;
+    await Promise.all(panes.map((pane, place) => loadPane(pane, visible[place], swiping ? wanted[1] : null)));
+  }
+
+  function makePane(place) {
+    const canvas = h("canvas", { tabindex: 0, "aria-label": `Pane ${place + 1}: drag to pan, wheel to zoom, digits switch the layer` });
+    const own = { place, canvas, head: h("div", { class: "pane-head" }), foot: h("div", { class: "pane-foot" }), spec: {}, image: null, other: null };
+    own.box = h("div", { class: "pane", "data-pane": place }, own.head, canvas, own.foot);
+    canvas.style.aspectRatio = `${scene.width} / ${scene.height}`;
+    steer(canvas, () => look, {
+      changed: moved,
+      hover: (at) => { pointer = at && at[0] >= 0 && at[1] >= 0 && at[0] < scene.width && at[1] < scene.height ? at : null; redraw(); readPixel(); },
+      swipeTo: { near: (share) => own.other && Math.abs(share - swipe) < 0.04, set: (share) => { swipe = share; redraw(); } },
+    });
+    canvas.addEventListener("focus", () => { focused = place; panes.forEach((one) => one.box.classList.toggle("focused", one.place === place)); });
+    canvas.addEventListener("keydown", (event) => {
+      const layer = layerChoices()[Number(event.key) - 1];
+      if (layer && !event.ctrlKey && !event.metaKey) change(place, { layer });
+    });
+    return own;
+  }
+
+  function change(place, changes) {
+    const all = specs();
+    all[place] = { ...all[place], ...changes };
+    const one = all[place];
+    if (OF_ALGORITHM.includes(one.layer) && !one.algorithm) one.algorithm = shownAlgorithms()[0] ?? scene.algorithms[0];
+    if (!OF_ALGORITHM.includes(one.layer)) one.algorithm = one.layer === "region" ? "-" : undefined;
+    if (changes.layer && changes.layer !== "metric" && changes.layer !== "region") one.metric = undefined;
+    state.update({ pane: all.map(write) });
+  }
+
+  async function loadPane(pane, spec, second) {
+    pane.spec = spec;
+    const path = (layer) => `scenes/${encodeURIComponent(scene.name)}/layers/${layer}`;
+    const choices = layerChoices();
+    put(pane.head,
+      choose(choices.map((one, place) => [one, `${place + 1} ${LAYERS[one]}`]), spec.layer, (layer) => change(pane.place, { layer }), { "aria-label": "Layer", "data-role": "layer" }),
+      OF_ALGORITHM.includes(spec.layer) && choose(spec.layer === "confidence" ? scene.confidence : scene.algorithms, spec.algorithm, (algorithm) => change(pane.place, { algorithm }), { "aria-label": "Algorithm", "data-role": "algorithm" }),
+      spec.layer === "metric" && choose(pictured(), spec.metric ?? pictured()[0], (metric) => change(pane.place, { metric }), { "aria-label": "Metric", "data-role": "metric" }),
+      spec.layer === "region" && choose(scene.regions, spec.metric ?? scene.regions[0], (metric) => change(pane.place, { metric }), { "aria-label": "Criterion" }),
+      h("button", { type: "button", class: "quiet", style: { "margin-left": "auto" }, "aria-label": "Close this pane", disabled: specs().length < 2, onclick: () => state.update({ pane: specs().filter((_, place) => place !== pane.place).map(write) }) }, "✕"));
+    try {
+      const address = url(`${path(spec.layer)}.png`, params(spec));
+      if (!address) throw new Problem("This picture was not exported.", 404);
+      const [info, image, other] = await Promise.all([
+        isStatic ? null : ask(path(spec.layer), params(spec)), picture(address),
+        second ? picture(url(`${path(second.layer)}.png`, params(second))) : null]);
+      Object.assign(pane, { image, other });
+      pane.box.dataset.loaded = address;
+      put(pane.foot, info ? legend(info) : LAYERS[spec.layer], second && h("span", {}, `│ ${LAYERS[second.layer]} ${second.algorithm ?? ""}`));
+    } catch (problem) {
+      Object.assign(pane, { image: null, other: null });
+      put(pane.foot, problem.message);
+    }
+    redraw();
+  }
+
+  function redraw() {
+    for (const pane of panes) paint(pane.canvas, look, { image: pane.image, other: pane.other, swipe, overlay: pane.spec.layer === "region" ? null : overlay, pointer, block });
+  }
+
+  function moved() {
+    redraw();
+    root.dataset.look = [look.x, look.y, look.zoom].map((one) => one.toFixed(3)).join();
+    remember();
+  }
+
+  const readPixel = calm(async () => {
+    if (!pointer) return;
+    if (isStatic) return drawInspector(null, "Values under the pointer need the server.");
+    const own = new URLSearchParams({ x: pointer[0], y: pointer[1] });
+    for (const name of shownAlgorithms()) own.append("algorithms", name);
+    if (state.get("protocol")) own.set("protocol", state.get("protocol"));
+    try {
+      const answer = await pixel((signal) => ask(`scenes/${encodeURIComponent(scene.name)}/pixel`, own, { signal }));
+      if (answer) drawInspector(answer);
+    } catch (problem) {
+      if (!(problem instanceof Problem)) throw problem;
+    }
+  }, 30);
+
+  function drawInspector(answer, note = "Move the pointer over a pane, or steer with the arrow keys.") {
+    if (!answer) return put(inspector, h("h2", {}, "Pixel"), h("p", { class: "hint" }, note));
+    const row = (name, style, disparity, error, depth) => h("tr", {}, h("td", { class: "text" }, style && badge(style), name), h("td", { title: full(disparity), "data-value": full(disparity) }, digits(disparity)), h("td", { title: full(error), "data-error": full(error) }, error === undefined ? "" : digits(error)), h("td", { title: full(depth) }, depth === undefined ? "" : digits(depth)));
+    inspector.dataset.pixel = `${answer.x},${answer.y}`;
+    return put(inspector, h("h2", {}, "Pixel ", h("span", { class: "where" }, `x ${answer.x}  y ${answer.y}`)),
+      h("table", {}, h("thead", {}, h("tr", {}, h("th", { class: "text" }, ""), h("th", {}, "disparity", h("span", { class: "unit" }, "px")), h("th", {}, "error", h("span", { class: "unit" }, "px")), h("th", {}, "depth", h("span", { class: "unit" }, "m")))),
+        h("tbody", {}, !answer.hidden && row("ground truth", null, answer.truth, undefined, answer.depth),
+          answer.estimates.map((one) => row(one.algorithm, context.styles.get(one.algorithm), one.disparity, one.error, one.depth)))),
+      h("p", {}, answer.regions.map((name) => h("span", { class: "chip" }, name)), answer.hidden && h("span", { class: "hint" }, "Ground truth and criteria of this scene are hidden.")),
+      h("p", { class: "hint" }, answer.colour.length ? `image ${answer.colour.join(" ")}` : ""));
+  }
+
+  async function drawBlocks() {
+    const pane = panes[focused]?.spec.algorithm ? panes[focused] : panes.find((one) => OF_ALGORITHM.includes(one.spec.layer));
+    if (!pane || scene.hidden || isStatic) return put(blocks);
+    const metric = panes.find((one) => one.spec.layer === "metric")?.spec.metric ?? null;
+    const own = new URLSearchParams({ algorithm: pane.spec.algorithm });
+    if (metric) own.set("metric", metric);
+    if (state.get("protocol")) own.set("protocol", state.get("protocol"));
+    try {
+      const answer = await worst((signal) => ask(`scenes/${encodeURIComponent(scene.name)}/blocks`, own, { signal }));
+      if (!answer) return undefined;
+      return put(blocks, h("h2", { class: "section" }, "Where it goes wrong"), h("p", { class: "caption" }, `Blocks with most of ${metric ?? "the absolute error"} of ${pane.spec.algorithm}.`),
+        answer.length ? h("ol", { class: "blocks" }, answer.map((one) => h("li", {}, h("button", { type: "button", onclick: () => jump(one) }, `${percent(one.share)} at ${one.x}, ${one.y}`)))) : h("p", { class: "hint" }, "Nothing is wrong here."));
+    } catch (problem) {
+      if (!(problem instanceof Problem)) throw problem;
+      return put(blocks, h("p", { class: "hint" }, problem.message));
+    }
+  }
+
+  function jump(one) {
+    block = one;
+    look.centre(one.x + one.size / 2, one.y + one.size / 2);
+    look.zoom = Math.max(look.zoom, Math.min(8, look.width / (6 * one.size)));
+    moved();
+  }
+
+  function drawCloud() {
+    const sources = [...(scene.layers.includes("truth") ? [["", "ground truth"]] : []), ...scene.algorithms.map((name) => [name, name])];
+    const name = state.get("cloud");
+    put(cloudHead, h("h2", {}, "Point cloud"),
+      choose([["-", "off"], ...sources], name === null ? "-" : name === "truth" ? "" : name, (value) => state.update({ cloud: value === "-" ? null : value === "" ? "truth" : value }), { "aria-label": "Point cloud of", id: "cloud-choice" }),
+      h("span", { class: "hint" }, "drag to turn, wheel to come closer"));
+    cloudCanvas.hidden = name === null;
+    cloudCanvas.style.display = name === null ? "none" : "";
+    if (name === null) return;
+    const own = new URLSearchParams({ points: 60000 });
+    if (name !== "truth") own.set("algorithm", name);
+    if (state.get("protocol")) own.set("protocol", state.get("protocol"));
+    points((signal) => ask(`scenes/${encodeURIComponent(scene.name)}/cloud`, own, { signal })).then((answer) => answer && viewer.show(answer))
+      .catch((problem) => { if (!(problem instanceof Problem)) throw problem; put(cloudHead, h("p", { class: "hint" }, problem.message)); });
+  }
+
+  const resized = new ResizeObserver(() => { redraw(); viewer.draw(); });
+  resized.observe(panesBox);
+  return { refresh, restyle: redraw, leave: () => resized.disconnect() };
+}

@@ -1,0 +1,193 @@
+"""The API of submissions: upload, state, live progress, publication, withdrawal; all but the rules need a token."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+from fastapi import APIRouter, FastAPI, Query, Request, Response
+from fastapi.responses import JSONResponse, StreamingResponse
+from pydantic import BaseModel
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect
+
+from stereogauge.web.jobs import Job
+from stereogauge.web.submissions import AccessError, ColumnResult, Submissions
+from stereogauge.web.uploads import UploadRefusedError, check_archive, receive
+
+EVENT_SECONDS = 0.3
+LONGEST_WATCH = 6 * 3600.0
+
+
+class FindingEntry(BaseModel):
+    """One sentence about a submission."""
+
+    severity: str
+    sentence: str
+    scene: str
+
+
+class SubmissionEntry(BaseModel):
+    """A submission as its owner sees it."""
+
+    id: str
+    name: str
+    description: str
+    link: str
+    state: str
+    progress: float
+    message: str
+    created: float
+    findings: list[FindingEntry]
+
+
+class SubmissionAnswer(SubmissionEntry):
+    """The same with its results beside the best of the others."""
+
+    scores: list[ColumnResult]
+
+
+class OwnSubmissions(BaseModel):
+    """Everything of one submitter."""
+
+    submitter: str
+    left: int
+    submissions: list[SubmissionEntry]
+
+
+class RulesAnswer(BaseModel):
+    """What may be submitted."""
+
+    dataset: str
+    scenes: int
+    hidden: int
+    per_period: int
+    period_hours: float
+    largest_bytes: int
+    most_entries: int
+
+
+def _entry(job: Job) -> SubmissionEntry:
+    return SubmissionEntry(
+        id=job.id,
+        name=job.name,
+        description=job.description,
+        link=job.link,
+        state=job.state,
+        progress=job.progress,
+        message=job.message,
+        created=job.created,
+        findings=[FindingEntry(**finding) for finding in job.findings],
+    )
+
+
+def submission_routes(taken: Submissions) -> APIRouter:
+    """The routes of a site with submissions."""
+    router = APIRouter(tags=["submissions"])
+    uploading = asyncio.Semaphore(taken.rules.uploads_at_once)
+
+    def answer(job: Job) -> SubmissionAnswer:
+        return SubmissionAnswer(**_entry(job).model_dump(), scores=[] if job.open else taken.results(job))
+
+    @router.get("/submissions/rules", summary="What may be submitted")
+    def rules() -> RulesAnswer:
+        dataset, own = taken.dataset(), taken.rules
+        return RulesAnswer(
+            dataset=dataset.name,
+            scenes=len(dataset),
+            hidden=sum(taken.hidden(scene.id, dataset.name) for scene in dataset),
+            per_period=own.per_period,
+            period_hours=own.period_hours,
+            largest_bytes=own.largest_bytes,
+            most_entries=own.most_entries,
+        )
+
+    @router.post("/submissions", status_code=202, summary="Upload a zip of maps as the request's body")
+    async def submit(
+        request: Request,
+        name: Annotated[str, Query(min_length=1, max_length=200, description="Name of the algorithm.")],
+        description: Annotated[str, Query(max_length=500)] = "",
+        link: Annotated[str, Query(max_length=300, pattern=r"^(https?://[^\s\"'<>]+)?$")] = "",
+    ) -> SubmissionEntry:
+        owner = await run_in_threadpool(taken.submitter, request)
+        wanted = await run_in_threadpool(taken.check_name, name, owner)
+        await run_in_threadpool(taken.check_room, owner)
+        if uploading.locked():
+            raise UploadRefusedError("Too many uploads at the moment; try again in a minute.", 503)
+        async with uploading:
+            identifier, folder = await run_in_threadpool(taken.new_folder)
+            accepted = False
+            try:
+                await receive(request, folder / "upload.zip", taken.rules)
+                await run_in_threadpool(check_archive, folder / "upload.zip", taken.rules)
+                job = await run_in_threadpool(taken.enqueue, identifier, owner, wanted, description, link)
+                accepted = True
+            except ClientDisconnect:
+                raise UploadRefusedError("The upload was cut off.", 400) from None
+            finally:
+                if not accepted:
+                    taken.discard(identifier)
+        return _entry(job)
+
+    @router.get("/submissions", summary="One's own submissions")
+    def own(request: Request) -> OwnSubmissions:
+        owner = taken.submitter(request)
+        return OwnSubmissions(
+            submitter=owner, left=taken.attempts.left(owner), submissions=[_entry(job) for job in taken.jobs.of(owner)]
+        )
+
+    @router.get("/submissions/{identifier}", summary="State and results of a submission")
+    def state(request: Request, identifier: str) -> SubmissionAnswer:
+        return answer(taken.own(request, identifier))
+
+    @router.get("/submissions/{identifier}/events", summary="Live progress as server-sent events")
+    async def events(request: Request, identifier: str) -> StreamingResponse:
+        await run_in_threadpool(taken.own, request, identifier)
+
+        async def follow() -> AsyncIterator[str]:
+            last, waited = None, 0.0
+            while waited < LONGEST_WATCH and not await request.is_disconnected():
+                job = await run_in_threadpool(taken.jobs.get, identifier)
+                if job is None:
+                    return
+                if job != last:
+                    now = await run_in_threadpool(answer, job)
+                    yield f"data: {now.model_dump_json()}\n\n"
+                last = job
+                if not job.open:
+                    return
+                await asyncio.sleep(EVENT_SECONDS)
+                waited += EVENT_SECONDS
+
+        return StreamingResponse(follow(), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+    @router.post("/submissions/{identifier}/publish", summary="Show a finished submission to everybody")
+    def publish(request: Request, identifier: str) -> SubmissionAnswer:
+        job = taken.own(request, identifier)
+        taken.publish(job)
+        published = taken.jobs.get(identifier)
+        return answer(published or job)
+
+    @router.delete("/submissions/{identifier}", status_code=204, summary="Withdraw a submission")
+    def withdraw(request: Request, identifier: str) -> Response:
+        taken.withdraw(taken.own(request, identifier))
+        return Response(status_code=204)
+
+    return router
+
+
+def register_submission_errors(app: FastAPI) -> None:
+    """Refusals with their own status."""
+
+    def refused(request: Request, problem: Exception) -> JSONResponse:
+        status = problem.status if isinstance(problem, UploadRefusedError | AccessError) else 422
+        headers = {"Connection": "close"} if request.method == "POST" else {}
+        if isinstance(problem, AccessError) and problem.wait > 0:
+            headers["Retry-After"] = str(int(problem.wait) + 1)
+        if status == 401:
+            headers["WWW-Authenticate"] = "Bearer"
+        return JSONResponse({"detail": str(problem)}, status_code=status, headers=headers)
+
+    app.add_exception_handler(UploadRefusedError, refused)
+    app.add_exception_handler(AccessError, refused)
