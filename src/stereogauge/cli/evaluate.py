@@ -133,8 +133,6 @@ def command(
 
 
 def _evaluate(request: Request, store: Store, *, dry_run: bool, watch: bool) -> None:
-    from stereogauge.evaluation.run import run_plan
-
     workers = Workers(request)
     stopped = True
     try:
@@ -144,7 +142,12 @@ def _evaluate(request: Request, store: Store, *, dry_run: bool, watch: bool) -> 
             if dry_run:
                 _print_plan(plan)
                 break
-            if plan.cells or plan.unreadable or not watch:
+            if not plan.cells and not plan.unreadable and not watch:
+                say(f"nothing to compute: {plan.stored} cells are stored{_gaps(plan)} → {store.name}")
+                break
+            if plan.cells or plan.unreadable:
+                from stereogauge.evaluation.run import run_plan
+
                 started = time.perf_counter()
                 executor = workers.get(dataset) if plan.cells else None
                 summary = run_plan(
@@ -212,15 +215,16 @@ def _plan(request: Request, dataset: Dataset, store: Store, workers: Workers) ->
     from dataclasses import replace
 
     from stereogauge.evaluation.fingerprints import ContentHashes
-    from stereogauge.evaluation.matchers import make_maps, wanted_matcher
     from stereogauge.evaluation.plan import make_plan
-    from stereogauge.paths import cache_folder
-    from stereogauge.store.write import Failure
 
     hashes = ContentHashes(store)
     found = _found_results(request, dataset)
     if not request.matchers:
         return make_plan(store, dataset, found, request.protocol, resize=request.resize, hashes=hashes)
+    from stereogauge.evaluation.matchers import make_maps, wanted_matcher
+    from stereogauge.paths import cache_folder
+    from stereogauge.store.write import Failure
+
     wanted = [
         wanted_matcher(text, time_limit=request.time_limit, memory_limit=request.memory_limit)
         for text in request.matchers
@@ -276,15 +280,17 @@ def _print_plan(plan: Plan) -> None:
         out(f"{failure.scene}: {failure.algorithm}: cannot be computed: {failure.reason}\n")
 
 
+def _gaps(plan: Plan) -> str:
+    return f", {len(plan.gaps)} without a map" if plan.gaps else ""
+
+
 def _print_summary(summary: Summary, plan: Plan, seconds: float, store: Store) -> None:
     parts = [f"{summary.done} cells computed in {seconds:.1f} s", f"{summary.stored} stored before"]
-    if plan.gaps:
-        parts.append(f"{len(plan.gaps)} without a map")
     if summary.retried:
         parts.append(f"{summary.retried} tried again after a lost worker")
     if summary.failures:
         parts.append(f"{len(summary.failures)} failed")
-    say(", ".join(parts) + f" → {store.name}")
+    say(", ".join(parts) + f"{_gaps(plan)} → {store.name}")
     say(f"protocol {plan.protocol.name} {plan.protocol.hash}, scoring {plan.protocol.scoring_hash}")
     for failure in summary.failures[:FAILURES_SHOWN]:
         say(f"failed: {failure.algorithm} on {failure.scene}: {failure.reason}")

@@ -9,12 +9,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from stereogauge.errors import StereogaugeError, unknown_name
-from stereogauge.evaluation.cells import ColumnKey, column_key
-from stereogauge.evaluation.evaluate import columns
+from stereogauge.evaluation.cells import ColumnKey
 from stereogauge.evaluation.fingerprints import ContentHashes, fingerprint, scene_contents
+from stereogauge.evaluation.wanted import columns_of_scene, declared_columns
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import Protocol
-from stereogauge.regions.declaration import declared_regions
 
 if TYPE_CHECKING:
     from stereogauge.store import Store
@@ -113,7 +112,8 @@ def make_plan(
 
     sets = tuple(results)
     _check_names(sets, dataset)
-    wanted = {scene.id: wanted_columns(scene, protocol, dataset) for scene in dataset}
+    declared = declared_columns(protocol)
+    wanted = {scene.id: columns_of_scene(declared, scene, dataset) for scene in dataset}
     hashes = hashes or ContentHashes(store)
     contents = scene_contents([scene for scene in dataset if any(scene.id in r.maps for r in sets)], hashes)
     pairs = [(scene, result) for scene in dataset for result in sets if scene.id in result.maps]
@@ -155,19 +155,6 @@ def make_plan(
         gaps=tuple((result.name, scene.id) for result in sets for scene in dataset if scene.id not in result.maps),
         unreadable=tuple(unreadable),
     )
-
-
-def wanted_columns(scene: Scene, protocol: Protocol, dataset: Dataset) -> tuple[ColumnKey, ...]:
-    """The protocol's columns that this scene can have: a mask that only other scenes ship is a gap here."""
-    declared = declared_regions()
-    masks = {name for other in dataset for name in other.masks}
-    keys = []
-    for metric, region in columns(protocol.metrics, protocol.regions):
-        if region not in {*declared, *masks, "scene"}:
-            raise unknown_name("criterion", region, {*declared, *masks})
-        if region in declared or region in scene.masks or region == "scene":
-            keys.append(column_key(metric.id, region))
-    return tuple(keys)
 
 
 def _check_names(results: Sequence[ResultSet], dataset: Dataset) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sql
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 
 from stereogauge.evaluation.cells import ColumnKey
@@ -32,8 +32,7 @@ def mapping(connection: Connection, query: Any) -> dict[Any, Any]:
 
 def insert(connection: Connection, table: sql.Table) -> Any:
     """An INSERT that knows ON CONFLICT, for the database at hand."""
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    return dialect.insert(table)
+    return importlib.import_module(f"sqlalchemy.dialects.{connection.dialect.name}").insert(table)
 
 
 def insert_new(connection: Connection, table: sql.Table, rows: list[dict[str, Any]]) -> None:

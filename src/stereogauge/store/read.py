@@ -187,13 +187,14 @@ def read_cube(connection: Connection, selection: Selection) -> ScoreCube:
     sets = names.known_column_sets(connection)
     parts = list(zip(*rows, strict=True)) if rows else [()] * 7
     scene_numbers, algorithm_numbers, set_numbers = (np.array(part, np.int64) for part in parts[:3])
-    scenes = _kept(selection.scenes, scene_numbers, selection.named_scenes)
-    algorithms = _kept(selection.algorithms, algorithm_numbers, selection.named_algorithms)
-    present = [sets[number] for number in np.unique(set_numbers)]
+    scenes = _kept(selection.scenes, parts[0], selection.named_scenes)
+    algorithms = _kept(selection.algorithms, parts[1], selection.named_algorithms)
+    used = sorted(set(parts[2]))
+    present = [sets[number] for number in used]
     columns = chosen_columns(present, selection.columns)
     shape = (len(algorithms), len(scenes), len(columns))
     filled = {"values": np.full(shape, np.nan), **{part: np.zeros(shape) for part in ("sums", "counts", "missing")}}
-    for number in np.unique(set_numbers):
+    for number in used:
         members = np.flatnonzero(set_numbers == number)
         inside = [place for place, column in enumerate(sets[number]) if column in columns]
         if not inside:
@@ -219,10 +220,10 @@ def read_cube(connection: Connection, selection: Selection) -> ScoreCube:
     )
 
 
-def _kept(order: dict[int, Any], present: NDArray[np.int64], named: bool) -> list[int]:
+def _kept(order: dict[int, Any], present: Sequence[int], named: bool) -> list[int]:
     if named:
         return list(order)
-    found = set(np.unique(present).tolist())
+    found = set(present)
     return [number for number in order if number in found]
 
 

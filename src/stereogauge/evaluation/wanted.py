@@ -1,0 +1,75 @@
+"""The columns that a protocol asks for, with the versions of their declarations.
+
+Finding them means importing every metric, and with them Numba. A second run with nothing to do should not pay for that,
+so the answer is kept beside the other caches, under a key that changes with any file of a declaration.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.metadata
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import stereogauge
+from stereogauge.errors import FileError, unknown_name
+from stereogauge.evaluation.cells import ColumnKey, column_key
+from stereogauge.io.replace import write_bytes
+from stereogauge.metrics.declaration import ENTRY_POINTS as METRICS
+from stereogauge.metrics.declaration import parse_column
+from stereogauge.model import Dataset, Scene
+from stereogauge.paths import cache_folder
+from stereogauge.protocol import Protocol
+from stereogauge.regions.declaration import ENTRY_POINTS as REGIONS
+from stereogauge.regions.declaration import declared_regions
+
+DECLARING = ("metrics", "regions")
+OWN_SET = "scene"
+"""The criterion of measures that are not about pixels, such as run time."""
+
+
+def declared_columns(protocol: Protocol) -> tuple[ColumnKey, ...]:
+    """Every column of the protocol as it is declared now."""
+    if any(importlib.metadata.entry_points(group=group) for group in (METRICS, REGIONS)):
+        # The files of other packages are not watched, so their declarations are asked each time.
+        return _computed(protocol)
+    path = cache_folder("columns") / f"{_key(protocol)}.json"
+    with contextlib.suppress(OSError, ValueError, TypeError):
+        return tuple(ColumnKey(*values) for values in json.loads(path.read_text(encoding="utf-8")))
+    columns = _computed(protocol)
+    with contextlib.suppress(FileError):
+        write_bytes(path, json.dumps(columns).encode())
+    return columns
+
+
+def _computed(protocol: Protocol) -> tuple[ColumnKey, ...]:
+    found: dict[ColumnKey, None] = {}
+    for text in protocol.metrics:
+        metric, named = parse_column(text)
+        for region in metric.regions((named,) if named else protocol.regions):
+            found[column_key(metric.id, region)] = None
+    return tuple(found)
+
+
+def _key(protocol: Protocol) -> str:
+    digest = hashlib.sha256(json.dumps([stereogauge.__version__, protocol.metrics, protocol.regions]).encode())
+    root = Path(__file__).parent.parent
+    for package in DECLARING:
+        for source in sorted((root / package).glob("*.py")):
+            status = source.stat()
+            digest.update(f"{source} {status.st_size} {status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()[:32]
+
+
+def columns_of_scene(columns: Iterable[ColumnKey], scene: Scene, dataset: Dataset) -> tuple[ColumnKey, ...]:
+    """The columns that this scene can have: a mask that only other scenes ship is a gap here."""
+    kept = []
+    for column in columns:
+        if column.region_version or column.region == OWN_SET or column.region in scene.masks:
+            kept.append(column)
+        elif not any(column.region in other.masks for other in dataset):
+            known = {*declared_regions(), *(name for other in dataset for name in other.masks)}
+            raise unknown_name("criterion", column.region, known)
+    return tuple(kept)
