@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from skimage.metrics import mean_squared_error, peak_signal_noise_ratio, structural_similarity
 
 from stereogauge.datasets.synthetic import load_synthetic
@@ -164,3 +166,45 @@ def test_without_a_right_image_there_is_no_score(tmp_path: Path) -> None:
     found = evaluate(np.ones((4, 5), np.float32), scene, ["view-mse"], ["all"]).score("view-mse")
     assert math.isnan(found.value)
     assert "right" in found.note
+
+
+def plain_splat(source: np.ndarray, disparity: np.ndarray, position: float) -> np.ndarray:
+    """One row, column by column: what lands there, the nearest surface, the weighted mean of what belongs to it."""
+    width = source.size
+    rendered = np.full(width, NAN)
+    landing = np.arange(width) - position * disparity
+    for column in range(width):
+        share = np.maximum(1.0 - np.abs(landing - column), 0.0)
+        share[~np.isfinite(share)] = 0.0
+        if not (share > 0).any():
+            continue
+        share[disparity < disparity[share > 0].max() - 1.0] = 0.0
+        if share.sum() >= 0.25:
+            rendered[column] = (share * source).sum() / share.sum()
+    return rendered
+
+
+@given(st.integers(0, 100_000), st.sampled_from([-1.0, 0.5, 1.0, 2.0]))
+@settings(max_examples=60, deadline=None)
+def test_the_splatting_kernel_agrees_with_a_plain_loop(seed: int, position: float) -> None:
+    rng = np.random.default_rng(seed)
+    disparity = rng.choice([0.0, 1.25, 3.5, 6.0], 24).astype(np.float32) + rng.uniform(0, 0.9, 24).astype(np.float32)
+    disparity[rng.random(24) < 0.1] = NAN
+    source = rng.uniform(0, 255, 24).astype(np.float32)
+    rendered, hole, _ = splatted_view(source[None, :, None], disparity[None], position)
+    expected = plain_splat(source.astype(np.float64), disparity.astype(np.float64), position)
+    assert np.array_equal(hole[0], np.isnan(expected))
+    assert rendered[0, ~hole[0], 0] == pytest.approx(expected[~hole[0]], rel=1e-5)
+
+
+@given(st.integers(0, 100_000))
+@settings(max_examples=30, deadline=None)
+def test_the_warping_kernel_agrees_with_numpy_interpolation(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    source = rng.uniform(0, 255, (1, 20, 1)).astype(np.float32)
+    disparity = rng.uniform(-6, 12, (1, 20)).astype(np.float32)
+    rendered, hole = warped_view(source, disparity)
+    columns = np.arange(20) - disparity[0].astype(np.float64)
+    assert np.array_equal(hole[0], (columns < 0) | (columns > 19))
+    expected = np.interp(columns, np.arange(20), source[0, :, 0])
+    assert rendered[0, ~hole[0], 0] == pytest.approx(expected[~hole[0]], rel=1e-4, abs=1e-3)

@@ -127,3 +127,18 @@ def test_bad_pixels_cannot_tell_small_speckles_from_large_ones_and_magnitudes_ca
     assert large["mae"] > 3 * small["mae"]
     assert large["mse"] > 10 * small["mse"]
     assert large["sze-mean"] > 2 * small["sze-mean"]
+
+
+def test_a_damage_that_finds_nothing_to_strike_is_named_and_has_no_response() -> None:
+    scene = load_synthetic("curved", size=(96, 128))["curved-0"]
+    study = run_study(scene, ["bad@1"], damage_ids=["cuts", "holes"])
+    assert study.idle == ("cuts",)
+    assert study.damages == ("holes",)
+    assert json.loads(study.to_json())["idle"] == ["cuts"]
+
+
+def test_a_scene_without_thin_structures_has_a_smaller_square() -> None:
+    scene = load_synthetic("boxes", size=(240, 320))["boxes-0"]
+    found = run_sensitivity(scene)
+    assert not {"pores", "cuts", "fatten-fine"} & set(found.damages)
+    assert set(found.namesakes()) == {"d-fat", "d-thin", "d-fuz", "p-bump", "p-off", "p-mis"}

@@ -79,8 +79,14 @@ def command(
         progress=progress,
     )
     finish()
+    if not study.responses:
+        raise StereogaugeError(
+            f"Scene {found.id!r} has nothing that {', '.join(study.idle)} could strike; choose other damages."
+        )
     matrix = sensitivity_of(study)
     _print(study, matrix, form)
+    if study.idle:
+        say(f"note: nothing in scene {study.scene} to strike for {', '.join(study.idle)}")
     if out is not None:
         _write(out, study, matrix)
 

@@ -57,12 +57,13 @@ def worsening(metric: str, value: float, truth: float) -> float:
 
 
 class Study:
-    """The responses of some metrics on one scene."""
+    """The responses of some metrics on one scene; `idle` are damages that find nothing to strike there."""
 
-    def __init__(self, scene: str, responses: Iterable[Response], protocol: str) -> None:
+    def __init__(self, scene: str, responses: Iterable[Response], protocol: str, idle: Sequence[str] = ()) -> None:
         self.scene = scene
         self.responses = tuple(responses)
         self.protocol = protocol
+        self.idle = tuple(idle)
 
     def _distinct(self, part: Callable[[Response], str]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(part(response) for response in self.responses))
@@ -99,7 +100,7 @@ class Study:
             {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in asdict(r).items()}
             for r in self.responses
         ]
-        document = {"scene": self.scene, "protocol": self.protocol, "responses": rows}
+        document = {"scene": self.scene, "protocol": self.protocol, "idle": self.idle, "responses": rows}
         return json.dumps(document, indent=1, allow_nan=False)
 
 
@@ -128,10 +129,12 @@ def run_study(
     chosen = load_protocol(protocol)
     known = [damage_called(name) for name in damage_ids] if damage_ids is not None else list(damages().values())
     given = strengths or {}
-    work = [(kind, float(strength)) for kind in known for strength in given.get(kind.id, kind.strengths)]
     wanted = columns(metrics, regions)
     criteria = Criteria(scene, chosen)
     ground = ground_of(scene, chosen)
+    idle = [kind.id for kind in known if not kind.zone(ground).any()]
+    active = [kind for kind in known if kind.id not in idle]
+    work = [(kind, float(strength)) for kind in active for strength in given.get(kind.id, kind.strengths)]
     truth = _values(criteria, wanted, ground, None, 0.0, seed)
     responses: list[Response] = []
     for done, (kind, strength) in enumerate(work, start=1):
@@ -141,7 +144,7 @@ def run_study(
             responses.append(Response(kind.id, strength, metric.id, region, value, perfect, worse))
         if progress is not None:
             progress(done, len(work))
-    return Study(scene.id, responses, chosen.scoring_hash)
+    return Study(scene.id, responses, chosen.scoring_hash, idle)
 
 
 def _values(
