@@ -48,8 +48,8 @@ def colour(place: int) -> str:
     if place < len(OKABE_ITO):
         return OKABE_ITO[place]
     later = place - len(OKABE_ITO)
-    lightness = (0.35, 0.52, 0.66)[later % 3]
-    red, green, blue = colorsys.hls_to_rgb((0.11 + later * GOLDEN_ANGLE) % 1.0, lightness, 0.65)
+    lightness = (0.28, 0.37, 0.45)[later % 3]
+    red, green, blue = colorsys.hls_to_rgb((0.11 + later * GOLDEN_ANGLE) % 1.0, lightness, 0.6)
     return "#" + "".join(f"{round(255 * part):02x}" for part in (red, green, blue))
 
 

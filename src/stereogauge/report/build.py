@@ -25,6 +25,7 @@ from stereogauge.ranking.selection import Selection
 from stereogauge.ranking.significance import friedman, wilcoxon_pairs
 from stereogauge.report import tables
 from stereogauge.report.content import Content, FigureEntry, GalleryEntry, Provenance, ReportOptions, Section
+from stereogauge.report.score_tables import score_tables
 from stereogauge.report.table import Table
 
 MOST_IN_RADAR, MOST_IN_PAIRS, MOST_IN_DIAGRAM = 6, 10, 30
@@ -101,7 +102,7 @@ def one_column_each(cube: ScoreCube) -> list[str]:
 def _scores(cube: ScoreCube, main: Ranking, options: ReportOptions) -> Section:
     attempts = _Attempts()
     order = [*main.algorithms, *(name for name in cube.algorithms if name not in main.algorithms)]
-    attempts.entries += attempts.get(lambda: tables.score_tables(cube, order, options.alpha)) or []
+    attempts.entries += attempts.get(lambda: score_tables(cube, order, options.alpha)) or []
     prose = f"Algorithms in the order of the model {main.model}. A dash is a gap: nothing could be measured there."
     return attempts.section("scores", "Scores", prose)
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 Emphasis = Literal["", "best", "second"]
+MARK = "†"
 WIDEST_AS_IT_IS = 8  # columns
 LONG_WORDS = 30  # letters
 RICH_STYLES = {"": "", "best": "bold", "second": "underline"}

@@ -24,7 +24,7 @@ def worse_somewhere(costs: Values) -> Relation:
     One comparison of all pairs a column; ends as soon as every pair is decided.
     """
     count = costs.shape[0]
-    codes = np.ascontiguousarray(rankdata(costs, method="dense", axis=0).T.astype(np.int32))
+    codes = np.ascontiguousarray(rankdata(costs, method="dense", axis=0).T.astype(np.min_scalar_type(count)))
     worse = np.zeros((count, count), bool)
     greater = np.empty_like(worse)
     for place, column in enumerate(codes):

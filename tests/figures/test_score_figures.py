@@ -1,0 +1,199 @@
+"""Figures of rankings, analyses and galleries: what they show, and that both renderers show all of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from stereogauge.analysis.correlation import determination
+from stereogauge.analysis.double_counting import double_counting
+from stereogauge.analysis.histograms import score_histogram
+from stereogauge.analysis.orders import agreement, by_measure
+from stereogauge.errors import StereogaugeError
+from stereogauge.figures import analysis, mpl, plotly_, ranking
+from stereogauge.figures.galleries import gallery_data, heading
+from stereogauge.figures.palette import algorithm_styles
+from stereogauge.ranking import Column, ScoreCube, Selection, rank
+from stereogauge.ranking.bootstrap import bootstrap
+from stereogauge.ranking.significance import friedman
+
+NAMES = ("Anna", "Bert", "Cleo", "Dora")
+REGIONS = ("disc", "nonocc", "all", "boundary", "interior", "occluded")
+
+
+def scores() -> ScoreCube:
+    """Four algorithms on three scenes: bad@1 on nested criteria and a partition, then sze, rms and d-fat."""
+    random = np.random.default_rng(4)
+    boundary, interior, occluded = (random.integers(1, 40, (4, 3)) * np.array([[1], [2], [3], [4]]) for _ in range(3))
+    errors = np.stack(
+        [boundary, boundary + interior, boundary + interior + occluded, boundary, interior, occluded], axis=2
+    )
+    others = random.random((4, 3, 3)) + np.arange(4)[:, None, None] / 3
+    values = np.concatenate([errors / 10.0, others], axis=2)
+    columns = [Column("bad@1", region) for region in REGIONS]
+    columns += [Column("sze", "all"), Column("rms", "all"), Column("d-fat", "disc-background")]
+    sums = np.concatenate([errors.astype(float), others], axis=2)
+    return ScoreCube(NAMES, ("tsukuba", "venus", "teddy"), tuple(columns), values, sums, protocol="0123456789abcdef")
+
+
+CUBE = scores()
+STYLES = algorithm_styles(NAMES)
+
+
+def all_data() -> Iterator[tuple[str, Any]]:
+    bad = CUBE.select(measures=["bad@1"], regions=["nonocc", "all"])
+    pictures = {name: (np.full((6, 8, 3), 40 * place, np.uint8),) for place, name in enumerate(NAMES)}
+    yield "bars", ranking.stacked_bars_data(rank(CUBE, "weighted"), "Test")
+    yield "z-bars", ranking.stacked_bars_data(rank(CUBE, "weighted", normalisation="z-score"))
+    yield "radar-rank", ranking.radar_data(CUBE, styles=STYLES)
+    yield "radar-score", ranking.radar_data(CUBE, by="score", styles=STYLES)
+    yield "critical", ranking.critical_difference_data(friedman(bad), STYLES)
+    yield "map", ranking.rank_map_data(bad)
+    yield "layers", ranking.layers_data(rank(bad), STYLES)
+    yield "intervals", ranking.intervals_data(bootstrap(bad, draws=20), STYLES)
+    yield "alike", ranking.alike_data(rank(CUBE, "extended"), STYLES)
+    yield "determination", analysis.determination_data(determination(CUBE))
+    yield "agreement", analysis.agreement_data(agreement(by_measure(CUBE)), Selection.of(CUBE))
+    yield "scatter", analysis.scatter_matrix_data(CUBE, ["bad@1:all", "rms"], ["sze", "d-fat"], STYLES)
+    yield (
+        "histograms",
+        analysis.histograms_data([score_histogram(CUBE, name, ("Bert",)) for name in ("rms", "sze")], STYLES),
+    )
+    yield "counted", analysis.counted_errors_data(*double_counting(CUBE))
+    yield "slopes", analysis.slopes_data(by_measure(CUBE), {"sze": ["Anna"]}, "first", STYLES)
+    yield "gallery", gallery_data(CUBE, "teddy", "d-fat", pictures, ("disparity",), ("rms",))
+
+
+ALL = dict(all_data())
+NAMELESS = {"determination", "agreement", "histograms"}
+
+
+def words(figure: Figure) -> str:
+    return "\n".join(text.get_text() for text in figure.findobj(Text) if isinstance(text, Text))
+
+
+@pytest.mark.parametrize("name", ALL)
+class TestEveryFigure:
+    def test_the_drawn_figure_names_everybody_and_the_selection(self, name: str) -> None:
+        shown = words(mpl.draw(ALL[name]))
+        for algorithm in () if name in NAMELESS else NAMES:
+            assert algorithm in shown
+        assert "4 algorithms" in shown.replace("\n", " ")
+        assert "protocol" in shown
+
+    def test_the_interactive_figure_names_everybody_and_the_selection(self, name: str) -> None:
+        document = plotly_.draw(ALL[name]).to_json()
+        for algorithm in () if name in NAMELESS else NAMES:
+            assert algorithm in document
+        assert "4 algorithms" in document
+
+    def test_it_fits_a_column_or_a_page(self, name: str) -> None:
+        width, height = mpl.draw(ALL[name]).get_size_inches()
+        assert width <= mpl.PAGE_WIDTH + 1e-9
+        assert height < 11
+
+
+@pytest.mark.parametrize(("kind", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
+def test_figures_are_files_and_the_same_data_give_the_same_bytes(tmp_path: Path, kind: str, start: bytes) -> None:
+    path = mpl.save(mpl.draw(ALL["alike"]), tmp_path / "new" / f"alike.{kind}")
+    assert path.read_bytes().startswith(start)
+    if kind != "svg":
+        assert path.read_bytes() == mpl.encoded(mpl.draw(ALL["alike"]), kind)
+
+
+def test_another_format_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StereogaugeError, match="png, svg, pdf"):
+        mpl.save(mpl.draw(ALL["alike"]), tmp_path / "alike.bmp")
+
+
+def test_data_without_a_renderer_are_refused() -> None:
+    with pytest.raises(StereogaugeError, match="No Matplotlib renderer for dict"):
+        mpl.draw({})
+    with pytest.raises(StereogaugeError, match="No Plotly renderer for dict"):
+        plotly_.draw({})
+
+
+def test_drawing_needs_no_pyplot() -> None:
+    code = (
+        "import sys, stereogauge.figures.mpl_ranking, stereogauge.figures.mpl_analysis, "
+        "stereogauge.figures.mpl_galleries;"
+        "sys.exit('matplotlib.pyplot' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+class TestWhatTheyShow:
+    def test_bars_stand_shortest_first_and_their_segments_add_up(self) -> None:
+        found = rank(CUBE, "weighted")
+        data = ranking.stacked_bars_data(found)
+        assert np.all(np.diff(data.segments.sum(axis=1)) >= 0)
+        assert data.segments.sum(axis=1) == pytest.approx(found.value)
+
+    def test_the_radar_puts_the_best_nearest_to_the_centre(self) -> None:
+        data = ranking.radar_data(CUBE)
+        assert data.radii.min(axis=0).tolist() == [0.25] * len(CUBE.columns)
+        assert data.labels[0][0].startswith("rank ")
+        assert "px" in ranking.radar_data(CUBE, by="score").labels[0][data.axes.index("rms:all")]
+
+    def test_a_radar_needs_three_axes(self) -> None:
+        with pytest.raises(StereogaugeError, match="three columns"):
+            ranking.radar_data(CUBE, ["rms", "sze"])
+
+    def test_layers_join_only_neighbours_in_the_order(self) -> None:
+        chain = ScoreCube(NAMES, ("s",), (Column("rms", "all"),), np.arange(4.0)[:, None, None])
+        data = ranking.layers_data(rank(chain))
+        assert data.edges == ((0, 1), (1, 2), (2, 3))
+        assert data.positions[:, 1].tolist() == [-1, -2, -3, -4]
+
+    def test_bars_of_alike_algorithms_are_maximal_runs(self) -> None:
+        columns = (Column("rms", "all"), Column("sze", "all"))
+        chain = ScoreCube(NAMES, ("s",), columns, np.repeat(np.arange(4.0)[:, None, None], 2, axis=2))
+        assert ranking.alike_data(rank(chain, "extended", tau=5)).bars == ((0, 2), (1, 3))
+
+    def test_each_model_has_its_figure(self) -> None:
+        kinds = {
+            model: type(ranking.model_figure_data(rank(CUBE, model))) for model in ("a-star", "extended", "weighted")
+        }
+        assert kinds == {"a-star": ranking.Layers, "extended": ranking.Alike, "weighted": ranking.StackedBars}
+        single = rank(CUBE, "middlebury", ["bad@1"])
+        assert isinstance(ranking.model_figure_data(single), ranking.RankMap)
+
+    def test_a_figure_of_another_model_is_refused(self) -> None:
+        single = rank(CUBE, "middlebury", ["bad@1"])
+        for make in (ranking.stacked_bars_data, ranking.layers_data, ranking.alike_data):
+            with pytest.raises(StereogaugeError, match="middlebury"):
+                make(single)
+
+    def test_scatter_lines_end_at_the_scenes_first_and_last_point(self) -> None:
+        panel = analysis.scatter_matrix_data(CUBE, ["rms"], ["sze"]).panels[0]
+        assert panel.lines[0][0] == panel.x[:, 0].min()
+        assert panel.lines[0][2] == panel.x[:, 0].max()
+        assert np.all((panel.opacity >= 0) & (panel.opacity <= 1))
+        assert panel.x_label == "rms:all [px]"
+
+    def test_a_gallery_stands_from_best_to_worst_with_places_by_other_columns(self) -> None:
+        data = ALL["gallery"]
+        by_score = CUBE.values[:, 2, CUBE.column("d-fat")]
+        assert [item.algorithm for item in data.items] == [NAMES[place] for place in np.argsort(by_score)]
+        assert [item.rank for item in data.items] == [1, 2, 3, 4]
+        assert heading(data, data.items[0]).splitlines()[0] == f"1. {data.items[0].algorithm}"
+
+    def test_an_algorithm_without_a_score_comes_last(self) -> None:
+        values = CUBE.values.copy()
+        values[0, 2, CUBE.column("d-fat")] = np.nan
+        cube = ScoreCube(CUBE.algorithms, CUBE.scenes, CUBE.columns, values)
+        pictures = {name: (np.zeros((4, 4, 3), np.uint8),) for name in NAMES}
+        last = gallery_data(cube, "teddy", "d-fat", pictures, ("disparity",)).items[-1]
+        assert (last.algorithm, last.score) == ("Anna", "no score")
+
+    def test_a_gallery_refuses_a_lacking_picture(self) -> None:
+        with pytest.raises(StereogaugeError, match="1 pictures for the 2 rows"):
+            gallery_data(CUBE, "teddy", "d-fat", {"Anna": (np.zeros((4, 4, 3), np.uint8),)}, ("disparity", "d-fat"))
