@@ -27,6 +27,7 @@ _PUBLIC = {
     "rank": "stereogauge.ranking",
     "read_disparity": "stereogauge.io",
     "sparsify": "stereogauge.confidence.sparsification",
+    "tune": "stereogauge.tuning",
     "write_disparity": "stereogauge.io",
 }
 _CALLABLE_PACKAGES = ("confidence", "regions")
@@ -51,6 +52,7 @@ __all__ = [
     "read_disparity",
     "regions",
     "sparsify",
+    "tune",
     "write_disparity",
 ]
 
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     from stereogauge.ranking import rank
     from stereogauge.regions.criteria import regions
     from stereogauge.store import open_store
+    from stereogauge.tuning import tune
 
 
 def __getattr__(name: str) -> Any:

@@ -26,6 +26,8 @@ COMMANDS = {
     "report": "Write an HTML report, LaTeX tables, CSV and figures.",
     "match": "Run a stereo matcher on a pair of images.",
     "confidence": "Evaluate confidence measures by sparsification.",
+    "serve": "The interactive benchmark site for a store.",
+    "tune": "Search matcher parameters for an application profile.",
     "study": "Response of metrics to controlled damage of a map.",
     "regions": "Show the pixel sets of a scene as counts and pictures.",
     "metrics": "The catalogue of metrics, or one metric in full.",
@@ -34,6 +36,7 @@ COMMANDS = {
     "store": "Look into a store; export, import, merge, delete.",
     "validate": "Check a map, results folder or zip before evaluating it.",
     "convert": "Convert disparity maps between encodings.",
+    "reproduce": "Redo the tables and figures of the papers, with the differences.",
     "warmup": "Compile all kernels now instead of at first use.",
 }
 INTERRUPTED = 130

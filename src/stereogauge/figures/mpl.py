@@ -25,7 +25,15 @@ from stereogauge.figures.palette import FAINT, INK, MUTED
 COLUMN_WIDTH, PAGE_WIDTH = 3.5, 7.16  # inches
 TEXT, SMALL, HEAD = 8.0, 6.5, 9.0  # points
 FORMATS = ("png", "svg", "pdf")
-RENDERERS = ("mpl_ranking", "mpl_analysis", "mpl_galleries", "mpl_study", "mpl_geometry", "mpl_sparsification")
+RENDERERS = (
+    "mpl_ranking",
+    "mpl_analysis",
+    "mpl_galleries",
+    "mpl_study",
+    "mpl_geometry",
+    "mpl_sparsification",
+    "mpl_tuning",
+)
 
 
 def new_figure(

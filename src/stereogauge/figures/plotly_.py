@@ -12,7 +12,14 @@ import plotly.graph_objects as go
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures.palette import FAINT, INK, MUTED
 
-RENDERERS = ("plotly_ranking", "plotly_analysis", "plotly_galleries", "plotly_study", "plotly_sparsification")
+RENDERERS = (
+    "plotly_ranking",
+    "plotly_analysis",
+    "plotly_galleries",
+    "plotly_study",
+    "plotly_sparsification",
+    "plotly_tuning",
+)
 FONT = "system-ui, 'Segoe UI', Helvetica, Arial, sans-serif"
 CAPTION_WIDTH = 120  # characters
 LONGEST_TRACE_NAME = 40

@@ -20,9 +20,9 @@ from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.evaluate import columns as measured_columns
 from stereogauge.metrics.declaration import parse_column
 from stereogauge.ranking.cube import Column, Values, metric_of
+from stereogauge.ranking.models.weighted import covers
 from stereogauge.ranking.normalisation import Scale, heuristic_scale
 from stereogauge.ranking.profiles import Profile, checked_weights, load_profile, shipped_profiles
-from stereogauge.ranking.models.weighted import covers
 
 Direction = Literal["minimize", "maximize"]
 

@@ -18,9 +18,8 @@ from stereogauge.tuning.definition import Definition
 from stereogauge.tuning.folds import scene_groups
 from stereogauge.tuning.goals import Goal
 from stereogauge.tuning.improvement import Improvement, improvement
-from stereogauge.tuning.sampling import PLACE
 from stereogauge.tuning.search import SCORES, SECONDS
-from stereogauge.tuning.tickets import FAILURE, counted
+from stereogauge.tuning.tickets import FAILURE, PLACE, counted
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -34,7 +34,7 @@ from stereogauge.tuning.scoring import Ground, forget_scenes
 from stereogauge.tuning.search import Search
 from stereogauge.tuning.space import Parameters, SearchSpace, declared_space, grid, stated_space, sweep
 from stereogauge.tuning.storage import close_storage, open_storage, quiet, store_error
-from stereogauge.tuning.tickets import Pulse, add_tickets, counted
+from stereogauge.tuning.tickets import Pulse, counted
 
 PROTOCOL = "hci"
 FOLDS = 3
@@ -308,6 +308,7 @@ class _Run:
         sampler = search_sampler(
             sampler_name(definition.sampler, len(definition.wishes)),
             self.prepared.space,
+            self.prepared.points,
             definition.seed,
             self.prepared.trials,
         )
@@ -327,13 +328,13 @@ class _Run:
         return scores
 
     def _search(self, study: optuna.Study, definition: Definition, baseline: dict[str, Any], pulse: Pulse) -> None:
-        add_tickets(study, self.prepared.planned, self.prepared.points)
         goals = [Goal(wished, definition.column_list, self.bench.matrix(baseline)) for wished in definition.wishes]
         Search(
             study,
             self.bench,
             goals,
             definition.tuned_on,
+            trials=self.prepared.planned,
             prune=definition.prune,
             progress=self.progress,
             pulse=pulse,

@@ -17,9 +17,9 @@ from optuna.trial import FrozenTrial, TrialState
 
 from stereogauge.errors import unknown_name
 from stereogauge.tuning.space import Parameters, SearchSpace
+from stereogauge.tuning.tickets import place_of
 
 Sampler = Literal["tpe", "nsga2", "random", "grid", "sweep"]
-PLACE = "place"
 ATTEMPTS = 20
 POPULATION = (4, 50)
 
@@ -35,21 +35,26 @@ def sampler_name(text: str | None, objectives: int) -> Sampler:
     raise unknown_name("sampler", text, get_args(Sampler))
 
 
-def search_sampler(name: Sampler, space: SearchSpace, seed: int, trials: int) -> BaseSampler:
-    """The sampler of a study; grid and sweep are lists of points, so that nothing is left to draw."""
+def search_sampler(
+    name: Sampler, space: SearchSpace, points: Sequence[Parameters], seed: int, trials: int
+) -> BaseSampler:
+    """The sampler of a study: first `points` (the defaults; all of a grid or sweep), then what it draws."""
     population = int(np.clip(trials // 5, *POPULATION))
     makers: dict[Sampler, Callable[[int], BaseSampler]] = {
         "tpe": lambda seed: TPESampler(seed=seed, multivariate=True),
         "nsga2": lambda seed: NSGAIISampler(seed=seed, population_size=population),
     }
-    return DistinctSampler(space, seed, makers.get(name, lambda seed: RandomSampler(seed=seed)))
+    return DistinctSampler(space, points, seed, makers.get(name, lambda seed: RandomSampler(seed=seed)))
 
 
 class DistinctSampler(BaseSampler):
-    """Points of another sampler, made admissible; a point that the study has already is drawn again."""
+    """Given points first, then those of another sampler, made admissible; what the study has already is drawn again."""
 
-    def __init__(self, space: SearchSpace, seed: int, make: Callable[[int], BaseSampler]) -> None:
+    def __init__(
+        self, space: SearchSpace, points: Sequence[Parameters], seed: int, make: Callable[[int], BaseSampler]
+    ) -> None:
         self._space = space
+        self._points = tuple(points)
         self._seed = seed
         self._make = make
         self._listener = make(seed)
@@ -62,11 +67,14 @@ class DistinctSampler(BaseSampler):
         self, study: optuna.Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
         """A point that is new to the study, as long as one is found."""
-        place = int(trial.user_attrs.get(PLACE, trial.number))
+        trials = study.get_trials(deepcopy=False)
+        place = place_of(trials, trial)
+        if place < len(self._points):
+            return self._points[place]
         seed = int(np.random.SeedSequence([self._seed, place]).generate_state(1)[0])
         tried = {
             self._space.key(other.params)
-            for other in study.get_trials(deepcopy=False)
+            for other in trials
             if other.number != trial.number and len(other.params) == len(search_space)
         }
         point: Parameters = {}

@@ -1,7 +1,7 @@
-"""One search: trials are taken from the study's queue, run scene by scene, and told in the order of their tickets.
+"""One search: trials are run scene by scene, several at once, and told in the order in which they were asked for.
 
-Several trials run at once, yet the draw of each depends only on those whose results had to be there: a trial is told
-when all before it are, and a new one starts right after. The same seed and number of workers give the same trials.
+The draw of each depends only on those whose results had to be there: a trial is told when all before it are, and a new
+one starts right after. The same seed and number of workers give the same trials.
 """
 
 from __future__ import annotations
@@ -61,11 +61,13 @@ class Search:
         goals: Sequence[Goal],
         scenes: Sequence[int],
         *,
+        trials: int,
         prune: bool,
         progress: Progress,
         pulse: Pulse,
     ) -> None:
         self._study, self._bench, self._goals, self._scenes = study, bench, tuple(goals), tuple(scenes)
+        self._trials = trials
         self._prune = prune and len(self._goals) == 1
         self._progress, self._pulse = progress, pulse
         self._window = bench.workers + (bench.workers > 1)
@@ -90,7 +92,7 @@ class Search:
         return bool(self._active)
 
     def _start(self) -> bool:
-        trial = take_ticket(self._study, self._distributions)
+        trial = take_ticket(self._study, self._distributions, self._trials)
         if trial is None:
             return False
         self._pulse.add(trial)

@@ -1,7 +1,7 @@
-"""Planned trials as a queue in the study: whoever takes a ticket runs it, and nobody else does.
+"""Who runs which trial: whoever asks the study first, and nobody else.
 
-Every ticket has a place, 0 (the default parameters) to trials − 1. A trial whose process is gone becomes a failed one
-without a reason, and its ticket is written again with the same parameters.
+Every trial has a place, 0 (the default parameters) to trials − 1: the number of trials asked for before it. A trial
+whose process is gone becomes a failed one without a reason, and waits again under its place with the same parameters.
 """
 
 from __future__ import annotations
@@ -18,10 +18,7 @@ import optuna
 from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import FrozenTrial, TrialState
 
-from stereogauge.tuning.sampling import PLACE
-from stereogauge.tuning.space import Parameters
-
-OWNER, FAILURE, ATTEMPT = "owner", "failure", "attempt"
+PLACE, OWNER, FAILURE, ATTEMPT = "place", "owner", "failure", "attempt"
 BEAT = 20.0
 """Seconds between two signs of life of a running trial."""
 GRACE = 300.0
@@ -31,10 +28,29 @@ DISCARDED = -1
 FINISHED_BY_OTHERS = (ValueError, UpdateFinishedTrialError)
 
 
+def attempt_of(trial: FrozenTrial) -> int:
+    """1 for a trial that nobody has tried before."""
+    return int(trial.user_attrs.get(ATTEMPT, 1))
+
+
 def is_lost(trial: FrozenTrial) -> bool:
     """Whether the trial ended with its process rather than by itself, and is to be tried again."""
     ended = trial.state == TrialState.FAIL and FAILURE not in trial.user_attrs
-    return bool(ended and int(trial.user_attrs.get(ATTEMPT, 1)) < MOST_ATTEMPTS)
+    return bool(ended and attempt_of(trial) < MOST_ATTEMPTS)
+
+
+def place_of(trials: Sequence[FrozenTrial], trial: FrozenTrial) -> int:
+    """A trial's place: as it was written, or else how many were asked for before it.
+
+    Numbers are given out one at a time, so that two processes that ask at once find different places.
+    """
+    if PLACE in trial.user_attrs:
+        return int(trial.user_attrs[PLACE])
+    return sum(_is_new(other) and other.number < trial.number for other in trials)
+
+
+def _is_new(trial: FrozenTrial) -> bool:
+    return attempt_of(trial) == 1 and trial.user_attrs.get(PLACE) != DISCARDED
 
 
 def counted(trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
@@ -46,51 +62,38 @@ def counted(trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
     return [found[place] for place in sorted(found)]
 
 
-def add_tickets(study: optuna.Study, trials: int, points: Sequence[Parameters]) -> None:
-    """Write the tickets that are lacking; the first ones, as many as there are `points`, have their parameters."""
-    present = {trial.user_attrs[PLACE] for trial in counted(study.get_trials(deepcopy=False))}
-    for place in range(trials):
-        if place not in present:
-            _add_ticket(study, place, points[place] if place < len(points) else {})
-
-
-def _add_ticket(study: optuna.Study, place: int, point: Parameters, attempt: int = 1) -> None:
-    study.enqueue_trial(point, user_attrs={PLACE: place, ATTEMPT: attempt})
-
-
-def take_ticket(study: optuna.Study, distributions: dict[str, Any]) -> optuna.Trial | None:
-    """The next planned trial with its parameters, owned by this process; None when none is waiting."""
-    while study.get_trials(deepcopy=False, states=(TrialState.WAITING,)):
-        trial = study.ask(distributions)
-        if PLACE not in trial.user_attrs:
-            # Somebody took the last ticket between our look and our asking, and Optuna made a trial of its own.
-            _discard(study, trial, "no ticket was left")
-            return None
-        place = trial.user_attrs[PLACE]
-        twin = [t for t in study.get_trials(deepcopy=False) if t.user_attrs.get(PLACE) == place and not is_lost(t)]
-        if twin[0].number != trial.number:
-            _discard(study, trial, f"trial {twin[0].number} is the same ticket")
-            continue
-        trial.set_user_attr(OWNER, _sign_of_life())
-        return trial
-    return None
-
-
-def _discard(study: optuna.Study, trial: optuna.Trial, reason: str) -> None:
-    trial.set_user_attr(FAILURE, reason)
-    trial.set_user_attr(PLACE, DISCARDED)
-    study.tell(trial, state=TrialState.FAIL)
+def take_ticket(study: optuna.Study, distributions: dict[str, Any], planned: int) -> optuna.Trial | None:
+    """The next trial with its parameters, owned by this process; None when all that were planned are taken."""
+    trials = study.get_trials(deepcopy=False)
+    waiting = any(trial.state == TrialState.WAITING for trial in trials)
+    if not waiting and sum(map(_is_new, trials)) >= planned:
+        return None
+    trial = study.ask(distributions)
+    known = study.get_trials(deepcopy=False)
+    place = place_of(known, known[trial.number])
+    if place >= planned:
+        # Somebody else took the last place between our look and our asking.
+        trial.set_user_attr(FAILURE, "no place was left")
+        trial.set_user_attr(PLACE, DISCARDED)
+        study.tell(trial, state=TrialState.FAIL)
+        return None
+    trial.set_user_attr(PLACE, place)
+    trial.set_user_attr(OWNER, _sign_of_life())
+    return trial
 
 
 def give_back(study: optuna.Study, trial: FrozenTrial) -> bool:
-    """End a running trial as lost and write its ticket again; False when somebody else did, or it ended meanwhile."""
+    """End a running trial as lost and let it wait again; False when somebody else did, or it ended meanwhile."""
+    place = place_of(study.get_trials(deepcopy=False), trial)
     try:
         study.tell(trial.number, state=TrialState.FAIL)
     except FINISHED_BY_OTHERS:
         return False
-    attempt = int(trial.user_attrs.get(ATTEMPT, 1))
+    attempt = attempt_of(trial)
     if attempt < MOST_ATTEMPTS:
-        _add_ticket(study, int(trial.user_attrs[PLACE]), dict(trial.params), attempt + 1)
+        # Without an owner it ended while it was still being drawn, and some parameters may be lacking.
+        point = dict(trial.params) if OWNER in trial.user_attrs else {}
+        study.enqueue_trial(point, user_attrs={PLACE: place, ATTEMPT: attempt + 1})
     return True
 
 
@@ -101,7 +104,7 @@ def recover(study: optuna.Study) -> int:
     """
     recovered = 0
     for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
-        if PLACE in trial.user_attrs and not _alive(trial):
+        if not _alive(trial):
             recovered += give_back(study, trial)
     return recovered
 

@@ -1,0 +1,211 @@
+"""`stereogauge tune`: search a matcher's parameters for an application."""
+
+from __future__ import annotations
+
+import enum
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stereogauge.cli import options
+from stereogauge.cli.output import announce_compilation, console, say
+from stereogauge.errors import MissingDependency
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from stereogauge.tuning.result import TuningResult
+    from stereogauge.tuning.run import Prepared
+
+INTERRUPTED = 130
+FAILURES_SHOWN = 5
+
+
+class Format(enum.StrEnum):
+    """How the result is written to standard output."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    toml = "toml"
+
+
+def command(
+    matcher: Annotated[
+        str,
+        typer.Option(
+            "--matcher",
+            "-m",
+            help="sgm, opencv-sgbm, 'cmd:./run {left} {right} {out} {smoothness}'; parameters after a colon are fixed.",
+        ),
+    ],
+    dataset: Annotated[
+        str, typer.Option("--dataset", "-d", metavar="DATASET[:ROOT]", help="A dataset and the folder that holds it.")
+    ],
+    profile: Annotated[
+        str | None, typer.Option(help="A shipped profile or a TOML file with weights; default: balanced.")
+    ] = None,
+    trials: Annotated[int, typer.Option(help="Parameter sets to try in each search.")] = 100,
+    objective: Annotated[
+        list[str] | None,
+        typer.Option(help="A measure or profile to make better, e.g. f-por; repeat it to trade several off."),
+    ] = None,
+    sampler: Annotated[
+        str | None, typer.Option(help="tpe, nsga2, random, grid or sweep; default: tpe, nsga2 for several objectives.")
+    ] = None,
+    folds: Annotated[
+        int | None, typer.Option(help="Searches that each hold some scenes out; 0 for none. Default: 3.")
+    ] = None,
+    space: Annotated[Path | None, typer.Option(help="TOML file with the parameters to search.")] = None,
+    scenes: Annotated[list[str] | None, typer.Option(help="Only these scenes; repeat or separate by commas.")] = None,
+    protocol: Annotated[
+        str | None, typer.Option("--protocol", "-p", help="A preset or a TOML file. Default: hci, with gaps filled.")
+    ] = None,
+    override: options.Override = None,
+    ndisp: Annotated[int | None, typer.Option(help="Disparities to search, where the dataset does not say.")] = None,
+    store: Annotated[
+        str, typer.Option("--store", "-s", help="SQLite file or postgresql+psycopg://user@host/name.")
+    ] = "stereogauge.sqlite",
+    name: Annotated[str | None, typer.Option(help="Name of the study; default: made from the request.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", help="Worker processes; default: one a processor.")
+    ] = None,
+    cluster: Annotated[
+        str | None, typer.Option(help="A Dask scheduler, tcp://host:8786; 'auto' takes Dask's configuration.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The same seed and number of jobs give the same result.")] = 0,
+    time_limit: Annotated[float | None, typer.Option(help="Seconds for one trial; a longer one has failed.")] = None,
+    prune: Annotated[bool, typer.Option(help="End trials that lose on the first scenes.")] = True,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder for best.toml, trials.csv, result.json and figures.")
+    ] = None,
+    form: Annotated[Format, typer.Option("--format", "-f", help="How to print the result.")] = Format.table,
+) -> None:
+    """Search matcher parameters for an application profile.
+
+    The default parameters always run first. One search uses all scenes; the others each hold some out, and say what
+    the tuning gains on scenes that it has not seen. The command may be stopped at any moment; the same command goes
+    on where it was, and several may work on one study at once.
+    """
+    prepare, run_prepared = _tuning()
+    prepared: Prepared = prepare(
+        matcher,
+        _dataset(dataset, scenes),
+        profile,
+        trials,
+        objectives=objective or (),
+        sampler=sampler,
+        folds=folds,
+        space=space,
+        protocol=_protocol(protocol, override),
+        seed=seed,
+        prune=prune,
+        time_limit=time_limit,
+        ndisp=ndisp,
+    )
+    _announce(prepared)
+    executor = _executor(prepared, jobs, cluster)
+    finished = False
+    try:
+        result = run_prepared(prepared, store=store, name=name, executor=executor, progress=_progress())
+        finished = True
+    except KeyboardInterrupt:
+        say("interrupted; every finished trial is stored, and the same command goes on from there")
+        raise typer.Exit(INTERRUPTED) from None
+    finally:
+        executor.shutdown(wait=True, cancel_futures=not finished)
+    _print(result, form)
+    if out is not None:
+        from stereogauge.tuning.files import write_result
+
+        for path in write_result(result, out):
+            say(f"{path} written")
+
+
+def _tuning() -> tuple[Any, Any]:
+    try:
+        from stereogauge.tuning.run import prepare, run_prepared
+    except ModuleNotFoundError as problem:
+        if problem.name != "optuna":
+            raise
+        raise MissingDependency("optuna", "tune", "Tuning") from None
+    return prepare, run_prepared
+
+
+def _dataset(text: str, scenes: list[str] | None) -> Any:
+    from stereogauge.datasets import open_dataset
+
+    dataset = open_dataset(text)
+    chosen = options.listed(scenes)
+    return dataset if chosen is None else dataset.subset(chosen)
+
+
+def _protocol(name: str | None, overrides: list[str] | None) -> Any:
+    from stereogauge.protocol import parse_override
+    from stereogauge.tuning.run import tuning_protocol
+
+    if name is not None:
+        return options.chosen_protocol(name, overrides)
+    return tuning_protocol().replace(**dict(parse_override(text) for text in overrides or ()))
+
+
+def _executor(prepared: Prepared, jobs: int | None, cluster: str | None) -> Executor:
+    """Worker processes even for one job, so that a crash of a matcher costs a trial and not the run."""
+    from stereogauge.evaluation.executors import Cluster, LocalProcesses, default_workers
+    from stereogauge.evaluation.memory import fitting_workers, free_memory
+
+    if cluster is not None:
+        return Cluster("" if cluster == "auto" else cluster)
+    pixels = 0
+    for ground in prepared.grounds:
+        height, width = ground.scene.shape
+        pixels += height * width
+    wanted = jobs or default_workers()
+    fitting = fitting_workers(wanted, pixels, free_memory())
+    if fitting < wanted:
+        say(f"{fitting} instead of {wanted} workers, since each keeps all scenes and more do not fit into memory")
+    return LocalProcesses(fitting)
+
+
+def _progress() -> Any:
+    from stereogauge.evaluation.progress import terminal_progress
+
+    return terminal_progress(console(errors=True), "trials")
+
+
+def _announce(prepared: Prepared) -> None:
+    definition = prepared.definition
+    folds = len(definition.folds)
+    held = f", then {folds} that each hold some out" if folds else "; no scene is held out"
+    names = ", ".join(prepared.space.names)
+    say(f"{prepared.planned} trials on {len(definition.scenes)} scenes{held}; searched: {names}")
+    announce_compilation()
+
+
+def _print(result: TuningResult, form: Format) -> None:
+    if form is Format.json:
+        sys.stdout.write(result.to_json() + "\n")
+    elif form is Format.csv:
+        sys.stdout.write(str(result.to_pandas().to_csv(index=False)))
+    elif form is Format.toml:
+        sys.stdout.write(result.to_toml())
+    else:
+        _print_table(result)
+
+
+def _print_table(result: TuningResult) -> None:
+    from stereogauge.tuning.tables import gain_table, gain_words, parameter_table, state_words
+
+    out = console()
+    out.print(gain_table(result))
+    out.print()
+    out.print(parameter_table(result))
+    out.print()
+    out.print(f"--matcher {result.matcher!r}", soft_wrap=True, markup=False)
+    say(f"study {result.name}: {state_words(result)}")
+    for words in gain_words(result):
+        say(words)
+    for trial in [trial for trial in result.trials if trial.state == "failed"][:FAILURES_SHOWN]:
+        say(f"failed: trial {trial.number}: {trial.failure}")
