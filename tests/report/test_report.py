@@ -1,0 +1,235 @@
+"""A report holds everything, says what it could not show, and opens from a file without a network."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import stereogauge as sg
+from stereogauge.protocol import load_protocol
+from stereogauge.ranking import ScoreCube
+from stereogauge.report.analyses import ANALYSES, AnalysisOptions
+from stereogauge.report.build import build, one_column_each
+from stereogauge.report.content import Content, Provenance, ReportOptions
+from stereogauge.report.maps import Origins, galleries
+from stereogauge.report.page import to_html
+from stereogauge.report.write import write_report
+
+OPTIONS = ReportOptions(title="Report & <test>", draws=50, profiles=("balanced", "3d-metrology"))
+ORIGIN = Provenance(
+    "made-up",
+    "name = 'made-up'",
+    "scores.sqlite",
+    (("Census", "ours <3", "javascript:alert(1)"),),
+    ("BM & co on s: failed",),
+)
+
+
+@pytest.fixture(scope="module")
+def content(scores: ScoreCube) -> Content:
+    return build(scores, OPTIONS, ORIGIN)
+
+
+@pytest.fixture(scope="module")
+def folder(content: Content, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("report")
+    write_report(content, place, formats=("png",), made="Made for a test.")
+    return place
+
+
+class TestContent:
+    def test_every_part_is_there(self, content: Content) -> None:
+        names = {entry.name for section in content.sections for entry in section.entries}
+        tables = {
+            "scores-1",
+            "rank-extended",
+            "rank-a-star",
+            "rank-middlebury",
+            "orders",
+            "weight-stability-balanced",
+            "beats",
+            "pairs",
+            "threshold-stability",
+            "subsets",
+            "double-counting",
+        }
+        figures = {
+            "alike",
+            "a-star",
+            "agreement",
+            "rank-map",
+            "bars-balanced",
+            "radar-rank",
+            "radar-score",
+            "critical-difference",
+            "intervals",
+            "determination",
+            "scatter",
+            "histograms",
+            "double-counting",
+        }
+        assert tables | figures <= names
+        assert [note for section in content.sections for note in section.notes] == []
+
+    def test_names_of_tables_and_of_figures_are_unique(self, content: Content) -> None:
+        assert len({table.name for table in content.tables}) == len(content.tables)
+        assert len({figure.name for figure in content.figures}) == len(content.figures)
+
+    def test_what_the_scores_do_not_allow_is_left_out_with_the_reason(self, scores: ScoreCube) -> None:
+        alone = build(
+            scores.select(scenes=["scene_0"], measures=["bad@1:all"], algorithms=["Census", "Deep_1"]), OPTIONS
+        )
+        notes = " ".join(note for section in alone.sections for note in section.notes)
+        assert "Friedman's test needs at least three algorithms" in notes
+        assert "A bootstrap draws scenes and needs at least two" in notes
+        assert "A radar chart needs at least three columns" in notes
+
+    def test_one_column_each_takes_families_first(self, scores: ScoreCube) -> None:
+        assert one_column_each(scores)[:3] == ["bad@1:all", "rms:all", "sze:all"]
+        assert one_column_each(scores)[-1] == "bad@2:all"
+
+
+class TestFiles:
+    def test_tables_figures_and_scores_are_files(self, folder: Path, content: Content) -> None:
+        for table in content.tables:
+            assert (folder / "tables" / f"{table.name}.tex").read_text(encoding="utf-8") == table.to_latex()
+            assert (folder / "tables" / f"{table.name}.csv").is_file()
+        for figure in content.figures:
+            assert (folder / "figures" / f"{figure.name}.png").stat().st_size > 5000
+        lines = (folder / "scores.csv").read_text(encoding="utf-8").splitlines()
+        assert len(lines) == 1 + 5 * 6 * 13
+
+    def test_the_page_needs_nothing_from_outside(self, folder: Path) -> None:
+        page = (folder / "report.html").read_text(encoding="utf-8")
+        ours = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
+        assert not re.findall(r'(?:src|href)="(?!data:|#)[^"]*"', ours)
+        assert not re.findall(r"url\((?!data:)", ours)
+
+    def test_names_from_outside_are_escaped(self, folder: Path) -> None:
+        page = (folder / "report.html").read_text(encoding="utf-8")
+        ours = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+        assert "<b>SGM</b></th>" not in ours
+        assert "&lt;b&gt;SGM&lt;/b&gt;" in ours
+        assert "ours &lt;3" in ours
+        assert 'href="javascript' not in page
+        assert "Report &amp; &lt;test&gt;" in ours
+
+    def test_protocol_failures_and_maker_are_named(self, folder: Path) -> None:
+        page = (folder / "report.html").read_text(encoding="utf-8")
+        for words in ("name = &#x27;made-up&#x27;", "1 evaluations failed", "Made for a test.", "0123456789abcdef"):
+            assert words in page
+
+
+class TestGalleries:
+    def origins(self, folder: Path, calls: list[str]) -> Origins:
+        scene = sg.Scene("box", gt=folder / "gt.pfm")
+
+        def source(algorithm: str, name: str) -> Any:
+            calls.append(algorithm)
+            return folder / f"{algorithm}.pfm"
+
+        return Origins(lambda name: scene, source, load_protocol("default"))
+
+    def cube(self, folder: Path) -> ScoreCube:
+        scene = sg.Scene("box", gt=folder / "gt.pfm")
+        maps = {name: {"box": folder / f"{name}.pfm"} for name in ("bad", "good")}
+        dataset = sg.Dataset("made", [scene])
+        return ScoreCube.from_table(sg.evaluate(maps, dataset, metrics=["bad@1", "rms"], regions=["all"]))
+
+    def test_maps_stand_from_best_to_worst(self, map_folder: Path) -> None:
+        calls: list[str] = []
+        found, reasons = galleries(self.cube(map_folder), self.origins(map_folder, calls), ["bad@1"])
+        assert reasons == []
+        (entry,) = found
+        assert entry.name == "box-bad-1"
+        assert [item.algorithm for item in entry.data.items] == ["good", "bad"]
+        assert entry.data.items[0].pictures[1].shape == (60, 80, 3)
+        assert "data:image/webp" in to_html(build(self.cube(map_folder), OPTIONS, galleries=found))
+
+    def test_maps_that_are_gone_give_a_reason_instead_of_a_gallery(self, map_folder: Path, tmp_path: Path) -> None:
+        found, reasons = galleries(self.cube(map_folder), self.origins(tmp_path, []), ["bad@1"])
+        assert found == []
+        assert "box by bad@1" in reasons[0]
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_every_analysis_gives_tables_with_their_numbers(scores: ScoreCube, name: str) -> None:
+    found = ANALYSES[name](scores, AnalysisOptions("bad@1", mark=("Census",)))
+    assert found.tables
+    for table in found.tables:
+        assert table.rows
+        assert table.numeric
+
+
+@pytest.mark.slow
+def test_tables_compile_with_a_real_tex(folder: Path) -> None:
+    compiler = shutil.which("pdflatex")
+    if compiler is None:
+        pytest.skip("no pdflatex on this machine")
+    run = subprocess.run(
+        [compiler, "-interaction=nonstopmode", "-halt-on-error", "all.tex"],
+        cwd=folder / "tables",
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert run.returncode == 0, run.stdout[-2000:]
+    assert (folder / "tables" / "all.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.browser
+def test_the_page_opens_from_a_file_offline_without_console_errors(folder: Path, tmp_path: Path) -> None:
+    sync_api = pytest.importorskip("playwright.sync_api")
+    chromium = os.environ.get("STEREOGAUGE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("no Chromium on this machine")
+    problems: list[str] = []
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_context(offline=True, viewport={"width": 1280, "height": 900}).new_page()
+        page.on(
+            "console", lambda message: problems.append(message.text) if message.type in ("error", "warning") else None
+        )
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on(
+            "request",
+            lambda request: (
+                None if request.url.startswith(("file:", "data:", "blob:")) else problems.append(request.url)
+            ),
+        )
+        page.goto((folder / "report.html").as_uri())
+        page.wait_for_selector("body[data-ready=true]", timeout=60_000)
+        assert page.title() == "Report & <test>"
+        plots = page.locator(".plot")
+        assert plots.count() >= 12
+        assert page.locator(".plot .main-svg").count() >= plots.count()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+        heading = page.locator("#table-orders thead th").nth(1)
+        heading.click()
+        assert heading.get_attribute("aria-sort") == "ascending"
+        shown = page.locator("#table-orders tbody tr td:nth-child(2)").all_inner_texts()
+        assert [int(text.rstrip("*")) for text in shown] == sorted(int(text.rstrip("*")) for text in shown)
+        for part in ("#table-scores-1", "#figure-a-star", "#figure-critical-difference", "#figure-bars-balanced"):
+            picture = page.locator(part).screenshot(path=tmp_path / "part.png")
+            assert distinct_colours(picture) > 20
+        page.emulate_media(media="print")
+        assert not page.locator(".plot").first.is_visible()
+        assert page.locator("img.static").first.is_visible()
+        browser.close()
+    assert problems == []
+
+
+def distinct_colours(picture: bytes) -> int:
+    """An empty plot is one or two colours."""
+    import cv2
+
+    pixels = cv2.imdecode(np.frombuffer(picture, np.uint8), cv2.IMREAD_COLOR)
+    return len(np.unique(np.asarray(pixels).reshape(-1, 3), axis=0))

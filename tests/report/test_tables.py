@@ -1,0 +1,142 @@
+"""Tables say the same in HTML, LaTeX, CSV and JSON, and mark what is best."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import numpy as np
+import pytest
+
+from stereogauge.ranking import Column, ScoreCube, rank
+from stereogauge.ranking.bootstrap import bootstrap
+from stereogauge.ranking.significance import friedman
+from stereogauge.report.score_tables import emphases, mean_over_scenes, score_table, score_tables
+from stereogauge.report.table import Cell, latex, number, table, text
+from stereogauge.report.tables import beats_table, ranking_table
+
+NAN = float("nan")
+
+
+def cube(values: object, columns: tuple[str, ...] = ("bad@1:all",)) -> ScoreCube:
+    array = np.array(values, np.float64)
+    names = tuple("ABCDEFGH"[: array.shape[0]])
+    parts = tuple(Column(*column.split(":")) for column in columns)
+    return ScoreCube(names, tuple(f"scene{place}" for place in range(array.shape[1])), parts, array)
+
+
+SMALL = table(
+    "small",
+    "50 % of A & B",
+    ["algorithm", "bad_1 [%]"],
+    [
+        [text("A<b>"), Cell("1.00", 1.0, "best")],
+        [text("B_2"), Cell("2.00", 2.0, "second", "†")],
+        [text("C"), number(NAN)],
+    ],
+    ["† differs"],
+)
+
+
+class TestFormats:
+    def test_html_escapes_and_emphasises(self) -> None:
+        page = SMALL.to_html()
+        assert "A&lt;b&gt;" in page
+        assert "<b>1.00</b>" in page
+        assert "<u>2.00</u><sup>†</sup>" in page
+        assert 'data-value="2.0"' in page
+
+    def test_latex_is_booktabs_with_best_bold_and_second_underlined(self) -> None:
+        source = SMALL.to_latex()
+        assert r"\caption{50 \% of A \& B}" in source
+        assert r"A\textless{}b\textgreater{} & \textbf{1.00} \\" in source
+        assert r"B\_2 & \underline{2.00}$^\dagger$ \\" in source
+        assert [line for line in source.splitlines() if line.endswith("rule")] == [
+            r"\toprule",
+            r"\midrule",
+            r"\bottomrule",
+        ]
+
+    def test_a_wide_table_is_shrunk_to_the_line(self) -> None:
+        wide = table("wide", "wide", [f"c{n}" for n in range(12)], [[text("x")] * 12])
+        assert r"\resizebox{\linewidth}{!}{%" in wide.to_latex()
+        assert "resizebox" not in SMALL.to_latex()
+
+    def test_csv_keeps_full_precision_and_leaves_gaps_empty(self) -> None:
+        rows = list(csv.reader(io.StringIO(SMALL.to_csv())))
+        assert rows == [["algorithm", "bad_1 [%]"], ["A<b>", "1.0"], ["B_2", "2.0"], ["C", ""]]
+
+    def test_json_holds_numbers_and_null(self) -> None:
+        assert SMALL.to_dict()["rows"] == [["A<b>", 1.0], ["B_2", 2.0], ["C", None]]
+
+    def test_numbers_have_three_significant_digits(self) -> None:
+        shown = [number(value).text for value in (0.0, 0.012345, 1.5, 123.4, 12345.6, 1e-6, np.inf)]
+        assert shown == ["0.00", "0.0123", "1.50", "123", "12346", "1.00e-06", "∞"]
+
+    @pytest.mark.parametrize(
+        ("plain", "written"), [("a_b", r"a\_b"), ("100 %", r"100 \%"), ("x²", "x$^2$"), ("\\", r"\textbackslash{}")]
+    )
+    def test_latex_letters_are_written_out(self, plain: str, written: str) -> None:
+        assert latex(plain) == written
+
+
+class TestScores:
+    def test_equal_bests_share_and_gaps_get_nothing(self) -> None:
+        assert emphases(np.array([2.0, 1.0, 1.0, NAN, 3.0])) == ["second", "best", "best", "", ""]
+
+    def test_a_gap_is_never_averaged_away(self) -> None:
+        """Scene 1 is empty for everybody and does not count; B lacks scene 2 and has no mean."""
+        means = mean_over_scenes(np.array([[[1.0], [NAN], [3.0]], [[1.0], [NAN], [NAN]]]))
+        assert means[0, 0] == 2.0
+        assert np.isnan(means[1, 0])
+
+    def test_where_higher_is_better_the_highest_is_best(self) -> None:
+        found = score_table(cube([[[20.0]], [[30.0]]], ("psnr:all",)))
+        assert [row[1].emphasis for row in found.rows] == ["second", "best"]
+        assert "higher is better" in found.header[1]
+
+    def test_few_scenes_allow_no_marks_and_the_note_says_so(self) -> None:
+        found = score_table(cube(np.arange(3.0)[:, None, None] * np.ones((1, 4, 1))))
+        assert not any(cell.mark for row in found.rows for cell in row)
+        assert "cannot fall below p = 0.125" in found.notes[0]
+
+    def test_ten_scenes_mark_who_differs_from_the_best(self) -> None:
+        random = np.random.default_rng(0)
+        values = random.random((3, 10, 1)) + np.array([0, 0, 5])[:, None, None]
+        found = score_table(cube(values))
+        assert [bool(row[1].mark) for row in found.rows] == [False, False, True]
+
+    def test_rows_follow_the_order_given(self) -> None:
+        assert [row[0].text for row in score_table(cube([[[1.0]], [[2.0]]]), ["B", "A"]).rows] == ["B", "A"]
+
+    def test_many_columns_are_split_between_measures(self) -> None:
+        columns = tuple(f"bad@{t}:{r}" for t in (1, 2, 4) for r in ("all", "nonocc", "disc", "interior"))
+        parts = score_tables(cube(np.ones((2, 2, 12)), columns))
+        assert [part.name for part in parts] == ["scores-1", "scores-2"]
+        assert [len(part.header) for part in parts] == [9, 5]
+
+
+class TestRankings:
+    values = np.random.default_rng(1).random((4, 6, 1)) + np.arange(4)[:, None, None]
+
+    def test_places_intervals_and_those_not_told_apart(self) -> None:
+        ranking = rank(cube(self.values), "middlebury")
+        test = friedman(cube(self.values))
+        found = ranking_table(ranking, bootstrap(cube(self.values), draws=50), test)
+        assert found.header[:5] == ("algorithm", "rank", "average rank", "rank, 95 %", "first in")
+        assert not found.rows[0][0].mark
+        assert found.rows[1][0].mark == ("†" if test.nemenyi[0, 1] >= 0.05 else "")
+        assert not found.rows[3][0].mark
+
+    def test_what_was_left_out_stands_below_once_a_reason(self) -> None:
+        gaps = self.values.copy()
+        gaps[1:3, 0] = NAN
+        notes = ranking_table(rank(cube(gaps), "middlebury")).notes
+        assert notes == ("Left out: algorithm B, C (no score for scene0 bad@1:all).",)
+
+    def test_whole_numbers_are_shown_as_such(self) -> None:
+        assert ranking_table(rank(cube(self.values), "a-star")).rows[0][2].text == "0"
+
+    def test_nobody_beats_themselves(self) -> None:
+        found = beats_table(bootstrap(cube(self.values), draws=50))
+        assert [row[place + 1].text for place, row in enumerate(found.rows)] == [""] * 4
