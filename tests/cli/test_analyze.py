@@ -1,0 +1,83 @@
+"""`stereogauge analyze` and `stereogauge report` on one small store."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from stereogauge.cli import main
+from stereogauge.ranking import Column, ScoreCube
+from stereogauge.store import open_store
+
+REGIONS = ("disc", "nonocc", "all", "boundary", "interior", "occluded")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    parts = np.random.default_rng(2).integers(2, 9, (3, 4, 3)) * np.array([1, 2, 3])[:, None, None]
+    boundary, interior, occluded = np.moveaxis(parts, 2, 0)
+    errors = np.stack([boundary, boundary + interior, parts.sum(axis=2), boundary, interior, occluded], axis=2).astype(
+        float
+    )
+    values = np.concatenate([errors, errors[:, :, :1] / 7], axis=2)
+    columns = [Column("bad@1", region) for region in REGIONS] + [Column("rms", "all")]
+    cube = ScoreCube(
+        ("SGM", "BM", "GC"),
+        ("tsukuba", "venus", "teddy", "cones"),
+        tuple(columns),
+        values,
+        sums=values,
+        counts=np.full(values.shape, 100.0),
+        missing=np.zeros(values.shape),
+        protocol="0123456789ab",
+        datasets=("made",) * 4,
+    )
+    path = tmp_path_factory.mktemp("store") / "scores.sqlite"
+    with open_store(path) as opened:
+        opened.write(cube.to_table())
+    return path
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stopped:
+        main([*map(str, words)])
+    captured = capsys.readouterr()
+    return int(stopped.value.code or 0), captured.out, captured.err
+
+
+def test_json_holds_every_analysis_that_the_scores_allow(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "analyze", store, "-f", "json")
+    document = json.loads(out)
+    assert code == 0
+    assert {"determination", "orders", "ranges", "double-counting", "nemenyi", "pairs"} <= set(document)
+    assert document["double-counting"]["rows"][0][0] == "SGM"
+    assert "subsets: The experiment with rms" in err
+
+
+def test_an_analysis_asked_for_by_name_fails_loudly(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "analyze", store, "subsets")
+    assert (code, out) == (2, "")
+    assert "rms:disc-background" in err
+
+
+def test_an_unknown_analysis_is_refused_with_the_known_ones(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "analyze", store, "corelation")
+    assert code == 2
+    assert "Did you mean 'correlation'?" in err
+
+
+@pytest.mark.parametrize(
+    ("form", "words"), [("table", "r² of linear fits"), ("csv", "# r² of linear"), ("latex", r"\toprule")]
+)
+def test_other_formats(store: Path, capsys: pytest.CaptureFixture[str], form: str, words: str) -> None:
+    assert words in run(capsys, "analyze", store, "correlation", "-f", form)[1]
+
+
+def test_figures_are_written_in_three_formats(store: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    run(capsys, "analyze", store, "double-counting", "--out", tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        f"double-counting.{kind}" for kind in ("pdf", "png", "svg")
+    ]

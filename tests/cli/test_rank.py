@@ -1,0 +1,136 @@
+"""`stereogauge rank`, `analyze` and `report` on one small store."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from stereogauge.cli import main
+from stereogauge.ranking import Column, ScoreCube
+from stereogauge.store import open_store
+
+REGIONS = ("disc", "nonocc", "all", "boundary", "interior", "occluded")
+COMPLETE = "Block matching,Graph cuts,SGM"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four algorithms on three scenes; one of them has a gap."""
+    parts = np.random.default_rng(2).integers(2, 9, (4, 3, 3)) * np.array([1, 2, 3, 4])[:, None, None]
+    boundary, interior, occluded = np.moveaxis(parts, 2, 0)
+    errors = np.stack([boundary, boundary + interior, parts.sum(axis=2), boundary, interior, occluded], axis=2).astype(
+        float
+    )
+    values = np.concatenate([errors, errors[:, :, :1] / 7, 9 - errors[:, :, :1] / 9], axis=2)
+    values[3, 1, 6] = np.nan
+    columns = [Column("bad@1", region) for region in REGIONS] + [Column("rms", "all"), Column("sze", "all")]
+    cube = ScoreCube(
+        ("SGM", "Block matching", "Graph cuts", "Gappy"),
+        ("tsukuba", "venus", "teddy"),
+        tuple(columns),
+        values,
+        sums=np.concatenate([errors, values[:, :, 6:]], axis=2),
+        counts=np.full(values.shape, 100.0),
+        missing=np.zeros(values.shape),
+        protocol="0123456789ab",
+        datasets=("made",) * 3,
+    )
+    path = tmp_path_factory.mktemp("store") / "scores.sqlite"
+    with open_store(path) as opened:
+        opened.write(cube.to_table())
+    return path
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stopped:
+        main([*map(str, words)])
+    captured = capsys.readouterr()
+    return int(stopped.value.code or 0), captured.out, captured.err
+
+
+class TestRank:
+    def test_json_is_one_document_with_the_selection_and_what_was_left_out(
+        self, store: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        code, out, err = run(capsys, "rank", store, "--model", "extended", "--format", "json")
+        document = json.loads(out)
+        assert code == 0
+        assert [row["algorithm"] for row in document["ranking"]] == ["SGM", "Block matching", "Graph cuts"]
+        assert document["selection"]["dropped"][0]["name"] == "Gappy"
+        assert "left out: algorithm Gappy: no score for venus rms:all" in err
+
+    def test_scenes_criteria_measures_and_algorithms_are_selected(
+        self, store: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        words = ("--scenes", "venus,teddy", "--criteria", "all", "--measures", "bad@1.0", "--algorithms", "Gappy,SGM")
+        _, out, err = run(capsys, "rank", store, "--model", "middlebury", *words, "-f", "json")
+        selection = json.loads(out)["selection"]
+        assert selection["scenes"] == ["venus", "teddy"]
+        assert selection["columns"] == ["bad@1:all"]
+        assert selection["algorithms"] == ["Gappy", "SGM"]
+        assert err == ""
+
+    def test_csv_reads_back(self, store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        _, out, _ = run(capsys, "rank", store, "-m", "rms", "-f", "csv", "--missing", "worst")
+        rows = list(csv.DictReader(io.StringIO("".join(line for line in out.splitlines(True) if line[0] != "#"))))
+        assert rows[0]["algorithm"] == "SGM"
+        assert {row["algorithm"] for row in rows} == {"SGM", "Block matching", "Graph cuts", "Gappy"}
+
+    def test_latex_and_table(self, store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert r"\toprule" in run(capsys, "rank", store, "-f", "latex")[1]
+        _, out, err = run(capsys, "rank", store, "--model", "middlebury", "-m", "bad@1", "--bootstrap", "50")
+        assert "average rank" in out
+        assert "rank, 95 %" in out
+        assert "4 algorithms · scenes: tsukuba, venus, teddy" in err
+
+    def test_weights_and_profiles(self, store: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        _, out, _ = run(capsys, "rank", store, "--model", "weighted", "--weight", "sze=1", "-f", "json")
+        assert json.loads(out)["ranking"][0]["algorithm"] == "Gappy"
+        profile = tmp_path / "mine.toml"
+        profile.write_text('[weights]\n"bad@1:all" = 1\n', encoding="utf-8")
+        _, out, _ = run(capsys, "rank", store, "--model", "weighted", "--profile", profile, "-f", "json")
+        assert json.loads(out)["ranking"][0]["algorithm"] == "SGM"
+
+    def test_the_bootstrap_is_part_of_the_json(self, store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        _, out, _ = run(capsys, "rank", store, "--bootstrap", "20", "--seed", "3", "-f", "json")
+        found = json.loads(out)["bootstrap"]
+        assert (found["draws"], found["seed"], len(found["intervals"])) == (20, 3, 3)
+
+    def test_a_figure_is_written(self, store: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        run(capsys, "rank", store, "--figure", tmp_path / "groups.svg")
+        assert (tmp_path / "groups.svg").read_bytes().startswith(b"<?xml")
+
+    @pytest.mark.parametrize(
+        ("words", "sentence"),
+        [
+            (("--model", "borda"), "Unknown model 'borda'"),
+            (("--scenes", "tedy"), "Did you mean 'teddy'?"),
+            (("--measures", "mae"), "Unknown measure of these scores 'mae'"),
+            (("--model", "middlebury"), "takes one measure"),
+            (("--model", "weighted", "--weight", "rms"), "MEASURE=NUMBER"),
+            (("--missing", "ignore"), "drop-column"),
+            (("--tau", "3"), "option of the model 'a-star'"),
+        ],
+    )
+    def test_a_mistake_is_one_sentence(
+        self, store: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], sentence: str
+    ) -> None:
+        code, out, err = run(capsys, "rank", store, *words)
+        assert (code, out) == (2, "")
+        assert sentence in err
+        assert len(err.splitlines()) == 1
+
+    def test_a_store_that_does_not_exist_is_not_made(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        assert run(capsys, "rank", tmp_path / "none.sqlite")[0] == 2
+        assert not list(tmp_path.iterdir())
+
+    def test_an_empty_store_says_how_to_fill_it(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        open_store(tmp_path / "empty.sqlite").close()
+        code, _, err = run(capsys, "rank", tmp_path / "empty.sqlite")
+        assert code == 2
+        assert "stereogauge" in err
