@@ -29,7 +29,7 @@ from stereogauge.evaluation.run import AHEAD, wait_for_some
 from stereogauge.io import write_disparity
 from stereogauge.io.files import content_hash
 from stereogauge.io.replace import write_bytes
-from stereogauge.matching.declaration import Matcher, parse_matcher
+from stereogauge.matching.declaration import Matcher, parse_matcher, stated_matcher
 from stereogauge.model import Dataset, ResultSet, Scene
 
 MEBIBYTE = 2**20
@@ -74,10 +74,15 @@ class MatchedResults:
 
 
 def wanted_matcher(text: str, *, time_limit: float | None = None, memory_limit: float | None = None) -> Wanted:
-    """`[NAME=]MATCHER[:parameters]`; the limits, in seconds and GiB, are for outside programs."""
+    """`[NAME=]MATCHER[:parameters]`, or `[NAME=]FILE.toml` that states one.
+
+    The limits, in seconds and GiB, are for outside programs.
+    """
     name, equals, rest = text.partition("=")
     named = bool(equals) and ":" not in name
-    spec = rest if named else text
+    # The text of a file, not its name: maps are kept by it, and the file may change.
+    stated = stated_matcher(rest if named else text)
+    spec = stated.text
     matcher, given = parse_matcher(spec)
     declared = {parameter.name for parameter in matcher.parameters}
     limits = {"time_limit": time_limit, "memory_limit": memory_limit}
@@ -85,7 +90,8 @@ def wanted_matcher(text: str, *, time_limit: float | None = None, memory_limit: 
     if "threads" in declared and "threads" not in given:
         # One processor each, so that run times compare whatever else the machine does.
         chosen["threads"] = 1
-    return Wanted(name.strip() if named else _title(spec, matcher), spec, tuple(sorted(chosen.items())))
+    title = name.strip() if named else stated.name or _title(spec, matcher)
+    return Wanted(title, spec, tuple(sorted(chosen.items())))
 
 
 def _title(text: str, matcher: Matcher) -> str:

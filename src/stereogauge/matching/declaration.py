@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import functools
 import math
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from stereogauge.errors import MatcherError, unknown_name
+from stereogauge.errors import FileError, MatcherError, unknown_name
 from stereogauge.registry import collect
 
 ENTRY_POINTS = "stereogauge.matchers"
@@ -145,9 +147,9 @@ def matchers() -> Mapping[str, Matcher]:
 
 def parse_matcher(text: str) -> tuple[Matcher, dict[str, str]]:
     """The matcher and the parameters that a text names: `sgm`, `opencv-sgbm:block=5,mode=hh`, `cmd:./run {left}
-    {right} {out} {ndisp}`.
+    {right} {out} {ndisp}`, or a TOML file with a line `matcher = "…"`, as tuning writes it.
     """
-    identifier, _, rest = text.strip().partition(":")
+    identifier, _, rest = stated_matcher(text).text.strip().partition(":")
     if identifier == "cmd":
         from stereogauge.matching.external import command_matcher
 
@@ -156,6 +158,29 @@ def parse_matcher(text: str) -> tuple[Matcher, dict[str, str]]:
     if identifier not in known:
         raise unknown_name("matcher", identifier, [*known, "cmd:PROGRAM {left} {right} {out}"])
     return known[identifier], parse_parameters(rest, identifier)
+
+
+@dataclass(frozen=True)
+class StatedMatcher:
+    """A matcher's text, and the name that its file gives to it; "" where there is none."""
+
+    text: str
+    name: str = ""
+
+
+def stated_matcher(text: str) -> StatedMatcher:
+    """What a TOML file states, or the text itself where it names no such file."""
+    if text.startswith("cmd:") or not text.strip().endswith(".toml"):
+        return StatedMatcher(text)
+    path = Path(text.strip())
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+        raise FileError(f"{path}: cannot be read as a matcher's parameters ({problem}).") from None
+    stated = content.get("matcher")
+    if not isinstance(stated, str) or stated.endswith(".toml"):
+        raise FileError(f'{path} needs a line matcher = "opencv-sgbm:block=5", as `stereogauge tune` writes it.')
+    return StatedMatcher(stated, str(content.get("name", "")))
 
 
 def parse_parameters(text: str, matcher: str) -> dict[str, str]:

@@ -56,7 +56,7 @@ def shipped_profiles() -> tuple[str, ...]:
 
 
 def load_profile(name: str | Path) -> Profile:
-    """A shipped profile by its name, or a user's by the path of its TOML file."""
+    """A shipped profile by its name or a word that only its name holds, or a user's by the path of its TOML file."""
     path = Path(name)
     if path.suffix == ".toml":
         if not path.is_file():
@@ -65,7 +65,10 @@ def load_profile(name: str | Path) -> Profile:
             )
         return parse_profile(path.read_text(encoding="utf-8"), path.stem, str(path))
     if str(name) not in shipped_profiles():
-        raise unknown_name("profile", str(name), shipped_profiles())
+        meant = [shipped for shipped in shipped_profiles() if str(name) in shipped.split("-")]
+        if len(meant) != 1:
+            raise unknown_name("profile", str(name), shipped_profiles())
+        return load_profile(meant[0])
     text = resources.files("stereogauge").joinpath("profiles", f"{name}.toml").read_text(encoding="utf-8")
     return parse_profile(text, str(name), f"Profile {name!r}")
 
