@@ -10,7 +10,7 @@ import pytest
 
 from stereogauge.datasets.results import find_results
 from stereogauge.errors import StereogaugeError
-from stereogauge.evaluation import fingerprints
+from stereogauge.evaluation import fingerprints, wanted
 from stereogauge.evaluation.fingerprints import ContentHashes
 from stereogauge.evaluation.plan import LARGEST_GROUP, Plan, make_plan
 from stereogauge.evaluation.run import run_plan
@@ -33,6 +33,12 @@ def cells(plan: Plan) -> set[tuple[str, str]]:
 
 def columns(plan: Plan) -> set[str]:
     return {str(column) for group in plan.scenes for cell in group.cells for column in cell.columns}
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    """What is kept of declarations goes where other tests do not look."""
+    monkeypatch.setattr(wanted, "cache_folder", lambda part: tmp_path)
 
 
 @pytest.fixture
@@ -101,11 +107,25 @@ def test_a_higher_version_of_a_metric_costs_that_metric(evaluated, store, monkey
     known = dict(declaration.metrics())
     known["mae"] = dataclasses.replace(known["mae"], version=known["mae"].version + 1)
     monkeypatch.setattr(declaration, "metrics", lambda: known)
+    monkeypatch.setattr(wanted, "_key", lambda protocol: "changed" + protocol.hash)
     plan = planned(evaluated, store)
     assert columns(plan) == {"mae:all", "mae:nonocc"}
     run_plan(plan, store)
     assert planned(evaluated, store).cells == 0
     assert len(store.cube().columns) == 4
+
+
+def test_declarations_are_asked_once_until_a_file_of_theirs_changes(monkeypatch):
+    asked: list[str] = []
+    original = wanted.column_key
+    monkeypatch.setattr(wanted, "column_key", lambda metric, region: asked.append(metric) or original(metric, region))
+    first = wanted.declared_columns(PROTOCOL)
+    assert wanted.declared_columns(PROTOCOL) == first
+    assert [str(column) for column in first] == ["bad@1:all", "bad@1:nonocc", "mae:all", "mae:nonocc"]
+    assert len(asked) == 4
+    monkeypatch.setattr("stereogauge.__version__", "another")
+    assert wanted.declared_columns(PROTOCOL) == first
+    assert len(asked) == 8
 
 
 def test_a_stated_run_time_is_part_of_the_inputs(evaluated, store):

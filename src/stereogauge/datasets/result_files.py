@@ -6,6 +6,7 @@ A zip is never unpacked: its files are read in place, through addresses of the f
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,16 +48,21 @@ def list_results(path: str | os.PathLike[str]) -> ResultFiles:
     """The files below a folder or in a zip; hidden ones and links to folders are left out."""
     root = Path(path).expanduser()
     if root.is_dir():
-        found = (
-            (Path(folder) / name).relative_to(root).as_posix() for folder, _, names in os.walk(root) for name in names
-        )
-        return ResultFiles(root, root.resolve().name, tuple(sorted(name for name in found if not _hidden(name))))
+        return ResultFiles(root, root.resolve().name, tuple(sorted(n for n in _below(root) if not _hidden(n))))
     if not root.exists():
         raise DatasetError(f"The results {root} do not exist.")
     if root.suffix.lower() != ".zip":
         raise DatasetError(f"{root} is neither a folder of results nor a .zip of one.")
     names = member_names(root, ZIP_LIMITS)
     return ResultFiles(root, root.stem, tuple(sorted(name for name in names if not _hidden(name))), zipped=True)
+
+
+def _below(root: Path) -> Iterator[str]:
+    """Relative names of all files; one path object a folder, since there may be many thousand files."""
+    for folder, _, names in os.walk(root):
+        relative = Path(folder).relative_to(root).as_posix()
+        prefix = "" if relative == "." else f"{relative}/"
+        yield from (prefix + name for name in names)
 
 
 def _hidden(name: str) -> bool:

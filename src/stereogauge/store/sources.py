@@ -15,6 +15,11 @@ from stereogauge.io.files import DisparityFile, ImageFile, MaskFile
 from stereogauge.model import Calibration, Scene
 
 KINDS: dict[str, type[Any]] = {"disparity": DisparityFile, "image": ImageFile, "mask": MaskFile}
+_KIND_OF = {file: kind for kind, file in KINDS.items()}
+_DEFAULTS = {
+    kind: [(field.name, field.default) for field in dataclasses.fields(file) if field.name != "path"]
+    for kind, file in KINDS.items()
+}
 PARTS = ("gt", "gt_right", "left", "right")
 
 
@@ -22,16 +27,13 @@ def source_values(source: Any) -> dict[str, Any] | str | None:
     """A source as plain values; None for an array or for nothing."""
     if isinstance(source, str | os.PathLike):
         return _absolute(source)
-    for kind, file in KINDS.items():
-        if isinstance(source, file):
-            fields = {f.name: getattr(source, f.name) for f in dataclasses.fields(source)}
-            defaults = {f.name: f.default for f in dataclasses.fields(source) if f.name != "path"}
-            kept = {name: value for name, value in fields.items() if name == "path" or value != defaults[name]}
-            kept["path"] = _absolute(source.path)
-            if kept.get("masks"):
-                kept["masks"] = [_absolute(mask) for mask in kept["masks"]]
-            return {"kind": kind, **kept}
-    return None
+    kind = _KIND_OF.get(type(source))
+    if kind is None:
+        return None
+    kept = {name: value for name, default in _DEFAULTS[kind] if (value := getattr(source, name)) != default}
+    if "masks" in kept:
+        kept["masks"] = [_absolute(mask) for mask in kept["masks"]]
+    return {"kind": kind, "path": _absolute(source.path), **kept}
 
 
 def source_of_values(values: dict[str, Any] | str | None) -> Any:
