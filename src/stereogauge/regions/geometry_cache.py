@@ -33,6 +33,7 @@ SOURCES = (
     "regions/geometry_parameters",
     "regions/planes",
     "kernels/bands",
+    "kernels/components",
     "kernels/fine_runs",
     "kernels/geometry_maps",
     "kernels/geometry_scores",

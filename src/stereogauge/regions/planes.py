@@ -11,6 +11,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.kernels.components import chosen_components, component_extents
 from stereogauge.kernels.geometry_maps import central_gradient, direction_change
 from stereogauge.kernels.ransac import best_hypothesis, fit_near_plane, split_by_plane
 from stereogauge.model import DisparityMap, Mask
@@ -19,6 +20,7 @@ from stereogauge.regions.geometry_parameters import GeometryParameters
 SCORED_POINTS = 50_000
 MOST_PLANES = 20
 REFITS = 3
+PIXELS = 2  # column of the components' extents
 CROSS = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]], np.uint8)
 
 Coefficients = tuple[float, float, float]
@@ -77,20 +79,20 @@ def steady_direction(filled: DisparityMap, resolution: float, parameters: Geomet
     return np.asarray((change < parameters.plane_direction_change) & (jump == 0))
 
 
-def components(mask: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """8-connected components: labels from 1, and per label (x, y, width, height, pixels) with row 0 for the rest."""
-    _, labels, statistics, _ = cv2.connectedComponentsWithStats(
+def components(mask: NDArray[Any]) -> tuple[NDArray[np.int32], int]:
+    """8-connected components: a label image, 0 outside the mask, and the number of labels with 0."""
+    number, labels = cv2.connectedComponents(
         np.ascontiguousarray(mask, dtype=np.uint8), connectivity=8, ltype=cv2.CV_32S
     )
-    return np.asarray(labels, dtype=np.int32), np.asarray(statistics, dtype=np.int32)
+    return np.asarray(labels, dtype=np.int32), int(number)
 
 
 def without_small_parts(mask: NDArray[Any], least: float) -> Mask:
     """The mask without its 8-connected components of fewer than `least` pixels."""
-    labels, statistics = components(mask)
-    keep = statistics[:, cv2.CC_STAT_AREA] >= least
-    keep[0] = False
-    return np.asarray(keep[labels])
+    labels, number = components(mask)
+    large = component_extents(labels, number)[:, PIXELS] >= least
+    large[0] = False
+    return np.asarray(chosen_components(labels, large))
 
 
 @dataclass(frozen=True)
@@ -160,10 +162,11 @@ def find_planes(filled: DisparityMap, known: Mask, resolution: float, parameters
     random = np.random.default_rng(parameters.plane_seed)
     labels = np.zeros(filled.shape, np.int16)
     coefficients: list[Coefficients] = []
-    component_labels, statistics = components(steady_direction(filled, resolution, parameters) & known)
-    large = np.flatnonzero(statistics[1:, cv2.CC_STAT_AREA] >= least) + 1
+    component_labels, number = components(steady_direction(filled, resolution, parameters) & known)
+    extents = component_extents(component_labels, number)
+    large = np.flatnonzero(extents[1:, PIXELS] >= least) + 1
     # By place and size, not by number: how components are numbered differs between versions of OpenCV.
-    for component in sorted(large, key=lambda one: tuple(statistics[one][[1, 0, 4]])):
+    for component in sorted(large, key=lambda one: tuple(extents[one])):
         points = Points.of(filled, component_labels == component)
         for _ in range(MOST_PLANES):
             plane, found = fit_plane(points, tolerance, parameters.plane_iterations, random)
@@ -186,8 +189,9 @@ def _large_parts(points: Points, least: float) -> Points:
     columns -= columns.min()
     window = np.zeros((rows.max() + 1, columns.max() + 1), np.uint8)
     window[rows, columns] = 1
-    labels, statistics = components(window)
-    return points.where(statistics[labels[rows, columns], cv2.CC_STAT_AREA] >= least)
+    labels, number = components(window)
+    part = labels[rows, columns]
+    return points.where(np.bincount(part, minlength=number)[part] >= least)
 
 
 def planes_in_regions(

@@ -1,0 +1,37 @@
+"""Places and sizes of labelled components, and masks of chosen ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stereogauge.kernels.jit import kernel
+
+
+@kernel
+def component_extents(labels: Any, number: int) -> Any:
+    """(first row, first column, pixels) of each label from 0 to `number` − 1."""
+    height, width = labels.shape
+    extents = np.empty((number, 3), np.int64)
+    extents[:, 0] = height
+    extents[:, 1] = width
+    extents[:, 2] = 0
+    for y in range(height):
+        for x in range(width):
+            label = labels[y, x]
+            extents[label, 0] = min(extents[label, 0], y)
+            extents[label, 1] = min(extents[label, 1], x)
+            extents[label, 2] += 1
+    return extents
+
+
+@kernel
+def chosen_components(labels: Any, chosen: Any) -> Any:
+    """The mask of the pixels whose label is chosen."""
+    height, width = labels.shape
+    mask = np.empty((height, width), np.bool_)
+    for y in range(height):
+        for x in range(width):
+            mask[y, x] = chosen[labels[y, x]]
+    return mask
