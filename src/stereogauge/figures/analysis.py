@@ -208,9 +208,10 @@ def slopes_data(
     rankings = list(orders.values())
     common = tuple(name for name in rankings[0].algorithms if all(name in other.algorithms for other in rankings))
     places = [dict(zip(ranking.algorithms, ranking.rank.tolist(), strict=True)) for ranking in rankings]
+    columns = tuple(dict.fromkeys(column for ranking in rankings for column in ranking.selection.columns))
     return Slopes(
         title="Places under different orders",
-        caption=rankings[0].selection.caption(),
+        caption=replace(rankings[0].selection, columns=columns).caption(),
         algorithms=common,
         orders=tuple(orders),
         ranks=np.array([[place[name] for place in places] for name in common], np.float64),

@@ -1,0 +1,99 @@
+"""Makes the figures and prints the tables of docs/ranking.md and docs/analysis.md from the Middlebury v2 results.
+
+STEREOGAUGE_DATA=path/to/data python docs/scripts/ranking_middlebury_v2.py
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import stereogauge as sg
+from stereogauge.analysis.correlation import determination
+from stereogauge.analysis.double_counting import double_counting
+from stereogauge.analysis.orders import agreement, by_measure
+from stereogauge.analysis.subsets import subset_experiment
+from stereogauge.figures import analysis, mpl, ranking
+from stereogauge.figures.galleries import gallery_data
+from stereogauge.figures.palette import algorithm_styles
+from stereogauge.figures.pictures import render, render_disparity
+from stereogauge.ranking import ScoreCube, rank
+from stereogauge.ranking.bootstrap import bootstrap
+from stereogauge.ranking.profiles import load_profile
+from stereogauge.ranking.significance import friedman
+from stereogauge.report.table import Table
+from stereogauge.report.tables import double_counting_table, orders_table, subset_table
+
+IMAGES = Path(__file__).parents[1] / "images"
+SCALES = {"tsukuba": 16, "venus": 8, "teddy": 4, "cones": 4}
+ALGORITHMS = ("PatchMatch-alg117", *(f"S0{number}" for number in range(1, 10)))
+CRITERIA = ("nonocc", "all", "disc")
+GEOMETRY = ("d-fat", "d-thin", "d-fuz", "p-bump", "p-off", "p-mis", "f-por", "f-frag", "f-fat")
+SUBSETS = ("disc-background", "disc-foreground", "disc-edge", "planar", "fine", "fine-surround")
+
+
+def markdown(table: Table) -> str:
+    """A table for the docs."""
+    rows = [[cell.text + cell.mark for cell in row] for row in table.rows]
+    lines = [table.header, ["---"] * len(table.header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def main() -> None:
+    """Evaluate, rank, draw and print."""
+    root = Path(os.environ["STEREOGAUGE_DATA"]) / "middlebury-v2"
+    maps = {
+        name: {
+            scene: sg.read_disparity(root / "results" / name / f"{scene}.png", encoding="middlebury", scale=scale)
+            for scene, scale in SCALES.items()
+        }
+        for name in ALGORITHMS
+    }
+    dataset = sg.load_dataset("middlebury-v2", root)
+    metrics = ["bad@1", "bad@4", "rms", "sze", *GEOMETRY, *(f"rms:{region}" for region in SUBSETS)]
+    regions = [*CRITERIA, "boundary", "interior", "occluded"]
+    cube = ScoreCube.from_table(sg.evaluate(maps, dataset, metrics=metrics, regions=regions, protocol="middlebury-v2"))
+    styles = algorithm_styles(cube.algorithms)
+
+    two = cube.select(measures=["bad@1", "sze"], regions=CRITERIA)
+    orders, groups = by_measure(two), by_measure(two, "a-star")
+    agreed = agreement(orders)
+    first = {name: one.winners for name, one in groups.items()}
+    counted = double_counting(cube, "bad@1")
+    single = two.select(measures=["bad@1"])
+    weighted = rank(cube.select(regions=["all"]), "weighted", profile="computer-assisted-surgery")
+    columns = ["rms:all", "bad@1:all", "bad@4:all", *GEOMETRY]
+    pictures = {
+        name: (
+            render_disparity(maps[name]["teddy"], (0.0, 60.0)),
+            render(sg.picture(maps[name]["teddy"], dataset["teddy"], "d-fat", protocol="middlebury-v2")),
+        )
+        for name in ALGORITHMS
+    }
+    drawn = {
+        "slopes": analysis.slopes_data(orders, first, "member of A*₁ by that measure", styles),
+        "a-star-bmp": ranking.layers_data(groups["bad@1"], styles),
+        "a-star-sze": ranking.layers_data(groups["sze"], styles),
+        "critical-difference": ranking.critical_difference_data(friedman(single), styles),
+        "intervals": ranking.intervals_data(bootstrap(single), styles),
+        "rank-map": ranking.rank_map_data(single),
+        "bars": ranking.stacked_bars_data(weighted, load_profile("computer-assisted-surgery").name),
+        "double-counting": analysis.counted_errors_data(*counted),
+        "determination": analysis.determination_data(determination(cube.select(measures=columns))),
+        "scatter": analysis.scatter_matrix_data(
+            cube, ["rms:all", "rms:disc-background", "d-fat"], ["bad@4:all", "d-thin"], styles
+        ),
+        "gallery": gallery_data(
+            cube, "teddy", "d-fat", pictures, ("disparity", "d-fat"), ("rms:all", "rms:disc-background")
+        ),
+    }
+    for name, data in drawn.items():
+        mpl.save(mpl.draw(data), IMAGES / f"ranking-{name}.png", dpi=150)
+    sys.stdout.write(f"{markdown(orders_table(agreed, groups))}\n\nKendall's τ-b {agreed.kendall[0, 1]:.2f}\n\n")
+    sys.stdout.write(
+        f"{markdown(double_counting_table(*counted))}\n\n{markdown(subset_table(subset_experiment(cube)))}\n"
+    )
+
+
+main()
