@@ -106,8 +106,9 @@ def follow_bands(filled: Any, along_x: Any, along_y: Any, discontinuity: Any, le
 
 @kernel
 def adopt_beyond(side: Any, beyond: Any, kind: int, added: Any, radius: int) -> None:
-    """Give each `added` pixel the value of the nearest pixel of that kind within `radius`; the first in reading order
-    of equals.
+    """Give each `added` pixel the value of the nearest pixel of that kind within `radius`.
+
+    Of equally near ones the first in reading order counts.
     """
     height, width = side.shape
     for y in range(height):

@@ -11,8 +11,7 @@ from stereogauge.kernels.jit import kernel
 
 @kernel
 def thin_runs(filled: Any, rise: float, widest: int) -> Any:
-    """Pixels of runs no wider than `widest` between a rising and a falling edge, each steeper than `rise` over one
-    pixel.
+    """Pixels of runs no wider than `widest` between a rise and a fall, each of more than `rise` over one pixel.
 
     A rising edge at r and a falling edge at f bound the run [r, f) when all of it stands out from both sides: its
     smallest disparity exceeds those at r − 1 and f by more than half of `rise`. The gap between two wires thus

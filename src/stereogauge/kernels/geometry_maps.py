@@ -73,8 +73,9 @@ def central_gradient(values: Any) -> Any:
 
 @kernel
 def direction_change(along_x: Any, along_y: Any) -> Any:
-    """Change of the direction atan2(y, x) in rad per px: length of its wrapped forward differences, 0 on the last row
-    or column.
+    """Change of the direction atan2(y, x) in rad per px: the length of its wrapped forward differences.
+
+    Across the last row or column it is 0.
     """
     height, width = along_x.shape
     change = np.zeros((height, width), np.float32)

@@ -38,9 +38,7 @@ def second_differences(values: Any, pixels: Any) -> Any:
 
 @kernel
 def plane_distances(values: Any, pixels: Any, labels: Any, planes: Any) -> Any:
-    """Signed distance (E − a·x − b·y − c)/√(1 + a² + b²) of each point (x, y, E) to its plane; NaN where E is
-    missing.
-    """
+    """Signed distance (E − a·x − b·y − c)/√(1 + a² + b²) of each point to its plane; NaN where E is missing."""
     width = values.shape[1]
     flat = values.ravel()
     distance = np.empty(pixels.shape[0], np.float32)

@@ -1,6 +1,4 @@
-"""Planes d = a·x + b·y + c in disparity maps: hypotheses from triples, and least-squares fits to the pixels near a
-plane.
-"""
+"""Planes d = a·x + b·y + c: hypotheses from triples of points, and least-squares fits to the points near a plane."""
 
 from __future__ import annotations
 
@@ -21,9 +19,7 @@ def _inliers(x: Any, y: Any, d: Any, a: float, b: float, c: float, tolerance: fl
 
 @kernel
 def best_hypothesis(x: Any, y: Any, d: Any, triples: Any, tolerance: float) -> Any:
-    """(a, b, c, inliers) of the plane through one of the `triples` of points with most points within `tolerance`;
-    ties: the first.
-    """
+    """(a, b, c, inliers) of the plane through a triple that has most points within `tolerance`; ties: the first."""
     best_a, best_b, best_c, most = 0.0, 0.0, 0.0, 0
     for i in range(triples.shape[0]):
         p, q, r = triples[i]

@@ -39,8 +39,7 @@ class DirectionHistogram:
 
 
 def circular_earth_movers_distance(first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
-    """Least work, in degrees, that turns one circular histogram into the other, each of total mass 1; NaN where one is
-    empty.
+    """Least work, in degrees, that turns one circular histogram into the other, both of mass 1; NaN if one is empty.
 
     On a circle it is Σ|F_i − median F| · bin width, F the cumulated difference (Rabin, Delon & Gousseau, JMIV 2011).
     """
@@ -81,8 +80,7 @@ def _picture(m: Measurement) -> Picture:
     picture=_picture,
 )
 def direction_distance(m: Measurement, region: str) -> Statistic:
-    """Circular earth mover's distance, in degrees, between the gradient directions of estimate and ground truth on a
-    criterion.
+    """Circular earth mover's distance, in degrees, between the gradient directions of estimate and ground truth.
 
     72 bins of 5°. 0: the same distribution. 180: all directions opposite. Pixels with a missing neighbour or a gradient
     of 0 have no direction; NaN where none has. It does not pool: a distance of sums is no sum of distances.

@@ -102,8 +102,7 @@ def _fuzziness_picture(m: Measurement) -> Picture:
     picture=_fat_picture,
 )
 def d_fat(m: Measurement, region: str) -> Statistic:
-    """Share (0 to 1) of the background beside depth discontinuities whose estimate is nearer to the foreground beyond
-    the edge.
+    """Share (0 to 1) of the background beside edges whose estimate is nearer to the foreground beyond the edge.
 
     0: no background pixel was swallowed by the foreground. NaN: the scene has no discontinuity, or no estimate lies
     there.
@@ -125,8 +124,7 @@ def d_fat(m: Measurement, region: str) -> Statistic:
     picture=_thin_picture,
 )
 def d_thin(m: Measurement, region: str) -> Statistic:
-    """Share (0 to 1) of the foreground beside depth discontinuities whose estimate is nearer to the background beyond
-    the edge.
+    """Share (0 to 1) of the foreground beside edges whose estimate is nearer to the background beyond the edge.
 
     0: no foreground pixel was lost to the background. NaN: the scene has no discontinuity, or no estimate lies there.
     """
@@ -148,8 +146,7 @@ def d_thin(m: Measurement, region: str) -> Statistic:
     picture=_fuzziness_picture,
 )
 def d_fuz(m: Measurement, region: str) -> Statistic:
-    """Mean, around depth discontinuities, of gradients that are too strong away from the edge and too weak on it, in
-    px.
+    """Mean, around depth discontinuities, of gradients too strong away from the edge and too weak on it, in px.
 
     Each is weighted by its distance to where it would be right. 0: every gradient has the ground truth's strength.
     Pixels whose gradient needs a missing estimate are left out and counted as missing. The value grows with the square

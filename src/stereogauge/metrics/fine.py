@@ -31,7 +31,7 @@ from stereogauge.metrics.overlays import (
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import mean
 from stereogauge.regions.bands import distance_to
-from stereogauge.regions.planes import components
+from stereogauge.regions.connected import components
 
 FINE = "fine structure"
 WHOLE, DIVIDED, LOST, GAP = "#009e73", "#f0e442", "#a50026", "#333333"
@@ -167,8 +167,7 @@ def f_por(m: Measurement, region: str) -> Statistic:
     picture=_fragments_picture,
 )
 def f_frag(m: Measurement, region: str) -> Statistic:
-    """Mean over structures of 1 − 1/k, where k is the number of 8-connected parts that the estimate finds of it; count
-    = structures.
+    """Mean over structures of 1 − 1/k, k the number of 8-connected parts that the estimate finds; count = structures.
 
     A structure of which nothing is found contributes 0 here and is counted by `f-missing`. NaN where all are lost.
     """

@@ -9,15 +9,13 @@ from numpy.typing import NDArray
 
 from stereogauge.kernels.fine_runs import beside_structures, thin_runs
 from stereogauge.model import DisparityMap, Mask
+from stereogauge.regions.connected import components, without_small_parts
 from stereogauge.regions.geometry_parameters import GeometryParameters
-from stereogauge.regions.planes import components, without_small_parts
 
 
 @dataclass(frozen=True)
 class FineStructures:
-    """`labels` numbers the structures from 1; `beside` is M_n, `structure` holds D_n there and is meaningless
-    elsewhere.
-    """
+    """`labels` numbers the structures from 1; `beside` is M_n; `structure` holds D_n, only there."""
 
     labels: NDArray[np.int32]
     beside: Mask

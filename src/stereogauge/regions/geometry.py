@@ -89,8 +89,7 @@ def geometry_sets(
     parameters: GeometryParameters,
     drawn_planes: NDArray[Any] | None = None,
 ) -> GeometrySets:
-    """Compute every set from the ground truth, the evaluation mask M₀ and the resolution relative to the dataset's
-    full one.
+    """Every set, from the ground truth, the evaluation mask M₀ and the size relative to the dataset's full one.
 
     Unknown ground truth is filled row-wise by the smaller neighbour; sets are found on the filled map and then cut to
     M₀. Ground truth that covers less than `least_coverage` of the image has no neighbourhoods to find sets in: they

@@ -28,6 +28,7 @@ from stereogauge.regions.geometry_parameters import GeometryParameters
 DAMAGED = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError)
 SOURCES = (
     "regions/bands",
+    "regions/connected",
     "regions/fine_structures",
     "regions/geometry",
     "regions/geometry_parameters",

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import FileError, NotApplicable, SizeError
 from stereogauge.model import Mask, Scene
+from stereogauge.regions.connected import components
 from stereogauge.regions.criteria import Criteria
 from stereogauge.regions.declaration import region
 from stereogauge.regions.geometry import GeometrySets, Positions
 from stereogauge.regions.geometry_cache import cached_geometry_sets
-from stereogauge.regions.planes import components
 
 __all__ = ["GeometrySets", "base_mask", "drawn_planes", "load_geometry_sets"]
 

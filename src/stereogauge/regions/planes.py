@@ -1,6 +1,4 @@
-"""Planar surfaces of a ground truth: regions of steady gradient direction, and planes fitted to them by sequential
-RANSAC.
-"""
+"""Planar surfaces of a ground truth: planes fitted by sequential RANSAC to regions of steady gradient direction."""
 
 from __future__ import annotations
 
@@ -11,16 +9,15 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.components import chosen_components, component_extents
 from stereogauge.kernels.geometry_maps import central_gradient, direction_change
 from stereogauge.kernels.ransac import best_hypothesis, fit_near_plane, split_by_plane
 from stereogauge.model import DisparityMap, Mask
+from stereogauge.regions.connected import components, large_components
 from stereogauge.regions.geometry_parameters import GeometryParameters
 
 SCORED_POINTS = 50_000
 MOST_PLANES = 20
 REFITS = 3
-PIXELS = 2  # column of the components' extents
 CROSS = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]], np.uint8)
 
 Coefficients = tuple[float, float, float]
@@ -77,22 +74,6 @@ def steady_direction(filled: DisparityMap, resolution: float, parameters: Geomet
     change = direction_change(*smooth)
     jump = cv2.dilate((magnitude > scaled.discontinuity_gradient).astype(np.uint8), CROSS)
     return np.asarray((change < parameters.plane_direction_change) & (jump == 0))
-
-
-def components(mask: NDArray[Any]) -> tuple[NDArray[np.int32], int]:
-    """8-connected components: a label image, 0 outside the mask, and the number of labels with 0."""
-    number, labels = cv2.connectedComponents(
-        np.ascontiguousarray(mask, dtype=np.uint8), connectivity=8, ltype=cv2.CV_32S
-    )
-    return np.asarray(labels, dtype=np.int32), int(number)
-
-
-def without_small_parts(mask: NDArray[Any], least: float) -> Mask:
-    """The mask without its 8-connected components of fewer than `least` pixels."""
-    labels, number = components(mask)
-    large = component_extents(labels, number)[:, PIXELS] >= least
-    large[0] = False
-    return np.asarray(chosen_components(labels, large))
 
 
 @dataclass(frozen=True)
@@ -163,10 +144,7 @@ def find_planes(filled: DisparityMap, known: Mask, resolution: float, parameters
     labels = np.zeros(filled.shape, np.int16)
     coefficients: list[Coefficients] = []
     component_labels, number = components(steady_direction(filled, resolution, parameters) & known)
-    extents = component_extents(component_labels, number)
-    large = np.flatnonzero(extents[1:, PIXELS] >= least) + 1
-    # By place and size, not by number: how components are numbered differs between versions of OpenCV.
-    for component in sorted(large, key=lambda one: tuple(extents[one])):
+    for component in large_components(component_labels, number, least):
         points = Points.of(filled, component_labels == component)
         for _ in range(MOST_PLANES):
             plane, found = fit_plane(points, tolerance, parameters.plane_iterations, random)
