@@ -58,4 +58,5 @@ def snippets(page: Path) -> Iterator[Snippet]:
 
 def guide_pages() -> list[Path]:
     """The pages whose snippets are run."""
-    return [ROOT / "README.md", ROOT / "docs" / "index.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
+    named = [ROOT / "README.md", ROOT / "docs" / "index.md", ROOT / "docs" / "evaluators.md"]
+    return [*named, *sorted((ROOT / "docs" / "guide").glob("*.md"))]
