@@ -1,59 +1,150 @@
-"""Pages that are made from the declarations when the documentation is built: the catalogue of metrics and criteria."""
+"""What the documentation's builder makes itself: the navigation from the pages that exist, and the catalogue from the
+declarations.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from latex2mathml.converter import convert
 from mkdocs.structure.files import File, Files
 
+DOCS = Path(__file__).parent
+GENERATED = "catalogue.md"
+NAVIGATION = {
+    "Guide": (
+        "guide/concepts.md",
+        "guide/first-evaluation.md",
+        "guide/own-data.md",
+        "guide/choosing.md",
+        "guide/hosting.md",
+        "guide/cluster.md",
+        "guide/extending.md",
+        "guide/troubleshooting.md",
+    ),
+    "Topics": (
+        "datasets.md",
+        "protocols.md",
+        "geometry.md",
+        "without-ground-truth.md",
+        "confidence.md",
+        "ranking.md",
+        "analysis.md",
+        "sensitivity.md",
+        "tuning.md",
+        "site.md",
+        "hosting.md",
+        "store.md",
+        "scale.md",
+    ),
+    "Reference": (GENERATED, "evaluators.md", "reproduction.md"),
+}
+BETTER = {"lower": "lower is better", "higher": "higher is better", "zero": "nearer to 0 is better"}
+
+
+def on_config(config: Any) -> Any:
+    """The navigation: every named page that exists, then the decisions."""
+    sections = [{title: [page for page in pages if _exists(page)]} for title, pages in NAVIGATION.items()]
+    decisions = sorted(path.relative_to(DOCS).as_posix() for path in (DOCS / "decisions").glob("*.md"))
+    config.nav = ["index.md", *sections, {"Decisions": decisions}]
+    return config
+
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the generated pages."""
-    files.append(File.generated(config, "catalogue.md", content=catalogue()))
+    """Add the generated page."""
+    files.append(File.generated(config, GENERATED, content=catalogue()))
     return files
 
 
-def catalogue() -> str:
-    """Every metric and criterion with everything that is declared of it."""
-    from stereogauge.metrics.declaration import metrics
-    from stereogauge.regions.declaration import declared_regions
+def _exists(page: str) -> bool:
+    return page == GENERATED or (DOCS / page).is_file()
 
-    parts = ["# Catalogue", "Made from the declarations that the program itself reads.", "## Metrics"]
+
+def catalogue() -> str:
+    """Everything that is declared: metrics, criteria, confidence measures, models, matchers."""
+    parts = ["# Catalogue", "Made from the declarations that the program itself reads."]
+    for section in (_metrics, _criteria, _confidence, _models, _matchers):
+        parts += section()
+    return "\n\n".join(parts) + "\n"
+
+
+def _metrics() -> Iterable[str]:
+    from stereogauge.metrics.declaration import metrics
+
+    yield "## Metrics"
     for metric in sorted(metrics().values(), key=lambda m: m.id):
         title = metric.id + "".join(f"@{p.name}" for p in metric.parameters)
-        better = {"lower": "lower is better", "higher": "higher is better", "zero": "nearer to 0 is better"}[
-            metric.direction
-        ]
         facts = [
-            f"unit {metric.unit or '–'}, {better}, range {_interval(metric.range)}",
+            f"unit {metric.unit or '–'}, {BETTER[metric.direction]}, range {_interval(metric.range)}",
             f"pixels: {metric.region or 'any criterion'}; needs {', '.join(sorted(metric.needs)) or 'nothing'}",
             "pools over scenes" if metric.pools else "does not pool over scenes",
             f"source: {metric.source}",
         ]
         if metric.heuristic_range:
             facts.insert(1, f"what real algorithms reach: {_interval(metric.heuristic_range)}")
-        parts += [f"### `{title}` {metric.name}", _formula(metric.formula), " ".join(metric.description.split())]
-        parts.append("\n".join(f"- {fact}" for fact in facts))
-        if metric.parameters:
-            parts.append(
-                "\n".join(f"- parameter {p.name} ({p.unit or '–'}): {p.description}" for p in metric.parameters)
-            )
-    parts.append("## Criteria")
+        facts += [f"parameter {p.name} ({p.unit or '–'}): {p.description}" for p in metric.parameters]
+        yield from _entry(title, metric.name, metric.formula, metric.description, facts)
+        yield from _pictures(metric.id)
+
+
+def _criteria() -> Iterable[str]:
+    from stereogauge.regions.declaration import declared_regions
+
+    yield "## Criteria"
     for region in sorted(declared_regions().values(), key=lambda r: r.id):
-        parts += [
-            f"### `{region.id}` {region.name}",
-            _formula(region.definition),
-            " ".join(region.description.split()),
-            f"- source: {region.source}",
+        yield from _entry(region.id, region.name, region.definition, region.description, [f"source: {region.source}"])
+
+
+def _confidence() -> Iterable[str]:
+    from stereogauge.confidence.declaration import confidence_measures
+
+    yield "## Confidence measures"
+    yield "In every map lower means more confident."
+    for measure in sorted(confidence_measures().values(), key=lambda m: m.id):
+        facts = [f"needs {', '.join(sorted(measure.needs)) or 'nothing'}", f"source: {measure.source}"]
+        yield from _entry(measure.id, measure.label, measure.formula, measure.description, facts)
+
+
+def _models() -> Iterable[str]:
+    from stereogauge.ranking.model import models
+
+    yield "## Models"
+    for model in sorted(models().values(), key=lambda m: m.id):
+        facts = [f"value: {model.value_name}", f"source: {model.source}"]
+        facts += [f"option {name}: {meaning}" for name, meaning in model.options.items()]
+        yield from _entry(model.id, model.name, "", model.definition, facts)
+
+
+def _matchers() -> Iterable[str]:
+    from stereogauge.matching.declaration import matchers
+
+    yield "## Matchers"
+    for matcher in sorted(matchers().values(), key=lambda m: m.id):
+        facts = [
+            f"{parameter.name} = {parameter.default}: {parameter.description} ({parameter.allowed})"
+            for parameter in matcher.parameters
         ]
-    return "\n\n".join(parts) + "\n"
+        yield from _entry(matcher.id, matcher.name, "", matcher.description, [f"source: {matcher.source}", *facts])
 
 
-def _formula(latex: str) -> str:
-    """MathML, which browsers draw without any script."""
-    return f"<p>{convert(latex, display='block')}</p>"
+def _entry(title: str, name: str, formula: str, description: str, facts: Iterable[str]) -> Iterable[str]:
+    yield f"### `{title}` {name}"
+    if formula:
+        yield f"<p>{convert(formula, display='block')}</p>"  # MathML, which browsers draw without any script
+    yield " ".join(description.split()).replace("|", r"\|").replace("<", "&lt;")
+    yield "\n".join(f"- {fact}" for fact in facts)
+
+
+def _pictures(metric: str) -> Iterable[str]:
+    """The example picture and the response curve of a metric, where `scripts/catalogue_pictures.py` drew them."""
+    kinds = {"picture": "on a census SGM map of Motorcycle", "response": "under controlled damage"}
+    names = {kind: f"images/guide-{kind}-{metric}.png" for kind in kinds}
+    found = [f"![{metric} {kinds[kind]}]({name})" for kind, name in names.items() if (DOCS / name).is_file()]
+    if found:
+        yield "\n".join(found)
 
 
 def _interval(limits: tuple[float, float]) -> str:
