@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
+from stereogauge.datasets.synthetic import load_synthetic
+from stereogauge.datasets.synthetic_presets import PRESETS
 from stereogauge.kernels.geometry_maps import fill_rows
 from stereogauge.metrics.declaration import parse_metric
 from stereogauge.metrics.measurement import Measurement
@@ -74,8 +76,9 @@ def test_the_ground_truth_of_the_built_in_pair_scores_exactly_zero(motorcycle: s
     assert_exactly_zero(motorcycle)
 
 
-def test_the_ground_truth_of_a_synthetic_scene_scores_exactly_zero() -> None:
-    scene = next(iter(sg.load_dataset("synthetic")))
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_ground_truth_of_synthetic_scenes_scores_exactly_zero(preset: str) -> None:
+    scene = next(iter(load_synthetic(preset, size=(240, 320))))
     for score in sg.evaluate(scene.gt, scene, EXACT, ["nonocc"], "hci"):
         assert (score.value == 0.0) == (score.count > 0), (score.metric, score.value)
 
