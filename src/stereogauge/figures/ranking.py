@@ -182,11 +182,13 @@ def critical_difference_data(test: Friedman, styles: Styles | None = None) -> Cr
     )
 
 
-def rank_map_data(cube: ScoreCube, *, ties: str = "min", missing: str = "drop-algorithm") -> RankMap:
-    """Ranks by column, algorithms sorted by their average."""
+def rank_map_data(
+    cube: ScoreCube, *, ties: str = "min", missing: str = "drop-algorithm", most: int | None = None
+) -> RankMap:
+    """Ranks by column among all, of the `most` algorithms with the best average."""
     costs, selection = prepare(cube, missing_rule(missing))
     ranks = column_ranks(costs.matrix, ties)
-    order = np.argsort(ranks.mean(axis=1), kind="stable")
+    order = np.argsort(ranks.mean(axis=1), kind="stable")[:most]
     one_measure = len(costs.measures) == 1
     names = tuple(
         f"{costs.scenes[scene]} {costs.columns[column].region if one_measure else costs.columns[column].label}"
@@ -227,18 +229,18 @@ def layers_data(ranking: Ranking, styles: Styles | None = None) -> Layers:
     )
 
 
-def intervals_data(sure: Bootstrap, styles: Styles | None = None) -> Intervals:
-    """Bootstrap intervals of the figure that decides the order."""
+def intervals_data(sure: Bootstrap, styles: Styles | None = None, most: int | None = None) -> Intervals:
+    """Bootstrap intervals of the figure that decides the order, of the first `most` algorithms."""
     return Intervals(
         title=f"{100 * sure.level:g} % intervals over scenes ({sure.draws} draws)",
         caption=sure.selection.caption(),
-        algorithms=sure.algorithms,
-        value=sure.value,
-        low=sure.value_low,
-        high=sure.value_high,
-        first=sure.first,
+        algorithms=sure.algorithms[:most],
+        value=sure.value[:most],
+        low=sure.value_low[:most],
+        high=sure.value_high[:most],
+        first=sure.first[:most],
         axis=sure.value_name,
-        styles=complete(styles, sure.algorithms),
+        styles=complete(styles, sure.algorithms[:most]),
     )
 
 

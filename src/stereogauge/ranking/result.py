@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,6 +49,25 @@ class Ranking:
     def winners(self) -> tuple[str, ...]:
         """Algorithms on rank 1: several when the model does not separate them."""
         return tuple(name for name, rank in zip(self.algorithms, self.rank, strict=True) if rank == 1)
+
+    def head(self, most: int) -> Ranking:
+        """The first `most` algorithms with their places among all; for figures with limited room."""
+        if len(self) <= most:
+            return self
+        relations = {name for name, array in self.arrays.items() if array.shape == (len(self), len(self))}
+        arrays = {
+            name: array[:most, :most] if name in relations else array[:most] if array.ndim == 2 else array
+            for name, array in self.arrays.items()
+        }
+        return replace(
+            self,
+            algorithms=self.algorithms[:most],
+            rank=self.rank[:most],
+            value=self.value[:most],
+            group=None if self.group is None else self.group[:most],
+            extra={name: values[:most] for name, values in self.extra.items()},
+            arrays=arrays,
+        )
 
     def groups(self) -> tuple[tuple[str, ...], ...]:
         """Members of group 1, 2, …; empty when the model forms none."""

@@ -28,7 +28,7 @@ from stereogauge.report.content import Content, FigureEntry, GalleryEntry, Prove
 from stereogauge.report.score_tables import score_tables
 from stereogauge.report.table import Table
 
-MOST_IN_RADAR, MOST_IN_PAIRS, MOST_IN_DIAGRAM = 6, 10, 30
+MOST_IN_RADAR, MOST_IN_PAIRS, MOST_IN_DIAGRAM, MOST_IN_FIGURE, MOST_SCENES = 6, 10, 30, 40, 12
 MOST_AXES, MOST_PANELS = 9, 3
 SHORT_FACTS = ("alike with", "first places", "worst column rank", "dominates", "dominated by")
 Found = TypeVar("Found")
@@ -113,14 +113,16 @@ def _orders(cube: ScoreCube, measure: str, main: Ranking, options: ReportOptions
     attempts.table(lambda: tables.ranking_table(main, title=title, extra=SHORT_FACTS))
     if main.model == "extended":
         attempts.figure(
-            "alike", lambda: ranking_figures.alike_data(main, styles), "A bar joins algorithms that perform alike."
+            "alike",
+            lambda: ranking_figures.alike_data(main.head(MOST_IN_FIGURE), styles),
+            "A bar joins algorithms that perform alike.",
         )
     groups = attempts.get(lambda: rank(cube, "a-star", missing=options.missing))
     if groups is not None:
         attempts.table(lambda: tables.ranking_table(groups, title="A* groups over all selected columns"))
         attempts.figure(
             "a-star",
-            lambda: ranking_figures.layers_data(groups, styles),
+            lambda: ranking_figures.layers_data(groups.head(MOST_IN_FIGURE), styles),
             "Nobody dominates a member of the first row. A line leads down to algorithms that are no better in any "
             "column.",
         )
@@ -137,15 +139,21 @@ def _orders(cube: ScoreCube, measure: str, main: Ranking, options: ReportOptions
             marks = {name: one.winners for name, one in (alone or {}).items()}
             attempts.figure(
                 "slopes",
-                lambda: analysis_figures.slopes_data(orders, marks, "member of A*₁", styles),
+                lambda: analysis_figures.slopes_data(_heads(orders), marks, "member of A*₁", styles),
                 "Crossing lines are disagreements between measures.",
             )
     attempts.figure(
         "rank-map",
-        lambda: ranking_figures.rank_map_data(cube.select(measures=[measure]), missing=options.missing),
+        lambda: ranking_figures.rank_map_data(
+            cube.select(measures=[measure]), missing=options.missing, most=MOST_IN_FIGURE
+        ),
         "The rank in every column of one measure: who is good where.",
     )
     return attempts.section("orders", "Orders", "The same scores under several models, each with its own assumptions.")
+
+
+def _heads(orders: dict[str, Ranking]) -> dict[str, Ranking]:
+    return {name: order.head(MOST_IN_FIGURE) for name, order in orders.items()}
 
 
 def _profiles(cube: ScoreCube, main: Ranking, options: ReportOptions, styles: Styles) -> Section:
@@ -166,7 +174,7 @@ def _profile(attempts: _Attempts, cube: ScoreCube, profile: Profile, options: Re
         return
     attempts.figure(
         f"bars-{profile.id}",
-        lambda: ranking_figures.stacked_bars_data(weighted, profile.name),
+        lambda: ranking_figures.stacked_bars_data(weighted.head(MOST_IN_FIGURE), profile.name),
         f"{profile.description} The shortest bar wins; segments show what it is made of.",
     )
     attempts.table(
@@ -197,7 +205,9 @@ def _certainty(cube: ScoreCube, measure: str, main: Ranking, options: ReportOpti
         single = rank(cube, "middlebury", [measure], missing=options.missing)
         attempts.table(lambda: tables.ranking_table(single, sure, test, f"Order by {measure} (Middlebury model)"))
         attempts.figure(
-            "intervals", lambda: ranking_figures.intervals_data(sure, styles), "How far scenes decide the order."
+            "intervals",
+            lambda: ranking_figures.intervals_data(sure, styles, MOST_IN_FIGURE),
+            "How far scenes decide the order.",
         )
     few = cube.select(algorithms=main.algorithms[:MOST_IN_PAIRS])
     attempts.table(
@@ -224,12 +234,13 @@ def _relations(cube: ScoreCube, measure: str, main: Ranking, styles: Styles) -> 
         lambda: analysis_figures.determination_data(determination(cube.select(measures=columns))),
         "A low r² means that a measure sees something that the other does not.",
     )
+    some = cube.select(algorithms=main.algorithms[:MOST_IN_FIGURE], scenes=cube.scenes[:MOST_SCENES])
     if len(columns) > 1:
         panels = min(MOST_PANELS, len(columns) // 2)
         across, up = columns[:panels], columns[panels : 2 * panels]
         attempts.figure(
             "scatter",
-            lambda: analysis_figures.scatter_matrix_data(cube, across, up, styles),
+            lambda: analysis_figures.scatter_matrix_data(some, across, up, styles),
             "Colours are scenes, shapes are algorithms; the more opaque a line, the better the scene's linear fit.",
         )
     marked = main.algorithms[:1]
@@ -241,7 +252,8 @@ def _relations(cube: ScoreCube, measure: str, main: Ranking, styles: Styles) -> 
         f"Where {marked[0]} stands among all scores.",
     )
     attempts.table(lambda: tables.subset_table(subset_experiment(cube)))
-    counted = attempts.get(lambda: double_counting(cube, measure if measure.startswith("bad@") else "bad@1"))
+    few = cube.select(algorithms=main.algorithms[:MOST_IN_FIGURE])
+    counted = attempts.get(lambda: double_counting(few, measure if measure.startswith("bad@") else "bad@1"))
     if counted is not None:
         attempts.table(lambda: tables.double_counting_table(*counted))
         attempts.figure(

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from stereogauge.ranking.profiles import Profile
     from stereogauge.ranking.significance import Friedman, Pair
 
+MOST_NAMES = 12
+
 
 def ranking_table(
     ranking: Ranking,
@@ -70,8 +72,14 @@ def _emphasis(rank: int) -> Emphasis:
 
 def _any(value: object) -> Cell:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return text(value)
+        return text(_shortened(str(value)))
     return Cell(str(value), float(value)) if isinstance(value, int) else number(value)
+
+
+def _shortened(words: str) -> str:
+    """A list of names with at most so many of them."""
+    names = words.split(", ")
+    return words if len(names) <= MOST_NAMES else f"{', '.join(names[:MOST_NAMES])} and {len(names) - MOST_NAMES} more"
 
 
 def _selection_notes(selection: Selection) -> list[str]:
@@ -79,7 +87,9 @@ def _selection_notes(selection: Selection) -> list[str]:
     together: dict[tuple[str, str], list[str]] = {}
     for what in selection.dropped:
         together.setdefault((what.kind, what.reason), []).append(what.name)
-    return [f"Left out: {kind} {', '.join(names)} ({reason})." for (kind, reason), names in together.items()]
+    return [
+        f"Left out: {kind} {_shortened(', '.join(names))} ({reason})." for (kind, reason), names in together.items()
+    ]
 
 
 def orders_table(found: OrderAgreement, groups: Mapping[str, Ranking] | None = None) -> Table:
