@@ -67,8 +67,10 @@ class Prepared:
 
     @property
     def planned(self) -> int:
-        """Trials of each search; grids and sweeps are as long as their list."""
-        return len(self.points) if self.definition.sampler in ("grid", "sweep") else self.trials
+        """Trials of each search: as many as were asked for, unless the grid, sweep or whole space is smaller."""
+        if self.definition.sampler in ("grid", "sweep"):
+            return len(self.points)
+        return int(min(self.trials, self.space.size))
 
     @property
     def searches(self) -> int:

@@ -60,6 +60,11 @@ class SearchSpace:
         """The same for every trial, whatever the others are: what depends is put right by `admissible`."""
         return {parameter.name: distribution(parameter) for parameter in self.parameters}
 
+    @property
+    def size(self) -> float:
+        """How many points there are at most; infinite where a parameter may be any number."""
+        return math.prod(_count(parameter) for parameter in self.parameters)
+
     def admissible(self, values: Mapping[str, Value]) -> Parameters:
         """The nearest point that the dependencies allow.
 
@@ -136,6 +141,15 @@ def _range(parameter: MatcherParameter) -> tuple[float, float, float | None]:
     if step is not None:
         high = low + math.floor((high - low) / step + 1e-9) * step
     return low, high, step
+
+
+def _count(parameter: MatcherParameter) -> float:
+    if parameter.kind in ("bool", "choice"):
+        return len(levels(parameter, 0))
+    low, high, step = _range(parameter)
+    if parameter.kind == "float" and step is None:
+        return math.inf
+    return math.floor((high - low) / (step or 1.0) + 1e-9) + 1
 
 
 def _searches(parameter: MatcherParameter, value: Value) -> bool:

@@ -1,0 +1,136 @@
+"""Studies in a store: killed runs go on, and processes share a study without repeating a trial."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import optuna
+import pytest
+from optuna.trial import TrialState
+
+from stereogauge.tuning.tickets import MOST_ATTEMPTS, PLACE, counted, give_back, recover, take_ticket
+
+PROGRAM = Path(__file__).with_name("study_process.py")
+SPACE = {"x": optuna.distributions.FloatDistribution(0, 1)}
+
+
+def start(store: Path, log: Path, trials: int, seconds: float) -> subprocess.Popen[str]:
+    words = [sys.executable, str(PROGRAM), str(store), str(log), str(trials), str(seconds)]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def finish(process: subprocess.Popen[str]) -> list[str]:
+    out, err = process.communicate(timeout=240)
+    assert process.returncode == 0, err
+    return out.splitlines()
+
+
+def wait_for_lines(log: Path, count: int) -> None:
+    for _ in range(1200):
+        if log.exists() and len(log.read_text().splitlines()) >= count:
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"{log} never reached {count} lines")
+
+
+def test_a_run_killed_in_the_middle_goes_on_to_the_result_of_one_that_was_not(tmp_path: Path) -> None:
+    whole = finish(start(tmp_path / "whole.sqlite", tmp_path / "whole.log", 12, 0.0))
+    killed = start(tmp_path / "killed.sqlite", tmp_path / "killed.log", 12, 0.05)
+    wait_for_lines(tmp_path / "killed.log", 14)
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.communicate()
+    before = (tmp_path / "killed.log").read_text().splitlines()
+
+    resumed = finish(start(tmp_path / "killed.sqlite", tmp_path / "killed.log", 12, 0.0))
+
+    assert resumed == whole
+    after = (tmp_path / "killed.log").read_text().splitlines()[len(before) :]
+    finished = before[: 3 * (len(before) // 3)]
+    assert not set(finished) & set(after), "a trial that was finished before the kill was run again"
+
+
+def test_two_processes_share_a_study_without_repeating_a_trial(tmp_path: Path) -> None:
+    logs = [tmp_path / "one.log", tmp_path / "two.log"]
+    processes = [start(tmp_path / "shared.sqlite", log, 16, 0.1) for log in logs]
+
+    answers = [finish(process) for process in processes]
+
+    assert answers[0] == answers[1], "both read the same study at the end"
+    assert len(answers[0]) == 16
+    assert all(" complete " in line for line in answers[0])
+    runs = [log.read_text().splitlines() for log in logs]
+    default = {line for lines in runs for line in lines if line.endswith("1.0 0.0")}
+    shared = (set(runs[0]) & set(runs[1])) - default
+    assert not shared, "both processes ran the same point"
+    assert all(len(set(lines)) == len(lines) for lines in runs)
+    assert all(len(lines) > 3 for lines in runs), "one process did all the work"
+
+
+def study() -> optuna.Study:
+    return optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+
+
+def test_a_trial_given_back_keeps_its_place_and_its_parameters() -> None:
+    found = study()
+    first = take_ticket(found, SPACE, planned=2)
+    assert first is not None
+    assert give_back(found, found.trials[0])
+    again = take_ticket(found, SPACE, planned=2)
+    assert again is not None
+    assert again.user_attrs[PLACE] == 0
+    assert again.params == first.params
+    second = take_ticket(found, SPACE, planned=2)
+    assert second is not None
+    assert second.user_attrs[PLACE] == 1
+    assert take_ticket(found, SPACE, planned=2) is None
+
+
+def test_a_trial_of_a_dead_process_waits_again_and_fails_in_the_end() -> None:
+    found = study()
+    for _ in range(MOST_ATTEMPTS):
+        trial = take_ticket(found, SPACE, planned=1)
+        assert trial is not None
+        trial.set_user_attr("owner", {**trial.user_attrs["owner"], "process": _dead_process()})
+        assert recover(found) == 1
+    assert take_ticket(found, SPACE, planned=1) is None
+    assert [trial.state for trial in counted(found.trials)] == [TrialState.FAIL]
+
+
+def test_a_trial_of_a_living_process_is_left_alone() -> None:
+    found = study()
+    take_ticket(found, SPACE, planned=1)
+    assert recover(found) == 0
+    assert found.trials[0].state == TrialState.RUNNING
+
+
+def test_a_trial_of_another_machine_without_a_sign_of_life_is_lost() -> None:
+    found = study()
+    trial = take_ticket(found, SPACE, planned=1)
+    assert trial is not None
+    trial.set_user_attr("owner", {"host": "elsewhere", "process": 1, "seen": time.time() - 10})
+    assert recover(found) == 0
+    trial.set_user_attr("owner", {"host": "elsewhere", "process": 1, "seen": time.time() - 10_000})
+    assert recover(found) == 1
+
+
+def test_the_studies_of_a_store_open_as_plain_optuna_studies(tmp_path: Path) -> None:
+    finish(start(tmp_path / "plain.sqlite", tmp_path / "log", 3, 0.0))
+    loaded = optuna.load_study(study_name="shared", storage=f"sqlite:///{tmp_path / 'plain.sqlite'}")
+    assert len(loaded.trials) == 3
+    assert set(loaded.best_params) == {"level", "tilt"}
+
+
+def _dead_process() -> int:
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+@pytest.fixture(autouse=True)
+def _silent() -> None:
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
