@@ -13,7 +13,7 @@ from stereogauge.figures.galleries import Colours, Gallery, heading
 from stereogauge.figures.plotly_ import new_figure
 
 SIDE_BY_SIDE = 4
-PANEL_WIDTH = 240  # pixels
+PANEL_WIDTH, LINE = 240, 15  # pixels
 
 
 def data_address(colours: Colours) -> str:
@@ -23,25 +23,30 @@ def data_address(colours: Colours) -> str:
 
 
 def gallery(data: Gallery) -> go.Figure:
-    """Blocks of pictures under their headings, four algorithms side by side, best first."""
+    """The pictures of an algorithm under its heading, four algorithms side by side, best first."""
     columns = min(SIDE_BY_SIDE, len(data.items))
-    blocks, kinds = math.ceil(len(data.items) / columns), len(data.rows)
-    height, width = data.items[0].pictures[0].shape[:2]
-    rows = blocks * kinds
-    figure = new_figure(data.title, data.caption, 120 + rows * (PANEL_WIDTH * height / width + 60 / kinds))
-    titles = [""] * (rows * columns)
-    for place, item in enumerate(data.items):
-        block, column = divmod(place, columns)
-        titles[block * kinds * columns + column] = heading(data, item).replace("\n", "<br>")
+    rows = math.ceil(len(data.items) / columns)
+    stacked = [np.concatenate(item.pictures, axis=0) for item in data.items]
+    height, width = stacked[0].shape[:2]
+    room = LINE * (2 + len(data.others)) + 8
+    tall = PANEL_WIDTH * height / width
+    figure = new_figure(data.title, data.caption)
+    margin = figure.layout.margin.t + room
     figure.set_subplots(
-        rows, columns, subplot_titles=titles, shared_xaxes="all", shared_yaxes="all", horizontal_spacing=0.01
+        rows,
+        columns,
+        subplot_titles=[heading(data, item).replace("\n", "<br>") for item in data.items],
+        shared_xaxes="all",
+        shared_yaxes="all",
+        horizontal_spacing=0.01,
+        vertical_spacing=room / (rows * (tall + room)) if rows > 1 else 0,
     )
-    for place, item in enumerate(data.items):
-        block, column = divmod(place, columns)
-        for kind, picture in enumerate(item.pictures):
-            figure.add_trace(
-                go.Image(source=data_address(picture), hoverinfo="none"), row=block * kinds + kind + 1, col=column + 1
-            )
+    figure.update_layout(
+        margin={"t": margin, "l": 10, "r": 10, "b": 10}, height=margin + 10 + rows * tall + (rows - 1) * room
+    )
+    for place, picture in enumerate(stacked):
+        row, column = divmod(place, columns)
+        figure.add_trace(go.Image(source=data_address(picture), hoverinfo="none"), row=row + 1, col=column + 1)
     figure.update_xaxes(visible=False)
     figure.update_yaxes(visible=False)
     figure.update_annotations(font={"size": 11})
