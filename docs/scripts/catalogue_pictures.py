@@ -1,0 +1,77 @@
+"""Draw what the catalogue shows beside each metric: an example picture and its response to controlled damage.
+
+python docs/scripts/catalogue_pictures.py
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import cv2
+from matplotlib.figure import Figure
+from PIL import Image
+
+import stereogauge as sg
+from stereogauge.errors import StereogaugeError
+from stereogauge.figures.mpl import draw, encoded
+from stereogauge.figures.pictures import render
+from stereogauge.figures.study import response_curves_data
+from stereogauge.matching.result import MatchResult
+from stereogauge.metrics.declaration import Metric, metrics
+from stereogauge.study.run import run_study
+
+IMAGES = Path(__file__).parents[1] / "images"
+WIDTH = 300
+EXAMPLES = {"bad": "bad@2", "bad-valid": "bad-valid@2", "wrong": "wrong@2", "quantile": "quantile@95"}
+RESPONSES = (
+    "bad@1", "mae", "rms", "mre", "sze", "quantile@95", "ssim", "r-ssim", "d-fat", "d-thin", "d-fuz", "p-bump", "p-off",
+    "p-mis", "f-por", "f-frag", "f-missing", "f-fat", "smooth-gradient@1", "smooth-acceleration@1",
+)  # fmt: skip
+
+
+def small(data: bytes, path: Path, colours: int = 64) -> None:
+    """A PNG with few colours."""
+    Image.open(io.BytesIO(data)).convert("RGB").quantize(colours).save(path, optimize=True)
+
+
+def example(metric: Metric, scene: sg.Scene, result: MatchResult, seen: set[str]) -> bool:
+    """The picture behind one metric on a real map; False where it has none, or one that another metric has too."""
+    name = EXAMPLES.get(metric.id) or (metric.examples[0] if metric.examples else metric.id)
+    if metric.picture is None:
+        return False
+    try:
+        picture = sg.picture(result.disparity, scene, name, right_estimate=result.right_disparity)
+    except StereogaugeError as reason:
+        sys.stderr.write(f"{name}: {reason}\n")
+        return False
+    if picture.title in seen:
+        return False
+    seen.add(picture.title)
+    colours = render(picture)
+    height = round(colours.shape[0] * WIDTH / colours.shape[1])
+    shown = cv2.resize(colours, (WIDTH, height), interpolation=cv2.INTER_AREA)
+    stream = io.BytesIO()
+    Image.fromarray(shown).save(stream, "png")
+    small(stream.getvalue(), IMAGES / f"guide-picture-{metric.id}.png", 40)
+    return True
+
+
+def responses() -> None:
+    """One response curve a metric."""
+    scene = next(iter(sg.load_dataset("synthetic:anatomy")))
+    study = run_study(scene, RESPONSES)
+    for name in RESPONSES:
+        figure: Figure = draw(response_curves_data(study, [name]))
+        small(encoded(figure, "png", dpi=90), IMAGES / f"guide-response-{name.partition('@')[0]}.png")
+
+
+if __name__ == "__main__":
+    IMAGES.mkdir(exist_ok=True)
+    motorcycle = sg.load_dataset("motorcycle")["motorcycle"]
+    matched = sg.match(motorcycle.left, motorcycle.right, "sgm", ndisp=70)
+    titles: set[str] = set()
+    drawn = sum(example(metric, motorcycle, matched, titles) for metric in metrics().values())
+    sys.stderr.write(f"{drawn} pictures\n")
+    responses()
