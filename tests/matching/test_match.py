@@ -59,20 +59,26 @@ def test_opencv_leaves_the_left_margin_unknown_unless_asked() -> None:
     assert np.isfinite(full[:, :15]).mean() > 0.5
 
 
-@pytest.mark.parametrize("matcher", ["sgm", "opencv-sgbm"])
-@pytest.mark.parametrize("shape", [(1, 40), (40, 1), (1, 1), (3, 5), (2, 300)])
+@pytest.mark.parametrize(
+    ("matcher", "shape"),
+    [
+        *(("sgm", shape) for shape in [(1, 40), (40, 1), (1, 1), (3, 5), (2, 300)]),
+        *(("opencv-sgbm", shape) for shape in [(1, 40), (3, 5), (2, 300)]),
+    ],
+)
 def test_tiny_images_and_ranges_beyond_the_width(matcher: str, shape: tuple[int, int]) -> None:
     rng = np.random.default_rng(1)
     left, right = (rng.integers(0, 255, shape).astype(np.uint8) for _ in range(2))
-    try:
-        result = sg.match(left, right, matcher=matcher, ndisp=64)
-    except MatcherError as error:
-        assert matcher != "sgm"
-        assert "refused" in str(error)
-        return
+    result = sg.match(left, right, matcher=matcher, ndisp=64)
     assert result.disparity.shape == shape
     known = result.disparity[np.isfinite(result.disparity)]
     assert ((known >= 0) & (known < 64)).all()
+
+
+def test_what_opencv_refuses_is_one_sentence() -> None:
+    with pytest.raises(MatcherError, match="refused images of 1 x 40 pixels") as caught:
+        sg.match(np.zeros((40, 1), np.uint8), np.zeros((40, 1), np.uint8), matcher="opencv-sgbm", ndisp=64)
+    assert "\n" not in str(caught.value)
 
 
 def test_sgm_of_constant_images_is_zero_everywhere() -> None:
@@ -225,6 +231,17 @@ def test_an_outside_program_is_a_matcher(tmp_path: Path) -> None:
     assert (result.disparity == 6).all()
     assert result.disparity.shape == (10, 20)
     assert result.cpu_seconds > 0
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
+def test_memory_is_the_programs_own(tmp_path: Path) -> None:
+    left, right = shifted_pair(10, 20)
+    ballast = np.ones(50_000_000)  # 400 MB of ours must not count
+    body = "block = bytearray(b'x') * 100_000_000\nimport time\ntime.sleep(0.3)\n" + WRITES
+    result = sg.match(left, right, matcher=program(tmp_path, body), ndisp=12)
+    assert result.peak_memory is not None
+    assert 100e6 < result.peak_memory < 300e6
+    assert ballast.sum() > 0
 
 
 def test_programs_get_parameters_and_declared_encodings(tmp_path: Path) -> None:

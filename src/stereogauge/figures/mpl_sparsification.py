@@ -43,7 +43,7 @@ def _draw_panel(axes: Axes, panel: SparsificationPanel) -> None:
     for line in panel.lines:
         axes.plot(100 * line.densities, line.values, color=line.colour, linestyle=line.dash, linewidth=1.0)
     axes.set_xlim(0, 100)
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, panel.top)
     axes.set_title(panel.title, fontsize=SMALL, color=INK, loc="left", pad=2)
 
 

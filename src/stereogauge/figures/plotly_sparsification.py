@@ -37,13 +37,14 @@ def sparsification_plots(data: SparsificationPlots) -> go.Figure:
                 row=row,
                 col=column,
             )
+        figure.update_yaxes(range=[0, panel.top], row=row, col=column)
         figure.add_vline(
             x=100 * panel.good_share, line={"color": FAINT, "width": 3}, layer="below", row=row, col=column
         )
     frame = new_figure(data.title, data.caption, height=140 + PANEL_HEIGHT * rows)
     figure.update_layout(frame.layout)
     figure.update_xaxes(title_text="density, %", range=[0, 100], gridcolor=FAINT)
-    figure.update_yaxes(title_text=data.y_label, rangemode="tozero", gridcolor=FAINT)
+    figure.update_yaxes(title_text=data.y_label, gridcolor=FAINT)
     return figure
 
 

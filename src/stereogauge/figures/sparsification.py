@@ -34,11 +34,15 @@ class Line(NamedTuple):
 
 
 class SparsificationPanel(NamedTuple):
-    """The curves of one scene; `good_share` is where a perfect order has no bad pixel left."""
+    """The curves of one scene; `good_share` is where a perfect order has no bad pixel left.
+
+    `top` is where the value axis ends: rates of very few pixels may lie far above.
+    """
 
     title: str
     lines: tuple[Line, ...]
     good_share: float
+    top: float
 
 
 class SparsificationPlots(NamedTuple):
@@ -106,8 +110,9 @@ def _panel(
         lines.append(Line("bound s(φ)", densities, counts, "#1a1a1a", "dashed"))
         lines.append(Line("s at its own density", own, counts, "#9467bd", "dashed"))
     rate = 100 * first.bad_pixels / first.pixels
-    title = f"{scene.scene}: {first.bad_pixels} of {first.pixels} bad ({rate:.1f} %)"
-    return SparsificationPanel(title, tuple(lines), first.good_share)
+    title = f"{scene.scene}: {first.bad_pixels} bad ({rate:.1f} %)"
+    full = float(lines[0].values[-1])
+    return SparsificationPanel(title, tuple(lines), first.good_share, full * (1.05 if kind == "counts" else 1.3) or 1.0)
 
 
 def _values(curve: SparsificationCurve, densities: Values, kind: Kind) -> Values:

@@ -46,13 +46,13 @@ class CostSummary(NamedTuple):
 class Scales(NamedTuple):
     """What turns a cost difference q = A(d) − A₀ into evidence.
 
-    exp(−q²/ς²), exp(−q/T) and (q/T)·exp(−q/T) for q = 0…65535: differences are whole numbers, so tables replace exp.
+    exp(−q²/ς²) and exp(−q/T) for q = 0…65535: differences are whole numbers, so tables replace exp.
     `ramp` is the difference from which a disparity is no rival any more.
     """
 
     perturbation: NDArray[np.float32]
     weight: NDArray[np.float32]
-    weighted: NDArray[np.float32]
+    temperature: np.float32
     ramp: int
 
     @classmethod
@@ -60,38 +60,45 @@ class Scales(NamedTuple):
         """The tables for ς and T."""
         difference = np.arange(NONE + 1, dtype=np.float64)
         perturbation = np.exp(-((difference / sigma) ** 2)).astype(np.float32)
-        weight = np.exp(-difference / temperature)
-        weighted = (weight * difference / temperature).astype(np.float32)
-        return cls(perturbation, weight.astype(np.float32), weighted, round(ramp))
+        weight = np.exp(-difference / temperature).astype(np.float32)
+        return cls(perturbation, weight, np.float32(temperature), round(ramp))
 
 
 @kernel(fastmath=True)
-def _exponential_sums(
+def _sums(
     costs: NDArray[np.uint16],
     ndisp: int,
     lowest: np.uint16,
     squared: NDArray[np.float32],
     weight: NDArray[np.float32],
-    product: NDArray[np.float32],
-) -> tuple[np.float32, np.float32, np.float32, np.uint32]:
-    """Sums over the whole blocks of `costs`, less what the sentinels after the first `ndisp` have added."""
+    ramp: int,
+) -> tuple[np.float32, np.float32, np.float32, np.uint32, np.uint32]:
+    """Σ exp(−q²/ς²), Σ exp(−q/T), Σ q·exp(−q/T), Σ q and Σ max(0, ramp − q) over the cost differences q of a pixel.
+
+    The loop runs over whole blocks; what the sentinels after the first `ndisp` have added is taken off again.
+    """
     perturbation = np.float32(0)
     partition = np.float32(0)
     weighted = np.float32(0)
     differences = np.uint32(0)
+    rivals = np.uint32(0)
     for d in range(costs.size):
         difference = np.uint32(costs[d]) - np.uint32(lowest)
+        chance = weight[difference]
         perturbation += squared[difference]
-        partition += weight[difference]
-        weighted += product[difference]
+        partition += chance
+        weighted += chance * np.float32(np.int32(difference))
         differences += difference
+        rivals += np.uint32(ramp) - min(difference, np.uint32(ramp))
     sentinels = np.float32(costs.size - ndisp)
     difference = np.uint32(NONE) - np.uint32(lowest)
+    chance = sentinels * weight[difference]
     return (
         perturbation - sentinels * squared[difference],
-        partition - sentinels * weight[difference],
-        weighted - sentinels * product[difference],
+        partition - chance,
+        weighted - chance * np.float32(difference),
         differences - np.uint32(costs.size - ndisp) * difference,
+        rivals,
     )
 
 
@@ -123,19 +130,19 @@ def _rivals(costs: NDArray[np.uint16], lowest: np.uint16, ramp: int) -> np.uint3
 
 
 @kernel
-def _second_local_minimum(costs: NDArray[np.uint16], ndisp: int, winner: int) -> np.uint16:
-    """The smallest cost at a local minimum other than the winner's, plateaus taken as one."""
-    smallest = np.uint16(NONE)
-    start = 0
-    while start < ndisp:
-        stop = start + 1
-        while stop < ndisp and costs[stop] == costs[start]:
-            stop += 1
-        falls = start == 0 or costs[start - 1] > costs[start]
-        rises = stop == ndisp or costs[stop] > costs[start]
-        if falls and rises and not start <= winner < stop:
-            smallest = min(smallest, costs[start])
-        start = stop
+def _with_plateaus(
+    strict: np.uint16, before: NDArray[np.uint16], costs: NDArray[np.uint16], after: NDArray[np.uint16], winner: int
+) -> np.uint16:
+    """The smaller of `strict` and the lowest plateau with nothing lower beside it that does not hold the winner."""
+    smallest = strict
+    for d in range(costs.size):
+        cost = costs[d]
+        if cost < smallest and cost == before[d] and cost < after[d]:
+            start = d
+            while before[start] == cost:
+                start -= 1
+            if before[start] > cost and not start <= winner <= d:
+                smallest = cost
     return smallest
 
 
@@ -148,7 +155,7 @@ def _summary_row(
     winners: NDArray[np.uint16],
     squared: NDArray[np.float32],
     weight: NDArray[np.float32],
-    product: NDArray[np.float32],
+    temperature: np.float32,
     ramp: int,
     buffer: NDArray[np.uint16],
     minimum: NDArray[np.uint16],
@@ -175,10 +182,10 @@ def _summary_row(
             costs[d] = source[d]
         winner = np.int64(winners[x])
         lowest = costs[winner]
-        close, weights, weighted, differences = _exponential_sums(costs, ndisp, lowest, squared, weight, product)
+        close, weights, weighted, differences, rivals = _sums(costs, ndisp, lowest, squared, weight, ramp)
         other, strict, flat = _other_costs(before, costs, after, winner)
         if flat < strict:
-            strict = _second_local_minimum(costs, ndisp, winner)
+            strict = _with_plateaus(strict, before, costs, after, winner)
         minimum[x] = lowest
         below[x] = before[winner]
         above[x] = after[winner]
@@ -187,9 +194,11 @@ def _summary_row(
         total[x] = differences + np.uint32(ndisp) * np.uint32(lowest)
         perturbation[x] = max(close - np.float32(1), np.float32(0))
         partition[x] = weights
-        excess[x] = weighted / weights
+        excess[x] = weighted / (weights * temperature)
         visible = min(ndisp, x + 1)
-        ambiguity[x] = np.float32(_rivals(costs[:visible], lowest, ramp)) / np.float32(ramp * visible)
+        if visible < ndisp:
+            rivals = _rivals(costs[:visible], lowest, ramp)
+        ambiguity[x] = np.float32(rivals) / np.float32(ramp * visible)
 
 
 @kernel
@@ -220,7 +229,7 @@ def summary_rows(
             winners[y],
             scales.perturbation,
             scales.weight,
-            scales.weighted,
+            scales.temperature,
             scales.ramp,
             buffer,
             summary.minimum[y],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,7 +31,7 @@ def census(image: NDArray[Any], window: str = "7x7") -> NDArray[np.uint64]:
     Beyond the border the image is continued by its edge pixels.
     """
     radius_y, radius_x = window_radii(window)
-    padded = np.pad(image, ((radius_y, radius_y), (radius_x, radius_x)), mode="edge")
+    padded = cv2.copyMakeBorder(image, radius_y, radius_y, radius_x, radius_x, cv2.BORDER_REPLICATE)
     codes = np.empty(image.shape, np.uint64)
     census_rows(padded, radius_y, radius_x, codes, 0, image.shape[0])
     return codes

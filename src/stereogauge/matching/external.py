@@ -8,9 +8,9 @@ import resource
 import shlex
 import signal
 import subprocess
-import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from string import Formatter
 from typing import Any
@@ -27,6 +27,7 @@ REQUIRED = ("left", "right", "out")
 FILLED_BY_US = (*REQUIRED, "ndisp")
 GIBIBYTE = 2**30
 TAIL = 300
+WATCH_SECONDS = 0.02
 PARAMETERS = (
     MatcherParameter(
         "time_limit", "float", 600.0, "seconds after which the program is ended", low=0.01, high=1e6, tuned=False
@@ -122,13 +123,13 @@ def run_program(
     return MatcherOutput(disparity=disparity, peak_memory=usage.peak_memory, cpu_seconds=usage.cpu_seconds)
 
 
+@dataclass(frozen=True)
 class _Usage:
-    def __init__(self, before: resource.struct_rusage, after: resource.struct_rusage, stderr: str) -> None:
-        self.cpu_seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        grown = after.ru_maxrss > before.ru_maxrss
-        unit = 1 if sys.platform == "darwin" else 1024
-        self.peak_memory: int | None = after.ru_maxrss * unit if grown else None
-        self.stderr = stderr
+    """What a program took: processor seconds with all that it started, and its own largest memory in bytes."""
+
+    cpu_seconds: float
+    peak_memory: int | None
+    stderr: str
 
 
 def _run(command: list[str], folder: str, time_limit: float, memory_limit: float) -> _Usage:
@@ -140,7 +141,7 @@ def _run(command: list[str], folder: str, time_limit: float, memory_limit: float
             size = int(memory_limit * GIBIBYTE)
             resource.setrlimit(resource.RLIMIT_AS, (size, size))
 
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = _processor_seconds()
     with tempfile.TemporaryFile() as errors:
         try:
             process = subprocess.Popen(
@@ -155,10 +156,8 @@ def _run(command: list[str], folder: str, time_limit: float, memory_limit: float
         except OSError as error:
             raise MatcherError(f"cmd: cannot start {command[0]!r}: {error.strerror}.") from error
         try:
-            process.wait(time_limit)
-            expired = False
-        except subprocess.TimeoutExpired:
-            expired = True
+            peak = _watched(process, time_limit)
+            expired = process.returncode is None
         finally:
             _end_group(process)
         errors.seek(0)
@@ -168,7 +167,30 @@ def _run(command: list[str], folder: str, time_limit: float, memory_limit: float
     if process.returncode:
         limits = f" (memory limit {memory_limit:g} GiB)" if memory_limit > 0 else ""
         raise ProgramError(f"{name} failed {_reason(process.returncode)}{limits}{_tail(stderr)}", stderr)
-    return _Usage(before, resource.getrusage(resource.RUSAGE_CHILDREN), stderr)
+    return _Usage(_processor_seconds() - before, peak, stderr)
+
+
+def _processor_seconds() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _watched(process: subprocess.Popen[bytes], time_limit: float) -> int | None:
+    """Wait for the end or the limit, and read the program's largest memory on the way.
+
+    None where the system does not tell.
+
+    The kernel's own figure after the end would also count what our process held when it started the program.
+    """
+    deadline = time.monotonic() + time_limit
+    peak: int | None = None
+    while process.returncode is None and time.monotonic() < deadline:
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            status = Path(f"/proc/{process.pid}/status").read_text()
+            peak = int(status.split("VmHWM:")[1].split()[0]) * 1024
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(min(WATCH_SECONDS, max(0.0, deadline - time.monotonic())))
+    return peak
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:

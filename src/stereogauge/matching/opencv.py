@@ -142,7 +142,8 @@ def _compute(
         levels = compute(*padded)[:, margin:]
     except cv2.error as error:
         raise MatcherError(
-            f"{name} refused images of {left.shape[1]} x {left.shape[0]} pixels with ndisp={ndisp}: {error.err}"
+            f"{name} refused images of {left.shape[1]} x {left.shape[0]} pixels with ndisp={ndisp}: "
+            f"{' '.join(error.err.replace('>', ' ').split())}"
         ) from error
     found = (levels >= 0) & (levels < ndisp * FIXED_POINT)
     return np.where(found, levels.astype(np.float32) / FIXED_POINT, np.float32(np.nan))

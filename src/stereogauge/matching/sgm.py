@@ -114,7 +114,25 @@ class Settings:
         return self.threads or os.cpu_count() or 1
 
 
-def semi_global_matching(left: NDArray[Any], right: NDArray[Any], ndisp: int, **parameters: Any) -> MatcherOutput:
+class Workspace:
+    """Memory that successive matches of equal size share, as a matcher of a video would.
+
+    A kept volume is never shared.
+    """
+
+    def __init__(self) -> None:
+        self._volume: Sums = np.empty(0, np.uint16)
+
+    def volume(self, size: int) -> Sums:
+        """A volume of `size` elements with arbitrary content."""
+        if self._volume.size != size:
+            self._volume = np.empty(size, np.uint16)
+        return self._volume
+
+
+def semi_global_matching(
+    left: NDArray[Any], right: NDArray[Any], ndisp: int, *, workspace: Workspace | None = None, **parameters: Any
+) -> MatcherOutput:
     """A(x, d) = Σ over paths of L_r(x, d), with L_r(p, d) = C(p, d) + min(L_r(p−r, d), L_r(p−r, d±1) + P1, min
     L_r(p−r) + P2) − min L_r(p−r).
 
@@ -127,7 +145,7 @@ def semi_global_matching(left: NDArray[Any], right: NDArray[Any], ndisp: int, **
     plan = _plan(height, width, ndisp, settings)
     keep = settings.keep if settings.keep != "auto" else ("summary" if plan.streaming else "costs")
     with _executor(settings) as executor:
-        run = Run(plan, settings, executor)
+        run = Run(plan, settings, executor, workspace if workspace is not None and keep != "costs" else Workspace())
         mirrored: View | None = None
         if settings.right_view == "second-run":
             mirrored = run.views(right[:, ::-1], left[:, ::-1], keep="nothing", both=False).left.mirrored()
@@ -162,12 +180,12 @@ class Found:
 class Run:
     """Aggregation and winner search for one plan; the volume is allocated once and reused by the second view."""
 
-    def __init__(self, plan: Plan, settings: Settings, executor: Executor | None) -> None:
+    def __init__(self, plan: Plan, settings: Settings, executor: Executor | None, workspace: Workspace) -> None:
         self.plan = plan
         self.settings = settings
         self.executor = executor
-        padded = padded_disparities(plan.ndisp)
-        self.volume: Sums | None = None if plan.streaming else np.empty(plan.height * plan.width * padded, np.uint16)
+        size = plan.height * plan.width * padded_disparities(plan.ndisp)
+        self.volume: Sums | None = None if plan.streaming else workspace.volume(size)
 
     def views(self, left: NDArray[Any], right: NDArray[Any], *, keep: str, both: bool) -> Found:
         """Match `left` against `right`."""
@@ -207,7 +225,7 @@ def prepare(left: NDArray[Any], right: NDArray[Any], ndisp: int, settings: Setti
     """Census codes and penalties in the form that the sweeps read."""
     height, width = left.shape
     dtype = settings.path_type
-    reversed_right = np.zeros((height, width + padded_disparities(ndisp)), np.uint64)
+    reversed_right = np.empty((height, width + padded_disparities(ndisp)), np.uint64)
     reversed_right[:, :width] = census(right, settings.window)[:, ::-1]
     penalties = np.full(256, settings.p2, dtype)
     if settings.adapt:

@@ -1,0 +1,171 @@
+"""`stereogauge match` and `stereogauge confidence` from the outside."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+import stereogauge as sg
+from stereogauge.cli import main
+from stereogauge.confidence.trees import Trees
+
+SHIFT = 5
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two pairs with ground truth, laid out as Middlebury's evaluation kit."""
+    root = tmp_path_factory.mktemp("pairs") / "trainingQ"
+    for seed, name in enumerate(("One", "Two")):
+        rng = np.random.default_rng(seed)
+        texture = cv2.GaussianBlur(rng.integers(0, 255, (50, 120 + SHIFT), dtype=np.uint8), (0, 0), 0.8)
+        left, right = texture[:, :120].copy(), texture[:, SHIFT:].copy()
+        right[10:25, 60:90] = rng.integers(0, 255, (15, 30))
+        scene = root / name
+        scene.mkdir(parents=True)
+        cv2.imwrite(str(scene / "im0.png"), left)
+        cv2.imwrite(str(scene / "im1.png"), right)
+        sg.write_disparity(scene / "disp0GT.pfm", np.full((50, 120), SHIFT, np.float32))
+        cv2.imwrite(str(scene / "mask0nocc.png"), np.full((50, 120), 255, np.uint8))
+        calibration = "cam0=[100 0 60; 0 100 25; 0 0 1]\ncam1=[100 0 60; 0 100 25; 0 0 1]\n"
+        (scene / "calib.txt").write_text(calibration + "doffs=0\nbaseline=100\nwidth=120\nheight=50\nndisp=16\n")
+    return root
+
+
+def run(*words: object) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main([str(word) for word in words])
+    return int(ended.value.code or 0)
+
+
+def test_match_writes_maps_and_prints_facts(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pair = (folder / "One" / "im0.png", folder / "One" / "im1.png")
+    outputs = (
+        "--out",
+        tmp_path / "left.pfm",
+        "--right-out",
+        tmp_path / "right.pfm",
+        "--picture",
+        tmp_path / "left.png",
+    )
+    assert run("match", *pair, "--ndisp", 16, "--set", "p1=10", *outputs, "--format", "json") == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["density"] == 1
+    assert facts["parameters"]["p1"] == "10"
+    assert np.median(sg.read_disparity(tmp_path / "left.pfm")) == pytest.approx(SHIFT, abs=0.2)
+    assert (tmp_path / "right.pfm").exists()
+    assert cv2.imread(str(tmp_path / "left.png")).shape == (50, 120, 3)
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "latex"])
+def test_match_prints_in_every_format(folder: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("match", folder / "One" / "im0.png", folder / "One" / "im1.png", "--ndisp", 16, "--format", form) == 0
+    assert "density" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "needs two images"),
+        (("--matcher", "sgn"), "Did you mean 'sgm'"),
+        (("--set", "p1"), "write name=value"),
+        (("--matcher", "opencv-sgbm", "--right-out", "r.pfm"), "gave no right map"),
+    ],
+)
+def test_mistakes_of_match_end_with_one_sentence(
+    folder: Path, words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pair = (folder / "One" / "im0.png", folder / "One" / "im1.png") if words else ()
+    assert run("match", *pair, "--ndisp", 16, *words) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("stereogauge: ") == 1
+
+
+def test_lists_of_matchers_and_measures(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("match", "--list", "--format", "json") == 0
+    assert {"sgm", "opencv-sgbm", "opencv-bm", "every matcher"} == {
+        r["matcher"] for r in json.loads(capsys.readouterr().out)
+    }
+    assert run("confidence", "--list", "--format", "json") == 0
+    assert {"curvature", "product", "learned"} <= {row["measure"] for row in json.loads(capsys.readouterr().out)}
+
+
+def test_confidence_on_a_dataset_prints_rows_writes_figures_and_stores(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = tmp_path / "scores.db"
+    words = ("--threshold", 1, "--out", tmp_path / "figures", "--store", store, "--format", "json")
+    assert run("confidence", f"middlebury-v3:{folder.parent}", *words) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {row["scene"] for row in rows} == {"One", "Two", "(pooled)"}
+    assert len(rows) == 3 * 6
+    by_key = {(row["scene"], row["measure"]): row for row in rows}
+    for row in rows:
+        assert row["auc"] >= row["oracle_auc"] - 1e-12
+        assert row["ause"] == pytest.approx(row["auc"] - row["oracle_auc"])
+    assert by_key["(pooled)", "product"]["bad"] == sum(by_key[s, "product"]["bad"] for s in ("One", "Two"))
+    written = {path.name for path in (tmp_path / "figures").rglob("*.png")}
+    assert {"sparsification-counts.png", "sparsification-rates.png", "sparsification-normalised.png"} <= written
+    assert (tmp_path / "figures" / "Two" / "entropy.png").exists()
+    with sg.open_store(store) as opened:
+        table = opened.scores(protocol="haeusler-klette")
+    assert "sgm/product" in table.algorithms
+    found = {(s.scene, s.algorithm, s.metric): s.value for s in table}
+    expected = by_key["One", "entropy"]["auc"]
+    assert found["One", "sgm/entropy", "sparsification-auc@1"] == pytest.approx(expected)
+
+
+def test_a_learned_combination_from_the_command_line(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = tmp_path / "model.npz"
+    dataset = f"middlebury-v3:{folder.parent}"
+    words = ("--threshold", 1, "--domain", "all", "--measures", "entropy", "--format", "csv")
+    assert run("confidence", dataset, *words, "--learn", "--save-model", model) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert {row["measure"] for row in rows} == {"entropy", "learned"}
+    assert "entropy" in Trees.load(model).features
+    assert run("confidence", dataset, "--scenes", "One", *words, "--model", model) == 0
+    applied = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["measure"] for row in applied] == ["entropy", "learned"]
+
+
+def test_maps_from_files_with_their_direction(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    truth = np.full((50, 120), SHIFT, np.float32)
+    estimate = truth.copy()
+    estimate[:, :30] += 9
+    sg.write_disparity(tmp_path / "One.pfm", estimate)
+    confidence = np.full((50, 120), 65000, np.uint16)
+    confidence[:, :30] = 100
+    cv2.imwrite(str(tmp_path / "One-confidence.png"), confidence)
+    dataset = ("confidence", f"middlebury-v3:{folder.parent}", "--scenes", "One", "--format", "json")
+    common = (*dataset, "--disparity", tmp_path / "{scene}.pfm")
+    for direction, perfect in (("higher", True), ("lower", False)):
+        file = f"given={tmp_path}/{{scene}}-confidence.png:{direction}"
+        assert run(*common, "--map", file) == 0
+        (row,) = json.loads(capsys.readouterr().out)
+        assert (row["measure"], row["bad"]) == ("given", 50 * 30)
+        assert (row["ause"] == pytest.approx(0, abs=1e-9)) is perfect
+        assert row["roc_auc"] == pytest.approx(1.0 if perfect else 0.0)
+    assert run(*common, "--map", f"given={tmp_path}/One-confidence.png") == 2
+    assert "NAME=FILE:higher" in capsys.readouterr().err
+    assert run(*common) == 2
+    assert "need both" in capsys.readouterr().err
+
+
+def test_a_single_pair_and_what_it_needs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scene = folder / "One"
+    files = ("--left", scene / "im0.png", "--right", scene / "im1.png", "--gt", scene / "disp0GT.pfm")
+    assert run("confidence", *files, "--ndisp", 16, "--threshold", 1, "--measures", "product,oracle") == 0
+    shown = capsys.readouterr()
+    assert "product" in shown.out
+    assert "One" in shown.out
+    assert run("confidence", "--left", scene / "im0.png") == 2
+    assert "needs ground truth" in capsys.readouterr().err
