@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
@@ -124,10 +124,18 @@ def do(work: Work, report: Report) -> None:
 
     folder = Path(work.folder)
     try:
-        if _valid(work, folder, report):
-            _evaluate(work, folder, report)
+        if not _valid(work, folder, report):
+            return
     except StereogaugeError as problem:
         report("invalid", [{"severity": "problem", "sentence": without_paths(str(problem), folder), "scene": ""}])
+        return
+    except MemoryError:
+        report("failed", "Checking the maps needed more memory than a submission may use.")
+        return
+    try:
+        _evaluate(work, folder, report)
+    except StereogaugeError as problem:
+        report("failed", without_paths(str(problem), folder))
     except MemoryError:
         report("failed", "The evaluation needed more memory than a submission may use.")
     except Exception as problem:
@@ -146,12 +154,14 @@ def _valid(work: Work, folder: Path, report: Report) -> bool:
     def follow(done: int, total: int, what: str) -> None:
         report("state", ("validating", done / max(1, total), "checking the maps"))
 
-    found = validate_results(maps, work.dataset, progress=follow, name=work.name)
+    found = validate_results(maps, work.dataset, progress=follow)
     findings = [_told(finding, work, folder) for finding in found.findings]
-    report("findings", findings)
-    if not found.ok:
-        report("invalid", findings)
-    return found.ok
+    if len(found.algorithms) > 1:
+        sentence = f"The zip holds {len(found.algorithms)} algorithms; a submission is one, with one map a scene."
+        findings.insert(0, {"severity": "problem", "sentence": sentence, "scene": ""})
+    ok = found.ok and len(found.algorithms) == 1
+    report("findings" if ok else "invalid", findings)
+    return ok
 
 
 def _told(finding: Any, work: Work, folder: Path) -> dict[str, str]:
@@ -177,7 +187,8 @@ def _evaluate(work: Work, folder: Path, report: Report) -> None:
     total = len(work.dataset)
     for done, scene in enumerate(work.dataset):
         report("state", ("evaluating", done / total, f"{done} of {total} scenes"))
-        scores += [asdict(score) for score in evaluate(result, scene, work.columns, [], work.protocol)]
+        own = replace(result, maps={scene.id: result.maps[scene.id]})
+        scores += [asdict(score) for score in evaluate(own, scene, work.columns, [], work.protocol)]
         scene.release()
     report(
         "maps",

@@ -28,6 +28,9 @@ function busy(change) {
   else line.classList.remove("on");
 }
 
+/** The selections that a static copy holds answers for. */
+export const shipped = () => index?.selections ?? [];
+
 /** The own token of a submitter, for this tab only. */
 export const token = {
   get: () => sessionStorage.getItem("stereogauge-token") ?? "",

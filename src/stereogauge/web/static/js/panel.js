@@ -1,5 +1,6 @@
 // The selection panel: test-bed, criteria, measures, algorithms, model and weights.
 
+import { isStatic, shipped } from "./api.js";
 import { calm, choose, h, put } from "./dom.js";
 import { defineColumn, defineModel, defineRegion } from "./popup.js";
 import { PRESETS, chosen, criteria, measures, weights } from "./selection.js";
@@ -114,6 +115,7 @@ export function drawPanel(root, context, view) {
   root.hidden = ["scene", "protocol", "submit", "tuning"].includes(view);
   root.parentElement.style.setProperty("grid-template-columns", root.hidden ? "minmax(0, 1fr)" : "");
   if (root.hidden) return;
+  if (isStatic) return void put(root, h("div", { class: "parts shown" }, shippedPart(context, view)));
   const protocols = context.catalogue.protocols;
   const datasets = new Map(context.scenes.map((one) => [one.name, one.dataset]));
   const several = new Set(datasets.values()).size > 1;
@@ -130,6 +132,20 @@ export function drawPanel(root, context, view) {
   root.classList.toggle("open", open.drawer);
   for (const part of root.querySelectorAll("fieldset")) part.querySelector(".choices")?.scrollTo(0, place[part.dataset.part] ?? 0);
   if (key) root.querySelector(`[data-choice="${CSS.escape(key)}"], #${CSS.escape(key)}`)?.focus();
+}
+
+// A copy on a plain web host has answers for these selections and models only.
+function shippedPart(context, view) {
+  const now = state.selection().toString();
+  const models = context.catalogue.models.filter((one) => one.id !== "middlebury" || new Set(state.all("measures")).size === 1);
+  const go = (params) => state.update({ ...Object.fromEntries([...state.SELECTION, "sort", "column"].map((name) => [name, null])), ...Object.fromEntries(params.map(([name]) => [name, params.filter(([other]) => other === name).map(([, value]) => value)])) });
+  return [
+    view !== "compare" && h("fieldset", {}, h("legend", {}, h("span", {}, "Model")), choose(models.map((one) => [one.id, one.name]), state.get("model", "a-star"), (value) => state.update({ model: value, profile: null }), { "aria-label": "Model", id: "model" })),
+    (view === "compare" || state.get("model") === "weighted") && h("fieldset", {}, h("legend", {}, h("span", {}, "Profile")), choose([["", "all alike"], ...context.catalogue.profiles.map((one) => [one.id, one.name])], state.get("profile", ""), (value) => state.update({ profile: value || null }), { "aria-label": "Profile" })),
+    h("fieldset", {}, h("legend", {}, h("span", {}, "Shipped selections")), h("div", { class: "choices endless" }, shipped().map((one) =>
+      h("label", { class: "choice" }, h("input", { type: "radio", name: "shipped", checked: new URLSearchParams(one.params).toString() === now, onchange: () => go(one.params) }), h("span", { class: "name" }, one.title))))),
+    h("p", { class: "hint" }, "This is a fixed copy of the site. A free selection of scenes, criteria, measures, algorithms and weights needs the server: stereogauge serve STORE."),
+  ];
 }
 
 function criteriaPart(context) {

@@ -1,0 +1,45 @@
+"""The small store and the site on it, reached over loopback as a browser reaches it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from tests.web.small import make_store, serving
+
+from stereogauge.store import Store, open_store
+from stereogauge.web.app import create_app
+from stereogauge.web.site import Site
+from stereogauge.web.source import StoreSource
+
+
+@pytest.fixture(scope="session")
+def small_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The path of a store that no test changes."""
+    return make_store(tmp_path_factory.mktemp("small"))
+
+
+@pytest.fixture(scope="session")
+def opened(small_store: Path) -> Iterator[Store]:
+    with open_store(small_store, read_only=True) as store:
+        yield store
+
+
+@pytest.fixture(scope="session")
+def site(opened: Store) -> Site:
+    return Site(StoreSource(opened), hidden=["beta"])
+
+
+@pytest.fixture(scope="session")
+def address(site: Site) -> Iterator[str]:
+    """The site with one hidden scene, beta."""
+    with serving(create_app(site)) as base:
+        yield base
+
+
+@pytest.fixture(scope="session")
+def client(address: str) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=f"{address}/api/v1/", timeout=60) as one:
+        yield one

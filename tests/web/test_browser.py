@@ -1,0 +1,422 @@
+"""The page in a real Chromium: what a visitor does, and that the console stays silent."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from tests.web import uploads
+from tests.web.small import MARKUP, SCENES, serving, truth
+
+from stereogauge.store import open_store
+from stereogauge.web.app import create_app
+from stereogauge.web.rules import Rules
+from stereogauge.web.site import Site
+from stereogauge.web.source import StoreSource
+from stereogauge.web.submissions import Submissions
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-sync"]
+FLAGS += ["--disable-background-networking", "--disable-component-update"]
+PATIENCE = 60_000  # ms; machines that run tests are busy
+
+NAME = "one => one.dataset.algorithm"
+TITLES = "row => [...row.querySelectorAll('td')].slice(3, 9).map(one => one.title)"
+VIEWS = ("leaderboard", "compare", "scene", "metrics", "confidence", "tuning", "protocol", "submit")
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium found; install the system's package `chromium`"),
+    # Playwright leaves its event loop to the garbage collector.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as tool:
+        browser = tool.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def taken(small_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Submissions]]:
+    """A site with submissions, on a copy of the store."""
+    folder = tmp_path_factory.mktemp("browser")
+    shutil.copy(small_store, folder / "scores.sqlite")
+    with open_store(folder / "scores.sqlite") as store:
+        source = StoreSource(store)
+        submissions = Submissions(store, source, folder / "submissions", Rules(per_period=50, hidden=("beta",)))
+        with serving(create_app(Site(source, ("beta",), submissions))) as base:
+            yield base, submissions
+
+
+class Visitor:
+    """A tab; everything that the console complains about is kept."""
+
+    def __init__(self, page: Any, base: str) -> None:
+        self.page = page
+        self.base = base
+        self.complaints: list[str] = []
+        page.set_default_timeout(PATIENCE)
+        page.on("console", lambda message: self.hear(message))
+        page.on("pageerror", lambda problem: self.complaints.append(str(problem)))
+
+    def hear(self, message: Any) -> None:
+        # A refused question is an answer of the page's; the browser notes its status in the console all the same.
+        if message.type in ("error", "warning") and "Failed to load resource" not in message.text:
+            self.complaints.append(message.text)
+
+    def go(self, state: str = "") -> Visitor:
+        self.page.goto(f"{self.base}/{state}")
+        return self.ready()
+
+    def ready(self) -> Visitor:
+        """Until the view shows what the address says."""
+        self.until("document.getElementById('content').dataset.ready === (location.hash || '#')")
+        return self
+
+    def until(self, condition: str) -> None:
+        """Poll from outside: the page's own policy forbids evaluating text, also to Playwright's waiting."""
+        end = time.monotonic() + PATIENCE / 1000
+        while not self.page.evaluate(condition):
+            assert time.monotonic() < end, f"never came true: {condition}"
+            self.page.wait_for_timeout(30)
+
+    def texts(self, selector: str) -> list[str]:
+        return list(self.page.eval_on_selector_all(selector, "all => all.map(one => one.innerText.trim())"))
+
+    def algorithms(self) -> list[str]:
+        return list(self.page.eval_on_selector_all("#board tr[data-algorithm]", f"all => all.map({NAME})"))
+
+    def ask(self, path: str, query: str) -> Any:
+        return httpx.get(f"{self.base}/api/v1/{path}?{query}", timeout=60).json()
+
+
+@pytest.fixture
+def visitor(chromium: Any, address: str) -> Iterator[Visitor]:
+    context = chromium.new_context(viewport={"width": 1400, "height": 900}, accept_downloads=True)
+    one = Visitor(context.new_page(), address)
+    yield one
+    assert one.complaints == []
+    context.close()
+
+
+def test_the_leaderboard_stands_in_the_order_of_the_api(visitor: Visitor) -> None:
+    visitor.go("#leaderboard?model=extended&criteria=all")
+    rows = visitor.ask("rank", "model=extended&criteria=all")["rows"]
+    assert visitor.algorithms() == [row["algorithm"] for row in rows]
+    assert visitor.page.locator("[data-unranked=partial]").count() == 1
+
+
+def test_names_with_markup_are_shown_as_text(visitor: Visitor) -> None:
+    visitor.go("#leaderboard?criteria=all")
+    assert any(MARKUP in text for text in visitor.texts("#board td.text"))
+    assert visitor.page.locator("#board b, #board script").count() == 0
+
+
+def test_choosing_a_criterion_changes_table_and_address(visitor: Visitor) -> None:
+    visitor.go("#leaderboard?criteria=all&measures=rms")
+    before = visitor.texts("#board tbody td")
+    visitor.page.check('[data-choice="criteria:disc"]')
+    visitor.ready()
+    assert "criteria=disc" in visitor.page.url
+    visitor.until("document.querySelectorAll('#board thead th').length >= 6")
+    assert visitor.texts("#board tbody td") != before
+
+
+def test_sorting_by_a_column_goes_up_down_and_back(visitor: Visitor) -> None:
+    visitor.go("#leaderboard?criteria=all&measures=rms&missing=drop-column&model=extended")
+    table = visitor.ask("table", "criteria=all&measures=rms")
+    value = {name: table["values"][row][0] for row, name in enumerate(table["algorithms"])}
+    known = [name for name in visitor.algorithms() if value[name] is not None]
+    start = visitor.algorithms()
+    visitor.page.click('[data-sort="rms:all"]')
+    visitor.ready()
+    up = [name for name in visitor.algorithms() if name in known]
+    assert up == sorted(known, key=lambda name: value[name])
+    visitor.page.click('[data-sort="rms:all"]')
+    visitor.ready()
+    assert [name for name in visitor.algorithms() if name in known] == up[::-1]
+    visitor.page.click('[data-sort="rms:all"]')
+    visitor.ready()
+    assert visitor.algorithms() == start
+
+
+def test_a_header_explains_itself(visitor: Visitor) -> None:
+    visitor.go("#leaderboard?criteria=all&measures=rms")
+    visitor.page.click("#board th button.about")
+    text = visitor.page.inner_text("#popup")
+    assert "Root mean squared error" in text
+    assert "Scharstein" in text
+    assert visitor.page.eval_on_selector("#popup img", "one => one.decode().then(() => one.naturalWidth)") > 20
+    visitor.page.keyboard.press("Escape")
+    assert visitor.page.locator("#popup").is_hidden()
+
+
+def test_the_csv_equals_the_table(visitor: Visitor) -> None:
+    visitor.go("#leaderboard?model=extended&criteria=all")
+    with visitor.page.expect_download() as waiting:
+        visitor.page.click("#csv")
+    text = Path(waiting.value.path()).read_text(encoding="utf-8")
+    lines = list(csv.reader(io.StringIO("\n".join(line for line in text.splitlines() if not line.startswith("#")))))
+    assert [line[1] for line in lines[1:]] == visitor.algorithms()
+    shown = visitor.page.eval_on_selector_all("#board tr[data-algorithm]", f"all => all.map({TITLES})")
+    for line, titles in zip(lines[1:], shown, strict=True):
+        for cell, title in zip(line[4:], titles, strict=True):
+            printed = float(re.search(r": (\S+)", title).group(1))  # type: ignore[union-attr]
+            assert printed == float(cell)
+
+
+def test_a_cell_opens_its_scene(visitor: Visitor) -> None:
+    visitor.go("#leaderboard?criteria=all&measures=rms&scenewise=open")
+    visitor.page.click('tr[data-algorithm="rough"] [data-scene="gamma"]')
+    visitor.page.wait_for_selector("[data-pane='1'][data-loaded]")
+    assert visitor.page.input_value("#scene-choice") == "gamma"
+    assert "rough" in visitor.page.url
+    assert visitor.page.locator("[data-role=algorithm]").first.input_value() == "rough"
+
+
+def test_dragging_a_weight_reorders_the_bars_as_the_api_says(visitor: Visitor) -> None:
+    visitor.go("#compare?criteria=all&measures=rms&measures=bias&measures=density&missing=drop-column")
+    slider = visitor.page.locator('[data-weight="bias"]')
+    seen = {tuple(visitor.texts("[data-bar]"))}
+    box = slider.bounding_box()
+    visitor.page.mouse.move(box["x"] + box["width"] - 8, box["y"] + box["height"] / 2)
+    visitor.page.mouse.down()
+    for share in (0.7, 0.4, 0.02):
+        visitor.page.mouse.move(box["x"] + box["width"] * share, box["y"] + box["height"] / 2)
+        visitor.page.wait_for_timeout(250)
+    visitor.page.mouse.up()
+    visitor.until("location.hash.includes('weights')")
+    visitor.ready()
+    visitor.page.wait_for_timeout(300)
+    hash_query = visitor.page.url.split("?", 1)[1]
+    expected = visitor.ask("rank", f"{hash_query}&model=weighted")
+    bars = visitor.page.eval_on_selector_all("[data-bar]", "all => all.map(one => one.dataset.bar)")
+    assert bars == [row["algorithm"] for row in expected["rows"]]
+    assert expected["weights"][expected["terms"].index("rms")] > 0.4
+    seen.add(tuple(visitor.texts("[data-bar]")))
+    assert len(seen) == 2  # the order did change
+
+
+def test_compare_draws_every_figure(visitor: Visitor) -> None:
+    visitor.go("#compare?criteria=all&algorithms=good&algorithms=rough&algorithms=biased")
+    for label in ("Radar chart", "Parallel coordinates", "Critical-difference diagram"):
+        visitor.page.wait_for_selector(f'svg[aria-label="{label}"]')
+    visitor.page.wait_for_selector("#verdict")
+    visitor.page.select_option("#duel-first", "biased")
+    visitor.until("document.getElementById('verdict').innerText.startsWith('biased')")
+    second = visitor.page.input_value("#duel-second")
+    pair = visitor.ask("significance", f"criteria=all&first=biased&second={second}&column=bad@1:all")["pair"]
+    assert f"beats {second} with probability {pair['probability']:.2f}" in visitor.page.inner_text("#verdict")
+    assert visitor.texts(".duel tbody td:first-child") == list(SCENES)
+
+
+def test_all_panes_pan_and_zoom_together_and_the_address_follows(visitor: Visitor) -> None:
+    visitor.go("#scene?scene=alpha&pane=truth&pane=estimate~good")
+    visitor.page.wait_for_selector("[data-pane='1'][data-loaded]")
+    shots = [visitor.page.locator(f"[data-pane='{place}'] canvas").screenshot() for place in (0, 1)]
+    box = visitor.page.locator("[data-pane='0'] canvas").bounding_box()
+    visitor.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    visitor.page.mouse.wheel(0, -600)
+    visitor.page.mouse.down()
+    visitor.page.mouse.move(box["x"] + box["width"] / 2 - 60, box["y"] + box["height"] / 2 - 20, steps=4)
+    visitor.page.mouse.up()
+    visitor.until("location.hash.includes('at=')")
+    assert all(visitor.page.locator(f"[data-pane='{place}'] canvas").screenshot() != shots[place] for place in (0, 1))
+    x, y, zoom = (float(part) for part in re.search(r"at=([\d.]+)%2C([\d.]+)%2C([\d.]+)", visitor.page.url).groups())  # type: ignore[union-attr]
+    assert zoom > 2
+    assert x > 56 / 2
+    assert y > 40 / 2
+    visitor.page.dblclick("[data-pane='1'] canvas")
+    visitor.until("!location.hash.includes('at=')")
+
+
+def test_the_inspector_reads_the_arrays_value(visitor: Visitor) -> None:
+    visitor.go("#scene?scene=gamma&pane=estimate~biased")
+    visitor.page.wait_for_selector("[data-pane='0'][data-loaded]")
+    canvas = visitor.page.locator("[data-pane='0'] canvas")
+    box = canvas.bounding_box()
+    scale = min(box["width"] / 56, box["height"] / 40)
+    middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    visitor.page.mouse.move(middle[0] + (34.5 - 28) * scale, middle[1] + (15.5 - 20) * scale)
+    visitor.page.wait_for_selector('#inspector[data-pixel="34,15"]')
+    cells = visitor.page.eval_on_selector_all("#inspector [data-value]", "all => all.map(one => one.dataset.value)")
+    values = [float(text) for text in cells]
+    assert values[0] == float(truth(2)[15, 34])
+    assert values[1] == pytest.approx(float(truth(2)[15, 34]) + 1.6, abs=1e-5)
+    assert "nonocc" in visitor.texts("#inspector .chip")
+
+
+def test_digits_switch_layers_and_arrows_pan(visitor: Visitor) -> None:
+    visitor.go("#scene?scene=alpha&pane=left&at=28,20,4")
+    visitor.page.wait_for_selector("[data-pane='0'][data-loaded]")
+    visitor.page.focus("[data-pane='0'] canvas")
+    visitor.page.keyboard.press("ArrowRight")
+    visitor.until("Number(location.hash.match(/at=([0-9.]+)/)[1]) > 28")
+    visitor.page.keyboard.press("3")
+    visitor.until("location.hash.includes('pane=truth')")
+    visitor.until("document.querySelector('[data-pane]').dataset.loaded.includes('truth')")
+
+
+def test_swipe_overlay_and_point_cloud(visitor: Visitor) -> None:
+    visitor.go("#scene?scene=alpha&pane=truth&pane=estimate~rough&swipe=on&overlay=disc&cloud=truth")
+    visitor.page.wait_for_selector("[data-pane='0'][data-loaded]")
+    assert visitor.page.locator("[data-pane]").count() == 1
+    visitor.page.wait_for_selector("#cloud[data-points]")
+    before = visitor.page.locator("[data-pane='0'] canvas").screenshot()
+    box = visitor.page.locator("[data-pane='0'] canvas").bounding_box()
+    visitor.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    visitor.page.mouse.down()
+    visitor.page.mouse.move(box["x"] + box["width"] * 0.2, box["y"] + box["height"] / 2, steps=3)
+    visitor.page.mouse.up()
+    assert visitor.page.locator("[data-pane='0'] canvas").screenshot() != before
+    assert "at=" not in visitor.page.url  # the divider moved, not the picture
+
+
+def test_a_hidden_scene_offers_no_ground_truth(visitor: Visitor) -> None:
+    visitor.go("#scene?scene=beta")
+    visitor.page.wait_for_selector("[data-pane='0'][data-loaded]")
+    layers = visitor.page.eval_on_selector_all("[data-role=layer] option", "all => all.map(one => one.value)")
+    assert not {"truth", "region", "metric"} & set(layers)
+    assert "hidden" in visitor.page.inner_text("#content")
+
+
+def test_metrics_show_relations_and_a_point_opens_its_scene(visitor: Visitor) -> None:
+    visitor.go("#metrics?criteria=all&plot=rms%3Aall&plot=bad%401%3Aall")
+    visitor.page.wait_for_selector("#r-squared .heatmaplayer image, #r-squared .hm")
+    visitor.page.wait_for_selector("#scatter .scatterlayer .point")
+    visitor.page.wait_for_selector("#histogram .barlayer .point")
+    point = visitor.page.locator("#scatter .scatterlayer .point").first.bounding_box()
+    visitor.page.mouse.move(point["x"] + point["width"] / 2, point["y"] + point["height"] / 2)
+    visitor.page.wait_for_timeout(300)
+    visitor.page.mouse.click(point["x"] + point["width"] / 2, point["y"] + point["height"] / 2)
+    visitor.until("location.hash.startsWith('#scene')")
+
+
+def test_confidence_tuning_and_protocol_have_their_states(visitor: Visitor) -> None:
+    visitor.go("#confidence")
+    assert "No algorithm here has confidence maps" in visitor.page.inner_text("#content")
+    visitor.go("#tuning")
+    assert "stereogauge tune" in visitor.page.inner_text("#content")
+    visitor.go("#protocol")
+    assert 'name = "small"' in visitor.page.inner_text("#protocol-text")
+    assert visitor.page.inner_text("#scoring-hash") == visitor.ask("catalogue", "")["protocols"][0]["key"]
+    visitor.go("#submit")
+    assert "takes no submissions" in visitor.page.inner_text("#content")
+
+
+def test_a_copied_link_reproduces_the_view(visitor: Visitor, chromium: Any) -> None:
+    visitor.go("#leaderboard?criteria=all")
+    visitor.page.select_option("#model", "extended")
+    visitor.ready()
+    visitor.page.uncheck('[data-choice="algorithms:biased"]')
+    visitor.ready()
+    visitor.page.click('[data-sort="algorithm"]')
+    visitor.ready()
+    other = Visitor(chromium.new_page(), visitor.base)
+    other.page.goto(visitor.page.url)
+    other.ready()
+    assert other.algorithms() == visitor.algorithms()
+    assert other.texts("#board thead th") == visitor.texts("#board thead th")
+    other.page.close()
+
+
+def test_a_link_to_something_that_is_gone_says_so(visitor: Visitor) -> None:
+    visitor.go("#leaderboard?scenes=lost")
+    assert "Unknown scene 'lost'" in visitor.page.inner_text("#content")
+    visitor.complaints.clear()
+
+
+def test_everything_is_reached_by_keyboard(visitor: Visitor) -> None:
+    visitor.go("#leaderboard?criteria=all&measures=rms")
+    reached = set()
+    for _ in range(80):
+        visitor.page.keyboard.press("Tab")
+        reached.add(visitor.page.evaluate("document.activeElement.tagName + '#' + document.activeElement.id"))
+    assert {"SELECT#model", "BUTTON#csv", "DIV#board", "BUTTON#theme"} <= reached
+    visitor.page.focus("#model")
+    outline = visitor.page.evaluate("getComputedStyle(document.getElementById('model')).outlineStyle")
+    assert outline != "none"
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_no_view_is_wider_than_a_narrow_window(visitor: Visitor, view: str) -> None:
+    visitor.page.set_viewport_size({"width": 700, "height": 900})
+    visitor.go(f"#{view}?criteria=all")
+    visitor.page.wait_for_timeout(300)
+    assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 700
+
+
+def test_light_and_dark(visitor: Visitor) -> None:
+    visitor.go("#leaderboard?criteria=all")
+    paper = "getComputedStyle(document.documentElement).backgroundColor"
+    light = visitor.page.evaluate(paper)
+    visitor.page.click("#theme")
+    assert visitor.page.evaluate(paper) != light
+
+
+def test_the_page_loads_nothing_from_elsewhere(visitor: Visitor) -> None:
+    hosts: set[str] = set()
+    visitor.page.on("request", lambda request: hosts.add(httpx.URL(request.url).host))
+    visitor.go("#metrics?criteria=all")
+    visitor.page.wait_for_selector("#scatter .scatterlayer")
+    assert hosts - {""} == {"127.0.0.1"}
+
+
+def test_submitting_in_the_page(chromium: Any, taken: tuple[str, Submissions], tmp_path: Path) -> None:
+    base, submissions = taken
+    context = chromium.new_context(viewport={"width": 1400, "height": 900})
+    visitor = Visitor(context.new_page(), base).go("#submit")
+    visitor.page.fill("#token", "sg_wrong")
+    visitor.page.click("#use-token")
+    visitor.page.wait_for_selector("text=This token is not known here.")
+    visitor.page.fill("#token", submissions.tokens.issue("ada"))
+    visitor.page.click("#use-token")
+    visitor.page.wait_for_selector("#drop")
+    bad = {
+        "notzip": b"hello",
+        "slip": uploads.zipped({"../x.pfm": b"x"}),
+        "size": uploads.wrong_size(),
+        "part": uploads.incomplete(),
+        "lying": uploads.lying_pfm(),
+    }
+    for name, data in bad.items():
+        (tmp_path / f"{name}.zip").write_bytes(data)
+        visitor.page.fill("#submission-name", f"bad {name}")
+        visitor.page.set_input_files("#submission-file", tmp_path / f"{name}.zip")
+        visitor.page.click("#upload")
+        sign = "[data-refused]" if name in ("notzip", "slip") else "[data-state=invalid] .findings li"
+        visitor.page.wait_for_selector(sign)
+        visitor.page.eval_on_selector_all("[data-refused], [data-state]", "all => all.forEach(one => one.remove())")
+    (tmp_path / "good.zip").write_bytes(uploads.good())
+    visitor.page.fill("#submission-name", "from the page")
+    visitor.page.set_input_files("#submission-file", tmp_path / "good.zip")
+    visitor.page.click("#upload")
+    visitor.page.wait_for_selector("[data-state=done]")
+    assert visitor.page.locator("#submission-scores tbody tr").count() > 5
+    visitor.page.click("text=see it in the leaderboard")
+    visitor.page.wait_for_selector('tr[data-algorithm="from the page"]')
+    visitor.page.go_back()
+    visitor.page.click("text=open >> nth=0")
+    visitor.page.click("#publish")
+    visitor.page.wait_for_selector("[data-state=published]")
+    assert "from the page" in [one["name"] for one in httpx.get(f"{base}/api/v1/algorithms").json()]
+    visitor.page.click("#withdraw")
+    visitor.until("!document.querySelector('#submission [data-state]')")
+    assert "from the page" not in [one["name"] for one in httpx.get(f"{base}/api/v1/algorithms").json()]
+    assert visitor.complaints == []
+    context.close()

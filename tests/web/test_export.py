@@ -1,0 +1,57 @@
+"""A static copy holds the application's own answers under the questions that the page asks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import httpx
+import pytest
+from tests.web.small import MARKUP
+
+from stereogauge.errors import StereogaugeError
+from stereogauge.store import Store, open_store
+from stereogauge.web.export import export_site, question
+from stereogauge.web.site import Site
+from stereogauge.web.source import StoreSource
+
+
+@pytest.fixture(scope="module")
+def exported(opened: Store, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("exported")
+    written = export_site(Site(StoreSource(opened), hidden=["beta"]), folder)
+    assert written == sum(1 for file in folder.rglob("*") if file.is_file())
+    return folder
+
+
+def index(folder: Path) -> dict[str, str]:
+    return dict(json.loads((folder / "answers.json").read_text(encoding="utf-8")))
+
+
+def test_answers_are_those_of_the_server(exported: Path, client: httpx.Client) -> None:
+    files = index(exported)
+    for asked in ("catalogue", "rank", "rank?criteria=nonocc", "table?column=bad%401%3Aall&criteria=all"):
+        assert (exported / files[asked]).read_bytes() == client.get(asked).content
+
+
+def test_the_page_knows_that_it_is_a_copy(exported: Path) -> None:
+    assert 'name="stereogauge-mode" content="static"' in (exported / "index.html").read_text(encoding="utf-8")
+    assert (exported / "static" / "plotly.min.js").stat().st_size > 1_000_000
+
+
+def test_pictures_are_there_but_no_hidden_truth(exported: Path) -> None:
+    files = index(exported)
+    assert "scenes/alpha/layers/truth.png" in files
+    assert question("scenes/alpha/layers/error.png", (("algorithm", MARKUP),)) in files
+    assert "scenes/beta/layers/truth.png" not in files
+    assert "scenes/beta/layers/left.png" in files
+
+
+def test_questions_are_spelled_as_browsers_spell_them() -> None:
+    # new URLSearchParams([["b", "x y~*'(é"], ["a", "1"]]) sorted by name, as Chromium writes it
+    assert question("rank", (("b", "x y~*'(é"), ("a", "1"))) == "rank?a=1&b=x+y%7E*%27%28%C3%A9"
+
+
+def test_an_empty_store_has_nothing_to_export(tmp_path: Path) -> None:
+    with open_store(tmp_path / "empty.sqlite") as store, pytest.raises(StereogaugeError, match="no scores"):
+        export_site(Site(StoreSource(store)), tmp_path / "out")

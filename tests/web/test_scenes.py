@@ -1,0 +1,174 @@
+"""Pictures, pixels and points are those of the arrays behind them."""
+
+from __future__ import annotations
+
+import base64
+
+import cv2
+import httpx
+import numpy as np
+import pytest
+from tests.web.small import MARKUP, PROTOCOL, SHAPE, estimates, truth
+
+import stereogauge as sg
+from stereogauge.figures.pictures import render_disparity
+from stereogauge.metrics.picture import Picture
+from stereogauge.store import Store
+from stereogauge.web.layers import block_means, most_confident
+from stereogauge.web.pixels import contributions
+
+
+def decoded(response: httpx.Response) -> np.ndarray:
+    response.raise_for_status()
+    image = cv2.imdecode(np.frombuffer(response.content, np.uint8), cv2.IMREAD_UNCHANGED)
+    return cv2.cvtColor(image, cv2.COLOR_BGRA2RGBA if image.shape[2] == 4 else cv2.COLOR_BGR2RGB)
+
+
+def limits() -> tuple[float, float]:
+    return float(np.nanmin(truth(0))), float(np.nanmax(truth(0)))
+
+
+def test_ground_truth_and_estimates_share_one_range(client: httpx.Client) -> None:
+    picture = decoded(client.get("scenes/alpha/layers/truth.png"))
+    np.testing.assert_array_equal(picture, render_disparity(truth(0), limits()))
+    picture = decoded(client.get("scenes/alpha/layers/estimate.png", params={"algorithm": MARKUP}))
+    np.testing.assert_array_equal(picture, render_disparity(estimates(0)[MARKUP], limits()))
+
+
+def test_errors_are_black_without_truth_and_hatched_without_estimate(client: httpx.Client) -> None:
+    picture = decoded(client.get("scenes/alpha/layers/error.png", params={"algorithm": MARKUP, "range": 3}))
+    assert (picture[np.isnan(truth(0))] == 0).all()
+    holes = np.isnan(estimates(0)[MARKUP]) & np.isfinite(truth(0))
+    assert {tuple(colour) for colour in picture[holes]} == {(225, 225, 225), (120, 120, 120)}
+    legend = client.get("scenes/alpha/layers/error", params={"algorithm": MARKUP, "range": 3}).json()
+    assert legend["limits"] == [0.0, 3.0]
+    assert legend["unit"] == "px"
+    assert [one["text"] for one in legend["legend"]] == ["no estimate", "no ground truth"]
+
+
+def test_a_region_is_an_overlay_of_its_mask(client: httpx.Client, opened: Store) -> None:
+    picture = decoded(client.get("scenes/alpha/layers/region.png", params={"region": "disc"}))
+    mask = sg.regions(opened.scene("small", "alpha"), ["disc"], protocol=PROTOCOL)["disc"]
+    np.testing.assert_array_equal(picture[..., 3] > 0, mask)
+    assert mask.any()
+
+
+def test_every_metric_with_a_picture_has_its_layer(client: httpx.Client) -> None:
+    for metric in ("bad@1", "rms", "bias", "psnr"):
+        answer = client.get("scenes/alpha/layers/metric.png", params={"algorithm": "rough", "metric": metric})
+        assert decoded(answer).shape[:2] == SHAPE
+
+
+def test_photographs_are_shown_as_they_are(client: httpx.Client, opened: Store) -> None:
+    np.testing.assert_array_equal(
+        decoded(client.get("scenes/alpha/layers/left.png")), opened.scene("small", "alpha").left
+    )
+
+
+def test_the_pixel_under_the_pointer_has_the_arrays_values(client: httpx.Client, opened: Store) -> None:
+    answer = client.get("scenes/gamma/pixel", params={"x": 33, "y": 15, "algorithms": ["good", "biased"]}).json()
+    assert answer["truth"] == float(truth(2)[15, 33]) == 13.0
+    assert answer["depth"] == pytest.approx(100 * 0.1 / 13.0)
+    good, biased = answer["estimates"]
+    assert good["disparity"] == float(estimates(2)["good"][15, 33])
+    assert good["error"] == pytest.approx(good["disparity"] - 13.0)
+    assert biased["depth"] == pytest.approx(10.0 / biased["disparity"])
+    masks = sg.regions(opened.scene("small", "gamma"), ["all", "nonocc", "disc", "interior"], protocol=PROTOCOL)
+    for name, mask in masks.items():
+        assert (name in answer["regions"]) == bool(mask[15, 33])
+
+
+def test_a_pixel_without_estimate_says_so(client: httpx.Client) -> None:
+    y, x = np.argwhere(np.isnan(estimates(0)[MARKUP]))[0]
+    answer = client.get("scenes/alpha/pixel", params={"x": int(x), "y": int(y), "algorithms": MARKUP}).json()
+    assert answer["estimates"][0]["disparity"] is None
+    assert answer["estimates"][0]["note"] == "no estimate"
+
+
+def test_an_algorithm_without_the_scene_is_a_gap_not_an_error(client: httpx.Client) -> None:
+    answer = client.get("scenes/gamma/pixel", params={"x": 3, "y": 3, "algorithms": "partial"}).json()
+    assert "no map of partial" in answer["estimates"][0]["note"]
+    assert "partial" not in client.get("scenes/gamma/about").json()["algorithms"]
+    assert client.get("scenes/gamma/layers/estimate.png", params={"algorithm": "partial"}).status_code == 422
+
+
+@pytest.mark.parametrize(("x", "y"), [(-1, 0), (0, 40), (56, 0), (10**9, 1)])
+def test_a_pixel_outside_is_refused(client: httpx.Client, x: int, y: int) -> None:
+    assert client.get("scenes/alpha/pixel", params={"x": x, "y": y}).status_code == 422
+
+
+def test_the_point_cloud_lies_where_the_calibration_puts_it(client: httpx.Client) -> None:
+    answer = client.get("scenes/alpha/cloud", params={"points": 200_000}).json()
+    points = np.frombuffer(base64.b64decode(answer["positions"]), "<f4").reshape(-1, 3)
+    assert len(points) == answer["points"] == np.isfinite(truth(0)).sum()
+    assert answer["unit"] == "m"
+    assert points[:, 2].min() == pytest.approx(10.0 / np.nanmax(truth(0)))
+    assert points[:, 2].max() == pytest.approx(10.0 / np.nanmin(truth(0)))
+    thinned = client.get("scenes/alpha/cloud", params={"points": 100, "algorithm": "good"}).json()
+    assert thinned["points"] <= 140
+
+
+def test_blocks_point_to_where_the_error_is(client: httpx.Client) -> None:
+    blocks = client.get("scenes/alpha/blocks", params={"algorithm": "biased"}).json()
+    shares = [block["share"] for block in blocks]
+    assert shares == sorted(shares, reverse=True)
+    assert 0 < sum(shares) <= 1
+
+
+def test_contributions_count_a_missing_estimate_as_the_worst() -> None:
+    values = np.array([[0.5, 9.0, np.nan, 2.0]])
+    missing = np.array([[False, False, True, False]])
+    unknown = np.array([[False, False, False, True]])
+    picture = Picture("error", values, "sequential", "px", (0.0, 4.0), unknown=unknown, missing=missing)
+    np.testing.assert_array_equal(contributions(picture), [[0.5, 4.0, 4.0, 0.0]])
+
+
+def test_block_means_leave_out_blocks_that_are_mostly_unknown() -> None:
+    values = np.array([[1, 3, np.nan, np.nan], [np.nan, 5, np.nan, 7]], np.float32)
+    np.testing.assert_array_equal(block_means(values, 2), [[3.0, np.nan]])
+
+
+def test_most_confident_keeps_the_share_that_was_asked_for() -> None:
+    values = np.arange(10, dtype=np.float32).reshape(2, 5)
+    assert most_confident(values, 0.3).sum() == 4  # the pixel at the limit stays
+    assert most_confident(values, 1.0).all()
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "layers/truth.png", "layers/signed.png?algorithm=good", "layers/region.png?region=all", "cloud",
+        "layers/metric.png?algorithm=good&metric=rms", "blocks?algorithm=good",
+    ],
+)  # fmt: skip
+def test_hidden_ground_truth_is_not_shown(client: httpx.Client, question: str) -> None:
+    if question.startswith("layers/signed"):
+        signed = decoded(client.get(f"scenes/beta/{question}"))
+        assert len(np.unique(signed.reshape(-1, 3), axis=0)) <= 16 * 12 + 2
+        return
+    answer = client.get(f"scenes/beta/{question}")
+    assert answer.status_code == 403
+    assert "hidden" in answer.json()["detail"]
+
+
+def test_errors_of_a_hidden_scene_are_coarse_blocks(client: httpx.Client) -> None:
+    picture = decoded(client.get("scenes/beta/layers/error.png", params={"algorithm": "rough"}))
+    side = -(-max(SHAPE) // 16)
+    for top in range(0, SHAPE[0], side):
+        for left in range(0, SHAPE[1], side):
+            block = picture[top : top + side, left : left + side].reshape(-1, 3)
+            assert len(np.unique(block, axis=0)) == 1
+    legend = client.get("scenes/beta/layers/error", params={"algorithm": "rough"}).json()
+    assert "hidden" in legend["note"]
+
+
+def test_the_pixel_of_a_hidden_scene_tells_only_the_estimate(client: httpx.Client) -> None:
+    answer = client.get("scenes/beta/pixel", params={"x": 20, "y": 20, "algorithms": "good"}).json()
+    assert (answer["truth"], answer["depth"], answer["regions"]) == (None, None, [])
+    assert answer["estimates"][0]["error"] is None
+    assert answer["estimates"][0]["disparity"] is not None
+
+
+def test_the_range_of_a_hidden_scene_is_that_of_the_search(client: httpx.Client) -> None:
+    assert client.get("scenes/beta/about").json()["limits"] == [0.0, 24.0]
+    assert client.get("scenes/beta/layers/estimate", params={"algorithm": "good"}).json()["limits"] == [0.0, 24.0]

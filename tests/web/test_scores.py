@@ -1,0 +1,272 @@
+"""Answers about scores are those of the library, number for number."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import shutil
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+from tests.web.small import MARKUP, METRICS, PROTOCOL, REGIONS, SCENES, serving
+
+import stereogauge as sg
+from stereogauge.analysis.correlation import determination, scatter
+from stereogauge.analysis.histograms import score_histogram
+from stereogauge.metrics.declaration import metrics
+from stereogauge.ranking.bootstrap import bootstrap
+from stereogauge.ranking.cube import ScoreCube
+from stereogauge.ranking.significance import friedman, wilcoxon_pairs
+from stereogauge.regions.declaration import declared_regions
+from stereogauge.store import Store, open_store
+from stereogauge.web.app import create_app
+from stereogauge.web.catalogue import formula_picture
+from stereogauge.web.site import Site
+from stereogauge.web.source import StoreSource
+from stereogauge.web.tables import aggregated
+
+
+@pytest.fixture(scope="module")
+def cube(opened: Store) -> ScoreCube:
+    return opened.cube()
+
+
+@pytest.mark.parametrize(
+    ("model", "query", "options"),
+    [
+        ("middlebury", {"measures": ["bad@1"]}, {"measures": ["bad@1"]}),
+        ("middlebury", {"measures": ["rms"], "ties": "average"}, {"measures": ["rms"], "ties": "average"}),
+        ("extended", {"criteria": ["nonocc", "all"]}, {"regions": ["nonocc", "all"]}),
+        ("extended", {"tau": 2.5, "missing": "worst"}, {"tau": 2.5, "missing": "worst"}),
+        ("a-star", {"scenes": ["alpha", "beta"]}, {"scenes": ["alpha", "beta"]}),
+        ("a-star", {"algorithms": ["good", "rough", MARKUP]}, {"algorithms": ["good", "rough", MARKUP]}),
+        ("weighted", {"weights": ["rms=2", "bad@1=1"]}, {"weights": {"rms": 2.0, "bad@1": 1.0}}),
+        ("weighted", {"profile": "balanced", "normalisation": "max"}, {"profile": "balanced", "normalisation": "max"}),
+    ],
+)
+def test_rank_answers_as_the_library_does(
+    client: httpx.Client, cube: ScoreCube, model: str, query: dict[str, object], options: dict[str, object]
+) -> None:
+    answer = client.get("rank", params={"model": model, **query}).raise_for_status().json()
+    expected = sg.rank(cube, model, **options)
+    assert [row["algorithm"] for row in answer["rows"]] == list(expected.algorithms)
+    assert [row["rank"] for row in answer["rows"]] == expected.rank.tolist()
+    np.testing.assert_array_equal([row["value"] for row in answer["rows"]], expected.value)
+    assert len(answer["dropped"]) == len(expected.selection.dropped)
+
+
+def test_rank_relations_name_rows(client: httpx.Client, cube: ScoreCube) -> None:
+    answer = client.get("rank", params={"model": "extended"}).json()
+    alike = sg.rank(cube, "extended").arrays["alike"]
+    for place, others in enumerate(answer["alike"]):
+        assert sorted([*others, place]) == np.flatnonzero(alike[place]).tolist()
+
+
+def test_intervals_come_on_request_and_are_the_bootstraps(client: httpx.Client, cube: ScoreCube) -> None:
+    assert client.get("rank").json()["intervals"] is None
+    answer = client.get("rank", params={"model": "extended", "draws": 200}).json()["intervals"]
+    expected = bootstrap(cube, "extended", draws=200)
+    assert [one["algorithm"] for one in answer] == list(expected.algorithms)
+    assert [one["rank_high"] for one in answer] == expected.rank_high.tolist()
+
+
+def test_a_single_scene_has_no_interval_and_says_why(client: httpx.Client) -> None:
+    answer = client.get("rank", params={"scenes": "alpha", "draws": 100}).json()
+    assert answer["intervals"] is None
+    assert "at least two" in answer["intervals_note"]
+
+
+@pytest.mark.parametrize("how", ["mean", "pooled"])
+def test_table_aggregates_as_score_tables_do(client: httpx.Client, opened: Store, how: str) -> None:
+    scores = opened.scores()
+    answer = client.get("table", params={"aggregation": how, "algorithms": ["good", "rough"]}).json()
+    for row, algorithm in enumerate(answer["algorithms"]):
+        for place, column in enumerate(answer["columns"]):
+            if how == "pooled" and not column["pools"]:
+                assert answer["values"][row][place] is None
+                continue
+            expected = scores.aggregate(column["metric"], column["region"], algorithm=algorithm, how=how)
+            assert answer["values"][row][place] == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_gap_is_null_and_counted_never_averaged_away(client: httpx.Client) -> None:
+    answer = client.get("table", params={"column": "rms:all"}).json()
+    row = answer["algorithms"].index("partial")
+    assert set(answer["values"][row]) == {None}
+    assert set(answer["gaps"][row]) == {1}
+    assert answer["scene_column"]["values"][row][2] is None
+    assert answer["scene_column"]["values"][row][0] > 0
+
+
+def test_a_scene_where_nobody_has_a_score_does_not_count_in_that_column() -> None:
+    values = np.array([[[1.0, 2.0], [3.0, np.nan]], [[5.0, 6.0], [np.nan, np.nan]]])
+    from stereogauge.ranking.cube import Column
+
+    small = ScoreCube(("a", "b"), ("s", "t"), (Column("rms", "all"), Column("mae", "all")), values)
+    np.testing.assert_array_equal(aggregated(small, "mean"), [[2.0, 2.0], [np.nan, 6.0]])
+
+
+def test_best_values_follow_the_direction_of_the_measure(client: httpx.Client) -> None:
+    answer = client.get("table", params={"criteria": "all", "algorithms": ["good", "rough", "biased"]}).json()
+    for place, column in enumerate(answer["columns"]):
+        values = [row[place] for row in answer["values"]]
+        best = {"lower": min(values), "higher": max(values), "zero": min(values, key=abs)}[column["direction"]]
+        assert all(values[row] == best for row in column["best"])
+        assert column["best"]
+
+
+def test_significance_is_friedmans_with_its_critical_distance(client: httpx.Client, cube: ScoreCube) -> None:
+    answer = client.get("significance").json()
+    expected = friedman(cube)
+    assert answer["algorithms"] == list(expected.algorithms)
+    assert answer["critical_distance"] == pytest.approx(expected.critical_distance)
+    assert [tuple(pair) for pair in answer["cliques"]] == list(expected.cliques)
+
+
+def test_head_to_head_shows_every_scene_with_wilcoxon(client: httpx.Client, cube: ScoreCube) -> None:
+    question = {"first": "good", "second": "rough", "column": "psnr:all"}
+    pair = client.get("significance", params=question).json()["pair"]
+    assert [row["scene"] for row in pair["scenes"]] == list(SCENES)
+    for place, row in enumerate(pair["scenes"]):
+        good, rough = cube.select(measures=["psnr:all"], algorithms=["good", "rough"]).values[:, place, 0]
+        assert row["difference"] == pytest.approx(rough - good)  # higher is better: costs are negated
+    assert pair["wins"] == 3
+    assert pair["probability"] == 1.0
+    expected = wilcoxon_pairs(cube.select(measures=["psnr:all"]), "psnr", [("good", "rough")])[0]
+    assert pair["p_value"] == pytest.approx(expected.p_value)
+
+
+def test_correlation_and_scatter_are_the_analysis(client: httpx.Client, cube: ScoreCube) -> None:
+    answer = client.get("correlation", params={"scatter": "rms:all~bad@1:all"}).json()
+    expected = determination(cube).r_squared
+    for row, line in enumerate(answer["r_squared"]):
+        for place, value in enumerate(line):
+            assert (value is None) == math.isnan(expected[row, place])
+            assert value is None or value == pytest.approx(expected[row, place])
+    fits = scatter(cube, "rms:all", "bad@1:all").fits
+    assert [fit["slope"] for fit in answer["scatter"][0]["fits"]] == pytest.approx([fit.slope for fit in fits])
+
+
+def test_histogram_counts_every_score(client: httpx.Client, cube: ScoreCube) -> None:
+    answer = client.get("histogram", params={"metric": "rms:all", "mark": "good", "bins": 7}).json()
+    expected = score_histogram(cube, "rms:all", ("good",), 7)
+    assert answer["counts"] == expected.counts.tolist()
+    assert sum(answer["counts"]) == 14
+    assert answer["marked"]["good"] == expected.marked["good"].tolist()
+
+
+def test_stability_covers_weights_and_thresholds(client: httpx.Client) -> None:
+    answer = client.get("stability").json()
+    assert sum(answer["first"]) == pytest.approx(1.0)
+    assert [one["threshold"] for one in answer["thresholds"]] == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("parameter", "allowed"),
+    [
+        ("scenes", set(SCENES)),
+        ("criteria", set(REGIONS)),
+        ("algorithms", {"good", "rough", "biased", "partial", MARKUP}),
+        ("measures", {*METRICS}),
+        ("protocol", {"small", PROTOCOL.scoring_hash}),
+    ],
+)
+@pytest.mark.parametrize(
+    "call", ["rank", "table", "significance", "correlation", "stability", "histogram?metric=rms:all"]
+)
+def test_unknown_names_are_refused_with_the_allowed_ones(
+    client: httpx.Client, call: str, parameter: str, allowed: set[str]
+) -> None:
+    path, _, query = call.partition("?")
+    answer = client.get(path, params=[(parameter, "nothing"), *([tuple(query.split("="))] if query else [])])
+    assert answer.status_code == 422
+    assert allowed <= set(answer.json()["allowed"])
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "rank?model=best", "rank?model=weighted&profile=no", "rank?model=weighted&weights=rms", "rank?aggregation=sum",
+        "rank?model=extended&ties=coin", "rank?model=extended&tau=-1", "rank?draws=99999", "table?column=rms",
+        "histogram", "histogram?metric=rms:nowhere", "correlation?scatter=rms", "significance?first=good&second=x",
+        "table?aggregation=weighted", "rank?model=middlebury",
+    ],
+)  # fmt: skip
+def test_impossible_choices_are_refused_in_a_sentence(client: httpx.Client, question: str) -> None:
+    answer = client.get(question)
+    assert answer.status_code == 422
+    assert answer.json()["detail"]
+
+
+def test_csv_holds_the_table_with_every_digit(client: httpx.Client) -> None:
+    question = {"model": "extended", "criteria": "all"}
+    rank, table = client.get("rank", params=question).json(), client.get("table", params={"criteria": "all"}).json()
+    text = client.get("rank.csv", params=question).text
+    lines = list(csv.reader(io.StringIO("\n".join(line for line in text.splitlines() if not line.startswith("#")))))
+    assert lines[0][4:] == [column["id"] for column in table["columns"]]
+    for line, row in zip(lines[1:], rank["rows"], strict=True):
+        assert line[1] == row["algorithm"]
+        values = table["values"][table["algorithms"].index(row["algorithm"])]
+        assert [float(cell) for cell in line[4:]] == values
+
+
+def test_latex_escapes_names(client: httpx.Client) -> None:
+    text = client.get("rank.tex", params={"algorithms": ["good", "rough", MARKUP], "measures": "rms"}).text
+    assert r"<b>bold</b> \& " in text
+    assert text.count(r"\\") == 4
+    assert r"\textbf{" in text
+
+
+def test_catalogue_holds_every_declaration_and_draws_every_formula(client: httpx.Client) -> None:
+    answer = client.get("catalogue").json()
+    assert {one["id"] for one in answer["metrics"]} == set(metrics())
+    assert {one["id"] for one in answer["regions"]} == set(declared_regions())
+    assert answer["protocols"][0]["key"] == PROTOCOL.scoring_hash
+    for kind in ("metrics", "regions"):
+        for one in answer[kind]:
+            drawn = formula_picture(kind, one["id"])
+            assert b"<svg" in drawn
+            assert drawn.count(b"<use") > 0 or drawn.count(b"<path") > 0
+
+
+def test_lists_show_gaps(client: httpx.Client) -> None:
+    assert client.get("scenes").json()[2]["gaps"] == ["partial"]
+    assert {one["name"]: one["gaps"] for one in client.get("algorithms").json()}["partial"] == ["gamma"]
+    assert client.get("datasets").json() == [{"name": "small", "scenes": list(SCENES), "hidden": 1}]
+
+
+def test_openapi_describes_every_call(client: httpx.Client) -> None:
+    paths = client.get("openapi.json").json()["paths"]
+    calls = "catalogue datasets scenes algorithms table rank significance correlation histogram stability confidence"
+    assert {f"/api/v1/{call}" for call in calls.split()} <= set(paths)
+    assert "/api/v1/scenes/{scene}/layers/{layer}.png" in paths
+
+
+def test_an_answer_that_has_not_changed_is_not_sent_again(client: httpx.Client) -> None:
+    first = client.get("rank")
+    again = client.get("rank", headers={"If-None-Match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_a_changed_store_changes_the_answer(small_store: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.sqlite"
+    shutil.copy(small_store, copy)
+    with open_store(copy) as store:
+        source = StoreSource(store, clock=iter(range(10_000)).__next__)
+        with serving(create_app(Site(source))) as base:
+            before = httpx.get(f"{base}/api/v1/rank", params={"missing": "drop-column"}).json()
+            store.delete_algorithm("rough")
+            after = httpx.get(f"{base}/api/v1/rank", params={"missing": "drop-column"}).json()
+    assert {row["algorithm"] for row in before["rows"]} - {row["algorithm"] for row in after["rows"]} == {"rough"}
+
+
+def test_an_empty_store_answers_with_what_to_do(tmp_path: Path) -> None:
+    with open_store(tmp_path / "empty.sqlite") as store, serving(create_app(Site(StoreSource(store)))) as base:
+        assert httpx.get(f"{base}/api/v1/catalogue").json()["protocols"] == []
+        assert httpx.get(f"{base}/api/v1/scenes").json() == []
+        answer = httpx.get(f"{base}/api/v1/rank")
+        assert answer.status_code == 422
+        assert "stereogauge evaluate" in answer.json()["detail"]

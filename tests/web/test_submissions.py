@@ -1,0 +1,390 @@
+"""From an upload to a published row, and everything that must not get through."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from tests.web import uploads
+from tests.web.small import PROTOCOL, SCENES, serving
+
+import stereogauge as sg
+from stereogauge.store import open_store
+from stereogauge.web.app import create_app
+from stereogauge.web.jobs import Jobs
+from stereogauge.web.rules import Rules
+from stereogauge.web.site import Site
+from stereogauge.web.source import StoreSource
+from stereogauge.web.submissions import Submissions
+from stereogauge.web.tokens import FailureLimit
+from stereogauge.web.uploads import UploadRefusedError, check_archive, without_paths
+
+WAIT = 60.0
+RULES = Rules(per_period=200, largest_bytes=4 << 20, largest_unpacked=16 << 20, most_entries=500, hidden=("beta",))
+
+
+class Benchmark:
+    """A running site with submissions and two submitters."""
+
+    def __init__(self, base: str, taken: Submissions) -> None:
+        self.base = f"{base}/api/v1/"
+        self.taken = taken
+        self.tokens = {name: taken.tokens.issue(name) for name in ("ada", "bob")}
+
+    def call(self, method: str, path: str, who: str = "ada", **more: Any) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {self.tokens.get(who, who)}", **more.pop("headers", {})}
+        return httpx.request(method, self.base + path, headers=headers, timeout=60, **more)
+
+    def upload(self, data: Any, name: str = "mine", who: str = "ada", **params: str) -> httpx.Response:
+        return self.call("POST", "submissions", who, params={"name": name, **params}, content=data)
+
+    def finished(self, identifier: str, who: str = "ada") -> dict[str, Any]:
+        end = time.monotonic() + WAIT
+        while time.monotonic() < end:
+            answer = self.call("GET", f"submissions/{identifier}", who).json()
+            if answer["state"] not in ("queued", "validating", "evaluating"):
+                return dict(answer)
+            time.sleep(0.1)
+        raise AssertionError(f"{identifier} was not finished in {WAIT:g} s")
+
+    def outcome(self, data: bytes, name: str = "mine") -> dict[str, Any]:
+        accepted = self.upload(data, name)
+        assert accepted.status_code == 202, accepted.text
+        return self.finished(accepted.json()["id"])
+
+
+@contextmanager
+def benchmark_at(original: Path, folder: Path, rules: Rules = RULES) -> Iterator[Benchmark]:
+    """A site on a copy of the store; the data stay where they are."""
+    store_path = folder / "scores.sqlite"
+    if not store_path.exists():
+        shutil.copy(original, store_path)
+    with open_store(store_path) as store:
+        source = StoreSource(store)
+        taken = Submissions(store, source, folder / "submissions", rules)
+        with serving(create_app(Site(source, rules.hidden, taken))) as base:
+            yield Benchmark(base, taken)
+
+
+@pytest.fixture(scope="module")
+def bench(small_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Benchmark]:
+    with benchmark_at(small_store, tmp_path_factory.mktemp("benchmark")) as one:
+        yield one
+
+
+def test_a_submission_is_validated_evaluated_and_private_until_published(bench: Benchmark) -> None:
+    accepted = bench.upload(uploads.good(), "private one", description="a <b>test</b>", link="https://example.org/x")
+    assert accepted.status_code == 202
+    identifier = accepted.json()["id"]
+    done = bench.finished(identifier)
+    assert done["state"] == "done", done
+    scores = {row["column"]: row for row in done["scores"]}
+    assert scores["bad@1:all"]["value"] == 0.0
+    assert scores["bad@1:all"]["rank"] == 1
+    assert scores["rms:all"]["value"] == pytest.approx(0.1, abs=1e-6)
+
+    public = httpx.get(bench.base + "rank").json()
+    assert "private one" not in json.dumps(public)
+    own = bench.call("GET", "rank", params={"submission": identifier}).json()
+    assert "private one" in [row["algorithm"] for row in own["rows"]]
+    for stranger in ("bob", "sg_nonsense"):
+        for path in (f"submissions/{identifier}", f"submissions/{identifier}/events", f"rank?submission={identifier}"):
+            assert bench.call("GET", path, stranger).status_code in (401, 404)
+    assert httpx.get(bench.base + f"table?submission={identifier}").status_code == 401
+
+    assert bench.call("POST", f"submissions/{identifier}/publish").json()["state"] == "published"
+    rows = [row["algorithm"] for row in httpx.get(bench.base + "rank").json()["rows"]]
+    assert "private one" in rows
+    picture = httpx.get(bench.base + "scenes/alpha/layers/estimate.png", params={"algorithm": "private one"})
+    assert picture.headers["content-type"] == "image/png"
+    entry = next(one for one in httpx.get(bench.base + "algorithms").json() if one["name"] == "private one")
+    assert (entry["description"], entry["link"]) == ("a <b>test</b>", "https://example.org/x")
+
+    assert bench.call("DELETE", f"submissions/{identifier}", "bob").status_code == 404
+    assert bench.call("DELETE", f"submissions/{identifier}").status_code == 204
+    assert "private one" not in [one["name"] for one in httpx.get(bench.base + "algorithms").json()]
+    assert not (bench.taken.folder / identifier).exists()
+
+
+def test_scores_of_a_submission_equal_those_of_the_library(bench: Benchmark) -> None:
+    done = bench.outcome(uploads.good(0.3), "as evaluated")
+    private = bench.taken.private_scores(done["id"])
+    dataset = bench.taken.dataset()
+    maps = {scene: bench.taken.folder / done["id"] / "maps" / f"{scene}.pfm" for scene in SCENES}
+    expected = sg.evaluate({"as evaluated": maps}, dataset, protocol=PROTOCOL)
+    for score in expected:
+        found = private.score(score.metric, score.region, scene=score.scene, algorithm="as evaluated")
+        assert found.value == pytest.approx(score.value, nan_ok=True)
+
+
+def test_a_new_submission_of_the_same_name_replaces_the_old_one(bench: Benchmark) -> None:
+    first = bench.outcome(uploads.good(0.5), "again")
+    bench.call("POST", f"submissions/{first['id']}/publish")
+    second = bench.outcome(uploads.good(0.2), "again")
+    both = bench.call("GET", "rank", params={"submission": second["id"]}).json()
+    assert {"again", "again (submitted)"} <= {row["algorithm"] for row in both["rows"]}
+    assert bench.call("POST", f"submissions/{second['id']}/publish").status_code == 200
+    table = httpx.get(bench.base + "table", params={"measures": "rms", "criteria": "all", "algorithms": "again"}).json()
+    assert table["values"][0][0] == pytest.approx(0.2, abs=1e-6)
+    assert bench.call("GET", f"submissions/{first['id']}").status_code == 404
+
+
+@pytest.mark.parametrize("name", ["good", "rough"])
+def test_names_of_others_are_taken(bench: Benchmark, name: str) -> None:
+    assert bench.upload(uploads.good(), name).status_code == 409
+
+
+@pytest.mark.parametrize("name", ["", " ", "a\nb\x00", "x" * 201, "nice (submitted)"])
+def test_names_must_be_printable_and_short(bench: Benchmark, name: str) -> None:
+    assert bench.upload(uploads.good(), name).status_code == 422
+
+
+@pytest.mark.parametrize("link", ["javascript:alert(1)", "ftp://x", "https://a b", 'https://x"onclick='])
+def test_links_are_plain_web_addresses(bench: Benchmark, link: str) -> None:
+    assert bench.upload(uploads.good(), link=link).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: b"", "not a zip"),
+        (lambda: b"hello" * 100, "not a zip"),
+        (lambda: uploads.good()[:-30], "not a zip"),
+        (lambda: uploads.zipped({}), "no files"),
+        (lambda: uploads.zipped({"../../escape.pfm": b"x"}), "outside"),
+        (lambda: uploads.zipped({"/etc/cron.d/x": b"x"}), "outside"),
+        (lambda: uploads.zipped({"C:\\x.pfm": b"x"}), "outside"),
+        (uploads.with_link, "link"),
+        (uploads.bomb, "bytes"),
+        (lambda: uploads.many_entries(10_000), "500 files"),
+        (lambda: uploads.many_entries(501), "500"),
+    ],
+)
+def test_hostile_archives_are_refused_at_once(bench: Benchmark, make: Callable[[], bytes], says: str) -> None:
+    before = set(bench.taken.folder.iterdir())
+    answer = bench.upload(make())
+    assert answer.status_code == 422
+    assert says in answer.json()["detail"]
+    assert str(bench.taken.folder) not in answer.text
+    assert set(bench.taken.folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("make", "scene", "says"),
+    [
+        (uploads.lying_pfm, "alpha", "alpha.pfm"),
+        (uploads.lying_png, "alpha", "alpha.png"),
+        (uploads.lying_sizes, "", "The zip"),
+        (uploads.wrong_size, "alpha", "pixels"),
+        (uploads.incomplete, "", "no map"),
+        (uploads.negated, "alpha", "sign"),
+        (lambda: uploads.zipped({"readme.txt": b"hello"}), "", "No result"),
+        (
+            lambda: uploads.zipped({**uploads.maps(), "other/alpha.pfm": uploads.maps()["alpha.pfm"]}),
+            "",
+            "2 algorithms",
+        ),
+        (lambda: uploads.zipped({**uploads.maps(), "results.toml": b"scale = ["}), "", "TOML"),
+    ],
+)
+def test_bad_results_are_listed_before_anything_is_computed(
+    bench: Benchmark, make: Callable[[], bytes], scene: str, says: str
+) -> None:
+    answer = bench.outcome(make(), "bad one")
+    assert answer["state"] == "invalid"
+    assert answer["scores"] == []
+    assert says in json.dumps([finding["sentence"] for finding in answer["findings"]])
+    assert not scene or scene in {finding["scene"] for finding in answer["findings"]}
+    assert str(bench.taken.folder) not in json.dumps(answer)
+
+
+def test_findings_on_a_hidden_scene_tell_nothing_of_its_truth(bench: Benchmark) -> None:
+    findings = {one["scene"]: one["sentence"] for one in bench.outcome(uploads.negated(), "hidden")["findings"]}
+    assert not any(letter.isdigit() for letter in findings["beta"])
+    assert findings["beta"] != findings["alpha"]
+
+
+def test_progress_is_streamed_to_the_end(bench: Benchmark) -> None:
+    identifier = bench.upload(uploads.good(), "streamed").json()["id"]
+    headers = {"Authorization": f"Bearer {bench.tokens['ada']}"}
+    address = f"{bench.base}submissions/{identifier}/events"
+    with httpx.stream("GET", address, headers=headers, timeout=WAIT) as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        states = [json.loads(line[5:])["state"] for line in stream.iter_lines() if line.startswith("data:")]
+    assert states[-1] == "done"
+    assert set(states) <= {"queued", "validating", "evaluating", "done"}
+
+
+def test_an_upload_over_the_limit_is_cut_off_while_it_streams(bench: Benchmark) -> None:
+    sent = 0
+
+    def endless() -> Iterator[bytes]:
+        nonlocal sent
+        for _ in range(400):
+            sent += 1 << 18
+            yield bytes(1 << 18)
+
+    try:
+        answer = bench.upload(endless())
+    except (httpx.WriteError, httpx.ReadError):
+        answer = None  # the server hung up before everything was sent
+    assert answer is None or answer.status_code == 413
+    assert sent < 100 << 20
+    declared = bench.upload(bytes(5 << 20))
+    assert declared.status_code == 413
+
+
+def test_writes_from_another_site_are_refused(bench: Benchmark) -> None:
+    for headers in (
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ):
+        answer = bench.call("POST", "submissions", params={"name": "x"}, content=uploads.good(), headers=headers)
+        assert answer.status_code == 403
+        assert bench.call("DELETE", "submissions/x", headers=headers).status_code == 403
+
+
+def test_without_a_token_nothing_is_taken(bench: Benchmark) -> None:
+    answer = httpx.post(bench.base + "submissions", params={"name": "x"}, content=uploads.good())
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"] == "Bearer"
+
+
+def test_tokens_are_kept_only_as_hashes(bench: Benchmark) -> None:
+    data = b"".join(file.read_bytes() for file in bench.taken.folder.glob("submissions.sqlite*"))
+    assert bench.tokens["ada"].encode() not in data
+    assert b"ada" in data
+
+
+def test_a_revoked_token_is_worthless(bench: Benchmark) -> None:
+    bench.tokens["eve"] = bench.taken.tokens.issue("eve")
+    assert bench.call("GET", "submissions", "eve").status_code == 200
+    assert bench.taken.tokens.revoke("eve") == 1
+    assert bench.call("GET", "submissions", "eve").status_code == 401
+
+
+def test_guessing_tokens_is_stopped(small_store: Path, tmp_path: Path) -> None:
+    with benchmark_at(small_store, tmp_path, Rules(failures_allowed=5, failure_seconds=600)) as one:
+        statuses = [one.call("GET", "submissions", f"sg_guess{place}").status_code for place in range(8)]
+        assert statuses == [401] * 5 + [429] * 3
+        blocked = one.call("GET", "submissions", "ada")
+        assert blocked.status_code == 429
+        assert int(blocked.headers["retry-after"]) > 500
+
+
+def test_an_address_may_try_again_after_a_while() -> None:
+    now = [0.0]
+    limit = FailureLimit(2, 10.0, clock=lambda: now[0])
+    limit.failed("a")
+    now[0] = 4.0
+    limit.failed("a")
+    assert limit.wait("a") == 6.0
+    assert limit.wait("b") == 0.0
+    now[0] = 10.5
+    assert limit.wait("a") == 0.0
+
+
+def test_attempts_are_limited_and_withdrawing_gives_none_back(small_store: Path, tmp_path: Path) -> None:
+    with benchmark_at(small_store, tmp_path, Rules(per_period=2)) as one:
+        first = one.upload(uploads.good(), "one").json()
+        one.call("DELETE", f"submissions/{first['id']}")
+        assert one.upload(uploads.good(), "two").status_code == 202
+        refused = one.upload(uploads.good(), "three")
+        assert refused.status_code == 429
+        assert one.upload(b"junk", "bob's", who="bob").status_code == 422
+        assert one.call("GET", "submissions", "bob").json()["left"] == 2
+
+
+def test_an_evaluation_that_takes_too_long_is_stopped(small_store: Path, tmp_path: Path) -> None:
+    with benchmark_at(small_store, tmp_path, Rules(seconds=0.0)) as one:
+        done = one.finished(one.upload(uploads.good(), "slow").json()["id"])
+        assert done["state"] == "failed"
+        assert "longer than" in done["message"]
+
+
+def test_jobs_survive_a_restart(small_store: Path, tmp_path: Path) -> None:
+    with open_store(small_store, read_only=True) as store:
+        taken = Submissions(store, StoreSource(store), tmp_path / "submissions", RULES)
+        token = taken.tokens.issue("ada")
+        identifier, folder = taken.new_folder()
+        (folder / "upload.zip").write_bytes(uploads.good())
+        taken.enqueue(identifier, "ada", "survivor", "", "")
+        taken.jobs.change(identifier, state="evaluating", progress=0.5)  # as if the server was killed in the middle
+        taken.stop()
+    with benchmark_at(small_store, tmp_path) as one:
+        one.tokens["ada"] = token
+        assert one.finished(identifier)["state"] == "done"
+
+
+def test_jobs_are_taken_in_order(small_store: Path, tmp_path: Path) -> None:
+    with open_store(small_store, read_only=True) as store:
+        taken = Submissions(store, StoreSource(store), tmp_path / "submissions", RULES)
+        jobs: Jobs = taken.jobs
+        for name in ("first", "second"):
+            jobs.add(name, "ada", name, "", "")
+        following = jobs.next()
+        assert following is not None
+        assert following.id == "first"
+        assert jobs.waiting() == 2
+        taken.stop()
+
+
+def test_sentences_lose_the_paths_of_the_server() -> None:
+    folder = Path("/srv/data/submissions/abc")
+    assert without_paths(f"{folder}/upload.zip is refused.", folder) == "The zip is refused."
+    assert without_paths(f"{folder}/maps/alpha.pfm: bad; see /home/x/y.toml", folder) == "alpha.pfm: bad; see y.toml"
+
+
+def test_a_directory_that_lies_about_its_length_is_refused(tmp_path: Path) -> None:
+    data = bytearray(uploads.good())
+    end = data.rfind(b"PK\x05\x06")
+    data[end + 12 : end + 16] = (1 << 30).to_bytes(4, "little")
+    (tmp_path / "upload.zip").write_bytes(bytes(data))
+    with pytest.raises(UploadRefusedError):
+        check_archive(tmp_path / "upload.zip", RULES)
+
+
+def _survives(bench: Benchmark, count: int, seed: int) -> None:
+    open_ones = []
+    refused = 0
+    for place, data in enumerate(uploads.malformed(count, seed)):
+        answer = bench.upload(data, f"malformed {seed} {place}")
+        assert answer.status_code in (202, 422), answer.text
+        refused += answer.status_code == 422
+        if answer.status_code == 202:
+            open_ones.append(answer.json()["id"])
+    states = [bench.finished(identifier)["state"] for identifier in open_ones]
+    assert set(states) <= {"invalid", "failed", "done"}
+    assert states.count("failed") == 0
+    assert refused > count // 4
+    assert httpx.get(bench.base + "rank").status_code == 200
+    for identifier in open_ones:
+        bench.call("DELETE", f"submissions/{identifier}")
+
+
+def test_many_malformed_uploads_harm_nothing(small_store: Path, tmp_path: Path) -> None:
+    with benchmark_at(small_store, tmp_path, Rules(per_period=10_000, most_waiting=10_000)) as one:
+        _survives(one, 160, seed=1)
+
+
+@pytest.mark.slow
+def test_two_thousand_malformed_uploads_harm_nothing(small_store: Path, tmp_path: Path) -> None:
+    with benchmark_at(small_store, tmp_path, Rules(per_period=10_000, most_waiting=10_000)) as one:
+        _survives(one, 2000, seed=2)
+
+
+def test_the_store_and_submissions_are_apart(bench: Benchmark, tmp_path: Path) -> None:
+    shutil.copy(bench.taken.folder / "submissions.sqlite", tmp_path / "copy.sqlite")
+    from stereogauge.errors import StoreError
+
+    with pytest.raises(StoreError):
+        open_store(tmp_path / "copy.sqlite", read_only=True)
