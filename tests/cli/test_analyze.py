@@ -70,7 +70,7 @@ def test_an_unknown_analysis_is_refused_with_the_known_ones(store: Path, capsys:
 
 
 @pytest.mark.parametrize(
-    ("form", "words"), [("table", "r² of linear fits"), ("csv", "# r² of linear"), ("latex", r"\toprule")]
+    ("form", "words"), [("table", "r² of linear fits"), ("csv", "column,bad@1:disc"), ("latex", r"\toprule")]
 )
 def test_other_formats(store: Path, capsys: pytest.CaptureFixture[str], form: str, words: str) -> None:
     assert words in run(capsys, "analyze", store, "correlation", "-f", form)[1]

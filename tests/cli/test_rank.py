@@ -73,11 +73,11 @@ class TestRank:
         assert selection["scenes"] == ["venus", "teddy"]
         assert selection["columns"] == ["bad@1:all"]
         assert selection["algorithms"] == ["Gappy", "SGM"]
-        assert err == ""
+        assert "left out" not in err
 
     def test_csv_reads_back(self, store: Path, capsys: pytest.CaptureFixture[str]) -> None:
         _, out, _ = run(capsys, "rank", store, "-m", "rms", "-f", "csv", "--missing", "worst")
-        rows = list(csv.DictReader(io.StringIO("".join(line for line in out.splitlines(True) if line[0] != "#"))))
+        rows = list(csv.DictReader(io.StringIO(out)))
         assert rows[0]["algorithm"] == "SGM"
         assert {row["algorithm"] for row in rows} == {"SGM", "Block matching", "Graph cuts", "Gappy"}
 

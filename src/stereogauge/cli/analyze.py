@@ -80,7 +80,8 @@ def _print(tables: list[Table], form: options.Format) -> None:
         document = {table.name: table.to_dict() for table in tables}
         sys.stdout.write(json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
     elif form is options.Format.csv:
-        sys.stdout.write("\n".join(f"# {table.title}\n{table.to_csv()}" for table in tables))
+        one = len(tables) == 1
+        sys.stdout.write("\n".join(table.to_csv() if one else f"# {table.title}\n{table.to_csv()}" for table in tables))
     elif form is options.Format.latex:
         sys.stdout.write("\n".join(table.to_latex() for table in tables))
     else:

@@ -43,7 +43,7 @@ def command(
 ) -> None:
     """Rank the algorithms of a store by a model of your choice.
 
-    What was left out, and why, goes to standard error, and into JSON and CSV.
+    The selection, and what was left out and why, goes to standard error and into JSON.
     """
     from stereogauge.ranking.bootstrap import bootstrap as draw
     from stereogauge.ranking.run import rank
@@ -55,6 +55,7 @@ def command(
     with selected.opened(wanted) as (_, cube):
         ranking = rank(cube, model, missing=missing, **chosen)
         sure = draw(cube, model, missing=missing, draws=bootstrap, seed=seed, **chosen) if bootstrap else None
+    say(ranking.selection.caption())
     for what in ranking.selection.dropped:
         say(f"left out: {what.kind} {what.name}: {what.reason}")
     _print(ranking, sure, form)
@@ -80,7 +81,6 @@ def _print(ranking: Ranking, sure: Bootstrap | None, form: options.Format) -> No
         sys.stdout.write(table.to_latex())
         return
     console().print(table.to_rich())
-    say(ranking.selection.caption())
 
 
 def _columns(sure: Bootstrap) -> dict[str, object]:

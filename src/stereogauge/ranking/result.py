@@ -100,10 +100,8 @@ class Ranking:
         return frame
 
     def to_csv(self) -> str:
-        """The table as CSV with full precision; the selection precedes it in lines that begin with #."""
-        head = [f"# model: {self.model} (value: {self.value_name})", f"# selection: {self.selection.caption()}"]
-        head += [f"# left out: {what.kind} {what.name}: {what.reason}" for what in self.selection.dropped]
-        return "\n".join(head) + "\n" + str(self.to_pandas().to_csv(index=False))
+        """The table as plain CSV with full precision; the selection is in `to_json` and `selection`."""
+        return str(self.to_pandas().to_csv(index=False))
 
     def to_dict(self) -> dict[str, Any]:
         """The whole ranking as plain values: model, options, selection and one entry an algorithm."""
