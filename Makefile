@@ -29,7 +29,8 @@ system:
 test: $(READY) system lint
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" --cov --cov-report=term
 
-test-all: $(READY) system lint
+test-all: $(READY) lint
+	scripts/system-packages.sh tex
 	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term
 
 bench: $(READY)

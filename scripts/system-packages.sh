@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Chromium and PostgreSQL for the tests that use the real things. Where they can neither be found nor installed, those
-# tests skip and say so.
+# Chromium and PostgreSQL for the tests that use the real things, and with the argument "tex" a LaTeX. Where they can
+# neither be found nor installed, those tests skip and say so.
 set -uo pipefail
 missing=()
 command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || missing+=(chromium)
 ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || missing+=(postgresql)
+[ "${1:-}" = tex ] && ! command -v pdflatex >/dev/null && missing+=(texlive-latex-base texlive-latex-recommended)
 [ ${#missing[@]} -eq 0 ] && exit 0
 if command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ]; then
     echo "installing system packages: ${missing[*]}" >&2

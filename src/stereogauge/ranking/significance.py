@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import scikit_posthocs
 from scipy.stats import friedmanchisquare, studentized_range, wilcoxon
-from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]  # statsmodels ships no types
+from statsmodels.stats.multitest import multipletests
 
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.ranking.costs import Costs, prepare
