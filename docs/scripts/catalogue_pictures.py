@@ -62,9 +62,10 @@ def responses() -> None:
     """One response curve a metric."""
     scene = next(iter(sg.load_dataset("synthetic:anatomy")))
     study = run_study(scene, RESPONSES)
-    for name in RESPONSES:
-        figure: Figure = draw(response_curves_data(study, [name]))
-        small(encoded(figure, "png", dpi=90), IMAGES / f"guide-response-{name.partition('@')[0]}.png")
+    for column in study.metrics:
+        figure: Figure = draw(response_curves_data(study, [column]))
+        name = column.partition(":")[0].partition("@")[0]
+        small(encoded(figure, "png", dpi=90), IMAGES / f"guide-response-{name}.png")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,108 @@
+"""Pictures of the real program for the README: a terminal and the site.
+
+    python docs/scripts/screenshots.py          writes docs/images/readme-*.{svg,png}
+
+The terminal is what the commands print, drawn by Rich; the site is a served store, seen by headless Chromium.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+IMAGES = Path(__file__).parents[1] / "images"
+DEMO = "stereogauge demo --out ."
+RANK = "stereogauge rank demo.sqlite --model middlebury --measures bad@2"
+FONT_FACE = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)  # no picture asks another site for a font
+READY = 60  # seconds that a server has to answer
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+def run(command: str, folder: Path) -> str:
+    """What a command prints on a terminal."""
+    words = [sys.executable, "-m", "stereogauge.cli", *shlex.split(command)[1:]]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True)
+    return "\n".join(line.rstrip() for line in done.stdout.strip().splitlines())
+
+
+def terminal(printed: dict[str, str]) -> None:
+    """Commands and their output as one SVG."""
+    width = max(len(line) for text in printed.values() for line in text.splitlines())
+    console = Console(record=True, width=width, file=io.StringIO())
+    for command, text in printed.items():
+        console.print(Text("$ ", style="bold green"), Text(command, style="bold"), sep="")
+        console.print(Text.from_ansi(text), "")
+    svg = FONT_FACE.sub("", console.export_svg(title="stereogauge", clear=False))
+    (IMAGES / "readme-terminal.svg").write_text(svg, encoding="utf-8")
+
+
+@contextlib.contextmanager
+def served(store: Path) -> Iterator[str]:
+    """The address of the site while it runs on this machine."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    words = [sys.executable, "-m", "stereogauge.cli", "serve", str(store), "--port", str(port)]
+    server = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    address = f"http://127.0.0.1:{port}/"
+    try:
+        _wait(address, server)
+        yield address
+    finally:
+        server.terminate()
+        server.wait(timeout=20)
+
+
+def _wait(address: str, server: subprocess.Popen[bytes]) -> None:
+    for _ in range(READY * 4):
+        with contextlib.suppress(urllib.error.URLError, ConnectionError):
+            urllib.request.urlopen(address, timeout=5).close()
+            return
+        if server.poll() is not None:
+            break
+        time.sleep(0.25)
+    raise SystemExit(f"The site did not answer at {address}.")
+
+
+def site(store: Path) -> None:
+    """The first page of the site as a PNG."""
+    from playwright.sync_api import sync_playwright
+
+    with served(store) as address, sync_playwright() as tool:
+        browser = tool.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1280, "height": 860})
+        page.goto(address, wait_until="networkidle")
+        page.wait_for_timeout(1500)
+        page.screenshot(path=str(IMAGES / "readme-site.png"))
+        browser.close()
+
+
+def main() -> None:
+    """Make a demonstration store and take both pictures."""
+    IMAGES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        terminal({command: run(command, folder) for command in (DEMO, RANK)})
+        if CHROMIUM is None:
+            sys.stderr.write("no Chromium found: the site was not photographed\n")
+        else:
+            site(folder / "demo.sqlite")
+
+
+if __name__ == "__main__":
+    main()
