@@ -109,6 +109,18 @@ def test_a_protocol_is_found_by_name_and_by_either_hash(store):
     assert store.protocols()[0].scoring_hash == protocol.scoring_hash
 
 
+def test_a_variant_of_a_protocol_used_on_another_dataset_does_not_make_its_name_ambiguous(store):
+    truth = np.ones((4, 4), np.float32)
+    protocol = sg.load_protocol("default")
+    variant = protocol.replace(invalid="exclude")
+    store.write(sg.evaluate(truth, Scene("one", gt=truth, dataset="x"), protocol=protocol))
+    store.write(sg.evaluate(truth, Scene("one", gt=truth, dataset="y"), protocol=variant))
+    assert store.cube(dataset="x", protocol="default").protocol == protocol.scoring_hash
+    assert store.cube(dataset="y", protocol="default").protocol == variant.scoring_hash
+    with pytest.raises(StoreError, match="several protocols"):
+        store.cube(protocol="default")
+
+
 def test_writing_the_same_cell_again_changes_nothing_but_the_run(store, make_cell):
     store.write([make_cell()])
     store.write([make_cell()])

@@ -121,6 +121,9 @@ def scoring_of(
         )
         if not candidates:
             raise unknown_name("protocol of this store", wanted, {*known.values(), *(name for _, name, _ in named)})
+        if len(candidates) > 1 and scenes is not None:
+            # Variants of a protocol share its name; often only one of them was used on this dataset.
+            candidates = _used_scorings(connection, {number: known[number] for number in candidates}, scenes)
     if len(candidates) == 1:
         return candidates[0], known[candidates[0]]
     if not candidates:
