@@ -35,3 +35,18 @@ def chosen_components(labels: Any, chosen: Any) -> Any:
         for x in range(width):
             mask[y, x] = chosen[labels[y, x]]
     return mask
+
+
+@kernel
+def label_centres(labels: Any, number: int) -> Any:
+    """Mean column and mean row of the pixels of each label from 1 to `number`; 0 for a label without pixels."""
+    height, width = labels.shape
+    sums = np.zeros((3, number + 1))
+    for y in range(height):
+        for x in range(width):
+            label = labels[y, x]
+            sums[0, label] += x
+            sums[1, label] += y
+            sums[2, label] += 1.0
+    counts = np.maximum(sums[2, 1:], 1.0)
+    return sums[0, 1:] / counts, sums[1, 1:] / counts

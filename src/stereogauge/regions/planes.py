@@ -9,6 +9,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.kernels.components import label_centres
 from stereogauge.kernels.geometry_maps import central_gradient, direction_change
 from stereogauge.kernels.ransac import best_hypothesis, fit_near_plane, split_by_plane
 from stereogauge.model import DisparityMap, Mask
@@ -17,7 +18,7 @@ from stereogauge.regions.geometry_parameters import GeometryParameters
 
 SCORED_POINTS = 50_000
 MOST_PLANES = 20
-REFITS = 3
+REFITS = 2
 CROSS = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]], np.uint8)
 
 Coefficients = tuple[float, float, float]
@@ -48,13 +49,7 @@ class Planes:
     @property
     def points(self) -> NDArray[np.float64]:
         """A point (x, y, d) on each plane, over the middle of its pixels."""
-        known = self.labels > 0
-        rows, columns = np.nonzero(known)
-        which = self.labels[known].astype(np.int64)
-        size = len(self.coefficients) + 1
-        counts = np.maximum(np.bincount(which, minlength=size)[1:], 1)
-        x = np.bincount(which, weights=columns, minlength=size)[1:] / counts
-        y = np.bincount(which, weights=rows, minlength=size)[1:] / counts
+        x, y = label_centres(self.labels, len(self.coefficients))
         a, b, c = self.coefficients.T
         return np.column_stack([x, y, a * x + b * y + c])
 
@@ -113,9 +108,9 @@ def fit_plane(
 ) -> tuple[Coefficients, int]:
     """RANSAC: the plane with most points within the tolerance, and their number.
 
-    Triples are drawn from, and scored on, at most about fifty thousand evenly strided points; the best is refitted
-    three times by least squares to all points within the tolerance. Fewer than three points, or points on one line,
-    give no inliers.
+    Triples are drawn from, and scored on, at most about a hundred thousand evenly strided points; the best is refitted
+    by least squares, twice to those of them within the tolerance and then to all points within it. Fewer than three
+    points, or points on one line, give no inliers.
     """
     nothing = ((0.0, 0.0, 0.0), 0)
     if len(points) < 3:
@@ -127,7 +122,8 @@ def fit_plane(
     if not found:
         return nothing
     for _ in range(REFITS):
-        a, b, c, found = fit_near_plane(points.x, points.y, points.d, a, b, c, tolerance)
+        a, b, c, _ = fit_near_plane(sample.x, sample.y, sample.d, a, b, c, tolerance)
+    a, b, c, found = fit_near_plane(points.x, points.y, points.d, a, b, c, tolerance)
     return (a, b, c), int(found)
 
 
