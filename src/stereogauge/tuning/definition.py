@@ -63,7 +63,7 @@ class Definition:
     @property
     def text(self) -> str:
         """One JSON document."""
-        return json.dumps({"format": FORMAT, **asdict(self)}, sort_keys=True)
+        return json.dumps({"format": FORMAT, **asdict(self)})
 
     @classmethod
     def of_text(cls, text: str) -> Definition:

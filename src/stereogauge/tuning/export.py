@@ -132,8 +132,8 @@ def plain_trial(trial: Trial) -> dict[str, Any]:
 
 
 def plain_improvement(found: Improvement) -> dict[str, Any]:
-    """An improvement as plain values, with the number of scenes that became better."""
-    return {**dataclasses.asdict(found), "better": found.better}
+    """An improvement as plain values, with the number of scenes that were compared and that became better."""
+    return {**dataclasses.asdict(found), "better": found.better, "compared": found.compared}
 
 
 def _plain_fold(fold: Fold) -> dict[str, Any]:

@@ -40,9 +40,14 @@ class Improvement:
 
     @property
     def better(self) -> int:
-        """On how many scenes the tuned parameters are better."""
+        """On how many of the compared scenes the tuned parameters are better."""
         sign = -1 if self.direction == "maximize" else 1
         return sum(sign * (d - t) > 0 for d, t in zip(self.scene_default, self.scene_tuned, strict=True))
+
+    @property
+    def compared(self) -> int:
+        """Scenes on which a measure of the goal applies."""
+        return int(np.isfinite(self.scene_default).sum())
 
 
 def improvement(

@@ -69,17 +69,24 @@ class SearchSpace:
         """The nearest point that the dependencies allow.
 
         A parameter without effect takes its default, so that points which mean the same look the same. One that must
-        exceed another is raised to the next value above it.
+        exceed another is raised to the next value above it, or the other lowered where there is none.
         """
         point = {parameter.name: values[parameter.name] for parameter in self.parameters}
         for parameter in self.parameters:
             if not self._active(parameter, point):
                 point[parameter.name] = parameter.default
             if parameter.above is not None:
-                bound = float({**self.fixed, **point}.get(parameter.above, -math.inf))
-                if not float(point[parameter.name]) > bound:
-                    point[parameter.name] = _next_above(parameter, bound)
+                self._separate(parameter, parameter.above, point)
         return point
+
+    def _separate(self, parameter: MatcherParameter, lower: str, point: Parameters) -> None:
+        bound = float({**self.fixed, **point}.get(lower, -math.inf))
+        if float(point[parameter.name]) > bound:
+            return
+        point[parameter.name] = _next_above(parameter, bound)
+        if lower in point and not float(point[parameter.name]) > bound:
+            other = next(searched for searched in self.parameters if searched.name == lower)
+            point[lower] = _next_below(other, float(point[parameter.name]))
 
     def _active(self, parameter: MatcherParameter, point: Mapping[str, Value]) -> bool:
         if parameter.only_if is None:
@@ -166,6 +173,13 @@ def _next_above(parameter: MatcherParameter, bound: float) -> Value:
     stride = step or (1.0 if parameter.kind == "int" else max(bound, low) * 1e-3)
     value = max(low, low + (math.floor((bound - low) / stride) + 1) * stride)
     value = min(value, high)
+    return int(value) if parameter.kind == "int" else value
+
+
+def _next_below(parameter: MatcherParameter, bound: float) -> Value:
+    low, _, step = _range(parameter)
+    stride = step or (1.0 if parameter.kind == "int" else bound * 1e-3)
+    value = max(low, low + (math.ceil((bound - low) / stride) - 1) * stride)
     return int(value) if parameter.kind == "int" else value
 
 

@@ -22,7 +22,7 @@ def gain_table(result: TuningResult) -> Table:
         for one in found:
             interval = "" if math.isnan(one.low) else f"{one.low:+.4g} … {one.high:+.4g}"
             gain = f"{one.difference:+.4g} ({one.percent:+.1f} %)"
-            better = f"{one.better} of {len(one.scenes)}"
+            better = f"{one.better} of {one.compared}"
             table.add_row(one.goal, where, f"{one.default:.4g}", f"{one.tuned:.4g}", gain, interval, better)
     return table
 
