@@ -15,9 +15,10 @@ from stereogauge.evaluation.cells import cells_of_scores, same_scores
 from stereogauge.evaluation.executors import InProcess, LocalProcesses, WorkerDied
 from stereogauge.evaluation.memory import BYTES_PER_PIXEL, BYTES_PER_WORKER, fitting_workers, free_memory, largest_scene
 from stereogauge.evaluation.plan import make_plan
-from stereogauge.evaluation.progress import Lines
+from stereogauge.evaluation.progress import Lines, Reading
 from stereogauge.evaluation.run import run_plan
 from stereogauge.io import write_disparity
+from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import Protocol
 from stereogauge.store import open_store
 
@@ -153,6 +154,36 @@ def test_lines_tell_cells_rate_and_scene():
     assert first == "10 cells to compute, 5 stored already"
     assert second.startswith("3/10 cells, 1 failed, ")
     assert second.endswith("at Hill")
+
+
+def test_reading_is_reported_once_it_takes_a_while():
+    stream = io.StringIO()
+    at_once = Reading(Lines(stream, every=0.0, what="files", verb="read"), after=0.0)
+    at_once(1, 4)
+    at_once(3, 4)
+    at_once.finish()
+    assert stream.getvalue().splitlines()[0] == "4 files to read"
+    assert stream.getvalue().splitlines()[-1].startswith("3/4 files, ")
+    quiet = io.StringIO()
+    Reading(Lines(quiet), after=1000.0)(1, 4)
+    assert quiet.getvalue() == ""
+
+
+def test_inputs_may_lie_on_any_address_that_fsspec_knows(benchmark, store):
+    name = "Hill"
+    truth = f"file://{benchmark.root}/trainingQ/{name}/disp0GT.pfm"
+    maps = {name: f"file://{benchmark.results}/far/{name}.pfm"}
+    dataset = Dataset("remote", [Scene(name, gt=truth, dataset="remote")])
+    protocol = Protocol(metrics=("mae",), regions=("all",))
+    assert run_plan(make_plan(store, dataset, [ResultSet("far", maps)], protocol), store).done == 1
+    here = sg.evaluate(benchmark.results / "far" / "Hill.pfm", benchmark.dataset()[name], ["mae"], ["all"])
+    assert store.scores().value("mae", "all") == here.value("mae", "all")
+    assert store.map_source("far", "remote", name) == maps[name]
+    assert make_plan(store, dataset, [ResultSet("far", maps)], protocol).cells == 0
+
+
+def test_a_scene_that_cannot_be_read_does_not_stop_the_memory_guard():
+    assert largest_scene([Scene("s", gt="/nowhere/at/all.pfm")]) == 0
 
 
 def test_only_as_many_workers_as_fit_into_memory(benchmark):

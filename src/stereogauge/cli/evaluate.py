@@ -205,10 +205,10 @@ def _executor(request: Request, dataset: Dataset) -> Executor:
     return InProcess() if fitting == 1 else LocalProcesses(fitting)
 
 
-def _progress(what: str) -> Any:
+def _progress(what: str, verb: str = "compute") -> Any:
     from stereogauge.evaluation.progress import terminal_progress
 
-    return terminal_progress(console(errors=True), what)
+    return terminal_progress(console(errors=True), what, verb)
 
 
 def _plan(request: Request, dataset: Dataset, store: Store, workers: Workers) -> Plan:
@@ -216,11 +216,16 @@ def _plan(request: Request, dataset: Dataset, store: Store, workers: Workers) ->
 
     from stereogauge.evaluation.fingerprints import ContentHashes
     from stereogauge.evaluation.plan import make_plan
+    from stereogauge.evaluation.progress import Reading
 
-    hashes = ContentHashes(store)
+    reading = Reading(_progress("files", "read"))
+    hashes = ContentHashes(store, reading)
     found = _found_results(request, dataset)
     if not request.matchers:
-        return make_plan(store, dataset, found, request.protocol, resize=request.resize, hashes=hashes)
+        try:
+            return make_plan(store, dataset, found, request.protocol, resize=request.resize, hashes=hashes)
+        finally:
+            reading.finish()
     from stereogauge.evaluation.matchers import make_maps, wanted_matcher
     from stereogauge.paths import cache_folder
     from stereogauge.store.write import Failure
@@ -231,7 +236,13 @@ def _plan(request: Request, dataset: Dataset, store: Store, workers: Workers) ->
     ]
     folder = request.maps or cache_folder("maps")
     made = make_maps(
-        wanted, dataset, folder.absolute(), workers.get(dataset), _progress("maps"), ndisp=request.ndisp, hashes=hashes
+        wanted,
+        dataset,
+        folder.absolute(),
+        workers.get(dataset),
+        _progress("maps"),
+        ndisp=request.ndisp,
+        hashes=ContentHashes(store),
     )
     plan = make_plan(
         store,
@@ -242,6 +253,7 @@ def _plan(request: Request, dataset: Dataset, store: Store, workers: Workers) ->
         resize=request.resize,
         hashes=hashes,
     )
+    reading.finish()
     failures = tuple(
         Failure(dataset.name, scene, algorithm, request.protocol.scoring_hash, reason, detail)
         for algorithm, scene, reason, detail in made.failures

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 SETTLED = 2_000_000_000
 """Nanoseconds that a file must be older than: one that changes twice within a clock tick would look unchanged."""
+REMEMBERED_AT_ONCE = 1000
+"""Hashes that are stored together, so that an interruption costs little."""
 REMOTE_MARKS = ("ETag", "etag", "LastModified", "mtime", "updated")
 
 Report = Callable[[int, int], None]
@@ -55,11 +57,17 @@ class ContentHashes:
                 stamp = stamps[text]
                 if stamp and isinstance(answer, str) and _settled(stamp):
                     fresh[text] = (stamp, answer)
-                self._report(done, len(sources))
+                self._report(done + 1, len(sources))
             answers.append(found[text])
+            if len(fresh) >= REMEMBERED_AT_ONCE:
+                self._remember(fresh)
+        self._remember(fresh)
+        return answers
+
+    def _remember(self, fresh: dict[str, tuple[str, str]]) -> None:
         if fresh and self._store:
             self._store.remember_hashes(fresh)
-        return answers
+        fresh.clear()
 
 
 def _hashed(source: Any) -> str | StereogaugeError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from stereogauge.errors import StereogaugeError
 from stereogauge.model import Scene
 from stereogauge.store.sources import paths_of
 
@@ -41,9 +42,12 @@ def _container_room() -> int | None:
 
 
 def largest_scene(scenes: list[Scene]) -> int:
-    """The pixels of the scene whose ground truth (or left image) has the largest file."""
+    """The pixels of the scene whose ground truth (or left image) has the largest file; 0 when it cannot be read."""
     largest = max(scenes, key=_file_size)
-    height, width = largest.shape
+    try:
+        height, width = largest.shape
+    except StereogaugeError:
+        return 0
     largest.release()
     return height * width
 

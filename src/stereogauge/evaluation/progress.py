@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 LINE_EVERY = 5.0
 """Seconds between plain lines."""
+SHOWN_AFTER = 2.0
+"""Seconds of reading before it is reported."""
 
 
 class Progress(Protocol):
@@ -48,10 +50,11 @@ class Silent:
 class Lines:
     """A line every few seconds, for logs."""
 
-    def __init__(self, stream: IO[str], every: float = LINE_EVERY, what: str = "cells") -> None:
+    def __init__(self, stream: IO[str], every: float = LINE_EVERY, what: str = "cells", verb: str = "compute") -> None:
         self._stream = stream
         self._every = every
         self._what = what
+        self._verb = verb
         self._total = self._done = self._failed = 0
         self._name = ""
         self._started = self._said = time.monotonic()
@@ -61,7 +64,7 @@ class Lines:
         self._total, self._done, self._failed = total, 0, 0
         self._started = self._said = time.monotonic()
         already = f", {stored} stored already" if stored else ""
-        self._stream.write(f"{total} {self._what} to compute{already}\n")
+        self._stream.write(f"{total} {self._what} to {self._verb}{already}\n")
         self._stream.flush()
 
     def scene(self, name: str) -> None:
@@ -134,6 +137,33 @@ class Bar:
         self._bars.stop()
 
 
-def terminal_progress(console: Any, what: str = "cells") -> Progress:
+class Reading:
+    """A report on files being read, shown once that has taken a while."""
+
+    def __init__(self, progress: Progress, after: float = SHOWN_AFTER) -> None:
+        self._progress = progress
+        self._after = after
+        self._started = time.monotonic()
+        self._done = 0
+        self._shown = False
+
+    def __call__(self, done: int, total: int) -> None:
+        """`done` of `total` files are read."""
+        if not self._shown and time.monotonic() - self._started < self._after:
+            return
+        if not self._shown or done < self._done:
+            self._progress.finish()
+            self._progress.start(total, 0)
+            self._shown, self._done = True, 0
+        self._progress.advance(done - self._done, 0)
+        self._done = done
+
+    def finish(self) -> None:
+        """Nothing more will be read."""
+        if self._shown:
+            self._progress.finish()
+
+
+def terminal_progress(console: Any, what: str = "cells", verb: str = "compute") -> Progress:
     """A bar when standard error is a terminal, lines when it is not."""
-    return Bar(console, what) if sys.stderr.isatty() else Lines(sys.stderr, what=what)
+    return Bar(console, what) if sys.stderr.isatty() else Lines(sys.stderr, what=what, verb=verb)
