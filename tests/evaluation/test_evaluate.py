@@ -92,6 +92,15 @@ def test_pooling_weighs_by_pixels_and_quantiles_refuse_it() -> None:
         table.aggregate("quantile@50", "all", how="pooled")
 
 
+def test_a_scene_without_such_pixels_does_not_count_and_a_gap_does() -> None:
+    flat = sg.Scene("flat", gt=np.full((4, 6), 9, np.float32), masks={"part": np.zeros((4, 6), bool)})
+    full = sg.Scene("full", gt=np.full((4, 6), 9, np.float32), masks={"part": np.ones((4, 6), bool)})
+    maps = {"x": {"flat": flat.gt + 1, "full": full.gt + 2}, "y": {"flat": flat.gt}}
+    table = sg.evaluate(maps, [flat, full], ["mae"], ["part"])
+    assert table.aggregate("mae", "part", algorithm="x") == 2
+    assert math.isnan(table.aggregate("mae", "part", algorithm="y"))
+
+
 def test_an_ambiguous_value_asks_for_more(scenes: list[sg.Scene]) -> None:
     table = sg.evaluate({"x": {s.id: s.gt for s in scenes}}, scenes, ["mae"], ["all", "nonocc"])
     with pytest.raises(StereogaugeError, match="matches 4 scores"):

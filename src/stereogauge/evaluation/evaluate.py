@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stereogauge.errors import NotApplicable, SizeError, StereogaugeError, unknown_name
-from stereogauge.evaluation.scores import Score, ScoreTable
+from stereogauge.evaluation.scores import NO_ESTIMATE, Score, ScoreTable
 from stereogauge.metrics.declaration import BoundMetric, Statistic, parse_column
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
@@ -17,7 +17,6 @@ from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.regions.criteria import Criteria
 from stereogauge.regions.declaration import declared_regions
 
-NO_ESTIMATE = "no estimate for this scene"
 Column = tuple[BoundMetric, str]
 
 

@@ -6,6 +6,7 @@ or averaging over scenes is a choice made when reading.
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from stereogauge.protocol import Protocol
 
+NO_ESTIMATE = "no estimate for this scene"
 Aggregation = Literal["mean", "pooled", "weighted"]
 
 
@@ -159,11 +161,28 @@ class ScoreTable(Sequence[Score]):
         """One value over the scenes: `mean` of scenes, `pooled` over pixels, or `weighted` by the protocol's scene
         weights.
 
-        NaN when any scene has none: a gap is never averaged away.
+        A scene on which no algorithm of the table could be measured, because it has no such pixels, does not count. A
+        scene that only this algorithm lacks is a gap, and a gap is never averaged away: the result is NaN.
         """
         how = how or (self.protocol.aggregation if self.protocol else "mean")
         weights = dict(self.protocol.scene_weights) if self.protocol else {}
-        return aggregate(self.select(metric, region, algorithm=algorithm), how, weights)
+        chosen = self.select(metric, region, algorithm=algorithm)
+        return aggregate([score for score in chosen if not self.is_void(score)], how, weights)
+
+    def is_void(self, score: Score) -> bool:
+        """Whether the scene of `score` has nothing for its metric and region to measure, whatever the algorithm."""
+        return (score.scene, score.metric, score.region) in self._void
+
+    @functools.cached_property
+    def _void(self) -> set[tuple[str, str, str]]:
+        cells: dict[tuple[str, str, str], list[Score]] = {}
+        for score in self._scores:
+            cells.setdefault((score.scene, score.metric, score.region), []).append(score)
+        return {
+            key
+            for key, scores in cells.items()
+            if all(s.count == 0 and s.missing == 0 for s in scores) and any(s.note != NO_ESTIMATE for s in scores)
+        }
 
     def to_pandas(self) -> pd.DataFrame:
         """Long form: dataset scene algorithm metric region value count missing protocol, then sum and note."""

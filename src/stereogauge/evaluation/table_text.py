@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from stereogauge.evaluation.scores import ScoreTable, aggregate
+from stereogauge.evaluation.scores import Score, ScoreTable, aggregate
 from stereogauge.metrics.declaration import parse_metric
 
 if TYPE_CHECKING:
@@ -36,14 +36,15 @@ def _cells(table: ScoreTable, scene: str | None) -> dict[tuple[str, str, str], f
     """(algorithm, metric, region) → value on one scene, or aggregated over all as the protocol says."""
     weights = dict(table.protocol.scene_weights) if table.protocol else {}
     how = table.protocol.aggregation if table.protocol else "mean"
-    grouped: dict[tuple[str, str, str], list[int]] = {}
-    for position, score in enumerate(table):
-        if scene is None or score.scene == scene:
-            grouped.setdefault((score.algorithm, score.metric, score.region), []).append(position)
+    grouped: dict[tuple[str, str, str], list[Score]] = {}
+    for score in table:
+        counted = grouped.setdefault((score.algorithm, score.metric, score.region), [])
+        if score.scene == scene or (scene is None and not table.is_void(score)):
+            counted.append(score)
     cells = {}
-    for key, positions in grouped.items():
+    for key, scores in grouped.items():
         pools = parse_metric(key[1]).metric.pools
-        cells[key] = aggregate([table[i] for i in positions], how if pools or how != "pooled" else "mean", weights)
+        cells[key] = aggregate(scores, how if pools or how != "pooled" else "mean", weights)
     return cells
 
 
