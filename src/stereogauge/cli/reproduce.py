@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
+import itertools
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -60,7 +63,9 @@ def command(
             "STEREOGAUGE_DATA."
         )
     announce_compilation()
-    redone = reproduce(data, papers, item, progress=lambda paper, name: say(f"{paper}: {name} …"))
+    total = sum(len(paper.choose(item)) for paper in chosen_papers(papers))
+    with _progress(total) as report:
+        redone = reproduce(data, papers, item, progress=report)
     if form is ReproductionFormat.json:
         sys.stdout.write(redone.to_json() + "\n")
     elif form is ReproductionFormat.csv:
@@ -71,6 +76,20 @@ def command(
         _print(redone)
     if out is not None:
         _draw(redone, out)
+
+
+@contextlib.contextmanager
+def _progress(total: int) -> Iterator[Callable[[str, str], None]]:
+    """A bar with the time left on a terminal, one line an item elsewhere."""
+    from rich.progress import Progress
+
+    if not sys.stderr.isatty():
+        yield lambda paper, name: say(f"{paper}: {name} …")
+        return
+    with Progress(console=console(errors=True), transient=True) as bar:
+        task = bar.add_task("reproducing", total=total)
+        started = itertools.count()
+        yield lambda paper, name: bar.update(task, completed=next(started), description=f"{paper}: {name}")
 
 
 def _print(redone: Reproduction) -> None:
