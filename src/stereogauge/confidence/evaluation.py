@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,6 @@ class SceneCurves:
     scene: str
     curves: Mapping[str, SparsificationCurve]
     bound: CombinationBound | None = None
-    seconds: Mapping[str, float] = field(default_factory=dict)
 
 
 def evaluate_maps(

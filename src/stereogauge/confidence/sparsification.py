@@ -25,9 +25,8 @@ GOOD_RANGE = (0.70, 0.95)
 class SparsificationCurve:
     """Expected bad pixels among the most confident ones.
 
-    `kept` and `bad` are counts at the corners of a piecewise linear curve from (0, 0) to (all pixels, all bad ones):
-    between corners the curve is exact too. `errors` says how much worse one order is than another only together with
-    `oracle` and `random`.
+    `kept` and `bad` are counts at the corners of a piecewise linear curve from (0, 0) to (all pixels, all bad ones);
+    between corners the curve is exact too. An area means little by itself: `oracle` and `random` are its bounds.
     """
 
     kept: NDArray[np.float64]

@@ -97,9 +97,9 @@ def _boolean(value: Any) -> bool:
 class Matcher:
     """A declared matcher.
 
-    `function(left, right, ndisp, **parameters)` takes grey images (H, W) of equal size and returns a
-    `stereogauge.matching.result.MatcherOutput`, a disparity map, or a tuple of left and right maps. `open_parameters`
-    allows names that are not declared.
+    `function(left, right, ndisp, **parameters)` takes grey images (H, W) of equal size, or with `colour` the images as
+    they are, and returns a `stereogauge.matching.result.MatcherOutput`, a disparity map, or a tuple of left and right
+    maps. `open_parameters` allows names that are not declared.
     """
 
     id: str

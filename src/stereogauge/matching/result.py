@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,4 +66,3 @@ class MatchResult:
     ramp: float | None = None
     window_radius: int = 0
     peak_memory: int | None = None
-    metadata: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
