@@ -12,8 +12,7 @@ from stereogauge.cli.output import say
 from stereogauge.errors import MissingDependency, StereogaugeError
 
 if TYPE_CHECKING:
-    from stereogauge.web.source import StoreSource
-    from stereogauge.web.submissions import Submissions
+    from stereogauge.web.site import Site
 
 
 def command(
@@ -62,6 +61,7 @@ def command(
     writes = submissions or issue_token is not None or revoke_token is not None
     if not writes and "://" not in store and not Path(store).is_file():
         raise StereogaugeError(f"{store}: there is no such store; make one with `stereogauge demo` or `evaluate`.")
+    from stereogauge.web.site import Site
     from stereogauge.web.source import StoreSource
 
     with open_store(store, read_only=not submissions) as opened:
@@ -87,13 +87,12 @@ def command(
         if taken is not None and revoke_token is not None:
             say(f"{taken.tokens.revoke(revoke_token)} token(s) of {revoke_token} revoked")
             return
-        _run(source, taken, hidden or [], export, host, port, host_name or [])
+        site = Site(source, hidden or [], taken, store)
+        _run(site, export, host, port, host_name or [])
 
 
 def _run(
-    source: StoreSource,
-    submissions: Submissions | None,
-    hidden: list[str],
+    site: Site,
     export: Path | None,
     host: str,
     port: int,
@@ -101,17 +100,15 @@ def _run(
 ) -> None:
     from stereogauge.web.app import create_app
     from stereogauge.web.security import LOCAL_HOSTS
-    from stereogauge.web.site import Site
 
     if export is not None:
         from stereogauge.web.export import export_site
 
-        written = export_site(Site(source, hidden), export)
+        written = export_site(site, export)
         say(f"{written} files in {export}; any web server shows them, e.g. python -m http.server -d {export}")
         return
     import uvicorn
 
-    site = Site(source, hidden, submissions)
     app = create_app(site, (*LOCAL_HOSTS, *names, *((host,) if host not in ("0.0.0.0", "::") else ())))
     say(f"http://{'[' + host + ']' if ':' in host else host}:{port}/  (stop with Ctrl-C)")
     uvicorn.run(app, host=host, port=port, log_level="warning", server_header=False, timeout_graceful_shutdown=5)

@@ -20,9 +20,16 @@ if TYPE_CHECKING:
 
 
 class Site:
-    """A source of scores, what is hidden of it, and the caches of answers and pictures."""
+    """A source of scores, what is hidden of it, and the caches of answers and pictures; `store_url` is for studies."""
 
-    def __init__(self, source: ScoreSource, hidden: Iterable[str] = (), submissions: Submissions | None = None) -> None:
+    def __init__(
+        self,
+        source: ScoreSource,
+        hidden: Iterable[str] = (),
+        submissions: Submissions | None = None,
+        store_url: str | None = None,
+    ) -> None:
+        self.store_url = store_url
         self.submissions = submissions
         self.desk = Desk(source) if submissions is None else Desk(source, submissions.private_scores)
         self.gallery = Gallery(self.desk, Hidden(hidden))

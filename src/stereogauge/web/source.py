@@ -14,6 +14,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from stereogauge.datasets.layout import MAP_SUFFIXES
 from stereogauge.errors import StoreError, unknown_name
 from stereogauge.evaluation.scores import ScoreTable
@@ -128,7 +130,7 @@ class StoreSource:
         return repr([(stamp.st_mtime_ns, stamp.st_size) for stamp in stamps])
 
     def protocols(self) -> tuple[ProtocolRecord, ...]:
-        """One record for each scoring hash with scores, in the order in which they came."""
+        """One record for each scoring hash with scores, the one with most algorithms on all its scenes first."""
         with self._lock:
             kept = self._current()
             if kept.protocols is None:
@@ -137,7 +139,9 @@ class StoreSource:
                     if entry.scoring_hash not in found and self._has_scores(entry.scoring_hash):
                         protocol = self._store.protocol(entry.hash)
                         found[entry.scoring_hash] = ProtocolRecord(entry.scoring_hash, entry.name, protocol)
-                kept.protocols = tuple(found.values())
+                kept.protocols = tuple(
+                    sorted(found.values(), key=lambda own: _coverage(self.cube(own.key)), reverse=True)
+                )
             return kept.protocols
 
     def _has_scores(self, key: str) -> bool:
@@ -192,6 +196,13 @@ class StoreSource:
     def _current(self) -> _Kept:
         self.version()
         return self._kept
+
+
+def _coverage(cube: ScoreCube) -> tuple[int, int]:
+    """Algorithms with a score on every scene, and scores: a protocol with more of both is the better start."""
+    known = np.isfinite(cube.values)
+    on_scene = np.asarray(known.any(axis=2))
+    return int(on_scene.all(axis=1).sum()), int(known.sum())
 
 
 def _confidence_beside(left: Any) -> dict[str, Any]:

@@ -112,8 +112,9 @@ class Submissions:
     # what it is measured against
 
     def protocol(self) -> ProtocolRecord:
-        """The protocol under which submissions are scored: the store's first."""
-        records = self._source.protocols()
+        """The protocol under which submissions are scored: the first one with scores on their dataset."""
+        name = self.dataset().name
+        records = [own for own in self._source.protocols() if name in self._source.cube(own.key).datasets]
         if not records:
             raise StereogaugeError(NO_SCORES)
         return records[0]

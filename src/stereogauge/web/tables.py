@@ -97,7 +97,7 @@ def aggregated(cube: ScoreCube, how: str, protocol: Protocol | None = None) -> V
     total = weights @ applies
     values = cube.values if applies.all() else np.where(applies, cube.values, 0.0)
     means = np.full((len(cube.algorithms), len(cube.columns)), np.nan)
-    np.divide(np.tensordot(weights, values, axes=(0, 1)), total, out=means, where=total > 0)
+    np.divide(weights @ values, total, out=means, where=total > 0)
     return means
 
 
@@ -140,7 +140,8 @@ def column_costs(columns: tuple[Column, ...], values: Values) -> Values:
 def table_answer(desk: Desk, wanted: Asked, column: str | None = None) -> TableAnswer:
     """The table of a selection; `column` names the one to show scene by scene."""
     record = desk.protocol(wanted)
-    cube = desk.scores(wanted)
+    cube = desk.scores(wanted) if wanted.aggregation == "pooled" or column is not None else desk.values(wanted)
+    whole = desk.everything(wanted)
     values = aggregated(cube, wanted.aggregation, record.protocol)
     costs = column_costs(cube.columns, values)
     applies = applicable(cube)
@@ -152,7 +153,8 @@ def table_answer(desk: Desk, wanted: Asked, column: str | None = None) -> TableA
             shares[:, place] = normalised(own.metric, filled[:, place : place + 1], "heuristic")[0][:, 0]
     shares[np.isnan(costs)] = np.nan
     shape = (len(cube.algorithms), len(cube.columns))
-    return TableAnswer(
+    # The lists are ours and large: they are not checked once more against their types.
+    return TableAnswer.model_construct(
         protocol=record.key,
         protocol_name=record.name,
         aggregation=wanted.aggregation,
@@ -164,11 +166,26 @@ def table_answer(desk: Desk, wanted: Asked, column: str | None = None) -> TableA
         values=rows(values, shape),
         ranks=rows(ranks, shape),
         shares=rows(shares, shape),
-        counts=rows(None if cube.counts is None else cube.counts.sum(axis=1), shape),
-        missing=rows(None if cube.missing is None else cube.missing.sum(axis=1), shape),
+        counts=rows(scene_totals(whole, cube, whole.counts), shape),
+        missing=rows(scene_totals(whole, cube, whole.missing), shape),
         gaps=(np.isnan(cube.values) & applies).sum(axis=1).tolist(),
         scene_column=None if column is None else scene_column(cube, known_column(cube, column)),
     )
+
+
+def scene_totals(whole: ScoreCube, chosen: ScoreCube, statistic: Values | None) -> Values | None:
+    """Sums of a statistic of the whole cube over the chosen scenes, for the chosen algorithms and columns.
+
+    One pass over the whole is cheaper than cutting the part out first.
+    """
+    if statistic is None:
+        return None
+    scenes = set(chosen.scenes)
+    totals = np.array([float(scene in scenes) for scene in whole.scenes]) @ statistic
+    algorithms = {name: place for place, name in enumerate(whole.algorithms)}
+    columns = {column: place for place, column in enumerate(whole.columns)}
+    taken = totals[np.ix_([algorithms[n] for n in chosen.algorithms], [columns[c] for c in chosen.columns])]
+    return np.asarray(taken, np.float64)
 
 
 def column_info(column: Column, ranks: Values, scenes: int) -> ColumnInfo:

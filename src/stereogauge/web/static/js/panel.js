@@ -32,7 +32,7 @@ function boxes(context, { name, title, all, group, swatch, about, tall }) {
       return [head, h("label", { class: "choice", title: one },
         h("input", { type: "checkbox", checked: picked.has(one), "data-choice": `${name}:${one}`, onchange: () => toggle(one) }),
         swatch && h("span", { class: "swatch", style: { background: shown(swatch(one)) } }),
-        h("span", { class: "name" }, one),
+        h("span", { class: "name" }, heading ? one.slice(heading.length + 1) : one),
         about && h("button", { type: "button", class: "about", "aria-label": `What is ${one}?`, onclick: (event) => { event.preventDefault(); about(event.currentTarget, one); } }, "i"))];
     }));
   };

@@ -24,13 +24,18 @@ export function chosenColumns(context) {
   return context.columns.filter((one) => metric.has(one.metric) && (region.has(one.region) || bound(context, one)));
 }
 
-/** A bare address of a store with very many columns starts with one criterion, so that the first table can be read. */
+/** A bare address of a store with very many columns starts with one criterion and one dataset, so that the first table can be read. */
 export function firstSelection(context) {
-  if (!state.isEmpty() || state.view() !== "leaderboard" || context.columns.length <= WIDE) return false;
+  if (!state.isEmpty() || state.view() !== "leaderboard") return false;
   const all = criteria(context);
   const first = all.includes("nonocc") ? "nonocc" : all[0];
-  if (!first || all.length < 2) return false;
-  state.update({ criteria: [first] }, { quietly: true });
+  const own = context.scenes.filter((one) => one.dataset === context.scenes[0].dataset).map((one) => one.name);
+  const changes = {
+    ...(context.columns.length > WIDE && all.length > 1 ? { criteria: [first] } : {}),
+    ...(own.length < context.scenes.length ? { scenes: own } : {}),
+  };
+  if (!Object.keys(changes).length) return false;
+  state.update(changes, { quietly: true });
   return true;
 }
 

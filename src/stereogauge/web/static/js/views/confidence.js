@@ -55,8 +55,9 @@ export function create(root, context) {
 
   async function drawCurves(answer) {
     if (!answer.curves.length) return put(table, h("p", { class: "hint" }, `No algorithm has a confidence map of ${answer.scene}.`));
-    const density = answer.density.map((one) => 100 * one);
-    const hundred = (values) => values.map((one) => 100 * one);
+    // At density 0 there is no pixel and no share of bad ones.
+    const density = answer.density.slice(1).map((one) => 100 * one);
+    const hundred = (values) => values.slice(1).map((one) => 100 * one);
     const traces = answer.curves.map((one, place) => ({
       type: "scatter", mode: "lines", x: density, y: hundred(one.bad), name: plain(`${one.algorithm} ${one.measure}`), customdata: density.map(() => [one.algorithm, one.measure]),
       line: { color: shown(context.styles.get(one.algorithm)?.colour ?? "#888888"), width: 2, dash: DASHES[answer.curves.filter((other, at) => at < place && other.algorithm === one.algorithm).length % DASHES.length] },
@@ -77,7 +78,7 @@ export function create(root, context) {
     return put(table, h("p", { class: "caption" }, "Dotted: the oracle, which removes every bad pixel first. Faint: random removal. The bound is what no combination of an algorithm's measures undercuts."),
       h("table", {}, h("thead", {}, h("tr", {}, ["algorithm", "measure", "AUC", "optimal AUC", "all pixels"].map((one, place) => h("th", { class: place < 2 ? "text" : null, scope: "col" }, one)))),
         h("tbody", {}, answer.curves.map((one) => h("tr", {}, h("td", { class: "text" }, one.algorithm), h("td", { class: "text" }, one.measure), h("td", {}, digits(one.auc)), h("td", {}, digits(one.optimal_auc)), h("td", {}, percent(one.random)))))),
-      behind(["density %", ...answer.curves.map((one) => `${one.algorithm} ${one.measure}`)], density.filter((_, place) => place % 10 === 0).map((one, place) => [String(one), ...answer.curves.map((curve) => curve.bad[place * 10])])));
+      behind(["density %", ...answer.curves.map((one) => `${one.algorithm} ${one.measure}`)], answer.density.map((one, place) => [`${Math.round(100 * one)}`, ...answer.curves.map((curve) => curve.bad[place])]).filter((_, place) => place && place % 10 === 0)));
   }
 
   const showMap = calm((answer, algorithm, measure, density) => {

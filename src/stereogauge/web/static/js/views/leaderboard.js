@@ -29,6 +29,10 @@ export function create(root, context) {
   const test = latest();
   let data = null;
 
+  // Nobody has all of the selected scores: other rules for gaps still give an order.
+  const wayOut = () => h("p", { class: "links" }, "With gaps an order needs another rule: ",
+    context.catalogue.missing_rules.filter((rule) => rule !== state.get("missing", "drop-algorithm")).map((rule) => h("a", { href: state.address({ missing: rule }) }, rule)));
+
   const openScene = (scene, algorithm, metric) => state.update(
     { scene, pane: algorithm ? [`estimate~${encodeURIComponent(algorithm)}`, metric ? `metric~${encodeURIComponent(algorithm)}~${encodeURIComponent(metric)}` : `error~${encodeURIComponent(algorithm)}`] : null },
     { target: "scene" });
@@ -46,7 +50,7 @@ export function create(root, context) {
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
       put(head); put(notes); put(below);
-      return put(board, refused(problem));
+      return put(board, refused(problem), wayOut());
     }
     draw();
     later();
@@ -227,7 +231,7 @@ export function create(root, context) {
 
   function gapsNote() {
     const own = context.algorithms.filter((one) => one.gaps?.length);
-    return own.length ? h("p", { class: "caption" }, h("strong", {}, "Gaps: "), own.map((one) => `${one.name} lacks ${listed(one.gaps, 3)}`).join("; "), ".") : null;
+    return own.length ? h("p", { class: "caption" }, h("strong", {}, "Gaps: "), listed(own.map((one) => `${one.name} lacks ${listed(one.gaps, 2)}`), 4), ".") : null;
   }
 
   return { refresh, restyle: () => data && (draw(), later()) };

@@ -1,8 +1,13 @@
-// Tuning studies of this store; without any, how to make one.
+// Tuning studies of this store: what was gained, the trade-off, which parameters matter; without any, how to make one.
 
 import { ask, isStatic } from "../api.js";
-import { h, put } from "../dom.js";
+import { behind } from "../diagrams.js";
+import { choose, h, put } from "../dom.js";
+import { digits } from "../format.js";
+import { plain, plot } from "../plots.js";
+import * as state from "../state.js";
 import { lacking } from "../states.js";
+import { ink } from "../theme.js";
 
 export function create(root) {
   async function refresh() {
@@ -10,9 +15,57 @@ export function create(root) {
     if (!studies.length) {
       return put(root, lacking("There is no tuning study in this store",
         "A study searches the parameters of a matcher against a profile: the best settings, how much each parameter matters, and the trade-off between two aims. It appears here once it has run:",
-        "stereogauge tune DATASET:ROOT --matcher sgm --profile balanced --store scores.sqlite"));
+        "stereogauge tune --matcher sgm --dataset DATASET:ROOT --profile balanced --store scores.sqlite"));
     }
-    return put(root, h("h1", {}, "Studies"), h("ul", {}, studies.map((name) => h("li", {}, name))));
+    const name = studies.find((one) => one.name === state.get("study"))?.name ?? studies[0].name;
+    return draw(studies, await ask(`tuning/${encodeURIComponent(name)}`));
   }
-  return { refresh };
+
+  async function draw(studies, study) {
+    const chart = h("div", { class: "plot", id: "trials" });
+    const weights = h("div", { class: "plot", id: "importance" });
+    const counts = Object.entries(study.states).filter(([, count]) => count).map(([name, count]) => `${count} ${name}`).join(", ");
+    put(root,
+      h("div", { class: "row" }, h("h1", {}, "Study"), choose(studies.map((one) => one.name), study.name, (value) => state.update({ study: value }), { "aria-label": "Study", id: "study" }),
+        h("span", { class: "hint" }, `${study.matcher} on ${study.dataset || "scenes of its own"}, ${study.scenes.length} scenes · ${counts} · sampler ${study.sampler}, seed ${study.seed}`)),
+      study.matcher_text && h("div", {}, h("h2", { class: "section" }, "Recommended setting"), h("pre", { id: "recommended" }, study.matcher_text)),
+      gains("On the scenes that were searched", study.seen), gains("On scenes that were held out", study.held_out),
+      h("div", { class: "split section" }, h("div", {}, h("h2", {}, study.objectives.length > 1 ? "Trade-off" : "Trials"), chart), h("div", {}, h("h2", {}, "Which parameters matter"), weights)),
+      behind(["trial", "state", ...study.objectives.map((one) => one.name), ...Object.keys(study.trials[0]?.parameters ?? {})],
+        study.trials.map((one) => [String(one.number), one.state, ...study.objectives.map((_, place) => one.values?.[place] ?? null), ...Object.values(one.parameters).map(String)])));
+    await Promise.all([drawTrials(chart, study), drawImportance(weights, study)]);
+  }
+
+  const gains = (title, rows) => rows?.length ? h("div", { class: "section" }, h("h2", {}, title), h("table", {},
+    h("thead", {}, h("tr", {}, ["goal", "default", "tuned", "change", "95 % interval"].map((one, place) => h("th", { class: place ? null : "text", scope: "col" }, one)))),
+    h("tbody", {}, rows.map((row) => h("tr", {}, h("td", { class: "text" }, `${row.goal}${row.unit ? ` [${row.unit}]` : ""}`), h("td", {}, digits(row.default)), h("td", { class: row.better ? "best" : null }, digits(row.tuned)),
+      h("td", {}, row.percent === null ? digits(row.difference) : `${digits(row.percent)} %`), h("td", {}, `${digits(row.low)} … ${digits(row.high)}`)))))) : null;
+
+  function drawTrials(element, study) {
+    const done = study.trials.filter((one) => one.state === "complete" && one.values?.length);
+    const front = new Set(study.front);
+    const two = study.objectives.length > 1;
+    const title = (place) => `${study.objectives[place].name}${study.objectives[place].unit ? ` [${study.objectives[place].unit}]` : ""}`;
+    const place = (one) => (two ? [one.values[0], one.values[1]] : [one.number, one.values[0]]);
+    const series = (trials, colour, symbol, name) => ({
+      type: "scatter", mode: "markers", x: trials.map((one) => place(one)[0]), y: trials.map((one) => place(one)[1]), name, marker: { color: colour, symbol, size: 8 },
+      hovertemplate: trials.map((one) => `trial ${one.number}<br>${plain(Object.entries(one.parameters).map(([key, value]) => `${key} = ${value}`).join("\n")).replaceAll("\n", "<br>")}<extra></extra>`),
+    });
+    element.style.height = "340px";
+    return plot(element, [
+      series(done.filter((one) => !front.has(one.number)), ink("muted"), "circle", "trials"),
+      series(done.filter((one) => front.has(one.number)), ink("accent"), "diamond", "none better"),
+      series(done.filter((one) => one.number === study.baseline), ink("ink"), "x", "default"),
+    ], { showlegend: true, legend: { orientation: "h", y: -0.22 }, xaxis: { title: { text: two ? plain(title(0)) : "trial" } }, yaxis: { title: { text: plain(title(two ? 1 : 0)) } } });
+  }
+
+  function drawImportance(element, study) {
+    const rows = Object.entries(study.importance[Object.keys(study.importance)[0]] ?? {}).sort((a, b) => a[1] - b[1]);
+    if (!rows.length) return put(element, h("p", { class: "hint" }, "Too few trials to tell."));
+    element.style.height = `${90 + 26 * rows.length}px`;
+    return plot(element, [{ type: "bar", orientation: "h", x: rows.map(([, share]) => share), y: rows.map(([name]) => plain(name)), marker: { color: ink("accent") }, hovertemplate: "%{y}: %{x:.2f}<extra></extra>" }],
+      { xaxis: { title: { text: "share of the variation" }, rangemode: "tozero" }, margin: { l: 110, r: 10, t: 6, b: 40 } });
+  }
+
+  return { refresh, restyle: refresh };
 }

@@ -1,0 +1,158 @@
+"""The site for 100 algorithms × 200 scenes × 60 columns: a new selection within 100 ms, the first page within 1 s.
+
+Every question is a new selection, so that no answer comes from a cache. Measured over loopback, with the server in a
+process of its own.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import statistics
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+
+import httpx
+import numpy as np
+
+from benchmarks.report import Report
+from stereogauge.model import Scene
+from stereogauge.ranking.cube import Column, ScoreCube
+from stereogauge.web.source import AlgorithmRecord, Maps, ProtocolRecord
+
+ALGORITHMS, SCENES = 100, 200
+MEASURES = ("bad@0.5", "bad@1", "bad@2", "bad@4", "mae", "rms", "mse", "mre", "sze", "invalid", "density", "bias",
+            "quantile@50", "quantile@90", "quantile@95")  # fmt: skip
+REGIONS = ("all", "nonocc", "disc", "occluded")
+QUESTIONS = 50
+LIMIT, FIRST_PAGE_LIMIT = 0.1, 1.0
+FIRST_PAGE = ("/", "/static/css/base.css", "/static/js/main.js", "/static/js/views/leaderboard.js", "/api/v1/catalogue",
+              "/api/v1/scenes", "/api/v1/algorithms", "/api/v1/table", "/api/v1/rank")  # fmt: skip
+
+
+class CubeSource:
+    """Scores that were never measured: a cube in memory, without scenes behind it."""
+
+    def __init__(self) -> None:
+        random = np.random.default_rng(0)
+        columns = tuple(Column(measure, region) for measure in MEASURES for region in REGIONS)
+        skill = random.gamma(3, 1, (ALGORITHMS, 1, 1))
+        values = (
+            skill
+            * random.gamma(3, 1, (1, SCENES, len(columns)))
+            * random.gamma(8, 0.1, (ALGORITHMS, SCENES, len(columns)))
+        )
+        self._cube = ScoreCube(
+            algorithms=tuple(f"algorithm {place:03d}" for place in range(ALGORITHMS)),
+            scenes=tuple(f"scene {place:03d}" for place in range(SCENES)),
+            columns=columns,
+            values=values,
+            sums=values * 1e5,
+            counts=np.full(values.shape, 1e5),
+            missing=np.zeros(values.shape),
+            protocol="benchmark",
+            datasets=("benchmark",) * SCENES,
+        )
+
+    def version(self) -> str:
+        return "benchmark"
+
+    def protocols(self) -> tuple[ProtocolRecord, ...]:
+        return (ProtocolRecord("benchmark", "benchmark", None),)
+
+    def cube(self, key: str) -> ScoreCube:
+        return self._cube
+
+    def algorithms(self) -> tuple[AlgorithmRecord, ...]:
+        return tuple(AlgorithmRecord(name) for name in self._cube.algorithms)
+
+    def scene(self, name: str) -> Scene:
+        return Scene(name)
+
+    def maps(self, algorithm: str, scene: str) -> Maps:
+        return Maps()
+
+
+def _serve(line: Connection) -> None:
+    import asyncio
+
+    import uvicorn
+
+    from stereogauge.web.app import create_app
+    from stereogauge.web.site import Site
+
+    server = uvicorn.Server(uvicorn.Config(create_app(Site(CubeSource())), port=0, log_level="error", ws="none"))
+
+    async def main() -> None:
+        serving = asyncio.create_task(server.serve())
+        while not server.started:
+            await asyncio.sleep(0.02)
+        line.send(server.servers[0].sockets[0].getsockname()[1])
+        await serving
+
+    asyncio.run(main())
+
+
+@contextmanager
+def served() -> Iterator[tuple[str, int]]:
+    """The address of a server in a process of its own, and that process's id."""
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=_serve, args=(there,), daemon=True)
+    process.start()
+    try:
+        port = here.recv()
+        assert process.pid is not None
+        yield f"http://127.0.0.1:{port}", process.pid
+    finally:
+        process.kill()
+        process.join()
+
+
+def selections(count: int, seed: int) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Different questions, each about most of the scores: (call, parameters)."""
+    random = np.random.default_rng(seed)
+    models = ("a-star", "extended", "weighted", "middlebury")
+    for place in range(count):
+        model = models[place % len(models)]
+        scenes = random.choice(SCENES, int(random.integers(SCENES // 2, SCENES)), replace=False)
+        params = [("scenes", f"scene {scene:03d}") for scene in sorted(scenes)]
+        if model == "middlebury":
+            params.append(("measures", str(random.choice(MEASURES))))
+        elif model == "weighted":
+            params += [("weights", f"{measure}={random.random():.3f}") for measure in MEASURES]
+        yield "rank", [("model", model), *params]
+
+
+def medians(base: str, questions: list[tuple[str, list[tuple[str, str]]]]) -> float:
+    """Median seconds of an answer."""
+    times = []
+    with httpx.Client(base_url=f"{base}/api/v1/", timeout=60) as client:
+        for call, params in questions:
+            start = time.perf_counter()
+            client.get(call, params=params).raise_for_status()
+            times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def run(report: Report) -> None:
+    with served() as (base, _):
+        medians(base, list(selections(4, seed=99)))
+        size = f"{ALGORITHMS} × {SCENES} × {len(MEASURES) * len(REGIONS)}, {QUESTIONS} new selections"
+        ranks = medians(base, list(selections(QUESTIONS, seed=1)))
+        report.row(f"rank, {size}", ranks, LIMIT, "the limit of", 1.0)
+        tables = [
+            ("table", [pair for pair in params if pair[0] == "scenes"]) for _, params in selections(QUESTIONS, seed=2)
+        ]
+        report.row(f"table, {size}", medians(base, tables), LIMIT, "the limit of", 1.0)
+        weights = [
+            ("rank", [("model", "weighted"), ("weights", f"rms={place + 1}"), ("weights", "bad@1=7")])
+            for place in range(QUESTIONS)
+        ]
+        report.row(f"dragging a weight, {QUESTIONS} steps", medians(base, weights), LIMIT, "the limit of", 1.0)
+    with served() as (base, _), httpx.Client(base_url=base, timeout=60) as client:
+        start = time.perf_counter()
+        for path in FIRST_PAGE:
+            client.get(path).raise_for_status()
+        report.row("first page, cold server", time.perf_counter() - start, FIRST_PAGE_LIMIT, "the limit of", 1.0)
