@@ -97,6 +97,13 @@ def test_time_processor_time_and_memory_become_scores(benchmark, store, tmp_path
     assert again.cells == 0
 
 
+def test_the_memory_of_a_program_is_never_taken_from_ours(benchmark, store, tmp_path, program):
+    result = made(benchmark, store, tmp_path / "maps", f"mine={program}")
+    told = [facts["peak_memory"] for facts in result.facts.values() if "peak_memory" in facts]
+    assert all(amount > 1 for amount in told)
+    assert all({"seconds", "cpu_seconds"} <= facts.keys() for facts in result.facts.values())
+
+
 def test_a_program_that_fails_leaves_its_last_words(benchmark, store, tmp_path):
     script = tmp_path / "fails.py"
     script.write_text("import sys; sys.stderr.write('no licence'); sys.exit(4)", encoding="utf-8")

@@ -224,7 +224,9 @@ def make_map(task: MatchTask) -> Made:
                 ndisp=task.ndisp,
                 **dict(task.wanted.parameters),
             )
-        memory = result.peak_memory if result.peak_memory is not None else peak.bytes
+        # What this process took says nothing about a program that ran beside it.
+        outside = task.wanted.text.startswith("cmd:")
+        memory = result.peak_memory if outside or result.peak_memory is not None else peak.bytes
         facts = {"seconds": result.seconds, "cpu_seconds": result.cpu_seconds}
         if memory is not None:
             facts["peak_memory"] = memory / MEBIBYTE
