@@ -19,6 +19,7 @@ from stereogauge.matching.result import MatchResult
 from stereogauge.model import DisparityMap, as_disparity
 
 if TYPE_CHECKING:
+    from stereogauge.confidence.declaration import ConfidenceMeasure
     from stereogauge.confidence.trees import Trees
 
 DEFAULT_SCALE = 100.0
@@ -129,6 +130,16 @@ class Evidence:
             raise NotApplicable("The error of a disparity map needs ground truth: give it as gt=….")
         error: NDArray[np.float32] = np.abs(self.disparity - self.gt)
         return error
+
+    @functools.cached_property
+    def _maps(self) -> dict[str, NDArray[np.float32]]:
+        return {}
+
+    def measured(self, measure: ConfidenceMeasure) -> NDArray[np.float32]:
+        """The map of a measure, computed once however many others build on it."""
+        if measure.id not in self._maps:
+            self._maps[measure.id] = measure.compute(self)
+        return self._maps[measure.id]
 
     @functools.cached_property
     def left_right_difference(self) -> NDArray[np.float32]:

@@ -50,7 +50,7 @@ PIXELS_PER_SCENE = 8_000
 def learned(evidence: Evidence) -> NDArray[np.float32]:
     """The score of a trained model on the measures that it was trained with."""
     model = evidence.trained
-    return model.score({name: confidence_measure(name).compute(evidence) for name in model.features})
+    return model.score({name: evidence.measured(confidence_measure(name)) for name in model.features})
 
 
 @dataclass(frozen=True, eq=False)

@@ -52,5 +52,5 @@ def _map(evidence: Evidence, name: str, literal: bool) -> NDArray[np.float32]:
     if missing:
         hint = HINTS.get(missing[0], missing[0]).format(matcher=evidence.result.matcher)
         raise NotApplicable(f"Confidence measure {name!r} needs {hint}.")
-    function = declared.literal if literal and declared.literal is not None else declared.compute
-    return np.ascontiguousarray(function(evidence), dtype=np.float32)
+    printed = declared.literal if literal else None
+    return np.ascontiguousarray(evidence.measured(declared) if printed is None else printed(evidence), dtype=np.float32)

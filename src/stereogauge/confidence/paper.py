@@ -28,10 +28,10 @@ SOURCE = "Haeusler, Klette 2012, eq. {}"
 def curvature(evidence: Evidence) -> NDArray[np.float32]:
     """The inverse of the cost parabola's opening; at an end of the range the missing neighbour mirrors the other."""
     summary = evidence.summary
-    lowest = summary.minimum.astype(np.float32)
-    below, above = (np.where(side == NONE, np.nan, side.astype(np.float32)) for side in (summary.below, summary.above))
-    below, above = np.where(np.isnan(below), above, below), np.where(np.isnan(above), below, above)
-    opening = np.nan_to_num(below - 2 * lowest + above, nan=0.0)
+    below, above = summary.below.astype(np.int32), summary.above.astype(np.int32)
+    opening = np.where(below == NONE, above, below) + np.where(above == NONE, below, above)
+    opening -= 2 * summary.minimum.astype(np.int32)
+    opening[(below == NONE) & (above == NONE)] = 0
     return (1 / np.maximum(opening, 1)).astype(np.float32)
 
 
@@ -114,7 +114,7 @@ EPSILONS = (
 )
 def product(evidence: Evidence) -> NDArray[np.float32]:
     """The logarithm of Γ0·Γ1·Γ2·Γ3·Γ4, each kept above zero: as printed, one zero factor hides the others."""
-    logarithms = [np.log(np.maximum(part.compute(evidence), 0) + epsilon) for part, epsilon in EPSILONS]
+    logarithms = [np.log(evidence.measured(part) + np.float32(epsilon)) for part, epsilon in EPSILONS]
     total: NDArray[np.float32] = np.sum(logarithms, axis=0, dtype=np.float32)
     return total
 
