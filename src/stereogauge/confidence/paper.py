@@ -32,7 +32,8 @@ def curvature(evidence: Evidence) -> NDArray[np.float32]:
     opening = np.where(below == NONE, above, below) + np.where(above == NONE, below, above)
     opening -= 2 * summary.minimum.astype(np.int32)
     opening[(below == NONE) & (above == NONE)] = 0
-    return (1 / np.maximum(opening, 1)).astype(np.float32)
+    inverse: NDArray[np.float32] = (1 / np.maximum(opening, 1)).astype(np.float32)
+    return inverse
 
 
 @measure(
