@@ -22,7 +22,7 @@ from stereogauge.errors import StoreError
 from stereogauge.evaluation.cells import CellScores, same_scores
 from stereogauge.evaluation.executors import LocalProcesses
 from stereogauge.evaluation.plan import Plan, make_plan
-from stereogauge.evaluation.run import run_plan
+from stereogauge.evaluation.run import Summary, run_plan
 from stereogauge.protocol import Protocol
 from stereogauge.store import Store, open_store
 
@@ -94,31 +94,37 @@ def test_a_main_process_killed_at_random_moments(large_benchmark, undisturbed, t
 
 
 def test_workers_killed_at_random_moments(large_benchmark, undisturbed, tmp_path):
-    cells = undisturbed
     moments = random.Random(6)
     killed: list[int] = []
-    with open_store(tmp_path / "scores.sqlite") as store:
-        executor = LocalProcesses(2)
-        finished = threading.Event()
+    while len(killed) < KILLS_OF_WORKERS:
+        with open_store(tmp_path / f"{len(killed)}.sqlite") as store, LocalProcesses(2) as executor:
+            summary = _run_with_killer(planned(large_benchmark, store), store, executor, killed, moments)
+            assert summary.done + len(summary.failures) == len(undisturbed)
+            assert all("killed" in failure.reason for failure in store.failures())
+            run_plan(planned(large_benchmark, store), store)
+            check_equal(store, undisturbed)
 
-        def kill() -> None:
-            while len(killed) < KILLS_OF_WORKERS and not finished.wait(moments.uniform(0, 0.4)):
-                alive = executor.process_ids
-                if alive:
-                    killed.append(moments.choice(alive))
-                    os.kill(killed[-1], signal.SIGKILL)
 
-        killer = threading.Thread(target=kill)
-        killer.start()
-        summary = run_plan(planned(large_benchmark, store), store, executor=executor)
+def _run_with_killer(
+    plan: Plan, store: Store, executor: LocalProcesses, killed: list[int], moments: random.Random
+) -> Summary:
+    """Carry out a plan while a thread kills workers now and then; what it killed is added to `killed`."""
+    finished = threading.Event()
+
+    def kill() -> None:
+        while len(killed) < KILLS_OF_WORKERS and not finished.wait(moments.uniform(0, 0.4)):
+            alive = executor.process_ids
+            if alive:
+                killed.append(moments.choice(alive))
+                os.kill(killed[-1], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        return run_plan(plan, store, executor=executor)
+    finally:
         finished.set()
         killer.join()
-        executor.shutdown()
-        assert len(killed) >= 1
-        assert summary.done + len(summary.failures) == len(cells)
-        assert all("killed" in failure.reason for failure in store.failures())
-        run_plan(planned(large_benchmark, store), store)
-        check_equal(store, cells)
 
 
 @pytest.mark.parametrize("number", range(KILLS_OF_THE_COMMAND))
