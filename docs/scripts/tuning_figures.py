@@ -1,7 +1,7 @@
 """Runs the tunings of docs/tuning.md, draws its figures and writes its numbers to standard output.
 
 Run as `python docs/scripts/tuning_figures.py [STORE]`; needs STEREOGAUGE_DATA to name the folder of datasets. With a
-store the run may be stopped and started again.
+store the run may be stopped and started again. The sweeps run without early ends, so that slices are complete.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from stereogauge.evaluation.progress import Lines
 from stereogauge.figures import mpl
 from stereogauge.figures.tuning import (
     gains_data,
-    history_data,
     importance_data,
     slices_data,
     trade_off_data,
@@ -47,6 +46,7 @@ def swept(profile: str, dataset: Dataset, store: Path | None) -> TuningResult:
         sampler="grid",
         space=HERE / "tuning_space.toml",
         folds=len(SCENES),
+        prune=False,
         store=store,
         jobs=JOBS,
         progress=Lines(sys.stderr, 30.0, "trials"),
@@ -58,7 +58,7 @@ def traded(dataset: Dataset, store: Path | None) -> TuningResult:
     return tune(
         "opencv-sgbm",
         dataset.subset(SMALL_SCENES),
-        trials=60,
+        trials=40,
         objectives=["f-por", "p-bump"],
         folds=0,
         store=store,
@@ -100,7 +100,6 @@ def main() -> None:
     result = traded(dataset, store)
     report(result)
     mpl.save(mpl.draw(trade_off_data(result)), IMAGES / "tuning-front.png")
-    mpl.save(mpl.draw(history_data(result)), IMAGES / "tuning-history.png")
 
 
 if __name__ == "__main__":

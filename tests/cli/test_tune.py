@@ -66,7 +66,8 @@ def test_every_format_and_the_folder_tell_of_the_same_study(
     code, out, err = run(capsys, [*request, "-f", "json", "--out", str(tmp_path / "out")])
     assert code == 0, err
     document = json.loads(out)
-    assert document["states"]["complete"] + document["states"]["pruned"] == 6
+    assert sum(document["states"].values()) == 6
+    assert document["states"]["complete"] > 1
     assert document["held_out"][0]["scenes"] == list(SCENES)
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert {"best.toml", "trials.csv", "result.json", "history.png", "slices.html", "gains.svg"} <= names
@@ -95,7 +96,7 @@ def test_a_trial_that_takes_too_long_has_failed_and_the_others_count(
     )
     space = tmp_path / "space.toml"
     space.write_text('[parameters.nap]\nchoices = [0, 600]\ndefault = 0\n[fixed]\nextension = "npy"\n')
-    request = words(folder, tmp_path / "s.sqlite", "--trials", 2, "--folds", 0, "--sampler", "grid", "-f", "json")
+    request = words(folder, tmp_path / "s.sqlite", "--trials", 3, "--folds", 0, "--sampler", "grid", "-f", "json")
     request[request.index("opencv-bm")] = f"cmd:{sys.executable} {program} {{out}} {{nap}} {{left}} {{right}}"
     code, out, err = run(capsys, [*request, "--space", str(space), "--time-limit", "20"])
     assert code == 0, err

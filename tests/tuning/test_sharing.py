@@ -40,6 +40,8 @@ def wait_for_lines(log: Path, count: int) -> None:
 
 def test_a_run_killed_in_the_middle_goes_on_to_the_result_of_one_that_was_not(tmp_path: Path) -> None:
     whole = finish(start(tmp_path / "whole.sqlite", tmp_path / "whole.log", 12, 0.0))
+    plain = optuna.load_study(study_name="shared", storage=f"sqlite:///{tmp_path / 'whole.sqlite'}")
+    assert len(plain.trials) == 12, "Optuna and its dashboard read the store as it is"
     killed = start(tmp_path / "killed.sqlite", tmp_path / "killed.log", 12, 0.05)
     wait_for_lines(tmp_path / "killed.log", 14)
     os.kill(killed.pid, signal.SIGKILL)
@@ -116,13 +118,6 @@ def test_a_trial_of_another_machine_without_a_sign_of_life_is_lost() -> None:
     assert recover(found) == 0
     trial.set_user_attr("owner", {"host": "elsewhere", "process": 1, "seen": time.time() - 10_000})
     assert recover(found) == 1
-
-
-def test_the_studies_of_a_store_open_as_plain_optuna_studies(tmp_path: Path) -> None:
-    finish(start(tmp_path / "plain.sqlite", tmp_path / "log", 3, 0.0))
-    loaded = optuna.load_study(study_name="shared", storage=f"sqlite:///{tmp_path / 'plain.sqlite'}")
-    assert len(loaded.trials) == 3
-    assert set(loaded.best_params) == {"level", "tilt"}
 
 
 def _dead_process() -> int:

@@ -10,7 +10,10 @@ from stereogauge.tuning.result import TuningResult
 
 
 def write_result(result: TuningResult, folder: Path) -> list[Path]:
-    """Write best.toml, trials.csv, result.json and each figure as PNG, SVG and HTML; the files that were written."""
+    """Write best.toml, trials.csv, result.json and each figure as PNG, SVG and HTML; the files that were written.
+
+    The pages share one plotly.min.js beside them.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     texts = {
         "trials.csv": str(result.to_pandas().to_csv(index=False)),
@@ -26,6 +29,6 @@ def write_result(result: TuningResult, folder: Path) -> list[Path]:
         figure = mpl.draw(data)
         written += [mpl.save(figure, folder / f"{name}.{kind}") for kind in ("png", "svg")]
         page = folder / f"{name}.html"
-        plotly_.draw(data).write_html(page, include_plotlyjs=True)
+        plotly_.draw(data).write_html(page, include_plotlyjs="directory")
         written.append(page)
     return written

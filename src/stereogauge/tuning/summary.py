@@ -14,7 +14,8 @@
     front            numbers of the trials that none dominates
     importance       {objective: {parameter: share}}
     seen held_out    [{goal, unit, direction, default, tuned, difference, low, high, percent, level, draws, better,
-                     compared, scenes, scene_default, scene_tuned}], one for each objective, then the judge; [] while unknown
+                     compared, scenes, scene_default, scene_tuned}], one for each objective, then the judge; [] while
+                     unknown
     folds            [{held_out: [scene], states, best: a trial or None}]
 
 A number that does not exist is None.
