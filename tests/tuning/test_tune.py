@@ -13,6 +13,7 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.errors import MatcherError, StoreError, UnknownNameError
+from stereogauge.evaluation.matchers import wanted_matcher
 from stereogauge.figures import mpl, plotly_
 from stereogauge.figures.tuning import figures_of, gains_data, history_data, slices_data, trade_off_data
 from stereogauge.matching import parse_matcher
@@ -211,6 +212,9 @@ def test_the_tuned_matcher_is_a_text_and_a_file_that_match_takes(tmp_path: Path)
     path = tmp_path / "best.toml"
     path.write_text(result.to_toml())
     assert tomllib.loads(path.read_text())["parameters"]["uniqueness"] == 3
+    wanted = wanted_matcher(str(path))
+    assert (wanted.name, wanted.text) == ("opencv-bm tuned for weights", result.matcher)
+    assert wanted_matcher(f"mine={path}").name == "mine"
     by_text = sg.match(left, right, result.matcher, ndisp=16)
     by_file = sg.match(left, right, str(path), ndisp=16)
     np.testing.assert_array_equal(by_text.disparity, by_file.disparity)
