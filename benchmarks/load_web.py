@@ -1,7 +1,7 @@
 """Many visitors at once: `python -m benchmarks.load_web [--clients 50] [--seconds 60]`.
 
 Each client asks one question after another, from a mix of what the page asks; the server runs in a process of its own.
-Prints answers, errors, waiting times, and the server's memory at a tenth of the time and at the end.
+Prints answers, errors, waiting times, and the server's memory after a third of that time to warm up and at the end.
 """
 
 from __future__ import annotations
@@ -72,14 +72,14 @@ def main() -> None:
     asked = parser.parse_args()
     with served() as (base, identifier):
         process = psutil.Process(identifier)
-        load(base, asked.clients, asked.seconds / 10, mixed_questions())
+        load(base, asked.clients, asked.seconds / 3, mixed_questions())
         early = process.memory_info().rss >> 20
         outcome = load(base, asked.clients, asked.seconds, mixed_questions())
         late = process.memory_info().rss >> 20
     ordered = sorted(outcome.seconds)
     print(f"{len(ordered)} answers to {asked.clients} clients in {asked.seconds:g} s, {len(outcome.errors)} errors")
     print(f"median {1e3 * statistics.median(ordered):.0f} ms, 95 % {1e3 * ordered[int(0.95 * len(ordered))]:.0f} ms")
-    print(f"memory of the server {early} MiB after the first tenth, {late} MiB at the end")
+    print(f"memory of the server {early} MiB after warming up, {late} MiB at the end")
     for error in outcome.errors[:5]:
         print(error)
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import re
 import shutil
+import threading
 import time
 from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +19,9 @@ import pytest
 from tests.web import uploads
 from tests.web.small import MARKUP, SCENES, serving, truth
 
-from stereogauge.store import open_store
+from stereogauge.store import Store, open_store
 from stereogauge.web.app import create_app
+from stereogauge.web.export import export_site
 from stereogauge.web.rules import Rules
 from stereogauge.web.site import Site
 from stereogauge.web.source import StoreSource
@@ -375,6 +379,45 @@ def test_the_page_loads_nothing_from_elsewhere(visitor: Visitor) -> None:
     visitor.go("#metrics?criteria=all")
     visitor.page.wait_for_selector("#scatter .scatterlayer")
     assert hosts - {""} == {"127.0.0.1"}
+
+
+@pytest.fixture(scope="module")
+def copied(opened: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a static copy on a plain web server."""
+    folder = tmp_path_factory.mktemp("copied")
+    export_site(Site(StoreSource(opened)), folder)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(QuietFiles, directory=str(folder)))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+class QuietFiles(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *arguments: object) -> None:
+        pass
+
+
+def test_a_static_copy_shows_shipped_selections_and_refuses_others(chromium: Any, copied: str, address: str) -> None:
+    context = chromium.new_context(viewport={"width": 1400, "height": 900})
+    visitor = Visitor(context.new_page(), copied).go("#leaderboard?criteria=all")
+    expected = httpx.get(f"{address}/api/v1/rank?criteria=all").json()["rows"]
+    assert visitor.algorithms() == [row["algorithm"] for row in expected]
+    visitor.page.select_option("#model", "extended")
+    visitor.ready()
+    visitor.page.click("text=Shipped selections")
+    visitor.go("#compare?criteria=all")
+    visitor.page.wait_for_selector("[data-bar]")
+    visitor.go("#scene?scene=alpha&pane=truth&pane=estimate~good")
+    visitor.page.wait_for_selector("[data-pane='1'][data-loaded]")
+    visitor.go("#metrics?criteria=all")
+    visitor.page.wait_for_selector("#scatter .scatterlayer .point")
+    visitor.go("#leaderboard?criteria=all&algorithms=good&algorithms=rough")
+    assert "was not exported" in visitor.page.inner_text("#content")
+    assert visitor.complaints == []
+    context.close()
 
 
 def test_submitting_in_the_page(chromium: Any, taken: tuple[str, Submissions], tmp_path: Path) -> None:

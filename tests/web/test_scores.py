@@ -245,6 +245,23 @@ def test_openapi_describes_every_call(client: httpx.Client) -> None:
     assert "/api/v1/scenes/{scene}/layers/{layer}.png" in paths
 
 
+def test_a_store_without_studies_says_so(client: httpx.Client) -> None:
+    assert client.get("tuning").json() == []
+    answer = client.get("tuning/none")
+    assert (answer.status_code, answer.json()["allowed"]) == (404, [])
+
+
+def test_studies_are_those_of_the_store(small_store: Path, opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading studies is tested where they are made; here, that the site passes on what is read."""
+    entries = [{"name": "first", "matcher": "sgm"}]
+    monkeypatch.setattr("stereogauge.tuning.studies", lambda store: entries if store == str(small_store) else [])
+    monkeypatch.setattr("stereogauge.tuning.study_summary", lambda store, name: {"name": name, "trials": []})
+    with serving(create_app(Site(StoreSource(opened), store_url=str(small_store)))) as base:
+        assert httpx.get(f"{base}/api/v1/tuning").json() == entries
+        assert httpx.get(f"{base}/api/v1/tuning/first").json() == {"name": "first", "trials": []}
+        assert httpx.get(f"{base}/api/v1/tuning/second").json()["allowed"] == ["first"]
+
+
 def test_an_answer_that_has_not_changed_is_not_sent_again(client: httpx.Client) -> None:
     first = client.get("rank")
     again = client.get("rank", headers={"If-None-Match": first.headers["etag"]})

@@ -20,7 +20,7 @@ from stereogauge.web.selection import Asked, check_names, only_values, part, pro
 from stereogauge.web.source import ProtocolRecord, ScoreSource
 
 COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
-MOST_CELLS = 40_000_000
+MOST_CELLS = 10_000_000
 """Numbers kept in prepared selections, 8 bytes each."""
 
 Private = Callable[[str], ScoreTable]

@@ -11,7 +11,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from stereogauge.web.cache import RecentCache
 
-MOST_ANSWER_BYTES = 128 << 20
+MOST_ANSWER_BYTES = 64 << 20
 
 
 class Answers:

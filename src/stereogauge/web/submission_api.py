@@ -13,7 +13,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
 from stereogauge.web.jobs import Job
-from stereogauge.web.submissions import AccessError, ColumnResult, Submissions
+from stereogauge.web.submission_results import ColumnResult
+from stereogauge.web.submissions import AccessError, Submissions
 from stereogauge.web.uploads import UploadRefusedError, check_archive, receive
 
 EVENT_SECONDS = 0.3

@@ -8,14 +8,11 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from fastapi import Request
-from pydantic import BaseModel
 
 from stereogauge.errors import StereogaugeError, StoreError, unknown_name
 from stereogauge.evaluation.scores import Score, ScoreTable
 from stereogauge.model import Dataset
-from stereogauge.ranking.ranks import column_ranks
 from stereogauge.store.engine import Database
 from stereogauge.store.store import Store
 from stereogauge.store.write import MapRecord
@@ -23,11 +20,11 @@ from stereogauge.web import usage
 from stereogauge.web.hiding import Hidden
 from stereogauge.web.job_schema import metadata
 from stereogauge.web.jobs import Job, Jobs, new_identifier
-from stereogauge.web.joining import OWN_MARK, joined
+from stereogauge.web.joining import OWN_MARK
 from stereogauge.web.rules import Rules
 from stereogauge.web.selection import NO_SCORES
 from stereogauge.web.source import ProtocolRecord, StoreSource
-from stereogauge.web.tables import aggregated, column_costs
+from stereogauge.web.submission_results import ColumnResult, column_results
 from stereogauge.web.tokens import FailureLimit, Tokens
 from stereogauge.web.uploads import UploadRefusedError
 from stereogauge.web.worker import StoppedError, Work, Worker
@@ -42,16 +39,6 @@ class AccessError(StereogaugeError):
         super().__init__(sentence)
         self.status = status
         self.wait = wait
-
-
-class ColumnResult(BaseModel):
-    """One column of a submission beside the best of the others."""
-
-    column: str
-    value: float | None
-    best: float | None
-    rank: int | None
-    of: int
 
 
 class Submissions:
@@ -259,35 +246,12 @@ class Submissions:
         job = self.jobs.get(identifier)
         if job is None or job.state != "done":
             return ScoreTable(())
-        return ScoreTable([Score(**{**row, "value": _number(row["value"])}) for row in job.scores])
+        return _table(job)
 
     def results(self, job: Job) -> list[ColumnResult]:
         """The submission's columns beside the best of everybody else."""
-        table = ScoreTable([Score(**{**row, "value": _number(row["value"])}) for row in job.scores])
-        if not len(table):
-            return []
         record = self.protocol()
-        others = self._source.cube(record.key)
-        keep = [place for place, name in enumerate(others.algorithms) if name != job.name]
-        cube = joined(others.take(algorithms=keep), table)
-        values = aggregated(cube, "mean", record.protocol)
-        costs = column_costs(cube.columns, values)
-        ranks = column_ranks(np.where(np.isnan(costs), np.inf, costs))
-        results = []
-        for place, column in enumerate(cube.columns):
-            rest = costs[:-1, place]
-            best = int(np.nanargmin(rest)) if np.isfinite(rest).any() else None
-            known = bool(np.isfinite(costs[-1, place]))
-            results.append(
-                ColumnResult(
-                    column=str(column),
-                    value=float(values[-1, place]) if known else None,
-                    best=None if best is None else float(values[best, place]),
-                    rank=int(ranks[-1, place]) if known else None,
-                    of=int(np.isfinite(costs[:, place]).sum()),
-                )
-            )
-        return results
+        return column_results(self._source.cube(record.key), job.name, _table(job), record.protocol)
 
     def publish(self, job: Job) -> None:
         """Put a finished submission into the store for everybody to see; an earlier one of the same name goes."""
@@ -315,8 +279,10 @@ class Submissions:
         self.discard(job.id)
 
 
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value
+def _table(job: Job) -> ScoreTable:
+    return ScoreTable(
+        [Score(**{**row, "value": math.nan if row["value"] is None else row["value"]}) for row in job.scores]
+    )
 
 
 def _unknown_protocol(record: ProtocolRecord) -> Any:

@@ -1,11 +1,11 @@
 // The selection panel: test-bed, criteria, measures, algorithms, model and weights.
 
 import { isStatic, shipped } from "./api.js";
+import { badge } from "./diagrams.js";
 import { calm, choose, h, put } from "./dom.js";
 import { defineColumn, defineModel, defineRegion } from "./popup.js";
 import { PRESETS, chosen, criteria, measures, weights } from "./selection.js";
 import * as state from "./state.js";
-import { shown } from "./theme.js";
 
 const searches = new Map();
 const SEARCH_FROM = 12;
@@ -31,7 +31,7 @@ function boxes(context, { name, title, all, group, swatch, about, tall }) {
       last = heading;
       return [head, h("label", { class: "choice", title: one },
         h("input", { type: "checkbox", checked: picked.has(one), "data-choice": `${name}:${one}`, onchange: () => toggle(one) }),
-        swatch && h("span", { class: "swatch", style: { background: shown(swatch(one)) } }),
+        swatch && badge(swatch(one)),
         h("span", { class: "name" }, heading ? one.slice(heading.length + 1) : one),
         about && h("button", { type: "button", class: "about", "aria-label": `What is ${one}?`, onclick: (event) => { event.preventDefault(); about(event.currentTarget, one); } }, "i"))];
     }));
@@ -128,7 +128,7 @@ export function drawPanel(root, context, view) {
       boxes(context, { name: "scenes", title: "Test-bed", all: context.scenes.map((one) => one.name), group: several ? (one) => datasets.get(one) : null }),
       criteriaPart(context),
       boxes(context, { name: "measures", title: "Measures", all: measures(context), tall: true, about: (anchor, one) => defineColumn(anchor, context.catalogue, one, context.columns.find((column) => column.metric === one)?.region) }),
-      boxes(context, { name: "algorithms", title: "Algorithms", all: context.algorithms.map((one) => one.name), tall: true, swatch: (one) => context.styles.get(one).colour })));
+      boxes(context, { name: "algorithms", title: "Algorithms", all: context.algorithms.map((one) => one.name), tall: true, swatch: (one) => context.styles.get(one) })));
   root.classList.toggle("open", open.drawer);
   for (const part of root.querySelectorAll("fieldset")) part.querySelector(".choices")?.scrollTo(0, place[part.dataset.part] ?? 0);
   if (key) root.querySelector(`[data-choice="${CSS.escape(key)}"], #${CSS.escape(key)}`)?.focus();

@@ -26,5 +26,14 @@ export function startTheme(button) {
 /** A CSS variable of the present theme. */
 export const ink = (name) => getComputedStyle(root).getPropertyValue(`--${name}`).trim();
 
-/** An algorithm's colour; black turns to light grey on dark paper. */
-export const shown = (colour) => (isDark() && /^#0{6}$/.test(colour) ? "#d8dce0" : colour);
+const DIMMEST = 120;
+
+/** An algorithm's colour; what would vanish on dark paper is mixed with white until it shows, black becomes light grey. */
+export function shown(colour) {
+  if (!isDark() || !/^#[0-9a-f]{6}$/i.test(colour)) return colour;
+  const parts = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+  const light = 0.299 * parts[0] + 0.587 * parts[1] + 0.114 * parts[2];
+  if (light >= DIMMEST) return colour;
+  const white = light < 20 ? 0.85 : (DIMMEST - light) / (255 - light);
+  return `rgb(${parts.map((part) => Math.round(part + (255 - part) * white)).join()})`;
+}

@@ -33,7 +33,7 @@ export function cloudViewer(canvas) {
     const image = pen.createImageData(width, height);
     const depth = new Float32Array(width * height).fill(Infinity);
     const [cy, sy, cp, sp] = [Math.cos(view.yaw), Math.sin(view.yaw), Math.cos(view.pitch), Math.sin(view.pitch)];
-    const focal = 0.9 * Math.min(width, height);
+    const focal = 1.6 * Math.min(width, height);
     const dot = Math.max(1, Math.round(1.6 / view.distance + 0.6));
     for (let index = 0, place = 0; index < points.length; index += 3, place += 3) {
       const x = (points[index] - centre[0]) / size;

@@ -102,7 +102,8 @@ export function create(root, context) {
     const expanded = state.get("scenewise") === "open";
     const detail = table.scene_column;
     const shownScenes = expanded ? table.scenes : [];
-    const top = detail ? Math.max(...detail.values.flat().filter((value) => value !== null).map(Math.abs), 0) : 0;
+    const sizes = detail ? detail.values.flat().filter((value) => value !== null).map(Math.abs).sort((a, b) => a - b) : [];
+    const top = sizes[Math.floor(0.9 * (sizes.length - 1))] ?? 0;
     const unit = table.columns.find((one) => one.id === detail?.column)?.unit ?? "";
     const head = h("tr", {},
       h("th", { class: "pin pin0", scope: "col" }, h("button", { type: "button", onclick: () => state.update({ sort: null }) }, "rank"), h("span", { class: "unit" }, rank.model === "a-star" ? "group" : " ")),
@@ -160,7 +161,7 @@ export function create(root, context) {
   function valueText(row) {
     const own = data.intervals?.get(row.algorithm);
     const half = own && own.value_low !== null && data.rank.model !== "a-star" ? (own.value_high - own.value_low) / 2 : null;
-    return [digits(row.value), half !== null && h("span", { class: "pm" }, ` ±${digits(half)}`)];
+    return [Number.isInteger(row.value) ? whole(row.value) : digits(row.value), half !== null && h("span", { class: "pm" }, ` ±${digits(half)}`)];
   }
 
   function valueTitle(row) {

@@ -90,8 +90,8 @@ export function create(root, context) {
       const suffix = place ? String(place + 1) : "";
       const x0 = single ? 0 : column * (span + gap);
       const y0 = single ? 0 : 1 - (row + 1) * span - row * gap;
-      layout[`xaxis${suffix}`] = { domain: [x0, single ? 1 : x0 + span], anchor: `y${suffix}`, title: { text: single || row === size - 1 || (row === size - 2 && column === size - 1) ? plain(`${own.x}${own.x_unit ? ` [${own.x_unit}]` : ""}`) : "", standoff: 4 } };
-      layout[`yaxis${suffix}`] = { domain: [y0, single ? 1 : y0 + span], anchor: `x${suffix}`, title: { text: single || column === 0 || (column === 1 && row === 0) ? plain(`${own.y}${own.y_unit ? ` [${own.y_unit}]` : ""}`) : "", standoff: 4 } };
+      layout[`xaxis${suffix}`] = { domain: [x0, single ? 1 : x0 + span], anchor: `y${suffix}`, title: { text: single || row === size - 1 ? plain(`${own.x}${own.x_unit ? ` [${own.x_unit}]` : ""}`) : "", standoff: 4 } };
+      layout[`yaxis${suffix}`] = { domain: [y0, single ? 1 : y0 + span], anchor: `x${suffix}`, title: { text: single || column === 0 ? plain(`${own.y}${own.y_unit ? ` [${own.y_unit}]` : ""}`) : "", standoff: 4 } };
       layout.annotations.push({ text: `r² ${digits(own.r_squared)}`, showarrow: false, xref: `x${suffix} domain`, yref: `y${suffix} domain`, x: 0.02, y: 0.99, xanchor: "left", yanchor: "top", font: { size: 11 } });
       answer.scenes.forEach((scene, at) => {
         const xs = own.x_values.map((line) => line[at]);
@@ -108,7 +108,7 @@ export function create(root, context) {
         traces.push({ type: "scatter", mode: "lines", x: ends, y: ends.map((value) => fit.slope * value + fit.intercept), xaxis: `x${suffix}`, yaxis: `y${suffix}`, line: { color: shown(colour.get(scene)), width: 1.3 }, opacity: Math.max(0.06, fit.r_squared), hoverinfo: "skip" });
       });
     });
-    if (!single) columns.forEach((id, place) => layout.annotations.push({ text: plain(id.replace(":", "\n")), showarrow: false, xref: "paper", yref: "paper", x: place * (span + gap) + span / 2, y: 1 - place * (span + gap) - span / 2, font: { size: 13 } }));
+    if (!single) columns.forEach((id, place) => layout.annotations.push({ text: plain(id).replace(":", "<br>"), showarrow: false, xref: "paper", yref: "paper", x: place * (span + gap) + span / 2, y: 1 - place * (span + gap) - span / 2, font: { size: 13 } }));
     scatter.style.height = `${single ? 430 : Math.min(940, 250 * size)}px`;
     await plot(scatter, traces, layout);
     scatter.removeAllListeners?.("plotly_click");

@@ -221,7 +221,8 @@ export function create(root, context) {
   async function drawBlocks() {
     const pane = panes[focused]?.spec.algorithm ? panes[focused] : panes.find((one) => OF_ALGORITHM.includes(one.spec.layer));
     if (!pane || scene.hidden || isStatic) return put(blocks);
-    const metric = panes.find((one) => one.spec.layer === "metric")?.spec.metric ?? null;
+    const shownMetric = specs().find((one) => one.layer === "metric");
+    const metric = shownMetric ? shownMetric.metric ?? pictured()[0] : null;
     const own = new URLSearchParams({ algorithm: pane.spec.algorithm });
     if (metric) own.set("metric", metric);
     if (state.get("protocol")) own.set("protocol", state.get("protocol"));
