@@ -98,7 +98,7 @@ def test_a_trial_that_takes_too_long_has_failed_and_the_others_count(
     space.write_text('[parameters.nap]\nchoices = [0, 600]\ndefault = 0\n[fixed]\nextension = "npy"\n')
     request = words(folder, tmp_path / "s.sqlite", "--trials", 3, "--folds", 0, "--sampler", "grid", "-f", "json")
     request[request.index("opencv-bm")] = f"cmd:{sys.executable} {program} {{out}} {{nap}} {{left}} {{right}}"
-    code, out, err = run(capsys, [*request, "--space", str(space), "--time-limit", "20"])
+    code, out, err = run(capsys, [*request, "--space", str(space), "--time-limit", "12"])
     assert code == 0, err
     trials = json.loads(out)["trials"]
     assert [trial["state"] for trial in trials] == ["complete", "failed"]
