@@ -10,6 +10,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -385,7 +386,8 @@ def test_the_page_loads_nothing_from_elsewhere(visitor: Visitor) -> None:
 def copied(opened: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a static copy on a plain web server."""
     folder = tmp_path_factory.mktemp("copied")
-    export_site(Site(StoreSource(opened)), folder)
+    with ThreadPoolExecutor(1) as elsewhere:  # Playwright's event loop is in this thread
+        elsewhere.submit(export_site, Site(StoreSource(opened)), folder).result()
     server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(QuietFiles, directory=str(folder)))
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
@@ -396,7 +398,7 @@ def copied(opened: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 class QuietFiles(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *arguments: object) -> None:
+    def log_message(self, *arguments: object) -> None:
         pass
 
 
