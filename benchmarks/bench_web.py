@@ -9,7 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 
@@ -72,6 +72,9 @@ class CubeSource:
 
     def maps(self, algorithm: str, scene: str) -> Maps:
         return Maps()
+
+    def with_confidence(self, algorithm: str, scenes: Iterable[str]) -> list[str]:
+        return []
 
 
 def _serve(line: Connection) -> None:

@@ -76,7 +76,7 @@ def confidence_answer(
 def available(gallery: Gallery, algorithms: tuple[str, ...], scenes: tuple[str, ...]) -> list[tuple[str, str]]:
     """Every (algorithm, scene) with a confidence map."""
     source = gallery.desk.source
-    return [(name, scene) for name in algorithms for scene in scenes if source.maps(name, scene).confidence]
+    return [(name, scene) for name in algorithms for scene in source.with_confidence(name, scenes)]
 
 
 def _curves(gallery: Gallery, place: Place, algorithm: str, threshold: float, mask: NDArray[np.bool_]) -> list[Curve]:

@@ -32,7 +32,7 @@ HEADERS = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
 }
 READING = ("GET", "HEAD", "OPTIONS")
-LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1", "testserver")
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
 class Guard:

@@ -5,9 +5,10 @@ A scene's name is the one that a score cube gives it: "dataset/scene" where a st
 
 from __future__ import annotations
 
+import glob
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -84,6 +85,10 @@ class ScoreSource(Protocol):
         """Where an algorithm's maps of a scene lie."""
         ...
 
+    def with_confidence(self, algorithm: str, scenes: Iterable[str]) -> list[str]:
+        """Those of the scenes for which the algorithm has confidence maps."""
+        ...
+
 
 @dataclass
 class _Kept:
@@ -94,6 +99,7 @@ class _Kept:
     protocols: tuple[ProtocolRecord, ...] | None = None
     algorithms: tuple[AlgorithmRecord, ...] | None = None
     scenes: dict[str, Scene] = field(default_factory=dict)
+    maps: dict[tuple[str, str], Maps] = field(default_factory=dict)
 
 
 class StoreSource:
@@ -179,11 +185,23 @@ class StoreSource:
 
     def maps(self, algorithm: str, scene: str) -> Maps:
         """From where they lay when they were evaluated."""
-        record = self._store.map_record(algorithm, *self._place(scene))
-        if record is None:
-            return Maps()
-        left = source_of_text(record.source)
-        return Maps(left, source_of_text(record.right_source), _confidence_beside(left))
+        with self._lock:
+            kept = self._current().maps
+            if (algorithm, scene) not in kept:
+                record = self._store.map_record(algorithm, *self._place(scene))
+                left = None if record is None else source_of_text(record.source)
+                right = None if record is None else source_of_text(record.right_source)
+                kept[algorithm, scene] = Maps(left, right, _confidence_beside(left))
+            return kept[algorithm, scene]
+
+    def with_confidence(self, algorithm: str, scenes: Iterable[str]) -> list[str]:
+        """Looked for scene by scene only where the folder of the first map has confidence maps at all."""
+        names = iter(scenes)
+        first = next((maps.left for name in names if (maps := self.maps(algorithm, name)).left is not None), None)
+        folder = _folder(first)
+        if folder is None or not (folder / "confidence").is_dir():
+            return []
+        return [name for name in scenes if self.maps(algorithm, name).confidence]
 
     def _place(self, name: str) -> tuple[str, str]:
         for record in self.protocols():
@@ -205,13 +223,22 @@ def _coverage(cube: ScoreCube) -> tuple[int, int]:
     return int(on_scene.all(axis=1).sum()), int(known.sum())
 
 
+def _folder(source: Any) -> Path | None:
+    """The folder in which a map lies; None for arrays and remote files."""
+    path = getattr(source, "path", source)
+    if not isinstance(path, str | Path) or is_remote(path) or not Path(path).is_file():
+        return None
+    return Path(path).parent
+
+
 def _confidence_beside(left: Any) -> dict[str, Any]:
     """The confidence maps that lie as the result layouts say: `confidence/NAME/SCENE.*` beside the map itself."""
-    path = getattr(left, "path", left)
-    if not isinstance(path, str | Path) or is_remote(path) or not Path(path).is_file():
+    beside = _folder(left)
+    if beside is None:
         return {}
-    folder = Path(path).parent / "confidence"
-    found = sorted(file for file in folder.rglob(f"{Path(path).stem}.*") if file.suffix.lower() in MAP_SUFFIXES)
+    folder = beside / "confidence"
+    stem = Path(str(getattr(left, "path", left))).stem
+    found = sorted(file for file in folder.rglob(f"{glob.escape(stem)}.*") if file.suffix.lower() in MAP_SUFFIXES)
     named = {file.parent.name if file.parent != folder else "confidence": file for file in found}
     return {name: DisparityFile(file, scale=65535.0 if file.suffix == ".png" else None) for name, file in named.items()}
 
@@ -263,3 +290,8 @@ class TableSource:
             return Maps()
         own = {"confidence": result.confidence[scene]} if scene in result.confidence else {}
         return Maps(result.maps.get(scene), result.right_maps.get(scene), own)
+
+    def with_confidence(self, algorithm: str, scenes: Iterable[str]) -> list[str]:
+        """As given."""
+        result = self._results.get(algorithm)
+        return [] if result is None else [scene for scene in scenes if scene in result.confidence]
