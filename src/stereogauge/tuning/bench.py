@@ -19,6 +19,7 @@ from stereogauge.tuning.space import Parameters, SearchSpace
 
 MARGIN = 5.0
 """Seconds after which a worker is ended although its matcher has a time limit of its own."""
+DIGITS = 6
 ScoresByScene = Mapping[str, Sequence[float | None]]
 
 
@@ -111,5 +112,8 @@ class Bench:
 
 
 def plain_scores(values: Sequence[float]) -> list[float | None]:
-    """Scores as JSON can hold them."""
-    return [float(value) if math.isfinite(value) else None for value in values]
+    """Scores as JSON can hold them, to six digits.
+
+    OpenCV's distance transform differs in the last bit with the memory that it is given; a search must not.
+    """
+    return [float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None for value in values]
