@@ -114,6 +114,6 @@ class Bench:
 def plain_scores(values: Sequence[float]) -> list[float | None]:
     """Scores as JSON can hold them, to six digits.
 
-    OpenCV's distance transform differs in the last bit with the memory that it is given; a search must not.
+    Porosity has been seen to differ by 1e-10 between processes for one and the same map; a search must not.
     """
     return [float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None for value in values]
