@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -11,6 +12,7 @@ from tests.web.small import make_store, serving
 
 from stereogauge.store import Store, open_store
 from stereogauge.web.app import create_app
+from stereogauge.web.export import export_site
 from stereogauge.web.site import Site
 from stereogauge.web.source import StoreSource
 
@@ -43,3 +45,13 @@ def address(site: Site) -> Iterator[str]:
 def client(address: str) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=f"{address}/api/v1/", timeout=60) as one:
         yield one
+
+
+@pytest.fixture(scope="session")
+def exported(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A static copy of the site; made in another thread, since Playwright's event loop may run in this one."""
+    folder = tmp_path_factory.mktemp("exported")
+    with ThreadPoolExecutor(1) as elsewhere:
+        written = elsewhere.submit(export_site, site, folder).result()
+    assert written == sum(1 for file in folder.rglob("*") if file.is_file())
+    return folder

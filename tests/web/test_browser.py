@@ -10,7 +10,6 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -20,9 +19,8 @@ import pytest
 from tests.web import uploads
 from tests.web.small import MARKUP, SCENES, serving, truth
 
-from stereogauge.store import Store, open_store
+from stereogauge.store import open_store
 from stereogauge.web.app import create_app
-from stereogauge.web.export import export_site
 from stereogauge.web.rules import Rules
 from stereogauge.web.site import Site
 from stereogauge.web.source import StoreSource
@@ -383,12 +381,9 @@ def test_the_page_loads_nothing_from_elsewhere(visitor: Visitor) -> None:
 
 
 @pytest.fixture(scope="module")
-def copied(opened: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def copied(exported: Path) -> Iterator[str]:
     """The address of a static copy on a plain web server."""
-    folder = tmp_path_factory.mktemp("copied")
-    with ThreadPoolExecutor(1) as elsewhere:  # Playwright's event loop is in this thread
-        elsewhere.submit(export_site, Site(StoreSource(opened)), folder).result()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(QuietFiles, directory=str(folder)))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(QuietFiles, directory=str(exported)))
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}"

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from stereogauge.cli import main
+from stereogauge.store import open_store
 
 
 def run(*words: str) -> int:
@@ -33,7 +34,18 @@ def test_tokens_are_issued_and_revoked(small_store: Path, tmp_path: Path, capsys
     assert "1 token(s) of Ada revoked" in capsys.readouterr().err
 
 
-def test_export_writes_a_site(small_store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_export_writes_a_site_and_stops(
+    small_store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stereogauge.web.export.export_site", lambda site, folder: 7)
     assert run(str(small_store), "--export", str(tmp_path / "out")) == 0
-    assert (tmp_path / "out" / "index.html").is_file()
-    assert "files in" in capsys.readouterr().err
+    assert f"7 files in {tmp_path / 'out'}" in capsys.readouterr().err
+
+
+def test_a_store_on_a_server_needs_a_folder_for_submissions(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], small_store: Path
+) -> None:
+    opened = open_store(small_store, read_only=True)
+    monkeypatch.setattr("stereogauge.store.open_store", lambda *given, **options: opened)
+    assert run("postgresql+psycopg://me@nowhere/scores", "--issue-token", "Ada") == 2
+    assert "--data" in capsys.readouterr().err

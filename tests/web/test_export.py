@@ -10,18 +10,10 @@ import pytest
 from tests.web.small import MARKUP
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.store import Store, open_store
+from stereogauge.store import open_store
 from stereogauge.web.export import export_site, question
 from stereogauge.web.site import Site
 from stereogauge.web.source import StoreSource
-
-
-@pytest.fixture(scope="module")
-def exported(opened: Store, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("exported")
-    written = export_site(Site(StoreSource(opened), hidden=["beta"]), folder)
-    assert written == sum(1 for file in folder.rglob("*") if file.is_file())
-    return folder
 
 
 def index(folder: Path) -> dict[str, str]:

@@ -13,6 +13,7 @@ from stereogauge.errors import MissingDependency, StereogaugeError
 
 if TYPE_CHECKING:
     from stereogauge.web.site import Site
+    from stereogauge.web.submissions import Submissions
 
 
 def command(
@@ -58,37 +59,40 @@ def command(
 
     if importlib.util.find_spec("fastapi") is None or importlib.util.find_spec("uvicorn") is None:
         raise MissingDependency("fastapi", "web", "The site")
-    writes = submissions or issue_token is not None or revoke_token is not None
-    if not writes and "://" not in store and not Path(store).is_file():
+    if "://" not in store and not Path(store).is_file():
         raise StereogaugeError(f"{store}: there is no such store; make one with `stereogauge demo` or `evaluate`.")
+    from stereogauge.web.rules import Rules
     from stereogauge.web.site import Site
     from stereogauge.web.source import StoreSource
+    from stereogauge.web.submissions import Submissions
 
     with open_store(store, read_only=not submissions) as opened:
         source = StoreSource(opened)
         taken = None
-        if writes:
-            from stereogauge.web.rules import Rules
-            from stereogauge.web.submissions import Submissions
+        if submissions or issue_token or revoke_token:
+            rules = Rules(limit, period, largest << 20, seconds=time_limit, hidden=tuple(hidden or ()))
+            taken = Submissions(opened, source, data or _folder_beside(store), rules, dataset)
+        if taken is not None and (issue_token or revoke_token):
+            _change_tokens(taken, issue_token, revoke_token)
+            return
+        _run(Site(source, hidden or [], taken, store), export, host, port, host_name or [])
 
-            folder = data or Path(f"{store.removesuffix('.sqlite')}-submissions")
-            rules = Rules(
-                per_period=limit,
-                period_hours=period,
-                largest_bytes=largest << 20,
-                seconds=time_limit,
-                hidden=tuple(hidden or ()),
-            )
-            taken = Submissions(opened, source, folder, rules, dataset)
-        if taken is not None and issue_token is not None:
-            typer.echo(taken.tokens.issue(issue_token))
-            say(f"This token of {issue_token} is shown only now; the server keeps its hash.")
-            return
-        if taken is not None and revoke_token is not None:
-            say(f"{taken.tokens.revoke(revoke_token)} token(s) of {revoke_token} revoked")
-            return
-        site = Site(source, hidden or [], taken, store)
-        _run(site, export, host, port, host_name or [])
+
+def _folder_beside(store: str) -> Path:
+    if "://" in store:
+        raise StereogaugeError("A store on a server has no folder beside it; say with --data where submissions go.")
+    return Path(f"{store.removesuffix('.sqlite')}-submissions")
+
+
+def _change_tokens(taken: Submissions, issue: str | None, revoke: str | None) -> None:
+    try:
+        if revoke:
+            say(f"{taken.tokens.revoke(revoke)} token(s) of {revoke} revoked")
+        if issue:
+            typer.echo(taken.tokens.issue(issue))
+            say(f"This token of {issue} is shown only now; the server keeps its hash.")
+    finally:
+        taken.stop()
 
 
 def _run(

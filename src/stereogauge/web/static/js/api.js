@@ -3,6 +3,7 @@
 const STATIC = document.querySelector('meta[name="stereogauge-mode"]').content === "static";
 const BASE = "api/v1/";
 const KEPT = 60;
+const FRESH = 30_000; // ms: others may publish results meanwhile
 const kept = new Map();
 let pending = 0;
 let timer = 0;
@@ -71,13 +72,15 @@ export async function ask(path, params = "", { signal, fresh = false } = {}) {
     throw new Problem("This selection was not exported: this copy of the site holds fixed answers only. Run `stereogauge serve STORE` for free selections.", 404);
   }
   const own = address.includes("submission");
-  if (!fresh && !own && kept.has(address)) return kept.get(address);
+  const known = kept.get(address);
+  if (!fresh && !own && known && Date.now() - known.at < FRESH) return known.answer;
   busy(1);
   try {
     const headers = own && token.get() ? { Authorization: `Bearer ${token.get()}` } : {};
     const answer = await (await answered(await fetch(address, { signal, headers }))).json();
     if (!own) {
-      kept.set(address, answer);
+      kept.delete(address);
+      kept.set(address, { answer, at: Date.now() });
       if (kept.size > KEPT) kept.delete(kept.keys().next().value);
     }
     return answer;
@@ -91,6 +94,7 @@ export async function send(method, path, { params = "", body = null, kind = "app
   const headers = { Authorization: `Bearer ${token.get()}` };
   if (body !== null) headers["Content-Type"] = kind;
   const response = await answered(await fetch(`${BASE}${path}${params ? `?${params}` : ""}`, { method, headers, body }));
+  kept.clear();
   return response.status === 204 ? null : response.json();
 }
 

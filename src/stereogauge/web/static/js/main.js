@@ -19,7 +19,6 @@ const content = document.getElementById("content");
 const panel = document.getElementById("panel");
 const context = { catalogue: null, scenes: [], algorithms: [], columns: [], styles: new Map(), protocol: null };
 let shown = null;
-let lists = "";
 
 function drawNavigation() {
   put(document.getElementById("views"), state.VIEWS.map((name) =>
@@ -31,8 +30,6 @@ function drawNavigation() {
 
 /** Scenes, algorithms and columns under the protocol that the address names. */
 async function loadLists() {
-  const wanted = state.get("protocol", "") + state.get("submission", "");
-  if (lists === wanted && context.columns.length) return;
   const params = new URLSearchParams(state.get("protocol") ? { protocol: state.get("protocol") } : {});
   const own = new URLSearchParams(params);
   if (state.get("submission")) own.append("submission", state.get("submission"));
@@ -42,7 +39,6 @@ async function loadLists() {
   Object.assign(context, { scenes, algorithms: [...algorithms, ...added], columns: table.columns });
   context.styles = new Map(context.algorithms.map((one) => [one.name, one]));
   context.protocol = context.catalogue.protocols.find((one) => [one.name, one.key].includes(state.get("protocol"))) ?? context.catalogue.protocols[0];
-  lists = wanted;
 }
 
 async function show() {
