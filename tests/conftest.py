@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from pathlib import Path
 
 import pytest
 
 NO_DATA = "real data not found: set STEREOGAUGE_DATA to the folder that holds middlebury-v2, kitti2012, …"
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C reach the programs that tests start: a run in the background hands on an ignored SIGINT."""
+    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    if ignored and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
