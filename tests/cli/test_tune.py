@@ -126,6 +126,26 @@ def test_mistakes_are_one_sentence_and_exit_code_two(
     assert len(err.strip().splitlines()) == 1
 
 
+@pytest.mark.cluster
+# Dask itself leaves sockets and loops to the garbage collector.
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_cluster_gives_the_same_study_as_this_machine(folder: Path, tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
+
+    def trials(store: str, *more: object) -> list[dict[str, str]]:
+        command = [sys.executable, "-m", "stereogauge", *words(folder, tmp_path / store, "--trials", 5, "--folds", 0)]
+        command += [*map(str, more), "-f", "csv"]
+        result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+        rows = list(csv.DictReader(io.StringIO(result.stdout)))
+        return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
+
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    with distributed.LocalCluster(**options) as cluster:
+        there = trials("cluster.sqlite", "--cluster", cluster.scheduler_address)
+    assert there == trials("here.sqlite")
+    assert len(there) == 5
+
+
 def test_control_c_keeps_finished_trials_and_says_how_to_go_on(folder: Path, tmp_path: Path) -> None:
     store = tmp_path / "s.sqlite"
     arguments = words(folder, store, "--trials", 400, "--folds", 0, "--no-prune")
