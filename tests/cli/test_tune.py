@@ -139,7 +139,7 @@ def test_a_cluster_gives_the_same_study_as_this_machine(folder: Path, tmp_path: 
         rows = list(csv.DictReader(io.StringIO(result.stdout)))
         return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
 
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as cluster:
         there = trials("cluster.sqlite", "--cluster", cluster.scheduler_address)
     assert there == trials("here.sqlite")

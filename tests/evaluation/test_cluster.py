@@ -33,7 +33,7 @@ PROTOCOL = Protocol(metrics=("bad@1", "mae", "quantile@95"), regions=("all", "no
 def cluster():
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
     ) as opened:
         yield opened
 

@@ -145,8 +145,9 @@ def test_the_peak_is_what_a_call_took_not_what_was_there_before():
     before = np.ones(40 * 2**20, np.uint8)
     with PeakMemory() as small:
         np.ones(2**16, np.uint8)
+    # Above 32 MiB the allocator always asks the system for fresh pages; below, it may hand out pages it still holds.
     with PeakMemory() as large:
-        np.ones(30 * 2**20, np.uint8)
+        np.ones(80 * 2**20, np.uint8)
     assert before.size == 40 * 2**20
     assert small.bytes < 10 * 2**20
-    assert 28 * 2**20 < large.bytes < 45 * 2**20
+    assert 78 * 2**20 < large.bytes < 95 * 2**20

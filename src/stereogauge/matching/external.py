@@ -28,6 +28,7 @@ FILLED_BY_US = (*REQUIRED, "ndisp")
 GIBIBYTE = 2**30
 TAIL = 300
 WATCH_SECONDS = 0.02
+FIRST_LOOK_SECONDS = 0.001
 PARAMETERS = (
     MatcherParameter(
         "time_limit", "float", 600.0, "seconds after which the program is ended", low=0.01, high=1e6, tuned=False
@@ -180,16 +181,19 @@ def _watched(process: subprocess.Popen[bytes], time_limit: float) -> int | None:
 
     None where the system does not tell.
 
-    The kernel's own figure after the end would also count what our process held when it started the program.
+    The kernel's own figure after the end would also count what our process held when it started the program. Looks come
+    in growing steps, so that the last one lies near the end of a short program too.
     """
     deadline = time.monotonic() + time_limit
     peak: int | None = None
+    pause = FIRST_LOOK_SECONDS
     while process.returncode is None and time.monotonic() < deadline:
         with contextlib.suppress(OSError, IndexError, ValueError):
             status = Path(f"/proc/{process.pid}/status").read_text()
             peak = int(status.split("VmHWM:")[1].split()[0]) * 1024
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(min(WATCH_SECONDS, max(0.0, deadline - time.monotonic())))
+            process.wait(min(pause, max(0.0, deadline - time.monotonic())))
+        pause = min(WATCH_SECONDS, 1.3 * pause)
     return peak
 
 
