@@ -20,7 +20,7 @@ MATCHERS = {"census SGM": "sgm", "OpenCV SGBM": "opencv-sgbm", "OpenCV BM": "ope
 DAMAGES = {"truth, edges fattened": "fatten-foreground", "truth, blurred": "blur", "truth with holes": "holes"}
 METRICS = ["bad@1", "bad@2", "rms", "quantile@95", "sze", "invalid"]
 GEOMETRY = ["d-fat", "d-thin", "d-fuz-rel", "p-bump-rel", "p-off", "p-mis", "f-por", "f-frag", "f-fat"]
-PICTURES = ["bad@2", "rms", "bias", "d-fat", "p-off", "f-por"]
+PICTURES = ["bad@2", "bias", "d-fat", "p-off"]
 
 
 def command(
