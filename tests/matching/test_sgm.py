@@ -34,7 +34,11 @@ def test_census_codes_differ_in_as_many_bits_as_comparisons(window: str) -> None
     left, right = noise(1, 11, 17), noise(2, 11, 17)
     width, height = WINDOWS[window]
     expected = reference.census_costs(left, right, 1, width, height)[:, :, 0]
-    assert np.array_equal(np.bitwise_count(census(left, window) ^ census(right, window)), expected)
+    differing = np.bitwise_count(census(left, window) ^ census(right, window)).sum(axis=0)
+    assert np.array_equal(differing, expected)
+    mirrored = census(right, window, mirrored=True, margin=5)
+    assert np.array_equal(mirrored[:, :, 16::-1], census(right, window))
+    assert not mirrored[:, :, 17:].any()
 
 
 @pytest.mark.parametrize("paths", [4, 5, 8])

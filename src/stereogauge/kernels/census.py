@@ -17,38 +17,27 @@ BITS_PER_BYTE = 8
 
 @kernel
 def census_rows(
-    padded: NDArray[Any], radius_y: int, radius_x: int, codes: NDArray[np.uint64], start: int, stop: int
+    padded: NDArray[Any], radius_y: int, radius_x: int, mirrored: bool, codes: NDArray[np.uint8], width: int
 ) -> None:
-    """Fill rows start…stop of `codes` (H, W) from an image padded by the radii on each side.
+    """The first `width` columns of `codes` (bytes, H, ≥ W) from an image padded by the radii on each side.
 
-    Neighbours are taken row by row, the centre left out; windows of up to 64 neighbours fit. Eight comparisons at a
-    time are shifted into one byte a pixel, which keeps the loops over x in byte-wide vectors.
+    Neighbours are taken row by row, the centre left out, eight to a byte: loops over x stay in byte-wide vectors.
+    With `mirrored`, each row of neighbours is taken from its end: a mirrored image gets the codes of the original.
     """
-    width = codes.shape[1]
-    byte = np.empty(width, np.uint8)
-    for y in range(start, stop):
+    for y in range(codes.shape[1]):
         centre = padded[y + radius_y, radius_x : radius_x + width]
-        row = codes[y]
-        row[:] = np.uint64(0)
-        filled = 0
-        shift = np.uint64(0)
-        for dy in range(2 * radius_y + 1):
-            for dx in range(2 * radius_x + 1):
-                if dy == radius_y and dx == radius_x:
+        taken = 0
+        for neighbour_y in range(2 * radius_y + 1):
+            for neighbour_x in range(2 * radius_x + 1):
+                if neighbour_y == radius_y and neighbour_x == radius_x:
                     continue
-                neighbour = padded[y + dy, dx : dx + width]
-                if filled == 0:
+                first = 2 * radius_x - neighbour_x if mirrored else neighbour_x
+                neighbour = padded[y + neighbour_y, first : first + width]
+                byte = codes[taken // BITS_PER_BYTE, y, :width]
+                if taken % BITS_PER_BYTE == 0:
                     for x in range(width):
                         byte[x] = np.uint8(neighbour[x] < centre[x])
                 else:
                     for x in range(width):
                         byte[x] = np.uint8(np.uint8(byte[x] << np.uint8(1)) | np.uint8(neighbour[x] < centre[x]))
-                filled += 1
-                if filled == BITS_PER_BYTE:
-                    for x in range(width):
-                        row[x] |= np.uint64(byte[x]) << shift
-                    filled = 0
-                    shift += np.uint64(8)
-        if filled > 0:
-            for x in range(width):
-                row[x] |= np.uint64(byte[x]) << shift
+                taken += 1

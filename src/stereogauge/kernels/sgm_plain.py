@@ -1,8 +1,8 @@
-"""The three inner steps of semi-global matching, readable: what `sgm_vector` computes with explicit vectors.
+"""One pixel of semi-global matching, readable: what `sgm_vector` computes with explicit vectors.
 
-All three work on flat arrays at given offsets. A path's costs at one pixel live in a *slot*: `LANES` sentinels, then
-one cost a disparity, rounded up to a multiple of `LANES` with further sentinels. A sentinel is the type's largest
-value, and additions saturate, so that a disparity outside the range never wins and never wraps around.
+A path's costs at one pixel live in a *slot*: `LANES` sentinels, then one cost a disparity, rounded up to a multiple of
+`LANES` with further sentinels. A sentinel is the type's largest value, and additions saturate, so that a disparity
+outside the range never wins and never wraps around. `Pair` and `Rolling` are those of `sgm_sweep`.
 """
 
 from __future__ import annotations
@@ -15,84 +15,129 @@ from numpy.typing import NDArray
 from stereogauge.kernels.jit import kernel
 
 LANES = 32
-FORGET, WRITE, ADD = 0, 1, 2
+FORGET, WRITE, DECIDE, DECIDE_BOTH = 0, 1, 2, 3
+"""What a pixel does with the sum of its paths: leave it out (and the path along the row with it), write it, add it to
+what is there and find the left winner, or find the right one too.
+"""
+
+NO_COST = 65534
+"""The cost of a right winner that has not been found yet; one below the type's largest value, so that it can grow."""
 
 
 @kernel
-def popcount(value: np.uint64) -> np.uint64:
+def _set_bits(value: np.uint8) -> np.uint8:
     """The number of set bits, by adding neighbouring groups of bits."""
-    value = value - ((value >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    value = (value & np.uint64(0x3333333333333333)) + ((value >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    value = (value + (value >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return (value * np.uint64(0x0101010101010101)) >> np.uint64(56)
+    value = np.uint8(value - np.uint8((value >> np.uint8(1)) & np.uint8(0x55)))
+    value = np.uint8((value & np.uint8(0x33)) + np.uint8((value >> np.uint8(2)) & np.uint8(0x33)))
+    return np.uint8(np.uint8(value + np.uint8(value >> np.uint8(4))) & np.uint8(0x0F))
 
 
 @kernel
-def hamming_plain(
-    code: np.uint64, others: NDArray[np.uint64], others_at: int, costs: NDArray[Any], costs_at: int, count: int
-) -> None:
-    """costs[costs_at + d] = number of bits in which `code` and others[others_at + d] differ, for d < count."""
-    for d in range(count):
-        costs[costs_at + d] = popcount(code ^ others[others_at + d])
+def cost_plain(pair: Any, pixel: int, right_at: int, column: int, costs: NDArray[Any]) -> None:
+    """costs[d] = number of bits in which the codes of the left pixel and of its partner at disparity d differ.
 
-
-@kernel
-def aggregate_plain(
-    costs: NDArray[Any],
-    costs_at: int,
-    paths: NDArray[Any],
-    minima: NDArray[Any],
-    slot_size: int,
-    sources: tuple[int, ...],
-    targets: tuple[int, ...],
-    small_penalty: Any,
-    large_penalties: tuple[Any, ...],
-    sums: NDArray[np.uint16],
-    sums_at: int,
-    padded_count: int,
-    mode: int,
-) -> None:
-    """One pixel of several paths: L(d) = C(d) + min(L'(d), L'(d−1) + P1, L'(d+1) + P1, min L' + P2) − min L'.
-
-    L' is the path's costs at its previous pixel (slot `sources[i]`), L goes to slot `targets[i]` (which may be the
-    same), min L to `minima[targets[i]]`. The sum of L over the paths is written to, added to or (mode FORGET) kept
-    out of `sums`.
+    All of them where the partner lies outside, a sentinel beyond the range.
     """
+    for k in range(len(pair.left)):
+        code = pair.left[k][pixel]
+        others = pair.right[k][right_at : right_at + costs.size]
+        if k == 0:
+            for d in range(costs.size):
+                costs[d] = _set_bits(np.uint8(code ^ others[d]))
+        else:
+            for d in range(costs.size):
+                costs[d] += _set_bits(np.uint8(code ^ others[d]))
+    outside = pair.outside[column : column + costs.size]
+    for d in range(costs.size):
+        costs[d] = max(max(costs[d], outside[d]), pair.unused[d])
+
+
+@kernel
+def path_plain(
+    costs: NDArray[Any], paths: NDArray[Any], minima: NDArray[Any], source: int, target: int, small: Any, large: Any
+) -> None:
+    """L(d) = C(d) + min(L'(d), L'(d−1) + P1, L'(d+1) + P1, min L' + P2) − min L'.
+
+    L' is the path's costs at its previous pixel, in slot `source`; L goes to slot `target`, which may be the same.
+    """
+    slot = costs.size + LANES
+    read = source * slot + LANES
+    write = target * slot + LANES
     sentinel = np.int64(np.iinfo(paths.dtype).max)
-    for i in range(len(sources)):
-        source = sources[i] * slot_size + LANES
-        target = targets[i] * slot_size + LANES
-        minimum = np.int64(minima[sources[i]])
-        jump = minimum + np.int64(large_penalties[i])
-        lowest = sentinel
-        before = sentinel
-        for d in range(padded_count):
-            here = np.int64(paths[source + d])
-            after = np.int64(paths[source + d + 1])
-            step = min(before, after) + np.int64(small_penalty)
-            cost = min(min(min(here, jump), step) - minimum + np.int64(costs[costs_at + d]), sentinel)
-            paths[target + d] = cost
-            lowest = min(lowest, cost)
-            before = here
-            if mode == WRITE and i == 0:
-                sums[sums_at + d] = np.uint16(cost)
-            elif mode != FORGET:
-                sums[sums_at + d] = np.uint16(sums[sums_at + d] + np.uint16(cost))
-        minima[targets[i]] = lowest
+    minimum = np.int64(minima[source])
+    jump = minimum + np.int64(large)
+    lowest = sentinel
+    before = sentinel
+    for d in range(costs.size):
+        here = np.int64(paths[read + d])
+        after = np.int64(paths[read + d + 1])
+        step = min(before, after) + np.int64(small)
+        cost = min(min(min(here, jump), step) - minimum + np.int64(costs[d]), sentinel)
+        paths[write + d] = cost
+        lowest = min(lowest, cost)
+        before = here
+    minima[target] = lowest
 
 
 @kernel
 def winner_plain(
-    sums: NDArray[np.uint16], sums_at: int, keys: NDArray[np.uint32], keys_at: int, padded_count: int, both: bool
+    sums: NDArray[np.uint16],
+    right_costs: NDArray[np.uint16],
+    right_disparities: NDArray[np.uint16],
+    column: int,
+    later: np.uint16,
+    both: bool,
 ) -> np.uint32:
-    """The smallest key (A(d) ≪ 16) | d of one pixel: lowest cost, first index.
+    """The smallest key (A(d) ≪ 16) | d of a left pixel: lowest cost, then smallest disparity.
 
-    With `both`, keys[keys_at + d] takes it where smaller.
+    With `both`, right pixels x − d, numbered from the right by `column` + d, take A(d) and d where A(d) is lower than
+    what they have; where it is equal, only if `later` is 1.
     """
     best = np.uint32(0xFFFFFFFF)
-    for d in range(padded_count):
-        key = np.uint32((np.uint32(sums[sums_at + d]) << np.uint32(16)) | np.uint32(d))
-        best = min(best, key)
-        if both:
-            keys[keys_at + d] = min(keys[keys_at + d], key)
+    for d in range(sums.size):
+        best = min(best, np.uint32((np.uint32(sums[d]) << np.uint32(16)) | np.uint32(d)))
+        if both and sums[d] < np.uint16(right_costs[column + d] + later):
+            right_costs[column + d] = sums[d]
+            right_disparities[column + d] = d
     return best
+
+
+@kernel
+def pixel_plain(
+    pair: Any,
+    rolling: Any,
+    pixel: int,
+    right_at: int,
+    column: int,
+    sources: tuple[int, int, int, int],
+    targets: tuple[int, int, int, int],
+    large_penalties: tuple[Any, Any, Any, Any],
+    sums: NDArray[np.uint16],
+    sums_at: int,
+    later: np.uint16,
+    mode: int,
+) -> np.uint32:
+    """Costs, paths, their sum, and by `mode` the winners' key (else 0) of the left pixel with number `pixel`.
+
+    Its partner at disparity d has number `right_at` + d, and number `column` + d in its row. Of the four paths only
+    the first ones count, as many as `rolling` has.
+    """
+    costs = rolling.costs
+    cost_plain(pair, pixel, right_at, column, costs)
+    here = sums[sums_at : sums_at + costs.size]
+    for i in range(1 if mode == FORGET else 0, len(rolling.paths)):
+        paths = rolling.paths[i]
+        path_plain(costs, paths, rolling.minima[i], sources[i], targets[i], pair.small_penalty, large_penalties[i])
+        at = targets[i] * (costs.size + LANES) + LANES
+        if mode == WRITE and i == 0:
+            for d in range(costs.size):
+                here[d] = paths[at + d]
+        elif mode != FORGET:
+            for d in range(costs.size):
+                here[d] = np.uint16(here[d] + np.uint16(paths[at + d]))
+    if mode in (FORGET, WRITE):
+        return np.uint32(0)
+    key: np.uint32 = winner_plain(
+        here, rolling.right_costs, rolling.right_disparities, column, later, mode == DECIDE_BOTH
+    )
+    return key

@@ -1,31 +1,44 @@
-"""The inner steps of `sgm_plain` as LLVM vector instructions, behind the same signatures: twice as fast as what LLVM
-finds by itself.
+"""`sgm_plain.pixel_plain` as LLVM vector instructions: costs, paths, sums and winners of a pixel without leaving the
+registers, several times as fast as what LLVM finds by itself.
 
-Each function emits generic vector operations of `LANES` elements; LLVM splits them for the machine at hand (SSE,
-AVX2, AVX-512, NEON).
+Vectors are generic; LLVM splits them for the machine at hand (SSE, AVX2, AVX-512, NEON). Disparities are taken `WIDE`
+at a time, and a last `LANES` where the range asks for them.
 """
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numba.core.cgutils
+import numba.core.codegen
+import numba.core.config
 import numba.extending
 import numba.types
 from llvmlite import ir
 
-from stereogauge.kernels.sgm_plain import ADD, FORGET, LANES, WRITE
+from stereogauge.kernels.sgm_plain import DECIDE, DECIDE_BOTH, FORGET, LANES, WRITE
 
 # Numba's annotations describe neither these helpers nor what becomes of a decorated function.
 cgutils: Any = numba.core.cgutils
+codegen: Any = numba.core.codegen
+config: Any = numba.core.config
 types: Any = numba.types
 intrinsic: Any = numba.extending.intrinsic
 
-CODE_LANES = 16
-KEY_LANES = 16
+INT8 = ir.IntType(8)
 INT16 = ir.IntType(16)
 INT32 = ir.IntType(32)
 INT64 = ir.IntType(64)
+
+
+def _has_wide_registers() -> bool:
+    """Whether the processor that Numba compiles for holds 64 bytes in a register."""
+    features = config.CPU_FEATURES if config.CPU_FEATURES is not None else codegen.get_host_cpu_features()
+    return "+avx512bw" in features
+
+
+WIDE = 2 * LANES if _has_wide_registers() else LANES
 
 
 def _number(value: int) -> Any:
@@ -71,155 +84,237 @@ def _data(context: Any, builder: Any, array_type: Any, array: Any) -> Any:
     return context.make_array(array_type)(context, builder, array).data
 
 
+def _largest(vector: Any) -> Any:
+    return ir.Constant(vector, [2**vector.element.width - 1] * vector.count)
+
+
+def _half(builder: Any, vector: Any, first: int) -> Any:
+    """`LANES` lanes of a vector, from lane `first` on."""
+    lanes = ir.Constant(ir.VectorType(INT32, LANES), list(range(first, first + LANES)))
+    return builder.shuffle_vector(vector, vector, lanes)
+
+
+def _smaller_half(builder: Any, vector: Any) -> Any:
+    """`LANES` lanes, each the minimum of those that a wide vector has for it."""
+    if vector.type.count == LANES:
+        return vector
+    return _lanewise(builder, "umin", _half(builder, vector, 0), _half(builder, vector, LANES))
+
+
+def _keys(builder: Any, sums: Any, disparities: Any) -> Any:
+    """(A ≪ 16) | d in every lane."""
+    wide = ir.VectorType(INT32, sums.type.count)
+    shifted = builder.shl(builder.zext(sums, wide), ir.Constant(wide, [16] * wide.count))
+    return builder.or_(shifted, builder.zext(disparities, wide))
+
+
+class _Fields:
+    """Access by name to the arrays in a named tuple."""
+
+    def __init__(self, context: Any, builder: Any, kind: Any, value: Any) -> None:
+        self.context, self.builder, self.kind, self.value = context, builder, kind, value
+
+    def _at(self, name: str) -> tuple[Any, Any]:
+        index = self.kind.fields.index(name)
+        return self.kind[index], self.builder.extract_value(self.value, index)
+
+    def number(self, name: str) -> Any:
+        return self._at(name)[1]
+
+    def data(self, name: str) -> Any:
+        return _data(self.context, self.builder, *self._at(name))
+
+    def each_data(self, name: str) -> list[Any]:
+        kind, arrays = self._at(name)
+        return [
+            _data(self.context, self.builder, kind[i], self.builder.extract_value(arrays, i)) for i in range(len(kind))
+        ]
+
+
+class _Pixel:
+    """Emits the code of one pixel; the arguments are those of `pixel_plain`."""
+
+    def __init__(self, context: Any, builder: Any, signature: Any, arguments: Any) -> None:
+        self.builder = builder
+        (pair, rolling, pixel, self.right_at, self.column, sources, targets, large_penalties) = arguments[:8]
+        (sums, self.sums_at, self.later, self.padded, _) = arguments[8:]
+        pair = _Fields(context, builder, signature.args[0], pair)
+        rolling = _Fields(context, builder, signature.args[1], rolling)
+        self.element = ir.IntType(signature.args[1][0].dtype.dtype.bitwidth)
+        self.sums = _data(context, builder, signature.args[8], sums)
+        self.right = pair.each_data("right")
+        self.outside, self.unused = pair.data("outside"), pair.data("unused")
+        self.right_costs, self.right_disparities = rolling.data("right_costs"), rolling.data("right_disparities")
+        self.paths, self.minima = rolling.each_data("paths"), rolling.each_data("minima")
+        self.small_penalty = pair.number("small_penalty")
+        self.codes = [builder.load(builder.gep(bytes_, [pixel])) for bytes_ in pair.each_data("left")]
+        slot = builder.add(self.padded, _number(LANES))
+        every = range(len(self.paths))
+        source = [builder.extract_value(sources, i) for i in every]
+        self.target = [builder.extract_value(targets, i) for i in every]
+        self.read_at = [builder.add(builder.mul(source[i], slot), _number(LANES)) for i in every]
+        self.write_at = [builder.add(builder.mul(self.target[i], slot), _number(LANES)) for i in every]
+        self.base = [builder.load(builder.gep(self.minima[i], [source[i]])) for i in every]
+        self.jump = [builder.add(self.base[i], builder.extract_value(large_penalties, i)) for i in every]
+        self.before = [cgutils.alloca_once(builder, ir.VectorType(self.element, WIDE)) for _ in every]
+
+    def emit(self, mode: int) -> Any:
+        """All disparities of the pixel; the key of the winner, or 0 where none is asked for."""
+        builder = self.builder
+        numbers = range(1 if mode == FORGET else 0, len(self.paths))
+        wide, wide_sums = ir.VectorType(self.element, WIDE), ir.VectorType(INT16, WIDE)
+        lowest = {i: cgutils.alloca_once_value(builder, _largest(wide)) for i in numbers}
+        best = cgutils.alloca_once_value(builder, _largest(wide_sums))
+        best_at = cgutils.alloca_once_value(builder, _largest(wide_sums))
+        for i in numbers:
+            first = _load(builder, self.paths[i], builder.sub(self.read_at[i], _number(1)), wide)
+            builder.store(first, self.before[i])
+        with cgutils.for_range(builder, builder.udiv(self.padded, _number(WIDE)), intp=INT64) as loop:
+            at = builder.mul(loop.index, _number(WIDE))
+            paths, sums, disparities = self._block(mode, numbers, at, WIDE)
+            for i in numbers:
+                builder.store(_lanewise(builder, "umin", builder.load(lowest[i]), paths[i]), lowest[i])
+            if mode in (DECIDE, DECIDE_BOTH):
+                lower = builder.icmp_unsigned("<", sums, builder.load(best))
+                builder.store(builder.select(lower, sums, builder.load(best)), best)
+                builder.store(builder.select(lower, disparities, builder.load(best_at)), best_at)
+        minima = {
+            i: cgutils.alloca_once_value(builder, _smaller_half(builder, builder.load(lowest[i]))) for i in numbers
+        }
+        keys = _smaller_half(builder, _keys(builder, builder.load(best), builder.load(best_at)))
+        key = cgutils.alloca_once_value(builder, keys)
+        if WIDE > LANES:
+            rest = builder.and_(self.padded, _number(LANES))
+            with builder.if_then(builder.icmp_signed("!=", rest, _number(0))):
+                paths, sums, disparities = self._block(mode, numbers, builder.sub(self.padded, rest), LANES)
+                for i in numbers:
+                    builder.store(_lanewise(builder, "umin", builder.load(minima[i]), paths[i]), minima[i])
+                if mode in (DECIDE, DECIDE_BOTH):
+                    keys = _keys(builder, sums, disparities)
+                    builder.store(_lanewise(builder, "umin", builder.load(key), keys), key)
+        for i in numbers:
+            smallest = _smallest(builder, builder.load(minima[i]))
+            builder.store(smallest, builder.gep(self.minima[i], [self.target[i]]))
+        return _smallest(builder, builder.load(key)) if mode in (DECIDE, DECIDE_BOTH) else ir.Constant(INT32, 0)
+
+    def _block(self, mode: int, numbers: range, at: Any, lanes: int) -> tuple[dict[int, Any], Any, Any]:
+        """Path costs, their sums and the disparities of the `lanes` disparities from `at` on."""
+        builder = self.builder
+        cost = self._cost(at, lanes)
+        paths = {i: self._path(i, cost, at, lanes) for i in numbers}
+        sum_vector = ir.VectorType(INT16, lanes)
+        disparities = builder.add(
+            _splat(builder, builder.trunc(at, INT16), lanes), ir.Constant(sum_vector, list(range(lanes)))
+        )
+        if mode == FORGET:
+            return paths, None, disparities
+        wide = [path if self.element.width == 16 else builder.zext(path, sum_vector) for path in paths.values()]
+        sums = functools.reduce(builder.add, wide)
+        there = builder.add(self.sums_at, at)
+        if mode == WRITE:
+            # Around the cache: a volume is too large for it, and the line need not be read first.
+            store = builder.store(sums, _pointer(builder, self.sums, there, sum_vector), align=2 * LANES)
+            store.set_metadata("nontemporal", builder.module.add_metadata([ir.Constant(INT32, 1)]))
+            return paths, None, disparities
+        sums = builder.add(sums, _load(builder, self.sums, there, sum_vector))
+        _store(builder, sums, self.sums, there)
+        if mode == DECIDE_BOTH:
+            self._right_winners(sums, disparities, at)
+        return paths, sums, disparities
+
+    def _cost(self, at: Any, lanes: int) -> Any:
+        builder = self.builder
+        byte_vector, vector = ir.VectorType(INT8, lanes), ir.VectorType(self.element, lanes)
+        there = builder.add(self.right_at, at)
+        differing = [
+            _lanewise(
+                builder, "ctpop", builder.xor(_splat(builder, code, lanes), _load(builder, right, there, byte_vector))
+            )
+            for code, right in zip(self.codes, self.right, strict=True)
+        ]
+        cost = functools.reduce(builder.add, differing)
+        outside = _load(builder, self.outside, builder.add(self.column, at), byte_vector)
+        cost = _lanewise(builder, "umax", cost, outside)
+        cost = cost if self.element.width == 8 else builder.zext(cost, vector)
+        return _lanewise(builder, "umax", cost, _load(builder, self.unused, at, vector))
+
+    def _path(self, i: int, cost: Any, at: Any, lanes: int) -> Any:
+        builder = self.builder
+        vector = ir.VectorType(self.element, lanes)
+        start = builder.add(self.read_at[i], at)
+        here = _load(builder, self.paths[i], start, vector)
+        after = _load(builder, self.paths[i], builder.add(start, _number(1)), vector)
+        before = builder.load(self.before[i])
+        if lanes < WIDE:
+            before = _half(builder, before, 0)
+        else:
+            # The next block's d − 1 lanes are read before this block is overwritten: source and target may be one slot.
+            following = _load(builder, self.paths[i], builder.add(start, _number(lanes - 1)), vector)
+            builder.store(following, self.before[i])
+        stepped = _lanewise(
+            builder, "uadd.sat", _lanewise(builder, "umin", before, after), _splat(builder, self.small_penalty, lanes)
+        )
+        jump = _splat(builder, self.jump[i], lanes)
+        best = _lanewise(builder, "umin", _lanewise(builder, "umin", here, jump), stepped)
+        path = _lanewise(builder, "uadd.sat", builder.sub(best, _splat(builder, self.base[i], lanes)), cost)
+        _store(builder, path, self.paths[i], builder.add(self.write_at[i], at))
+        return path
+
+    def _right_winners(self, sums: Any, disparities: Any, at: Any) -> None:
+        builder = self.builder
+        there = builder.add(self.column, at)
+        costs = _load(builder, self.right_costs, there, sums.type)
+        found = _load(builder, self.right_disparities, there, sums.type)
+        bound = builder.add(costs, _splat(builder, self.later, sums.type.count))
+        lower = builder.icmp_unsigned("<", sums, bound)
+        _store(builder, builder.select(lower, sums, costs), self.right_costs, there)
+        _store(builder, builder.select(lower, disparities, found), self.right_disparities, there)
+
+
 @intrinsic
-def hamming_vector(typing: Any, code: Any, others: Any, others_at: Any, costs: Any, costs_at: Any, count: Any) -> Any:
-    """`hamming_plain`; `count` is rounded down to a multiple of CODE_LANES."""
-    signature = types.void(types.uint64, others, types.int64, costs, types.int64, types.int64)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        code, others, others_at, costs, costs_at, count = arguments
-        codes = ir.VectorType(INT64, CODE_LANES)
-        element = ir.VectorType(ir.IntType(signature.args[3].dtype.bitwidth), CODE_LANES)
-        others = _data(context, builder, signature.args[1], others)
-        costs = _data(context, builder, signature.args[3], costs)
-        here = _splat(builder, code, CODE_LANES)
-        with cgutils.for_range(builder, builder.udiv(count, _number(CODE_LANES)), intp=INT64) as loop:
-            at = builder.mul(loop.index, _number(CODE_LANES))
-            there = _load(builder, others, builder.add(others_at, at), codes)
-            differing = _lanewise(builder, "ctpop", builder.xor(here, there))
-            _store(builder, builder.trunc(differing, element), costs, builder.add(costs_at, at))
-        return context.get_dummy_value()
-
-    return signature, generate
-
-
-@intrinsic
-def aggregate_vector(
+def pixel_vector(
     typing: Any,
-    costs: Any,
-    costs_at: Any,
-    paths: Any,
-    minima: Any,
-    slot_size: Any,
+    pair: Any,
+    rolling: Any,
+    pixel: Any,
+    right_at: Any,
+    column: Any,
     sources: Any,
     targets: Any,
-    small_penalty: Any,
     large_penalties: Any,
     sums: Any,
     sums_at: Any,
-    padded_count: Any,
+    later: Any,
+    padded: Any,
     mode: Any,
 ) -> Any:
-    """`aggregate_plain`; `padded_count` is a multiple of LANES."""
+    """`pixel_plain`; `padded` is the number of disparities with the unused ones, a multiple of LANES.
+
+    In mode WRITE the address of `sums[sums_at]` is divisible by 64.
+    """
     width = types.int64
-    slots = types.UniTuple(width, len(sources))
-    penalties = types.UniTuple(paths.dtype, len(sources))
-    signature = types.void(
-        costs, width, paths, minima, width, slots, slots, paths.dtype, penalties, sums, width, width, width
+    slots = types.UniTuple(width, 4)
+    signature = types.uint32(
+        pair, rolling, width, width, width, slots, slots, large_penalties, sums, width, types.uint16, width, width
     )
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        (costs, costs_at, paths, minima, slot_size, sources, targets) = arguments[:7]
-        (small_penalty, large_penalties, sums, sums_at, padded_count, mode) = arguments[7:]
-        count = len(signature.args[5])
-        element = ir.IntType(signature.args[2].dtype.bitwidth)
-        vector = ir.VectorType(element, LANES)
-        sum_vector = ir.VectorType(INT16, LANES)
-        costs = _data(context, builder, signature.args[0], costs)
-        paths = _data(context, builder, signature.args[2], paths)
-        minima = _data(context, builder, signature.args[3], minima)
-        sums = _data(context, builder, signature.args[9], sums)
-
-        def slot_start(slot: Any) -> Any:
-            return builder.add(builder.mul(slot, slot_size), _number(LANES))
-
-        source_slots = [builder.extract_value(sources, i) for i in range(count)]
-        target_slots = [builder.extract_value(targets, i) for i in range(count)]
-        read_at = [slot_start(slot) for slot in source_slots]
-        write_at = [slot_start(slot) for slot in target_slots]
-        step = _splat(builder, small_penalty, LANES)
-        previous = [builder.load(builder.gep(minima, [slot])) for slot in source_slots]
-        jumps = [builder.add(previous[i], builder.extract_value(large_penalties, i)) for i in range(count)]
-        base = [_splat(builder, minimum, LANES) for minimum in previous]
-        jump = [_splat(builder, value, LANES) for value in jumps]
-        lowest = [cgutils.alloca_once(builder, vector) for _ in range(count)]
-        before = [cgutils.alloca_once(builder, vector) for _ in range(count)]
-
-        def sweep(mode: int) -> None:
-            with cgutils.for_range(builder, builder.udiv(padded_count, _number(LANES)), intp=INT64) as loop:
-                at = builder.mul(loop.index, _number(LANES))
-                cost = _load(builder, costs, builder.add(costs_at, at), vector)
-                total = None
-                for i in range(count):
-                    start = builder.add(read_at[i], at)
-                    here = _load(builder, paths, start, vector)
-                    after = _load(builder, paths, builder.add(start, _number(1)), vector)
-                    left = builder.load(before[i])
-                    # The next block's d − 1 lanes are read before this block is overwritten: source and target may be
-                    # one slot.
-                    builder.store(_load(builder, paths, builder.add(start, _number(LANES - 1)), vector), before[i])
-                    stepped = _lanewise(builder, "uadd.sat", _lanewise(builder, "umin", left, after), step)
-                    best = _lanewise(builder, "umin", _lanewise(builder, "umin", here, jump[i]), stepped)
-                    path = _lanewise(builder, "uadd.sat", builder.sub(best, base[i]), cost)
-                    _store(builder, path, paths, builder.add(write_at[i], at))
-                    builder.store(_lanewise(builder, "umin", builder.load(lowest[i]), path), lowest[i])
-                    wide = path if element.width == 16 else builder.zext(path, sum_vector)
-                    total = wide if total is None else builder.add(total, wide)
-                if mode == FORGET:
-                    return
-                there = builder.add(sums_at, at)
-                if mode == ADD:
-                    total = builder.add(total, _load(builder, sums, there, sum_vector))
-                _store(builder, total, sums, there)
-
-        for i in range(count):
-            builder.store(ir.Constant(vector, [2**element.width - 1] * LANES), lowest[i])
-            builder.store(_load(builder, paths, builder.sub(read_at[i], _number(1)), vector), before[i])
-        for each in (FORGET, WRITE, ADD):
-            with builder.if_then(builder.icmp_signed("==", mode, _number(each))):
-                sweep(each)
-        for i in range(count):
-            smallest = _smallest(builder, builder.load(lowest[i]))
-            builder.store(smallest, builder.gep(minima, [target_slots[i]]))
-        return context.get_dummy_value()
+        pixel = _Pixel(context, builder, signature, arguments)
+        key = cgutils.alloca_once_value(builder, ir.Constant(INT32, 0))
+        for mode in (FORGET, WRITE, DECIDE, DECIDE_BOTH):
+            with builder.if_then(builder.icmp_signed("==", arguments[-1], _number(mode))):
+                builder.store(pixel.emit(mode), key)
+        return builder.load(key)
 
     return signature, generate
 
 
 @intrinsic
-def winner_vector(typing: Any, sums: Any, sums_at: Any, keys: Any, keys_at: Any, padded_count: Any, both: Any) -> Any:
-    """`winner_plain`; `padded_count` is a multiple of LANES."""
-    signature = types.uint32(sums, types.int64, keys, types.int64, types.int64, types.boolean)
+def publish(typing: Any) -> Any:
+    """Make stores around the cache visible to other threads."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        sums, sums_at, keys, keys_at, padded_count, both = arguments
-        sum_vector = ir.VectorType(INT16, KEY_LANES)
-        key_vector = ir.VectorType(INT32, KEY_LANES)
-        sums = _data(context, builder, signature.args[0], sums)
-        keys = _data(context, builder, signature.args[2], keys)
-        best = cgutils.alloca_once(builder, key_vector)
-        index = cgutils.alloca_once(builder, key_vector)
-        builder.store(ir.Constant(key_vector, [0xFFFFFFFF] * KEY_LANES), best)
-        builder.store(ir.Constant(key_vector, list(range(KEY_LANES))), index)
+        builder.fence("seq_cst")
+        return context.get_dummy_value()
 
-        def scan(both: bool) -> None:
-            with cgutils.for_range(builder, builder.udiv(padded_count, _number(KEY_LANES)), intp=INT64) as loop:
-                at = builder.mul(loop.index, _number(KEY_LANES))
-                cost = builder.zext(_load(builder, sums, builder.add(sums_at, at), sum_vector), key_vector)
-                disparity = builder.load(index)
-                key = builder.or_(builder.shl(cost, ir.Constant(key_vector, [16] * KEY_LANES)), disparity)
-                builder.store(builder.add(disparity, ir.Constant(key_vector, [KEY_LANES] * KEY_LANES)), index)
-                builder.store(_lanewise(builder, "umin", builder.load(best), key), best)
-                if both:
-                    there = builder.add(keys_at, at)
-                    other = _load(builder, keys, there, key_vector)
-                    _store(builder, _lanewise(builder, "umin", other, key), keys, there)
-
-        with builder.if_else(builder.trunc(both, ir.IntType(1))) as (then, otherwise):
-            with then:
-                scan(True)
-            with otherwise:
-                scan(False)
-        return _smallest(builder, builder.load(best))
-
-    return signature, generate
+    return types.void(), generate

@@ -17,20 +17,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import MatcherError
-from stereogauge.kernels.confidence import CostSummary, Scales
+from stereogauge.kernels.confidence import CostSummary, Scales, summary_rows
 from stereogauge.kernels.sgm_sweep import Pair
-from stereogauge.kernels.winner import PARABOLA, V_FIT, WHOLE, View, winner_rows
-from stereogauge.kernels.winner_summary import winner_summary_rows
-from stereogauge.matching.census import WINDOWS, census, window_bits, window_radii
+from stereogauge.kernels.winner import PARABOLA, V_FIT, WHOLE, View
+from stereogauge.matching.census import WINDOWS, census, code_bytes, window_bits, window_radii
 from stereogauge.matching.declaration import Matcher, MatcherParameter
 from stereogauge.matching.images import eight_bit
 from stereogauge.matching.result import MatcherOutput
 from stereogauge.matching.sgm_aggregation import (
     SWEEPS,
+    Decision,
+    Inspector,
     Plan,
+    Rows,
     Sums,
-    aggregate_stream,
-    aggregate_volume,
+    aggregate,
+    both,
+    new_sums,
     padded_disparities,
     streaming_block,
 )
@@ -121,12 +124,12 @@ class Workspace:
     """
 
     def __init__(self) -> None:
-        self._volume: Sums = np.empty(0, np.uint16)
+        self._volume = new_sums(0, 0, 0)
 
-    def volume(self, size: int) -> Sums:
-        """A volume of `size` elements with arbitrary content."""
-        if self._volume.size != size:
-            self._volume = np.empty(size, np.uint16)
+    def volume(self, plan: Plan) -> Sums:
+        """A volume for `plan` with arbitrary content."""
+        if self._volume.size != plan.height * plan.width * padded_disparities(plan.ndisp):
+            self._volume = new_sums(plan.height, plan.width, plan.ndisp)
         return self._volume
 
 
@@ -184,72 +187,69 @@ class Run:
         self.plan = plan
         self.settings = settings
         self.executor = executor
-        size = plan.height * plan.width * padded_disparities(plan.ndisp)
-        self.volume: Sums | None = None if plan.streaming else workspace.volume(size)
+        self.volume: Sums | None = None if plan.streaming else workspace.volume(plan)
 
     def views(self, left: NDArray[Any], right: NDArray[Any], *, keep: str, both: bool) -> Found:
         """Match `left` against `right`."""
         plan, settings = self.plan, self.settings
-        pair = prepare(left, right, plan.ndisp, settings)
         found = Found(
             left=View.empty(plan.height, plan.width),
             right=View.empty(plan.height, plan.width) if both else None,
             summary=CostSummary.empty(plan.height, plan.width) if keep == "summary" else None,
         )
-        consume = self._consumer(found)
-        if self.volume is None:
-            aggregate_stream(pair, settings.paths, plan.block, consume, self.executor)
-            return found
-        aggregate_volume(pair, settings.paths, self.volume, consume, self.executor)
+        pair = prepare(left, right, plan.ndisp, settings, self.executor)
+        decision = Decision(REFINEMENTS[settings.subpixel], found.left, found.right, settings.vectorised)
+        aggregate(pair, plan, self.volume, decision, self._inspector(found), self.executor)
         return found
 
-    def _consumer(self, found: Found) -> Any:
+    def _inspector(self, found: Found) -> Inspector | None:
+        if found.summary is None:
+            return None
         settings, ndisp = self.settings, self.plan.ndisp
-        padded = padded_disparities(ndisp)
-        method = REFINEMENTS[settings.subpixel]
-        right = found.right or found.left
-        both = found.right is not None
-        scales = None if found.summary is None else Scales.of(settings.p2, settings.p2, settings.paths * settings.p2)
+        scales = Scales.of(settings.p2, settings.p2, settings.paths * settings.p2)
 
-        def consume(sums: Sums, first_row: int, start: int, stop: int) -> None:
-            common = (sums, first_row, padded, ndisp, method, found.left, right, both, settings.vectorised)
-            if found.summary is None:
-                winner_rows(*common, start, stop)
-            else:
-                winner_summary_rows(*common, scales, found.summary, start, stop)
+        def inspect(sums: Sums, first_row: int, rows: Rows) -> None:
+            padded = padded_disparities(ndisp)
+            summary_rows(sums, first_row, padded, ndisp, found.left.winners, scales, found.summary, *rows)
 
-        return consume
+        return inspect
 
 
-def prepare(left: NDArray[Any], right: NDArray[Any], ndisp: int, settings: Settings) -> Pair:
+def prepare(
+    left: NDArray[Any], right: NDArray[Any], ndisp: int, settings: Settings, executor: Executor | None = None
+) -> Pair:
     """Census codes and penalties in the form that the sweeps read."""
-    height, width = left.shape
+    width = left.shape[1]
     dtype = settings.path_type
-    reversed_right = np.empty((height, width + padded_disparities(ndisp)), np.uint64)
-    reversed_right[:, :width] = census(right, settings.window)[:, ::-1]
+    padded = padded_disparities(ndisp)
     penalties = np.full(256, settings.p2, dtype)
     if settings.adapt:
         steps = np.maximum(np.arange(256), 1)
         penalties = np.maximum(settings.p2 // steps, settings.p1 + 1).astype(dtype)
+    left_codes, right_codes = both(
+        executor,
+        lambda: census(left, settings.window),
+        lambda: census(right, settings.window, mirrored=True, margin=padded),
+    )
     return Pair(
-        left=census(left, settings.window),
-        right=reversed_right,
+        left=tuple(left_codes.reshape(len(left_codes), -1)),
+        right=tuple(right_codes.reshape(len(right_codes), -1)),
+        outside=np.repeat(np.array([0, window_bits(settings.window)], np.uint8), (width, padded)),
+        unused=np.repeat(np.array([0, np.iinfo(dtype).max], dtype), (ndisp, padded - ndisp)),
         ndisp=ndisp,
-        outside=dtype(window_bits(settings.window)),
         guide=np.ascontiguousarray(eight_bit(left)),
         small_penalty=dtype(settings.p1),
         large_penalties=penalties,
         adapted=settings.adapt,
-        vectorised=settings.vectorised,
     )
 
 
 def _plan(height: int, width: int, ndisp: int, settings: Settings) -> Plan:
     item_size = np.dtype(settings.path_type).itemsize
-    vertical = max(sweep.vertical_paths for sweep in SWEEPS[settings.paths])
+    codes = code_bytes(settings.window)
 
     def planned(block: int) -> Plan:
-        return Plan(height, width, ndisp, block, settings.thread_count, item_size, vertical)
+        return Plan(height, width, ndisp, block, settings.thread_count, item_size, codes, settings.paths)
 
     whole, streamed = planned(height), planned(streaming_block(height))
     limit = settings.memory_limit * GIBIBYTE

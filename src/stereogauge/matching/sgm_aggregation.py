@@ -1,50 +1,61 @@
 """Aggregation of census costs along paths: the whole volume when it fits into memory, block by block when it does
 not.
 
-Both ways hand the same sums, bit for bit, to a consumer of rows. Streaming keeps the state of the upward paths at
-every block boundary (one pass), then recomputes block by block from the top: block size √(1.5·height) balances the
-two.
+Two opposite sweeps meet in the middle, so that two threads can share the work: each sweep first goes over its own half
+of the rows, then completes the other half, where it finds the winners. With a volume, the first half of a sweep is
+written into it. Without, a sweep leaves its state behind at every block boundary, and the block is recomputed from
+there when the other sweep arrives. Both ways give the same sums, bit for bit.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels import sgm_sweep
-from stereogauge.kernels.sgm_plain import ADD, FORGET, LANES, WRITE
-from stereogauge.kernels.sgm_sweep import FIRST_SLOT, ZERO_SLOT, Pair, Rolling
+from stereogauge.kernels.sgm_plain import DECIDE, DECIDE_BOTH, FORGET, LANES, WRITE
+from stereogauge.kernels.sgm_sweep import BEGIN, Pair, Rolling, sweep
+from stereogauge.kernels.winner import View
 
 CACHE_BYTES = 2**20
+ALIGNMENT = 64
+SWEEPS = {8: (4, 4), 5: (4, 1), 4: (2, 2)}
+"""Numbers of paths of the downward and the upward sweep."""
 
 Sums: TypeAlias = NDArray[np.uint16]
-Consumer: TypeAlias = Callable[[Sums, int, int, int], None]
-"""consume(sums, first_row, start, stop): image rows start…stop of the flat `sums`, which begin with `first_row`, are
-complete.
-"""
+Rows: TypeAlias = tuple[int, int]
+Inspector: TypeAlias = Callable[[Sums, int, Rows], None]
+"""inspect(sums, first_row, rows): those image rows of the flat `sums`, which begin with `first_row`, are complete."""
 
 
-@dataclass(frozen=True)
-class Sweep:
-    """One direction: its kernel, and how many of its paths come from the previous row."""
+class Decision(NamedTuple):
+    """How winners are refined and where they go; `right` is None where only the left view is asked for.
 
-    kernel: Callable[..., None]
-    vertical_paths: int
+    `vectorised` chooses the form of the inner step.
+    """
 
-
-FOUR, TWO, ONE = Sweep(sgm_sweep.sweep_four, 3), Sweep(sgm_sweep.sweep_two, 1), Sweep(sgm_sweep.sweep_one, 0)
-SWEEPS = {8: (FOUR, FOUR), 5: (FOUR, ONE), 4: (TWO, TWO)}
+    method: int
+    left: View
+    right: View | None
+    vectorised: bool = True
 
 
 def padded_disparities(ndisp: int) -> int:
     """The number of disparities in the volume: a multiple of the vector length."""
     return -(-ndisp // LANES) * LANES
+
+
+def new_sums(rows: int, width: int, ndisp: int) -> Sums:
+    """Room for sums, flat, with arbitrary content, at an address that a sweep can write to around the cache."""
+    count = rows * width * padded_disparities(ndisp)
+    room = np.empty(count + ALIGNMENT // 2, np.uint16)
+    start = -room.ctypes.data % ALIGNMENT // 2
+    return room[start : start + count]
 
 
 @dataclass(frozen=True)
@@ -57,7 +68,8 @@ class Plan:
     block: int
     threads: int
     item_size: int
-    vertical_paths: int
+    code_bytes: int
+    paths: int
 
     @property
     def streaming(self) -> bool:
@@ -68,12 +80,13 @@ class Plan:
     def bytes(self) -> int:
         """What the volume or its blocks, the path states and the census codes take together."""
         padded = padded_disparities(self.ndisp)
-        state = (FIRST_SLOT + self.vertical_paths * self.width + 1) * (padded + LANES) * self.item_size
-        codes = 8 * self.height * (2 * self.width + padded)
+        vertical = max(SWEEPS[self.paths]) - 1
+        state = (vertical * (self.width + 1) + 3) * (padded + LANES) * self.item_size
+        codes = self.code_bytes * self.height * (2 * self.width + padded)
         if not self.streaming:
             return 2 * self.height * self.width * padded + 2 * state + codes
         buffers = min(self.threads, 2) * 2 * self.block * self.width * padded
-        return buffers + (math.ceil(self.height / self.block) + 2) * state + codes
+        return buffers + (math.ceil(self.height / self.block) + 3) * state + codes
 
 
 def streaming_block(height: int) -> int:
@@ -81,108 +94,125 @@ def streaming_block(height: int) -> int:
     return min(height, max(4, round(math.sqrt(1.5 * height))))
 
 
-def new_state(pair: Pair, sweep: Sweep) -> Rolling:
+def new_state(pair: Pair, paths: int) -> Rolling:
     """The state of a sweep before its first row."""
-    width = pair.left.shape[1]
-    padded = padded_disparities(pair.ndisp)
+    width = pair.guide.shape[1]
+    padded = pair.unused.size
     dtype = pair.large_penalties.dtype
-    sentinel = np.iinfo(dtype).max
-    slots = FIRST_SLOT + sweep.vertical_paths * width
-    paths = np.full(slots * (padded + LANES) + LANES, sentinel, dtype)
-    zero = ZERO_SLOT * (padded + LANES) + LANES
-    paths[zero : zero + pair.ndisp] = 0
-    penalties = np.full((1 + sweep.vertical_paths, width), pair.large_penalties[0], dtype)
-    return Rolling(paths, np.zeros(slots, dtype), np.full(width * padded, sentinel, dtype), penalties)
+    slots = [3] + [1 + width] * (paths - 1)
+    return Rolling(
+        paths=tuple(_new_slots(count, pair.ndisp, padded, dtype) for count in slots),
+        minima=tuple(np.zeros(count, dtype) for count in slots),
+        penalties=np.full((4, width), pair.large_penalties[0], dtype),
+        costs=np.empty(padded, dtype),
+        left_keys=np.empty(width, np.uint32),
+        right_costs=np.empty(width + padded, np.uint16),
+        right_disparities=np.empty(width + padded, np.uint16),
+    )
 
 
-def aggregate_volume(pair: Pair, paths: int, sums: Sums, consume: Consumer, executor: Executor | None) -> None:
-    """Fill `sums`, flat (H, W, padded disparities), and hand its rows to `consume` while they are in the processor's
-    cache.
+def _new_slots(count: int, ndisp: int, padded: int, dtype: Any) -> NDArray[Any]:
+    # The end is read in steps of two vectors.
+    slots = np.full(count * (padded + LANES) + 3 * LANES, np.iinfo(dtype).max, dtype)
+    begin = BEGIN * (padded + LANES) + LANES
+    slots[begin : begin + ndisp] = 0
+    return slots
 
-    With an executor the two sweeps run at the same time: each writes the half it reaches first, they meet, and each
-    adds to the other half.
+
+class Direction:
+    """One sweep and its running state."""
+
+    def __init__(self, pair: Pair, paths: int, downward: bool, decision: Decision) -> None:
+        self.pair = pair
+        self.downward = downward
+        self.decision = decision
+        self.state = new_state(pair, paths)
+        self.height = pair.guide.shape[0]
+
+    def run(self, rows: Rows, mode: int, sums: Sums, first_row: int, state: Rolling | None = None) -> None:
+        """Go over image rows, from the running state or another one."""
+        start, stop = rows if self.downward else (self.height - rows[1], self.height - rows[0])
+        method, left, right, vectorised = self.decision
+        views = (left, right or left)
+        plain = None if vectorised else True
+        sweep(self.pair, state or self.state, sums, first_row, self.downward, start, stop, mode, method, *views, plain)
+
+    def in_order(self, pieces: Sequence[Rows]) -> Sequence[Rows]:
+        """Pieces of the image in the order in which this sweep meets them."""
+        return pieces if self.downward else pieces[::-1]
+
+    def leave_states(self, blocks: Sequence[Rows]) -> list[Rolling]:
+        """Go over blocks without their sums; the state before each of them."""
+        room = new_state(self.pair, 1)
+        nothing = new_sums(0, 0, 0)
+        saved = []
+        for rows in self.in_order(blocks):
+            paths = tuple(array.copy() for array in self.state.paths)
+            minima = tuple(array.copy() for array in self.state.minima)
+            saved.append(Rolling(paths, minima, *room[2:]))
+            if len(paths) > 1:
+                self.run(rows, FORGET, nothing, 0)
+        return saved
+
+
+def aggregate(
+    pair: Pair,
+    plan: Plan,
+    volume: Sums | None,
+    decision: Decision,
+    inspect: Inspector | None,
+    executor: Executor | None,
+) -> None:
+    """Find the winners of a pair; with a `volume`, fill it with the sums.
+
+    `inspect` is shown the sums of every row while they are in the processor's cache.
     """
-    height = pair.left.shape[0]
-    down, up = SWEEPS[paths]
-    down_state, up_state = new_state(pair, down), new_state(pair, up)
-
-    def finish(sweep: Sweep, state: Rolling, downward: bool, start: int) -> None:
-        for first, last in _chunks(pair, start, height):
-            sweep.kernel(pair, state, sums, 0, downward, first, last, ADD)
-            rows = (first, last) if downward else (height - last, height - first)
-            consume(sums, 0, *rows)
-
-    if executor is None:
-        down.kernel(pair, down_state, sums, 0, True, 0, height, WRITE)
-        finish(up, up_state, False, 0)
-        return
+    height = plan.height
     middle = (height + 1) // 2
-    wait(
-        [
-            executor.submit(down.kernel, pair, down_state, sums, 0, True, 0, middle, WRITE),
-            executor.submit(up.kernel, pair, up_state, sums, 0, False, 0, height - middle, WRITE),
-        ]
-    )
-    wait(
-        [
-            executor.submit(finish, down, down_state, True, middle),
-            executor.submit(finish, up, up_state, False, height - middle),
-        ]
+    halves = (_pieces((0, middle), plan.block), _pieces((middle, height), plan.block))
+    down, up = (
+        Direction(pair, paths, downward, decision)
+        for paths, downward in zip(SWEEPS[plan.paths], (True, False), strict=True)
     )
 
+    def begin(own: Direction, blocks: Sequence[Rows]) -> list[Rolling]:
+        if volume is None:
+            return own.leave_states(blocks)
+        for rows in own.in_order(blocks):
+            own.run(rows, WRITE, volume, 0)
+        return []
 
-def _chunks(pair: Pair, start: int, stop: int) -> list[tuple[int, int]]:
-    """Rows start…stop in pieces whose sums fit into a processor's own cache."""
-    row_bytes = 2 * pair.left.shape[1] * padded_disparities(pair.ndisp)
-    size = max(1, CACHE_BYTES // row_bytes)
-    return [(first, min(stop, first + size)) for first in range(start, stop, size)]
+    def complete(own: Direction, other: Direction, blocks: Sequence[Rows], saved: list[Rolling]) -> None:
+        buffer = new_sums(plan.block, plan.width, plan.ndisp) if volume is None else volume
+        for rows in own.in_order(blocks):
+            first_row = rows[0] if volume is None else 0
+            if volume is None:
+                other.run(rows, WRITE, buffer, first_row, saved.pop())
+            for piece in own.in_order(_pieces(rows, _cached_rows(plan) if inspect else plan.height)):
+                own.run(piece, DECIDE if decision.right is None else DECIDE_BOTH, buffer, first_row)
+                if inspect:
+                    inspect(buffer, first_row, piece)
 
-
-def aggregate_stream(pair: Pair, paths: int, block: int, consume: Consumer, executor: Executor | None) -> None:
-    """Hand the sums to `consume` block by block from the top, without ever holding the volume.
-
-    With an executor, the upward paths of the next block are recomputed while the current one is finished.
-    """
-    height, width = pair.left.shape
-    padded = padded_disparities(pair.ndisp)
-    down, up = SWEEPS[paths]
-    blocks = [(start, min(height, start + block)) for start in range(0, height, block)]
-    saved = _upward_states(pair, up, blocks)
-    buffers = [np.empty(block * width * padded, np.uint16) for _ in range(1 if executor is None else 2)]
-    down_state = new_state(pair, down)
-
-    def write_upward(number: int) -> None:
-        start, stop = blocks[number]
-        rows = (height - stop, height - start)
-        up.kernel(pair, saved.pop(), buffers[number % len(buffers)], start, False, *rows, WRITE)
-
-    upcoming: Future[None] | None = None
-    for number, (start, stop) in enumerate(blocks):
-        if upcoming is None:
-            write_upward(number)
-        else:
-            upcoming.result()
-        upcoming = executor.submit(write_upward, number + 1) if executor and number + 1 < len(blocks) else None
-        sums = buffers[number % len(buffers)]
-        for first, last in _chunks(pair, start, stop):
-            down.kernel(pair, down_state, sums, start, True, first, last, ADD)
-            consume(sums, start, first, last)
+    left_by_down, left_by_up = both(executor, lambda: begin(down, halves[0]), lambda: begin(up, halves[1]))
+    both(
+        executor,
+        lambda: complete(up, down, halves[0], left_by_down),
+        lambda: complete(down, up, halves[1], left_by_up),
+    )
 
 
-def _upward_states(pair: Pair, up: Sweep, blocks: Sequence[tuple[int, int]]) -> list[Rolling]:
-    """The upward sweep's state before each block, the top block's last."""
-    height = pair.left.shape[0]
-    state = new_state(pair, up)
-    nothing = np.empty(1, np.uint16)
-    saved = []
-    for start, stop in reversed(blocks):
-        saved.append(Rolling(state.paths.copy(), state.minima.copy(), state.costs, state.penalties))
-        if start > 0 and up.vertical_paths:
-            up.kernel(pair, state, nothing, 0, False, height - stop, height - start, FORGET)
-    return saved
+def _pieces(rows: Rows, size: int) -> list[Rows]:
+    return [(start, min(rows[1], start + size)) for start in range(*rows, size)]
 
 
-def wait(futures: Sequence[Future[Any]]) -> None:
-    """Wait for all, raising the first exception."""
-    for future in futures:
-        future.result()
+def _cached_rows(plan: Plan) -> int:
+    """The number of rows whose sums fit into a processor's own cache."""
+    return max(1, CACHE_BYTES // (2 * plan.width * padded_disparities(plan.ndisp)))
+
+
+def both(executor: Executor | None, first: Callable[[], Any], second: Callable[[], Any]) -> tuple[Any, Any]:
+    """Both results; at the same time where there are threads."""
+    if executor is None:
+        return first(), second()
+    other = executor.submit(second)
+    return first(), other.result()
