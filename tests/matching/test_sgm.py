@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -153,3 +157,30 @@ def test_costs_that_do_not_fit_are_refused_with_the_size_they_need() -> None:
         semi_global_matching(left, left, 256, keep="costs", memory_limit=0.001)
     with pytest.raises(MatcherError, match="need at least"):
         semi_global_matching(left, left, 256, memory_limit=0.001)
+
+
+ELSEWHERE = """
+import sys
+from tests.matching.test_sgm import fingerprint
+from stereogauge.kernels.sgm_vector import WIDE
+print(WIDE, fingerprint())
+"""
+
+
+def fingerprint() -> str:
+    """A hash of what matching gives for a range of disparities that is no multiple of any vector's length."""
+    left, right = noise(16, 20, 130), noise(17, 20, 130)
+    found = semi_global_matching(left, right, 97, threads=1, right_view="diagonal")
+    digest = hashlib.sha256()
+    for array in (found.costs, found.disparity, found.right_disparity):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+def test_a_processor_with_short_registers_gives_the_same(tmp_path: Path) -> None:
+    environment = os.environ | {"NUMBA_CPU_NAME": "generic", "STEREOGAUGE_CACHE": str(tmp_path)}
+    root = Path(__file__).parents[2]
+    run = subprocess.run(
+        [sys.executable, "-c", ELSEWHERE], env=environment, cwd=root, capture_output=True, text=True, check=True
+    )
+    assert run.stdout.split() == ["32", fingerprint()]

@@ -28,11 +28,14 @@ SOURCE = "Haeusler, Klette 2012, eq. {}"
 def curvature(evidence: Evidence) -> NDArray[np.float32]:
     """The inverse of the cost parabola's opening; at an end of the range the missing neighbour mirrors the other."""
     summary = evidence.summary
-    below, above = summary.below.astype(np.int32), summary.above.astype(np.int32)
-    opening = np.where(below == NONE, above, below) + np.where(above == NONE, below, above)
-    opening -= 2 * summary.minimum.astype(np.int32)
-    opening[(below == NONE) & (above == NONE)] = 0
-    inverse: NDArray[np.float32] = (1 / np.maximum(opening, 1)).astype(np.float32)
+    first, last = summary.below == NONE, summary.above == NONE
+    opening = np.add(
+        np.where(first, summary.above, summary.below), np.where(last, summary.below, summary.above), dtype=np.int32
+    )
+    opening -= summary.minimum
+    opening -= summary.minimum
+    opening[first & last] = 0
+    inverse: NDArray[np.float32] = np.divide(1, np.maximum(opening, 1), dtype=np.float32)
     return inverse
 
 
@@ -115,8 +118,10 @@ EPSILONS = (
 )
 def product(evidence: Evidence) -> NDArray[np.float32]:
     """The logarithm of Γ0·Γ1·Γ2·Γ3·Γ4, each kept above zero: as printed, one zero factor hides the others."""
-    logarithms = [np.log(evidence.measured(part) + np.float32(epsilon)) for part, epsilon in EPSILONS]
-    total: NDArray[np.float32] = np.sum(logarithms, axis=0, dtype=np.float32)
+    total = np.zeros(evidence.disparity.shape, np.float32)
+    for part, epsilon in EPSILONS:
+        factor = evidence.measured(part) + np.float32(epsilon)
+        total += np.log(factor, out=factor)
     return total
 
 
