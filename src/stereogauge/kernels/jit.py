@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import importlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+import numba.np.linalg
 from numba.core import config
 
 from stereogauge.paths import cache_folder
@@ -23,6 +25,25 @@ from stereogauge.paths import cache_folder
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 SAFE_FAST_MATH = {"reassoc", "contract", "arcp", "nsz"}
+
+
+def _trust_in_blas() -> None:
+    """Let Numba load its array functions without importing SciPy's linear algebra, 0.2 s of every start.
+
+    Numba imports it only to learn whether it is there; it is, SciPy being one of our dependencies. Where a function
+    needs BLAS, Numba looks again.
+    """
+    linalg: Any = numba.np.linalg
+    look = linalg.ensure_blas
+    linalg.ensure_blas = lambda: None
+    try:
+        arrays: Any = importlib.import_module("numba.np.arraymath")
+    finally:
+        linalg.ensure_blas = look
+    arrays.ensure_blas = look
+
+
+_trust_in_blas()
 
 
 @functools.cache
