@@ -133,9 +133,18 @@ def _matchers() -> Iterable[str]:
 def _entry(title: str, name: str, formula: str, description: str, facts: Iterable[str]) -> Iterable[str]:
     yield f"### `{title}` {name}"
     if formula:
-        yield f"<p>{convert(formula, display='block')}</p>"  # MathML, which browsers draw without any script
+        yield f"<p>{mathml(formula)}</p>"
     yield " ".join(description.split()).replace("|", r"\|").replace("<", "&lt;")
     yield "\n".join(f"- {fact}" for fact in facts)
+
+
+def mathml(formula: str) -> str:
+    """A formula as MathML, which browsers draw without any script.
+
+    The converter writes \\setminus as the identifier ⧵ (U+29F5), which hardly any font has, so that the page shows
+    nothing there; the set minus ∖ (U+2216) is in every mathematical font, and as an operator it has space around it.
+    """
+    return str(convert(formula, display="block")).replace("<mi>&#x029F5;</mi>", "<mo>&#x2216;</mo>")
 
 
 def _pictures(metric: str) -> Iterable[str]:
