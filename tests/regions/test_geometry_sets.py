@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import ndimage
 
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol
+from stereogauge.regions.bands import distance_to
 from stereogauge.regions.criteria import Criteria
 from stereogauge.regions.geometry import GeometrySets, geometry_sets
 from stereogauge.regions.geometry_parameters import GeometryParameters
@@ -197,6 +200,18 @@ def test_sets_of_any_ground_truth_are_disjoint_parts_of_the_evaluation_mask(
     for values in (sets.extrapolated_background, sets.extrapolated_foreground, sets.extrapolated_structure):
         assert np.isfinite(values).all()
     assert (sets.extrapolated_structure > truth.ravel()[sets.surround]).all()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_distances_are_the_same_however_many_threads_opencv_has(threads: int) -> None:
+    mask = np.random.default_rng(5).random((333, 517)) < 0.0005
+    before = cv2.getNumThreads()
+    try:
+        cv2.setNumThreads(threads)
+        found = distance_to(mask)
+    finally:
+        cv2.setNumThreads(before)
+    assert np.array_equal(found, ndimage.distance_transform_edt(~mask).astype(np.float32))
 
 
 @settings(max_examples=20, deadline=None)

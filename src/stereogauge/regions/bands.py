@@ -40,11 +40,17 @@ class Bands:
 
 
 def distance_to(mask: NDArray[Any]) -> NDArray[np.float32]:
-    """Exact Euclidean distance in px to the nearest pixel of `mask`; the image diagonal where the mask is empty."""
+    """Exact Euclidean distance in px to the nearest pixel of `mask`; the image diagonal where the mask is empty.
+
+    OpenCV computes it in one of two ways, by its number of threads, and they differ in the last bits; squared
+    distances between pixels are whole numbers, which removes the difference.
+    """
     if not mask.any():
         return np.full(mask.shape, np.hypot(*mask.shape), np.float32)
     outside = np.ascontiguousarray(mask == 0, dtype=np.uint8)
-    return np.asarray(cv2.distanceTransform(outside, cv2.DIST_L2, cv2.DIST_MASK_PRECISE), dtype=np.float32)
+    rounded = cv2.distanceTransform(outside, cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
+    squared = np.square(rounded, dtype=np.float64)
+    return np.sqrt(np.rint(squared, out=squared), out=squared).astype(np.float32)
 
 
 def _filled_gaps(
