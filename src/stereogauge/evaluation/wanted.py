@@ -32,7 +32,8 @@ OWN_SET = "scene"
 
 def declared_columns(protocol: Protocol) -> tuple[ColumnKey, ...]:
     """Every column of the protocol as it is declared now."""
-    if any(importlib.metadata.entry_points(group=group) for group in (METRICS, REGIONS)):
+    installed = importlib.metadata.entry_points()
+    if any(installed.select(group=group) for group in (METRICS, REGIONS)):
         # The files of other packages are not watched, so their declarations are asked each time.
         return _computed(protocol)
     path = cache_folder("columns") / f"{_key(protocol)}.json"
