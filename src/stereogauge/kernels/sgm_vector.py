@@ -140,13 +140,13 @@ class _Pixel:
         (sums, self.sums_at, self.later, self.padded, _) = arguments[8:]
         pair = _Fields(context, builder, signature.args[0], pair)
         rolling = _Fields(context, builder, signature.args[1], rolling)
-        self.element = ir.IntType(signature.args[1][0].dtype.dtype.bitwidth)
         self.sums = _data(context, builder, signature.args[8], sums)
         self.right = pair.each_data("right")
         self.outside, self.unused = pair.data("outside"), pair.data("unused")
         self.right_costs, self.right_disparities = rolling.data("right_costs"), rolling.data("right_disparities")
         self.paths, self.minima = rolling.each_data("paths"), rolling.each_data("minima")
         self.small_penalty = pair.number("small_penalty")
+        self.element = self.small_penalty.type
         self.codes = [builder.load(builder.gep(bytes_, [pixel])) for bytes_ in pair.each_data("left")]
         slot = builder.add(self.padded, _number(LANES))
         every = range(len(self.paths))
