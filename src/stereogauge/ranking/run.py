@@ -96,5 +96,5 @@ def _in_order(array: NDArray[Any], order: NDArray[np.intp]) -> NDArray[Any]:
     """Arrays over the algorithms follow their order, relations among them on both axes; others stay as they are."""
     count = len(order)
     if array.ndim == 2 and array.dtype == np.bool_ and array.shape == (count, count):
-        return array[np.ix_(order, order)]
+        return array[order].take(order, axis=1)
     return array[order] if array.ndim == 2 else array

@@ -5,17 +5,18 @@ a dominates b when its error is at most b's in every column (scene × criterion 
 
 from __future__ import annotations
 
+import itertools
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from stereogauge.ranking.costs import Costs
 from stereogauge.ranking.cube import Values
 from stereogauge.ranking.model import Model, Outcome
 
 Relation = NDArray[np.bool_]
-COLUMNS_BETWEEN_CHECKS = 32
-COLUMNS_AT_ONCE = 512
+COLUMNS_AT_ONCE = 16
 DRAWS_AT_ONCE = 64
 
 
@@ -28,13 +29,23 @@ def worse_somewhere(costs: Values) -> Relation:
     worse = np.zeros((count, count), bool)
     greater = np.empty_like(worse)
     for start in range(0, costs.shape[1], COLUMNS_AT_ONCE):
-        block = rankdata(costs[:, start : start + COLUMNS_AT_ONCE], method="dense", axis=0)
-        for place, column in enumerate(np.ascontiguousarray(block.T.astype(np.min_scalar_type(count)))):
+        for column in places(np.ascontiguousarray(costs[:, start : start + COLUMNS_AT_ONCE].T)):
             np.greater(column[:, None], column[None, :], out=greater)
             worse |= greater
-            if place % COLUMNS_BETWEEN_CHECKS == 0 and np.count_nonzero(worse) == count * (count - 1):
-                return worse
+        if np.count_nonzero(worse) == count * (count - 1):
+            break
     return worse
+
+
+def places(columns: Values) -> NDArray[np.unsignedinteger[Any]]:
+    """Dense ranks from 0 within each row: whole numbers, which compare several times faster than the costs."""
+    order = np.argsort(columns, axis=1)
+    ascending = np.take_along_axis(columns, order, axis=1)
+    ranks = np.zeros(columns.shape, np.min_scalar_type(columns.shape[1]))
+    np.cumsum(ascending[:, 1:] > ascending[:, :-1], axis=1, dtype=ranks.dtype, out=ranks[:, 1:])
+    result = np.empty_like(ranks)
+    np.put_along_axis(result, order, ranks, axis=1)
+    return result
 
 
 def dominance(costs: Values) -> Relation:
@@ -64,13 +75,16 @@ def a_star_groups(costs: Costs) -> Outcome:
     """
     dominates = dominance(costs.matrix)
     group = layers(dominates)
+    dominators = dominates.sum(axis=0)
+    who = [costs.algorithms[a] for a in np.nonzero(dominates.T)[1].tolist()]
+    ends = itertools.pairwise([0, *np.cumsum(dominators).tolist()])
     return Outcome(
         rank=group,
-        value=dominates.sum(axis=0).astype(np.float64),
+        value=dominators.astype(np.float64),
         group=group,
         extra={
             "dominates": dominates.sum(axis=1).tolist(),
-            "dominated by": [", ".join(costs.algorithms[a] for a in np.flatnonzero(column)) for column in dominates.T],
+            "dominated by": [", ".join(who[start:end]) for start, end in ends],
         },
         arrays={"dominates": dominates},
     )
