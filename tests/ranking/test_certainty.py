@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import wilcoxon
+from scipy.integrate import quad
+from scipy.stats import chi2, friedmanchisquare, norm, wilcoxon
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking import Column, ScoreCube, rank
@@ -73,11 +75,13 @@ def test_a_beats_b_counts_ties_half() -> None:
     assert beats(np.array([[1.0, 2.0], [1.0, 1.0], [3.0, 1.0], [0.0, 1.0]]))[0, 1] == (2 + 0.5) / 4
 
 
-def test_friedman_and_nemenyi_on_demsars_example() -> None:
-    """Demšar (2006), tables 5 and 6: four learners on 14 data sets.
+def test_friedman_on_demsars_example() -> None:
+    """Four learners on 14 data sets: the worked example of Demšar (JMLR 7, 2006), table 6 and section 3.2.2.
 
-    Average ranks 3.143, 2.000, 2.893, 1.964 and q = 2.569 (5 %), 2.291 (10 %) are printed there. The table prints
-    .975 twice for one data set but ranks the two 2 and 3; the last digit here keeps them apart.
+    The accuracies, the average ranks 3.143, 2.000, 2.893, 1.964, χ² = 9.28 and CD = 1.25 stand here as public
+    implementations of the test quote them, which agree in every digit. The table prints .975 twice for one data set
+    but ranks the two 2 and 3; the last digit here keeps them apart. χ² is printed without the correction for ties,
+    which SciPy makes: 12 N / (k (k + 1)) · (Σ R² − k (k + 1)² / 4), over 1 − Σ (t³ − t) / (N (k³ − k)).
     """
     accuracy = """
         .763 .768 .771 .798  .599 .591 .590 .569  .954 .971 .968 .967  .628 .661 .654 .657  .882 .888 .886 .898
@@ -85,17 +89,32 @@ def test_friedman_and_nemenyi_on_demsars_example() -> None:
         .940 .962 .965 .962  .619 .666 .614 .669  .972 .981 .9751 .975  .957 .978 .946 .970"""
     scores = -np.array(accuracy.split(), np.float64).reshape(14, 4).T
     learners = ("C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf")
-    cube = ScoreCube(learners, tuple(f"set {n}" for n in range(14)), COLUMN, scores[:, :, None])
-    test = friedman(cube)
+    test = friedman(ScoreCube(learners, tuple(f"set {n}" for n in range(14)), COLUMN, scores[:, :, None]))
     assert dict(zip(test.algorithms, np.round(test.average_rank, 3), strict=True)) == {
         "C4.5": 3.143,
         "C4.5+m": 2.0,
         "C4.5+cf": 2.893,
         "C4.5+m+cf": 1.964,
     }
-    assert test.critical_distance == pytest.approx(2.569 * np.sqrt(4 * 5 / (6 * 14)), abs=1e-3)
-    assert test.p_value < 0.05
-    assert friedman(cube, alpha=0.1).critical_distance == pytest.approx(2.291 * np.sqrt(4 * 5 / (6 * 14)), abs=1e-3)
+    plain = 12 * 14 / (4 * 5) * (np.sum(test.average_rank**2) - 4 * 5**2 / 4)
+    ties = 3 * (2**3 - 2) + (4**3 - 4)
+    assert plain == pytest.approx(9.28, abs=0.005)
+    assert test.statistic == pytest.approx(plain / (1 - ties / (14 * (4**3 - 4))))
+    assert test.statistic == pytest.approx(friedmanchisquare(*scores).statistic)
+    assert test.p_value == pytest.approx(chi2.sf(test.statistic, 3))
+    assert test.critical_distance == pytest.approx(1.25, abs=0.005)
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.1])
+def test_the_critical_distance_is_the_range_of_as_many_normal_numbers(alpha: float, noisy: ScoreCube) -> None:
+    """The range of k standard normal numbers stays below q with P(q) = k ∫ φ(z) (Φ(z) − Φ(z − q))ᵏ⁻¹ dz = 1 − α.
+
+    Average ranks have the variance k (k + 1) / (12 N), so that q stands for CD / √(k (k + 1) / (12 N)).
+    """
+    count, columns = 5, 14
+    q = friedman(noisy, alpha=alpha).critical_distance / math.sqrt(count * (count + 1) / (12 * columns))
+    below, _ = quad(lambda z: count * norm.pdf(z) * (norm.cdf(z) - norm.cdf(z - q)) ** (count - 1), -8, 8 + q)
+    assert below == pytest.approx(1 - alpha, abs=1e-6)
 
 
 def test_nemenyis_p_values_and_the_critical_distance_say_the_same(noisy: ScoreCube) -> None:
@@ -103,6 +122,15 @@ def test_nemenyis_p_values_and_the_critical_distance_say_the_same(noisy: ScoreCu
     gap = np.abs(test.average_rank[:, None] - test.average_rank[None, :])
     assert np.array_equal(gap >= test.critical_distance, test.nemenyi < test.alpha)
     assert test.differ
+
+
+def test_gaps_that_take_the_last_rank_are_ties_in_friedmans_test(cube_of: Build) -> None:
+    """Two of four lack a score in the first column and share the places 3 and 4 there: ranks still sum to 10."""
+    nan = float("nan")
+    test = friedman(cube_of([[[1], [2], [3]], [[nan], [3], [2]], [[nan], [4], [4]], [[2], [5], [1]]]), missing="worst")
+    assert dict(zip(test.algorithms, test.average_rank, strict=True)) == pytest.approx(
+        {"A": (1 + 1 + 3) / 3, "B": (3.5 + 2 + 2) / 3, "C": (3.5 + 3 + 4) / 3, "D": (2 + 4 + 1) / 3}
+    )
 
 
 def test_algorithms_that_are_equal_everywhere_do_not_differ(cube_of: Build) -> None:
@@ -131,6 +159,21 @@ def test_wilcoxon_is_scipys_and_holm_orders_the_corrections(noisy: ScoreCube) ->
         [min(1, factor * pair.p_value) for factor, pair in zip((3, 2, 1), by_size, strict=True)]
     )
     assert [pair.p_holm for pair in by_size] == pytest.approx(running.tolist())
+
+
+def test_the_median_difference_has_the_sign_of_the_scores_as_they_are_shown(cube_of: Build) -> None:
+    """A has 10 dB more than B, which is better; its bias is 2 px farther from 0, which is worse."""
+    (decibels,) = wilcoxon_pairs(cube_of([[[30], [31], [32]], [[20], [21], [22]]], ["psnr:all"]), "psnr")
+    assert (decibels.better, decibels.median) == ("A", 10.0)
+    (bias,) = wilcoxon_pairs(cube_of([[[-3], [3], [-3]], [[1], [-1], [1]]], ["bias:all"]), "bias")
+    assert (bias.better, bias.median) == ("B", 2.0)
+
+
+def test_two_perfect_maps_are_equal_in_wilcoxons_test(cube_of: Build) -> None:
+    perfect = float("inf")
+    scores = [[[perfect], [31], [32], [30]], [[perfect], [21], [25], [29]]]
+    (pair,) = wilcoxon_pairs(cube_of(scores, ["psnr:all"]), "psnr")
+    assert pair.p_value == pytest.approx(wilcoxon([0, 10, 7, 1]).pvalue)
 
 
 def test_equal_algorithms_have_a_p_value_of_one(cube_of: Build) -> None:

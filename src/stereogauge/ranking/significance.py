@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scikit_posthocs
-from scipy.stats import friedmanchisquare, studentized_range, wilcoxon
+from scipy.stats import friedmanchisquare, rankdata, studentized_range, wilcoxon
 from statsmodels.stats.multitest import multipletests
 
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.ranking.costs import Costs, prepare
-from stereogauge.ranking.cube import Values
-from stereogauge.ranking.ranks import column_ranks
+from stereogauge.ranking.cube import Values, metric_of
 from stereogauge.ranking.run import Scores, as_cube
 from stereogauge.ranking.selection import Selection, missing_rule
 
@@ -34,9 +33,9 @@ if TYPE_CHECKING:
 class Friedman:
     """Whether the algorithms differ at all, and by how much two must differ to be told apart.
 
-    `average_rank` (ties averaged) stands in ascending order with `algorithms`. Two of them differ at the level
-    `alpha` when their average ranks lie at least `critical_distance` apart; `cliques` are the maximal runs (first,
-    last) of algorithms that do not. `nemenyi[a, b]` is the p-value of the pair.
+    `average_rank` (ties averaged, gaps under the rule `worst` too) stands in ascending order with `algorithms`. Two of
+    them differ at the level `alpha` when their average ranks lie at least `critical_distance` apart; `cliques` are the
+    maximal runs (first, last) of algorithms that do not. `nemenyi[a, b]` is the p-value of the pair.
     """
 
     selection: Selection
@@ -65,8 +64,9 @@ class Friedman:
 class Pair(NamedTuple):
     """Wilcoxon's signed-rank test of two algorithms over the columns of one measure.
 
-    `better` is the one with more columns won ("" when even), `median` the median of first − second in the measure's
-    unit, `p_holm` the p-value after Holm's correction over all pairs that were tested together.
+    `better` is the one with more columns won ("" when even). `median` is the median of first − second in the measure's
+    unit, as the scores are shown: negative where the first is better if lower is better, positive if higher is; for a
+    bias, of the distances from 0. `p_holm` is the p-value after Holm's correction over all pairs tested together.
     """
 
     first: str
@@ -101,7 +101,7 @@ def friedman(
             f"Friedman's test needs at least three algorithms and two columns; found {count} and {blocks}. "
             "For two algorithms take Wilcoxon's test."
         )
-    ranks = column_ranks(costs.matrix, "average")
+    ranks = np.asarray(rankdata(costs.matrix, axis=0), np.float64)
     average = ranks.mean(axis=1)
     order = np.lexsort((np.arange(count), average))
     if np.ptp(ranks) == 0:
@@ -147,7 +147,8 @@ def wilcoxon_pairs(
 ) -> tuple[Pair, ...]:
     """Wilcoxon's signed-rank test for chosen pairs (all of them by default), corrected by Holm over those pairs.
 
-    One measure only: differences in different units cannot be ranked together. Equal scores everywhere give p = 1.
+    One measure only: differences in different units cannot be ranked together. Equal scores everywhere give p = 1;
+    two perfect ones (infinite PSNR) are equal.
     """
     if missing == "worst":
         raise StereogaugeError(
@@ -161,7 +162,8 @@ def wilcoxon_pairs(
     for name in itertools.chain.from_iterable(chosen):
         if name not in place:
             raise unknown_name("algorithm of these scores", name, place)
-    differences = [costs.matrix[place[first]] - costs.matrix[place[second]] for first, second in chosen]
+    differences = [_difference(costs.matrix[place[first]], costs.matrix[place[second]]) for first, second in chosen]
+    sign = -1.0 if metric_of(costs.measures[0]).metric.direction == "higher" else 1.0
     p_values = [1.0 if not np.any(difference) else float(wilcoxon(difference).pvalue) for difference in differences]
     corrected = multipletests(p_values, method="holm")[1]
     return tuple(
@@ -170,12 +172,16 @@ def wilcoxon_pairs(
             second,
             len(difference),
             _better(first, second, difference),
-            float(np.median(difference)),
+            sign * float(np.median(difference)) + 0.0,
             p,
             float(holm),
         )
         for (first, second), difference, p, holm in zip(chosen, differences, p_values, corrected, strict=True)
     )
+
+
+def _difference(first: Values, second: Values) -> Values:
+    return np.subtract(first, second, out=np.zeros_like(first), where=first != second)
 
 
 def _better(first: str, second: str, difference: Values) -> str:
