@@ -36,6 +36,17 @@ def test_heuristic_maxima_are_those_of_the_supplement(measure: str, maximum: flo
     assert heuristic_maximum(measure) == maximum
 
 
+@pytest.mark.parametrize("measure", ["bad@0.5", "bad@2", "mae", "psnr"])
+def test_what_nobody_stated_has_no_heuristic_maximum(measure: str) -> None:
+    assert heuristic_maximum(measure) is None
+
+
+def test_a_threshold_without_heuristic_counts_as_a_share_of_everything_and_says_so(cube_of: Build) -> None:
+    ranking = rank(cube_of([[40.0], [20.0]], ["bad@2:all"]), "weighted")
+    assert ranking.value.tolist() == [0.2, 0.4]
+    assert ranking.names["scales"] == ("theoretical range",)
+
+
 def test_a_score_is_the_weighted_sum_of_shares_of_the_heuristic_maxima(cube_of: Build) -> None:
     cube = cube_of([[[40.0, 35.0], [8.0, 7.0]], [[8.0, 70.0], [8.0, 70.0]]], ("bad@1:all", "rms:all"))
     ranking = rank(cube, "weighted", weights={"bad@1": 3, "rms": 1})
@@ -112,6 +123,22 @@ def test_where_higher_is_better_the_best_possible_score_is_zero(cube_of: Build) 
     ranking = rank(cube_of([[0.9], [0.5]], ["ssim:all"]), "weighted")
     assert ranking.algorithms == ("A", "B")
     assert np.all(ranking.value >= 0)
+
+
+@pytest.mark.parametrize("rule", ["heuristic", "max", "z-score", "rank"])
+def test_a_perfect_map_of_infinite_psnr_comes_first_with_a_finite_score(cube_of: Build, rule: str) -> None:
+    perfect = float("inf")
+    cube = cube_of([[[20.0], [19.0]], [[30.0], [29.0]], [[perfect], [perfect]]], ["psnr:all"])
+    ranking = rank(cube, "weighted", normalisation=rule)
+    assert ranking.algorithms[-1] == "A"
+    assert "C" in ranking.winners
+    assert np.all(np.isfinite(ranking.value))
+
+
+def test_weights_may_be_numbers_of_numpy(cube_of: Build) -> None:
+    weights = {"bad@1": np.float32(3), "rms": np.int64(1)}
+    ranking = rank(cube_of([[8.0, 7.0]], ("bad@1:all", "rms:all")), "weighted", weights=weights)
+    assert ranking.arrays["weights"].tolist() == [0.75, 0.25]
 
 
 @pytest.mark.parametrize("rule", ["heuristic", "max"])

@@ -18,9 +18,9 @@ from stereogauge.ranking.ranks import column_ranks
 
 Normalisation = Literal["heuristic", "max", "z-score", "rank"]
 
-# The HCI supplement states the worst that 13 algorithms reached on 12 Middlebury images. A declaration covers a
-# family with one range; these thresholds have their own.
-HEURISTIC_MAXIMA = {"bad@4": 45.0}
+# The HCI supplement states the worst that 13 algorithms reached on 12 Middlebury images, of families only for these
+# thresholds: what it says of one threshold is not true of another.
+HEURISTIC_MAXIMA = {"bad@1": 80.0, "bad@4": 45.0}
 
 
 class Scale(NamedTuple):
@@ -44,8 +44,8 @@ def heuristic_maximum(measure: str) -> float | None:
     """The score that the worst real algorithms reach, None where nobody has stated it."""
     if measure in HEURISTIC_MAXIMA:
         return HEURISTIC_MAXIMA[measure]
-    declared = metric_of(measure).metric.heuristic_range
-    return None if declared is None else declared[1]
+    metric = metric_of(measure).metric
+    return None if metric.heuristic_range is None or metric.parameters else metric.heuristic_range[1]
 
 
 def heuristic_scale(measure: str, costs: Values) -> Scale:
@@ -80,11 +80,11 @@ def normalised(measure: str, costs: Values, rule: Normalisation) -> tuple[Values
     `heuristic` and `max`: badness / unit, 0 perfect, 1 the worst that real algorithms (or this selection) show;
     `z-score`: standard deviations of each column from its mean; `rank`: average rank / number of algorithms. A gap
     (+inf under the rule `worst`) counts as the column's worst finite cost, but at least 1 unit where the scale is
-    fixed.
+    fixed. A perfect score without bound (−inf, from an infinite PSNR) counts as 0 units, or as the column's best.
     """
     if rule == "rank":
         return column_ranks(costs, "average") / costs.shape[0], "ranks"
-    filled = _gaps_as_worst(costs)
+    filled = _bounded(costs)
     if rule == "z-score":
         spread = filled.std(axis=0)
         scored = zscore(filled[:, spread > 0], axis=0)
@@ -93,10 +93,14 @@ def normalised(measure: str, costs: Values, rule: Normalisation) -> tuple[Values
         return result, "standard deviations of the selection"
     scale = heuristic_scale(measure, costs) if rule == "heuristic" else worst_scale(measure, costs)
     unit = scale.unit if scale.unit > 0 else 1.0
-    badness = (filled + scale.best) / unit
+    badness = np.where(np.isneginf(costs), 0.0, (filled + scale.best) / unit)
     return np.where(np.isposinf(costs), np.maximum(badness, 1.0), badness), scale.origin
 
 
-def _gaps_as_worst(costs: Values) -> Values:
-    worst = np.where(np.isposinf(costs), -np.inf, costs).max(axis=0)
-    return np.where(np.isposinf(costs), np.where(np.isfinite(worst), worst, 0.0), costs)
+def _bounded(costs: Values) -> Values:
+    """Costs with each column's worst finite one for +inf and its best for −inf; 0 where a column has none."""
+    finite = np.isfinite(costs)
+    none = ~finite.any(axis=0)
+    worst = np.where(none, 0.0, np.where(finite, costs, -np.inf).max(axis=0))
+    best = np.where(none, 0.0, np.where(finite, costs, np.inf).min(axis=0))
+    return np.where(finite, costs, np.where(costs > 0, worst, best))

@@ -18,8 +18,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from stereogauge.errors import FileError, StereogaugeError, unknown_name
 from stereogauge.metrics.declaration import parse_column
+
+NUMBERS = (int, float, np.integer, np.floating)
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ def checked_weights(weights: Mapping[str, float], owner: str) -> dict[str, float
     canonical: dict[str, float] = {}
     for text, weight in weights.items():
         metric, region = parse_column(text)
-        if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < float("inf"):
+        if isinstance(weight, bool) or not isinstance(weight, NUMBERS) or not 0 <= weight < float("inf"):
             raise StereogaugeError(f"{owner}: the weight of {text!r} must be a number of at least 0; found {weight!r}.")
         name = metric.id if region is None else f"{metric.id}:{region}"
         if name in canonical:
@@ -45,7 +49,7 @@ def checked_weights(weights: Mapping[str, float], owner: str) -> dict[str, float
         canonical[name] = float(weight)
     total = sum(canonical.values())
     if total <= 0:
-        raise StereogaugeError(f"{owner} needs at least one weight greater than 0; found {dict(weights)}.")
+        raise StereogaugeError(f"{owner}: at least one weight must be greater than 0; found {dict(weights)}.")
     return {name: weight / total for name, weight in canonical.items()}
 
 
