@@ -83,6 +83,14 @@ def test_gaps_and_lost_sums_are_refused() -> None:
         double_counting(replace(whole, values=gap))
 
 
+@pytest.mark.parametrize("measure", ["rms", "density"])
+def test_a_measure_that_counts_no_errors_is_refused(measure: str) -> None:
+    whole = cube([[[3, 5, 10, 3, 2, 5]]])
+    other = replace(whole, columns=tuple(Column(measure, column.region) for column in whole.columns))
+    with pytest.raises(StereogaugeError, match="does not count erroneous pixels"):
+        double_counting(other, measure)
+
+
 def test_the_table_has_one_row_an_algorithm() -> None:
     frame = double_counting(cube([[[3, 5, 10, 3, 2, 5]]]))[0].to_pandas()
     assert frame.columns.tolist() == [

@@ -154,6 +154,8 @@ class TestStability:
     def test_weights_that_hardly_move_change_nothing(self) -> None:
         cube = cube_of([[[8.0, 21.0]], [[16.0, 7.0]]], ("bad@1:all", "rms:all"))
         assert weight_stability(cube, concentration=1e6, draws=200).changed == 0
+        with pytest.raises(StereogaugeError, match="at least one draw"):
+            weight_stability(cube, draws=0)
 
     def test_thresholds_stand_in_ascending_order_and_changes_are_counted(self) -> None:
         cube = cube_of([[[3, 1, 1]], [[1, 2, 2]]], ("bad@4:all", "bad@0.5:all", "bad@2:all"))

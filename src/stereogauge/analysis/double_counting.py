@@ -14,8 +14,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
+from stereogauge.metrics.pooling import percent
 from stereogauge.model import Mask
-from stereogauge.ranking.cube import ScoreCube
+from stereogauge.ranking.cube import ScoreCube, metric_of
 from stereogauge.ranking.selection import Selection
 
 NESTED = ("disc", "nonocc", "all")
@@ -98,6 +99,11 @@ def from_masks(errors: Sequence[Mask], criteria: dict[str, Mask], algorithms: Se
 
 def error_counts(cube: ScoreCube, measure: str, criteria: Sequence[str]) -> Counts:
     """Erroneous pixels (algorithms, criteria), summed over the scenes, from the sums that a bad-pixel measure keeps."""
+    declared = metric_of(measure).metric
+    if declared.finalize is not percent or declared.direction != "lower":
+        raise StereogaugeError(
+            f"{measure} does not count erroneous pixels; choose a measure that does, for example bad@1."
+        )
     if cube.sums is None:
         raise StereogaugeError(
             "These scores came without their sums, so errors cannot be counted; evaluate them again."

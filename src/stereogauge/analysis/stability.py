@@ -60,6 +60,8 @@ def weight_stability(
     """
     if not concentration > 0:
         raise StereogaugeError(f"The concentration must be greater than 0; found {concentration:g}.")
+    if draws < 1:
+        raise StereogaugeError(f"Stability under weights needs at least one draw; found {draws}.")
     options = {"weights": weights, "profile": profile, "normalisation": normalisation}
     costs, selection = model_costs(cube, model_declaration("weighted"), missing, options)
     used, cells, _ = term_cells(costs, weights, profile, normalisation)
