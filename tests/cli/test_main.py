@@ -81,3 +81,21 @@ def test_output_into_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
     command = f"{sys.executable} -m stereogauge metrics | head -1"
     result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert "Traceback" not in result.stderr
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    """A file stands where the folder should be: nobody, not even root, can write below it."""
+    sg.write_disparity(tmp_path / "gt.pfm", np.ones((20, 30), np.float32))
+    (tmp_path / "taken").write_text("a file", encoding="utf-8")
+    truth = str(tmp_path / "gt.pfm")
+    result = run("compare", truth, truth, "--as-given", "--metrics", "bad@1", "--out", str(tmp_path / "taken" / "x"))
+    assert result.returncode == 2
+    assert "Traceback" not in result.stderr
+    assert str(tmp_path / "taken") in result.stderr.splitlines()[-1]
+
+
+def test_an_impossible_port_is_refused(tmp_path: Path) -> None:
+    result = run("serve", str(tmp_path / "s.sqlite"), "--port", "99999")
+    assert result.returncode == 2
+    assert "Traceback" not in result.stderr
+    assert "65535" in result.stderr

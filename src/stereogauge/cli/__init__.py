@@ -6,6 +6,7 @@ sentence and exit code 2; anything else is a defect and keeps its traceback.
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -40,6 +41,18 @@ COMMANDS = {
     "warmup": "Compile all kernels now instead of at first use.",
 }
 INTERRUPTED = 130
+NOT_OURS = {
+    errno.EACCES,
+    errno.EEXIST,
+    errno.EISDIR,
+    errno.ENAMETOOLONG,
+    errno.ENOENT,
+    errno.ENOSPC,
+    errno.ENOTDIR,
+    errno.EPERM,
+    errno.EROFS,
+}
+"""What the file system may answer to a path that somebody gave."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -53,7 +66,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # The reader of our output has gone; Python would complain once more while closing it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as trouble:
+        if trouble.errno not in NOT_OURS or trouble.filename is None:
+            raise
+        _fail(f"{trouble.filename}: {trouble.strerror}; check the path, its permissions and the space that is left.")
     except (KeyboardInterrupt, typer.Abort):
+        sys.stderr.write("stereogauge: interrupted\n")
         sys.exit(INTERRUPTED)
     except Exception as problem:
         show: Callable[[], None] | None = getattr(problem, "show", None)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stereogauge.cli import options, selected
-from stereogauge.cli.output import console, say
+from stereogauge.cli.output import print_table, say
 from stereogauge.errors import StereogaugeError
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _print(tables: list[Table], form: options.Format) -> None:
         sys.stdout.write("\n".join(table.to_latex() for table in tables))
     else:
         for table in tables:
-            console().print(table.to_rich())
+            print_table(table.to_rich())
 
 
 def _write(figures: list[FigureEntry], out: Path) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
-import shutil
 import sys
-import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stereogauge.cli.output import console, say
+from stereogauge.cli.output import console, print_entry, say
 
 if TYPE_CHECKING:
     from stereogauge.datasets.declaration import DatasetFamily
@@ -46,7 +44,7 @@ def listing(context: typer.Context, form: Format = Form.table) -> None:
         return
     for row in rows:
         variants = f" ({', '.join(row['variants'])})" if row["variants"] else ""
-        _print_entry(row["id"], [row["name"] + variants, row["obtain"]], indent=17)
+        print_entry(row["id"], [row["name"] + variants, row["obtain"]], indent=17)
 
 
 @app.command()
@@ -64,16 +62,7 @@ def show(
     for key, value in row.items():
         lines = [f"{inner}: {text}" for inner, text in value.items()] if isinstance(value, dict) else [str(value)]
         if value:
-            _print_entry(key, lines, indent=10)
-
-
-def _print_entry(name: str, lines: list[str], *, indent: int) -> None:
-    """A name and its lines beside it, as wide as the terminal; addresses are never broken, and nothing is in a pipe."""
-    width = max(shutil.get_terminal_size().columns, 60) - indent if sys.stdout.isatty() else 10_000
-    for line in lines:
-        for part in textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False):
-            sys.stdout.write(f"{name:{indent}}{part}\n")
-            name = ""
+            print_entry(key, lines, indent=10)
 
 
 @app.command()

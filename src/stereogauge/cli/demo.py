@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stereogauge.cli.output import announce_compilation, console, say
+from stereogauge.cli.output import announce_compilation, console, print_table, say
 
 if TYPE_CHECKING:
     from stereogauge.model import DisparityMap, ResultSet, Scene
@@ -54,7 +54,7 @@ def command(
     with open_store(out / "demo.sqlite") as store:
         run_plan(make_plan(store, dataset, results, protocol), store, progress=terminal_progress(console(errors=True)))
         table = store.scores(dataset=dataset.name, protocol=protocol, algorithms=[result.name for result in results])
-    console().print(rich_table(table, title=f"{scene.id}, visible pixels"))
+    print_table(rich_table(table, title=f"{scene.id}, visible pixels"))
     _pictures(out / "pictures", results, scene, protocol)
     say(
         f"maps, pictures and store in {out}/; look at a ranking with: stereogauge rank {out}/demo.sqlite --model a-star"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.output import announce_compilation, console, say
+from stereogauge.cli.output import announce_compilation, print_entry, say
 from stereogauge.errors import MatcherError
 
 if TYPE_CHECKING:
@@ -99,7 +99,8 @@ def _print(facts: dict[str, Any], form: options.Format) -> None:
     flat = {**facts, "parameters": " ".join(f"{name}={value}" for name, value in facts["parameters"].items())}
     if form is options.Format.table:
         for name, value in flat.items():
-            console().print(f"{name:12} {value:.4g}" if isinstance(value, float) else f"{name:12} {value}")
+            if value is not None:
+                print_entry(name, [f"{value:.4g}" if isinstance(value, float) else str(value)], indent=13)
         return
     from stereogauge.cli.rows import print_rows
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.output import console
+from stereogauge.cli.output import print_entry, print_table
 
 
 def command(
@@ -39,9 +39,10 @@ def command(
             sys.stdout.write(rf"\item[{row['id']}] {row['name']}: ${row['formula']}$" + "\n")
     elif name:
         for key, value in rows[0].items():
-            console().print(f"[bold]{key}[/bold]  {_escaped(str(value))}")
+            if value not in (None, "", []):
+                print_entry(key, [_plain(value)], indent=19)
     else:
-        console().print(_table(rows))
+        print_table(_table(rows))
 
 
 def declaration(metric: Any) -> dict[str, Any]:
@@ -68,6 +69,12 @@ def _bound(value: float) -> float | str:
     return value if math.isfinite(value) else ("inf" if value > 0 else "-inf")
 
 
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
 def _escaped(text: str) -> str:
     from rich.markup import escape
 
@@ -79,7 +86,7 @@ def _table(rows: list[dict[str, Any]]) -> Any:
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("id", "unit", "better", "pixels", "what it is"):
-        table.add_column(heading, no_wrap=heading == "id")
+        table.add_column(heading)
     for row in rows:
         summary = row["description"].partition(". ")[0].rstrip(".")
         table.add_row(*(_escaped(str(t)) for t in (row["id"], row["unit"], row["better"], row["pixels"], summary)))

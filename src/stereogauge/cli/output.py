@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -10,6 +12,7 @@ from stereogauge.cli.options import Format
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from stereogauge.evaluation.scores import ScoreTable
 
@@ -20,6 +23,22 @@ def console(*, errors: bool = False) -> Console:
 
     stream = sys.stderr if errors else sys.stdout
     return Console(file=stream, width=None if stream.isatty() else 10_000, highlight=False)
+
+
+def print_table(table: Table) -> None:
+    """A table on standard output that fits the terminal without cutting anything."""
+    from stereogauge.cli.fitting import print_fitted
+
+    print_fitted(console(), table)
+
+
+def print_entry(name: str, lines: list[str], *, indent: int) -> None:
+    """A name and its lines beside it, as wide as the terminal; addresses are never broken, and nothing is in a pipe."""
+    width = max(shutil.get_terminal_size().columns, indent + 20) - indent if sys.stdout.isatty() else 10_000
+    for line in lines:
+        for part in textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False):
+            sys.stdout.write(f"{name:{indent}}{part}\n")
+            name = ""
 
 
 def say(text: str) -> None:
@@ -46,7 +65,7 @@ def print_scores(table: ScoreTable, form: Format) -> None:
     elif form is Format.latex:
         sys.stdout.write(latex_table(table))
     else:
-        console().print(rich_table(table))
+        print_table(rich_table(table))
 
 
 def notes(table: ScoreTable) -> list[str]:

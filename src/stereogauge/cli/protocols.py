@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.output import console
+from stereogauge.cli.output import print_table
 
 
 def command(
@@ -30,4 +30,4 @@ def command(
     for preset in preset_names():
         protocol = load_protocol(preset)
         table.add_row(preset, protocol.hash, protocol.description)
-    console().print(table)
+    print_table(table)

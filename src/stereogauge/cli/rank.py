@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stereogauge.cli import options, selected
-from stereogauge.cli.output import console, say
+from stereogauge.cli.output import print_table, say
 
 if TYPE_CHECKING:
     from stereogauge.ranking.bootstrap import Bootstrap
@@ -80,7 +80,7 @@ def _print(ranking: Ranking, sure: Bootstrap | None, form: options.Format) -> No
     if form is options.Format.latex:
         sys.stdout.write(table.to_latex())
         return
-    console().print(table.to_rich())
+    print_table(table.to_rich())
 
 
 def _columns(sure: Bootstrap) -> dict[str, object]:

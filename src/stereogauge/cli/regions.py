@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.output import announce_compilation, console, say
+from stereogauge.cli.output import announce_compilation, console, print_table, say
 from stereogauge.errors import DatasetError, NotApplicable, StereogaugeError
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def _print(rows: list[Row], form: options.Format) -> None:
         table.add_column(heading, justify="left" if position == 0 else "right")
     for line in cells[1:]:
         table.add_row(*line)
-    console().print(table)
+    print_table(table)
 
 
 def _cells(rows: list[Row]) -> list[list[str]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stereogauge.cli.output import announce_compilation, console, say
+from stereogauge.cli.output import announce_compilation, console, print_entry, print_table, say
 from stereogauge.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -53,9 +53,9 @@ def command(
 
     if listing:
         for paper in chosen_papers(papers):
-            console().print(f"[bold]{paper.id}[/bold]  {paper.title}")
+            print_entry(f"{paper.id}  ", [paper.title], indent=31)
             for one in paper.items:
-                console().print(f"  {one.id}: {one.title}")
+                print_entry(f"  {one.id}  ", [one.title], indent=31)
         return
     if data is None:
         raise DatasetError(
@@ -103,7 +103,7 @@ def _print(redone: Reproduction) -> None:
     for row in redone.rows:
         cells = (row.item, row.what, row.status.value, shown(row.ours), shown(row.theirs), shown(row.difference))
         table.add_row(*(cell.replace("[", r"\[") for cell in cells))
-    console().print(table)
+    print_table(table)
     for paper in dict.fromkeys(row.paper for row in redone.rows):
         counts = redone.counts(paper)
         say(f"{paper}: " + ", ".join(f"{number} {status}" for status, number in counts.items()))

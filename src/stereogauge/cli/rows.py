@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stereogauge.cli.options import Format
-from stereogauge.cli.output import console
+from stereogauge.cli.output import print_table
 
 Row = Mapping[str, Any]
 LATEX_SPECIAL = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "$": r"\$", "{": r"\{", "}": r"\}"}
@@ -42,13 +42,14 @@ def _text(value: Any) -> str:
 
 def _print_table(rows: Sequence[Row]) -> None:
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name, value in rows[0].items():
-        table.add_column(name, justify="left" if isinstance(value, str) else "right", no_wrap=True)
+        table.add_column(name, justify="left" if isinstance(value, str) else "right")
     for row in rows:
-        table.add_row(*(_text(value) for value in row.values()))
-    console().print(table)
+        table.add_row(*(Text(_text(value)) for value in row.values()))
+    print_table(table)
 
 
 def _latex(rows: Sequence[Row]) -> str:

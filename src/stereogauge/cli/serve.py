@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def command(
     store: Annotated[str, typer.Argument(metavar="STORE", help="SQLite file or postgresql+psycopg://user@host/name.")],
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all of them.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on.")] = 8000,
+    port: Annotated[int, typer.Option(help="Port to listen on.", min=0, max=65535)] = 8000,
     host_name: Annotated[
         list[str] | None, typer.Option(help="A name under which the site is reached from outside; repeatable.")
     ] = None,

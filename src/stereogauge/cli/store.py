@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from stereogauge.cli.output import console, say
+from stereogauge.cli.output import print_table, say
 from stereogauge.errors import StereogaugeError
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -45,7 +45,7 @@ def info(
         ("failures", ("dataset", "scene", "algorithm", "reason")),
     ):
         if document[kind]:
-            console().print(_table(kind, columns, document[kind]))
+            print_table(_table(kind, columns, document[kind]))
 
 
 def _document(opened: Any) -> dict[str, Any]:

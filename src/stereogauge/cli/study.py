@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.output import announce_compilation, console, say
+from stereogauge.cli.output import announce_compilation, console, print_entry, print_table, say
 from stereogauge.errors import DatasetError, StereogaugeError
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def _print_damages(form: options.Format) -> None:
         return
     for row in rows:
         named = f" ({row['metric']})" if row["metric"] else ""
-        sys.stdout.write(f"{row['id']:20}{row['description']}{named}\n")
+        print_entry(str(row["id"]), [f"{row['description']}{named}"], indent=20)
 
 
 def _print(study: Study, matrix: Sensitivity, form: options.Format) -> None:
@@ -165,7 +165,7 @@ def _print(study: Study, matrix: Sensitivity, form: options.Format) -> None:
     elif form is options.Format.latex:
         sys.stdout.write(_frame(matrix).to_latex(float_format="%.2f", na_rep="--"))
     else:
-        console().print(_table(study, matrix))
+        print_table(_table(study, matrix))
 
 
 def _frame(matrix: Sensitivity) -> Any:

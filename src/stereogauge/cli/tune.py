@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.output import announce_compilation, console, say
+from stereogauge.cli.output import announce_compilation, console, print_table, say
 from stereogauge.errors import MissingDependency
 
 if TYPE_CHECKING:
@@ -198,12 +198,10 @@ def _print(result: TuningResult, form: Format) -> None:
 def _print_table(result: TuningResult) -> None:
     from stereogauge.tuning.tables import gain_table, gain_words, parameter_table, state_words
 
-    out = console()
-    out.print(gain_table(result))
-    out.print()
-    out.print(parameter_table(result))
-    out.print()
-    out.print(f"--matcher {result.matcher!r}", soft_wrap=True, markup=False)
+    print_table(gain_table(result))
+    sys.stdout.write("\n")
+    print_table(parameter_table(result))
+    sys.stdout.write(f"\n--matcher {result.matcher!r}\n")
     say(f"study {result.name}: {state_words(result)}")
     for words in gain_words(result):
         say(words)

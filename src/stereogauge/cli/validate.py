@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereogauge.cli.datasets import Form, Format
-from stereogauge.cli.output import console, say
+from stereogauge.cli.output import console, print_table, say
 
 if TYPE_CHECKING:
     from stereogauge.datasets.validation import Progress, Validation
@@ -105,7 +105,7 @@ def _print(result: Validation, form: Form, seen: FileReport | None = None) -> No
         spread = "" if seen.minimum is None else f", {seen.minimum:.4g} … {seen.maximum:.4g} px"
         sys.stdout.write(f"{seen.name}: {seen.encoding}, {size}{spread}\n")
     if result.findings:
-        console().print(_table(result))
+        print_table(_table(result))
     problems = sum(finding.severity == "problem" for finding in result.findings)
     algorithms = f" of {len(result.algorithms)} algorithm(s)" if result.algorithms else ""
     say(f"{result.maps} map(s){algorithms} checked: " + (f"{problems} problem(s)." if problems else "nothing to mend."))

@@ -14,10 +14,10 @@ from stereogauge.tuning.result import TuningResult
 def gain_table(result: TuningResult) -> Table:
     """Default against tuned for each goal, on held-out scenes where there are folds, and on the scenes searched on."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("goal", no_wrap=True)
-    table.add_column("scenes", no_wrap=True)
+    table.add_column("goal")
+    table.add_column("scenes")
     for head in ("default", "tuned", "better by", "95 % interval", "scenes better"):
-        table.add_column(head, justify="right", no_wrap=True)
+        table.add_column(head, justify="right")
     for where, found in (("held out", result.held_out), ("searched on", result.seen)):
         for one in found:
             interval = "" if math.isnan(one.low) else f"{one.low:+.4g} … {one.high:+.4g}"
@@ -30,9 +30,9 @@ def gain_table(result: TuningResult) -> Table:
 def parameter_table(result: TuningResult) -> Table:
     """Each searched parameter: default, tuned, its importance, and what the folds chose."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("parameter", no_wrap=True)
+    table.add_column("parameter")
     for head in ("default", "tuned", "importance", "in the folds"):
-        table.add_column(head, justify="right", no_wrap=True)
+        table.add_column(head, justify="right")
     shares = next(iter(result.importance.values()), {})
     best = result.best
     for name, declared in result.definition.space["parameters"].items():

@@ -1,0 +1,106 @@
+"""Tables on narrow terminals: whatever the width, every name and every number can be read whole."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import re
+import subprocess
+import sys
+
+import pytest
+from rich.console import Console
+from rich.table import Table
+
+from stereogauge.cli.fitting import print_fitted
+
+
+def printed(table: Table, width: int) -> str:
+    stream = io.StringIO()
+    print_fitted(Console(file=stream, width=width, highlight=False), table)
+    return stream.getvalue()
+
+
+def numbers_table(**style: object) -> Table:
+    table = Table(title="Scores", caption="a note", **style)  # type: ignore[arg-type]
+    table.add_column("algorithm")
+    for place in range(8):
+        table.add_column(f"measure number {place}", justify="right")
+    for row in range(3):
+        table.add_row(f"an-algorithm-with-a-name-{row}", *(f"{row}.{place}0123" for place in range(8)))
+    return table
+
+
+@pytest.mark.parametrize("width", [40, 50, 80, 120, 300])
+@pytest.mark.parametrize("box", [False, True])
+def test_no_name_and_no_number_is_cut_at_any_width(width: int, box: bool) -> None:
+    text = printed(numbers_table() if box else numbers_table(box=None, pad_edge=False), width)
+    assert "…" not in text
+    assert all(len(line) <= width for line in text.splitlines())
+    for row in range(3):
+        assert f"an-algorithm-with-a-name-{row}" in text
+        for place in range(8):
+            assert text.count(f"{row}.{place}0123") == 1
+
+
+def test_parts_repeat_the_names_and_the_title_stands_once() -> None:
+    text = printed(numbers_table(), 80)
+    assert text.count("Scores") == 1
+    assert text.count("a note") == 1
+    parts = text.count("an-algorithm-with-a-name-0")
+    assert parts > 1
+    assert text.count("an-algorithm-with-a-name-2") == parts
+
+
+def test_prose_wraps_between_words() -> None:
+    table = Table("id", "meaning", box=None, pad_edge=False)
+    meaning = "the percentage of pixels whose error is larger than a threshold"
+    table.add_row("bad", meaning)
+    lines = printed(table, 40).splitlines()
+    assert len(lines) > 2
+    assert " ".join(" ".join(lines[1:]).split()) == f"bad {meaning}"
+
+
+def test_words_that_do_not_fit_side_by_side_stand_below_each_other() -> None:
+    table = Table("algorithm", "scene", "finding")
+    table.add_row("a-very-long-name-of-an-algorithm", "a-long-scene", "wrong-scale")
+    lines = [line.split() for line in printed(table, 44).splitlines()]
+    assert lines == [
+        ["algorithm", "a-very-long-name-of-an-algorithm"],
+        ["scene", "a-long-scene"],
+        ["finding", "wrong-scale"],
+    ]
+
+
+def on_a_terminal(width: int, *words: str) -> str:
+    """What the command shows on a terminal of that width."""
+    master, slave = pty.openpty()
+    environment = {**os.environ, "COLUMNS": str(width), "NO_COLOR": "1", "TERM": "xterm"}
+    command = [sys.executable, "-m", "stereogauge", *words]
+    process = subprocess.Popen(command, stdout=slave, stderr=subprocess.DEVNULL, env=environment)
+    os.close(slave)
+    received = b""
+    while True:
+        try:
+            part = os.read(master, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        received += part
+    os.close(master)
+    assert process.wait(60) == 0
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", received.decode()).replace("\r", "")
+
+
+@pytest.mark.parametrize("width", [50, 80])
+def test_lists_of_confidence_measures_and_matchers_show_every_id(width: int) -> None:
+    measures = on_a_terminal(width, "confidence", "--list")
+    assert "maximum-likelihood" in measures
+    assert "left-right-margin" in measures
+    matchers = on_a_terminal(width, "match", "--list")
+    assert "opencv-sgbm" in matchers
+    assert "right_view" in matchers
+    assert "…" not in measures.replace("0…", "") + matchers
+    assert all(len(line) <= width for line in (measures + matchers).splitlines())
