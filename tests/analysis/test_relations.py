@@ -135,6 +135,13 @@ class TestSubsets:
         with pytest.raises(StereogaugeError, match="rms:disc-background"):
             subset_experiment(cube_of([[[1.0, 2.0]]], ("rms:all", "d-fat:disc-background")))
 
+    def test_scores_without_the_criterion_all_take_the_visible_pixels_for_everywhere(self) -> None:
+        columns = ("rms:disc-background", "rms:nonocc", "d-fat:disc-background")
+        values = np.random.default_rng(1).random((4, 2, 3))
+        found = subset_experiment(cube_of(values, columns))
+        assert str(found.reference) == "rms:nonocc"
+        assert found.rows[0].r_squared_whole == pytest.approx(line(values[:, :, 2].ravel(), values[:, :, 1].ravel())[2])
+
 
 class TestStability:
     def test_a_winner_in_every_measure_survives_all_weights(self) -> None:

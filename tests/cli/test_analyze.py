@@ -69,6 +69,43 @@ def test_an_unknown_analysis_is_refused_with_the_known_ones(store: Path, capsys:
     assert "Did you mean 'correlation'?" in err
 
 
+def test_a_chosen_pair_has_wilcoxons_test_and_a_note_on_the_others(
+    store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = run(capsys, "analyze", store, "significance", "--algorithms", "SGM,GC", "-f", "json")
+    document = json.loads(out)
+    assert code == 0
+    assert set(document) == {"pairs", "beats"}
+    assert document["pairs"]["rows"][0][:3] == ["SGM", "GC", "SGM"]
+    assert any("three algorithms" in note for note in document["beats"]["notes"])
+
+
+def test_significance_on_one_scene_lacks_only_the_bootstrap(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "analyze", store, "significance", "--scenes", "teddy", "-f", "json")
+    assert code == 0
+    assert set(json.loads(out)) == {"nemenyi", "pairs"}
+
+
+def test_significance_of_one_algorithm_is_refused(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "analyze", store, "significance", "--algorithms", "SGM", "--scenes", "teddy")
+    assert (code, out) == (2, "")
+    assert "three algorithms" in err
+
+
+def test_orders_by_measure_criterion_and_model_are_compared(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "analyze", store, "orders", "-f", "json")
+    document = json.loads(out)
+    assert set(document) == {"orders", "agreement", "agreement-criteria", "agreement-models"}
+    assert document["agreement"]["rows"][0][:2] == ["bad@1", "rms"]
+    assert ["disc", "nonocc"] in [row[:2] for row in document["agreement-criteria"]["rows"]]
+    assert ["extended", "a-star"] in [row[:2] for row in document["agreement-models"]["rows"]]
+
+
+def test_one_measure_still_has_criteria_and_models_to_compare(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "analyze", store, "orders", "--measures", "bad@1", "-f", "json")
+    assert set(json.loads(out)) == {"agreement-criteria", "agreement-models"}
+
+
 @pytest.mark.parametrize(
     ("form", "words"), [("table", "r² of linear fits"), ("csv", "column,bad@1:disc"), ("latex", r"\toprule")]
 )

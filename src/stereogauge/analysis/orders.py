@@ -65,7 +65,9 @@ def by_criterion(cube: ScoreCube, measure: str, model: str = "middlebury", **opt
     return {region: rank(cube, model, measures=[f"{measure}:{region}"], **options) for region in regions}
 
 
-def by_model(cube: ScoreCube, names: Sequence[str] | None = None) -> dict[str, Ranking]:
+def by_model(
+    cube: ScoreCube, names: Sequence[str] | None = None, *, missing: str = "drop-algorithm"
+) -> dict[str, Ranking]:
     """One order for each model, leaving out the Middlebury model where several measures are selected."""
     chosen = names or [name for name in models() if name != "middlebury" or len(cube.measures) == 1]
-    return {name: rank(cube, name) for name in chosen}
+    return {name: rank(cube, name, missing=missing) for name in chosen}

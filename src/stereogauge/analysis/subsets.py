@@ -43,14 +43,19 @@ class SubsetExperiment(NamedTuple):
     rows: tuple[SubsetComparison, ...]
 
 
-def subset_experiment(cube: ScoreCube, reference: str = "rms:all", measure: str = "rms") -> SubsetExperiment:
-    """Compare each metric that is bound to a pixel set with `reference` and with `measure` on that set."""
-    whole = cube.columns[cube.column(reference)]
+def subset_experiment(cube: ScoreCube, reference: str | None = None, measure: str = "rms") -> SubsetExperiment:
+    """Compare each metric that is bound to a pixel set with `reference` and with `measure` on that set.
+
+    The reference is by default `measure` on the criterion "all", else on "nonocc", else on the first criterion that
+    is no metric's own pixel set.
+    """
+    bound = [column for column in cube.columns if column.declared.metric.region is not None]
+    whole = cube.columns[cube.column(reference or _everywhere(cube, measure, {column.region for column in bound}))]
     rows = []
-    for column in cube.columns:
-        if column.declared.metric.region is None or Column(measure, column.region) not in cube.columns:
-            continue
+    for column in bound:
         subset = Column(measure, column.region)
+        if subset not in cube.columns:
+            continue
         rows.append(
             SubsetComparison(
                 column.metric,
@@ -67,6 +72,12 @@ def subset_experiment(cube: ScoreCube, reference: str = "rms:all", measure: str 
             f"set, for example d-fat and {measure}:disc-background; found {', '.join(cube.measures)}."
         )
     return SubsetExperiment(Selection.of(cube), whole, tuple(rows))
+
+
+def _everywhere(cube: ScoreCube, measure: str, sets: set[str]) -> str:
+    criteria = [column.region for column in cube.columns if column.metric == measure and column.region not in sets]
+    usual = [name for name in ("all", "nonocc") if name in criteria]
+    return f"{measure}:{[*usual, *criteria, 'all'][0]}"
 
 
 def _values(cube: ScoreCube, column: Column) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

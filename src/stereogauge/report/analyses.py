@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from stereogauge.analysis.correlation import determination
 from stereogauge.analysis.double_counting import double_counting as counted_errors
 from stereogauge.analysis.histograms import score_histogram
-from stereogauge.analysis.orders import agreement, by_measure
+from stereogauge.analysis.orders import OrderAgreement, agreement, by_criterion, by_measure, by_model
 from stereogauge.analysis.stability import threshold_stability, weight_stability
 from stereogauge.analysis.subsets import subset_experiment
 from stereogauge.errors import StereogaugeError, unknown_name
@@ -71,20 +71,31 @@ def scatter(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
 
 
 def orders(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
-    """Places by measure and the agreement of the orders."""
-    found = by_measure(cube, missing=options.missing)
-    groups = by_measure(cube, "a-star", missing=options.missing)
-    agreed = agreement(found)
-    pairs = [
+    """Places by measure, and the agreement of the orders by measure, by criterion of one measure and by model."""
+    found: list[Table] = []
+    figures: list[FigureEntry] = []
+    if len(cube.measures) > 1:
+        agreed = agreement(by_measure(cube, missing=options.missing))
+        groups = by_measure(cube, "a-star", missing=options.missing)
+        found += [tables.orders_table(agreed, groups), _agreement_table("agreement", "two measures", agreed)]
+        figures.append(FigureEntry("agreement", analysis_figures.agreement_data(agreed, Selection.of(cube)), ""))
+    criteria = by_criterion(cube, options.measure, missing=options.missing)
+    if len(criteria) > 1:
+        what = f"two criteria of {options.measure}"
+        found.append(_agreement_table("agreement-criteria", what, agreement(criteria)))
+    models = by_model(cube, missing=options.missing)
+    return Analysis([*found, _agreement_table("agreement-models", "two models", agreement(models))], figures)
+
+
+def _agreement_table(name: str, what: str, agreed: OrderAgreement) -> Table:
+    rows = [
         [text(first), text(second), number(agreed.kendall[row, column]), number(agreed.spearman[row, column])]
         for row, first in enumerate(agreed.names)
         for column, second in enumerate(agreed.names)
         if row < column
     ]
     header = ["first", "second", "Kendall τ-b", "Spearman ρ"]
-    correlations = table("agreement", "Agreement of the orders that two measures give", header, pairs)
-    data = analysis_figures.agreement_data(agreed, Selection.of(cube))
-    return Analysis([tables.orders_table(agreed, groups), correlations], [FigureEntry("agreement", data, "")])
+    return table(name, f"Agreement of the orders that {what} give", header, rows)
 
 
 def histograms(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
@@ -118,24 +129,49 @@ def double_counting(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
 
 
 def significance(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
-    """Friedman with Nemenyi, Wilcoxon with Holm, bootstrap over scenes."""
-    styles = algorithm_styles(cube.algorithms)
+    """Friedman with Nemenyi, Wilcoxon with Holm, bootstrap over scenes: those of them that the scores allow.
+
+    Two algorithms have no Friedman test, one scene has no bootstrap, gaps that take the worst rank have no Wilcoxon
+    test; a note says so.
+    """
+    parts: list[Analysis] = []
+    reasons: list[str] = []
+    for attempt in (_friedman, _wilcoxon, _bootstrap):
+        try:
+            parts.append(attempt(cube, options))
+        except StereogaugeError as reason:
+            reasons.append(str(reason))
+    if not parts:
+        raise StereogaugeError(reasons[0])
+    found = [one for part in parts for one in part.tables]
+    found[-1] = replace(found[-1], notes=(*found[-1].notes, *reasons))
+    return Analysis(found, [figure for part in parts for figure in part.figures])
+
+
+def _friedman(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
     test = friedman(cube, [options.measure], missing=options.missing, alpha=options.alpha)
     rows = [[text(name), *(number(p, 2) for p in test.nemenyi[row])] for row, name in enumerate(test.algorithms)]
     note = (
         f"Friedman: χ² = {test.statistic:.2f}, p = {test.p_value:.2g} over {test.blocks} columns; critical distance "
         f"{test.critical_distance:.3f} at α = {test.alpha:g}."
     )
-    nemenyi = table(
-        "nemenyi", f"p-values of Nemenyi's test, {options.measure}", ["algorithm", *test.algorithms], rows, [note]
+    title = f"p-values of Nemenyi's test, {options.measure}"
+    data = ranking_figures.critical_difference_data(test, algorithm_styles(cube.algorithms))
+    return Analysis(
+        [table("nemenyi", title, ["algorithm", *test.algorithms], rows, [note])],
+        [FigureEntry("critical-difference", data, "")],
     )
-    pairs = tables.pairs_table(wilcoxon_pairs(cube, options.measure, missing=options.missing), options.measure)
+
+
+def _wilcoxon(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
+    pairs = wilcoxon_pairs(cube, options.measure, missing=options.missing)
+    return Analysis([tables.pairs_table(pairs, options.measure)], [])
+
+
+def _bootstrap(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
     sure = bootstrap(cube, "middlebury", [options.measure], missing=options.missing)
-    figures = [
-        FigureEntry("critical-difference", ranking_figures.critical_difference_data(test, styles), ""),
-        FigureEntry("intervals", ranking_figures.intervals_data(sure, styles), ""),
-    ]
-    return Analysis([nemenyi, pairs, tables.beats_table(sure)], figures)
+    data = ranking_figures.intervals_data(sure, algorithm_styles(cube.algorithms))
+    return Analysis([tables.beats_table(sure)], [FigureEntry("intervals", data, "")])
 
 
 def stability(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
