@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -88,6 +89,63 @@ def test_overlapping_criteria_are_no_partition_and_the_overlap_is_named() -> Non
         check_partition({name: masks[name] for name in ("nonocc", "disc")}, masks["all"])
     with pytest.raises(ProtocolError, match="leave out"):
         check_partition({"nonocc": masks["nonocc"]}, masks["all"])
+
+
+def test_the_datasets_own_mask_of_all_pixels_holds_every_criterion() -> None:
+    truth = step()
+    inner = np.zeros(truth.shape, bool)
+    inner[3:-3, 3:-3] = True
+    nonocc = inner & (np.arange(40) > 8)
+    masks = sg.regions(sg.Scene("s", gt=truth, masks={"all": inner, "nonocc": nonocc}), [*PARTITION, "all", "far"])
+    assert np.array_equal(masks["all"], inner)
+    check_partition({name: masks[name] for name in PARTITION}, masks["all"])
+    assert int(masks["occluded"].sum()) == int((inner & ~nonocc).sum())
+    assert not (masks["far"] & ~inner).any()
+    # The margin that the mask leaves out is not evaluated; it is not occluded, and nothing beside it is a boundary.
+    assert not masks["boundary"][3, 25:37].any()
+    alone = sg.Scene("s", gt=truth, masks={"all": inner})
+    assert np.array_equal(sg.regions(alone, ["all"])["all"], inner)
+    assert sg.regions(alone, ["all"], rule="z-buffer")["all"].all()
+
+
+@pytest.mark.parametrize("scene", ["tsukuba", "venus", "teddy", "cones"])
+def test_official_masks_are_a_partition_under_the_default_protocol(data_root: Path, scene: str) -> None:
+    masks = sg.regions(sg.load_dataset("middlebury-v2", data_root / "middlebury-v2")[scene], [*PARTITION, "all"])
+    union = np.logical_or.reduce([masks[name] for name in PARTITION])
+    assert np.array_equal(union, masks["all"])
+
+
+@pytest.mark.parametrize("name", ["all", "nonocc", "disc", "fg", "bg", "sky"])
+def test_a_mask_of_another_size_is_refused_with_both_sizes(name: str) -> None:
+    masks = {"nonocc": np.ones((20, 40), bool), name: np.ones((7, 9), bool)}
+    with pytest.raises(SizeError, match=f"mask '{name}' of scene 's' is 9×7, its ground truth 40×20"):
+        sg.regions(sg.Scene("s", gt=step(), masks=masks), [name])
+
+
+def test_a_right_view_or_image_of_another_size_is_refused() -> None:
+    with pytest.raises(SizeError, match="right ground truth of scene 's' is 9×7"):
+        sg.regions(sg.Scene("s", gt=step(), gt_right=np.ones((7, 9))), ["nonocc"])
+    with pytest.raises(SizeError, match="left image of scene 's' is 9×7"):
+        sg.regions(sg.Scene("s", gt=step(), left=np.ones((7, 9, 3), np.uint8)), ["textured"])
+
+
+def test_a_criterion_without_its_image_is_a_gap_beside_the_others() -> None:
+    table = sg.evaluate(step(), sg.Scene("s", gt=step()), metrics=["bad@1"], regions=["all", "textureless"])
+    assert table.value("bad@1", "all") == 0
+    assert np.isnan(table.value("bad@1", "textureless"))
+    assert "needs the left image" in table.score("bad@1", "textureless").note
+
+
+def test_textureless_is_opencvs_rule_on_coloured_images() -> None:
+    left = np.random.default_rng(3).integers(96, 124, (60, 80, 3)).astype(np.uint8)
+    found = sg.regions(sg.Scene("s", gt=np.full((60, 80), 5.0), left=left), ["textureless"])["textureless"]
+    slope = cv2.Sobel(cv2.cvtColor(left, cv2.COLOR_RGB2GRAY), cv2.CV_32F, 1, 0) / 8
+    assert np.array_equal(found, cv2.boxFilter(slope**2, cv2.CV_32F, (3, 3)) < 4)
+    assert 0.1 < found.mean() < 0.9
+    # 16-bit images differ from 8-bit ones only in the factor.
+    deep = sg.Scene("s", gt=np.full((60, 80), 5.0), left=np.repeat(left[..., :1], 3, 2).astype(np.uint16) * 257)
+    flat = sg.Scene("s", gt=np.full((60, 80), 5.0), left=np.ascontiguousarray(left[..., 0]))
+    assert np.array_equal(*(sg.regions(s, ["textureless"])["textureless"] for s in (deep, flat)))
 
 
 def test_texture_divides_the_known_pixels() -> None:

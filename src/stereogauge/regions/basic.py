@@ -18,7 +18,7 @@ from stereogauge.regions.declaration import region
 def all_(criteria: Criteria) -> Mask:
     """Every pixel with known ground truth inside the border; every pixel inside it where the scene has no ground
     truth.
+
+    A scene's own mask of this name narrows it, and with it every other criterion.
     """
-    if criteria.rule == "dataset" and "all" in criteria.scene.masks:
-        return criteria.scene.mask("all")
     return np.ones(criteria.scene.shape, np.bool_)

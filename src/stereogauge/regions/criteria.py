@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError, unknown_name
 from stereogauge.model import Mask, Scene
@@ -23,7 +24,7 @@ class Criteria:
     """Masks of a scene, made when first asked for and kept.
 
     A name is a declared criterion or one of the scene's own masks. Every mask is part of `known`: ground truth known,
-    inside the border, and not beyond the protocol's largest disparity.
+    inside the border and the dataset's own mask of all pixels, and not beyond the protocol's largest disparity.
     """
 
     def __init__(self, scene: Scene, protocol: Protocol) -> None:
@@ -65,6 +66,13 @@ class Criteria:
         return wanted
 
     @functools.cached_property
+    def extent(self) -> Mask:
+        """The dataset's own mask of all pixels to evaluate; every pixel where it ships none or the rule ignores it."""
+        if "all" in self.scene.masks and (self.rule == "dataset" or self.parameters.rule == "auto"):
+            return self.own_mask("all")
+        return np.ones(self.scene.shape, np.bool_)
+
+    @functools.cached_property
     def known(self) -> Mask:
         """Pixels that any criterion may hold; without ground truth, all inside the border."""
         known: Mask = np.ones(self.scene.shape, np.bool_)
@@ -72,6 +80,7 @@ class Criteria:
             known &= np.isfinite(self.scene.gt)
             if self.protocol.max_disparity is not None:
                 known &= self.scene.gt <= self.protocol.max_disparity
+        known &= self.extent
         border = self.border
         if border > 0:
             inside = np.zeros(known.shape, np.bool_)
@@ -86,38 +95,49 @@ class Criteria:
 
         truth = self.scene.gt
         if self.rule == "dataset":
-            return self._own_mask("nonocc")
+            return self.own_mask("nonocc")
         if self.rule == "middlebury-v2":
             return occlusion.middlebury_v2_visible(truth)
         if self.rule == "bidirectional":
+            self.check_size(self.scene.gt_right, "right ground truth")
             return occlusion.bidirectional_visible(truth, self.scene.gt_right, self.parameters.consistency)
         return occlusion.z_buffer_visible(truth, self.parameters.consistency)
 
-    def _own_mask(self, name: str) -> Mask:
-        mask = self.scene.mask(name)
-        if mask.shape != self.scene.shape:
+    def check_size(self, array: NDArray[Any], what: str) -> None:
+        """Refuse an image, map or mask of the scene that its ground truth does not fit."""
+        if array.shape[:2] != self.scene.shape:
             raise SizeError(
-                f"Mask {name!r} of scene {self.scene.id!r} is {mask.shape[1]}×{mask.shape[0]}, its ground truth "
+                f"The {what} of scene {self.scene.id!r} is {array.shape[1]}×{array.shape[0]}, its ground truth "
                 f"{self.scene.shape[1]}×{self.scene.shape[0]}; both must have one size."
             )
+
+    def own_mask(self, name: str) -> Mask:
+        """One of the scene's own masks, as it was given."""
+        mask = self.scene.mask(name)
+        self.check_size(mask, f"mask {name!r}")
         return mask
 
-    def _check_truth(self, name: str) -> None:
-        if name != "all" and not self.scene.has("gt") and "gt" in region_declaration(name).needs:
+    def _check_needs(self, name: str) -> None:
+        needs = region_declaration(name).needs
+        if name != "all" and not self.scene.has("gt") and "gt" in needs:
             raise NotApplicable(
                 f"Criterion {name!r} needs ground truth, and scene {self.scene.id!r} has none; use 'all' or a "
                 f"mask of the scene."
             )
+        for part, what in (("left", "left image"), ("right", "right image"), ("gt_right", "right ground truth")):
+            if part in needs and not self.scene.has(part):
+                raise NotApplicable(f"Criterion {name!r} needs the {what}, and scene {self.scene.id!r} has none.")
 
     def mask(self, name: str) -> Mask:
         """The criterion called `name`."""
         if name not in self._masks:
             declared = declared_regions()
             if name in declared:
-                self._check_truth(name)
+                self._check_needs(name)
                 raw = declared[name].compute(self)
+                self.check_size(raw, f"criterion {name!r}")
             elif name in self.scene.masks:
-                raw = self._own_mask(name)
+                raw = self.own_mask(name)
             else:
                 raise unknown_name("criterion", name, {*declared, *self.scene.masks})
             mask = raw & self.known

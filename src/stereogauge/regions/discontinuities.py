@@ -58,7 +58,7 @@ def near_discontinuities(criteria: Criteria, *, with_occlusions: bool) -> Mask:
     radius = max(1, round(criteria.parameters.discontinuity_radius * factor))
     marked = jumps(truth, gap)
     if with_occlusions:
-        marked |= ~criteria.visible & np.isfinite(truth)
+        marked |= ~criteria.visible & np.isfinite(truth) & criteria.extent
     return dilated(marked, radius)
 
 
@@ -74,5 +74,5 @@ def disc(criteria: Criteria) -> Mask:
     Under the Middlebury rule also near occluded pixels.
     """
     if criteria.rule == "dataset" and "disc" in criteria.scene.masks:
-        return criteria.scene.mask("disc")
+        return criteria.own_mask("disc") & criteria.visible
     return near_discontinuities(criteria, with_occlusions=False) & criteria.visible

@@ -29,14 +29,14 @@ def _disparity_limits(criteria: Criteria) -> tuple[float, float]:
     return calibration.focal_baseline / far - calibration.doffs, calibration.focal_baseline / near - calibration.doffs
 
 
-@region(id="near", name="Near", definition=r"\{x : Z(x) < z_1\}", source=SOURCE)
+@region(id="near", name="Near", definition=r"\{x : Z(x) < z_1\}", source=SOURCE, version=2)
 def near(criteria: Criteria) -> Mask:
     """The nearest third of the known pixels, or those nearer than the protocol's limit."""
     mask: Mask = criteria.scene.gt > _disparity_limits(criteria)[1]
     return mask
 
 
-@region(id="mid", name="Middle distance", definition=r"\{x : z_1 \le Z(x) \le z_2\}", source=SOURCE)
+@region(id="mid", name="Middle distance", definition=r"\{x : z_1 \le Z(x) \le z_2\}", source=SOURCE, version=2)
 def mid(criteria: Criteria) -> Mask:
     """Pixels between near and far."""
     low, high = _disparity_limits(criteria)
@@ -44,7 +44,7 @@ def mid(criteria: Criteria) -> Mask:
     return mask
 
 
-@region(id="far", name="Far", definition=r"\{x : Z(x) > z_2\}", source=SOURCE)
+@region(id="far", name="Far", definition=r"\{x : Z(x) > z_2\}", source=SOURCE, version=2)
 def far(criteria: Criteria) -> Mask:
     """The farthest third of the known pixels, or those farther than the protocol's limit."""
     mask: Mask = criteria.scene.gt < _disparity_limits(criteria)[0]

@@ -11,7 +11,7 @@ from stereogauge.regions.declaration import region
 def _object_mask(criteria: Criteria, name: str) -> Mask:
     if name not in criteria.scene.masks:
         raise NotApplicable(f"Criterion {name!r} needs an object map, and scene {criteria.scene.id!r} has none.")
-    return criteria.scene.mask(name)
+    return criteria.own_mask(name)
 
 
 @region(

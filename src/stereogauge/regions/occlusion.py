@@ -53,6 +53,7 @@ def nonocc(criteria: Criteria) -> Mask:
     name="Occluded",
     definition=r"I \setminus \mathrm{nonocc}",
     source="Cabezas, Padilla & Trujillo 2011",
+    version=2,
 )
 def occluded(criteria: Criteria) -> Mask:
     """Pixels with known ground truth that the right camera does not see."""

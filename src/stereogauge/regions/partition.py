@@ -21,6 +21,7 @@ PARTITION = ("boundary", "interior", "occluded")
     name="Boundary",
     definition=r"\{x \text{ visible} : \text{a jump or an occluded pixel lies near } x\}",
     source="Cabezas & Trujillo 2013",
+    version=2,
 )
 def boundary(criteria: Criteria) -> Mask:
     """Visible pixels near depth discontinuities or near occluded regions."""
@@ -32,6 +33,7 @@ def boundary(criteria: Criteria) -> Mask:
     name="Interior",
     definition=r"\mathrm{nonocc} \setminus \mathrm{boundary}",
     source="Cabezas & Trujillo 2013",
+    version=2,
 )
 def interior(criteria: Criteria) -> Mask:
     """Visible pixels that are not boundary."""

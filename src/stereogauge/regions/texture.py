@@ -11,10 +11,10 @@ from stereogauge.regions.declaration import region
 
 
 def grey(image: Image) -> Image:
-    """The image as float32 grey levels 0…255."""
-    array = np.asarray(image, np.float32)
-    array = array / 257.0 if image.dtype == np.uint16 else array
-    return cv2.cvtColor(array, cv2.COLOR_RGB2GRAY) if array.ndim == 3 else array
+    """The image as float32 grey levels 0…255, rounded to the image's own steps as OpenCV does."""
+    stored = image if image.dtype in (np.uint8, np.uint16) else np.asarray(image, np.float32)
+    levels = np.asarray(cv2.cvtColor(stored, cv2.COLOR_RGB2GRAY) if stored.ndim == 3 else stored, np.float32)
+    return levels / np.float32(257.0) if image.dtype == np.uint16 else levels
 
 
 def texture_energy(image: Image) -> Image:
@@ -29,9 +29,11 @@ def texture_energy(image: Image) -> Image:
     definition=r"\{x : \overline{(\partial_x I)^2}_{3\times3}(x) < t\}",
     source="Scharstein & Szeliski 2002; threshold 4 as in OpenCV's stereo tests",
     needs=("gt", "left"),
+    version=2,
 )
 def textureless(criteria: Criteria) -> Mask:
     """Pixels whose windowed gradient energy lies below the protocol's threshold."""
+    criteria.check_size(criteria.scene.left, "left image")
     energy: Image = texture_energy(criteria.scene.left)
     mask: Mask = energy < criteria.parameters.texture_threshold
     return mask
@@ -43,6 +45,7 @@ def textureless(criteria: Criteria) -> Mask:
     definition=r"I \setminus \mathrm{textureless}",
     source="Scharstein & Szeliski 2002",
     needs=("gt", "left"),
+    version=2,
 )
 def textured(criteria: Criteria) -> Mask:
     """Pixels with enough horizontal gradient energy."""
