@@ -86,9 +86,10 @@ class TestExtended:
         assert ranking.arrays["tau"] == 3
         assert not ranking.arrays["alike"][0, 1]
 
-    def test_a_tau_of_zero_is_refused(self, cube_of: Build) -> None:
+    @pytest.mark.parametrize("tau", [0, -1, NAN, float("inf")])
+    def test_a_tau_that_is_no_positive_number_is_refused(self, cube_of: Build, tau: float) -> None:
         with pytest.raises(StereogaugeError, match="τ"):
-            rank(cube_of([[1.0]]), "extended", tau=0)
+            rank(cube_of([[1.0]]), "extended", tau=tau)
 
 
 class TestAStar:
@@ -181,6 +182,18 @@ def test_an_order_carries_its_selection_into_every_format(cube_of: Build) -> Non
     assert ranking.to_csv().splitlines()[1] == "A,1,1.0,,1,1.0"
     assert ranking.to_pandas().attrs["selection"]["scenes"] == ["scene0"]
     assert list(ranking.to_pandas().columns[:4]) == ["algorithm", "rank", "value", "group"]
+
+
+def test_json_has_the_rank_in_every_column_and_who_performs_alike(cube_of: Build) -> None:
+    columns = ("bad@1:nonocc", "bad@1:all")
+    document = json.loads(rank(cube_of([[3.0, 1.0], [1.0, 2.0], [2.0, 3.0]], columns), "middlebury").to_json())
+    assert [row["algorithm"] for row in document["ranking"]] == ["B", "A", "C"]
+    assert document["arrays"]["column_ranks"] == [[1, 2], [3, 1], [2, 3]]
+    assert document["names"]["columns"] == ["scene0 bad@1:nonocc", "scene0 bad@1:all"]
+    document = json.loads(
+        rank(cube_of([[1, 1], [2, 2], [3, 3]], ("bad@1:all", "sze:all")), "extended", tau=3).to_json()
+    )
+    assert document["arrays"]["alike"] == [[True, True, False], [True, True, True], [False, True, True]]
 
 
 @pytest.mark.parametrize("model", ["middlebury", "extended", "a-star", "weighted"])

@@ -104,7 +104,11 @@ class Ranking:
         return str(self.to_pandas().to_csv(index=False))
 
     def to_dict(self) -> dict[str, Any]:
-        """The whole ranking as plain values: model, options, selection and one entry an algorithm."""
+        """The whole ranking as plain values: model, options, selection, one entry an algorithm, then the arrays.
+
+        Those are, in the order of the entries, what the model found beyond them: ranks in every column, who performs
+        alike, shares of the weighted score; `names` names their second axes. Who dominates whom is in the entries.
+        """
         rows = []
         for place, name in enumerate(self.algorithms):
             row = {
@@ -123,6 +127,8 @@ class Ranking:
             },
             "selection": self.selection.to_dict(),
             "ranking": rows,
+            "arrays": {name: finite(array.tolist()) for name, array in self.arrays.items() if name != "dominates"},
+            "names": {name: list(values) for name, values in self.names.items()},
         }
 
     def to_json(self) -> str:
@@ -131,7 +137,9 @@ class Ranking:
 
 
 def finite(value: Any) -> Any:
-    """The value for JSON: None instead of NaN and infinity, plain numbers instead of NumPy's."""
+    """The value for JSON: None instead of NaN and infinity, plain numbers instead of NumPy's; lists cell by cell."""
+    if isinstance(value, list):
+        return [finite(one) for one in value]
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value

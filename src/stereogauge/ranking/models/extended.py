@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,8 +22,10 @@ def rank_sums(costs: Costs, ties: str = "min", tau: float | None = None) -> Outc
     intermediate ranks (algorithms, measures), named by `names["measures"]`.
     """
     threshold = float(len(costs.measures)) if tau is None else float(tau)
-    if not threshold > 0:
-        raise StereogaugeError(f"τ must be greater than 0, or no algorithm is alike itself; found {threshold:g}.")
+    if not 0 < threshold < math.inf:
+        raise StereogaugeError(
+            f"τ must be a number greater than 0, or no algorithm is alike itself; found {threshold:g}."
+        )
     ranks = column_ranks(costs.matrix, ties)
     averages = [ranks[:, costs.measure_of == measure].mean(axis=1) for measure in range(len(costs.measures))]
     intermediate = np.stack([final_ranks(average) for average in averages], axis=1)
