@@ -62,6 +62,12 @@ def test_missing_estimates_follow_the_policy() -> None:
         assert scored.missing == 1
 
 
+def test_an_excluded_estimate_is_left_out_of_every_share() -> None:
+    protocol = sg.load_protocol().replace(invalid="exclude")
+    result = table(TRUTH, ESTIMATE, ["bad@1", "wrong@1", "bad-valid@1"], protocol=protocol)
+    assert [score.value for score in result] == pytest.approx([100 * 2 / 7] * 3)
+
+
 def test_filling_takes_the_smaller_neighbour() -> None:
     protocol = sg.load_protocol().replace(invalid="fill")
     result = table([[9, 9, 9, 9, 9]], [[NAN, 9, NAN, 12, NAN]], ["mae", "density"], protocol=protocol)
@@ -101,9 +107,28 @@ def test_sigma_z_leaves_out_points_behind_the_cameras_unless_literal() -> None:
     plain = table([[10, 10]], [[0, 20]], ["sze"]).score("sze", "all")
     assert (plain.value, plain.count) == (pytest.approx(0.05, rel=1e-5), 1)
     assert "1 pixels behind the cameras" in plain.note
+    assert plain.missing == 1
     literal = table([[10, 10]], [[NAN, 20]], ["sze"], protocol="sigma-z-2011").score("sze", "all")
     assert literal.value == pytest.approx(1e6, rel=1e-3)
     assert literal.count == 2
+
+
+def test_estimates_without_depth_count_as_missing_and_a_map_of_zeros_is_no_empty_scene() -> None:
+    calibration = sg.Calibration(focal=100, baseline=1, doffs=-2)
+    scored = table([[10, 10, 10, 1]], [[NAN, 2, 20, 20]], ["sze", "z-mae"], calibration=calibration)
+    assert [(score.count, score.missing) for score in scored] == [(1, 2), (1, 2)]
+    scenes = [sg.Scene(name, gt=np.full((2, 2), 8.0)) for name in ("one", "two")]
+    maps = {"zeros": {"one": np.full((2, 2), 9.0), "two": np.zeros((2, 2))}}
+    assert math.isnan(sg.evaluate(maps, scenes, ["sze"], ["all"]).aggregate("sze", "all"))
+
+
+def test_the_picture_of_a_literal_sigma_z_error_holds_what_the_score_sums() -> None:
+    scene = sg.Scene("s", gt=np.full((1, 2), 10.0), calibration=sg.Calibration(focal=100, baseline=1, doffs=30))
+    literal = sg.load_protocol().replace(**{"sigma_z.literal": True})
+    estimate = np.array([[NAN, 20]])
+    total = sg.evaluate(estimate, scene, ["sze"], ["all"], literal).value("sze")
+    assert total == pytest.approx(sg.picture(estimate, scene, "sze", literal).values.sum())
+    assert total == pytest.approx(100 / 30 - 100 / 40 + 100 / 40 - 100 / 50)
 
 
 def test_an_estimate_without_any_value_is_all_bad_and_has_no_magnitude() -> None:

@@ -148,6 +148,14 @@ def test_textureless_is_opencvs_rule_on_coloured_images() -> None:
     assert np.array_equal(*(sg.regions(s, ["textureless"])["textureless"] for s in (deep, flat)))
 
 
+def test_the_protocols_border_counts_beside_the_scenes_own_under_the_v2_rule() -> None:
+    scene = sg.Scene("s", gt=step(), border=2)
+    for border, margin in ((0, 2), ("dataset", 2), (5, 5)):
+        protocol = sg.load_protocol().replace(border=border)
+        known = sg.regions(scene, ["all"], rule="middlebury-v2", protocol=protocol)["all"]
+        assert int(known.sum()) == (20 - 2 * margin) * (40 - 2 * margin)
+
+
 def test_texture_divides_the_known_pixels() -> None:
     left = np.full((20, 40), 100, np.uint8)
     left[:, 20:] = np.where(np.arange(20) % 4 < 2, 60, 200)

@@ -34,7 +34,7 @@ IGNORED_KEY = 2 * BINS + 1
 KEYS = 2 * BINS + 2
 
 SIGNED, ABSOLUTE, SQUARED, RELATIVE, DEPTH, SUMS = 0, 1, 2, 3, 4, 5
-NO_RELATIVE, NO_DEPTH, EXCLUSIONS = 0, 1, 2
+NO_RELATIVE, NO_DEPTH, NO_ESTIMATED_DEPTH, EXCLUSIONS = 0, 1, 2, 3
 
 D1_PIXELS = np.float32(3.0)
 D1_SHARE = np.float32(20.0)  # |e| > D/20, written as a product because 0.05 has no exact float
@@ -139,7 +139,7 @@ def scatter_row(
 def count_exclusions(
     labels: Labels, slots: Slots, estimate: Floats, truth: Floats, offset: np.float32, exclusions: NDArray[np.int64]
 ) -> None:
-    """Count the pixels of a row that have no relative error (D = 0) or no depth."""
+    """Count the pixels of a row that have no relative error (D = 0), no depth, or none by the estimate alone."""
     for x in range(labels.size):
         d = truth[x]
         e = estimate[x]
@@ -150,6 +150,8 @@ def count_exclusions(
             exclusions[slot, NO_RELATIVE] += 1
         if e + offset <= np.float32(0.0) or d + offset <= np.float32(0.0):
             exclusions[slot, NO_DEPTH] += 1
+            if d + offset > np.float32(0.0):
+                exclusions[slot, NO_ESTIMATED_DEPTH] += 1
 
 
 @kernel

@@ -1,6 +1,7 @@
 """Measures of depth Z = f·B / (d + doffs), in metres; they need a calibration.
 
-Over V_Z: the pixels of the criterion whose true and estimated points both lie in front of the cameras.
+Over V_Z: the pixels of the criterion whose true and estimated points both lie in front of the cameras; an estimated
+point that does not counts as missing.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def _averaged(
     truth, estimate = (depth[inside] for depth in depth_pair(m))
     values = error(truth, estimate)
     defined = np.isfinite(values)
-    missing = int(np.count_nonzero(np.isnan(m.estimate[inside])))
+    missing = int(np.count_nonzero(np.isnan(estimate)))
     count = int(np.count_nonzero(defined))
     if count == 0:
         return Statistic.empty(f"no pixel of criterion {region!r} has a true and an estimated depth", missing)

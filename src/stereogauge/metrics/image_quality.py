@@ -12,7 +12,7 @@ from stereogauge.errors import NotApplicable
 from stereogauge.metrics.declaration import Statistic, metric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
-from stereogauge.metrics.pooling import mean
+from stereogauge.metrics.pooling import emptiness, mean
 
 WINDOW = 7  # px, as in scikit-image
 K1, K2 = 0.01, 0.03
@@ -59,7 +59,7 @@ def psnr(m: Measurement, region: str) -> Statistic:
     """
     pixels = m.pixels(region)
     if pixels.valid == 0:
-        return Statistic.empty(f"no estimate in criterion {region!r}", pixels.missing)
+        return Statistic.empty(emptiness(region, pixels.size), pixels.missing)
     error = pixels.squared / pixels.valid
     value = 10 * math.log10(signal_peak(m) ** 2 / error) if error > 0 else math.inf
     return Statistic(pixels.squared, pixels.valid, pixels.missing, value)

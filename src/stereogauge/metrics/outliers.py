@@ -76,9 +76,10 @@ def bad(m: Measurement, region: str, threshold: float) -> Statistic:
 def wrong(m: Measurement, region: str, threshold: float) -> Statistic:
     """Estimates off by more than δ as a percentage of all pixels of the criterion.
 
-    Missing ones count in the denominator only.
+    Missing ones count in the denominator only, and under the invalid policy `exclude` not at all.
     """
-    return over_all(m.pixels(region), region, float(m.statistics(region).above(region, threshold)), percent)
+    share = over_estimated if m.protocol.invalid == "exclude" else over_all
+    return share(m.pixels(region), region, float(m.statistics(region).above(region, threshold)), percent)
 
 
 @metric(

@@ -27,11 +27,10 @@ def sigma_z_map(m: Measurement) -> NDArray[np.float64]:
     """|fB/(D+μ) − fB/(E+μ)| per pixel, NaN where it is not defined."""
     focal_baseline, doffs = _sigma_z_scale(m)
     mu = m.protocol.sigma_z.mu
+    given = np.nan_to_num(m.estimate, nan=0.0) if m.protocol.sigma_z.literal else m.estimate
     truth = m.gt.astype(np.float64) + doffs
-    estimate = m.estimate.astype(np.float64) + doffs
-    if m.protocol.sigma_z.literal:
-        estimate = np.nan_to_num(estimate, nan=0.0)
-    else:
+    estimate = given.astype(np.float64) + doffs
+    if not m.protocol.sigma_z.literal:
         truth, estimate = (np.where(v > 0, v, np.nan) for v in (truth, estimate))
     return np.abs(focal_baseline / (truth + mu) - focal_baseline / (estimate + mu))
 
@@ -56,9 +55,10 @@ def _sigma_z(m: Measurement, region: str) -> tuple[float, int, str]:
 def _sigma_z_statistic(m: Measurement, region: str, finalize: Finalize) -> Statistic:
     total, count, note = _sigma_z(m, region)
     pixels = m.pixels(region)
+    missing = pixels.missing if m.protocol.sigma_z.literal else pixels.missing + pixels.without_estimated_depth
     if count == 0:
-        return Statistic.empty(note if pixels.without_depth else emptiness(region, pixels.size), pixels.missing)
-    return Statistic(total, count, pixels.missing, finalize(total, count), note)
+        return Statistic.empty(note if pixels.without_depth else emptiness(region, pixels.size), missing)
+    return Statistic(total, count, missing, finalize(total, count), note)
 
 
 def _sigma_z_unit(m: Measurement) -> str:
@@ -84,8 +84,8 @@ def _sigma_z_picture(m: Measurement) -> Picture:
 def sze(m: Measurement, region: str) -> Statistic:
     """Sum of depth errors in metres with calibration (doffs added to both disparities), else with f·B = 1 in 1/px.
 
-    Estimates that are missing or not in front of the cameras are left out and counted, unless the protocol asks for the
-    literal form.
+    Estimates that are missing or not in front of the cameras are left out and counted as missing, unless the protocol
+    asks for the literal form.
     """
     return _sigma_z_statistic(m, region, plain_sum)
 

@@ -16,7 +16,11 @@ from stereogauge.regions.labels import RegionLabels
 
 @dataclass(frozen=True)
 class RegionStatistics:
-    """Sums over one criterion R; V ⊆ R are the pixels with an estimate."""
+    """Sums over one criterion R; V ⊆ R are the pixels with an estimate.
+
+    `without_depth` counts pixels of V of which a point is not in front of the cameras, `without_estimated_depth` those
+    among them whose true point is.
+    """
 
     size: int
     missing: int
@@ -28,6 +32,7 @@ class RegionStatistics:
     depth: float
     without_relative: int
     without_depth: int
+    without_estimated_depth: int
     histogram: NDArray[np.int64]
 
     @property
@@ -122,6 +127,7 @@ class PixelStatistics:
                 depth=float(total[kernels.DEPTH]),
                 without_relative=int(excluded[kernels.NO_RELATIVE]),
                 without_depth=int(excluded[kernels.NO_DEPTH]),
+                without_estimated_depth=int(excluded[kernels.NO_ESTIMATED_DEPTH]),
                 histogram=errors,
             )
         return folded

@@ -57,13 +57,13 @@ class Criteria:
 
     @property
     def border(self) -> int:
-        """The margin in px that no criterion enters."""
+        """The margin in px that no criterion enters; at least the scene's own under Middlebury's v2 rule."""
         wanted = self.protocol.border
-        if wanted == "dataset" or self.rule == "middlebury-v2":
+        if wanted == "dataset":
             return self.scene.border
         if wanted == "hci":
-            return self.protocol.geometry.border_width(self.scene.shape[1], self.scene.resolution)
-        return wanted
+            wanted = self.protocol.geometry.border_width(self.scene.shape[1], self.scene.resolution)
+        return max(wanted, self.scene.border) if self.rule == "middlebury-v2" else wanted
 
     @functools.cached_property
     def extent(self) -> Mask:
