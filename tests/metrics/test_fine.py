@@ -77,11 +77,13 @@ def test_a_lost_structure_counts_as_missing_and_not_as_fragmented() -> None:
     assert found["f-por"].value > 1.5
 
 
-def test_nothing_found_takes_the_image_diagonal_and_leaves_no_fragmentation() -> None:
+def test_nothing_found_takes_the_image_diagonal_and_says_so_beside_the_fragmentation() -> None:
+    """The formula gives a lost structure no penalty: 1 − 1/max(1, 0) = 0, whether one is lost or all are."""
     found = scores(np.full((HEIGHT, WIDTH), 20.0))
     assert found["f-por"].value == pytest.approx(math.log1p(math.hypot(HEIGHT, WIDTH)))
     assert "image diagonal" in found["f-por"].note
-    assert np.isnan(found["f-frag"].value)
+    assert (found["f-frag"].value, found["f-frag"].count) == (0.0, 2)
+    assert "every structure is lost" in found["f-frag"].note
     assert found["f-missing"].value == 1.0
 
 

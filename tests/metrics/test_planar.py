@@ -104,6 +104,17 @@ def test_the_ground_truths_own_score_stands_beside_every_score() -> None:
         assert scores(PLANE)[name].note.endswith(unit)
 
 
+def test_percentages_too_stand_beside_the_ground_truths_own() -> None:
+    names = ["p-bump-bad@0.1", "p-off-bad@0.05", "p-mis-bad@1"]
+    rough = PLANE + np.random.default_rng(0).normal(0, 0.05, PLANE.shape).astype(np.float32)
+    scene = Scene("rough wall", gt=rough, masks={"nonocc": EVERYWHERE})
+    own, flat = scores(rough, names, scene), scores(PLANE, names, scene)
+    for name in names:
+        assert own[name].value > 1
+        assert flat[name].value == 0
+        assert flat[name].note == own[name].note == f"ground truth itself: {own[name].value:.3g} %"
+
+
 def test_an_estimate_without_any_value_has_no_score() -> None:
     for score in scores(np.full(PLANE.shape, np.nan)).values():
         assert np.isnan(score.value)
@@ -159,6 +170,7 @@ def test_drawn_planes_without_ground_truth_take_the_estimates_own_plane() -> Non
     assert found["p-bump"].value == pytest.approx(0.2 * math.sqrt(20) * math.sqrt(2 / math.pi), rel=0.05)
     assert found["p-off"].value == pytest.approx(0.2 * math.sqrt(2 / math.pi) / NORMAL_LENGTH, rel=0.1)
     assert "fitted to the estimate itself" in found["p-off"].note
+    assert "fitted to the estimate itself" in scores(rough, ["p-off-bad@1"], scene)["p-off-bad@1"].note
     assert found["p-bump"].note == ""
 
 

@@ -165,20 +165,23 @@ def f_por(m: Measurement, region: str) -> Statistic:
     region="fine",
     finalize=mean,
     picture=_fragments_picture,
+    version=2,
 )
 def f_frag(m: Measurement, region: str) -> Statistic:
     """Mean over structures of 1 − 1/k, k the number of 8-connected parts that the estimate finds; count = structures.
 
-    A structure of which nothing is found contributes 0 here and is counted by `f-missing`. NaN where all are lost.
+    A structure of which nothing is found contributes 0 here and is counted by `f-missing`; the note says so where all
+    are lost. NaN where no estimate lies on a structure.
     """
     if not m.criteria.geometry.fine.size:
         return Statistic.empty(_empty(m))
     result = _result(m)
-    if not result.fragments.any():
-        return Statistic.empty("every structure is lost (see f-missing)", result.missing)
+    if result.missing == len(result.verdict):
+        return Statistic.empty("no estimate on fine structures", result.missing)
     total = float((1 - 1 / np.maximum(result.fragments, 1)).sum())
     count = len(result.fragments)
-    return Statistic(total, count, result.missing, total / count)
+    note = "" if result.fragments.any() else "every structure is lost (see f-missing)"
+    return Statistic(total, count, result.missing, total / count, note)
 
 
 @metric(

@@ -68,13 +68,32 @@ def _empty(m: Measurement) -> str:
     return emptiness(sets, sets.planar.size, "planar surface", "on planar surfaces")
 
 
-def _note(m: Measurement, kind: int, unit: str) -> str:
-    sets = m.criteria.geometry
-    floor = sets.plane_floors[kind]
+def _note(m: Measurement, kind: int, floor: float, unit: str) -> str:
     notes = [f"ground truth itself: {floor:.3g}{unit}"] if np.isfinite(floor) else []
-    if kind != BUMPINESS and np.isnan(sets.planes[:, 0]).any():
+    if kind != BUMPINESS and np.isnan(m.criteria.geometry.planes[:, 0]).any():
         notes.append(OWN_PLANES)
     return "; ".join(notes)
+
+
+def _mean_note(m: Measurement, kind: int, unit: str) -> str:
+    return _note(m, kind, float(m.criteria.geometry.plane_floors[kind]), unit)
+
+
+def _truth_values(m: Measurement, kind: int) -> Values:
+    sets = m.criteria.geometry
+    if not m.scene.has("gt"):
+        return np.empty(0, np.float32)
+    if kind == BUMPINESS:
+        return np.asarray(second_differences(m.gt, sets.planar))
+    measured = plane_distances if kind == OFFSET else normal_angles
+    return np.asarray(measured(m.gt, sets.planar, sets.planar_label, sets.planes))
+
+
+def _share(m: Measurement, kind: int, values: Values, threshold: float) -> Statistic:
+    """Percentage beyond the threshold; the note holds the ground truth's own."""
+    truth = m.once(f"p-truth {kind}", lambda: _truth_values(m, kind))
+    floor = share_above(truth, threshold, "").value
+    return share_above(values, threshold, _empty(m), _note(m, kind, floor, " %"))
 
 
 def _tolerance(m: Measurement) -> float:
@@ -117,7 +136,7 @@ def p_bump(m: Measurement, region: str) -> Statistic:
 
     0: perfectly even. Above 1: strongly bumpy.
     """
-    return mean_of(_bumps(m), _empty(m), mean, _note(m, BUMPINESS, " px"))
+    return mean_of(_bumps(m), _empty(m), mean, _mean_note(m, BUMPINESS, " px"))
 
 
 @metric(
@@ -149,7 +168,7 @@ def p_bump_rel(m: Measurement, region: str) -> Statistic:
 )
 def p_off(m: Measurement, region: str) -> Statistic:
     """Mean Euclidean distance of the points (x, y, E) to their plane in disparity space, in px. 0: on the plane."""
-    return mean_of(np.abs(_offsets(m)), _empty(m), mean, _note(m, OFFSET, " px"))
+    return mean_of(np.abs(_offsets(m)), _empty(m), mean, _mean_note(m, OFFSET, " px"))
 
 
 @metric(
@@ -171,7 +190,7 @@ def p_mis(m: Measurement, region: str) -> Statistic:
     0: every patch is parallel to its plane; 90: orthogonal to it. A window with missing estimates is fitted to the
     others.
     """
-    return mean_of(_angles(m), _empty(m), mean, _note(m, MISORIENTATION, "°"))
+    return mean_of(_angles(m), _empty(m), mean, _mean_note(m, MISORIENTATION, "°"))
 
 
 @metric(
@@ -192,7 +211,7 @@ def p_mis(m: Measurement, region: str) -> Statistic:
 )
 def p_bump_bad(m: Measurement, region: str, threshold: float) -> Statistic:
     """Percentage of the planar pixels whose Laplacian exceeds t px."""
-    return share_above(_bumps(m), threshold, _empty(m))
+    return _share(m, BUMPINESS, _bumps(m), threshold)
 
 
 @metric(
@@ -215,7 +234,7 @@ def p_bump_bad(m: Measurement, region: str, threshold: float) -> Statistic:
 )
 def p_off_bad(m: Measurement, region: str, threshold: float) -> Statistic:
     """Percentage of the planar pixels farther than t px from their plane."""
-    return share_above(_offsets(m), threshold, _empty(m))
+    return _share(m, OFFSET, _offsets(m), threshold)
 
 
 @metric(
@@ -236,4 +255,4 @@ def p_off_bad(m: Measurement, region: str, threshold: float) -> Statistic:
 )
 def p_mis_bad(m: Measurement, region: str, threshold: float) -> Statistic:
     """Percentage of the planar pixels whose normal is off by more than t degrees."""
-    return share_above(_angles(m), threshold, _empty(m))
+    return _share(m, MISORIENTATION, _angles(m), threshold)
