@@ -16,7 +16,7 @@ from stereogauge.evaluation.plan import make_plan
 from stereogauge.evaluation.run import run_plan
 from stereogauge.io import write_disparity
 from stereogauge.model import ResultSet
-from stereogauge.store import open_store
+from stereogauge.store import Store, open_store
 from stereogauge.web.app import create_app
 from stereogauge.web.site import Site
 from stereogauge.web.source import StoreSource, TableSource
@@ -27,7 +27,7 @@ def confidence(seed: int) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def confident(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """One algorithm with two confidence measures on one scene."""
     folder = tmp_path_factory.mktemp("confident")
     dataset = write_dataset(folder / "data")
@@ -41,8 +41,13 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     results = [ResultSet(name, {"alpha": folder / "results" / name / "alpha.pfm"}) for name in ("sure", "unsure")]
     with open_store(folder / "scores.sqlite") as store:
         run_plan(make_plan(store, dataset.subset(["alpha"]), results, PROTOCOL), store)
-        with serving(create_app(Site(StoreSource(store)))) as address:
-            yield f"{address}/api/v1/"
+        yield store
+
+
+@pytest.fixture(scope="module")
+def base(confident: Store) -> Iterator[str]:
+    with serving(create_app(Site(StoreSource(confident)))) as address:
+        yield f"{address}/api/v1/"
 
 
 def test_curves_are_the_sparsification_of_the_map(base: str) -> None:
@@ -53,6 +58,13 @@ def test_curves_are_the_sparsification_of_the_map(base: str) -> None:
     assert answer["curves"][0]["auc"] == pytest.approx(expected.auc)
     assert answer["curves"][0]["bad"] == pytest.approx(expected.rates(answer["density"]).tolist())
     assert answer["curves"][0]["oracle"][50] == 0.0
+
+
+def test_a_hidden_scene_has_no_curves_and_is_not_offered(confident: Store) -> None:
+    with serving(create_app(Site(StoreSource(confident), hidden=["alpha"]))) as address:
+        answer = httpx.get(f"{address}/api/v1/confidence")
+        assert answer.json()["available"] == answer.json()["curves"] == []
+        assert httpx.get(f"{address}/api/v1/confidence?scene=alpha").status_code == 403
 
 
 def test_two_measures_have_a_bound_below_both(base: str) -> None:

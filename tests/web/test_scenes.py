@@ -14,7 +14,7 @@ import stereogauge as sg
 from stereogauge.figures.pictures import render_disparity
 from stereogauge.metrics.picture import Picture
 from stereogauge.store import Store
-from stereogauge.web.layers import block_means, most_confident
+from stereogauge.web.layers import block_means, in_even_blocks, most_confident
 from stereogauge.web.pixels import contributions
 
 
@@ -160,6 +160,29 @@ def test_errors_of_a_hidden_scene_are_coarse_blocks(client: httpx.Client) -> Non
             assert len(np.unique(block, axis=0)) == 1
     legend = client.get("scenes/beta/layers/error", params={"algorithm": "rough"}).json()
     assert "hidden" in legend["note"]
+    finer = client.get("scenes/beta/layers/error.png", params={"algorithm": "rough", "range": 0.3})
+    np.testing.assert_array_equal(decoded(finer), picture)
+
+
+@pytest.mark.parametrize("shape", [(17, 33), (375, 450), (5, 241)])
+def test_no_block_of_a_hidden_scene_is_a_sliver_and_none_is_left_out(shape: tuple[int, int]) -> None:
+    values = np.random.default_rng(0).random(shape).astype(np.float32)
+    side = -(-max(shape) // 16)
+    blocks, sizes = np.unique(in_even_blocks(values, side), return_counts=True)
+    assert np.isfinite(blocks).all()
+    assert sizes.min() >= min(side, *shape) * side / 4
+
+
+def test_a_block_of_a_hidden_scene_with_few_known_pixels_is_not_shown() -> None:
+    values = np.full((8, 8), np.nan, np.float32)
+    values[:4, :2] = 1.0
+    values[4:, :3] = 2.0
+    shown = in_even_blocks(values, 4)
+    assert (shown[:4, :4] == 1.0).all()
+    assert (shown[4:, :4] == 2.0).all()
+    assert np.isnan(shown[:, 4:]).all()
+    values[0, 0] = np.nan
+    assert np.isnan(in_even_blocks(values, 4)[:4]).all()
 
 
 def test_the_pixel_of_a_hidden_scene_tells_only_the_estimate(client: httpx.Client) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 import shutil
 from pathlib import Path
 
@@ -192,13 +193,42 @@ def test_unknown_names_are_refused_with_the_allowed_ones(
         "rank?model=best", "rank?model=weighted&profile=no", "rank?model=weighted&weights=rms", "rank?aggregation=sum",
         "rank?model=extended&ties=coin", "rank?model=extended&tau=-1", "rank?draws=99999", "table?column=rms",
         "histogram", "histogram?metric=rms:nowhere", "correlation?scatter=rms", "significance?first=good&second=x",
-        "table?aggregation=weighted", "rank?model=middlebury",
+        "table?aggregation=weighted", "rank?model=middlebury", "significance?first=good&second=good",
+        "stability?family=best", "rank?missing=never", "significance?alpha=nan", "scenes/alpha/pixel?x=left&y=1",
+        "scenes/alpha/layers/front.png", "scenes/alpha/layers/error.png?algorithm=good&range=-1", "rank.xls",
+        "scenes/alpha/blocks?algorithm=good&metric=seconds", "scenes/alpha/cloud?points=1", "confidence?threshold=0",
     ],
 )  # fmt: skip
 def test_impossible_choices_are_refused_in_a_sentence(client: httpx.Client, question: str) -> None:
     answer = client.get(question)
     assert answer.status_code == 422
-    assert answer.json()["detail"]
+    assert re.fullmatch(r"['A-Zτ].*[.?]", answer.json()["detail"])
+
+
+def test_a_parameter_with_few_values_names_them(client: httpx.Client) -> None:
+    answer = client.get("rank?missing=never").json()
+    assert answer["detail"] == "Unknown missing 'never'; known are: drop-algorithm, drop-column, worst."
+    assert answer["allowed"] == ["drop-algorithm", "drop-column", "worst"]
+    assert client.get("scenes/alpha/pixel?y=1").json()["detail"] == "The parameter x is missing."
+
+
+def test_a_wrong_address_or_method_is_answered_in_a_sentence(client: httpx.Client) -> None:
+    nowhere, wrong = client.get("scenes/alpha"), client.post("rank")
+    assert (nowhere.status_code, wrong.status_code) == (404, 405)
+    assert "nothing at this address" in nowhere.json()["detail"]
+    assert wrong.json()["detail"] == "POST is not possible here; GET is."
+
+
+def test_protocols_with_the_same_scoring_share_their_scores_under_every_name(small_store: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.sqlite"
+    shutil.copy(small_store, copy)
+    with open_store(copy) as store:
+        store.write(list(store.scores(algorithms=["good"])), protocol=PROTOCOL.replace(name="twin", metrics=["rms"]))
+        with serving(create_app(Site(StoreSource(store)))) as base:
+            known = httpx.get(f"{base}/api/v1/catalogue").json()["protocols"]
+            assert [(entry["name"], entry["also"]) for entry in known] == [("small", ["twin"])]
+            ranks = [httpx.get(f"{base}/api/v1/rank", params={"protocol": name}).json() for name in ("small", "twin")]
+            assert ranks[0] == ranks[1]
 
 
 def test_csv_holds_the_table_with_every_digit(client: httpx.Client) -> None:

@@ -9,19 +9,15 @@ from contextlib import asynccontextmanager
 from functools import lru_cache
 from pathlib import Path
 
-from fastapi import APIRouter, FastAPI, Request, Response
-from fastapi.responses import FileResponse, JSONResponse
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import FileResponse
 from fastapi.staticfiles import StaticFiles
 
 import stereogauge
-from stereogauge.errors import FileError, StereogaugeError
-from stereogauge.web.api import score_routes
-from stereogauge.web.hiding import HiddenTruthError
-from stereogauge.web.scene_api import scene_routes
+from stereogauge.web import api, scene_api, tuning_api
+from stereogauge.web.refusals import register_refusals
 from stereogauge.web.security import LOCAL_HOSTS, Guard
-from stereogauge.web.selection import UnknownChoiceError
 from stereogauge.web.site import Site
-from stereogauge.web.tuning_api import tuning_routes
 
 STATIC = Path(__file__).parent / "static"
 API = "/api/v1"
@@ -54,13 +50,14 @@ def create_app(site: Site, hosts: Iterable[str] = LOCAL_HOSTS) -> FastAPI:
         redoc_url=None,
         lifespan=lifespan,
     )
-    _register_errors(app)
-    routers: list[APIRouter] = [score_routes(site), scene_routes(site), tuning_routes(site)]
+    app.state.site = site
+    register_refusals(app)
+    routers = [api.router, scene_api.router, tuning_api.router]
     if site.submissions is not None:
-        from stereogauge.web.submission_api import register_submission_errors, submission_routes
+        from stereogauge.web import submission_api
 
-        register_submission_errors(app)
-        routers.append(submission_routes(site.submissions))
+        submission_api.register_submission_refusals(app)
+        routers.append(submission_api.router)
     for router in routers:
         app.include_router(router, prefix=API)
 
@@ -79,20 +76,3 @@ def create_app(site: Site, hosts: Iterable[str] = LOCAL_HOSTS) -> FastAPI:
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_middleware(Guard, hosts=tuple(hosts))
     return app
-
-
-def _register_errors(app: FastAPI) -> None:
-    def mistake(request: Request, problem: Exception) -> JSONResponse:
-        allowed = {"allowed": problem.allowed} if isinstance(problem, UnknownChoiceError) else {}
-        return JSONResponse({"detail": str(problem), **allowed}, status_code=422)
-
-    def hidden(request: Request, problem: Exception) -> JSONResponse:
-        return JSONResponse({"detail": str(problem)}, status_code=403)
-
-    def lost(request: Request, problem: Exception) -> JSONResponse:
-        # The sentence names a path of the server, which is nobody's business outside.
-        return JSONResponse({"detail": "A file behind this answer cannot be read; the server's log says which."}, 410)
-
-    app.add_exception_handler(HiddenTruthError, hidden)
-    app.add_exception_handler(FileError, lost)
-    app.add_exception_handler(StereogaugeError, mistake)

@@ -76,10 +76,11 @@ class ProfileEntry(BaseModel):
 
 
 class ProtocolEntry(BaseModel):
-    """A protocol with its whole text; scores are asked for by `key`."""
+    """A protocol with its whole text; scores are asked for by `key`. `also`: others with the same scoring choices."""
 
     key: str
     name: str
+    also: list[str]
     hash: str
     description: str
     text: str
@@ -169,6 +170,7 @@ def _protocol(record: ProtocolRecord) -> ProtocolEntry:
     return ProtocolEntry(
         key=record.key,
         name=record.name,
+        also=list(record.also),
         hash=own.hash if own else record.key,
         description=own.description if own else "",
         text=own.to_toml() if own else "The store knows only the hash of this protocol.",

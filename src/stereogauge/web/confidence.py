@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
@@ -38,7 +40,7 @@ class Bound(BaseModel):
 
 
 class ConfidenceAnswer(BaseModel):
-    """Curves on one scene; `available` names every (algorithm, scene) with a confidence map."""
+    """Curves on one scene; `available` names every (algorithm, scene) with a confidence map and a truth to show."""
 
     scene: str
     threshold: float
@@ -54,7 +56,9 @@ def confidence_answer(
 ) -> ConfidenceAnswer:
     """The curves of every selected algorithm with confidence maps on a scene; larger values are more confident."""
     cube = gallery.desk.values(wanted)
-    present = available(gallery, cube.algorithms, cube.scenes)
+    owners = cube.datasets or ("",) * len(cube.scenes)
+    shown = [name for name, own in zip(cube.scenes, owners, strict=True) if not gallery.hidden(name, own)]
+    present = available(gallery, cube.algorithms, shown)
     chosen = scene or next((name for _, name in present), "")
     answer = ConfidenceAnswer(
         scene=chosen, threshold=threshold, region=region, density=DENSITIES.tolist(), curves=[], bounds=[],
@@ -73,7 +77,7 @@ def confidence_answer(
     return answer
 
 
-def available(gallery: Gallery, algorithms: tuple[str, ...], scenes: tuple[str, ...]) -> list[tuple[str, str]]:
+def available(gallery: Gallery, algorithms: Iterable[str], scenes: Sequence[str]) -> list[tuple[str, str]]:
     """Every (algorithm, scene) with a confidence map."""
     source = gallery.desk.source
     return [(name, scene) for name in algorithms for scene in source.with_confidence(name, scenes)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, get_args
 
 import cv2
@@ -33,6 +34,7 @@ ERROR_CLIP = 5.0
 """px at which errors are clipped unless asked otherwise."""
 COARSE_BLOCKS = 16
 """Blocks over the longer side of a hidden scene."""
+MOSTLY_UNKNOWN = "most pixels without truth or estimate"
 OVERLAY_COLOUR = (0, 114, 178)
 BAR_STEPS = 17
 
@@ -161,7 +163,7 @@ class LayerPainter:
 
     def _error(self, place: Place, algorithm: str, shown: Shown) -> Layer:
         if place.hidden:
-            return self._coarse(place, algorithm, shown.limit or ERROR_CLIP)
+            return self._coarse(place, algorithm)
         measurement = self.gallery.measurement(place, algorithm)
         difference = measurement.estimate - self.gallery.truth(place)
         limit = shown.limit or ERROR_CLIP
@@ -177,16 +179,21 @@ class LayerPainter:
         )
         return _pictured(picture)
 
-    def _coarse(self, place: Place, algorithm: str, limit: float) -> Layer:
-        """Mean absolute error in large blocks: all that may be seen of a hidden scene."""
+    def _coarse(self, place: Place, algorithm: str) -> Layer:
+        """Mean absolute error in large blocks: all that may be seen of a hidden scene.
+
+        Always clipped at the same value: means under many clips would give the distribution of errors in a block.
+        """
         measurement = self.gallery.measurement(place, algorithm)
-        error = np.minimum(np.abs(measurement.estimate - place.scene.gt), limit)
+        error = np.minimum(np.abs(measurement.estimate - place.scene.gt), ERROR_CLIP)
         side = -(-max(error.shape) // COARSE_BLOCKS)
-        means = block_means(error, side)
-        spread = np.kron(means, np.ones((side, side), np.float32))[: error.shape[0], : error.shape[1]]
-        title = f"mean error in blocks of {side} px, clipped at {limit:g} px"
-        layer = _pictured(Picture(title, spread, "sequential", "px", (0.0, limit), unknown=np.isnan(spread)))
-        return Layer(layer.colours, layer.info.model_copy(update={"note": "The ground truth of this scene is hidden."}))
+        spread = in_even_blocks(error, side)
+        title = f"mean error in blocks of about {side} px, clipped at {ERROR_CLIP:g} px"
+        unknown = np.isnan(spread)
+        layer = _pictured(Picture(title, spread, "sequential", "px", (0.0, ERROR_CLIP), unknown=unknown))
+        legend = [LegendEntry(text=MOSTLY_UNKNOWN, colour="#000000")] if unknown.any() else []
+        note = "The ground truth of this scene is hidden."
+        return Layer(layer.colours, layer.info.model_copy(update={"legend": legend, "note": note}))
 
 
 def most_confident(values: NDArray[np.float32], density: float) -> NDArray[np.bool_]:
@@ -210,6 +217,22 @@ def block_means(values: NDArray[np.float32], side: int) -> NDArray[np.float32]:
     means = np.full(count.shape, np.nan, np.float32)
     np.divide(total, count, out=means, where=count >= side * side // 2)
     return means
+
+
+def in_even_blocks(values: NDArray[np.float32], side: int) -> NDArray[np.float32]:
+    """Each pixel with the mean of its block; blocks of about `side` px, none much smaller than the others.
+
+    NaN where fewer than half of a block's pixels have a value: a mean over a few pixels would tell their values.
+    """
+    bounds = [np.linspace(0, size, -(-size // side) + 1).round().astype(int) for size in values.shape]
+    spread = np.full(values.shape, np.nan, np.float32)
+    for top, bottom in pairwise(bounds[0]):
+        for left, right in pairwise(bounds[1]):
+            block = values[top:bottom, left:right]
+            known = np.isfinite(block)
+            if 2 * known.sum() >= block.size:
+                spread[top:bottom, left:right] = block[known].mean()
+    return spread
 
 
 def _needed(value: str | None, name: str) -> str:

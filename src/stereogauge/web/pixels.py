@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from stereogauge.errors import NotApplicable, StereogaugeError
+from stereogauge.errors import FileError, NotApplicable, StereogaugeError
 from stereogauge.metrics.picture import Picture
 from stereogauge.model import DisparityMap
 from stereogauge.ranking.cube import metric_of
@@ -160,8 +160,12 @@ def _regions_at(gallery: Gallery, place: Place, x: int, y: int) -> list[str]:
 
 def _estimated(gallery: Gallery, place: Place, algorithm: str, x: int, y: int, truth: float | None) -> Estimated:
     try:
-        value = finite(gallery.estimate(algorithm, place.name)[y, x])
-        note = "" if value is not None else "no estimate"
+        values = gallery.estimate(algorithm, place.name)
+        fits = values.shape == place.scene.shape
+        value = finite(values[y, x]) if fits else None
+        note = "no estimate" if fits and value is None else "" if fits else "its map has another size than the scene"
+    except FileError:
+        value, note = None, "its map cannot be read"
     except StereogaugeError as reason:
         value, note = None, str(reason)
     depth, true_depth = _depth(place, value), _depth(place, truth)
@@ -210,11 +214,14 @@ def _points(place: Place, disparity: DisparityMap, step: int) -> tuple[NDArray[n
 
 
 def blocks_answer(gallery: Gallery, name: str, algorithm: str, metric: str | None, protocol: str | None) -> list[Block]:
-    """The blocks in which most of a metric's error lies (of the absolute error, without one), the worst first."""
+    """The blocks in which most of a metric's error lies (of the absolute error, without one), the worst first.
+
+    A metric without a picture has no place for its error, and says so.
+    """
     place = gallery.place(name, protocol)
     gallery.refuse_hidden(place, "where errors lie is")
     measurement = gallery.measurement(place, algorithm, metric)
-    if metric is None or metric_of(metric).metric.picture is None:
+    if metric is None:
         weights = np.nan_to_num(np.abs(measurement.estimate - gallery.truth(place)))
     else:
         weights = contributions(metric_of(metric).picture(measurement))

@@ -27,8 +27,8 @@ class Answers:
         data, tag, kind = self._kept.get(key, lambda: _encoded(make()))
         return tagged(request, data, tag, kind)
 
-    def private(self, make: Callable[[], Any]) -> Response:
-        """An answer for one asker, never kept."""
+    def fresh(self, make: Callable[[], Any]) -> Response:
+        """An answer that is never kept: for one asker only, or about what changes without the scores."""
         data, _, kind = _encoded(make())
         return Response(data, media_type=kind, headers={"Cache-Control": "no-store"})
 

@@ -20,14 +20,16 @@ from stereogauge.web.pixels import (
 )
 from stereogauge.web.responses import tagged
 from stereogauge.web.selection import Selected
-from stereogauge.web.site import Site
+from stereogauge.web.site import Here
 
 AlgorithmName = Annotated[str | None, Query(description="Whose map.")]
 ProtocolName = Annotated[str | None, Query(description="Name or scoring hash of a protocol. Default: the first.")]
 MOST_ALGORITHMS = 8
 
+router = APIRouter(tags=["scenes"])
 
-def shown(
+
+async def shown(
     scene: str,
     layer: LayerName,
     algorithm: AlgorithmName = None,
@@ -48,65 +50,75 @@ def shown(
 Wanted = Annotated[Shown, Depends(shown)]
 
 
-def scene_routes(site: Site) -> APIRouter:
-    """Questions that scenes and maps answer."""
-    router = APIRouter(tags=["scenes"])
-    gallery, painter = site.gallery, site.painter
+@router.get("/scenes/{scene:path}/layers/{layer}.png", summary="A layer of a scene", response_class=Response)
+def picture(request: Request, site: Here, wanted: Wanted) -> Response:
+    """A picture, pixel for pixel."""
+    data, tag, _ = site.painter.png(wanted)
+    return tagged(request, data, tag, "image/png", "max-age=60")
 
-    @router.get("/scenes/{scene:path}/layers/{layer}.png", summary="A layer of a scene", response_class=Response)
-    def picture(request: Request, wanted: Wanted) -> Response:
-        data, tag, _ = painter.png(wanted)
-        return tagged(request, data, tag, "image/png", "max-age=60")
 
-    @router.get("/scenes/{scene:path}/layers/{layer}", response_model=LayerInfo, summary="The legend of a layer")
-    def legend(request: Request, wanted: Wanted) -> Response:
-        return site.answers.public(request, lambda: painter.png(wanted)[2])
+@router.get("/scenes/{scene:path}/layers/{layer}", response_model=LayerInfo, summary="The legend of a layer")
+def legend(request: Request, site: Here, wanted: Wanted) -> Response:
+    """Title, unit, range and colours of a picture."""
+    return site.answers.public(request, lambda: site.painter.png(wanted)[2])
 
-    @router.get("/scenes/{scene:path}/pixel", response_model=PixelAnswer, summary="Values under the pointer")
-    def pixel(
-        request: Request,
-        scene: str,
-        x: int,
-        y: int,
-        algorithms: Annotated[list[str] | None, Query(max_length=MOST_ALGORITHMS)] = None,
-        protocol: ProtocolName = None,
-    ) -> Response:
-        return site.answers.private(lambda: pixel_answer(gallery, scene, x, y, algorithms or [], protocol))
 
-    @router.get("/scenes/{scene:path}/cloud", response_model=CloudAnswer, summary="Points in space")
-    def cloud(
-        request: Request,
-        scene: str,
-        algorithm: AlgorithmName = None,
-        points: Annotated[int, Query(ge=100, le=200_000)] = 40_000,
-        protocol: ProtocolName = None,
-    ) -> Response:
-        return site.answers.public(request, lambda: cloud_answer(gallery, scene, algorithm, points, protocol))
+@router.get("/scenes/{scene:path}/pixel", response_model=PixelAnswer, summary="Values under the pointer")
+def pixel(
+    request: Request,
+    site: Here,
+    scene: str,
+    x: int,
+    y: int,
+    algorithms: Annotated[list[str] | None, Query(max_length=MOST_ALGORITHMS)] = None,
+    protocol: ProtocolName = None,
+) -> Response:
+    """Everything known of one pixel."""
+    return site.answers.fresh(lambda: pixel_answer(site.gallery, scene, x, y, algorithms or [], protocol))
 
-    @router.get("/scenes/{scene:path}/blocks", response_model=list[Block], summary="Where a metric's errors lie")
-    def blocks(
-        request: Request,
-        scene: str,
-        algorithm: str,
-        metric: Annotated[str | None, Query(description="Default: the absolute error.")] = None,
-        protocol: ProtocolName = None,
-    ) -> Response:
-        return site.answers.public(
-            request, lambda: [b.model_dump() for b in blocks_answer(gallery, scene, algorithm, metric, protocol)]
-        )
 
-    @router.get("/scenes/{scene:path}/about", response_model=SceneAnswer, summary="What can be shown of a scene")
-    def about(request: Request, scene: str, protocol: ProtocolName = None) -> Response:
-        return site.answers.public(request, lambda: scene_answer(gallery, scene, protocol))
+@router.get("/scenes/{scene:path}/cloud", response_model=CloudAnswer, summary="Points in space")
+def cloud(
+    request: Request,
+    site: Here,
+    scene: str,
+    algorithm: AlgorithmName = None,
+    points: Annotated[int, Query(ge=100, le=200_000)] = 40_000,
+    protocol: ProtocolName = None,
+) -> Response:
+    """The ground truth or an estimate as points."""
+    return site.answers.public(request, lambda: cloud_answer(site.gallery, scene, algorithm, points, protocol))
 
-    @router.get("/confidence", response_model=ConfidenceAnswer, summary="Sparsification curves")
-    def confidence(
-        request: Request,
-        selected: Selected,
-        scene: Annotated[str | None, Query(description="Default: the first with a confidence map.")] = None,
-        threshold: Annotated[float, Query(gt=0, le=1000, description="Bad above this error, px.")] = 1.0,
-        region: str = "all",
-    ) -> Response:
-        return site.answer(request, selected, lambda: confidence_answer(gallery, selected, scene, threshold, region))
 
-    return router
+@router.get("/scenes/{scene:path}/blocks", response_model=list[Block], summary="Where a metric's errors lie")
+def blocks(
+    request: Request,
+    site: Here,
+    scene: str,
+    algorithm: str,
+    metric: Annotated[str | None, Query(description="Default: the absolute error.")] = None,
+    protocol: ProtocolName = None,
+) -> Response:
+    """The blocks with most of a metric's error."""
+    return site.answers.public(
+        request, lambda: [b.model_dump() for b in blocks_answer(site.gallery, scene, algorithm, metric, protocol)]
+    )
+
+
+@router.get("/scenes/{scene:path}/about", response_model=SceneAnswer, summary="What can be shown of a scene")
+def about(request: Request, site: Here, scene: str, protocol: ProtocolName = None) -> Response:
+    """Size, calibration, layers and maps of a scene."""
+    return site.answers.public(request, lambda: scene_answer(site.gallery, scene, protocol))
+
+
+@router.get("/confidence", response_model=ConfidenceAnswer, summary="Sparsification curves")
+def confidence(
+    request: Request,
+    site: Here,
+    selected: Selected,
+    scene: Annotated[str | None, Query(description="Default: the first with a confidence map.")] = None,
+    threshold: Annotated[float, Query(gt=0, le=1000, description="Bad above this error, px.")] = 1.0,
+    region: str = "all",
+) -> Response:
+    """The curves of every confidence map of a scene."""
+    return site.answer(request, selected, lambda: confidence_answer(site.gallery, selected, scene, threshold, region))

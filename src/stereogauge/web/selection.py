@@ -40,7 +40,7 @@ class Asked:
     submission: str | None = None
 
 
-def asked(
+async def asked(
     scenes: Annotated[list[str] | None, Query(description="Scenes; repeat the parameter. Default: all.")] = None,
     criteria: Annotated[list[str] | None, Query(description="Criteria such as nonocc. Default: all.")] = None,
     measures: Annotated[list[str] | None, Query(description="Measures, bad@1 or bad@1:nonocc. Default: all.")] = None,
@@ -84,9 +84,9 @@ def protocol_record(source: ScoreSource, name: str | None) -> ProtocolRecord:
     if name is None:
         return records[0]
     for record in records:
-        if name in (record.name, record.key):
+        if name in record.names:
             return record
-    raise UnknownChoiceError("protocol", name, {name for record in records for name in (record.name, record.key)})
+    raise UnknownChoiceError("protocol", name, {name for record in records for name in record.names})
 
 
 def check_names(cube: ScoreCube, wanted: Asked) -> None:

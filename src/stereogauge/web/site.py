@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from fastapi import Request, Response
+from fastapi import Depends, Request, Response
 
 from stereogauge.web.desk import Desk
 from stereogauge.web.gallery import Gallery
@@ -42,4 +42,12 @@ class Site:
             return self.answers.public(request, make)
         if self.submissions is not None:
             self.submissions.check_owner(request, wanted.submission)
-        return self.answers.private(make)
+        return self.answers.fresh(make)
+
+
+async def site_here(request: Request) -> Site:
+    """The site that a request came to."""
+    return cast(Site, request.app.state.site)
+
+
+Here = Annotated[Site, Depends(site_here)]

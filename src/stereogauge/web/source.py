@@ -33,11 +33,20 @@ SECONDS_BETWEEN_LOOKS = 0.5
 
 
 class ProtocolRecord(NamedTuple):
-    """A protocol under which there are scores; `key` is its scoring hash, by which scores are asked for."""
+    """A protocol under which there are scores; `key` is its scoring hash, by which scores are asked for.
+
+    `also` names the others with the same scoring choices: their scores are the same.
+    """
 
     key: str
     name: str
     protocol: ScoringProtocol | None
+    also: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Everything that means this protocol."""
+        return (self.key, self.name, *self.also)
 
 
 class AlgorithmRecord(NamedTuple):
@@ -142,9 +151,12 @@ class StoreSource:
             if kept.protocols is None:
                 found: dict[str, ProtocolRecord] = {}
                 for entry in self._store.protocols():
-                    if entry.scoring_hash not in found and self._has_scores(entry.scoring_hash):
-                        protocol = self._store.protocol(entry.hash)
-                        found[entry.scoring_hash] = ProtocolRecord(entry.scoring_hash, entry.name, protocol)
+                    key = entry.scoring_hash
+                    known = found.get(key)
+                    if known is not None and entry.name not in known.names:
+                        found[key] = known._replace(also=(*known.also, entry.name))
+                    elif known is None and self._has_scores(key):
+                        found[key] = ProtocolRecord(key, entry.name, self._store.protocol(entry.hash))
                 kept.protocols = tuple(
                     sorted(found.values(), key=lambda own: _coverage(self.cube(own.key)), reverse=True)
                 )

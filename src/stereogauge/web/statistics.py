@@ -11,6 +11,7 @@ from stereogauge.analysis.correlation import determination, scatter
 from stereogauge.analysis.histograms import score_histogram
 from stereogauge.analysis.stability import threshold_stability, weight_stability
 from stereogauge.errors import StereogaugeError
+from stereogauge.metrics.declaration import metrics
 from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.costs import oriented
 from stereogauge.ranking.cube import ScoreCube, metric_of
@@ -165,6 +166,8 @@ def head_to_head(cube: ScoreCube, wanted: Asked, first: str, second: str, column
     for name in (first, second):
         if name not in cube.algorithms:
             raise UnknownChoiceError("algorithm", name, cube.algorithms)
+    if first == second:
+        raise StereogaugeError(f"Head to head needs two algorithms; found {first!r} twice.")
     place = known_column(cube, column or str(cube.columns[0]))
     own = cube.columns[place]
     both = cube.take(algorithms=[cube.algorithms.index(first), cube.algorithms.index(second)], columns=[place])
@@ -265,6 +268,9 @@ def _bounds(pair: tuple[float, float]) -> tuple[float | None, float | None]:
 def stability_answer(desk: Desk, wanted: Asked, options: dict[str, Any], family: str) -> StabilityAnswer:
     """Weights drawn around those stated, and the thresholds of one family of measures."""
     cube = desk.values(wanted)
+    families = {own.id for own in metrics().values() if own.parameters}
+    if family not in families:
+        raise UnknownChoiceError("family of measures", family, families)
     answer = StabilityAnswer(
         algorithms=[], first=[], rank_low=[], rank_high=[], changed=None, terms=[], family=family, thresholds=[],
         notes=[],

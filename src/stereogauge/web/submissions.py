@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import shutil
 import threading
@@ -62,6 +63,7 @@ class Submissions:
         self.jobs = Jobs(database)
         self.attempts = usage.Attempts(database, rules.per_period, rules.period_hours)
         self.failures = FailureLimit(rules.failures_allowed, rules.failure_seconds)
+        self.uploading = asyncio.Semaphore(rules.uploads_at_once)
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._cancelled: set[str] = set()

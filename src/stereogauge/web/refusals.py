@@ -1,0 +1,85 @@
+"""What a question that cannot be answered gets back: one sentence as JSON, never a path of the server."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from stereogauge.errors import FileError, StereogaugeError, StoreError
+from stereogauge.web.hiding import HiddenTruthError
+from stereogauge.web.selection import UnknownChoiceError
+
+LOST_FILE = "A file behind this answer cannot be read; the server's log says which."
+LOST_STORE = "The store cannot be read at the moment; the server's log says why."
+LONGEST_QUOTE = 80
+
+log = logging.getLogger(__name__)
+
+
+def register_refusals(app: FastAPI) -> None:
+    """Answer every mistake of an asker, and every trouble of the host, in one sentence."""
+    app.add_exception_handler(HiddenTruthError, _hidden)
+    app.add_exception_handler(FileError, _lost)
+    app.add_exception_handler(StoreError, _lost)
+    app.add_exception_handler(StereogaugeError, _mistake)
+    app.add_exception_handler(RequestValidationError, _parameters)
+    app.add_exception_handler(HTTPException, _nowhere)
+
+
+def _mistake(request: Request, problem: Exception) -> JSONResponse:
+    allowed = {"allowed": problem.allowed} if isinstance(problem, UnknownChoiceError) else {}
+    return JSONResponse({"detail": str(problem), **allowed}, status_code=422)
+
+
+def _hidden(request: Request, problem: Exception) -> JSONResponse:
+    return JSONResponse({"detail": str(problem)}, status_code=403)
+
+
+def _lost(request: Request, problem: Exception) -> JSONResponse:
+    # The sentence names a path or host of the server, which is nobody's business outside.
+    log.warning("%s: %s", request.url.path, problem)
+    file = isinstance(problem, FileError)
+    return JSONResponse({"detail": LOST_FILE if file else LOST_STORE}, status_code=410 if file else 503)
+
+
+def _parameters(request: Request, problem: Exception) -> JSONResponse:
+    errors = problem.errors() if isinstance(problem, RequestValidationError) else []
+    allowed = [name for error in errors[:1] for name in _allowed(error)]
+    detail = " ".join(parameter_sentence(error) for error in errors)
+    return JSONResponse({"detail": detail, **({"allowed": allowed} if allowed else {})}, status_code=422)
+
+
+def _nowhere(request: Request, problem: Exception) -> JSONResponse:
+    status = problem.status_code if isinstance(problem, HTTPException) else 404
+    headers = dict(problem.headers or {}) if isinstance(problem, HTTPException) else {}
+    if status == 405:
+        detail = f"{request.method} is not possible here; {headers.get('allow', 'GET')} is."
+    else:
+        detail = "There is nothing at this address; /api/v1/openapi.json describes every call."
+    return JSONResponse({"detail": detail}, status_code=status, headers=headers)
+
+
+def parameter_sentence(error: Mapping[str, Any]) -> str:
+    """What is wrong with one parameter of a request, from what pydantic found."""
+    name = str(error["loc"][1] if len(error["loc"]) > 1 else error["loc"][0])
+    if error["type"] == "missing":
+        return f"The parameter {name} is missing."
+    found = repr(error.get("input"))[:LONGEST_QUOTE]
+    allowed = _allowed(error)
+    if allowed:
+        return f"Unknown {name} {found}; known are: {', '.join(allowed)}."
+    message = str(error["msg"])
+    said = message.removeprefix("Input ") if message.startswith("Input ") else f"is refused: {message}"
+    return f"The parameter {name} {said}; found {found}."
+
+
+def _allowed(error: Mapping[str, Any]) -> list[str]:
+    """The values of a parameter that has only a few, which pydantic quotes in a sentence."""
+    return re.findall(r"'([^']*)'", str(error["ctx"]["expected"])) if error["type"] == "literal_error" else []
