@@ -118,3 +118,39 @@ def test_figures_are_written_in_three_formats(store: Path, capsys: pytest.Captur
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         f"double-counting.{kind}" for kind in ("pdf", "png", "svg")
     ]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--measure", "bad@3"], "Did you mean 'bad@1'?"),
+        (["--mark", "SGN"], "Did you mean 'SGM'?"),
+        (["--alpha", "3"], "between 0 and 1"),
+    ],
+)
+def test_a_mistaken_option_is_no_analysis_left_out(
+    store: Path, capsys: pytest.CaptureFixture[str], words: list[str], sentence: str
+) -> None:
+    code, out, err = run(capsys, "analyze", store, *words)
+    assert (code, out) == (2, "")
+    assert sentence in err
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [(["--formats", "bmp"], "png, svg, pdf"), (["--profile", "balanse"], "Did you mean 'balanced'?")],
+)
+def test_a_report_checks_its_options_before_it_computes(
+    store: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, words: list[str], sentence: str
+) -> None:
+    code, _, err = run(capsys, "report", store, "--out", tmp_path / "report", *words)
+    assert code == 2
+    assert err.count("\n") == 1
+    assert sentence in err
+    assert not (tmp_path / "report").exists()
+
+
+def test_rank_checks_the_figure_before_it_prints(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "rank", store, "--figure", "ranks.bmp")
+    assert (code, out) == (2, "")
+    assert "png, svg, pdf" in err

@@ -103,6 +103,8 @@ def test_pictures_are_written_for_every_metric(folder: Path, capsys: pytest.Capt
         (["{}/disp0GT.pfm", "{}/mine.pfm", "-p", "kitti"], "Unknown protocol 'kitti'"),
         (["{}/disp0GT.pfm", "{}/mine.pfm", "--set", "invalid=no"], "invalid is one of"),
         (["{}/disp0GT.pfm", "{}/mine.pfm", "--mask", "nonocc={}/small-mask.png"], "both must have one size"),
+        (["{}/disp0GT.pfm", "{}/mine.pfm", "--mask", "{}/none.png"], "none.png: there is no such file"),
+        (["{}/disp0GT.pfm", "{}/mine.pfm", "--left", "{}/none.png"], "none.png: there is no such file"),
         (["{}/disp0GT.pfm", "{}/mine.pfm", "--calib", "{}/disp0GT.pfm"], "calib"),
     ],
 )

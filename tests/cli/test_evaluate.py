@@ -161,3 +161,11 @@ def test_a_store_is_looked_into_exported_imported_merged_and_cleaned(folder, cap
     assert run("store", "export", first, folder / "out.txt") == 2
     assert run("store", "info", folder / "absent.sqlite") == 2
     assert "no such store" in capsys.readouterr().err
+
+
+def test_a_misspelt_parameter_of_a_matcher_stops_before_anything_is_computed(folder, capsys):
+    assert evaluate(folder, "--matcher", "sgm:p3=20") == 2
+    assert "Unknown parameter of sgm 'p3'" in capsys.readouterr().err
+    with open_store(folder / "s.sqlite", read_only=True) as store:
+        assert store.counts()["scores"] == 0
+        assert len(store.failures()) == 0

@@ -136,6 +136,7 @@ def test_sparse_ground_truth_is_a_gap_with_its_coverage(folder: Path, capsys: py
         (["disp0GT.pfm", "-r", "planr"], "Did you mean 'planar'"),
         (["disp0GT.pfm", "--resolution", "0"], "resolution is a positive number"),
         (["disp0GT.pfm", "--planes", "missing.png"], "missing.png"),
+        (["disp0GT.pfm", "--estimate", "missing.pfm"], "missing.pfm: there is no such file"),
         (["synthetic:mixed", "--scenes", "none-such"], "none-such"),
     ],
 )

@@ -14,6 +14,8 @@ from stereogauge.cli.output import print_table, say
 from stereogauge.errors import StereogaugeError
 
 if TYPE_CHECKING:
+    from stereogauge.ranking.cube import ScoreCube
+    from stereogauge.report.analyses import AnalysisOptions
     from stereogauge.report.content import FigureEntry
     from stereogauge.report.table import Table
 
@@ -58,6 +60,7 @@ def command(
         choices = AnalysisOptions(
             measure or cube.measures[0], missing, alpha, tuple(selected.names(mark) or ()), profile
         )
+        _check(cube, choices)
         tables: list[Table] = []
         figures: list[FigureEntry] = []
         for name in what or ANALYSES:
@@ -73,6 +76,13 @@ def command(
     _print(tables, form)
     if out is not None:
         _write(figures, out)
+
+
+def _check(cube: ScoreCube, choices: AnalysisOptions) -> None:
+    """Refuse what no analysis of these scores could use; what only some cannot use is theirs to say."""
+    cube.select(measures=[choices.measure], algorithms=list(choices.mark) or None)
+    if not 0 < choices.alpha < 1:
+        raise StereogaugeError(f"A significance level lies between 0 and 1, for example 0.05; found {choices.alpha:g}.")
 
 
 def _print(tables: list[Table], form: options.Format) -> None:

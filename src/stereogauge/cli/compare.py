@@ -93,6 +93,7 @@ def command(
         resolution=resolution,
         metadata={} if planes is None else {"planes": planes},
     )
+    _check_files(scene, left, right, gt_right, planes)
     names = _names(estimates)
     maps = {
         name: DisparityFile(path, encoding=encoding, scale=scale, offset=offset) if _open(path) else DisparityFile(path)
@@ -172,6 +173,15 @@ def _suspicions(maps: Mapping[str, DisparityFile], scene: Scene) -> list[str]:
         if doubt is not None:
             found.append(f"{name}: {doubt[1]}")
     return found
+
+
+def _check_files(scene: Scene, *paths: str | None) -> None:
+    """What was named must be there and fit, even where no metric of this call looks at it."""
+    for path in paths:
+        if path is not None and not Path(path).is_file():
+            raise FileError(f"{path}: there is no such file.")
+    for name in scene.masks:
+        scene.mask(name)
 
 
 def _masks(texts: list[str]) -> dict[str, str]:

@@ -74,7 +74,7 @@ def command(
         Path | None, typer.Option(help="Where maps of matchers are kept; a shared folder when on a cluster.")
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", help="Worker processes; default: one a processor.")
+        int | None, typer.Option("--jobs", "-j", min=1, help="Worker processes; default: one a processor.")
     ] = None,
     cluster: Annotated[
         str | None, typer.Option(help="A Dask scheduler, tcp://host:8786; 'auto' takes Dask's configuration.")

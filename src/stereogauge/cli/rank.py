@@ -48,6 +48,10 @@ def command(
     from stereogauge.ranking.bootstrap import bootstrap as draw
     from stereogauge.ranking.run import rank
 
+    if figure is not None:
+        from stereogauge.figures.mpl import check_format
+
+        check_format(figure.suffix.lstrip(".").lower())
     wanted = selected.Wanted(store, scenes, criteria, measures, algorithms, dataset, protocol)
     chosen = selected.stated(
         ties=ties, tau=tau, profile=profile, weights=selected.weights(weight), normalisation=normalisation

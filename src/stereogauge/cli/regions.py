@@ -12,7 +12,7 @@ import typer
 
 from stereogauge.cli import options
 from stereogauge.cli.output import announce_compilation, console, print_table, say
-from stereogauge.errors import DatasetError, NotApplicable, StereogaugeError
+from stereogauge.errors import DatasetError, FileError, NotApplicable, StereogaugeError
 
 if TYPE_CHECKING:
     from stereogauge.model import Mask, Scene
@@ -78,12 +78,13 @@ def command(
         )
     if planes is not None:
         found = [_with_planes(found[0], planes)]
+    maps = _estimates(estimate or [])
     rows: list[Row] = []
     for scene in _progress(found):
         criteria = Criteria(scene, chosen)
         masks = _masks(criteria, options.listed(regions), rows)
         if out is not None:
-            _write(out / scene.id, criteria, masks, estimate or [])
+            _write(out / scene.id, criteria, masks, maps)
         scene.release()
     _print(rows, form)
     if form is options.Format.table:
@@ -172,16 +173,23 @@ def _lacking(scene: Scene, name: str) -> str:
     return ""
 
 
-def _write(folder: Path, criteria: Criteria, masks: dict[str, Mask], estimates: list[str]) -> None:
+def _write(folder: Path, criteria: Criteria, masks: dict[str, Mask], maps: dict[str, str]) -> None:
     from stereogauge.figures.region_files import write_directions, write_regions
 
     write_regions(folder, criteria, masks)
-    maps = {}
-    for text in estimates:
-        name, equals, path = text.partition("=")
-        maps[name if equals else Path(text).stem] = path if equals else text
     if maps:
         write_directions(folder, criteria, maps)
+
+
+def _estimates(texts: list[str]) -> dict[str, str]:
+    maps = {}
+    for text in texts:
+        name, equals, path = text.partition("=")
+        maps[name if equals else Path(text).stem] = path if equals else text
+    for path in maps.values():
+        if not Path(path).is_file():
+            raise FileError(f"{path}: there is no such file.")
+    return maps
 
 
 def _print(rows: list[Row], form: options.Format) -> None:

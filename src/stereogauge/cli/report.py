@@ -53,11 +53,16 @@ def command(
 
     report.html holds everything it needs and opens from the file, without a network.
     """
-    from stereogauge.figures.mpl import FORMATS
+    from stereogauge.figures.mpl import FORMATS, check_format
+    from stereogauge.ranking.profiles import load_profile
     from stereogauge.report.build import build
     from stereogauge.report.content import ReportOptions
     from stereogauge.report.write import write_report
 
+    for kind in listed(formats) or ():
+        check_format(kind)
+    for name in profile or ():
+        load_profile(name)
     chosen = ReportOptions(
         title=title,
         model=model,

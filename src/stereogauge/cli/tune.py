@@ -70,7 +70,7 @@ def command(
     ] = "stereogauge.sqlite",
     name: Annotated[str | None, typer.Option(help="Name of the study; default: made from the request.")] = None,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", help="Worker processes; default: one a processor.")
+        int | None, typer.Option("--jobs", "-j", min=1, help="Worker processes; default: one a processor.")
     ] = None,
     cluster: Annotated[
         str | None, typer.Option(help="A Dask scheduler, tcp://host:8786; 'auto' takes Dask's configuration.")

@@ -30,6 +30,7 @@ from stereogauge.io import write_disparity
 from stereogauge.io.files import content_hash
 from stereogauge.io.replace import write_bytes
 from stereogauge.matching.declaration import Matcher, parse_matcher, stated_matcher
+from stereogauge.matching.run import settled
 from stereogauge.model import Dataset, ResultSet, Scene
 
 MEBIBYTE = 2**20
@@ -84,6 +85,7 @@ def wanted_matcher(text: str, *, time_limit: float | None = None, memory_limit: 
     stated = stated_matcher(rest if named else text)
     spec = stated.text
     matcher, given = parse_matcher(spec)
+    settled(matcher, given)
     declared = {parameter.name for parameter in matcher.parameters}
     limits = {"time_limit": time_limit, "memory_limit": memory_limit}
     chosen = {key: value for key, value in limits.items() if value is not None and key in declared}

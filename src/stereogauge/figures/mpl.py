@@ -100,10 +100,15 @@ def save(figure: Figure, path: Path, dpi: int = 200) -> Path:
     return path
 
 
-def encoded(figure: Figure, kind: str, dpi: int = 200) -> bytes:
-    """The figure as PNG, SVG or PDF; the same data give the same bytes."""
+def check_format(kind: str) -> None:
+    """Refuse a format that figures are not written in."""
     if kind not in FORMATS:
         raise StereogaugeError(f"Figures are written as {', '.join(FORMATS)}; found {kind!r}.")
+
+
+def encoded(figure: Figure, kind: str, dpi: int = 200) -> bytes:
+    """The figure as PNG, SVG or PDF; the same data give the same bytes."""
+    check_format(kind)
     stream = io.BytesIO()
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[kind]
     figure.savefig(stream, format=kind, dpi=dpi, metadata=undated)

@@ -43,8 +43,9 @@ class MatchResult:
     """One run of a matcher on one pair.
 
     `disparity` and `right_disparity` are float32 with NaN = unknown, after the post-processing that was asked for;
-    `raw` is the left map before it. `seconds` is wall time of matching and post-processing, `cpu_seconds` processor
-    time, `peak_memory` bytes where they were measured. `costs`, `winners`, `summary`: see `MatcherOutput`.
+    `raw` and `right_raw` are the maps before it. `seconds` is wall time of matching and post-processing,
+    `cpu_seconds` processor time, `peak_memory` bytes where they were measured. `costs`, `winners`, `summary`: see
+    `MatcherOutput`.
     """
 
     matcher: str
@@ -57,6 +58,7 @@ class MatchResult:
     seconds: float
     cpu_seconds: float
     right_disparity: DisparityMap | None = None
+    right_raw: DisparityMap | None = None
     costs: NDArray[np.uint16] | None = None
     winners: NDArray[np.uint16] | None = None
     right_minimum: NDArray[np.uint16] | None = None

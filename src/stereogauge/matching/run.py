@@ -36,8 +36,7 @@ def match(
     takes those of post-processing: `lr_check`, `median`, `speckle`, `fill`.
     """
     declared, from_text = as_matcher(matcher)
-    given = {**from_text, **parameters}
-    post = PostProcessing.of({name: given.pop(name) for name in POST_PARAMETERS if name in given}, declared.id)
+    complete, post = settled(declared, {**from_text, **parameters})
     if not isinstance(ndisp, int | np.integer) or isinstance(ndisp, bool) or not 1 <= ndisp <= LARGEST_RANGE:
         raise MatcherError(f"ndisp={ndisp!r} is not allowed; it must be a whole number between 1 and {LARGEST_RANGE}.")
     images = load_image(left), load_image(right)
@@ -45,7 +44,6 @@ def match(
         sizes = [f"{image.shape[1]} x {image.shape[0]}" for image in images]
         raise SizeError(f"Left and right image must have the same size; found {sizes[0]} and {sizes[1]}.")
     greys = grey(images[0], "left"), grey(images[1], "right")
-    complete = declared.complete(given)
     taken = images if declared.colour else greys
     wall, processor = time.perf_counter(), time.process_time()
     output = _as_output(declared.function(*taken, int(ndisp), **complete), declared.id, greys[0].shape)
@@ -64,6 +62,7 @@ def match(
         seconds=seconds,
         cpu_seconds=cpu_seconds,
         right_disparity=right_disparity,
+        right_raw=_optional_map(output.right_disparity, declared.id),
         costs=output.costs,
         winners=output.winners,
         right_minimum=output.right_minimum,
@@ -74,6 +73,13 @@ def match(
         window_radius=output.window_radius,
         peak_memory=output.peak_memory,
     )
+
+
+def settled(declared: Matcher, given: Mapping[str, Any]) -> tuple[dict[str, Value], PostProcessing]:
+    """The matcher's own parameters, checked and completed, and the post-processing that is asked for beside them."""
+    own = {name: value for name, value in given.items() if name not in POST_PARAMETERS}
+    asked = {name: value for name, value in given.items() if name in POST_PARAMETERS}
+    return declared.complete(own), PostProcessing.of(asked, declared.id)
 
 
 def as_matcher(matcher: str | Matcher | Callable[..., Any]) -> tuple[Matcher, Mapping[str, Value]]:

@@ -53,7 +53,7 @@ MEANINGS = {
     "unable to open database file": "it cannot be opened or made there; check the path and its permissions",
     "file is not a database": "this is not a store but some other file; give another path with --store",
     "database disk image is malformed": "the file is damaged; restore a copy, or evaluate into a new store",
-    "connection refused": "the server does not answer; is it running, and are host and port right?",
+    "connection refused": "the server does not answer; check that it runs, and host and port",
 }
 """What a part of a database's own message means for the user."""
 
