@@ -179,6 +179,16 @@ class TestWhatTheyShow:
         assert np.all((panel.opacity >= 0) & (panel.opacity <= 1))
         assert panel.x_label == "rms:all [px]"
 
+    def test_a_scatter_line_does_not_reach_for_a_point_that_is_not_shown(self) -> None:
+        values = np.array([[1, 1], [2, 2.5], [3, 2.9], [9, np.nan]])[:, None, :]
+        cube = ScoreCube(NAMES, ("s",), (Column("rms", "all"), Column("sze", "all")), values)
+        (line,) = analysis.scatter_matrix_data(cube, ["rms"], ["sze"]).panels[0].lines
+        assert (line[0], line[2]) == (1, 3)
+
+    def test_bars_to_both_sides_are_not_said_to_be_better_when_shorter(self) -> None:
+        assert "shorter" in ranking.stacked_bars_data(rank(CUBE, "weighted")).axis
+        assert "lower" in ranking.stacked_bars_data(rank(CUBE, "weighted", normalisation="z-score")).axis
+
     def test_a_gallery_stands_from_best_to_worst_with_places_by_other_columns(self) -> None:
         data = ALL["gallery"]
         by_score = CUBE.values[:, 2, CUBE.column("d-fat")]

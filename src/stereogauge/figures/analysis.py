@@ -147,8 +147,8 @@ def scatter_matrix_data(
 def _panel(found: Scatter) -> ScatterPanel:
     lines = []
     for place, fit in enumerate(found.fits):
-        x = found.x_values[:, place]
-        known = x[np.isfinite(x)]
+        x, y = found.x_values[:, place], found.y_values[:, place]
+        known = x[np.isfinite(x) & np.isfinite(y)]
         low, high = (float(known.min()), float(known.max())) if known.size else (np.nan, np.nan)
         lines.append((low, fit.slope * low + fit.intercept, high, fit.slope * high + fit.intercept))
     return ScatterPanel(

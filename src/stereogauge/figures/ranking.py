@@ -126,7 +126,7 @@ def stacked_bars_data(ranking: Ranking, name: str = "") -> StackedBars:
         terms=ranking.names["terms"],
         weights=ranking.arrays["weights"],
         segments=ranking.arrays["contributions"],
-        axis="weighted score (shorter is better)",
+        axis=f"weighted score ({'shorter' if np.all(ranking.arrays['contributions'] >= 0) else 'lower'} is better)",
     )
 
 
