@@ -51,6 +51,15 @@ def test_an_array_is_taken_as_it_is() -> None:
     assert np.isnan(load_disparity(np.array([[np.inf]]))[0, 0])
 
 
+def test_what_numpy_can_take_as_an_array_is_one() -> None:
+    assert load_disparity([[1, 2], [3, float("inf")]]).tolist()[0] == [1.0, 2.0]  # type: ignore[arg-type]
+    assert load_mask([[True, False]]).tolist() == [[True, False]]  # type: ignore[arg-type]
+    assert load_image(memoryview(bytes(6)).cast("B", (2, 3))).shape == (2, 3)  # type: ignore[arg-type]
+    assert content_hash([[1.0, 2.0]]) == content_hash(np.array([[1.0, 2.0]]))
+    with pytest.raises(SizeError, match="two dimensions"):
+        load_disparity(None)  # type: ignore[arg-type]
+
+
 def test_images_are_rgb_never_bgr(tmp_path: Path) -> None:
     path = write_png(tmp_path / "a.png", np.array([[[1, 2, 3]]], np.uint8))  # OpenCV's order: blue, green, red
     assert load_image(path).tolist() == [[[3, 2, 1]]]

@@ -102,16 +102,31 @@ def test_what_is_not_certain_is_demanded(
         read_disparity(path, **options)  # type: ignore[arg-type]  # options vary by row
 
 
-@pytest.mark.parametrize("scale", [0, -4, float("nan"), float("inf")])
+@pytest.mark.parametrize("scale", [0, -4, float("nan"), float("inf"), "4"])
 def test_an_impossible_scale_is_refused(tmp_path: Path, scale: float) -> None:
     path = write_png(tmp_path / "a.png", [[1]])
     with pytest.raises(FileError, match=r"scale .* is not possible"):
         read_disparity(path, encoding="middlebury", scale=scale)
 
 
-@pytest.mark.parametrize("value", [-1.0, 0.0, 0.001, 256.0, 1e9])
-def test_what_kitti_cannot_hold_is_refused_and_nothing_is_written(tmp_path: Path, value: float) -> None:
-    path = tmp_path / "a.png"
+def test_kitti_keeps_a_disparity_of_zero_known_and_right_to_a_256th(tmp_path: Path) -> None:
+    write_disparity(tmp_path / "a.png", np.array([[0.0, 0.001, np.nan, 1 / 256]]), encoding="kitti")
+    assert read_disparity(tmp_path / "a.png").tolist()[0][:2] == [1 / 256, 1 / 256]
+    assert np.isnan(read_disparity(tmp_path / "a.png")).tolist() == [[False, False, True, False]]
+
+
+@pytest.mark.parametrize(("encoding", "scale"), [("kitti", None), ("middlebury", 255.99)])
+@pytest.mark.parametrize("value", [-1.0, -0.001, 256.0, 1e9])
+def test_what_an_integer_encoding_cannot_hold_is_refused_and_nothing_is_written(
+    tmp_path: Path, encoding: str, scale: float | None, value: float
+) -> None:
     with pytest.raises(FileError, match=r"a\.png: 2 disparities do not fit"):
-        write_disparity(path, np.array([[value, value, 5.0]]), encoding="kitti")
+        write_disparity(tmp_path / "a.png", np.array([[value, value, 0.5]]), encoding=encoding, scale=scale)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("value", [0.0, 0.001])
+def test_a_zero_of_coarse_steps_is_refused(tmp_path: Path, value: float) -> None:
+    with pytest.raises(FileError, match=r"a\.png: 2 disparities do not fit"):
+        write_disparity(tmp_path / "a.png", np.array([[value, value, 5.0]]), encoding="middlebury", scale=4)
     assert list(tmp_path.iterdir()) == []

@@ -55,8 +55,9 @@ def write_disparity(
 ) -> None:
     """Write a map so that reading it gives the same values.
 
-    Exactly so for pfm, npy and tiff, to the nearest 1/256 for kitti and 1/scale for middlebury. The file appears whole
-    or not at all. A disparity that an integer encoding cannot hold is an error, never a wrapped value.
+    Exactly so for pfm, npy and tiff, to the nearest 1/256 for kitti (0 becomes 1/256) and 1/scale for middlebury. The
+    file appears whole or not at all. A disparity that an integer encoding cannot hold is an error, never a wrapped
+    value.
     """
     name = display_name(path)
     decoding = Decoding(scale, offset)

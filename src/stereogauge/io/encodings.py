@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, TypeAlias
 
 from stereogauge.errors import FileError, unknown_name
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from stereogauge.model import DisparityMap
 
 
+def _is_finite(value: object) -> bool:
+    return isinstance(value, Real) and math.isfinite(value)
+
+
 @dataclass(frozen=True)
 class Decoding:
     """What an integer encoding needs beside the file: d = v / scale + offset."""
@@ -26,10 +31,10 @@ class Decoding:
     offset: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.scale is not None and not (math.isfinite(self.scale) and self.scale > 0):
-            raise FileError(f"The scale {self.scale} is not possible; it must be a positive number (for example 4).")
-        if not math.isfinite(self.offset):
-            raise FileError(f"The offset {self.offset} is not possible; it must be a finite number of pixels.")
+        if self.scale is not None and not (_is_finite(self.scale) and self.scale > 0):
+            raise FileError(f"The scale {self.scale!r} is not possible; it must be a positive number (for example 4).")
+        if not _is_finite(self.offset):
+            raise FileError(f"The offset {self.offset!r} is not possible; it must be a finite number of pixels.")
 
     @property
     def is_given(self) -> bool:

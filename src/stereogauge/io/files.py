@@ -62,18 +62,21 @@ class MaskFile:
 
 def load_disparity(source: DisparitySource) -> DisparityMap:
     """The map of an array, a path or a `DisparityFile`: float32, NaN = unknown."""
-    if isinstance(source, np.ndarray):
-        return as_disparity(source)
-    return source.read() if isinstance(source, DisparityFile) else read_disparity(source)
+    if isinstance(source, DisparityFile):
+        return source.read()
+    return read_disparity(source) if isinstance(source, str | os.PathLike) else as_disparity(np.asarray(source))
 
 
 def load_image(source: ImageSource) -> Image:
     """The image of an array, a path or an `ImageFile`: grey or RGB, transparency dropped."""
-    if not isinstance(source, np.ndarray):
-        return source.read() if isinstance(source, ImageFile) else read_image(source)
-    if source.size == 0 or source.ndim not in (2, 3) or (source.ndim == 3 and source.shape[2] not in (3, 4)):
-        raise SizeError(f"An image has the shape (height, width) or (height, width, 3); found {source.shape}.")
-    return source[..., :3] if source.ndim == 3 else source
+    if isinstance(source, ImageFile):
+        return source.read()
+    if isinstance(source, str | os.PathLike):
+        return read_image(source)
+    image = np.asarray(source)
+    if image.size == 0 or image.ndim not in (2, 3) or (image.ndim == 3 and image.shape[2] not in (3, 4)):
+        raise SizeError(f"An image has the shape (height, width) or (height, width, 3); found {image.shape}.")
+    return image[..., :3] if image.ndim == 3 else image
 
 
 def load_mask(source: MaskSource) -> Mask:
@@ -84,8 +87,8 @@ def load_mask(source: MaskSource) -> Mask:
     """
     if isinstance(source, MaskFile):
         return source.read()
-    if isinstance(source, np.ndarray):
-        return _mask_of_array(source)
+    if not isinstance(source, str | os.PathLike):
+        return _mask_of_array(np.asarray(source))
     pixels = _mask_pixels(source)
     if pixels.any() and not (pixels == 255).any():
         values = _some_values(pixels)
@@ -109,11 +112,7 @@ def content_hash(source: Any) -> str:
 
 
 def _hashed_parts(source: Any) -> Iterator[bytes | memoryview]:
-    if isinstance(source, np.ndarray):
-        yield f"array {source.shape} {source.dtype.str}\n".encode()
-        for block in [source] if source.flags.c_contiguous else source:
-            yield np.ascontiguousarray(block).reshape(-1).view(np.uint8).data
-    elif isinstance(source, DisparityFile):
+    if isinstance(source, DisparityFile):
         yield from stream(source.path)
         if source != DisparityFile(source.path):
             yield f"\ndisparity {source.encoding} {source.scale!r} {source.offset!r}".encode()
@@ -123,8 +122,13 @@ def _hashed_parts(source: Any) -> Iterator[bytes | memoryview]:
     elif isinstance(source, MaskFile):
         yield from stream(source.path)
         yield f"\nmask {source.value!r} {source.invert}".encode()
-    else:
+    elif isinstance(source, ImageFile | str | os.PathLike):
         yield from stream(source.path if isinstance(source, ImageFile) else source)
+    else:
+        array = np.asarray(source)
+        yield f"array {array.shape} {array.dtype.str}\n".encode()
+        for block in [array] if array.flags.c_contiguous else array:
+            yield np.ascontiguousarray(block).reshape(-1).view(np.uint8).data
 
 
 def _mask_pixels(path: str | os.PathLike[str]) -> NDArray[Any]:

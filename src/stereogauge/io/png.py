@@ -73,8 +73,13 @@ def read_sintel(content: Content, decoding: Decoding) -> DisparityMap:
 
 
 def encode_kitti(disparity: DisparityMap, decoding: Decoding, name: str) -> bytes:
-    """A 16-bit grey PNG; each value to the nearest 1/256."""
-    return png_file.encode(_quantised(disparity, KITTI_SCALE, 0.0, np.dtype(np.uint16), name))
+    """A 16-bit grey PNG; each value to the nearest 1/256.
+
+    A disparity of 0 is written as 1/256, as KITTI's own kit does, since a stored 0 means unknown.
+    """
+    smallest = np.float32(1 / KITTI_SCALE)
+    storable = np.where((disparity >= 0) & (disparity < smallest), smallest, disparity)
+    return png_file.encode(_quantised(storable, KITTI_SCALE, 0.0, np.dtype(np.uint16), name))
 
 
 def encode_middlebury(disparity: DisparityMap, decoding: Decoding, name: str) -> bytes:
