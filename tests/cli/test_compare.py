@@ -63,6 +63,29 @@ def test_the_table_names_the_protocol_and_what_could_not_be_measured(
     assert "z-mae needs a calibration" in err
 
 
+def test_a_mask_is_measured_beside_the_protocols_criteria(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mask = np.zeros((40, 60), np.uint8)
+    mask[:, 30:] = 255
+    cv2.imwrite(str(folder / "half.png"), mask)
+    words = [folder / "disp0GT.pfm", folder / "mine.pfm", "--mask", folder / "half.png", "-m", "density", "-f", "json"]
+    _, out, _ = run(capsys, *words)
+    counts = {score["region"]: score["count"] for score in json.loads(out)["scores"]}
+    assert counts["half"] == 1200
+    assert list(counts) == ["all", "nonocc", "half"]
+
+
+def test_the_right_ground_truth_is_decoded_as_the_left_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("gt.png", "gt-right.png", "mine.png"):
+        sg.write_disparity(folder / name, np.full((40, 60), 6.0), encoding="middlebury", scale=8)
+    words = ["--encoding", "middlebury", "--scale", "8", "--set", "criteria.rule=bidirectional", "-m", "bad@1"]
+    code, out, _ = run(
+        *(capsys, folder / "gt.png", folder / "mine.png", "--gt-right", folder / "gt-right.png"),
+        *(*words, "-r", "nonocc", "-f", "json"),
+    )
+    assert code == 0
+    assert json.loads(out)["scores"][0]["count"] == 40 * 54
+
+
 def test_calibration_masks_and_overrides(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = ["cam0=[1000 0 30; 0 1000 20; 0 0 1]", "cam1=[1000 0 32; 0 1000 20; 0 0 1]", "doffs=2", "baseline=100"]
     (folder / "calib.txt").write_text("\n".join([*lines, "width=60", "height=40", "ndisp=32", ""]))

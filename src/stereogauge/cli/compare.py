@@ -47,7 +47,8 @@ def command(
     mask: Annotated[
         list[str] | None,
         typer.Option(
-            help="A criterion from an image, NAME=FILE, white = belongs; nonocc=… replaces the occlusion rule."
+            help="A criterion from an image, NAME=FILE, white = belongs; nonocc=… replaces the occlusion rule. "
+            "Measured beside the protocol's criteria unless --regions says which."
         ),
     ] = None,
     planes: Annotated[
@@ -81,14 +82,19 @@ def command(
     chosen = options.chosen_protocol(protocol, override, metrics, regions)
     if _open(truth) and gt_encoding is None and gt_scale is None:
         gt_encoding, gt_scale = encoding, scale
+    masks = _masks(mask or [])
+    if regions is None:
+        chosen = chosen.replace(regions=list(dict.fromkeys([*chosen.regions, *masks])))
     scene = Scene(
         Path(truth).parent.name or Path(truth).stem,
         gt=DisparityFile(truth, encoding=gt_encoding, scale=gt_scale),
         left=left,
         right=right,
-        gt_right=gt_right,
+        gt_right=gt_right
+        if gt_right is None or not _open(gt_right)
+        else DisparityFile(gt_right, gt_encoding, gt_scale),
         calibration=_calibration(calib, cameras, focal, baseline, doffs, ndisp),
-        masks=_masks(mask or []),
+        masks=masks,
         border=border,
         resolution=resolution,
         metadata={} if planes is None else {"planes": planes},
