@@ -165,7 +165,7 @@ def _friedman(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
 
 def _wilcoxon(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
     pairs = wilcoxon_pairs(cube, options.measure, missing=options.missing)
-    return Analysis([tables.pairs_table(pairs, options.measure)], [])
+    return Analysis([tables.pairs_table(pairs, options.measure, options.alpha)], [])
 
 
 def _bootstrap(cube: ScoreCube, options: AnalysisOptions) -> Analysis:

@@ -122,7 +122,7 @@ def beats_table(sure: Bootstrap) -> Table:
     return table("beats", "Probability that the row beats the column", ["algorithm", *sure.algorithms], rows, [note])
 
 
-def pairs_table(pairs: Sequence[Pair], measure: str) -> Table:
+def pairs_table(pairs: Sequence[Pair], measure: str, alpha: float = 0.05) -> Table:
     """Wilcoxon's test of pairs with Holm's correction."""
     rows = [
         [
@@ -131,13 +131,17 @@ def pairs_table(pairs: Sequence[Pair], measure: str) -> Table:
             text(pair.better or "even"),
             number(pair.median),
             number(pair.p_value, 2),
-            number(pair.p_holm, 2)._replace(emphasis="best" if pair.p_holm < 0.05 else ""),
+            number(pair.p_holm, 2)._replace(emphasis="best" if pair.p_holm < alpha else ""),
         ]
         for pair in pairs
     ]
     header = ["first", "second", "better more often", "median difference", "p", "p (Holm)"]
     return table(
-        "pairs", f"Wilcoxon's signed-rank test over the columns of {measure}", header, rows, ["p below 0.05 bold."]
+        "pairs",
+        f"Wilcoxon's signed-rank test over the columns of {measure}",
+        header,
+        rows,
+        [f"p below {alpha:g} bold."],
     )
 
 

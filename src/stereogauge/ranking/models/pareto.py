@@ -56,14 +56,14 @@ def dominance(costs: Values) -> Relation:
 
 def layers(dominates: Relation) -> NDArray[np.int64]:
     """Group of each algorithm: 1 where nobody dominates, 2 where nobody does once group 1 is removed, and so on."""
-    dominators = dominates.sum(axis=0)
+    dominators = dominates.sum(axis=0, dtype=np.int32)
     group = np.zeros(len(dominates), np.int64)
     layer = 0
     while (open_ := group == 0).any():
         layer += 1
         front = open_ & (dominators == 0)
         group[front] = layer
-        dominators -= dominates[front].sum(axis=0)
+        dominators -= dominates[front].sum(axis=0, dtype=np.int32)
     return group
 
 
@@ -75,7 +75,7 @@ def a_star_groups(costs: Costs) -> Outcome:
     """
     dominates = dominance(costs.matrix)
     group = layers(dominates)
-    dominators = dominates.sum(axis=0)
+    dominators = dominates.sum(axis=0, dtype=np.int32)
     who = [costs.algorithms[a] for a in np.nonzero(dominates.T)[1].tolist()]
     ends = itertools.pairwise([0, *np.cumsum(dominators).tolist()])
     return Outcome(
@@ -83,7 +83,7 @@ def a_star_groups(costs: Costs) -> Outcome:
         value=dominators.astype(np.float64),
         group=group,
         extra={
-            "dominates": dominates.sum(axis=1).tolist(),
+            "dominates": dominates.sum(axis=1, dtype=np.int32).tolist(),
             "dominated by": [", ".join(who[start:end]) for start, end in ends],
         },
         arrays={"dominates": dominates},
