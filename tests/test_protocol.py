@@ -109,3 +109,9 @@ def test_scores_under_different_protocols_do_not_share_a_table() -> None:
     second = sg.evaluate(scene.gt, scene, ["mae"], ["all"], protocol=load_protocol().replace(invalid="exclude"))
     with pytest.raises(ProtocolError, match="2 different protocols"):
         sg.ScoreTable([*first, *second])
+
+
+def test_kitti_2012_takes_the_kits_five_thresholds_filled_and_estimated_only() -> None:
+    metrics = load_protocol("kitti-2012").metrics
+    assert {f"{kind}@{pixels}" for kind in ("bad", "bad-valid") for pixels in range(1, 6)} <= set(metrics)
+    assert {"mae", "mae-valid", "density"} <= set(metrics)

@@ -123,6 +123,14 @@ def test_latex_escapes_names_and_marks_the_best(scenes: list[sg.Scene]) -> None:
     assert r"[\%]" in text
 
 
+def test_a_column_that_is_averaged_among_pooled_ones_says_so(scenes: list[sg.Scene]) -> None:
+    maps = {"one": {scene.id: scene.gt + 1 for scene in scenes}}
+    pooled = sg.load_protocol().replace(aggregation="pooled")
+    text = latex_table(sg.evaluate(maps, scenes, ["mae", "quantile@50"], ["all"], pooled))
+    assert "[px] & [px, mean of scenes]" in text
+    assert "mean of scenes" not in latex_table(sg.evaluate(maps, scenes, ["mae", "quantile@50"], ["all"]))
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [

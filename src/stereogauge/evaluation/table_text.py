@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from stereogauge.evaluation.scores import Score, ScoreTable, aggregate
+from stereogauge.evaluation.scores import Aggregation, Score, ScoreTable, aggregate
 from stereogauge.metrics.declaration import parse_metric
 
 if TYPE_CHECKING:
@@ -32,20 +32,33 @@ def column_title(metric: str, region: str) -> tuple[str, str, str]:
     return metric, "" if declared.region else region, declared.unit
 
 
+def _aggregation(table: ScoreTable, metric: str) -> Aggregation:
+    """The protocol's way over the scenes; a metric that does not pool is averaged where the others are pooled."""
+    how = table.protocol.aggregation if table.protocol else "mean"
+    return "mean" if how == "pooled" and not parse_metric(metric).metric.pools else how
+
+
+def _titles(table: ScoreTable, scene: str | None) -> list[tuple[str, str, str]]:
+    """The columns' titles; the unit also says where several scenes are not aggregated as the protocol says."""
+    several = scene is None and len(table.scenes) > 1 and table.protocol is not None
+    titles = []
+    for column in table.columns:
+        metric, region, unit = column_title(*column)
+        if several and table.protocol and _aggregation(table, metric) != table.protocol.aggregation:
+            unit = f"{unit}, mean of scenes" if unit else "mean of scenes"
+        titles.append((metric, region, unit))
+    return titles
+
+
 def _cells(table: ScoreTable, scene: str | None) -> dict[tuple[str, str, str], float]:
     """(algorithm, metric, region) → value on one scene, or aggregated over all as the protocol says."""
     weights = dict(table.protocol.scene_weights) if table.protocol else {}
-    how = table.protocol.aggregation if table.protocol else "mean"
     grouped: dict[tuple[str, str, str], list[Score]] = {}
     for score in table:
         counted = grouped.setdefault((score.algorithm, score.metric, score.region), [])
         if score.scene == scene or (scene is None and not table.is_void(score)):
             counted.append(score)
-    cells = {}
-    for key, scores in grouped.items():
-        pools = parse_metric(key[1]).metric.pools
-        cells[key] = aggregate(scores, how if pools or how != "pooled" else "mean", weights)
-    return cells
+    return {key: aggregate(scores, _aggregation(table, key[1]), weights) for key, scores in grouped.items()}
 
 
 def best_in_column(values: Sequence[float], metric: str) -> float:
@@ -79,8 +92,8 @@ def rich_table(table: ScoreTable, scene: str | None = None, title: str = "") -> 
     upright = len(table.columns) <= max(6, len(table.algorithms))
     if upright:
         rich.add_column("algorithm")
-        for column in table.columns:
-            rich.add_column("\n".join(part for part in column_title(*column)), justify="right")
+        for title_lines in _titles(table, scene):
+            rich.add_column("\n".join(title_lines), justify="right")
         for algorithm in table.algorithms:
             rich.add_row(_escaped(algorithm), *(shown(algorithm, c) for c in table.columns))
         return rich
@@ -88,8 +101,8 @@ def rich_table(table: ScoreTable, scene: str | None = None, title: str = "") -> 
         rich.add_column(heading)
     for algorithm in table.algorithms:
         rich.add_column(_escaped(algorithm), justify="right")
-    for column in table.columns:
-        rich.add_row(*column_title(*column), *(shown(a, column) for a in table.algorithms))
+    for column, title_lines in zip(table.columns, _titles(table, scene), strict=True):
+        rich.add_row(*title_lines, *(shown(a, column) for a in table.algorithms))
     return rich
 
 
@@ -114,7 +127,7 @@ def latex_table(table: ScoreTable, scene: str | None = None) -> str:
     """A booktabs table, the best value of each column in bold; needs the package booktabs."""
     cells = _cells(table, scene)
     lines = [r"\begin{tabular}{l" + "r" * len(table.columns) + "}", r"\toprule"]
-    titles = [column_title(*column) for column in table.columns]
+    titles = _titles(table, scene)
     lines.append(" & ".join(["algorithm", *(latex_text(metric) for metric, _, _ in titles)]) + r" \\")
     lines.append(" & ".join(["", *(latex_text(region) for _, region, _ in titles)]) + r" \\")
     lines.append(" & ".join(["", *(latex_text(f"[{unit}]") if unit else "" for _, _, unit in titles)]) + r" \\")
