@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 from pathlib import Path
 
 import cv2
@@ -169,3 +170,94 @@ def test_a_single_pair_and_what_it_needs(folder: Path, capsys: pytest.CaptureFix
     assert "One" in shown.out
     assert run("confidence", "--left", scene / "im0.png") == 2
     assert "needs ground truth" in capsys.readouterr().err
+
+
+def test_a_matcher_without_costs_or_right_map_is_told_what_is_possible(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("confidence", f"middlebury-v3:{folder.parent}", "--scenes", "One", "--threshold", 1)
+    assert run(*words, "--matcher", "opencv-bm") == 2
+    assert "without them there are: " in capsys.readouterr().err
+    assert run(*words, "--matcher", "opencv-bm", "--measures", "texture") == 2
+    advice = capsys.readouterr().err
+    assert "opencv-bm:right_view=second-run" in advice
+    assert run(*words, "--matcher", "opencv-bm:right_view=second-run", "--measures", "texture") == 0
+    assert run(*words, "--matcher", "opencv-bm", "--measures", "texture", "--domain", "all") == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--measures", "entropi"), "Did you mean 'entropy'"),
+        (("--matcher", "sgm:p3=1"), "Unknown parameter of sgm 'p3'"),
+        (("--threshold", "-1"), "--threshold"),
+        (("--scenes", "Oen"), "Did you mean 'One'"),
+    ],
+)
+def test_mistakes_are_told_before_anything_is_matched(
+    folder: Path, words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("confidence", f"middlebury-v3:{folder.parent}", *words) == 2
+    told = capsys.readouterr().err
+    assert message in told
+    assert "to judge" not in told
+
+
+def test_a_scene_that_cannot_be_judged_is_left_out_aloud(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(folder, tmp_path / "trainingQ")
+    (tmp_path / "trainingQ" / "One" / "disp0GT.pfm").unlink()
+    words = ("confidence", f"middlebury-v3:{tmp_path}", "--threshold", 1, "--measures", "entropy", "--format", "json")
+    assert run(*words) == 1
+    told = capsys.readouterr()
+    assert [row["scene"] for row in json.loads(told.out)] == ["Two"]
+    assert "left out: " in told.err
+    assert "One" in told.err
+
+
+def test_scores_of_other_parameters_stand_beside_each_other(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("confidence", f"middlebury-v3:{folder.parent}", "--scenes", "One", "--measures", "entropy")
+    for more in ((), ("--matcher", "sgm:p2=60"), ("--literal",)):
+        assert run(*words, "--store", tmp_path / "s.db", *more) == 0
+    with sg.open_store(tmp_path / "s.db") as opened:
+        names = set(opened.scores(protocol="haeusler-klette").algorithms)
+    assert names == {"sgm/entropy", "sgm:p2=60/entropy", "sgm as printed/entropy"}
+
+
+def test_a_grey_confidence_map_in_three_channels_and_one_of_another_size(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sg.write_disparity(tmp_path / "One.pfm", np.full((50, 120), SHIFT + 9, np.float32))
+    cv2.imwrite(str(tmp_path / "grey.png"), np.full((50, 120, 3), 7, np.uint8))
+    cv2.imwrite(str(tmp_path / "small.png"), np.full((5, 12), 7, np.uint8))
+    dataset = ("confidence", f"middlebury-v3:{folder.parent}", "--scenes", "One", "--format", "json")
+    common = (*dataset, "--disparity", tmp_path / "{scene}.pfm", "--map")
+    assert run(*common, f"given={tmp_path}/grey.png:higher") == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert row["bad"] == row["pixels"]
+    assert row["bad_at_good_share"] is None
+    assert run(*common, f"given={tmp_path}/small.png:higher") == 2
+    assert "12×5, its ground truth 120×50" in capsys.readouterr().err
+
+
+def test_ctrl_c_prints_what_is_finished_and_says_how_to_go_on(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from stereogauge.confidence import run as runs
+
+    judged = runs.run_scene
+
+    def stopping(scene: sg.Scene, *choices: object, **more: object) -> object:
+        if scene.id == "Two":
+            raise KeyboardInterrupt
+        return judged(scene, *choices, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(runs, "run_scene", stopping)
+    words = ("confidence", f"middlebury-v3:{folder.parent}", "--measures", "entropy", "--format", "json")
+    assert run(*words) == 130
+    told = capsys.readouterr()
+    assert [row["scene"] for row in json.loads(told.out)] == ["One"]
+    assert "--scenes Two" in told.err

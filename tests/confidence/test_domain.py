@@ -72,3 +72,19 @@ def test_search_range_is_wanted_or_calibrated_or_measured(scene: sg.Scene) -> No
     assert search_range(scene, 40) == 40
     assert search_range(scene) == 16
     assert search_range(sg.Scene("bare", gt=scene.gt)) == 10
+
+
+def test_the_domain_does_not_depend_on_post_processing(scene: sg.Scene) -> None:
+    plain = sg.match(scene.left, scene.right, ndisp=16)
+    smooth = sg.match(scene.left, scene.right, ndisp=16, median=5, speckle=100)
+    assert np.array_equal(evaluation_domain(plain, scene.gt), evaluation_domain(smooth, scene.gt))
+
+
+def test_a_domain_without_pixels_is_said_with_its_reason(scene: sg.Scene) -> None:
+    with pytest.raises(NotApplicable, match="118 disparities at a width of 120"):
+        run_scene(scene, ConfidenceChoices(ndisp=118))
+
+
+def test_ground_truth_without_a_value_has_no_range() -> None:
+    with pytest.raises(NotApplicable, match="holds no value"):
+        search_range(sg.Scene("empty", gt=np.full((4, 5), np.nan, np.float32)))

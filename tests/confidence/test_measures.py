@@ -16,7 +16,7 @@ import stereogauge as sg
 from stereogauge.confidence.declaration import confidence_measures
 from stereogauge.confidence.evidence import summarise
 from stereogauge.confidence.measures import confidence
-from stereogauge.errors import NotApplicable, SizeError, UnknownNameError
+from stereogauge.errors import NotApplicable, SizeError, StereogaugeError, UnknownNameError
 from stereogauge.kernels.confidence import Scales
 from stereogauge.matching.result import MatchResult
 
@@ -291,3 +291,32 @@ def test_every_measure_declares_what_docs_and_tables_need() -> None:
         assert declared.source
         assert declared.description.endswith(".")
         assert dataclasses.is_dataclass(declared)
+
+
+def test_a_single_disparity_has_no_entropy_and_a_finite_product() -> None:
+    """Costs close to the largest number: what the padding adds to the sums is taken off again, with a rounding."""
+    costs = np.random.default_rng(5).integers(65000, 65535, (20, 40, 1))
+    maps = confidence(result_of(costs), ["entropy", "maximum-likelihood", "product"])
+    assert maps["entropy"].min() >= 0
+    assert maps["entropy"].max() < 1e-4
+    assert maps["maximum-likelihood"].min() >= 0
+    assert np.isfinite(maps["product"]).all()
+
+
+def test_post_processing_leaves_the_evidence_as_it_was() -> None:
+    rng = np.random.default_rng(6)
+    left = rng.integers(0, 255, (24, 80)).astype(np.uint8)
+    right = np.roll(left, -7, axis=1)
+    right[:, 30:60] = rng.integers(0, 255, (24, 30))
+    plain = sg.match(left, right, ndisp=16)
+    smooth = sg.match(left, right, ndisp=16, median=5, speckle=30)
+    assert not np.array_equal(plain.right_disparity, smooth.right_disparity, equal_nan=True)  # type: ignore[arg-type]
+    for literal in (False, True):
+        first, second = (confidence(r, ["lr-difference"], literal=literal)["lr-difference"] for r in (plain, smooth))
+        assert np.array_equal(first, second)
+
+
+@pytest.mark.parametrize("options", [{"sigma": 0.0}, {"temperature": -1.0}])
+def test_scales_of_costs_are_positive(options: dict[str, float]) -> None:
+    with pytest.raises(StereogaugeError, match="positive"):
+        confidence(result_of(np.ones((2, 2, 3))), ["entropy"], **options)  # type: ignore[arg-type]

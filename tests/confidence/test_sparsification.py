@@ -200,3 +200,27 @@ def test_bound_is_its_definition(data: st.DataObject, count: int, measures: int)
         assert bound.density_at(kept / count) == pytest.approx(inside.mean())
         single = curve_of(maps["0"].reshape(-1), bad.reshape(-1), 1.0)
         assert bound.at(kept / count) <= single.bad_pixels
+
+
+def test_a_pixel_is_bad_exactly_where_the_bad_pixel_metric_says_so() -> None:
+    """Ground truth + 1 px: in float32 some of the differences exceed 1 by a rounding."""
+    exact = np.linspace(0, 3, 600).reshape(20, 30)
+    gt, estimate = exact.astype(np.float32), (exact + 1).astype(np.float32)
+    assert (np.abs(estimate - gt) > 1).any()
+    curve = sg.sparsify(np.zeros_like(gt), estimate, gt, threshold=1.0)
+    assert curve.bad_pixels == 0
+    table = sg.evaluate(estimate, sg.Scene("shifted", gt=gt), metrics=["bad@1"], regions=["all"])
+    assert table.value("bad@1", "all") == 0
+
+
+def test_without_a_good_pixel_nothing_is_kept_at_their_share() -> None:
+    curve = sg.sparsify(EXAMPLE_CONFIDENCE, np.full((1, 6), 9.0), np.zeros((1, 6)))
+    assert curve.good_share == 0
+    assert math.isnan(curve.at_good_share)
+    assert curve.auc == 1
+
+
+@pytest.mark.parametrize("threshold", [-1.0, math.nan, math.inf])
+def test_a_threshold_is_a_number_of_pixels(threshold: float) -> None:
+    with pytest.raises(StereogaugeError, match="threshold"):
+        example(threshold=threshold)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stereogauge.cli import options
-from stereogauge.cli.output import announce_compilation, say
-from stereogauge.errors import FileError
+from stereogauge.cli import INTERRUPTED, options
+from stereogauge.cli.output import announce_compilation, console, say
+from stereogauge.errors import FileError, NotApplicable, SizeError
 
 if TYPE_CHECKING:
     from stereogauge.confidence.evaluation import SceneCurves
@@ -38,7 +37,7 @@ def command(
         list[str] | None,
         typer.Option("--measures", "-m", help="Confidence measures; default: the paper's five and their product."),
     ] = None,
-    threshold: Annotated[float, typer.Option(help="A pixel is bad where its error exceeds this many px.")] = 3.0,
+    threshold: Annotated[float, typer.Option(help="A pixel is bad where its error exceeds this many px.", min=0)] = 3.0,
     domain: Annotated[
         str, typer.Option(help="Pixels that count: haeusler-klette, or a criterion such as all or nonocc.")
     ] = "haeusler-klette",
@@ -64,7 +63,8 @@ def command(
 
     Removes the least confident pixels first and counts the bad ones that stay. Prints, per scene and pooled, the
     number left at the share of good pixels, the mean rate between 70 % and 95 % density, and areas; --out writes
-    curves and pictures.
+    curves and pictures. A scene that cannot be judged is left out with the reason, and the exit code is 1; Ctrl-C ends
+    the matching, and what is finished is printed.
     """
     from stereogauge.cli.rows import print_rows
     from stereogauge.confidence.evaluation import rows
@@ -74,13 +74,16 @@ def command(
         return
     announce_compilation()
     found = _scenes(dataset, scenes, left, right, gt, encoding, scale)
-    if disparity is not None or confidence_map:
-        runs = _file_runs(found, disparity, confidence_map or [], encoding, scale, threshold, domain)
+    from_files = disparity is not None or bool(confidence_map)
+    if from_files:
+        run = _of_files(disparity, confidence_map or [], encoding, scale, threshold, domain)
     else:
         choices = _choices(matcher, ndisp, measures, threshold, domain, literal, model)
-        runs = _runs(found, choices, with_features=learn or save_model is not None)
+        run = _of_matcher(choices, with_features=learn or save_model is not None)
+    runs, code = _runs(found, run)
+    if not from_files:
         runs = _learned(runs, learn, save_model)
-    curves = [run.curves() for run in runs]
+    curves = [one.curves() for one in runs]
     print_rows(rows(curves), form)
     if form is options.Format.table:
         _say_bounds(curves)
@@ -89,7 +92,10 @@ def command(
 
         say(f"{write_files(out, runs, curves)} figures and pictures in {out}")
     if store is not None:
-        _store(store, curves, dataset or "", runs[0].result.matcher, domain)
+        name = runs[0].result.matcher if from_files else matcher + (" as printed" if literal else "")
+        _store(store, curves, dataset or "", name, domain)
+    if code:
+        raise typer.Exit(code)
 
 
 def _scenes(
@@ -108,11 +114,7 @@ def _scenes(
         from stereogauge.datasets import open_dataset
 
         loaded = open_dataset(dataset)
-        chosen = loaded.subset(options.listed(wanted) or []) if wanted else loaded
-        found = [scene for scene in chosen if scene.has("gt")]
-        if not found:
-            raise FileError(f"No scene of {dataset} has ground truth.")
-        return found
+        return list(loaded.subset(options.listed(wanted) or []) if wanted else loaded)
     if gt is None:
         raise FileError("Sparsification needs ground truth: name a DATASET[:ROOT], or give --left, --right and --gt.")
     name = Path(left or gt).parent.name or Path(left or gt).stem
@@ -128,11 +130,14 @@ def _choices(
     literal: bool,
     model: Path | None,
 ) -> ConfidenceChoices:
+    from stereogauge.confidence.declaration import confidence_measure
     from stereogauge.confidence.measures import PAPER
     from stereogauge.confidence.run import LEARNED, ConfidenceChoices
     from stereogauge.confidence.trees import Trees
+    from stereogauge.evaluation.matchers import wanted_matcher
 
-    names = options.listed(measures) or [*PAPER, "product"]
+    wanted_matcher(matcher)
+    names = [confidence_measure(name).id for name in options.listed(measures) or [*PAPER, "product"]]
     trees = None if model is None else Trees.load(model)
     if trees is not None and LEARNED not in names:
         names.append(LEARNED)
@@ -147,33 +152,73 @@ def _choices(
     )
 
 
-@contextmanager
-def _progress(total: int) -> Iterator[Any]:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    from stereogauge.cli.output import console
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console(errors=True), transient=True) as bar:
-        task = bar.add_task("matching", total=total)
-
-        def step(name: str, *, done: bool = False) -> None:
-            bar.update(task, description=name, advance=int(done))
-
-        yield step
-
-
-def _runs(scenes: Sequence[Scene], choices: ConfidenceChoices, *, with_features: bool) -> list[SceneRun]:
+def _of_matcher(choices: ConfidenceChoices, *, with_features: bool) -> Callable[[Scene], SceneRun]:
     from stereogauge.confidence.run import run_scene
 
-    runs = []
-    with _progress(len(scenes)) as step:
+    def run(scene: Scene) -> SceneRun:
+        for part in ("left", "right"):
+            if not scene.has(part):
+                raise NotApplicable(f"Scene {scene.id!r} has no {part} image to match.")
+        return run_scene(scene, choices, with_features=with_features).without_costs()
+
+    return run
+
+
+def _of_files(
+    disparity: str | None,
+    maps: Sequence[str],
+    encoding: str | None,
+    scale: float | None,
+    threshold: float,
+    domain: str,
+) -> Callable[[Scene], SceneRun]:
+    from stereogauge.cli.confidence_files import file_run, named_map
+
+    if disparity is None or not maps:
+        raise FileError("Maps from files need both: --disparity FILE and at least one --map NAME=FILE:higher.")
+    given, named = disparity, [named_map(text) for text in maps]
+    return lambda scene: file_run(scene, given, named, encoding, scale, threshold, domain)
+
+
+def _runs(scenes: Sequence[Scene], run: Callable[[Scene], SceneRun]) -> tuple[list[SceneRun], int]:
+    """What came of the scenes, and the exit code: 0 for all of them, 1 for some, 130 after Ctrl-C.
+
+    A single scene that cannot be judged is an error; one of several is left out, aloud.
+    """
+    from stereogauge.evaluation.progress import terminal_progress
+
+    runs: list[SceneRun] = []
+    left_out: list[str] = []
+    interrupted = False
+    bar = terminal_progress(console(errors=True), "scenes", "judge")
+    bar.start(len(scenes), 0)
+    try:
         for scene in scenes:
-            step(scene.id)
-            runs.append(run_scene(scene, choices, with_features=with_features).without_costs())
+            bar.scene(scene.id)
+            try:
+                if not scene.has("gt"):
+                    raise NotApplicable(f"Scene {scene.id!r} has no ground truth.")
+                runs.append(run(scene))
+            except (FileError, NotApplicable, SizeError) as reason:
+                if len(scenes) == 1:
+                    raise
+                left_out.append(f"left out: {reason}")
             scene.release()
-            step(scene.id, done=True)
-    return runs
+            bar.advance(1, 0)
+    except KeyboardInterrupt:
+        if not runs:
+            raise
+        interrupted = True
+    finally:
+        bar.finish()
+    for sentence in left_out:
+        say(sentence)
+    if not runs:
+        raise NotApplicable("No scene is left to judge.")
+    if interrupted:
+        rest = [scene.id for scene in scenes[len(runs) + len(left_out) :]]
+        say(f"interrupted; go on with the scenes that are missing: --scenes {','.join(rest)}")
+    return runs, INTERRUPTED if interrupted else int(bool(left_out))
 
 
 def _learned(runs: list[SceneRun], learn: bool, save_model: Path | None) -> list[SceneRun]:
@@ -186,22 +231,6 @@ def _learned(runs: list[SceneRun], learn: bool, save_model: Path | None) -> list
     if learn:
         say(f"training on {len(runs)} scenes, each judged by the others …")
     return with_learned(runs) if learn else runs
-
-
-def _file_runs(
-    scenes: Sequence[Scene],
-    disparity: str | None,
-    maps: Sequence[str],
-    encoding: str | None,
-    scale: float | None,
-    threshold: float,
-    domain: str,
-) -> list[SceneRun]:
-    from stereogauge.cli.confidence_files import file_run
-
-    if disparity is None or not maps:
-        raise FileError("Maps from files need both: --disparity FILE and at least one --map NAME=FILE:higher.")
-    return [file_run(scene, disparity, maps, encoding, scale, threshold, domain) for scene in scenes]
 
 
 def _declared() -> list[dict[str, str]]:
@@ -224,6 +253,8 @@ def _say_bounds(curves: Sequence[SceneCurves]) -> None:
         if scene.bound is None:
             continue
         share = next(iter(scene.curves.values())).good_share
+        if share == 0:
+            continue
         say(
             f"{scene.scene}: bound s = {scene.bound.at(share):.0f} bad pixels at the good share {share:.3f}, "
             f"where all five measures together keep {scene.bound.density_at(share):.3f} of the pixels"

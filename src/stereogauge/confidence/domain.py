@@ -19,8 +19,8 @@ def evaluation_domain(result: MatchResult, gt: NDArray[Any], *, occluded: bool =
     Not occluded.
 
     r is the radius of the matching window. Occluded is what the matcher's own left-right check says (|D − D_r| > 1
-    and no match elsewhere on the epipolar line); mismatched pixels stay. `occluded=True` leaves occluded pixels in,
-    for matchers without a right map.
+    and no match elsewhere on the epipolar line, before post-processing); mismatched pixels stay. `occluded=True` leaves
+    occluded pixels in, for matchers without a right map.
     """
     truth = as_disparity(gt, "ground truth")
     domain = np.isfinite(truth) & inner_pixels(truth.shape, result.ndisp, result.window_radius)
@@ -28,12 +28,20 @@ def evaluation_domain(result: MatchResult, gt: NDArray[Any], *, occluded: bool =
         return domain
     if result.right_disparity is None:
         raise NotApplicable(
-            f"The evaluation domain leaves out what {result.matcher} finds occluded, but it gave no right map; "
-            "ask for one (right_view=second-run), or keep occluded pixels (occluded=True)."
+            f"The domain haeusler-klette leaves out what {result.matcher} finds occluded, and it gave no right map; "
+            f"{right_map_hint(result)}, or choose another domain, such as all or nonocc."
         )
-    labels = left_right_check(result.raw, result.right_disparity, result.ndisp, 1.0)
+    right = result.right_disparity if result.right_raw is None else result.right_raw
+    labels = left_right_check(result.raw, right, result.ndisp, 1.0)
     domain &= labels != OCCLUDED
     return domain
+
+
+def right_map_hint(result: MatchResult) -> str:
+    """How to come by a right map."""
+    if "right_view" in result.parameters:
+        return f"match with {result.matcher}:right_view=second-run"
+    return "take a matcher that makes one"
 
 
 def inner_pixels(shape: tuple[int, ...], ndisp: int, radius: int) -> Mask:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stereogauge.confidence.bound import CombinationBound, combination_bound
 from stereogauge.confidence.measures import PAPER
-from stereogauge.confidence.sparsification import SparsificationCurve, pooled, sparsify
+from stereogauge.confidence.sparsification import SparsificationCurve, is_bad, pooled, sparsify
 from stereogauge.model import DisparityMap, Mask
 
 POOLED = "(pooled)"
@@ -54,7 +54,7 @@ def evaluate_maps(
     bound = None
     if set(PAPER) <= set(maps):
         domain = np.isfinite(gt) if mask is None else np.isfinite(gt) & mask
-        bad = ~(np.abs(disparity - gt) <= threshold)
+        bad = is_bad(disparity, gt, threshold)
         bound = combination_bound({name: maps[name] for name in PAPER}, bad, domain)
     return SceneCurves(scene, curves, bound)
 

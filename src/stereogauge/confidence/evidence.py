@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.errors import NotApplicable, SizeError
+from stereogauge.errors import NotApplicable, SizeError, StereogaugeError
 from stereogauge.kernels.confidence import CostSummary, Scales, summary_rows
 from stereogauge.kernels.winner_check import left_right_difference_rows
 from stereogauge.matching.result import MatchResult
@@ -53,6 +53,9 @@ class Evidence:
         truth = None if gt is None else as_disparity(gt, "ground truth")
         if truth is not None and truth.shape != result.disparity.shape:
             raise SizeError(f"Ground truth has shape {truth.shape}, the disparity map {result.disparity.shape}.")
+        for name, value in (("sigma", sigma), ("temperature", temperature)):
+            if value is not None and not 0 < value < np.inf:
+                raise StereogaugeError(f"The {name} of costs is a positive number; found {value:g}.")
         return cls(
             result=result,
             sigma=sigma or result.sigma or DEFAULT_SCALE,
@@ -111,10 +114,10 @@ class Evidence:
 
     @property
     def right_disparity(self) -> DisparityMap:
-        """The right map."""
+        """The right map before post-processing."""
         if self.result.right_disparity is None:
-            raise NotApplicable(f"{self.result.matcher} gave no right map; ask for one (right_view=second-run).")
-        return self.result.right_disparity
+            raise NotApplicable(f"{self.result.matcher} gave no right map.")
+        return self.result.right_disparity if self.result.right_raw is None else self.result.right_raw
 
     @property
     def trained(self) -> Trees:

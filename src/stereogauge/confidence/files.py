@@ -25,8 +25,10 @@ def read_confidence(path: str | os.PathLike[str], *, higher_is_better: bool) -> 
 
     if Path(path).suffix.lower() in IMAGES:
         values: NDArray[Any] = read_pixels(path)
+        if values.ndim == 3 and (values[..., :3] == values[..., :1]).all():
+            values = values[..., 0]
         if values.ndim != 2:
-            raise FileError(f"{path}: a confidence map has one channel; found shape {values.shape}.")
+            raise FileError(f"{path}: a confidence map has one channel, or three that are equal; this one is coloured.")
     else:
         values = read_disparity(path)
     real = values.astype(np.float32)

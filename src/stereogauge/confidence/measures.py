@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.confidence.declaration import confidence_measure
+from stereogauge.confidence.declaration import confidence_measure, confidence_measures
+from stereogauge.confidence.domain import right_map_hint
 from stereogauge.confidence.evidence import Evidence
 from stereogauge.confidence.trees import Trees
 from stereogauge.errors import NotApplicable
@@ -17,10 +18,10 @@ from stereogauge.matching.result import MatchResult
 
 PAPER = ("curvature", "perturbation", "peak-ratio", "entropy", "lr-difference")
 HINTS = {
-    "costs": "the matcher's aggregated costs, and {matcher} gave none",
-    "right": "a right disparity map, and {matcher} gave none (right_view=second-run)",
+    "costs": "the matcher's aggregated costs, and {matcher} gave none; without them there are: {possible}",
+    "right": "a right disparity map, and {matcher} gave none; {right}",
     "gt": "ground truth: give it as gt=…",
-    "model": "a trained model: give it as model=…",
+    "model": "a trained model: give it as model=… (--model FILE)",
     "image": "the left image",
 }
 
@@ -50,7 +51,11 @@ def _map(evidence: Evidence, name: str, literal: bool) -> NDArray[np.float32]:
     declared = confidence_measure(name)
     missing = sorted(declared.needs - evidence.parts)
     if missing:
-        hint = HINTS.get(missing[0], missing[0]).format(matcher=evidence.result.matcher)
+        hint = HINTS.get(missing[0], missing[0]).format(
+            matcher=evidence.result.matcher,
+            right=right_map_hint(evidence.result),
+            possible=", ".join(m.id for m in confidence_measures().values() if "costs" not in m.needs),
+        )
         raise NotApplicable(f"Confidence measure {name!r} needs {hint}.")
     printed = declared.literal if literal else None
     return np.ascontiguousarray(evidence.measured(declared) if printed is None else printed(evidence), dtype=np.float32)

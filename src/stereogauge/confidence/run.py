@@ -14,7 +14,9 @@ from stereogauge.confidence.domain import evaluation_domain
 from stereogauge.confidence.evaluation import SceneCurves, evaluate_maps
 from stereogauge.confidence.learned import FEATURES, Example, cross_validated, train
 from stereogauge.confidence.measures import PAPER, confidence
+from stereogauge.confidence.sparsification import is_bad
 from stereogauge.confidence.trees import Trees
+from stereogauge.errors import NotApplicable
 from stereogauge.matching.result import MatchResult
 from stereogauge.matching.run import match
 from stereogauge.model import DisparityMap, Mask, Scene
@@ -61,7 +63,7 @@ class SceneRun:
 
     def example(self, group: str = "") -> Example:
         """What the learned combination sees of the scene."""
-        bad = ~(np.abs(self.result.raw - self.gt) <= self.threshold)
+        bad = is_bad(self.result.raw, self.gt, self.threshold)
         return Example(self.scene, self.features, bad, self.domain, group)
 
     def with_map(self, name: str, values: NDArray[np.float32]) -> SceneRun:
@@ -79,14 +81,22 @@ def search_range(scene: Scene, wanted: int | None = None) -> int:
         return wanted
     if scene.calibration.ndisp is not None:
         return scene.calibration.ndisp
-    return math.ceil(float(np.nanmax(scene.gt))) + 1
+    known = scene.gt[np.isfinite(scene.gt)]
+    if not known.size:
+        raise NotApplicable(f"The ground truth of scene {scene.id!r} holds no value.")
+    return max(1, math.ceil(float(known.max())) + 1)
 
 
 def run_scene(scene: Scene, choices: ConfidenceChoices, *, with_features: bool = False) -> SceneRun:
     """Match the pair, compute the maps, and find the pixels that count."""
     result = match(scene.left, scene.right, choices.matcher, search_range(scene, choices.ndisp), **choices.parameters)
+    maps = confidence(result, choices.measures, gt=scene.gt, literal=choices.literal, model=choices.model)
     truth, domain = domain_of(scene, result, choices.domain)
-    maps = confidence(result, choices.measures, gt=truth, literal=choices.literal, model=choices.model)
+    if not (domain & np.isfinite(truth)).any():
+        raise NotApplicable(
+            f"No pixel of scene {scene.id!r} lies in the domain {choices.domain!r} with {result.ndisp} disparities at "
+            f"a width of {scene.shape[1]}; search fewer (ndisp), or choose another domain."
+        )
     features = confidence(result, FEATURES) if with_features else {}
     return SceneRun(scene.id, result, truth, domain, maps, features, choices.threshold)
 

@@ -16,9 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import NotApplicable, SizeError, StereogaugeError
-from stereogauge.model import Mask, as_disparity
+from stereogauge.model import DisparityMap, Mask, as_disparity
 
 GOOD_RANGE = (0.70, 0.95)
+GUARD = np.float32(1e-6)
+"""px by which float32 may miss an error that equals the threshold; the same as in the bad-pixel metrics."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +86,8 @@ class SparsificationCurve:
 
     @property
     def at_good_share(self) -> float:
-        """Bad pixels left where a perfect order has none."""
-        return self.at(self.good_share)
+        """Bad pixels left where a perfect order has none; NaN without any good pixel, since none is kept there."""
+        return self.at(self.good_share) if self.bad_pixels < self.pixels else float("nan")
 
     @property
     def auc(self) -> float:
@@ -183,9 +185,17 @@ def sparsify(
         domain &= np.asarray(mask, np.bool_)
     if missing == "excluded":
         domain &= np.isfinite(estimate)
-    error = np.abs(estimate[domain] - truth[domain])
     values = order[domain].astype(np.float64)
-    return curve_of(-values if higher_is_better else values, ~(error <= threshold), threshold)
+    bad = is_bad(estimate[domain], truth[domain], threshold)
+    return curve_of(-values if higher_is_better else values, bad, threshold)
+
+
+def is_bad(disparity: DisparityMap, gt: DisparityMap, threshold: float) -> NDArray[np.bool_]:
+    """|D − G| > threshold, as the bad-pixel metrics count it, or no estimate; true as well without ground truth."""
+    if not 0 <= threshold < np.inf:
+        raise StereogaugeError(f"The threshold of a bad pixel is a number of px from 0 on; found {threshold:g}.")
+    good: NDArray[np.bool_] = np.abs(disparity - gt) - GUARD <= threshold
+    return ~good
 
 
 def curve_of(values: NDArray[np.float64], bad: NDArray[np.bool_], threshold: float) -> SparsificationCurve:

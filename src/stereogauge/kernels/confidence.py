@@ -199,8 +199,9 @@ def _summary_row(
         second_minimum[x] = strict
         total[x] = differences + np.uint32(ndisp) * np.uint32(lowest)
         perturbation[x] = max(close - np.float32(1), np.float32(0))
-        partition[x] = weights
-        excess[x] = weighted / (weights * temperature)
+        # Taking the sentinels off again rounds: without a floor, entropies just below 0 would have no logarithm.
+        partition[x] = max(weights, np.float32(1))
+        excess[x] = max(weighted / (weights * temperature), np.float32(0))
         visible = min(ndisp, x + 1)
         if visible < ndisp:
             rivals = _rivals(costs[:visible], lowest, ramp)
