@@ -10,10 +10,10 @@ import pytest
 
 from stereogauge.ranking import Column, ScoreCube, rank
 from stereogauge.ranking.bootstrap import bootstrap
-from stereogauge.ranking.significance import friedman
+from stereogauge.ranking.significance import Pair, friedman
 from stereogauge.report.score_tables import emphases, mean_over_scenes, score_table, score_tables
 from stereogauge.report.table import Cell, latex, number, table, text
-from stereogauge.report.tables import beats_table, ranking_table
+from stereogauge.report.tables import beats_table, pairs_table, ranking_table
 
 NAN = float("nan")
 
@@ -140,3 +140,11 @@ class TestRankings:
     def test_nobody_beats_themselves(self) -> None:
         found = beats_table(bootstrap(cube(self.values), draws=50))
         assert [row[place + 1].text for place, row in enumerate(found.rows)] == [""] * 4
+
+
+def test_pairs_are_bold_below_the_chosen_level() -> None:
+    pair = Pair("A", "B", 12, "A", -1.0, 0.02, 0.03)
+    for alpha, emphasis in ((0.05, "best"), (0.01, "")):
+        shown = pairs_table([pair], "bad@1", alpha)
+        assert shown.rows[0][-1].emphasis == emphasis
+        assert shown.notes == (f"p below {alpha:g} bold.",)
