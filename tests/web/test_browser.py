@@ -288,6 +288,11 @@ def test_swipe_overlay_and_point_cloud(visitor: Visitor) -> None:
     visitor.page.mouse.up()
     assert visitor.page.locator("[data-pane='0'] canvas").screenshot() != before
     assert "at=" not in visitor.page.url  # the divider moved, not the picture
+    visitor.page.mouse.move(0, 0)
+    visitor.page.focus("[data-pane='0'] canvas")
+    before = visitor.page.locator("[data-pane='0'] canvas").screenshot()
+    visitor.page.keyboard.press("]")
+    assert visitor.page.locator("[data-pane='0'] canvas").screenshot() != before
 
 
 def test_a_hidden_scene_offers_no_ground_truth(visitor: Visitor) -> None:
@@ -303,6 +308,7 @@ def test_metrics_show_relations_and_a_point_opens_its_scene(visitor: Visitor) ->
     visitor.page.wait_for_selector("#r-squared .heatmaplayer image, #r-squared .hm")
     visitor.page.wait_for_selector("#scatter .scatterlayer .point")
     visitor.page.wait_for_selector("#histogram .barlayer .point")
+    assert set(visitor.texts("#scatter-key .key span")) >= {*SCENES, "good", MARKUP}
     point = visitor.page.locator("#scatter .scatterlayer .point").first.bounding_box()
     visitor.page.mouse.move(point["x"] + point["width"] / 2, point["y"] + point["height"] / 2)
     visitor.page.wait_for_timeout(300)
@@ -339,9 +345,36 @@ def test_a_copied_link_reproduces_the_view(visitor: Visitor, chromium: Any) -> N
 
 
 def test_a_link_to_something_that_is_gone_says_so(visitor: Visitor) -> None:
-    visitor.go("#leaderboard?scenes=lost")
-    assert "Unknown scene 'lost'" in visitor.page.inner_text("#content")
-    visitor.complaints.clear()
+    for view in ("leaderboard", "compare", "metrics"):
+        visitor.go(f"#{view}?scenes=lost")
+        assert visitor.page.inner_text("#content").count("Unknown scene 'lost'") == 1
+        assert "another rule" not in visitor.page.inner_text("#content")
+    visitor.page.click("text=Start from the whole selection")
+    visitor.page.wait_for_selector("#scatter .scatterlayer .point")
+
+
+def test_scores_that_no_model_can_order_are_still_shown(visitor: Visitor) -> None:
+    visitor.go("#leaderboard?model=middlebury&criteria=all")
+    assert "takes one measure" in visitor.page.inner_text("#no-order")
+    assert visitor.algorithms() == []
+    assert visitor.page.locator("#board tr[data-unranked]").count() == 5
+    visitor.page.select_option("#model", "extended")
+    visitor.ready()
+    assert len(visitor.algorithms()) == 4
+    assert visitor.page.inner_text("#no-order") == ""
+
+
+@pytest.mark.parametrize("width", [1400, 700, 400])
+def test_no_label_of_a_diagram_is_cut_off(visitor: Visitor, width: int) -> None:
+    visitor.page.set_viewport_size({"width": width, "height": 900})
+    visitor.go("#compare")
+    visitor.page.wait_for_selector('[aria-label="Critical-difference diagram"]')
+    outside = """all => all.flatMap(chart => [...chart.querySelectorAll("text")].filter(text => {
+        const [own, frame] = [text.getBoundingClientRect(), chart.getBoundingClientRect()];
+        return own.left < frame.left - 1 || own.right > frame.right + 1 || own.top < frame.top - 1;
+    }).map(text => text.textContent))"""
+    assert visitor.page.locator("svg.chart").count() == 3
+    assert visitor.page.eval_on_selector_all("svg.chart", outside) == []
 
 
 def test_everything_is_reached_by_keyboard(visitor: Visitor) -> None:

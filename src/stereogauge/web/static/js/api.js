@@ -60,8 +60,7 @@ async function answered(response) {
   } catch {
     body = {};
   }
-  const detail = Array.isArray(body.detail) ? body.detail.map((part) => `${part.loc?.at(-1)}: ${part.msg}`).join("; ") : body.detail;
-  throw new Problem(detail ?? `The server answered ${response.status}.`, response.status, body.allowed ?? []);
+  throw new Problem(body.detail ?? `The server answered ${response.status}.`, response.status, body.allowed ?? []);
 }
 
 /** The answer to a question. Answers are kept for this visit unless they belong to somebody. */

@@ -25,15 +25,32 @@ export function badge(style) {
   return s("svg", { width: 11, height: 11, viewBox: "0 0 11 11", class: "swatch", "aria-hidden": "true" }, marker(style?.marker, 5.5, 5.5, style?.colour ?? "#888888"));
 }
 
+const pen = document.createElement("canvas").getContext("2d");
+
+/** How wide a text stands in a diagram, px. */
+function textWidth(text) {
+  pen.font = `11.5px ${getComputedStyle(document.body).fontFamily}`;
+  return pen.measureText(text).width;
+}
+
+/** A name, cut with an ellipsis where it would be wider than `room` px. */
+function fitted(name, room) {
+  if (textWidth(name) <= room) return name;
+  let length = name.length - 1;
+  while (length > 1 && textWidth(`${name.slice(0, length)}…`) > room) length -= 1;
+  return `${name.slice(0, length)}…`;
+}
+
 /** Average ranks on a line; thick bars join algorithms that the test does not tell apart. */
 export function criticalDifference(answer, styles, width = 640) {
   const names = answer.algorithms;
   const ranks = answer.average_rank;
   const low = 1;
   const high = Math.max(names.length, Math.ceil(ranks.at(-1)));
-  const side = Math.min(170, width * 0.24);
-  const x = (rank) => side + ((width - 2 * side) * (rank - low)) / (high - low || 1);
   const half = Math.ceil(names.length / 2);
+  const labels = names.map((name, place) => `${fitted(name, width * 0.28)}  ${ranks[place].toFixed(2)}`);
+  const [before, after] = [labels.slice(0, half), labels.slice(half)].map((own) => 20 + Math.max(0, ...own.map(textWidth)));
+  const x = (rank) => before + ((width - before - after) * (rank - low)) / (high - low || 1);
   const bars = answer.cliques.length;
   const top = 46 + bars * 6;
   const height = top + half * 16 + 8;
@@ -42,17 +59,18 @@ export function criticalDifference(answer, styles, width = 640) {
   for (let rank = low; rank <= high; rank += step) {
     parts.push(s("line", { x1: x(rank), x2: x(rank), y1: 30, y2: 34, class: "ink" }), s("text", { x: x(rank), y: 26, "text-anchor": "middle", class: "soft" }, rank));
   }
-  const distance = x(low + answer.critical_distance) - x(low);
-  parts.push(s("line", { x1: x(low), x2: x(low) + distance, y1: 10, y2: 10, class: "ink", "stroke-width": 1.5 }),
-    s("text", { x: x(low) + distance + 6, y: 14 }, `critical difference ${digits(answer.critical_distance)}`));
+  const reach = Math.min(width, x(low + answer.critical_distance));
+  const said = `critical difference ${digits(answer.critical_distance)}`;
+  parts.push(s("line", { x1: x(low), x2: reach, y1: 10, y2: 10, class: "ink", "stroke-width": 1.5 }),
+    reach + 6 + textWidth(said) <= width ? s("text", { x: reach + 6, y: 14 }, said) : s("text", { x: x(low) - 6, y: 14, "text-anchor": "end" }, said));
   answer.cliques.forEach(([first, last], row) => parts.push(s("line", { x1: x(ranks[first]) - 3, x2: x(ranks[last]) + 3, y1: 42 + row * 6, y2: 42 + row * 6, class: "ink", "stroke-width": 3 })));
   names.forEach((name, place) => {
     const left = place < half;
     const y = top + 12 + (left ? place : names.length - 1 - place) * 16;
-    const end = left ? side - 8 : width - side + 8;
+    const end = left ? before - 8 : width - after + 8;
     parts.push(s("path", { d: `M${x(ranks[place])} 34V${y}H${end}`, fill: "none", stroke: shown(styles.get(name)?.colour ?? "#888888") }),
       marker(styles.get(name)?.marker, x(ranks[place]), 34, styles.get(name)?.colour ?? "#888888", 3.6),
-      s("text", { x: left ? end - 4 : end + 4, y: y + 4, "text-anchor": left ? "end" : "start" }, `${name}  ${ranks[place].toFixed(2)}`));
+      s("text", { x: left ? end - 4 : end + 4, y: y + 4, "text-anchor": left ? "end" : "start" }, labels[place], s("title", {}, name)));
   });
   return s("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": "Critical-difference diagram" }, parts);
 }
@@ -64,12 +82,15 @@ export function radar(names, columns, radius, label, styles, size = 420) {
   const angle = (column) => (2 * Math.PI * column) / columns.length - Math.PI / 2;
   const point = (column, share) => [centre + Math.cos(angle(column)) * reach * share, centre + Math.sin(angle(column)) * reach * share];
   const parts = [0.25, 0.5, 0.75, 1].map((share) => s("circle", { cx: centre, cy: centre, r: reach * share, fill: "none", class: "rule" }));
+  let [start, end] = [centre - reach, centre + reach];
   columns.forEach((column, place) => {
     const [x, y] = point(place, 1);
     const [tx, ty] = point(place, 1.07);
     const side = Math.cos(angle(place));
-    parts.push(s("line", { x1: centre, y1: centre, x2: x, y2: y, class: "rule" }),
-      s("text", { x: tx, y: ty + 4, "text-anchor": side > 0.2 ? "start" : side < -0.2 ? "end" : "middle" }, column.label));
+    const wide = textWidth(column.label);
+    const left = side > 0.2 ? tx : side < -0.2 ? tx - wide : tx - wide / 2;
+    [start, end] = [Math.min(start, left - 4), Math.max(end, left + wide + 4)];
+    parts.push(s("line", { x1: centre, y1: centre, x2: x, y2: y, class: "rule" }), s("text", { x: left, y: ty + 4 }, column.label));
   });
   names.forEach((name, row) => {
     const colour = shown(styles.get(name)?.colour ?? "#888888");
@@ -84,14 +105,19 @@ export function radar(names, columns, radius, label, styles, size = 420) {
       parts.push(mark);
     });
   });
-  return s("svg", { class: "chart", viewBox: `0 0 ${size} ${size}`, width: size, height: size, role: "img", "aria-label": "Radar chart" }, parts);
+  const tall = 2 * reach * 1.15 + 24;
+  return s("svg", { class: "chart", viewBox: `${start} ${centre - tall / 2} ${end - start} ${tall}`, width: end - start, height: tall, role: "img", "aria-label": "Radar chart" }, parts);
 }
 
 /** One vertical axis a column, one line an algorithm; best on top. */
 export function parallel(names, columns, values, ranks, styles, width = 640) {
-  const height = 250;
   const left = 30;
-  const right = 30;
+  const widest = Math.max(0, ...columns.map((column) => textWidth(column.label)));
+  // Labels that would touch stand aslant.
+  const aslant = widest + 8 > (width - 2 * left) / Math.max(1, columns.length - 1);
+  const top = aslant ? 34 + 0.57 * widest : 46;
+  const height = top + 204;
+  const right = aslant ? Math.max(left, 0.82 * widest) : left;
   const x = (place) => left + ((width - left - right) * place) / Math.max(1, columns.length - 1);
   const range = columns.map((column, place) => {
     const known = values.map((row) => row[place]).filter((value) => value !== null);
@@ -99,11 +125,11 @@ export function parallel(names, columns, values, ranks, styles, width = 640) {
     const high = Math.max(...known);
     return column.direction === "higher" ? [high, low] : [low, high];
   });
-  const y = (value, place) => 46 + (height - 70) * (range[place][1] === range[place][0] ? 0.5 : (value - range[place][0]) / (range[place][1] - range[place][0]));
+  const y = (value, place) => top + (height - top - 24) * (range[place][1] === range[place][0] ? 0.5 : (value - range[place][0]) / (range[place][1] - range[place][0]));
   const parts = columns.map((column, place) => [
-    s("line", { x1: x(place), x2: x(place), y1: 46, y2: height - 24, class: "rule" }),
-    s("text", { x: x(place), y: columns.length > 8 && place % 2 ? 12 : 26, "text-anchor": "middle" }, column.label),
-    s("text", { x: x(place), y: 40, "text-anchor": "middle", class: "soft" }, digits(range[place][0])),
+    s("line", { x1: x(place), x2: x(place), y1: top, y2: height - 24, class: "rule" }),
+    aslant ? s("text", { x: x(place), y: top - 20, transform: `rotate(-35 ${x(place)} ${top - 20})` }, column.label) : s("text", { x: x(place), y: top - 20, "text-anchor": "middle" }, column.label),
+    s("text", { x: x(place), y: top - 6, "text-anchor": "middle", class: "soft" }, digits(range[place][0])),
     s("text", { x: x(place), y: height - 10, "text-anchor": "middle", class: "soft" }, digits(range[place][1])),
   ]);
   names.forEach((name, row) => {
@@ -136,7 +162,12 @@ export function sparkline(values, top, scenes, open, unit) {
   }));
 }
 
-/** The table behind a chart. */
-export const behind = (head, rows) => h("details", { class: "data" }, h("summary", {}, "data table"),
-  h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, head.map((one, place) => h("th", { class: place ? null : "text", scope: "col" }, one)))),
-    h("tbody", {}, rows.map((row) => h("tr", {}, row.map((one, place) => h("td", { class: place ? null : "text" }, typeof one === "number" ? digits(one) : one ?? "–"))))))));
+/** The table behind a chart, filled when it is opened; `rows` is a list or a function that makes one. */
+export function behind(head, rows) {
+  const place = h("div", { class: "scroll" });
+  const cell = (one, at) => h("td", { class: at && (typeof one === "number" || one === null) ? null : "text", title: typeof one === "number" ? String(one) : null }, typeof one === "number" ? digits(one) : one ?? "–");
+  const fill = () => place.hasChildNodes() || place.append(h("table", {},
+    h("thead", {}, h("tr", {}, head.map((one, at) => h("th", { class: at ? null : "text", scope: "col" }, one)))),
+    h("tbody", {}, (typeof rows === "function" ? rows() : rows).map((row) => h("tr", {}, row.map(cell))))));
+  return h("details", { class: "data", ontoggle: fill }, h("summary", {}, "data table"), place);
+}

@@ -38,7 +38,7 @@ async function loadLists() {
   const added = table.algorithms.filter((name) => !known.has(name)).map((name) => ({ name, colour: "#7a7a7a", marker: "star", gaps: [], scenes: 0, description: "your submission", link: "" }));
   Object.assign(context, { scenes, algorithms: [...algorithms, ...added], columns: table.columns });
   context.styles = new Map(context.algorithms.map((one) => [one.name, one]));
-  context.protocol = context.catalogue.protocols.find((one) => [one.name, one.key].includes(state.get("protocol"))) ?? context.catalogue.protocols[0];
+  context.protocol = context.catalogue.protocols.find((one) => [one.name, one.key, ...one.also].includes(state.get("protocol"))) ?? context.catalogue.protocols[0];
 }
 
 async function show() {

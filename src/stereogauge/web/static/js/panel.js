@@ -4,7 +4,7 @@ import { isStatic, shipped } from "./api.js";
 import { badge } from "./diagrams.js";
 import { calm, choose, h, put } from "./dom.js";
 import { defineColumn, defineModel, defineRegion } from "./popup.js";
-import { PRESETS, chosen, criteria, measures, weights } from "./selection.js";
+import { PRESETS, chosen, criteria, measures, protocolTitle, weights } from "./selection.js";
 import * as state from "./state.js";
 
 const searches = new Map();
@@ -123,7 +123,7 @@ export function drawPanel(root, context, view) {
     h("button", { type: "button", class: "drawer", "aria-expanded": String(open.drawer), onclick: () => { open.drawer = !open.drawer; root.classList.toggle("open", open.drawer); } }, "Selection ▾"),
     h("div", { class: "parts" },
       protocols.length > 1 && h("fieldset", {}, h("legend", {}, h("span", {}, "Protocol")),
-        choose(protocols.map((one) => [one.key, one.name]), context.protocol.key, (value) => state.update({ protocol: value, criteria: null, measures: null, scenes: null, algorithms: null }), { "aria-label": "Protocol" })),
+        choose(protocols.map((one) => [one.key, protocolTitle(one)]), context.protocol.key, (value) => state.update({ protocol: value, criteria: null, measures: null, scenes: null, algorithms: null }), { "aria-label": "Protocol" })),
       ["leaderboard", "compare"].includes(view) && modelPart(context, view),
       boxes(context, { name: "scenes", title: "Test-bed", all: context.scenes.map((one) => one.name), group: several ? (one) => datasets.get(one) : null }),
       criteriaPart(context),

@@ -14,6 +14,9 @@ export function bound(context, column) {
   return Boolean(context.catalogue.metrics.find((one) => one.id === column.metric.split("@")[0])?.region);
 }
 
+/** A protocol and the others that make the same scoring choices. */
+export const protocolTitle = (one) => [one.name, ...one.also].join(", ");
+
 /** The chosen names of one kind; all of them where the address names none. */
 export const chosen = (name, everything) => (state.has(name) ? state.all(name) : everything);
 
@@ -26,7 +29,7 @@ export function chosenColumns(context) {
 
 /** A bare address of a store with very many columns starts with one criterion and one dataset, so that the first table can be read. */
 export function firstSelection(context) {
-  if (!state.isEmpty() || state.view() !== "leaderboard") return false;
+  if (!state.isBare() || state.view() !== "leaderboard") return false;
   const all = criteria(context);
   const first = all.includes("nonocc") ? "nonocc" : all[0];
   const own = context.scenes.filter((one) => one.dataset === context.scenes[0].dataset).map((one) => one.name);

@@ -18,7 +18,8 @@ export const view = () => current.view;
 export const get = (name, otherwise = null) => current.params.get(name) ?? otherwise;
 export const all = (name) => current.params.getAll(name);
 export const has = (name) => current.params.has(name);
-export const isEmpty = () => [...current.params.keys()].length === 0;
+/** Whether the address selects nothing but a protocol. */
+export const isBare = () => [...current.params.keys()].every((name) => name === "protocol");
 
 /** The address of another state: changes map a name to a value, a list, or null (absent). */
 export function address(changes = {}, target = current.view) {

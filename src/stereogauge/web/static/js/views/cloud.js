@@ -83,7 +83,9 @@ export function cloudViewer(canvas) {
     const turns = { ArrowLeft: ["yaw", -0.1], ArrowRight: ["yaw", 0.1], ArrowUp: ["pitch", -0.1], ArrowDown: ["pitch", 0.1], "+": ["distance", -0.15], "-": ["distance", 0.15] };
     if (!turns[event.key]) return;
     event.preventDefault();
-    view[turns[event.key][0]] += turns[event.key][1];
+    const [part, step] = turns[event.key];
+    const [least, most] = { yaw: [-Infinity, Infinity], pitch: [-1.4, 1.4], distance: [0.3, 8] }[part];
+    view[part] = Math.max(least, Math.min(most, view[part] + step));
     draw();
   });
   return { show, draw };

@@ -3,7 +3,7 @@
 import { ask, latest, Problem } from "../api.js";
 import { badge, behind, criticalDifference, parallel, radar } from "../diagrams.js";
 import { choose, h, put } from "../dom.js";
-import { digits, full, listed } from "../format.js";
+import { digits, full, listed, percent } from "../format.js";
 import { chosen, chosenColumns } from "../selection.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
@@ -21,11 +21,13 @@ export function create(root, context) {
   const shapes = h("div", { class: "split" });
   const tests = h("div", {});
   const duel = h("div", { id: "duel" });
-  put(root, bars, h("div", { class: "section" }, shapes), h("div", { class: "section" }, tests), h("div", { class: "section" }, duel));
+  const steady = h("div", { id: "steady" });
+  put(root, bars, steady, h("div", { class: "section" }, shapes), h("div", { class: "section" }, tests), h("div", { class: "section" }, duel));
   const weighted = latest();
   const table = latest();
   const significance = latest();
   const pair = latest();
+  const moved = latest();
   let last = {};
 
   async function guarded(target, work, draw) {
@@ -33,7 +35,7 @@ export function create(root, context) {
       const answer = await work();
       if (answer !== undefined) draw(answer);
     } catch (problem) {
-      if (!(problem instanceof Problem)) throw problem;
+      if (!(problem instanceof Problem) || problem.allowed.length) throw problem;
       put(target, refused(problem));
     }
   }
@@ -48,6 +50,7 @@ export function create(root, context) {
     ]);
     guarded(tests, () => significance((signal) => ask("significance", state.selection(), { signal })), drawTests);
     guarded(duel, askPair, drawDuel);
+    guarded(steady, () => moved((signal) => ask("stability", state.selection(["profile", "normalisation", "weights"]), { signal })), drawSteady);
   }
 
   function drawBars(answer) {
@@ -68,6 +71,16 @@ export function create(root, context) {
         h("div", { class: "total", title: full(row.value) }, digits(row.value))])),
       answer.dropped.length > 0 && h("p", { class: "caption" }, h("strong", {}, "Left out: "), listed(answer.dropped.map((one) => `${one.kind} ${one.name} (${one.reason})`), 3), "."),
       behind(["algorithm", "score", ...answer.terms], answer.rows.map((row, place) => [row.algorithm, row.value, ...answer.contributions[place]])));
+  }
+
+  // How much of the order is owed to these very weights.
+  function drawSteady(answer) {
+    const rows = answer.algorithms.map((name, place) => ({ name, first: answer.first[place], low: answer.rank_low[place], high: answer.rank_high[place] }));
+    const winners = rows.filter((row) => row.first >= 0.005).sort((a, b) => b.first - a.first);
+    put(steady, winners.length > 0 && [
+      h("p", { class: "caption", id: "steadiness" }, h("strong", {}, "If the weights were a little different: "),
+        listed(winners.map((row) => `${row.name} first in ${percent(row.first)}`), 4), " of 2000 draws around them."),
+      behind(["algorithm", "first in", "95 % of ranks"], rows.map((row) => [row.name, percent(row.first), row.low === row.high ? `${row.low}` : `${row.low} – ${row.high}`]))]);
   }
 
   function highlighted(table) {
@@ -94,7 +107,8 @@ export function create(root, context) {
     put(shapes,
       h("div", {}, h("div", { class: "row" }, h("h2", {}, "Radar"), mode("rank", "rank"), mode("score", "absolute"), h("span", { class: "hint" }, "centre = best")),
         columns.length > 2 ? radar(names, columns, radius, label, context.styles, Math.min(440, width)) : h("p", { class: "hint" }, "A radar needs three columns; select more measures or criteria."),
-        h("p", { class: "caption" }, by === "rank" ? "Rank among the selected algorithms; the outer ring is the last place." : "Share of what the worst real algorithms reach (outer ring = 1).", more)),
+        h("p", { class: "caption" }, by === "rank" ? "Rank among the selected algorithms; the outer ring is the last place." : "Share of what the worst real algorithms reach (outer ring = 1).", more),
+        behind(["algorithm", ...columns.map((one) => one.id)], names.map((name, row) => [name, ...columns.map((one) => (by === "rank" ? answer.ranks : answer.shares)[rows[row]][one.at])]))),
       h("div", {}, h("div", { class: "row" }, h("h2", {}, "Parallel coordinates"), h("span", { class: "hint" }, "best on top")),
         columns.length > 1 ? parallel(names, columns, rows.map((row) => columns.map((one) => answer.values[row][one.at])), rows.map((row) => columns.map((one) => answer.ranks[row][one.at])), context.styles, width) : h("p", { class: "hint" }, "Parallel coordinates need two columns."),
         h("div", { class: "key" }, answer.algorithms.map((name) => h("label", {}, h("input", { type: "checkbox", checked: names.includes(name), "data-line": name, onchange: (event) => toggle(answer, name, event.target.checked) }), " ", badge(context.styles.get(name)), name))),
@@ -122,7 +136,8 @@ export function create(root, context) {
     last.tests = answer;
     put(tests, h("h2", {}, "Critical difference"), answer.note ? h("p", { class: "hint" }, answer.note) : [
       criticalDifference(answer, context.styles, Math.max(330, Math.min(900, tests.clientWidth))),
-      h("p", { class: "caption" }, `Friedman's test over ${answer.blocks} columns, p = ${digits(answer.p_value)}. Columns of one scene depend on each other: with few scenes the test is optimistic.`)]);
+      h("p", { class: "caption" }, `Friedman's test over ${answer.blocks} columns, p = ${digits(answer.p_value)}. Columns of one scene depend on each other: with few scenes the test is optimistic. Bars join algorithms that Nemenyi's test at α = ${answer.alpha} does not tell apart.`),
+      behind(["algorithm", "average rank"], answer.algorithms.map((name, place) => [name, answer.average_rank[place]]))]);
   }
 
   function pairChoice() {

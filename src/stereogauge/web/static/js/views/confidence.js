@@ -8,6 +8,7 @@ import { plain, plot } from "../plots.js";
 import * as state from "../state.js";
 import { lacking, refused } from "../states.js";
 import { shown } from "../theme.js";
+import { legend } from "./panes.js";
 
 const DASHES = ["solid", "dash", "dot", "dashdot", "longdash"];
 
@@ -28,8 +29,8 @@ export function create(root, context) {
     try {
       answer = await question((signal) => ask("confidence", params, { signal }));
     } catch (problem) {
-      if (!(problem instanceof Problem)) throw problem;
-      put(head, refused(problem));
+      if (!(problem instanceof Problem) || problem.allowed.length) throw problem;
+      put(head, refused(problem)); put(table); put(map);
       return;
     }
     if (!answer) return;
@@ -50,7 +51,7 @@ export function create(root, context) {
     put(head, h("h1", {}, "Sparsification"), choose(scenes, answer.scene, (value) => state.update({ scene: value }), { "aria-label": "Scene" }),
       h("label", {}, "bad above ", choose(["0.5", "1", "2", "3", "5"], String(answer.threshold), (value) => state.update({ threshold: value }), { "aria-label": "Threshold" }), " px"),
       h("label", {}, "on ", choose(regions, answer.region, (value) => state.update({ region: value }), { "aria-label": "Criterion" })),
-      h("span", { class: "hint" }, "move over the curves to see the map at that density"));
+      h("span", { class: "hint" }, "move over a curve, or drag the slider, to see the map at that density"));
   }
 
   async function drawCurves(answer) {
@@ -75,18 +76,33 @@ export function create(root, context) {
     curves.removeAllListeners?.("plotly_hover");
     curves.on("plotly_hover", (event) => event.points[0].customdata && showMap(answer, ...event.points[0].customdata, event.points[0].x / 100));
     showMap(answer, answer.curves[0].algorithm, answer.curves[0].measure, 0.8);
-    return put(table, h("p", { class: "caption" }, "Dotted: the oracle, which removes every bad pixel first. Faint: random removal. The bound is what no combination of an algorithm's measures undercuts."),
-      h("table", {}, h("thead", {}, h("tr", {}, ["algorithm", "measure", "AUC", "optimal AUC", "all pixels"].map((one, place) => h("th", { class: place < 2 ? "text" : null, scope: "col" }, one)))),
+    return put(table, h("p", { class: "caption" }, "Dotted: the oracle, which removes every bad pixel first. Faint: random removal. AUC: the mean share of bad pixels over all densities.", answer.bounds.length > 0 && " The bound is what no combination of an algorithm's measures undercuts."),
+      h("table", {}, h("thead", {}, h("tr", {}, ["algorithm", "measure", "AUC", "optimal AUC", "bad of all pixels"].map((one, place) => h("th", { class: place < 2 ? "text" : null, scope: "col" }, one)))),
         h("tbody", {}, answer.curves.map((one) => h("tr", {}, h("td", { class: "text" }, one.algorithm), h("td", { class: "text" }, one.measure), h("td", {}, digits(one.auc)), h("td", {}, digits(one.optimal_auc)), h("td", {}, percent(one.random)))))),
-      behind(["density %", ...answer.curves.map((one) => `${one.algorithm} ${one.measure}`)], answer.density.map((one, place) => [`${Math.round(100 * one)}`, ...answer.curves.map((curve) => curve.bad[place])]).filter((_, place) => place && place % 10 === 0)));
+      behind(["pixels kept [%]", ...answer.curves.map((one) => `${one.algorithm} ${one.measure}: bad [%]`)], answer.density.map((one, place) => [`${Math.round(100 * one)}`, ...answer.curves.map((curve) => 100 * curve.bad[place])]).filter((_, place) => place && place % 10 === 0)));
   }
 
-  const showMap = calm((answer, algorithm, measure, density) => {
+  const picture = h("img", { style: { width: "100%", "image-rendering": "pixelated" } });
+  const said = h("figcaption", { class: "pane-foot" });
+  const slider = h("input", { type: "range", min: 1, max: 100, step: 1, id: "density", "aria-label": "Pixels kept in %" });
+
+  const showMap = calm(async (answer, algorithm, measure, density) => {
+    if (isStatic) return;
     const own = new URLSearchParams({ algorithm, metric: measure, density: density.toFixed(2) });
     if (state.get("protocol")) own.set("protocol", state.get("protocol"));
-    const address = url(`scenes/${encodeURIComponent(answer.scene)}/layers/confidence.png`, own);
-    if (isStatic || !address) return;
-    put(map, h("img", { src: address, alt: `map of ${algorithm} at ${percent(density)}`, style: { width: "100%", "image-rendering": "pixelated" } }), h("figcaption", { class: "caption" }, `${algorithm}: the ${percent(density)} most confident pixels by ${measure}; hatched pixels are removed.`));
+    const path = `scenes/${encodeURIComponent(answer.scene)}/layers/confidence`;
+    picture.src = url(`${path}.png`, own);
+    picture.alt = `map of ${algorithm} at ${percent(density)}`;
+    slider.value = Math.round(100 * density);
+    slider.oninput = () => showMap(answer, algorithm, measure, slider.value / 100);
+    if (!picture.isConnected) put(map, picture, said, slider);
+    try {
+      const info = await ask(path, own);
+      put(said, legend({ ...info, title: `${info.title} by ${measure}` }));
+    } catch (problem) {
+      if (!(problem instanceof Problem)) throw problem;
+      put(said, problem.message);
+    }
   }, 60);
 
   return { refresh, restyle: refresh };

@@ -21,20 +21,29 @@ export function rankParams(extra = {}) {
 export function create(root, context) {
   const head = h("div", { class: "row", id: "headline" });
   const board = h("div", { class: "scroll board", id: "board", tabindex: 0, role: "region", "aria-label": "Leaderboard" });
+  const lack = h("div", { id: "no-order" });
   const notes = h("div", { id: "notes" });
   const below = h("div", { class: "section beside" });
-  put(root, head, board, notes, below);
+  put(root, head, lack, board, notes, below);
   const main = latest();
   const sure = latest();
   const test = latest();
   let data = null;
 
   // Nobody has all of the selected scores: other rules for gaps still give an order.
-  const wayOut = () => h("p", { class: "links" }, "With gaps an order needs another rule: ",
+  const wayOut = () => h("p", { class: "links" }, "With these gaps an order needs another rule: ",
     context.catalogue.missing_rules.filter((rule) => rule !== state.get("missing", "drop-algorithm")).map((rule) => h("a", { href: state.address({ missing: rule }) }, rule)));
 
+  // Where a model cannot order a selection, its scores and gaps are still shown.
+  function withoutOrder(problem) {
+    if (!(problem instanceof Problem) || problem.allowed.length || problem.status !== (isStatic ? 404 : 422)) throw problem;
+    const model = context.catalogue.models.find((one) => one.id === state.get("model", "a-star"));
+    return { model: model?.id, name: model?.name ?? "", value_name: model?.value_name ?? "value", definition: "", caption: "", rows: [], dropped: [], reason: problem.message };
+  }
+
+  const pictured = (metric) => context.catalogue.metrics.find((one) => one.id === metric.split("@")[0])?.picture;
   const openScene = (scene, algorithm, metric) => state.update(
-    { scene, pane: algorithm ? [`estimate~${encodeURIComponent(algorithm)}`, metric ? `metric~${encodeURIComponent(algorithm)}~${encodeURIComponent(metric)}` : `error~${encodeURIComponent(algorithm)}`] : null },
+    { scene, pane: algorithm ? [`estimate~${encodeURIComponent(algorithm)}`, pictured(metric) ? `metric~${encodeURIComponent(algorithm)}~${encodeURIComponent(metric)}` : `error~${encodeURIComponent(algorithm)}`] : null },
     { target: "scene" });
 
   async function refresh() {
@@ -44,13 +53,13 @@ export function create(root, context) {
     if (detail) tableParams.set("column", detail);
     try {
       data = await main(async (signal) => {
-        const [rank, table] = await Promise.all([ask("rank", rankParams(), { signal }), ask("table", tableParams, { signal })]);
+        const [table, rank] = await Promise.all([ask("table", tableParams, { signal }), ask("rank", rankParams(), { signal }).catch(withoutOrder)]);
         return { rank, table, intervals: null };
       }) ?? data;
     } catch (problem) {
-      if (!(problem instanceof Problem)) throw problem;
-      put(head); put(notes); put(below);
-      return put(board, refused(problem), wayOut());
+      if (!(problem instanceof Problem) || problem.allowed.length) throw problem;
+      put(head); put(lack); put(notes); put(below);
+      return put(board, refused(problem));
     }
     draw();
     later();
@@ -60,7 +69,7 @@ export function create(root, context) {
   // Intervals and tests take longer than the order itself, so they come after it and never hold it up.
   function later() {
     const own = data;
-    sure((signal) => ask("rank", rankParams({ draws: DRAWS }), { signal })).then((answer) => {
+    if (!own.rank.reason) sure((signal) => ask("rank", rankParams({ draws: DRAWS }), { signal })).then((answer) => {
       if (!answer || own !== data) return;
       data.intervals = new Map((answer.intervals ?? []).map((one) => [one.algorithm, one]));
       data.note = answer.intervals_note;
@@ -99,6 +108,7 @@ export function create(root, context) {
   function draw() {
     const { rank, table } = data;
     drawHead();
+    put(lack, rank.reason && [refused({ message: rank.reason }), rank.reason.includes("missing cells") && wayOut()]);
     const expanded = state.get("scenewise") === "open";
     const detail = table.scene_column;
     const shownScenes = expanded ? table.scenes : [];
@@ -116,7 +126,8 @@ export function create(root, context) {
       shownScenes.map((scene) => h("th", { scope: "col" }, h("a", { href: state.address({ scene, pane: null }, "scene") }, scene), h("span", { class: "unit" }, unit || " "))));
     let band = null;
     let odd = false;
-    const left = table.algorithms.filter((name) => !rank.rows.some((row) => row.algorithm === name));
+    const ranked = new Set(rank.rows.map((row) => row.algorithm));
+    const left = table.algorithms.filter((name) => !ranked.has(name));
     const rows = order().map(({ row, index, at }) => {
       const mark = row.group ?? row.rank;
       const start = band !== null && mark !== band && !state.get("sort");
@@ -131,17 +142,17 @@ export function create(root, context) {
         shownScenes.map((scene, place) => sceneCell(detail, at, place, scene, row.algorithm)));
     });
     const scroll = [board.scrollLeft, board.scrollTop];
-    put(board, h("table", {}, h("thead", {}, head), h("tbody", {}, rows, left.map((name) => unranked(name, table, detail, shownScenes)))));
+    put(board, h("table", {}, h("thead", {}, head), h("tbody", {}, rows, left.map((name) => unranked(name, table, detail, shownScenes, top, unit)))));
     board.scrollTo(...scroll);
     const dropped = [...rank.dropped].sort((a, b) => (a.kind === "algorithm" ? 0 : 1) - (b.kind === "algorithm" ? 0 : 1));
     put(notes, dropped.length > 0 && h("p", { class: "caption" }, h("strong", {}, "Left out: "), listed(dropped.map((one) => `${one.kind} ${one.name} (${one.reason})`), 3), "."),
-      h("p", { class: "caption" }, rank.definition, " ", rank.caption.split(" · left out:")[0], data.note ? ` · intervals: ${data.note}` : ""));
+      !rank.reason && h("p", { class: "caption" }, rank.definition, " ", rank.caption.split(" · left out:")[0], data.note ? ` · intervals: ${data.note}` : ""));
   }
 
   const column = (id) => id.split(":")[0];
 
   // Whoever the rule for gaps left out of the order still stands in the table, with its gaps.
-  function unranked(name, table, detail, scenes) {
+  function unranked(name, table, detail, scenes, top, unit) {
     const at = table.algorithms.indexOf(name);
     const reason = data.rank.dropped.find((one) => one.kind === "algorithm" && one.name === name)?.reason ?? "not in the order";
     return h("tr", { class: "unranked", "data-unranked": name },
@@ -149,7 +160,8 @@ export function create(root, context) {
       h("td", { class: "text pin pin1", title: reason }, badge(context.styles.get(name)), name),
       h("td", { class: "gap", title: reason }, "–"),
       table.columns.map((one, place) => cell(table, one, at, place)),
-      detail && h("td", {}), scenes.map((scene, place) => sceneCell(detail, at, place, scene, name)));
+      detail && h("td", { class: "text" }, sparkline(detail.values[at], top, table.scenes, (scene) => openScene(scene, name, column(detail.column)), unit)),
+      scenes.map((scene, place) => sceneCell(detail, at, place, scene, name)));
   }
 
   function rankText(row) {
@@ -203,7 +215,7 @@ export function create(root, context) {
     const metrics = new Set(table.columns.map((one) => one.metric)).size;
     put(head,
       h("h1", {}, `Model: ${rank.name}`),
-      h("span", { class: "hint" }, [plural(table.scenes.length, "scene"), regions && plural(regions, "criterion", "criteria"), plural(metrics, "measure")].filter(Boolean).join(" × ") + ` · ${plural(rank.rows.length, "algorithm")}`),
+      h("span", { class: "hint" }, [plural(table.scenes.length, "scene"), regions && plural(regions, "criterion", "criteria"), plural(metrics, "measure")].filter(Boolean).join(" × ") + ` · ${plural((rank.reason ? table.algorithms : rank.rows).length, "algorithm")}`),
       h("span", { class: "end row" },
         h("button", { type: "button", id: "csv", onclick: () => download("csv", "text/csv") }, "CSV"),
         h("button", { type: "button", id: "latex", onclick: () => download("tex", "application/x-tex") }, "LaTeX"),

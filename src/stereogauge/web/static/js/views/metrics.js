@@ -1,28 +1,32 @@
 // Relations between metrics: r² between columns, scatter plots with a line per scene, histograms.
 
 import { ask, latest, Problem } from "../api.js";
-import { behind } from "../diagrams.js";
+import { badge, behind } from "../diagrams.js";
 import { choose, h, put } from "../dom.js";
 import { digits } from "../format.js";
 import { plain, plot } from "../plots.js";
 import { chosenColumns } from "../selection.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
-import { shown } from "../theme.js";
+import { ink, shown } from "../theme.js";
 
 const SCENE_COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#777777", "#8a6d3b", "#5b5ea6", "#2f7f7f"];
 const MOST_SCATTER = 4;
 const MOST_LABELS = 40;
+const MOST_NAMES = 40;
 
 export function create(root, context) {
   const map = h("div", { class: "plot", id: "r-squared" });
   const mapTable = h("div", {});
   const scatterHead = h("div", { class: "row" });
+  const scatterKey = h("div", { id: "scatter-key" });
   const scatter = h("div", { class: "plot", id: "scatter" });
+  const scatterTable = h("div", {});
   const histogramHead = h("div", { class: "row" });
   const histogram = h("div", { class: "plot", id: "histogram" });
+  const histogramTable = h("div", {});
   put(root, h("div", { class: "row" }, h("h1", {}, "How much one metric says about another"), h("span", { class: "hint" }, "r² of linear fits over all (scene, algorithm) points; click a cell to plot the pair")),
-    map, mapTable, h("div", { class: "section" }, scatterHead, scatter), h("div", { class: "section" }, histogramHead, histogram));
+    map, mapTable, h("div", { class: "section" }, scatterHead, scatterKey, scatter, scatterTable), h("div", { class: "section" }, histogramHead, histogram, histogramTable));
   const correlation = latest();
   const counts = latest();
 
@@ -40,7 +44,7 @@ export function create(root, context) {
       const answer = await correlation((signal) => ask("correlation", params, { signal }));
       if (answer) await Promise.all([drawMap(answer), drawScatter(answer, columns)]);
     } catch (problem) {
-      if (!(problem instanceof Problem)) throw problem;
+      if (!(problem instanceof Problem) || problem.allowed.length) throw problem;
       put(mapTable, refused(problem));
     }
     await drawHistogram();
@@ -74,10 +78,27 @@ export function create(root, context) {
       h("span", { class: "hint" }, "colour = scene, shape = algorithm; line opacity = r² of the scene's fit; click a point to open its scene"));
   }
 
+  function drawKey(answer, colour) {
+    const some = (names, mark) => [names.slice(0, MOST_NAMES).map((name) => h("span", {}, mark(name), name)), names.length > MOST_NAMES && h("span", { class: "hint" }, `and ${names.length - MOST_NAMES} more`)];
+    put(scatterKey,
+      h("div", { class: "key" }, some(answer.scenes, (name) => h("i", { class: "swatch", style: { background: shown(colour.get(name)) } }))),
+      h("div", { class: "key" }, some(answer.algorithms, (name) => badge({ marker: context.styles.get(name)?.marker, colour: ink("muted") }))));
+  }
+
+  const unit = (id) => context.columns.find((one) => one.id === id)?.unit;
+  const labelled = (id) => `${id}${unit(id) ? ` [${unit(id)}]` : ""}`;
+
+  // Every score that is drawn, as numbers.
+  function scores(answer, columns) {
+    const values = columns.map((id) => answer.scatter.find((one) => one.x === id)?.x_values ?? answer.scatter.find((one) => one.y === id)?.y_values);
+    return answer.scenes.flatMap((scene, at) => answer.algorithms.map((name, row) => [scene, name, ...values.map((own) => own?.[row][at] ?? null)]));
+  }
+
   async function drawScatter(answer, columns) {
     drawHead(columns);
     const size = columns.length;
     const colour = new Map(answer.scenes.map((name, place) => [name, SCENE_COLOURS[place % SCENE_COLOURS.length]]));
+    drawKey(answer, colour);
     const traces = [];
     const layout = { annotations: [], margin: { l: 60, r: 10, t: 10, b: 46 }, hovermode: "closest" };
     const gap = 0.05;
@@ -108,9 +129,10 @@ export function create(root, context) {
         traces.push({ type: "scatter", mode: "lines", x: ends, y: ends.map((value) => fit.slope * value + fit.intercept), xaxis: `x${suffix}`, yaxis: `y${suffix}`, line: { color: shown(colour.get(scene)), width: 1.3 }, opacity: Math.max(0.06, fit.r_squared), hoverinfo: "skip" });
       });
     });
-    if (!single) columns.forEach((id, place) => layout.annotations.push({ text: plain(id).replace(":", "<br>"), showarrow: false, xref: "paper", yref: "paper", x: place * (span + gap) + span / 2, y: 1 - place * (span + gap) - span / 2, font: { size: 13 } }));
+    if (!single) columns.forEach((id, place) => layout.annotations.push({ text: [...id.split(":"), unit(id) ? `[${unit(id)}]` : ""].filter(Boolean).map(plain).join("<br>"), showarrow: false, xref: "paper", yref: "paper", x: place * (span + gap) + span / 2, y: 1 - place * (span + gap) - span / 2, font: { size: 13 } }));
     scatter.style.height = `${single ? 430 : Math.min(940, 250 * size)}px`;
     await plot(scatter, traces, layout);
+    put(scatterTable, behind(["scene", "algorithm", ...columns.map(labelled)], () => scores(answer, columns)));
     scatter.removeAllListeners?.("plotly_click");
     scatter.on("plotly_click", (event) => {
       const [scene, algorithm] = event.points[0].customdata;
@@ -140,7 +162,10 @@ export function create(root, context) {
       histogram.style.height = "240px";
       await plot(histogram, [{ type: "bar", x: middles, y: answer.counts, width: middles.map((_, place) => 0.96 * (answer.edges[place + 1] - answer.edges[place])), marker: { color: "#8aa4b5" },
         hovertemplate: middles.map((_, place) => `${digits(answer.edges[place])} – ${digits(answer.edges[place + 1])}: %{y}<extra></extra>`) }],
-      { shapes, xaxis: { title: { text: plain(`${answer.column}${answer.unit ? ` [${answer.unit}]` : ""}`) } }, yaxis: { title: { text: "scores" } } });
+      { shapes, xaxis: { title: { text: plain(labelled(answer.column)) } }, yaxis: { title: { text: "scores" } } });
+      put(histogramTable,
+        h("p", { class: "caption" }, "One score an algorithm and scene.", shapes.length > (answer.marked[mark] ?? []).filter((value) => value !== null).length && " Dotted: the largest value that real algorithms reach, the unit of weighted scores.", mark && ` Lines: the scores of ${mark}.`),
+        behind(["from", "to", "scores"], answer.counts.map((count, place) => [answer.edges[place], answer.edges[place + 1], count])));
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
     }

@@ -1,6 +1,7 @@
 // Panes that pan and zoom together: one transform for all, pixels stay pixels when enlarged.
 
 import { h } from "../dom.js";
+import { digits } from "../format.js";
 
 const MOST_ZOOM = 64;
 const KEEP = 24;
@@ -169,6 +170,7 @@ export function steer(canvas, look, { changed, hover, swipeTo }) {
     else if (event.key === "+" || event.key === "=") look().zoomAt(canvas, ...middle, 1.4);
     else if (event.key === "-") look().zoomAt(canvas, ...middle, 1 / 1.4);
     else if (event.key === "0") look().fit();
+    else if (swipeTo.on() && (event.key === "[" || event.key === "]")) swipeTo.by(event.key === "[" ? -0.05 : 0.05);
     else return;
     event.preventDefault();
     changed("zoom");
@@ -178,7 +180,6 @@ export function steer(canvas, look, { changed, hover, swipeTo }) {
 
 /** The words and colours under a pane. */
 export function legend(info) {
-  const { digits } = legend;
   return [
     h("span", {}, info.title),
     info.limits && info.bar.length ? h("span", { class: "row" }, digits(info.limits[0]), h("span", { class: "bar-colours", style: { background: `linear-gradient(90deg, ${info.bar.join()})` } }), `${digits(info.limits[1])} ${info.unit}`) : null,

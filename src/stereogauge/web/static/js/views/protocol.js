@@ -2,6 +2,7 @@
 
 import { h, put } from "../dom.js";
 import { defineColumn, defineRegion } from "../popup.js";
+import { protocolTitle } from "../selection.js";
 import * as state from "../state.js";
 
 export function create(root, context) {
@@ -12,8 +13,8 @@ export function create(root, context) {
     const regions = [...new Set(context.columns.map((one) => one.region))];
     put(root,
       h("div", { class: "row" }, h("h1", {}, `Protocol ${own.name}`), h("span", { class: "hint" }, own.description)),
-      h("p", { class: "caption" }, "Every score on this site carries the scoring hash ", h("code", { id: "scoring-hash" }, own.key), "; scores under different hashes do not compare. The whole protocol, with its selection, has the hash ", h("code", {}, own.hash), "."),
-      catalogue.protocols.length > 1 && h("p", { class: "row" }, "Others here: ", catalogue.protocols.filter((one) => one.key !== own.key).map((one) => h("a", { href: state.address({ protocol: one.key }) }, one.name))),
+      h("p", { class: "caption" }, "Every score on this site carries the scoring hash ", h("code", { id: "scoring-hash" }, own.key), "; scores under different hashes do not compare. ", own.also.length > 0 && `The protocols ${own.also.join(", ")} make the same choices and share these scores. `, "The whole protocol, with its selection, has the hash ", h("code", {}, own.hash), "."),
+      catalogue.protocols.length > 1 && h("p", { class: "row" }, "Others here: ", catalogue.protocols.filter((one) => one.key !== own.key).map((one) => h("a", { href: state.address({ protocol: one.key, criteria: null, measures: null, scenes: null, algorithms: null }) }, protocolTitle(one)))),
       h("div", { class: "split section" },
         h("div", {}, h("h2", {}, "Choices"), h("pre", { id: "protocol-text" }, own.text), h("p", { class: "hint" }, "Save this text as protocol.toml and evaluate with --protocol protocol.toml to get comparable scores.")),
         h("div", {},

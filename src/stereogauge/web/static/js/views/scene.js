@@ -13,13 +13,12 @@ import { legend, Look, paint, picture, steer } from "./panes.js";
 const LAYERS = { left: "left image", right: "right image", truth: "ground truth", estimate: "estimate", error: "absolute error", signed: "signed error", metric: "metric", region: "criterion", confidence: "confidence" };
 const OF_ALGORITHM = ["estimate", "error", "signed", "metric", "confidence"];
 const MOST_PANES = 4;
-legend.digits = digits;
 
 const parse = (text) => { const [layer, algorithm, metric] = text.split("~").map(decodeURIComponent); return { layer, algorithm, metric }; };
 const write = ({ layer, algorithm, metric }) => [layer, algorithm, metric].filter((one) => one !== undefined && one !== "").map(encodeURIComponent).join("~");
 
 export function create(root, context) {
-  const head = h("div", { class: "row" });
+  const head = h("div", { class: "row scene-head" });
   const panesBox = h("div", { class: "panes" });
   const inspector = h("div", { id: "inspector" });
   const blocks = h("div", { id: "blocks" });
@@ -105,7 +104,7 @@ export function create(root, context) {
     put(head, sceneChoice(scene.name), h("span", { class: "hint" }, facts), scene.hidden && h("strong", { class: "hint" }, "ground truth hidden"),
       h("span", { class: "end row" },
         h("label", {}, "overlay ", choose([["", "none"], ...scene.regions], state.get("overlay", ""), (value) => state.update({ overlay: value || null }), { "aria-label": "Criterion as overlay", id: "overlay" })),
-        h("label", {}, "error up to ", choose([["", "5"], "1", "2", "3", "10", "20"], state.get("range", ""), (value) => state.update({ range: value || null }), { "aria-label": "Error range in px" }), " px"),
+        !scene.hidden && h("label", {}, "error up to ", choose([["", "5"], "1", "2", "3", "10", "20"], state.get("range", ""), (value) => state.update({ range: value || null }), { "aria-label": "Error range in px" }), " px"),
         h("button", { type: "button", id: "swipe", "aria-pressed": String(state.get("swipe") === "on"), onclick: () => state.update({ swipe: state.get("swipe") === "on" ? null : "on" }), disabled: count < 2 && state.get("swipe") !== "on" }, "swipe"),
         h("button", { type: "button", onclick: () => { look.fit(); moved(); } }, "fit"),
         h("button", { type: "button", id: "add-pane", disabled: count >= MOST_PANES, onclick: () => state.update({ pane: [...specs(), specs().at(-1)].map(write) }) }, "add pane")));
@@ -129,14 +128,17 @@ export function create(root, context) {
   }
 
   function makePane(place) {
-    const canvas = h("canvas", { tabindex: 0, "aria-label": `Pane ${place + 1}: drag to pan, wheel to zoom, digits switch the layer` });
+    const canvas = h("canvas", { tabindex: 0, "aria-label": `Pane ${place + 1}: drag or arrow keys to pan, wheel or plus and minus to zoom, 0 to fit, digits switch the layer, brackets move the swipe` });
     const own = { place, canvas, head: h("div", { class: "pane-head" }), foot: h("div", { class: "pane-foot" }), spec: {}, image: null, other: null };
     own.box = h("div", { class: "pane", "data-pane": place }, own.head, canvas, own.foot);
     canvas.style.aspectRatio = `${scene.width} / ${scene.height}`;
     steer(canvas, () => look, {
       changed: moved,
       hover: (at) => { pointer = at && at[0] >= 0 && at[1] >= 0 && at[0] < scene.width && at[1] < scene.height ? at : null; redraw(); readPixel(); },
-      swipeTo: { near: (share) => own.other && Math.abs(share - swipe) < 0.04, set: (share) => { swipe = share; redraw(); } },
+      swipeTo: {
+        on: () => Boolean(own.other), near: (share) => own.other && Math.abs(share - swipe) < 0.04,
+        set: (share) => { swipe = share; redraw(); }, by: (step) => { swipe = Math.max(0, Math.min(1, swipe + step)); },
+      },
     });
     canvas.addEventListener("focus", () => { focused = place; panes.forEach((one) => one.box.classList.toggle("focused", one.place === place)); });
     canvas.addEventListener("keydown", (event) => {

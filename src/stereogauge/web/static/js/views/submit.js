@@ -45,12 +45,16 @@ export function create(root, context) {
     const link = h("input", { type: "text", id: "submission-link", maxlength: 300, placeholder: "https://… (optional)", "aria-label": "Link" });
     const file = h("input", { type: "file", id: "submission-file", accept: ".zip", "aria-label": "Zip file" });
     const state_ = h("div", {});
-    const go = (chosen) => chosen && upload(chosen, { name: name.value.trim(), description: about.value.trim(), link: link.value.trim() }, state_);
+    const go = (chosen) => {
+      const lacks = !name.value.trim() ? "Give the algorithm a name first." : !chosen ? "Choose a zip file first." : "";
+      if (lacks) return put(state_, problems(lacks));
+      return upload(chosen, { name: name.value.trim(), description: about.value.trim(), link: link.value.trim() }, state_);
+    };
     const drop = h("div", { class: "drop", id: "drop",
       ondragover: (event) => { event.preventDefault(); drop.classList.add("over"); }, ondragleave: () => drop.classList.remove("over"),
       ondrop: (event) => { event.preventDefault(); drop.classList.remove("over"); go(event.dataTransfer.files[0]); } },
     h("p", {}, "Drop a zip with your maps here, or choose it:"), file, " ", h("button", { type: "button", class: "primary", id: "upload", onclick: () => go(file.files[0]) }, "upload"));
-    put(form, h("div", { class: "form" }, h("label", {}, "algorithm"), name, h("label", {}, "description"), about, h("label", {}, "link"), link), drop, state_);
+    put(form, h("div", { class: "form" }, h("label", { for: "submission-name" }, "algorithm"), name, h("label", { for: "submission-about" }, "description"), about, h("label", { for: "submission-link" }, "link"), link), drop, state_);
   }
 
   function upload(file, facts, place) {
@@ -72,7 +76,7 @@ export function create(root, context) {
     request.send(file);
   }
 
-  const problems = (detail, findings = []) => h("div", {}, h("div", { class: "problem", role: "alert", "data-refused": "yes" }, Array.isArray(detail) ? detail.map((one) => one.msg).join("; ") : detail), listFindings(findings));
+  const problems = (detail, findings = []) => h("div", {}, h("div", { class: "problem", role: "alert", "data-refused": "yes" }, detail), listFindings(findings));
   const listFindings = (findings = []) => findings.length ? h("ul", { class: "findings" }, findings.map((one) => h("li", { class: one.severity }, one.scene ? h("strong", {}, `${one.scene}: `) : null, one.sentence))) : null;
 
   async function watch(id) {
