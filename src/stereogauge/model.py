@@ -7,7 +7,7 @@ pixel (x, y) with disparity d corresponds to the right pixel (x − d, y).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -270,7 +270,7 @@ class Dataset:
         """Scene ids in order."""
         return tuple(self._scenes)
 
-    def subset(self, ids: list[str]) -> Dataset:
+    def subset(self, ids: Sequence[str]) -> Dataset:
         """The same dataset with only these scenes, in this order."""
         return Dataset(self.name, [self[i] for i in ids], version=self.version, root=self.root)
 

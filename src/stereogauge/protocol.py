@@ -2,8 +2,8 @@
 
 A protocol has two parts. The *scoring* choices (what happens to missing estimates, which pixels belong to a criterion,
 constants of a measure) change a number; their hash goes with every score, and scores under different hashes do not
-compare. The *selection* (measures, criteria, aggregation, scene weights, model) says which numbers are wanted and how
-they are read; `hash` covers both.
+compare. The *selection* (scenes, measures, criteria, aggregation, scene weights, model) says which numbers are wanted
+and how they are read; `hash` covers both.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Protocol:
     first, as Middlebury's evaldisp does. max_disparity: pixels whose true disparity is larger are left out of every
     criterion. border: pixels to leave out along each side; "dataset" takes the scene's own, "hci" the margin of the
     geometry parameters, max(20, 0.01 · width) px at full resolution. peak: the signal range of psnr in px; none takes
-    ndisp.
+    ndisp. scenes: those of a dataset that are evaluated, in this order; none named means all.
     """
 
     name: str = "default"
@@ -66,13 +66,16 @@ class Protocol:
     sigma_z: SigmaZParameters = field(default_factory=SigmaZParameters)
     geometry: GeometryParameters = field(default_factory=GeometryParameters)
     # selection
+    scenes: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ("bad@1", "bad@2", "mae", "rms", "quantile@95", "invalid")
     regions: tuple[str, ...] = ("all", "nonocc")
     aggregation: Literal["mean", "pooled", "weighted"] = "mean"
     scene_weights: Mapping[str, float] = field(default_factory=dict)
     model: str = "middlebury"
 
-    SELECTION: typing.ClassVar[tuple[str, ...]] = ("metrics", "regions", "aggregation", "scene_weights", "model")
+    SELECTION: typing.ClassVar[tuple[str, ...]] = (
+        *("scenes", "metrics", "regions", "aggregation", "scene_weights", "model"),
+    )
 
     def choices(self) -> dict[str, Any]:
         """All choices but name and description, as plain values."""

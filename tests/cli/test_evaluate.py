@@ -73,6 +73,12 @@ def test_a_failed_cell_is_told_and_ends_with_code_1(folder, capsys):
     assert "failed: bad on 000000_10: The estimate is 3×3" in told
 
 
+def test_the_scenes_that_a_protocol_names(folder):
+    assert evaluate(folder, "-m", "mae", "-r", "all", "--set", 'scenes=["000001_10"]') == 0
+    with open_store(folder / "scores.sqlite") as store:
+        assert store.cube().scenes == ("000001_10",)
+
+
 def test_only_some_scenes_and_choices_of_the_protocol(folder):
     assert evaluate(folder, "--scenes", "000001_10", "-m", "mae", "-r", "all", "--set", "invalid=exclude") == 0
     with open_store(folder / "s.sqlite", read_only=True) as store:

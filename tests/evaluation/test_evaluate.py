@@ -123,6 +123,17 @@ def test_latex_escapes_names_and_marks_the_best(scenes: list[sg.Scene]) -> None:
     assert r"[\%]" in text
 
 
+def test_a_protocol_may_name_its_scenes(scenes: list[sg.Scene]) -> None:
+    maps = {"one": {scene.id: scene.gt + 1 for scene in scenes}}
+    protocol = sg.load_protocol().replace(scenes=["b"])
+    assert sg.evaluate(maps, scenes, ["mae"], ["all"], protocol).scenes == ("b",)
+    assert sg.evaluate(scenes[0].gt, scenes[0], ["mae"], ["all"], protocol).scenes == ("a",)
+    assert protocol.scoring_hash == sg.load_protocol().scoring_hash
+    assert protocol.hash != sg.load_protocol().hash
+    with pytest.raises(StereogaugeError, match="Unknown scene of the protocol 'c'"):
+        sg.evaluate(maps, scenes, ["mae"], ["all"], protocol.replace(scenes=["c"]))
+
+
 def test_a_column_that_is_averaged_among_pooled_ones_says_so(scenes: list[sg.Scene]) -> None:
     maps = {"one": {scene.id: scene.gt + 1 for scene in scenes}}
     pooled = sg.load_protocol().replace(aggregation="pooled")

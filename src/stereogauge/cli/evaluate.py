@@ -189,7 +189,8 @@ def _dataset(request: Request) -> Dataset:
     from stereogauge.datasets import open_dataset
 
     dataset = open_dataset(request.dataset)
-    return dataset if request.scenes is None else dataset.subset(request.scenes)
+    scenes = request.scenes or request.protocol.scenes
+    return dataset.subset(scenes) if scenes else dataset
 
 
 def _executor(request: Request, dataset: Dataset) -> Executor:

@@ -168,8 +168,9 @@ def evaluate(
     """Scores of one or more estimates on one or more scenes.
 
     `estimates`: a map, a path, {algorithm: map}, {algorithm: {scene: map or path}}, or result sets. `metrics` and
-    `regions` default to the protocol's. A scene without an estimate is a gap: NaN with a note. For many scenes and
-    algorithms with a store, progress and several processes, see `stereogauge.evaluation.run`.
+    `regions` default to the protocol's; of several scenes those that the protocol names are taken, all where it names
+    none. A scene without an estimate is a gap: NaN with a note. For many scenes and algorithms with a store, progress
+    and several processes, see `stereogauge.evaluation.run`.
     """
     chosen = load_protocol(protocol)
     chosen = chosen.replace(
@@ -181,7 +182,7 @@ def evaluate(
     results = result_sets(estimates, scene_list)
     _check_names(results, scene_list, wanted)
     scores: list[Score] = []
-    for scene in scene_list:
+    for scene in scene_list if isinstance(scenes, Scene) else _chosen(scene_list, chosen.scenes):
         criteria = Criteria(scene, chosen)
         for result in results:
             if scene.id not in result.maps:
@@ -198,6 +199,15 @@ def evaluate(
                 resize=resize,
             )
     return ScoreTable(scores, chosen)
+
+
+def _chosen(scenes: Sequence[Scene], names: Sequence[str]) -> list[Scene]:
+    """The named scenes in their order; all of them when none is named."""
+    by_id = {scene.id: scene for scene in scenes}
+    for name in names:
+        if name not in by_id:
+            raise unknown_name("scene of the protocol", name, by_id)
+    return [by_id[name] for name in names] if names else list(scenes)
 
 
 def _check_names(results: Sequence[ResultSet], scenes: Sequence[Scene], wanted: Sequence[Column]) -> None:
