@@ -75,7 +75,7 @@ def test_a_failed_cell_is_told_and_ends_with_code_1(folder, capsys):
 
 def test_the_scenes_that_a_protocol_names(folder):
     assert evaluate(folder, "-m", "mae", "-r", "all", "--set", 'scenes=["000001_10"]') == 0
-    with open_store(folder / "scores.sqlite") as store:
+    with open_store(folder / "s.sqlite", read_only=True) as store:
         assert store.cube().scenes == ("000001_10",)
 
 
