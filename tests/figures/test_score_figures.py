@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,19 @@ def test_figures_are_files_and_the_same_data_give_the_same_bytes(tmp_path: Path,
     assert path.read_bytes().startswith(start)
     if kind != "svg":
         assert path.read_bytes() == mpl.encoded(mpl.draw(ALL["alike"]), kind)
+
+
+@pytest.mark.parametrize(
+    "name", ["S", "truth, edges fattened", "a network with many stages and a name that goes on and on"]
+)
+def test_no_name_of_a_critical_difference_diagram_is_cut_off(name: str) -> None:
+    chosen = CUBE.select(measures=["bad@1"], regions=["nonocc", "all"])
+    cube = replace(chosen, algorithms=tuple(f"{name} {old}" for old in NAMES))
+    figure = mpl.draw(ranking.critical_difference_data(friedman(cube)))
+    figure.canvas.draw()
+    for text in figure.findobj(Text):
+        box = text.get_window_extent()
+        assert figure.bbox.x0 <= box.x0 <= box.x1 <= figure.bbox.x1, text.get_text()
 
 
 def test_another_format_is_refused(tmp_path: Path) -> None:

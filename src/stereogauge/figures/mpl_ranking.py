@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.textpath import TextPath
 
 from stereogauge.figures.mpl import COLUMN_WIDTH, HEAD, PAGE_WIDTH, SMALL, TEXT, new_figure, plain
 from stereogauge.figures.palette import FAINT, INK, MUTED, RANKS, Styles, segment_styles
@@ -24,6 +27,7 @@ from stereogauge.figures.ranking import (
 ROW = 0.19  # inches a row of text
 MOST_NUMBERED_COLUMNS = 30
 INCHES_A_LETTER = 0.055
+MOST_LETTERS = 44
 
 
 def stacked_bars(data: StackedBars) -> Figure:
@@ -80,21 +84,35 @@ def _algorithm_handles(names: Iterable[str], styles: Styles) -> list[Line2D]:
     ]
 
 
+def _text_width(texts: Iterable[str]) -> float:
+    """How wide the widest of these small texts stands, in inches."""
+    font = FontProperties(size=SMALL)
+    return 0.06 + max(TextPath((0, 0), text, prop=font, usetex=False).get_extents().width / 72 for text in texts)
+
+
 def critical_difference(data: CriticalDifference) -> Figure:
     """Average ranks on one line, names left and right, bars over those that are not told apart."""
     count = len(data.algorithms)
     half = -(-count // 2)
     bars = 0.5 + 0.55 * len(data.cliques)
     lowest = bars + half
-    figure = new_figure(COLUMN_WIDTH, 0.155 * (lowest + 3.6), data.title, data.caption)
+    short = [name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 1]}…" for name in data.algorithms]
+    labels = [
+        f"{name}  {rank:.2f} " if place < half else f" {rank:.2f}  {name}"
+        for place, (name, rank) in enumerate(zip(short, data.average_rank, strict=True))
+    ]
+    before, after = _text_width(labels[:half]), _text_width(labels[half:])
+    width = COLUMN_WIDTH if before + after <= 0.7 * COLUMN_WIDTH else PAGE_WIDTH
+    figure = new_figure(width, 0.155 * (lowest + 3.6), data.title, data.caption)
     axes = figure.add_subplot()
     low, high = 1.0, float(count)
-    margin = 0.32 * (high - low)
-    axes.set_xlim(low - margin, high + margin)
+    # The line of ranks gets what the names leave: their widths, in units of rank, lie outside of it.
+    unit = (width - 0.1 - before - after) / (1.08 * (high - low))
+    axes.set_xlim(low - 0.04 * (high - low) - before / unit, high + 0.04 * (high - low) + after / unit)
     axes.set_ylim(lowest, -3.6)
     axes.set_axis_off()
     axes.plot([low, high], [0, 0], color=INK, linewidth=0.8)
-    for tick in range(1, count + 1, max(1, count // 10)):
+    for tick in range(1, count + 1, max(1, math.ceil(0.16 / unit))):
         axes.plot([tick, tick], [-0.3, 0], color=INK, linewidth=0.8)
         axes.text(tick, -0.4, str(tick), ha="center", va="bottom", fontsize=SMALL)
     axes.plot([low, low + data.distance], [-2.0, -2.0], color=INK, linewidth=1.2, marker="|", markersize=4)
@@ -105,8 +123,7 @@ def critical_difference(data: CriticalDifference) -> Figure:
         row = bars + (place if left else count - 1 - place)
         rank, edge = data.average_rank[place], low - 0.04 * (high - low) if left else high + 0.04 * (high - low)
         axes.plot([rank, rank, edge], [0, row, row], color=data.styles[name].colour, linewidth=0.9)
-        text = f"{name}  {rank:.2f} " if left else f" {rank:.2f}  {name}"
-        axes.text(edge, row, text, ha="right" if left else "left", va="center", fontsize=SMALL)
+        axes.text(edge, row, labels[place], ha="right" if left else "left", va="center", fontsize=SMALL)
     for place, (first, last) in enumerate(data.cliques):
         level = 0.55 * (place + 0.7)
         ends = data.average_rank[[first, last]] + np.array([-0.08, 0.08])
