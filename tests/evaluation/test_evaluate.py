@@ -123,6 +123,21 @@ def test_latex_escapes_names_and_marks_the_best(scenes: list[sg.Scene]) -> None:
     assert r"[\%]" in text
 
 
+def test_every_score_says_which_rule_made_its_criterion() -> None:
+    truth = np.full((6, 9), 2.0)
+    kinds = {
+        "dataset": sg.Scene("own", gt=truth, masks={"nonocc": np.ones((6, 9), bool)}),
+        "bidirectional": sg.Scene("both", gt=truth, gt_right=truth),
+        "z-buffer": sg.Scene("left", gt=truth),
+        "": sg.Scene("none", left=np.zeros((6, 9), np.uint8)),
+    }
+    for rule, scene in kinds.items():
+        table = sg.evaluate(truth, scene, ["bad@1", "smooth-gradient@1"], ["all", "nonocc"])
+        assert set(table.to_pandas()["rule"]) == {rule}
+    official = sg.evaluate(truth, kinds["z-buffer"], protocol="middlebury-v2")
+    assert {score.rule for score in official} == {"middlebury-v2"}
+
+
 def test_a_protocol_may_name_its_scenes(scenes: list[sg.Scene]) -> None:
     maps = {"one": {scene.id: scene.gt + 1 for scene in scenes}}
     protocol = sg.load_protocol().replace(scenes=["b"])

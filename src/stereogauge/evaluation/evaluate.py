@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from stereogauge.errors import NotApplicable, SizeError, StereogaugeError, unknown_name
+from stereogauge.confidence.files import ConfidenceSource
+from stereogauge.errors import NotApplicable, ProtocolError, SizeError, StereogaugeError, unknown_name
 from stereogauge.evaluation.scores import NO_ESTIMATE, Score, ScoreTable
 from stereogauge.metrics.declaration import BoundMetric, Statistic, parse_column
 from stereogauge.metrics.measurement import Measurement
@@ -73,6 +74,7 @@ def evaluate_cell(
     *,
     algorithm: str,
     right_estimate: Any = None,
+    confidence: ConfidenceSource | None = None,
     extras: Mapping[str, float] | None = None,
     resize: bool = False,
 ) -> list[Score]:
@@ -89,6 +91,7 @@ def evaluate_cell(
         metrics=[metric for metric, _ in wanted],
         regions=_measurable(criteria, wanted),
         right_estimate=None if right_estimate is None else load_disparity(right_estimate),
+        confidence=None if confidence is None else confidence.read,
         extras=extras,
     )
     return [_score(criteria, algorithm, column, measure(measurement, column)) for column in wanted]
@@ -123,7 +126,16 @@ def _score(criteria: Criteria, algorithm: str, column: Column, statistic: Statis
         missing=int(statistic.missing),
         protocol=criteria.protocol.scoring_hash,
         note=statistic.note,
+        rule=_rule(criteria),
     )
+
+
+def _rule(criteria: Criteria) -> str:
+    """The rule in force; "" where it has no ground truth to work on or cannot work on this scene."""
+    try:
+        return criteria.rule if criteria.scene.has("gt") else ""
+    except ProtocolError:
+        return ""
 
 
 def gaps(criteria: Criteria, wanted: Sequence[Column], algorithm: str, reason: str = NO_ESTIMATE) -> list[Score]:
@@ -195,6 +207,7 @@ def evaluate(
                 wanted,
                 algorithm=result.name,
                 right_estimate=result.right_maps.get(scene.id),
+                confidence=ConfidenceSource.of(result, scene.id),
                 extras=extras,
                 resize=resize,
             )

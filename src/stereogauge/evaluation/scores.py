@@ -27,7 +27,11 @@ Aggregation = Literal["mean", "pooled", "weighted"]
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One number with its sufficient statistics; NaN with a note where nothing could be measured."""
+    """One number with its sufficient statistics; NaN with a note where nothing could be measured.
+
+    `rule` is the occlusion rule that made the criterion, which the protocol's "auto" leaves open; "" where nobody noted
+    it.
+    """
 
     dataset: str
     scene: str
@@ -40,6 +44,7 @@ class Score:
     missing: int
     protocol: str
     note: str = ""
+    rule: str = ""
 
 
 class ScoreTable(Sequence[Score]):
@@ -185,7 +190,7 @@ class ScoreTable(Sequence[Score]):
         }
 
     def to_pandas(self) -> pd.DataFrame:
-        """Long form: dataset scene algorithm metric region value count missing protocol, then sum and note."""
+        """Long form: dataset scene algorithm metric region value count missing protocol, then sum, note and rule."""
         import pandas as pd
 
         order = [
@@ -200,6 +205,7 @@ class ScoreTable(Sequence[Score]):
             "protocol",
             "sum",
             "note",
+            "rule",
         ]
         return pd.DataFrame([asdict(score) for score in self._scores], columns=order)
 
