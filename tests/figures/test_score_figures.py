@@ -118,7 +118,7 @@ def test_no_name_of_a_critical_difference_diagram_is_cut_off(name: str) -> None:
     cube = replace(chosen, algorithms=tuple(f"{name} {old}" for old in NAMES))
     figure = mpl.draw(ranking.critical_difference_data(friedman(cube)))
     figure.canvas.draw()
-    for text in figure.findobj(Text):
+    for text in [*figure.texts, *figure.axes[0].texts]:
         box = text.get_window_extent()
         assert figure.bbox.x0 <= box.x0 <= box.x1 <= figure.bbox.x1, text.get_text()
 
