@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -280,7 +280,8 @@ class ResultSet:
     """What one algorithm produced: a map per scene, and what is known of the algorithm.
 
     A scene that is absent from `maps` is a gap in every table. `right_maps` and `confidence` are optional maps per
-    scene; `seconds` is run time per scene where known.
+    scene; `confidence_better` says which values of the latter are the confident ones, "higher" or "lower". `seconds` is
+    run time per scene where known.
     """
 
     name: str
@@ -291,3 +292,4 @@ class ResultSet:
     description: str = ""
     link: str = ""
     colour: str = ""
+    confidence_better: Literal["higher", "lower"] | None = None

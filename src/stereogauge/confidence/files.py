@@ -3,15 +3,44 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.errors import FileError
+from stereogauge.errors import FileError, NotApplicable
+from stereogauge.model import ResultSet
 
 IMAGES = (".png", ".pgm")
+
+
+@dataclass(frozen=True)
+class ConfidenceSource:
+    """A confidence map, as an array or in a file, and whether higher or lower values are the confident ones."""
+
+    source: Any
+    better: Literal["higher", "lower"] | None
+
+    @classmethod
+    def of(cls, result: ResultSet, scene: str) -> ConfidenceSource | None:
+        """What a result brings for a scene."""
+        found = result.confidence.get(scene)
+        return None if found is None else cls(found, result.confidence_better)
+
+    def read(self) -> NDArray[np.float32]:
+        """The map, lower = more confident, NaN = undefined."""
+        if self.better is None:
+            raise NotApplicable(
+                'the confidence map does not say whether higher or lower is better: write better = "higher" or '
+                '"lower" under [confidence] in results.toml (confidence_better of a ResultSet)'
+            )
+        if not isinstance(self.source, np.ndarray):
+            path = getattr(self.source, "path", self.source)
+            return read_confidence(path, higher_is_better=self.better == "higher")
+        real = self.source.astype(np.float32)
+        return -real if self.better == "higher" else real
 
 
 def read_confidence(path: str | os.PathLike[str], *, higher_is_better: bool) -> NDArray[np.float32]:

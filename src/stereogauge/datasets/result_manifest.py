@@ -8,7 +8,8 @@
     link = "https://…"
     colour = "#1f77b4"
     template = "{scene}/out.pfm"   # in the folder that is given to the program
-    [confidence]                   # how confidence maps are stored
+    [confidence]                   # how confidence maps are meant
+    better = "higher"              # or "lower"
     scale = 65535
     [algorithms.Other]             # in a folder of algorithm folders: any of the above for one of them
     scale = 4
@@ -23,7 +24,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from stereogauge.datasets.native.manifest import read_toml
 from stereogauge.datasets.result_files import ResultFiles
@@ -82,6 +83,7 @@ class ResultManifest:
     template: str = ""
     decoding: Decoding = field(default_factory=Decoding)
     confidence: Decoding = field(default_factory=Decoding)
+    better: Literal["higher", "lower"] | None = None
     algorithms: Mapping[str, ResultManifest] = field(default_factory=lambda: MappingProxyType({}))
 
     def over(self, other: ResultManifest) -> ResultManifest:
@@ -93,6 +95,7 @@ class ResultManifest:
             colour=self.colour or other.colour,
             decoding=self.decoding.over(other.decoding),
             confidence=self.confidence.over(other.confidence),
+            better=self.better or other.better,
         )
 
 
@@ -152,8 +155,25 @@ def _manifest(content: Mapping[str, Any], origin: str) -> ResultManifest:
         **{key: content.get(key, "") for key in ("name", "description", "link", "colour", "template")},
         decoding=_decoding(content, origin),
         confidence=_decoding(content.get("confidence", _EMPTY), origin),
+        better=_better(content.get("confidence", _EMPTY), origin),
         algorithms={name: _manifest(inner, origin) for name, inner in content.get("algorithms", _EMPTY).items()},
     )
+
+
+def _better(content: Mapping[str, Any], origin: str) -> Literal["higher", "lower"] | None:
+    allowed = ("better", "encoding", *_NUMBERS)
+    for key in content:
+        if key not in allowed:
+            raise unknown_name(f"entry of [confidence] in {origin}", key, allowed)
+    match content.get("better"):
+        case None:
+            return None
+        case "higher":
+            return "higher"
+        case "lower":
+            return "lower"
+        case found:
+            raise DatasetError(f'{origin}: better is "higher" or "lower" under [confidence]; found {found!r}.')
 
 
 def _decoding(content: Mapping[str, Any], origin: str) -> Decoding:

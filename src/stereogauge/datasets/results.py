@@ -138,6 +138,7 @@ def _result_set(
         maps=maps("map", decoding),
         right_maps=maps("right", decoding),
         confidence=maps("confidence", manifest.confidence),
+        confidence_better=manifest.better,
         seconds={scene: value for scene, value in seconds.items() if value is not None},
         description=manifest.description,
         link=manifest.link,

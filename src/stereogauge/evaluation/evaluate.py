@@ -242,12 +242,24 @@ def _check_names(results: Sequence[ResultSet], scenes: Sequence[Scene], wanted: 
 
 
 def picture(
-    estimate: Any, scene: Scene, metric: str, protocol: Protocol | str | None = None, *, right_estimate: Any = None
+    estimate: Any,
+    scene: Scene,
+    metric: str,
+    protocol: Protocol | str | None = None,
+    *,
+    right_estimate: Any = None,
+    confidence: ConfidenceSource | None = None,
 ) -> Picture:
     """The per-pixel map behind a metric's score, from the same functions."""
     from stereogauge.io.files import load_disparity
 
     bound, _ = parse_column(metric)
     criteria = Criteria(scene, load_protocol(protocol))
-    measurement = Measurement(load_disparity(estimate), criteria, metrics=[bound], right_estimate=right_estimate)
+    measurement = Measurement(
+        load_disparity(estimate),
+        criteria,
+        metrics=[bound],
+        right_estimate=right_estimate,
+        confidence=None if confidence is None else confidence.read,
+    )
     return bound.picture(measurement)

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from stereogauge.confidence.files import ConfidenceSource
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.evaluation.cells import ColumnKey
 from stereogauge.evaluation.fingerprints import ContentHashes, fingerprint, scene_contents
 from stereogauge.evaluation.wanted import columns_of_scene, declared_columns
-from stereogauge.model import Dataset, ResultSet, Scene
+from stereogauge.model import Dataset, DisparitySource, ResultSet, Scene
 from stereogauge.protocol import Protocol
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class Cell:
     inputs: int
     content: str
     right_estimate: Any = None
+    confidence: ConfidenceSource | None = None
     extras: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -118,19 +120,22 @@ def make_plan(
     contents = scene_contents([scene for scene in dataset if any(scene.id in r.maps for r in sets)], hashes)
     pairs = [(scene, result) for scene in dataset for result in sets if scene.id in result.maps]
     map_hashes = hashes.of([result.maps[scene.id] for scene, result in pairs])
-    right_hashes = _right_hashes(pairs, hashes)
+    right_hashes = _hashes([(scene, result, result.right_maps) for scene, result in pairs], hashes)
+    confidence_hashes = _hashes([(scene, result, result.confidence) for scene, result in pairs], hashes)
     stored = store.stored(dataset.name, protocol.scoring_hash)
     work: dict[str, list[Cell]] = {}
     unreadable: list[Failure] = []
     done = 0
     for (scene, result), content in zip(pairs, map_hashes, strict=True):
         key = (result.name, scene.id)
-        problem = _problem(contents[scene.id], content, right_hashes.get(key, ""))
+        problem = _problem(contents[scene.id], content, right_hashes.get(key, ""), confidence_hashes.get(key, ""))
         if problem is not None:
             unreadable.append(Failure(dataset.name, scene.id, result.name, protocol.scoring_hash, str(problem)))
             continue
         extras = _extras(result, scene.id, facts.get(key, {}))
-        inputs = fingerprint([contents[scene.id], content, right_hashes.get(key, ""), extras, resize])
+        confidence = ConfidenceSource.of(result, scene.id)
+        own = [] if confidence is None else [confidence_hashes[key], confidence.better]
+        inputs = fingerprint([contents[scene.id], content, right_hashes.get(key, ""), extras, resize, *own])
         missing = stored.missing(scene.id, result.name, inputs, wanted[scene.id])
         if not missing:
             done += 1
@@ -142,6 +147,7 @@ def make_plan(
             inputs=inputs,
             content=str(content),
             right_estimate=result.right_maps.get(scene.id),
+            confidence=confidence,
             extras=extras,
         )
         work.setdefault(scene.id, []).append(cell)
@@ -168,12 +174,12 @@ def _check_names(results: Sequence[ResultSet], dataset: Dataset) -> None:
                 raise unknown_name(f"scene in the results of {result.name!r}", name, dataset.ids)
 
 
-def _right_hashes(
-    pairs: Sequence[tuple[Scene, ResultSet]], hashes: ContentHashes
+def _hashes(
+    maps: Sequence[tuple[Scene, ResultSet, Mapping[str, DisparitySource]]], hashes: ContentHashes
 ) -> dict[tuple[str, str], str | StereogaugeError]:
-    keys = [(result.name, scene.id) for scene, result in pairs if scene.id in result.right_maps]
-    sources = [result.right_maps[scene.id] for scene, result in pairs if scene.id in result.right_maps]
-    return dict(zip(keys, hashes.of(sources), strict=True))
+    """Those of further maps by algorithm and scene, where there are some."""
+    found = {(result.name, scene.id): own[scene.id] for scene, result, own in maps if scene.id in own}
+    return dict(zip(found, hashes.of(list(found.values())), strict=True))
 
 
 def _problem(*answers: str | StereogaugeError) -> StereogaugeError | None:

@@ -62,6 +62,7 @@ def compute(cell: Cell, criteria: Criteria, resize: bool) -> CellScores:
         wanted,
         algorithm=cell.algorithm,
         right_estimate=cell.right_estimate,
+        confidence=cell.confidence,
         extras=cell.extras,
         resize=resize,
     )

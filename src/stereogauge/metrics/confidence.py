@@ -1,21 +1,54 @@
-"""How well a confidence map foretells errors, as scores: `stereogauge confidence --store` computes and stores them."""
+"""How well a result's confidence map foretells its errors; `stereogauge confidence` shows the curves behind it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
+import numpy as np
+
+from stereogauge.confidence.sparsification import SparsificationCurve, sparsify
 from stereogauge.metrics.declaration import Metric, Parameter, Statistic
 from stereogauge.metrics.measurement import Measurement
+from stereogauge.metrics.picture import Picture
 
 THRESHOLD = Parameter("threshold", unit="px", description="error above which a pixel is bad", low=0.0)
 SOURCE = "Hu, Mordohai 2012; Haeusler, Klette 2012"
 
 
+def _curve(m: Measurement, region: str, threshold: float) -> SparsificationCurve:
+    """All measures of one criterion and threshold read the same curve; missing estimates by the invalid policy."""
+    missing: Literal["bad", "excluded"] = "excluded" if m.protocol.invalid == "exclude" else "bad"
+    return m.once(
+        f"sparsification {region} {threshold!r}",
+        lambda: sparsify(m.confidence, m.estimate, m.gt, threshold, m.mask(region), missing=missing),
+    )
+
+
+def _picture(m: Measurement, threshold: float) -> Picture:
+    values = m.confidence
+    known = values[np.isfinite(values)]
+    low, high = np.percentile(known, (2, 98)) if known.size else (0.0, 1.0)
+    limits = (float(low), max(float(high), float(low) + 1e-6))
+    return Picture("confidence, low = sure", values, "sequential", "", limits, missing=np.isnan(values))
+
+
 def _sparsification(
-    id_: str, name: str, formula: str, meaning: str, direction: Literal["lower", "higher"] = "lower"
+    id_: str,
+    name: str,
+    formula: str,
+    meaning: str,
+    read: Callable[[SparsificationCurve], float],
+    direction: Literal["lower", "higher"] = "lower",
+    least: float = 0.0,
 ) -> Metric:
     def compute(m: Measurement, region: str, threshold: float) -> Statistic:
-        return Statistic.empty("a disparity map alone has no confidence; see `stereogauge confidence`")
+        curve = _curve(m, region, threshold)
+        missing = int(np.count_nonzero(m.mask(region) & np.isfinite(m.gt) & ~np.isfinite(m.estimate)))
+        value = read(curve)
+        if np.isnan(value):
+            return Statistic.empty(f"criterion {region!r} has only good or only bad pixels", missing)
+        return Statistic(value * curve.pixels, curve.pixels, missing, value)
 
     compute.__doc__ = meaning
     return Metric(
@@ -26,10 +59,12 @@ def _sparsification(
         source=SOURCE,
         compute=compute,
         direction=direction,
-        range=(0.0, 1.0),
+        range=(least, 1.0),
         parameters=(THRESHOLD,),
         needs=frozenset({"gt", "confidence"}),
+        picture=_picture,
         examples=(f"{id_}@3",),
+        version=2,
     )
 
 
@@ -38,24 +73,29 @@ auc = _sparsification(
     "Area under the sparsification curve",
     r"\int_0^1 \frac{\mathrm{bad}(\varphi)}{\varphi N} \, d\varphi",
     "Mean share of bad pixels among the most confident ones, over all densities φ; ties in expectation.",
+    lambda curve: curve.auc,
 )
 ause = _sparsification(
     "ause",
     "Area above the oracle",
     r"\mathrm{AUC} - \mathrm{AUC}_{\mathrm{oracle}}",
     "How much larger the area is than that of an order which removes every bad pixel first; 0 is perfect.",
+    lambda curve: curve.ause,
 )
 aurg = _sparsification(
     "aurg",
     "Area below random",
     r"\mathrm{AUC}_{\mathrm{random}} - \mathrm{AUC}",
-    "How much smaller the area is than that of a random order; 0 is no better than chance.",
+    "How much smaller the area is than that of a random order; 0 is no better than chance, less is worse.",
+    lambda curve: curve.aurg,
     "higher",
+    -1.0,
 )
 roc = _sparsification(
     "confidence-roc",
     "ROC area of the confidence",
     r"P(\Gamma_{\mathrm{bad}} > \Gamma_{\mathrm{good}})",
     "Probability that a random bad pixel is less confident than a random good one, ties counting half.",
+    lambda curve: curve.roc_auc,
     "higher",
 )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError
 from stereogauge.kernels import fill as fill_kernels
@@ -35,7 +36,8 @@ class Measurement:
     """The estimate as the protocol wants it, its scene's criteria, and statistics that several metrics share.
 
     `raw` is the map as it was given; `estimate` after clipping and filling. `metrics` are those that will be measured,
-    so that one pass over the pixels serves all their thresholds and quantiles. `extras` are facts of the run
+    so that one pass over the pixels serves all their thresholds and quantiles. `confidence` reads the algorithm's
+    confidence map when a metric asks for it. `extras` are facts of the run
     ("seconds", "peak_memory").
     """
 
@@ -47,12 +49,14 @@ class Measurement:
         metrics: Iterable[BoundMetric] = (),
         regions: Iterable[str] = (),
         right_estimate: Any = None,
+        confidence: Callable[[], NDArray[np.float32]] | None = None,
         extras: Mapping[str, float] | None = None,
     ) -> None:
         self.criteria = criteria
         self.raw = as_disparity(estimate, "estimate")
         self.extras = dict(extras or {})
         self._right = right_estimate
+        self._confidence = confidence
         self._metrics = tuple(metrics)
         self._regions = tuple(regions)
         self._extra_statistics: dict[tuple[bool, str], PixelStatistics] = {}
@@ -104,6 +108,13 @@ class Measurement:
         if self._right is None:
             raise NotApplicable("This measure needs the algorithm's map of the right view, and there is none.")
         return as_disparity(self._right, "right estimate")
+
+    @functools.cached_property
+    def confidence(self) -> NDArray[np.float32]:
+        """The algorithm's confidence map, lower = more confident."""
+        if self._confidence is None:
+            raise NotApplicable("a disparity map alone has no confidence; see `stereogauge confidence`")
+        return self._confidence()
 
     @property
     def image(self) -> Image:
