@@ -442,6 +442,11 @@ def test_a_static_copy_shows_shipped_selections_and_refuses_others(chromium: Any
     visitor.page.wait_for_selector("[data-bar]")
     visitor.go("#scene?scene=alpha&pane=truth&pane=estimate~good")
     visitor.page.wait_for_selector("[data-pane='1'][data-loaded]")
+    visitor.go("#scene?scene=alpha&pane=metric~good~bad%25401&pane=error~good&overlay=disc")
+    visitor.page.wait_for_selector("[data-pane='1'][data-loaded]")
+    assert "off by more than 1 px" in visitor.page.inner_text("[data-pane='0'] .pane-foot")
+    assert "5.00 px" in visitor.page.inner_text("[data-pane='1'] .pane-foot")
+    assert visitor.page.locator("#blocks li").count() > 3
     visitor.go("#metrics?criteria=all")
     visitor.page.wait_for_selector("#scatter .scatterlayer .point")
     visitor.go("#leaderboard?criteria=all&algorithms=good&algorithms=rough")

@@ -35,8 +35,35 @@ def test_pictures_are_there_but_no_hidden_truth(exported: Path) -> None:
     files = index(exported)
     assert "scenes/alpha/layers/truth.png" in files
     assert question("scenes/alpha/layers/error.png", (("algorithm", MARKUP),)) in files
-    assert "scenes/beta/layers/truth.png" not in files
+    assert question("scenes/alpha/layers/metric.png", (("algorithm", "good"), ("metric", "rms"))) in files
+    assert "scenes/alpha/layers/region.png?region=disc" in files
+    for hidden in (
+        "truth.png",
+        "signed.png?algorithm=good",
+        "metric.png?algorithm=good&metric=rms",
+        "region.png?region=disc",
+    ):
+        assert f"scenes/beta/layers/{hidden}" not in files
+    assert "scenes/beta/blocks?algorithm=good" not in files
     assert "scenes/beta/layers/left.png" in files
+
+
+def test_every_picture_has_its_legend(exported: Path, client: httpx.Client) -> None:
+    files = index(exported)
+    pictures = [asked for asked in files if ".png" in asked]
+    assert len(pictures) > 100
+    assert all(asked.replace(".png", "") in files for asked in pictures)
+    asked = "scenes/alpha/layers/error?algorithm=good"
+    assert json.loads((exported / files[asked]).read_text())["limits"] == client.get(asked).json()["limits"] == [0, 5]
+
+
+def test_pictures_of_metrics_stay_within_their_room(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exported: Path
+) -> None:
+    monkeypatch.setattr("stereogauge.web.export.MOST_METRIC_BYTES", 1)
+    export_site(site, tmp_path / "small")
+    assert sum("layers/metric.png" in asked for asked in index(tmp_path / "small")) == 1
+    assert sum("layers/metric.png" in asked for asked in index(exported)) > 30
 
 
 def test_questions_are_spelled_as_browsers_spell_them() -> None:

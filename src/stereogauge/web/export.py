@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote, urlencode
@@ -21,7 +21,9 @@ Params = tuple[tuple[str, str], ...]
 DRAWS = "1000"
 PATH_SAFE = "!'()*~-._"
 PRESETS = (("boundary", "interior", "occluded"), ("nonocc", "all", "disc"))
-PICTURES_OF_ALGORITHM = ("estimate", "error")
+PICTURES_OF_ALGORITHM = ("estimate", "error", "signed")
+MOST_METRIC_BYTES = 64 << 20
+"""Pictures of metrics are exported measure by measure until they fill this."""
 
 
 class Shipped(NamedTuple):
@@ -81,6 +83,16 @@ class _Writer:
         self.index[text] = name
         return json.loads(body) if suffix == "json" else None
 
+    def keep_layer(self, scene: str, layer: str, params: Params) -> int:
+        """A picture with its legend; returns its bytes, 0 where it cannot be shown."""
+        path = f"scenes/{quote(scene, safe=PATH_SAFE)}/layers/{layer}"
+        self.keep(f"{path}.png", params, suffix="png")
+        name: str | None = self.index.get(question(f"{path}.png", params))
+        if name is None:
+            return 0
+        self.keep(path, params)
+        return (self._folder / name).stat().st_size
+
 
 def export_site(site: Site, folder: Path) -> int:
     """Write the site into `folder`; returns the number of files."""
@@ -99,10 +111,16 @@ def export_site(site: Site, folder: Path) -> int:
         for kind in ("metrics", "regions"):
             for entry in catalogue[kind]:
                 writer.keep(f"catalogue/{kind}/{quote(entry['id'], safe=PATH_SAFE)}.svg", suffix="svg")
+        for one in writer.keep("tuning"):
+            writer.keep(f"tuning/{quote(one['name'], safe=PATH_SAFE)}")
         shipped: list[Shipped] = []
+        scenes: list[tuple[Params, dict[str, Any]]] = []
         for place, entry in enumerate(catalogue["protocols"]):
             own: Params = () if place == 0 else (("protocol", entry["key"]),)
             shipped += _export_protocol(writer, own, entry["name"] if len(catalogue["protocols"]) > 1 else "")
+            scenes += [(own, about) for about in _export_scenes(writer, own)]
+        drawn = {entry["id"] for entry in catalogue["metrics"] if entry["picture"]}
+        _export_metric_pictures(writer, scenes, drawn)
     finally:
         writer.close()
     writer.index["selections"] = [{"title": one.title, "params": one.params} for one in shipped]
@@ -111,15 +129,12 @@ def export_site(site: Site, folder: Path) -> int:
 
 
 def _export_protocol(writer: _Writer, own: Params, protocol: str) -> list[Shipped]:
-    scenes = writer.keep("scenes", own)
     writer.keep("algorithms", own)
     table = writer.keep("table", own)
     free = list(dict.fromkeys(one["region"] for one in table["columns"] if one["label"] != one["metric"]))
     shipped = list(_selections(free, table["columns"], own, protocol))
     for selection in shipped:
         _export_selection(writer, selection.params)
-    for scene in scenes:
-        _export_scene(writer, scene["name"], own)
     return shipped
 
 
@@ -176,14 +191,47 @@ def _export_relations(writer: _Writer, params: Params, columns: list[str]) -> No
         writer.keep("histogram", (*params, ("metric", columns[0])))
 
 
-def _export_scene(writer: _Writer, scene: str, own: Params) -> None:
-    name = quote(scene, safe=PATH_SAFE)
-    about = writer.keep(f"scenes/{name}/about", own)
-    if about is None:
-        return
+def _export_scenes(writer: _Writer, own: Params) -> Iterator[dict[str, Any]]:
+    """Every scene that can be shown, with its photographs, truth, criteria, estimates and errors."""
+    for scene in writer.keep("scenes", own):
+        about = writer.keep(f"scenes/{quote(scene['name'], safe=PATH_SAFE)}/about", own)
+        if about is not None:
+            _export_pictures(writer, about, own)
+            yield about
+
+
+def _export_pictures(writer: _Writer, about: dict[str, Any], own: Params) -> None:
+    shown = set(about["layers"])
     for layer in ("left", "right", "truth"):
-        if layer in about["layers"]:
-            writer.keep(f"scenes/{name}/layers/{layer}.png", own, suffix="png")
+        if layer in shown:
+            writer.keep_layer(about["name"], layer, own)
+    for region in about["regions"]:
+        writer.keep_layer(about["name"], "region", (*own, ("region", region)))
     for algorithm in about["algorithms"]:
+        params = (*own, ("algorithm", algorithm))
         for layer in PICTURES_OF_ALGORITHM:
-            writer.keep(f"scenes/{name}/layers/{layer}.png", (*own, ("algorithm", algorithm)), suffix="png")
+            if layer in shown:
+                writer.keep_layer(about["name"], layer, params)
+        if not about["hidden"]:
+            writer.keep(f"scenes/{quote(about['name'], safe=PATH_SAFE)}/blocks", params)
+
+
+def _export_metric_pictures(
+    writer: _Writer, scenes: list[tuple[Params, dict[str, Any]]], drawn: Container[str]
+) -> None:
+    """Pictures of the measures with scores, the first measure of every protocol first, until the room is used up."""
+    measures = {own: _measures(writer, own, drawn) for own in dict.fromkeys(own for own, _ in scenes)}
+    room = MOST_METRIC_BYTES
+    for place in range(max(map(len, measures.values()), default=0)):
+        for own, about in scenes:
+            for algorithm in about["algorithms"] if "metric" in about["layers"] else ():
+                for metric in measures[own][place : place + 1]:
+                    params = (*own, ("algorithm", algorithm), ("metric", metric))
+                    room -= writer.keep_layer(about["name"], "metric", params)
+                    if room <= 0:
+                        return
+
+
+def _measures(writer: _Writer, own: Params, drawn: Container[str]) -> list[str]:
+    names = dict.fromkeys(column["metric"] for column in writer.keep("table", own)["columns"])
+    return [name for name in names if name.partition("@")[0] in drawn]

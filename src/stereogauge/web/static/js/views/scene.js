@@ -104,7 +104,7 @@ export function create(root, context) {
     put(head, sceneChoice(scene.name), h("span", { class: "hint" }, facts), scene.hidden && h("strong", { class: "hint" }, "ground truth hidden"),
       h("span", { class: "end row" },
         h("label", {}, "overlay ", choose([["", "none"], ...scene.regions], state.get("overlay", ""), (value) => state.update({ overlay: value || null }), { "aria-label": "Criterion as overlay", id: "overlay" })),
-        !scene.hidden && h("label", {}, "error up to ", choose([["", "5"], "1", "2", "3", "10", "20"], state.get("range", ""), (value) => state.update({ range: value || null }), { "aria-label": "Error range in px" }), " px"),
+        !scene.hidden && !isStatic && h("label", {}, "error up to ", choose([["", "5"], "1", "2", "3", "10", "20"], state.get("range", ""), (value) => state.update({ range: value || null }), { "aria-label": "Error range in px" }), " px"),
         h("button", { type: "button", id: "swipe", "aria-pressed": String(state.get("swipe") === "on"), onclick: () => state.update({ swipe: state.get("swipe") === "on" ? null : "on" }), disabled: count < 2 && state.get("swipe") !== "on" }, "swipe"),
         h("button", { type: "button", onclick: () => { look.fit(); moved(); } }, "fit"),
         h("button", { type: "button", id: "add-pane", disabled: count >= MOST_PANES, onclick: () => state.update({ pane: [...specs(), specs().at(-1)].map(write) }) }, "add pane")));
@@ -172,11 +172,11 @@ export function create(root, context) {
       const address = url(`${path(spec.layer)}.png`, params(spec));
       if (!address) throw new Problem("This picture was not exported.", 404);
       const [info, image, other] = await Promise.all([
-        isStatic ? null : ask(path(spec.layer), params(spec)), picture(address),
+        ask(path(spec.layer), params(spec)), picture(address),
         second ? picture(url(`${path(second.layer)}.png`, params(second))) : null]);
       Object.assign(pane, { image, other });
       pane.box.dataset.loaded = address;
-      put(pane.foot, info ? legend(info) : LAYERS[spec.layer], second && h("span", {}, `│ ${LAYERS[second.layer]} ${second.algorithm ?? ""}`));
+      put(pane.foot, legend(info), second && h("span", {}, `│ ${LAYERS[second.layer]} ${second.algorithm ?? ""}`));
     } catch (problem) {
       Object.assign(pane, { image: null, other: null });
       put(pane.foot, problem.message);
@@ -222,9 +222,9 @@ export function create(root, context) {
 
   async function drawBlocks() {
     const pane = panes[focused]?.spec.algorithm ? panes[focused] : panes.find((one) => OF_ALGORITHM.includes(one.spec.layer));
-    if (!pane || scene.hidden || isStatic) return put(blocks);
+    if (!pane || scene.hidden) return put(blocks);
     const shownMetric = specs().find((one) => one.layer === "metric");
-    const metric = shownMetric ? shownMetric.metric ?? pictured()[0] : null;
+    const metric = shownMetric && !isStatic ? shownMetric.metric ?? pictured()[0] : null;
     const own = new URLSearchParams({ algorithm: pane.spec.algorithm });
     if (metric) own.set("metric", metric);
     if (state.get("protocol")) own.set("protocol", state.get("protocol"));
@@ -248,8 +248,9 @@ export function create(root, context) {
 
   function drawCloud() {
     const sources = [...(scene.layers.includes("truth") ? [["", "ground truth"]] : []), ...scene.algorithms.map((name) => [name, name])];
-    const name = state.get("cloud");
-    put(cloudHead, h("h2", {}, "Point cloud"),
+    const name = isStatic ? null : state.get("cloud");
+    if (isStatic) put(cloudHead, h("h2", {}, "Point cloud"), h("span", { class: "hint" }, "Points in space need the server."));
+    else put(cloudHead, h("h2", {}, "Point cloud"),
       choose([["-", "off"], ...sources], name === null ? "-" : name === "truth" ? "" : name, (value) => state.update({ cloud: value === "-" ? null : value === "" ? "truth" : value }), { "aria-label": "Point cloud of", id: "cloud-choice" }),
       h("span", { class: "hint" }, "drag to turn, wheel to come closer"));
     cloudCanvas.hidden = name === null;

@@ -1,6 +1,6 @@
 // Tuning studies of this store: what was gained, the trade-off, which parameters matter; without any, how to make one.
 
-import { ask, isStatic } from "../api.js";
+import { ask } from "../api.js";
 import { behind } from "../diagrams.js";
 import { choose, h, put } from "../dom.js";
 import { digits, full } from "../format.js";
@@ -11,7 +11,7 @@ import { ink } from "../theme.js";
 
 export function create(root) {
   async function refresh() {
-    const studies = isStatic ? [] : await ask("tuning");
+    const studies = await ask("tuning");
     if (!studies.length) {
       return put(root, lacking("There is no tuning study in this store",
         "A study searches the parameters of a matcher against a profile: the best settings, how much each parameter matters, and the trade-off between two aims. It appears here once it has run:",
