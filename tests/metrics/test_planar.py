@@ -174,6 +174,16 @@ def test_drawn_planes_without_ground_truth_take_the_estimates_own_plane() -> Non
     assert found["p-bump"].note == ""
 
 
+def test_bumpiness_is_that_of_drawn_planes_and_of_nothing_else() -> None:
+    field = Scene("field", left=np.zeros((HEIGHT, WIDTH, 3), np.uint8), metadata={"planes": drawn_region()})
+    rough = PLANE + np.random.default_rng(0).normal(0, 0.2, PLANE.shape).astype(np.float32)
+    found = scores(rough, ["p-bump", "bumpiness"], field)
+    assert found["bumpiness"].value == found["p-bump"].value > 0.5
+    undrawn = scores(rough, ["bumpiness"])["bumpiness"]
+    assert np.isnan(undrawn.value)
+    assert "no planar region is drawn" in undrawn.note
+
+
 def test_drawn_planes_of_another_size_or_in_colour_are_refused(tmp_path: Path) -> None:
     small = Scene("small", gt=PLANE, metadata={"planes": np.ones((5, 5), np.uint8)})
     with pytest.raises(SizeError, match="drawn planes of scene 'small' are 5×5"):

@@ -18,6 +18,7 @@ from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.overlays import HCI, VARIANT, emptiness, heat_overlay, mean_of, share_above
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import mean, percent
+from stereogauge.regions.geometry_sets import drawn_planes
 from stereogauge.regions.planes import Points, fit_plane
 
 BUMPINESS, OFFSET, MISORIENTATION = range(3)
@@ -137,6 +138,24 @@ def p_bump(m: Measurement, region: str) -> Statistic:
     0: perfectly even. Above 1: strongly bumpy.
     """
     return mean_of(_bumps(m), _empty(m), mean, _mean_note(m, BUMPINESS, " px"))
+
+
+@metric(
+    id="bumpiness",
+    name="Bumpiness of drawn planes",
+    formula=r"\frac{1}{|M_p|}\sum_{x \in M_p} |\Delta E(x)|, \quad M_p \text{ drawn by hand}",
+    unit="px",
+    source=VARIANT,
+    needs=(),
+    region="planar",
+    finalize=mean,
+    picture=_bump_picture,
+)
+def bumpiness(m: Measurement, region: str) -> Statistic:
+    """`p-bump` on planar regions that somebody drew, for scenes without ground truth; NaN where none is drawn."""
+    if drawn_planes(m.scene) is None:
+        return Statistic.empty("no planar region is drawn for this scene; give a label image with --planes")
+    return p_bump.compute(m, region)
 
 
 @metric(
