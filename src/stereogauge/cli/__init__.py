@@ -30,6 +30,7 @@ COMMANDS = {
     "serve": "The interactive benchmark site for a store.",
     "tune": "Search matcher parameters for an application profile.",
     "study": "Response of metrics to controlled damage of a map.",
+    "robustness": "How much maps change when only light or moment do.",
     "regions": "Show the pixel sets of a scene as counts and pictures.",
     "metrics": "The catalogue of metrics, or one metric in full.",
     "protocols": "The shipped protocols, or one in full.",

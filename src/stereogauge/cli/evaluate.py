@@ -36,15 +36,15 @@ class Request:
     results: list[str]
     protocol: Protocol
     matchers: list[str]
-    scenes: list[str] | None
     reading: dict[str, Any]
-    maps: Path | None
-    ndisp: int | None
-    time_limit: float | None
-    memory_limit: float | None
-    resize: bool
-    jobs: int | None
-    cluster: str | None
+    scenes: list[str] | None = None
+    maps: Path | None = None
+    ndisp: int | None = None
+    time_limit: float | None = None
+    memory_limit: float | None = None
+    resize: bool = False
+    jobs: int | None = None
+    cluster: str | None = None
 
 
 def command(
@@ -221,7 +221,7 @@ def _plan(request: Request, dataset: Dataset, store: Store, workers: Workers) ->
 
     reading = Reading(_progress("files", "read"))
     hashes = ContentHashes(store, reading)
-    found = _found_results(request, dataset)
+    found = found_results(request, dataset)
     if not request.matchers:
         try:
             return make_plan(store, dataset, found, request.protocol, resize=request.resize, hashes=hashes)
@@ -262,7 +262,8 @@ def _plan(request: Request, dataset: Dataset, store: Store, workers: Workers) ->
     return replace(plan, unreadable=plan.unreadable + failures)
 
 
-def _found_results(request: Request, dataset: Dataset) -> list[Any]:
+def found_results(request: Request, dataset: Dataset) -> list[Any]:
+    """The result sets in all the folders; files that belong to none are named."""
     from stereogauge.datasets.results import find_results
 
     found: list[Any] = []

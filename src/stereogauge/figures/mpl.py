@@ -30,6 +30,7 @@ RENDERERS = (
     "mpl_analysis",
     "mpl_galleries",
     "mpl_study",
+    "mpl_robustness",
     "mpl_geometry",
     "mpl_sparsification",
     "mpl_tuning",

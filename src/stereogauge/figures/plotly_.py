@@ -17,6 +17,7 @@ RENDERERS = (
     "plotly_analysis",
     "plotly_galleries",
     "plotly_study",
+    "plotly_robustness",
     "plotly_sparsification",
     "plotly_tuning",
 )

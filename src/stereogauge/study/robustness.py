@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stereogauge.errors import SizeError
+from stereogauge.errors import SizeError, StereogaugeError
+from stereogauge.metrics.picture import Picture
 from stereogauge.model import DisparityMap, Mask, ResultSet
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MIDDLEBURY_PAIRS: Mapping[str, tuple[str, str]] = {
+GUARD = 1e-6
+"""px by which float32 may miss a change that equals the threshold; the same as in the bad-pixel metrics."""
+Pairs = Mapping[str, tuple[str, str]]
+MIDDLEBURY_PAIRS: Pairs = {
     "exposure": ("Motorcycle", "MotorcycleE"),
     "lighting": ("Piano", "PianoL"),
 }
@@ -52,6 +56,8 @@ def robustness(
     if len(shapes) > 1:
         found = ", ".join(f"{shape[1]}×{shape[0]}" for shape in sorted(shapes))
         raise SizeError(f"Robustness compares maps of one size; found {found}.")
+    if not 0 <= threshold < math.inf:
+        raise StereogaugeError(f"The threshold of a change is a number of px from 0 on; found {threshold:g}.")
     inside = np.ones(first.shape, np.bool_) if mask is None else mask
     here, there = np.isfinite(first) & inside, np.isfinite(second) & inside
     both = here & there
@@ -59,13 +65,32 @@ def robustness(
     count = int(np.count_nonzero(both))
     difference = np.abs(first[both].astype(np.float64) - second[both])
     return Robustness(
-        changed=_percent(int(np.count_nonzero(difference > threshold)), count),
+        changed=_percent(int(np.count_nonzero(difference > threshold + GUARD)), count),
         mean=float(difference.mean()) if count else math.nan,
         median=float(np.median(difference)) if count else math.nan,
         lost=_percent(int(np.count_nonzero(here & ~there)), total),
         gained=_percent(int(np.count_nonzero(there & ~here)), total),
         count=count,
     )
+
+
+def change_picture(first: DisparityMap, second: DisparityMap, *, threshold: float = 1.0) -> Picture:
+    """|second − first| per pixel; hatched where only one of the maps has an estimate."""
+    alone = np.isfinite(first) != np.isfinite(second)
+    limits = (0.0, max(2.0 * threshold, 1.0))
+    title = "change between two maps; hatched: an estimate in only one of them"
+    return Picture(title, np.abs(second - first), "sequential", "px", limits, missing=alone)
+
+
+def known_pairs(scenes: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Middlebury's pairs of which a dataset has both scenes."""
+    there = set(scenes)
+    return {condition: pair for condition, pair in MIDDLEBURY_PAIRS.items() if there.issuperset(pair)}
+
+
+def sequence_pairs(scenes: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Each scene of a sequence and the one before it."""
+    return {f"step {number}": pair for number, pair in enumerate(itertools.pairwise(scenes), start=1)}
 
 
 def _percent(part: int, whole: int) -> float:
@@ -81,15 +106,16 @@ def robustness_over_time(
 
 def robustness_table(
     results: Sequence[ResultSet],
-    pairs: Mapping[str, tuple[str, str]] = MIDDLEBURY_PAIRS,
+    pairs: Pairs = MIDDLEBURY_PAIRS,
     *,
     threshold: float = 1.0,
     masks: Mapping[str, Mask] | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> pd.DataFrame:
     """One row an algorithm and pair: algorithm, condition, first, second and the numbers of `Robustness`.
 
     `pairs` maps a condition to the two scenes; `masks` the first scene's id to the pixels to compare. An algorithm
-    without both maps has a row of NaN.
+    without both maps has a row of NaN. `progress` hears of every row, once it is there.
     """
     import pandas as pd
 
@@ -106,7 +132,12 @@ def robustness_table(
             }
             if first in result.maps and second in result.maps:
                 maps = (load_disparity(result.maps[first]), load_disparity(result.maps[second]))
-                row |= vars(robustness(*maps, threshold=threshold, mask=(masks or {}).get(first)))
+                try:
+                    row |= vars(robustness(*maps, threshold=threshold, mask=(masks or {}).get(first)))
+                except SizeError as problem:
+                    raise SizeError(f"{result.name}, {first} and {second}: {problem}") from None
             rows.append(row)
+            if progress is not None:
+                progress(f"{result.name}, {condition}")
     order = ["algorithm", "condition", "first", "second", *Robustness.__dataclass_fields__]
     return pd.DataFrame(rows, columns=order)

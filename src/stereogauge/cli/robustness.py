@@ -1,0 +1,259 @@
+"""`stereogauge robustness`: how much maps change when only the light, the exposure or the moment changes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stereogauge.cli import INTERRUPTED, options
+from stereogauge.cli.evaluate import Request, Workers, found_results
+from stereogauge.cli.output import announce_compilation, console, say
+from stereogauge.cli.rows import print_rows
+from stereogauge.errors import StereogaugeError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from stereogauge.model import Dataset, Mask, ResultSet
+    from stereogauge.protocol import Protocol
+
+UNITS = {"changed": "%", "mean": "px", "median": "px", "lost": "%", "gained": "%"}
+
+
+def command(
+    dataset: Annotated[str, typer.Argument(metavar="DATASET[:ROOT]", help="The dataset that the scenes belong to.")],
+    results: Annotated[
+        list[str] | None, typer.Argument(metavar="[RESULTS]...", help="Folders or zips with maps of algorithms.")
+    ] = None,
+    pair: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Two scenes of one place, CONDITION=FIRST,SECOND; repeatable. Default: Middlebury's Motorcycle with "
+            "MotorcycleE (other exposure) and Piano with PianoL (other lamp)."
+        ),
+    ] = None,
+    sequence: Annotated[
+        str | None, typer.Option(help="Scenes of a still place in order, A,B,C: each against the one before it.")
+    ] = None,
+    threshold: Annotated[
+        float, typer.Option("--threshold", "-t", min=0, help="A pixel has changed beyond this many px.")
+    ] = 1.0,
+    criterion: Annotated[
+        str | None, typer.Option("--criterion", "-r", help="Only these pixels of the first scene, e.g. nonocc.")
+    ] = None,
+    protocol: options.ProtocolName = "default",
+    override: options.Override = None,
+    matcher: Annotated[
+        list[str] | None, typer.Option(help="A matcher to run, as for `evaluate`; its maps are kept. Repeatable.")
+    ] = None,
+    ndisp: Annotated[int | None, typer.Option(help="Disparities to search, where the dataset does not say.")] = None,
+    maps: Annotated[Path | None, typer.Option(help="Where maps of matchers are kept.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", min=1, help="Worker processes; default: one a processor.")
+    ] = None,
+    template: Annotated[
+        str | None, typer.Option(help="Where maps lie in RESULTS, e.g. '{algorithm}/{scene}/out.pfm'.")
+    ] = None,
+    encoding: options.Encoding = None,
+    scale: options.Scale = None,
+    offset: Annotated[float | None, typer.Option(help="Added to every decoded estimate, in px.")] = None,
+    results_manifest: Annotated[
+        Path | None, typer.Option(help="A results.toml that lies elsewhere than in RESULTS.")
+    ] = None,
+    form: options.OutputFormat = options.Format.table,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for table, figure and pictures.")] = None,
+) -> None:
+    """How much maps change when only light or moment do.
+
+    Two maps of one place should be one map; no ground truth is needed. Prints, for every algorithm and pair of scenes,
+    the share of pixels that changed, the mean and median change, and the shares of estimates lost and gained. Maps of
+    matchers are kept, so that the same command goes on where it was stopped.
+    """
+    from stereogauge.datasets import open_dataset
+    from stereogauge.study.robustness import robustness_table
+
+    chosen = options.chosen_protocol(protocol, override)
+    whole = open_dataset(dataset)
+    pairs = _pairs(pair or [], sequence, whole)
+    scenes = whole.subset(list(dict.fromkeys(scene for both in pairs.values() for scene in both)))
+    reading = {"template": template, "encoding": encoding, "scale": scale, "offset": offset}
+    request = Request(
+        dataset=dataset,
+        results=results or [],
+        protocol=chosen,
+        matchers=matcher or [],
+        reading={**reading, "manifest": results_manifest},
+        maps=maps,
+        ndisp=ndisp,
+        jobs=jobs,
+    )
+    if not request.results and not request.matchers:
+        raise StereogaugeError("Nothing to compare: give folders of results, or --matcher.")
+    announce_compilation()
+    try:
+        found, failed = _results(request, whole, scenes)
+        masks = {} if criterion is None else _masks(scenes, pairs, criterion, chosen)
+        bar = _progress("comparisons", "make")
+        bar.start(len(found) * len(pairs), 0)
+
+        def advance(what: str) -> None:
+            bar.scene(what)
+            bar.advance(1, 0)
+
+        try:
+            table = robustness_table(found, pairs, threshold=threshold, masks=masks, progress=advance)
+        finally:
+            bar.finish()
+    except KeyboardInterrupt:
+        say("interrupted; maps of matchers are kept, and the same command goes on from there")
+        raise typer.Exit(INTERRUPTED) from None
+    if table["count"].isna().all():
+        raise StereogaugeError(f"No algorithm has the maps of both scenes of {_described(pairs)}.")
+    print_rows(_rows(table, form), form)
+    _say_gaps(table)
+    if out is not None:
+        _write(out, table, found, pairs, threshold, criterion)
+    if failed:
+        raise typer.Exit(1)
+
+
+def _pairs(texts: Sequence[str], sequence: str | None, dataset: Dataset) -> dict[str, tuple[str, str]]:
+    from stereogauge.study.robustness import MIDDLEBURY_PAIRS, known_pairs, sequence_pairs
+
+    pairs: dict[str, tuple[str, str]] = {}
+    for text in texts:
+        condition, equals, both = text.partition("=")
+        scenes = [part.strip() for part in both.split(",")]
+        if not equals or len(scenes) != 2 or scenes[0] == scenes[1]:
+            raise StereogaugeError(f"A pair is written CONDITION=FIRST,SECOND with two scenes; found {text!r}.")
+        pairs[condition.strip()] = (scenes[0], scenes[1])
+    if sequence is not None:
+        steps = sequence_pairs([part.strip() for part in sequence.split(",") if part.strip()])
+        if not steps:
+            raise StereogaugeError(f"A sequence has at least two scenes, separated by commas; found {sequence!r}.")
+        pairs |= steps
+    if not texts and sequence is None:
+        pairs = known_pairs(dataset.ids)
+    if not pairs:
+        raise StereogaugeError(
+            f"{dataset.name} has none of the known pairs ({_described(MIDDLEBURY_PAIRS)}); name two scenes of one "
+            "place with --pair CONDITION=FIRST,SECOND."
+        )
+    return pairs
+
+
+def _described(pairs: Any) -> str:
+    return ", ".join(f"{first} and {second}" for first, second in pairs.values())
+
+
+def _progress(what: str, verb: str) -> Any:
+    from stereogauge.evaluation.progress import terminal_progress
+
+    return terminal_progress(console(errors=True), what, verb)
+
+
+def _results(request: Request, whole: Dataset, scenes: Dataset) -> tuple[list[ResultSet], bool]:
+    """Maps from folders and from matchers, and whether a matcher failed."""
+    found: list[ResultSet] = list(found_results(request, whole))
+    if not request.matchers:
+        return _distinct(found), False
+    from stereogauge.evaluation.fingerprints import ContentHashes
+    from stereogauge.evaluation.matchers import make_maps, wanted_matcher
+    from stereogauge.paths import cache_folder
+
+    wanted = [wanted_matcher(text) for text in request.matchers]
+    folder = (request.maps or cache_folder("maps")).absolute()
+    workers = Workers(request)
+    stopped = True
+    try:
+        made = make_maps(
+            wanted,
+            scenes,
+            folder,
+            workers.get(scenes),
+            _progress("maps", "compute"),
+            ndisp=request.ndisp,
+            hashes=ContentHashes(None),
+        )
+        stopped = False
+    finally:
+        workers.end(at_once=stopped)
+    for algorithm, scene, reason, _ in made.failures:
+        say(f"failed: {algorithm} on {scene}: {reason}")
+    return _distinct([*found, *made.results]), bool(made.failures)
+
+
+def _distinct(results: list[ResultSet]) -> list[ResultSet]:
+    names = [result.name for result in results]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise StereogaugeError(f"Several results carry the algorithm name {twice[0]!r}; rename one of them.")
+    return results
+
+
+def _masks(scenes: Dataset, pairs: dict[str, tuple[str, str]], criterion: str, protocol: Protocol) -> dict[str, Mask]:
+    from stereogauge.regions.criteria import Criteria
+
+    masks = {}
+    for first, _ in pairs.values():
+        masks[first] = Criteria(scenes[first], protocol).mask(criterion)
+        scenes[first].release()
+    return masks
+
+
+def _rows(table: pd.DataFrame, form: options.Format) -> list[dict[str, Any]]:
+    """One dictionary a row; people get units in the headings, programs plain names."""
+    units = UNITS if form in (options.Format.table, options.Format.latex) else {}
+    rows = []
+    for record in table.to_dict(orient="records"):
+        count = record["count"]
+        record["count"] = math.nan if math.isnan(count) else int(count)
+        rows.append({f"{key} {units[key]}" if key in units else str(key): value for key, value in record.items()})
+    return rows
+
+
+def _say_gaps(table: pd.DataFrame) -> None:
+    for row in table[table["count"].isna()].itertuples():
+        say(f"note: {row.algorithm} has not both maps of {row.first} and {row.second}")
+    for row in table[table["count"] == 0].itertuples():
+        say(f"note: {row.algorithm} has no pixel with an estimate in both {row.first} and {row.second}")
+
+
+def _write(
+    folder: Path,
+    table: pd.DataFrame,
+    results: Sequence[ResultSet],
+    pairs: dict[str, tuple[str, str]],
+    threshold: float,
+    criterion: str | None,
+) -> None:
+    from stereogauge.figures import mpl, plotly_
+    from stereogauge.figures.pictures import save_picture
+    from stereogauge.figures.robustness import robustness_data
+    from stereogauge.io.files import load_disparity
+    from stereogauge.study.robustness import change_picture
+
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "robustness.csv").write_text(str(table.to_csv(index=False)), encoding="utf-8")
+    (folder / "robustness.json").write_text(str(table.to_json(orient="records", indent=1)) + "\n", encoding="utf-8")
+    data = robustness_data(table, threshold=threshold, pixels=criterion or "the whole image")
+    figure = mpl.draw(data)
+    for kind in ("png", "svg"):
+        mpl.save(figure, folder / f"robustness.{kind}")
+    plotly_.draw(data).write_html(folder / "robustness.html", include_plotlyjs="directory")
+    shown = [
+        (result, condition, both)
+        for result in results
+        for condition, both in pairs.items()
+        if all(scene in result.maps for scene in both)
+    ]
+    for result, condition, both in shown:
+        maps = (load_disparity(result.maps[scene]) for scene in both)
+        picture = change_picture(*maps, threshold=threshold)
+        name = "".join("-" if letter in "/\\: " else letter for letter in f"{condition}-{result.name}")
+        save_picture(folder / f"{name}.png", picture, f"{result.name}, {' → '.join(both)}")
+    say(f"table, figure and {len(shown)} pictures in {folder}")
