@@ -140,6 +140,17 @@ def test_choosing_a_criterion_changes_table_and_address(visitor: Visitor) -> Non
     assert visitor.texts("#board tbody td") != before
 
 
+def test_a_wide_store_starts_narrow_and_everything_is_one_click_away(visitor: Visitor) -> None:
+    visitor.go()
+    visitor.until("location.hash.includes('criteria=nonocc')")
+    visitor.ready()
+    visitor.page.click('[aria-label="Select all criteria"]')
+    visitor.ready()
+    assert "criteria" not in visitor.page.url
+    shown = visitor.page.eval_on_selector_all("[data-sort]", "all => all.map(one => one.dataset.sort)")
+    assert {"rms:all", "rms:nonocc", "rms:occluded"} <= set(shown)
+
+
 def test_sorting_by_a_column_goes_up_down_and_back(visitor: Visitor) -> None:
     visitor.go("#leaderboard?criteria=all&measures=rms&missing=drop-column&model=extended")
     table = visitor.ask("table", "criteria=all&measures=rms")
@@ -440,6 +451,7 @@ def test_a_static_copy_shows_shipped_selections_and_refuses_others(chromium: Any
     visitor.page.click("text=Shipped selections")
     visitor.go("#compare?criteria=all")
     visitor.page.wait_for_selector("[data-bar]")
+    visitor.page.wait_for_selector("#steadiness")
     visitor.go("#scene?scene=alpha&pane=truth&pane=estimate~good")
     visitor.page.wait_for_selector("[data-pane='1'][data-loaded]")
     visitor.go("#scene?scene=alpha&pane=metric~good~bad%25401&pane=error~good&overlay=disc")

@@ -117,7 +117,8 @@ def export_site(site: Site, folder: Path) -> int:
         scenes: list[tuple[Params, dict[str, Any]]] = []
         for place, entry in enumerate(catalogue["protocols"]):
             own: Params = () if place == 0 else (("protocol", entry["key"]),)
-            shipped += _export_protocol(writer, own, entry["name"] if len(catalogue["protocols"]) > 1 else "")
+            name = ", ".join([entry["name"], *entry["also"]]) if len(catalogue["protocols"]) > 1 else ""
+            shipped += _export_protocol(writer, own, name)
             scenes += [(own, about) for about in _export_scenes(writer, own)]
         drawn = {entry["id"] for entry in catalogue["metrics"] if entry["picture"]}
         _export_metric_pictures(writer, scenes, drawn)
@@ -161,6 +162,8 @@ def _export_selection(writer: _Writer, params: Params) -> None:
             writer.keep("rank", (*params, *options, *draws))
         for form in ("csv", "tex"):
             writer.keep(f"rank.{form}", (*params, *options), suffix=form)
+    for profile in ((), *((("profile", name),) for name in shipped_profiles())):
+        writer.keep("stability", (*params, *profile))
     writer.keep("significance", params)
     writer.keep("confidence", (*params, ("threshold", "1"), ("region", "all")))
     order = writer.keep("rank", (*params, ("model", "weighted")))

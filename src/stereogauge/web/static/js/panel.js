@@ -115,13 +115,18 @@ export function drawPanel(root, context, view) {
   root.hidden = ["scene", "protocol", "submit", "tuning"].includes(view);
   root.parentElement.style.setProperty("grid-template-columns", root.hidden ? "minmax(0, 1fr)" : "");
   if (root.hidden) return;
-  if (isStatic) return void put(root, h("div", { class: "parts shown" }, shippedPart(context, view)));
+  const drawer = h("button", { type: "button", class: "drawer", "aria-expanded": String(open.drawer), onclick: (event) => {
+    open.drawer = !open.drawer;
+    root.classList.toggle("open", open.drawer);
+    event.target.setAttribute("aria-expanded", String(open.drawer));
+  } }, "Selection ▾");
+  root.classList.toggle("open", open.drawer);
+  if (isStatic) return void put(root, drawer, h("div", { class: "parts" }, shippedPart(context, view)));
   const protocols = context.catalogue.protocols;
   const datasets = new Map(context.scenes.map((one) => [one.name, one.dataset]));
   const several = new Set(datasets.values()).size > 1;
   put(root,
-    h("button", { type: "button", class: "drawer", "aria-expanded": String(open.drawer), onclick: () => { open.drawer = !open.drawer; root.classList.toggle("open", open.drawer); } }, "Selection ▾"),
-    h("div", { class: "parts" },
+    drawer, h("div", { class: "parts" },
       protocols.length > 1 && h("fieldset", {}, h("legend", {}, h("span", {}, "Protocol")),
         choose(protocols.map((one) => [one.key, protocolTitle(one)]), context.protocol.key, (value) => state.update({ protocol: value, criteria: null, measures: null, scenes: null, algorithms: null }), { "aria-label": "Protocol" })),
       ["leaderboard", "compare"].includes(view) && modelPart(context, view),
@@ -129,7 +134,6 @@ export function drawPanel(root, context, view) {
       criteriaPart(context),
       boxes(context, { name: "measures", title: "Measures", all: measures(context), tall: true, about: (anchor, one) => defineColumn(anchor, context.catalogue, one, context.columns.find((column) => column.metric === one)?.region) }),
       boxes(context, { name: "algorithms", title: "Algorithms", all: context.algorithms.map((one) => one.name), tall: true, swatch: (one) => context.styles.get(one) })));
-  root.classList.toggle("open", open.drawer);
   for (const part of root.querySelectorAll("fieldset")) part.querySelector(".choices")?.scrollTo(0, place[part.dataset.part] ?? 0);
   if (key) root.querySelector(`[data-choice="${CSS.escape(key)}"], #${CSS.escape(key)}`)?.focus();
 }

@@ -1,5 +1,6 @@
 // What is selected, seen from the page: everything where the address says nothing.
 
+import { isStatic } from "./api.js";
 import * as state from "./state.js";
 
 const WIDE = 14;
@@ -27,15 +28,20 @@ export function chosenColumns(context) {
   return context.columns.filter((one) => metric.has(one.metric) && (region.has(one.region) || bound(context, one)));
 }
 
-/** A bare address of a store with very many columns starts with one criterion and one dataset, so that the first table can be read. */
+const started = new Set();
+
+/** A bare address of a store with very many columns starts with one criterion and one dataset, so that the first table can be read; whoever then selects everything gets it. */
 export function firstSelection(context) {
-  if (!state.isBare() || state.view() !== "leaderboard") return false;
+  if (state.view() !== "leaderboard") return false;
+  const known = started.has(context.protocol.key);
+  started.add(context.protocol.key);
+  if (known || !state.isBare()) return false;
   const all = criteria(context);
   const first = all.includes("nonocc") ? "nonocc" : all[0];
   const own = context.scenes.filter((one) => one.dataset === context.scenes[0].dataset).map((one) => one.name);
   const changes = {
     ...(context.columns.length > WIDE && all.length > 1 ? { criteria: [first] } : {}),
-    ...(own.length < context.scenes.length ? { scenes: own } : {}),
+    ...(own.length < context.scenes.length && !isStatic ? { scenes: own } : {}),
   };
   if (!Object.keys(changes).length) return false;
   state.update(changes, { quietly: true });

@@ -1,6 +1,6 @@
 // Compare: weighted bars that reorder as a weight is dragged, radar, parallel coordinates, critical difference, head to head.
 
-import { ask, latest, Problem } from "../api.js";
+import { ask, isStatic, latest, Problem } from "../api.js";
 import { badge, behind, criticalDifference, parallel, radar } from "../diagrams.js";
 import { choose, h, put } from "../dom.js";
 import { digits, full, listed, percent } from "../format.js";
@@ -60,7 +60,7 @@ export function create(root, context) {
     const profile = context.catalogue.profiles.find((one) => one.id === state.get("profile"));
     const texture = (place) => (place >= SEGMENTS.length ? { "background-image": `repeating-linear-gradient(${45 * Math.floor(place / SEGMENTS.length)}deg, transparent 0 3px, rgba(255,255,255,.45) 3px 5px)` } : {});
     put(bars,
-      h("div", { class: "row" }, h("h1", {}, "Weighted combination"), h("span", { class: "hint" }, `${profile ? `${profile.name} — ${profile.description}` : "Drag the weights in the panel; the order follows."}`)),
+      h("div", { class: "row" }, h("h1", {}, "Weighted combination"), h("span", { class: "hint" }, `${profile ? `${profile.name} — ${profile.description}` : isStatic ? "Choose a profile in the panel." : "Drag the weights in the panel; the order follows."}`)),
       h("div", { class: "key" }, answer.terms.map((term, place) => h("span", {}, h("i", { class: "swatch", style: { background: colours.get(term), ...texture(place) } }), `${term} ${Math.round(100 * answer.weights[place])} %`))),
       h("div", { class: "bars", role: "table", "aria-label": "Weighted scores, shortest first" }, answer.rows.map((row, place) => [
         h("div", { class: "name", role: "rowheader", "data-bar": row.algorithm }, badge(context.styles.get(row.algorithm)), row.algorithm),

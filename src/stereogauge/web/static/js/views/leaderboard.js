@@ -38,7 +38,7 @@ export function create(root, context) {
   function withoutOrder(problem) {
     if (!(problem instanceof Problem) || problem.allowed.length || problem.status !== (isStatic ? 404 : 422)) throw problem;
     const model = context.catalogue.models.find((one) => one.id === state.get("model", "a-star"));
-    return { model: model?.id, name: model?.name ?? "", value_name: model?.value_name ?? "value", definition: "", caption: "", rows: [], dropped: [], reason: problem.message };
+    return { model: model?.id, name: model?.name ?? "", value_name: model?.value_name ?? "value", definition: "", caption: "", rows: [], dropped: [], reason: isStatic ? "This copy holds no order of these scores by this model; on the server another rule for gaps may give one." : problem.message };
   }
 
   const pictured = (metric) => context.catalogue.metrics.find((one) => one.id === metric.split("@")[0])?.picture;
