@@ -25,7 +25,7 @@ def command(
     what: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[ANALYSIS]...",
+            metavar="ANALYSIS",
             help="correlation, scatter, orders, histograms, subsets, double-counting, significance, stability; "
             "default: all.",
         ),

@@ -23,9 +23,7 @@ TRUTH_NAME = re.compile(r"(?i)(?:^|[^a-z])(?:gt|ground_?truth|truth)(?:[^a-z]|$)
 
 def command(
     truth: Annotated[str, typer.Argument(metavar="GT", help="Ground truth of the left view.")],
-    estimates: Annotated[
-        list[str], typer.Argument(metavar="EST...", help="Estimated disparity maps of the left view.")
-    ],
+    estimates: Annotated[list[str], typer.Argument(metavar="EST", help="Estimated disparity maps of the left view.")],
     encoding: options.Encoding = None,
     scale: options.Scale = None,
     offset: Annotated[float, typer.Option(help="Added to every decoded estimate, in px.")] = 0.0,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def command(
     dataset: Annotated[
         str | None,
-        typer.Argument(metavar="[DATASET[:ROOT]]", help="Scenes to match; or give --left, --right and --gt."),
+        typer.Argument(metavar="DATASET[:ROOT]", help="Scenes to match; or give --left, --right and --gt."),
     ] = None,
     scenes: Annotated[list[str] | None, typer.Option("--scenes", "-s", help="Only these scenes.")] = None,
     left: Annotated[str | None, typer.Option(help="Left image of a single pair.")] = None,

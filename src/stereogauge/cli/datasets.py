@@ -49,7 +49,7 @@ def listing(context: typer.Context, form: Format = Form.table) -> None:
 
 @app.command()
 def show(
-    name: Annotated[str, typer.Argument(help="A dataset's id.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A dataset's id.")],
     form: Format = Form.table,
 ) -> None:
     """Print how the dataset's folder must look, its variants and options, terms and citation."""
@@ -67,7 +67,7 @@ def show(
 
 @app.command()
 def fetch(
-    name: Annotated[str, typer.Argument(help="A dataset's id, or ID:VARIANT.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A dataset's id, or ID:VARIANT.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder to put it into.")],
     keep: Annotated[bool, typer.Option("--keep-archives", help="Keep the archives after unpacking.")] = False,
 ) -> None:

@@ -50,7 +50,7 @@ class Request:
 def command(
     dataset: Annotated[str, typer.Argument(metavar="DATASET[:ROOT]", help="A dataset and the folder that holds it.")],
     results: Annotated[
-        list[str] | None, typer.Argument(metavar="[RESULTS]...", help="Folders or zips with maps of algorithms.")
+        list[str] | None, typer.Argument(metavar="RESULTS", help="Folders or zips with maps of algorithms.")
     ] = None,
     store: Annotated[
         str, typer.Option("--store", "-s", help="SQLite file or postgresql+psycopg://user@host/name.")

@@ -14,7 +14,9 @@ from stereogauge.cli.output import print_entry, print_table
 
 
 def command(
-    name: Annotated[str | None, typer.Argument(help="One metric, to see everything that is declared of it.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="One metric, to see everything that is declared of it.")
+    ] = None,
     form: options.OutputFormat = options.Format.table,
 ) -> None:
     """The catalogue of metrics, or one metric in full."""

@@ -12,7 +12,9 @@ from stereogauge.cli.output import print_table
 
 
 def command(
-    name: Annotated[str | None, typer.Argument(help="A preset or a TOML file, to see all of its choices.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="A preset or a TOML file, to see all of its choices.")
+    ] = None,
     override: options.Override = None,
 ) -> None:
     """The shipped protocols, or one in full as TOML."""

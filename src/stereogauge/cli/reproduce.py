@@ -30,7 +30,7 @@ class ReproductionFormat(enum.StrEnum):
 
 def command(
     papers: Annotated[
-        list[str] | None, typer.Argument(metavar="[PAPER]...", help="Papers by id; all five without one.")
+        list[str] | None, typer.Argument(metavar="PAPER", help="Papers by id; all five without one.")
     ] = None,
     data: Annotated[
         Path | None,

@@ -27,7 +27,7 @@ UNITS = {"changed": "%", "mean": "px", "median": "px", "lost": "%", "gained": "%
 def command(
     dataset: Annotated[str, typer.Argument(metavar="DATASET[:ROOT]", help="The dataset that the scenes belong to.")],
     results: Annotated[
-        list[str] | None, typer.Argument(metavar="[RESULTS]...", help="Folders or zips with maps of algorithms.")
+        list[str] | None, typer.Argument(metavar="RESULTS", help="Folders or zips with maps of algorithms.")
     ] = None,
     pair: Annotated[
         list[str] | None,

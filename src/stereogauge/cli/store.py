@@ -116,7 +116,7 @@ def _is_parquet(path: Path) -> bool:
 @app.command()
 def merge(
     store: StoreArgument,
-    others: Annotated[list[str], typer.Argument(metavar="OTHER...", help="Stores to take in; they stay as they are.")],
+    others: Annotated[list[str], typer.Argument(metavar="OTHER", help="Stores to take in; they stay as they are.")],
 ) -> None:
     """Take other stores into this one; where both have a cell from different files, the later one stays."""
     from stereogauge.store import open_store
@@ -130,7 +130,7 @@ def merge(
 @app.command()
 def delete(
     store: StoreArgument,
-    algorithms: Annotated[list[str], typer.Argument(metavar="ALGORITHM...", help="Algorithms to remove.")],
+    algorithms: Annotated[list[str], typer.Argument(metavar="ALGORITHM", help="Algorithms to remove.")],
 ) -> None:
     """Remove algorithms with everything that belongs to them."""
     from stereogauge.store import open_store

@@ -24,7 +24,7 @@ SHOWN = 4
 
 def command(
     dataset: Annotated[
-        str, typer.Argument(metavar="[DATASET[:ROOT]]", help="Where the scene comes from; it needs ground truth.")
+        str, typer.Argument(metavar="DATASET[:ROOT]", help="Where the scene comes from; it needs ground truth.")
     ] = "synthetic:anatomy",
     scene: Annotated[str | None, typer.Option(help="The scene's id; default: the first.")] = None,
     size: Annotated[str | None, typer.Option(help="Size of a synthetic scene, WIDTHxHEIGHT.")] = None,

@@ -26,7 +26,9 @@ FOUND = 1
 
 
 def command(
-    path: Annotated[Path, typer.Argument(help="A disparity map, a folder of results, or a .zip of one.")],
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH", help="A disparity map, a folder of results, or a .zip of one.")
+    ],
     dataset: Annotated[
         str | None,
         typer.Option("--dataset", "-d", help="What the results are for: NAME, NAME:ROOT or NAME:VARIANT:ROOT."),
