@@ -67,6 +67,12 @@ def test_every_nested_choice_reaches_the_hash() -> None:
         ("max_disparity=far", "max_disparity takes float or none"),
         ("sigma_z=3", "sigma_z is a table of choices"),
         ("invalid", "written CHOICE=VALUE"),
+        ("peak=0", "peak is a positive number of pixels or none; found 0.0"),
+        ("border=-1", "border is a number of pixels of at least 0; found -1"),
+        ("border=wide", "border takes int or 'dataset' or 'hci'; found 'wide'"),
+        ("max_disparity=nan", "max_disparity is a number of pixels or none; found nan"),
+        ("sigma_z.mu=-1", "sigma_z.mu is a finite number of pixels of at least 0; found -1.0"),
+        ("criteria.discontinuity_gap=nan", "criteria.discontinuity_gap is a finite number of at least 0; found nan"),
     ],
 )
 def test_an_impossible_choice_says_what_is_allowed(override: str, sentence: str) -> None:

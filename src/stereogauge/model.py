@@ -6,9 +6,11 @@ pixel (x, y) with disparity d corresponds to the right pixel (x − d, y).
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -29,6 +31,11 @@ ImageSource: TypeAlias = "NDArray[Any] | str | os.PathLike[str] | ImageFile"
 MaskSource: TypeAlias = "NDArray[Any] | str | os.PathLike[str] | MaskFile"
 
 
+def is_finite_number(value: object) -> bool:
+    """Whether `value` is a real number, neither NaN nor infinite."""
+    return isinstance(value, Real) and math.isfinite(value)
+
+
 @dataclass(frozen=True)
 class Calibration:
     """A rectified pair: depth Z = focal·baseline / (d + doffs).
@@ -41,6 +48,17 @@ class Calibration:
     baseline: float | None = None
     doffs: float = 0.0
     ndisp: int | None = None
+
+    def __post_init__(self) -> None:
+        lengths = {"focal": "pixels", "baseline": "metres"}
+        for name, unit in lengths.items():
+            value = getattr(self, name)
+            if value is not None and not (is_finite_number(value) and value > 0):
+                raise FileError(f"A calibration's {name} is a positive number of {unit}; found {value!r}.")
+        if not is_finite_number(self.doffs):
+            raise FileError(f"A calibration's doffs is a finite number of pixels; found {self.doffs!r}.")
+        if self.ndisp is not None and not (is_finite_number(self.ndisp) and self.ndisp >= 1):
+            raise FileError(f"A calibration's ndisp is a number of disparities, at least 1; found {self.ndisp!r}.")
 
     @property
     def metric(self) -> bool:

@@ -13,6 +13,7 @@ import functools
 import hashlib
 import importlib.resources
 import json
+import math
 import tomllib
 import types
 import typing
@@ -41,6 +42,10 @@ class SigmaZParameters:
     mu: float = 1e-6
     metric: bool = True
     literal: bool = False
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.mu) and self.mu >= 0):
+            raise ProtocolError(f"sigma_z.mu is a finite number of pixels of at least 0; found {self.mu}.")
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,14 @@ class Protocol:
     SELECTION: typing.ClassVar[tuple[str, ...]] = (
         *("scenes", "metrics", "regions", "aggregation", "scene_weights", "model"),
     )
+
+    def __post_init__(self) -> None:
+        if isinstance(self.border, int) and self.border < 0:
+            raise ProtocolError(f"border is a number of pixels of at least 0; found {self.border}.")
+        if self.max_disparity is not None and math.isnan(self.max_disparity):
+            raise ProtocolError("max_disparity is a number of pixels or none; found nan.")
+        if self.peak is not None and not (math.isfinite(self.peak) and self.peak > 0):
+            raise ProtocolError(f"peak is a positive number of pixels or none; found {self.peak}.")
 
     def choices(self) -> dict[str, Any]:
         """All choices but name and description, as plain values."""
@@ -129,6 +142,12 @@ def _field_types(cls: Any) -> dict[str, Any]:
     return {f.name: hints[f.name] for f in dataclasses.fields(cls)}
 
 
+def _described(kind: Any) -> str:
+    if typing.get_origin(kind) is Literal:
+        return " or ".join(map(repr, typing.get_args(kind)))
+    return "none" if kind is type(None) else getattr(kind, "__name__", str(kind))
+
+
 def _checked(path: str, kind: Any, value: Any) -> Any:
     """`value` as the declared type `kind`, or the sentence that says what is allowed."""
     origin, options = typing.get_origin(kind), typing.get_args(kind)
@@ -146,7 +165,7 @@ def _checked(path: str, kind: Any, value: Any) -> Any:
                 return _checked(path, option, value)
             except ProtocolError:
                 continue
-        allowed = " or ".join("none" if o is type(None) else getattr(o, "__name__", str(o)) for o in options)
+        allowed = " or ".join(_described(option) for option in options)
         raise ProtocolError(f"{path} takes {allowed}; found {value!r}.")
     if origin is tuple:
         if isinstance(value, str) or not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from stereogauge.datasets.calibration import read_kitti_calibration, read_middlebury_calibration
 from stereogauge.errors import FileError
+from stereogauge.model import Calibration
 
 MIDDLEBURY = "cam0=[1000 0 300; 0 1000 200; 0 0 1]\ncam1=[1000 0 330; 0 1000 200; 0 0 1]\ndoffs=30\nbaseline=193.001\n"
 KITTI = "P0: 700 0 600 0 0 700 180 0 0 0 1 0\nP1: 700 0 600 -378 0 700 180 0 0 0 1 0\n"
@@ -87,3 +89,19 @@ def test_no_text_makes_a_parser_crash(tmp_path_factory: pytest.TempPathFactory, 
     for read in (read_middlebury_calibration, lambda file: read_kitti_calibration(file, (0, 1))):
         with pytest.raises(FileError):
             read(path)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"focal": 0}, "focal is a positive number of pixels; found 0"),
+        ({"focal": float("nan")}, "focal is a positive number of pixels; found nan"),
+        ({"focal": "700"}, "focal is a positive number of pixels; found '700'"),
+        ({"baseline": -0.1}, "baseline is a positive number of metres; found -0.1"),
+        ({"doffs": float("inf")}, "doffs is a finite number of pixels; found inf"),
+        ({"ndisp": 0}, "ndisp is a number of disparities, at least 1; found 0"),
+    ],
+)
+def test_an_impossible_calibration_is_refused(values: dict[str, Any], said: str) -> None:
+    with pytest.raises(FileError, match=said):
+        Calibration(**values)

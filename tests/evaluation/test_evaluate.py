@@ -123,6 +123,21 @@ def test_latex_escapes_names_and_marks_the_best(scenes: list[sg.Scene]) -> None:
     assert r"[\%]" in text
 
 
+def test_one_name_is_a_list_of_one_and_a_metric_may_carry_its_criterion(scenes: list[sg.Scene]) -> None:
+    table = sg.evaluate(scenes[0].gt + 2, scenes[0], "bad@1", "all")
+    assert (table.metrics, table.regions) == (("bad@1",), ("all",))
+    assert table.value("bad@1:all") == table.value("bad@1", "all") == 100
+    assert list(sg.regions(scenes[0], "nonocc")) == ["nonocc"]
+    both = sg.evaluate(scenes[0].gt + 2, scenes[0], ["mae"], ["all", "nonocc"])
+    assert both.score("mae:nonocc").region == "nonocc"
+
+
+def test_what_is_no_scene_is_named(scenes: list[sg.Scene]) -> None:
+    for wrong, kind in ((scenes[0].gt, "ndarray"), ("disp0GT.pfm", "str")):
+        with pytest.raises(StereogaugeError, match=f"found {kind}"):
+            sg.evaluate(scenes[0].gt, wrong)  # type: ignore[arg-type]
+
+
 def test_every_score_says_which_rule_made_its_criterion() -> None:
     truth = np.full((6, 9), 2.0)
     kinds = {

@@ -171,8 +171,8 @@ def _named_results(name: str, value: Any, scenes: Sequence[Scene]) -> ResultSet:
 def evaluate(
     estimates: Any,
     scenes: Scene | Dataset | Sequence[Scene],
-    metrics: Sequence[str] | None = None,
-    regions: Sequence[str] | None = None,
+    metrics: Sequence[str] | str | None = None,
+    regions: Sequence[str] | str | None = None,
     protocol: Protocol | str | None = None,
     *,
     resize: bool = False,
@@ -186,11 +186,14 @@ def evaluate(
     """
     chosen = load_protocol(protocol)
     chosen = chosen.replace(
-        **({"metrics": list(metrics)} if metrics is not None else {}),
-        **({"regions": list(regions)} if regions is not None else {}),
+        **({"metrics": _names(metrics)} if metrics is not None else {}),
+        **({"regions": _names(regions)} if regions is not None else {}),
     )
     wanted = columns(chosen.metrics, chosen.regions)
     scene_list = [scenes] if isinstance(scenes, Scene) else list(scenes)
+    strange = next((type(scene).__name__ for scene in scene_list if not isinstance(scene, Scene)), None)
+    if strange is not None:
+        raise StereogaugeError(f"Estimates are held against a Scene, a dataset or a list of scenes; found {strange}.")
     results = result_sets(estimates, scene_list)
     _check_names(results, scene_list, wanted)
     scores: list[Score] = []
@@ -212,6 +215,10 @@ def evaluate(
                 resize=resize,
             )
     return ScoreTable(scores, chosen)
+
+
+def _names(given: Sequence[str] | str) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
 
 
 def _chosen(scenes: Sequence[Scene], names: Sequence[str]) -> list[Scene]:

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from stereogauge.errors import ProtocolError, StereogaugeError, unknown_name
-from stereogauge.metrics.declaration import parse_metric
+from stereogauge.metrics.declaration import parse_column, parse_metric
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,9 +110,11 @@ class ScoreTable(Sequence[Score]):
     ) -> ScoreTable:
         """The scores that match everything given.
 
-        A metric bound to its own pixel set matches whatever region is asked for.
+        A metric may carry its region, as in `bad@1:nonocc`; one bound to its own pixel set matches whatever region is
+        asked for.
         """
-        bound = parse_metric(metric) if metric is not None else None
+        bound, named = parse_column(metric) if metric is not None else (None, None)
+        region = region or named
         wanted = bound.id if bound else None
         if bound is not None and bound.metric.region is not None:
             region = None

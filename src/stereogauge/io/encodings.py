@@ -5,22 +5,17 @@ Help texts, errors and the documentation read this table; a new encoding is one 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
 from typing import TYPE_CHECKING, TypeAlias
 
 from stereogauge.errors import FileError, unknown_name
 from stereogauge.io import exr, hdf5, numpy_, pfm, png, png_file, tiff
 from stereogauge.io.content import Content
+from stereogauge.model import is_finite_number
 
 if TYPE_CHECKING:
     from stereogauge.model import DisparityMap
-
-
-def _is_finite(value: object) -> bool:
-    return isinstance(value, Real) and math.isfinite(value)
 
 
 @dataclass(frozen=True)
@@ -31,9 +26,9 @@ class Decoding:
     offset: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.scale is not None and not (_is_finite(self.scale) and self.scale > 0):
+        if self.scale is not None and not (is_finite_number(self.scale) and self.scale > 0):
             raise FileError(f"The scale {self.scale!r} is not possible; it must be a positive number (for example 4).")
-        if not _is_finite(self.offset):
+        if not is_finite_number(self.offset):
             raise FileError(f"The offset {self.offset!r} is not possible; it must be a finite number of pixels.")
 
     @property

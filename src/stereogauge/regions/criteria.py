@@ -162,7 +162,7 @@ class Criteria:
 
 def regions(
     scene: Scene,
-    names: Iterable[str] = ("all", "nonocc", "disc"),
+    names: Iterable[str] | str = ("all", "nonocc", "disc"),
     *,
     rule: Rule | None = None,
     protocol: Protocol | str | None = None,
@@ -174,4 +174,4 @@ def regions(
     if rule is not None:
         chosen = chosen.replace(**{"criteria.rule": rule})
     criteria = Criteria(scene, chosen)
-    return {name: criteria.mask(name) for name in names}
+    return {name: criteria.mask(name) for name in ([names] if isinstance(names, str) else names)}

@@ -55,7 +55,7 @@ def near_discontinuities(criteria: Criteria, *, with_occlusions: bool) -> Mask:
         return middlebury_v2_near(truth, criteria.visible, criteria.scene.border)
     factor = truth.shape[1] / REFERENCE_WIDTH
     gap = max(1.0, criteria.parameters.discontinuity_gap * factor)
-    radius = max(1, round(criteria.parameters.discontinuity_radius * factor))
+    radius = min(max(1, round(criteria.parameters.discontinuity_radius * factor)), max(truth.shape))
     marked = jumps(truth, gap)
     if with_occlusions:
         marked |= ~criteria.visible & np.isfinite(truth) & criteria.extent

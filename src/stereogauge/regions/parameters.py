@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
+
+from stereogauge.errors import ProtocolError
 
 Rule = Literal["auto", "dataset", "middlebury-v2", "bidirectional", "z-buffer"]
 
@@ -27,3 +30,9 @@ class RegionParameters:
     texture_threshold: float = 4.0
     near: float | None = None
     far: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("consistency", "discontinuity_gap", "discontinuity_radius", "texture_threshold", "near", "far"):
+            value = getattr(self, name)
+            if value is not None and not (math.isfinite(value) and value >= 0):
+                raise ProtocolError(f"criteria.{name} is a finite number of at least 0; found {value}.")
