@@ -8,6 +8,9 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.postgres import postgres_server, postgres_url
+
+__all__ = ["postgres_server", "postgres_url"]  # fixtures for every folder
 
 NO_DATA = "real data not found: set STEREOGAUGE_DATA to the folder that holds middlebury-v2, kitti2012, …"
 

@@ -20,7 +20,7 @@ from stereogauge.web.source import StoreSource
 @pytest.fixture(scope="session")
 def small_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The path of a store that no test changes."""
-    return make_store(tmp_path_factory.mktemp("small"))
+    return Path(make_store(tmp_path_factory.mktemp("small")))
 
 
 @pytest.fixture(scope="session")

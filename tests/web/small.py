@@ -91,12 +91,13 @@ def write_results(root: Path) -> list[ResultSet]:
     return [ResultSet(name, own) for name, own in maps.items()]
 
 
-def make_store(folder: Path) -> Path:
-    """A store of all results, with everything behind it on disk."""
+def make_store(folder: Path, location: str | None = None) -> str:
+    """A store of all results, with everything behind it on disk; a file in the folder unless told otherwise."""
     dataset, results = write_dataset(folder / "data"), write_results(folder / "results")
-    with open_store(folder / "small.sqlite") as store:
+    place = location or str(folder / "small.sqlite")
+    with open_store(place) as store:
         run_plan(make_plan(store, dataset, results, PROTOCOL), store)
-    return folder / "small.sqlite"
+    return place
 
 
 @contextmanager

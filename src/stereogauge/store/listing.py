@@ -132,6 +132,19 @@ def failures(connection: Connection) -> list[Failure]:
     return [Failure(*row) for row in connection.execute(query)]
 
 
+def state(connection: Connection) -> str:
+    """A text that is another one after every change of scores, algorithms, protocols or runs."""
+    scores, known = schema.scores.c, schema.algorithms.c
+    texts = sql.func.length(known.description) + sql.func.length(known.link) + sql.func.length(known.colour)
+    questions = (
+        sql.select(sql.func.count(), sql.func.max(scores.id), sql.func.max(scores.written)),
+        sql.select(sql.func.count(), sql.func.max(known.id), sql.func.sum(texts)),
+        sql.select(sql.func.count(), sql.func.max(schema.protocols.c.id)),
+        sql.select(sql.func.count(), sql.func.max(schema.runs.c.id), sql.func.max(schema.runs.c.finished)),
+    )
+    return repr([tuple(connection.execute(question).one()) for question in questions])
+
+
 def counts(connection: Connection) -> dict[str, int]:
     """Rows of the tables that a reader asks about, and the single scores within the cells."""
     sizes = {

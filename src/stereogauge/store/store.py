@@ -147,6 +147,11 @@ class Store:
         with self._database.reading() as connection:
             return listing.runs(connection)
 
+    def state(self) -> str:
+        """A text that changes whenever an answer of this store may."""
+        with self._database.reading() as connection:
+            return listing.state(connection)
+
     def counts(self) -> Mapping[str, int]:
         """How much of everything there is."""
         with self._database.reading() as connection:

@@ -122,7 +122,7 @@ class StoreSource:
         self._kept = _Kept("")
 
     def version(self) -> str:
-        """Of the store's files, or of what its tables count; looked at no more often than twice a second."""
+        """Of the store's files, or of its tables; looked at no more often than twice a second."""
         with self._lock:
             now = self._clock()
             if not self._kept.version or now - self._looked >= SECONDS_BETWEEN_LOOKS:
@@ -140,7 +140,7 @@ class StoreSource:
     def _look(self) -> str:
         file = Path(self._store.name)
         if not file.is_file():
-            return repr((sorted(self._store.counts().items()), self._store.runs()[-1:]))
+            return self._store.state()
         stamps = [part.stat() for part in (file, file.with_name(f"{file.name}-wal")) if part.exists()]
         return repr([(stamp.st_mtime_ns, stamp.st_size) for stamp in stamps])
 

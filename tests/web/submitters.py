@@ -1,0 +1,64 @@
+"""A site that takes submissions, and those who make them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+from tests.web.small import serving
+
+from stereogauge.store import Store
+from stereogauge.web.app import create_app
+from stereogauge.web.rules import Rules
+from stereogauge.web.site import Site
+from stereogauge.web.source import StoreSource
+from stereogauge.web.submissions import Submissions
+
+WAIT = 60.0
+RULES = Rules(per_period=200, largest_bytes=4 << 20, largest_unpacked=16 << 20, most_entries=500, hidden=("beta",))
+
+
+class Benchmark:
+    """A running site with submissions and two submitters."""
+
+    def __init__(self, base: str, taken: Submissions) -> None:
+        self.base = f"{base}/api/v1/"
+        self.taken = taken
+        self.tokens = {name: taken.tokens.issue(name) for name in ("ada", "bob")}
+        self.client = httpx.Client(base_url=self.base, timeout=60)
+
+    def call(self, method: str, path: str, who: str = "ada", **more: Any) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {self.tokens.get(who, who)}", **more.pop("headers", {})}
+        return self.client.request(method, path, headers=headers, **more)
+
+    def upload(self, data: Any, name: str = "mine", who: str = "ada", **params: str) -> httpx.Response:
+        return self.call("POST", "submissions", who, params={"name": name, **params}, content=data)
+
+    def finished(self, identifier: str, who: str = "ada") -> dict[str, Any]:
+        end = time.monotonic() + WAIT
+        while time.monotonic() < end:
+            answer = self.call("GET", f"submissions/{identifier}", who).json()
+            if answer["state"] not in ("queued", "validating", "evaluating"):
+                return dict(answer)
+            time.sleep(0.1)
+        raise AssertionError(f"{identifier} was not finished in {WAIT:g} s")
+
+    def outcome(self, data: bytes, name: str = "mine") -> dict[str, Any]:
+        accepted = self.upload(data, name)
+        assert accepted.status_code == 202, accepted.text
+        return self.finished(accepted.json()["id"])
+
+
+@contextmanager
+def benchmark_on(store: Store, folder: Path, rules: Rules = RULES) -> Iterator[Benchmark]:
+    """A site with submissions on a store."""
+    source = StoreSource(store)
+    taken = Submissions(store, source, folder, rules)
+    with serving(create_app(Site(source, rules.hidden, taken))) as base:
+        one = Benchmark(base, taken)
+        yield one
+        one.client.close()

@@ -1,0 +1,86 @@
+"""The site on a PostgreSQL server answers as it does on a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from tests.web import uploads
+from tests.web.small import make_store, serving
+from tests.web.submitters import benchmark_on
+
+from stereogauge.store import Store, open_store
+from stereogauge.web.app import create_app
+from stereogauge.web.site import Site
+from stereogauge.web.source import StoreSource
+
+pytestmark = pytest.mark.postgres
+
+QUESTIONS = (
+    "datasets", "scenes", "algorithms", "table", "table?criteria=nonocc&column=rms:nonocc", "rank", "rank?draws=50",
+    "rank?model=weighted&profile=balanced", "rank?model=middlebury&measures=bad@1", "rank.csv?model=extended",
+    "significance?first=good&second=rough&column=rms:all", "correlation?scatter=rms:all~bad@1:all",
+    "histogram?metric=rms:all", "stability", "scenes/alpha/about", "scenes/alpha/layers/error.png?algorithm=good",
+    "scenes/alpha/pixel?x=9&y=9&algorithms=good", "scenes/alpha/blocks?algorithm=rough&metric=rms", "confidence",
+    "scenes/beta/layers/truth.png", "rank?scenes=nowhere",
+)  # fmt: skip
+
+
+@pytest.fixture
+def store(postgres_url: str, tmp_path: Path) -> Iterator[Store]:
+    make_store(tmp_path, postgres_url)
+    with open_store(postgres_url) as opened:
+        yield opened
+
+
+def test_every_answer_is_that_of_a_file(store: Store, client: httpx.Client) -> None:
+    with serving(create_app(Site(StoreSource(store), hidden=["beta"]))) as base:
+        for question in QUESTIONS:
+            answer, expected = httpx.get(f"{base}/api/v1/{question}", timeout=60), client.get(question)
+            assert answer.status_code == expected.status_code, question
+            assert answer.content == expected.content, question
+
+
+def test_an_upload_is_evaluated_published_replaced_and_withdrawn(store: Store, tmp_path: Path) -> None:
+    with benchmark_on(store, tmp_path / "submissions") as bench:
+
+        def published(error: float) -> tuple[str, float]:
+            done = bench.outcome(uploads.good(error), "mine")
+            assert done["state"] == "done", done
+            bench.call("POST", f"submissions/{done['id']}/publish").raise_for_status()
+            table = bench.client.get("table?criteria=all&measures=rms&aggregation=mean").json()
+            return done["id"], table["values"][table["algorithms"].index("mine")][0]
+
+        first, value = published(0.1)
+        assert value == pytest.approx(0.1, abs=1e-6)
+        assert bench.client.get("rank?criteria=all&measures=rms").json()["rows"][0]["algorithm"] == "mine"
+        second, value = published(1.5)
+        assert value == pytest.approx(1.5, abs=1e-6)
+        assert bench.call("GET", f"submissions/{first}").status_code == 404
+        assert bench.call("DELETE", f"submissions/{second}").status_code == 204
+        assert "mine" not in bench.client.get("table").json()["algorithms"]
+
+
+def test_a_reader_sees_what_another_program_writes(store: Store, postgres_url: str, client: httpx.Client) -> None:
+    with open_store(postgres_url, read_only=True) as reader:
+        source = StoreSource(reader, clock=iter(range(1000)).__next__)
+        before = source.version()
+        assert source.version() == before
+        store.delete_algorithm("rough")
+        after = source.version()
+        assert after != before
+        assert "rough" not in [record.name for record in source.algorithms()]
+        store.describe_algorithm("good", description="the best", link="")
+        assert source.version() != after
+
+
+def test_a_server_without_studies_has_none_and_shows_them_once_there_are(
+    store: Store, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(create_app(Site(StoreSource(store), store_url=postgres_url))) as base:
+        assert httpx.get(f"{base}/api/v1/tuning").json() == []
+        # A study changes no table of scores: a cached answer would hide it.
+        monkeypatch.setattr("stereogauge.tuning.studies", lambda url: [{"name": "new"}])
+        assert httpx.get(f"{base}/api/v1/tuning").json() == [{"name": "new"}]
