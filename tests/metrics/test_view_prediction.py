@@ -168,6 +168,14 @@ def test_without_a_right_image_there_is_no_score(tmp_path: Path) -> None:
     assert "right" in found.note
 
 
+def test_a_further_view_needs_no_right_image() -> None:
+    left = np.random.default_rng(0).integers(0, 255, (20, 30)).astype(np.uint8)
+    scene = Scene("s", left=left, views={0.5: np.roll(left, -2, axis=1)})
+    found = evaluate(np.full((20, 30), 4.0), scene, ["view-mse"], ["all"]).score("view-mse")
+    assert found.value == 0
+    assert (found.count, found.missing) == (20 * 28, 20 * 2)
+
+
 def plain_splat(source: np.ndarray, disparity: np.ndarray, position: float) -> np.ndarray:
     """One row, column by column: what lands there, the nearest surface, the weighted mean of what belongs to it."""
     width = source.size

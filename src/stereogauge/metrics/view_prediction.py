@@ -16,7 +16,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.errors import SizeError
+from stereogauge.errors import NotApplicable, SizeError
 from stereogauge.kernels.splat import splat_forward
 from stereogauge.kernels.warp_view import warp_backward
 from stereogauge.metrics.declaration import Statistic, metric
@@ -96,6 +96,10 @@ def predicted_views(m: Measurement, inside: Mask, *, grey: bool = True) -> list[
         rendered, hole, stems = splatted_view(left, m.estimate, position, inside)
         views.append(RenderedView(rendered, real, hole, stems | hole))
     if not views:
+        if not m.scene.has("right"):
+            raise NotApplicable(
+                f"View prediction needs the scene's right image or further views, and scene {m.scene.id!r} has neither."
+            )
         rendered, hole = warped_view(convert(_same_size(m, "right image", m.scene.right)), m.estimate)
         views.append(RenderedView(rendered, left, hole, inside))
     return views
@@ -159,7 +163,7 @@ def _dissimilarity_picture(m: Measurement) -> Picture:
     name="View prediction, mean squared error",
     formula=r"\frac{1}{|V|} \sum_{x \in V} (\hat I(x) - I(x))^2",
     unit="grey²",
-    needs=("left", "right"),
+    needs=("left",),
     source=PREDICTION,
     finalize=_mean,
     picture=_difference_picture,
@@ -179,7 +183,7 @@ def view_mse(m: Measurement, region: str) -> Statistic:
     unit="dB",
     direction="higher",
     range=(0.0, math.inf),
-    needs=("left", "right"),
+    needs=("left",),
     source=PREDICTION,
     finalize=_signal_to_noise,
     picture=_rendered_picture,
@@ -199,7 +203,7 @@ def view_psnr(m: Measurement, region: str) -> Statistic:
     unit="",
     direction="higher",
     range=(-1.0, 1.0),
-    needs=("left", "right"),
+    needs=("left",),
     source=f"{WANG}; {PREDICTION}",
     finalize=_mean,
     picture=_dissimilarity_picture,
