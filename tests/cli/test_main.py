@@ -76,11 +76,12 @@ def test_protocols_are_listed_and_printed_as_toml(capsys: pytest.CaptureFixture[
     assert sg.load_protocol(path).hash == sg.load_protocol("kitti-2015").replace(invalid="count").hash
 
 
-def test_output_into_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
-    sg.write_disparity(tmp_path / "gt.pfm", np.ones((4, 4), np.float32))
-    command = f"{sys.executable} -m stereogauge metrics | head -1"
+@pytest.mark.parametrize("words", ["metrics", "metrics --format json", "study --list", "datasets"])
+def test_output_into_a_closed_pipe_is_no_error(words: str) -> None:
+    command = f"set -o pipefail; {sys.executable} -m stereogauge {words} | true"
     result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
-    assert "Traceback" not in result.stderr
+    assert result.returncode == 0
+    assert result.stderr == ""
 
 
 def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
@@ -99,3 +100,14 @@ def test_an_impossible_port_is_refused(tmp_path: Path) -> None:
     assert result.returncode == 2
     assert "Traceback" not in result.stderr
     assert "65535" in result.stderr
+
+
+def test_ctrl_c_says_what_it_leaves_behind(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    from stereogauge.metrics import declaration
+
+    def stopped() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(declaration, "metrics", stopped)
+    assert exit_code("metrics") == 130
+    assert "interrupted; what was written stays" in capsys.readouterr().err

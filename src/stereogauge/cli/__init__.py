@@ -7,6 +7,7 @@ sentence and exit code 2; anything else is a defect and keeps its traceback.
 from __future__ import annotations
 
 import errno
+import functools
 import importlib
 import os
 import sys
@@ -63,16 +64,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = _application(_called(words))(words, standalone_mode=False, prog_name="stereogauge")
     except StereogaugeError as mistake:
         _fail(str(mistake))
-    except BrokenPipeError:
-        # The reader of our output has gone; Python would complain once more while closing it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except OSError as trouble:
         if trouble.errno not in NOT_OURS or trouble.filename is None:
             raise
         _fail(f"{trouble.filename}: {trouble.strerror}; check the path, its permissions and the space that is left.")
     except (KeyboardInterrupt, typer.Abort):
-        sys.stderr.write("stereogauge: interrupted\n")
         sys.exit(INTERRUPTED)
     except Exception as problem:
         show: Callable[[], None] | None = getattr(problem, "show", None)
@@ -104,10 +100,33 @@ def _application(called: str | None) -> typer.Typer:
             continue
         module: Any = importlib.import_module(f"stereogauge.cli.{name}")
         if hasattr(module, "app"):
+            for part in (*module.app.registered_commands, module.app.registered_callback):
+                if part is not None:
+                    part.callback = _stoppable(part.callback)
             app.add_typer(module.app, name=name, help=summary)
         else:
-            app.command(name)(module.command)
+            app.command(name)(_stoppable(module.command))
     return app
+
+
+def _stoppable(command: Callable[..., None]) -> Callable[..., None]:
+    """The command, which ends in silence when nobody reads its output any more, and says a word after Ctrl-C where it
+    has none of its own.
+    """
+
+    @functools.wraps(command)
+    def run(*arguments: Any, **options: Any) -> None:
+        try:
+            command(*arguments, **options)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # Python would complain once more while closing it.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except KeyboardInterrupt:
+            sys.stderr.write("stereogauge: interrupted; what was written stays, the same command begins anew\n")
+            raise typer.Exit(INTERRUPTED) from None
+
+    return run
 
 
 def _unloaded() -> None:

@@ -18,11 +18,18 @@ if TYPE_CHECKING:
 
 
 def console(*, errors: bool = False) -> Console:
-    """A console that never wraps what is piped into a file or another program."""
+    """A console that never wraps what is piped into a file or another program.
+
+    A reader that has gone is for the caller to notice: Rich's own answer is exit code 1, which means a finding here.
+    """
     from rich.console import Console
 
+    class Told(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
     stream = sys.stderr if errors else sys.stdout
-    return Console(file=stream, width=None if stream.isatty() else 10_000, highlight=False)
+    return Told(file=stream, width=None if stream.isatty() else 10_000, highlight=False)
 
 
 def print_table(table: Table) -> None:
