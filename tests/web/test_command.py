@@ -6,8 +6,10 @@ import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import stereogauge as sg
 from stereogauge.cli import main
 from stereogauge.store import open_store
 
@@ -40,6 +42,23 @@ def test_export_writes_a_site_and_stops(
     monkeypatch.setattr("stereogauge.web.export.export_site", lambda site, folder: 7)
     assert run(str(small_store), "--export", str(tmp_path / "out")) == 0
     assert f"7 files in {tmp_path / 'out'}" in capsys.readouterr().err
+
+
+def test_a_pattern_that_hides_nothing_is_refused(small_store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(str(small_store), "--hidden", "gamma", "--hidden", "small/bet", "--export", "nowhere") == 2
+    assert "--hidden 'small/bet' matches no scene of the store; it holds small/alpha" in capsys.readouterr().err
+
+
+def test_submissions_for_one_of_several_datasets_need_its_name(
+    small_store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = tmp_path / "two.sqlite"
+    shutil.copy(small_store, copy)
+    truth = np.ones((6, 8), np.float32)
+    with open_store(copy) as store:
+        store.write(sg.evaluate({"A": truth}, sg.Scene("one", gt=truth, dataset="other")))
+    assert run(str(copy), "--submissions") == 2
+    assert "holds 2 datasets; name the one for submissions with --dataset" in capsys.readouterr().err
 
 
 def test_a_store_on_a_server_needs_a_folder_for_submissions(

@@ -10,8 +10,12 @@ import typer
 
 from stereogauge.cli.output import say
 from stereogauge.errors import MissingDependency, StereogaugeError
+from stereogauge.web.hiding import Hidden
+
+MOST_NAMED = 20
 
 if TYPE_CHECKING:
+    from stereogauge.store import Store
     from stereogauge.web.site import Site
     from stereogauge.web.submissions import Submissions
 
@@ -75,7 +79,20 @@ def command(
         if taken is not None and (issue_token or revoke_token):
             _change_tokens(taken, issue_token, revoke_token)
             return
+        _check_hidden(opened, hidden or [])
+        if taken is not None:
+            taken.dataset()  # says now, not to the first submitter, which of several must be named
         _run(Site(source, hidden or [], taken, store), export, host, port, host_name or [])
+
+
+def _check_hidden(store: Store, patterns: list[str]) -> None:
+    """Refuse a pattern that hides nothing: a misspelt one would show what it was meant to hide."""
+    known = [(scene, entry.name) for entry in store.datasets() for scene in entry.scenes]
+    for pattern in patterns:
+        if known and not any(Hidden([pattern])(scene, dataset) for scene, dataset in known):
+            names = ", ".join(f"{dataset}/{scene}" for scene, dataset in known[:MOST_NAMED])
+            more = f" and {len(known) - MOST_NAMED} more" if len(known) > MOST_NAMED else ""
+            raise StereogaugeError(f"--hidden {pattern!r} matches no scene of the store; it holds {names}{more}.")
 
 
 def _folder_beside(store: str) -> Path:
