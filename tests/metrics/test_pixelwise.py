@@ -212,6 +212,16 @@ def test_a_perfect_map_scores_perfectly_on_every_pixel_wise_measure() -> None:
     assert scored.value("z-delta@1.25") == 1
 
 
+def test_thresholds_that_differ_are_different_metrics() -> None:
+    truth, estimate = np.full((1, 2), 8.0), np.array([[8.0, 8.0 + 0.1234569]])
+    scored = sg.evaluate(estimate, sg.Scene("s", gt=truth), ["bad@0.1234512", "bad@0.1234598"], ["all"])
+    assert [score.metric for score in scored] == ["bad@0.1234512", "bad@0.1234598"]
+    assert [score.value for score in scored] == [50, 0]
+    assert [str(parse_metric(text)) for text in ("bad@1.0", "bad@0.10", "quantile@99.5")] == [
+        *("bad@1", "bad@0.1", "quantile@99.5")
+    ]
+
+
 def test_a_partition_sums_to_the_whole() -> None:
     rng = np.random.default_rng(5)
     truth = np.repeat(rng.uniform(5, 40, (12, 6)), 10, axis=0).repeat(20, axis=1).astype(np.float32)

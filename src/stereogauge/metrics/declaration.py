@@ -131,7 +131,7 @@ class BoundMetric:
     @property
     def id(self) -> str:
         """For example `bad@1`."""
-        return self.metric.id + ("@" + ",".join(f"{a:g}" for a in self.arguments) if self.arguments else "")
+        return self.metric.id + ("@" + ",".join(f"{a:.12g}" for a in self.arguments) if self.arguments else "")
 
     def __str__(self) -> str:
         return self.id
