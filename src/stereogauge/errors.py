@@ -59,3 +59,8 @@ def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> UnknownNameErr
     close = difflib.get_close_matches(name, names, n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     return UnknownNameError(f"Unknown {kind} {name!r}; known are: {', '.join(names) or 'none'}.{hint}")
+
+
+def cause(problem: BaseException) -> str:
+    """What went wrong, without the error number and the path that the operating system puts around it."""
+    return (problem.strerror if isinstance(problem, OSError) else None) or str(problem)

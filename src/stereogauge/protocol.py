@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from stereogauge.errors import ProtocolError, unknown_name
+from stereogauge.errors import ProtocolError, cause, unknown_name
 from stereogauge.regions.geometry_parameters import GeometryParameters
 from stereogauge.regions.parameters import RegionParameters
 
@@ -236,7 +236,7 @@ def load_protocol(source: str | Path | Protocol | None = None) -> Protocol:
     try:
         return parse_protocol(path.read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as problem:
-        raise ProtocolError(f"{path}: cannot be read as a protocol ({problem}).") from problem
+        raise ProtocolError(f"{path}: cannot be read as a protocol ({cause(problem)}).") from problem
 
 
 def parse_protocol(text: str, origin: str) -> Protocol:

@@ -111,3 +111,22 @@ def test_ctrl_c_says_what_it_leaves_behind(monkeypatch: pytest.MonkeyPatch, caps
     monkeypatch.setattr(declaration, "metrics", stopped)
     assert exit_code("metrics") == 130
     assert "interrupted; what was written stays" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("protocols", "none.toml"),
+        ("store", "import", "s.sqlite", "none.csv"),
+        ("match", "a.png", "b.png", "--matcher", "none.toml"),
+    ],
+)
+def test_a_file_that_is_not_there_is_named_once(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert exit_code(*words) == 2
+    told = capsys.readouterr().err
+    assert told.count("none.") == 1
+    assert "Errno" not in told
+    assert "No such file" in told

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from stereogauge.errors import FileError, MatcherError, unknown_name
+from stereogauge.errors import FileError, MatcherError, cause, unknown_name
 from stereogauge.registry import collect
 
 ENTRY_POINTS = "stereogauge.matchers"
@@ -176,7 +176,7 @@ def stated_matcher(text: str) -> StatedMatcher:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
-        raise FileError(f"{path}: cannot be read as a matcher's parameters ({problem}).") from None
+        raise FileError(f"{path}: cannot be read as a matcher's parameters ({cause(problem)}).") from None
     stated = content.get("matcher")
     if not isinstance(stated, str) or stated.endswith(".toml"):
         raise FileError(f'{path} needs a line matcher = "opencv-sgbm:block=5", as `stereogauge tune` writes it.')

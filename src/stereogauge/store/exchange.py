@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from stereogauge.errors import FileError, MissingDependency
+from stereogauge.errors import FileError, MissingDependency, cause
 from stereogauge.evaluation.cells import CellScores, ColumnKey
 from stereogauge.evaluation.scores import Score
 
@@ -119,7 +119,7 @@ def import_csv(path: PathLike) -> list[CellScores]:
                 raise FileError(f"{name}: no column {absent[0]!r}; an import needs {', '.join(FIELDS)}.")
             return _cells(reader, name)
     except (OSError, UnicodeDecodeError, csv.Error) as problem:
-        raise FileError(f"{name}: cannot be read as CSV ({problem}).") from problem
+        raise FileError(f"{name}: cannot be read as CSV ({cause(problem)}).") from problem
 
 
 def export_parquet(cells: Iterable[CellScores], path: PathLike, protocols: Mapping[str, str]) -> int:

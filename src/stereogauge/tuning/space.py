@@ -28,7 +28,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from stereogauge.errors import FileError, MatcherError, unknown_name
+from stereogauge.errors import FileError, MatcherError, cause, unknown_name
 from stereogauge.matching.declaration import Matcher, MatcherParameter, Value
 from stereogauge.matching.postprocess import POST_PARAMETERS
 
@@ -211,7 +211,7 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as problem:
-        raise FileError(f"{path}: the search space cannot be read ({problem}).") from None
+        raise FileError(f"{path}: the search space cannot be read ({cause(problem)}).") from None
     except tomllib.TOMLDecodeError as problem:
         raise FileError(f"{path} is not TOML: {problem}.") from None
 
