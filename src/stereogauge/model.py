@@ -181,7 +181,7 @@ class Scene:
 
     @property
     def left(self) -> Image:
-        """The left image, (H, W) or (H, W, 3) RGB."""
+        """The left image, (H, W) or (H, W, 3) RGB; uint8, uint16, or floats from 0 to 255."""
         return self._load("left", self._required("left"), _read_image)
 
     @property

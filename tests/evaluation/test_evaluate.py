@@ -132,6 +132,14 @@ def test_one_name_is_a_list_of_one_and_a_metric_may_carry_its_criterion(scenes: 
     assert both.score("mae:nonocc").region == "nonocc"
 
 
+def test_resizing_brings_both_views_to_the_scenes_size() -> None:
+    half = np.full((4, 10), 2.0)
+    result = sg.ResultSet("half", {"s": half}, right_maps={"s": half})
+    scene = sg.Scene("s", gt=np.full((8, 20), 4.0))
+    table = sg.evaluate(result, scene, ["mae", "lr-consistency@1"], ["nonocc"], resize=True)
+    assert [score.value for score in table] == [0, 0]
+
+
 def test_what_is_no_scene_is_named(scenes: list[sg.Scene]) -> None:
     for wrong, kind in ((scenes[0].gt, "ndarray"), ("disp0GT.pfm", "str")):
         with pytest.raises(StereogaugeError, match=f"found {kind}"):

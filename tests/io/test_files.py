@@ -60,6 +60,18 @@ def test_what_numpy_can_take_as_an_array_is_one() -> None:
         load_disparity(None)  # type: ignore[arg-type]
 
 
+def test_images_of_any_whole_numbers_are_eight_or_sixteen_bits() -> None:
+    assert load_image(np.array([[0, 255]])).dtype == np.uint8
+    assert load_image(np.array([[0, 256]])).dtype == np.uint16
+    for wrong, said in (
+        (np.array([[-1, 3]]), "found -1 to 3"),
+        (np.array([[70000]]), "found 70000 to 70000"),
+        (np.array([[True]]), "found type bool"),
+    ):
+        with pytest.raises(FileError, match=said):
+            load_image(wrong)
+
+
 def test_images_are_rgb_never_bgr(tmp_path: Path) -> None:
     path = write_png(tmp_path / "a.png", np.array([[[1, 2, 3]]], np.uint8))  # OpenCV's order: blue, green, red
     assert load_image(path).tolist() == [[[3, 2, 1]]]

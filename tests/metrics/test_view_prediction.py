@@ -168,6 +168,18 @@ def test_without_a_right_image_there_is_no_score(tmp_path: Path) -> None:
     assert "right" in found.note
 
 
+def test_whole_numbers_of_any_type_and_floats_are_levels_to_255() -> None:
+    left, right = (np.random.default_rng(seed).integers(0, 255, (20, 30)) for seed in (0, 1))
+    values = [
+        evaluate(np.full((20, 30), 4.0), Scene("s", left=left.astype(kind), right=right.astype(kind)), ["view-mse"])
+        for kind in (np.uint8, np.int64, np.int16, np.float64)
+    ]
+    assert [table.value("view-mse", "all") for table in values] == pytest.approx(
+        [values[0].value("view-mse", "all")] * 4
+    )
+    assert values[0].value("view-mse", "all") > 1000
+
+
 def test_a_further_view_needs_no_right_image() -> None:
     left = np.random.default_rng(0).integers(0, 255, (20, 30)).astype(np.uint8)
     scene = Scene("s", left=left, views={0.5: np.roll(left, -2, axis=1)})

@@ -39,6 +39,8 @@ def resized(estimate: DisparityMap, shape: tuple[int, int]) -> DisparityMap:
     """The map brought to another size by nearest neighbour, its disparities scaled with the width."""
     import cv2
 
+    if estimate.shape == shape:
+        return estimate
     factor = np.float32(shape[1] / estimate.shape[1])
     return as_disparity(cv2.resize(estimate, (shape[1], shape[0]), interpolation=cv2.INTER_NEAREST) * factor)
 
@@ -83,14 +85,16 @@ def evaluate_cell(
 
     scene = criteria.scene
     disparity = as_disparity(load_disparity(estimate), "estimate")
-    if resize and disparity.shape != scene.shape:
+    right = None if right_estimate is None else load_disparity(right_estimate)
+    if resize:
         disparity = resized(disparity, scene.shape)
+        right = None if right is None else resized(right, scene.shape)
     measurement = Measurement(
         disparity,
         criteria,
         metrics=[metric for metric, _ in wanted],
         regions=_measurable(criteria, wanted),
-        right_estimate=None if right_estimate is None else load_disparity(right_estimate),
+        right_estimate=right,
         confidence=None if confidence is None else confidence.read,
         extras=extras,
     )

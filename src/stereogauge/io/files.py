@@ -68,7 +68,10 @@ def load_disparity(source: DisparitySource) -> DisparityMap:
 
 
 def load_image(source: ImageSource) -> Image:
-    """The image of an array, a path or an `ImageFile`: grey or RGB, transparency dropped."""
+    """The image of an array, a path or an `ImageFile`: grey or RGB, transparency dropped.
+
+    Whole numbers become uint8, or uint16 where they need it; floats stay as they are and count as levels 0…255.
+    """
     if isinstance(source, ImageFile):
         return source.read()
     if isinstance(source, str | os.PathLike):
@@ -76,7 +79,18 @@ def load_image(source: ImageSource) -> Image:
     image = np.asarray(source)
     if image.size == 0 or image.ndim not in (2, 3) or (image.ndim == 3 and image.shape[2] not in (3, 4)):
         raise SizeError(f"An image has the shape (height, width) or (height, width, 3); found {image.shape}.")
+    if image.dtype.kind not in "fiu":
+        raise FileError(f"An image holds numbers; found type {image.dtype}.")
+    if image.dtype.kind != "f" and image.dtype not in (np.uint8, np.uint16):
+        image = _unsigned(image)
     return image[..., :3] if image.ndim == 3 else image
+
+
+def _unsigned(image: NDArray[Any]) -> Image:
+    low, high = int(image.min()), int(image.max())
+    if low < 0 or high > 65535:
+        raise FileError(f"An image holds values from 0 to 255, or to 65535 in 16 bits; found {low} to {high}.")
+    return image.astype(np.uint8 if high < 256 else np.uint16)
 
 
 def load_mask(source: MaskSource) -> Mask:

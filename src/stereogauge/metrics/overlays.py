@@ -76,7 +76,7 @@ def grey_image(scene: Scene) -> NDArray[np.uint8] | None:
     if not scene.has("left") or scene.left.shape[:2] != scene.shape:
         return None
     image = scene.left
-    brightest = np.iinfo(image.dtype).max if image.dtype.kind in "iu" else 1.0
+    brightest = 65535 if image.dtype == np.uint16 else 255
     grey = image.mean(axis=2) if image.ndim == 3 else image
     return np.asarray(np.clip(grey * (255 / brightest), 0, 255), dtype=np.uint8)
 

@@ -42,9 +42,9 @@ class RenderedView:
 
 
 def colours(image: Image) -> NDArray[np.float32]:
-    """The image as (H, W, channels) float32 on the scale 0…255."""
+    """The image as (H, W, channels) float32 on the scale 0…255, which floats are taken to have."""
     pixels = image if image.ndim == 3 else image[..., None]
-    scale = PEAK / np.iinfo(image.dtype).max if image.dtype.kind in "iu" else 1.0
+    scale = PEAK / 65535 if image.dtype == np.uint16 else 1.0
     return np.ascontiguousarray(pixels, dtype=np.float32) * np.float32(scale)
 
 
