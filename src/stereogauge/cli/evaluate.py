@@ -306,6 +306,8 @@ def _print_summary(summary: Summary, plan: Plan, seconds: float, store: Store) -
         parts.append(f"{len(summary.failures)} failed")
     say(", ".join(parts) + f"{_gaps(plan)} → {store.name}")
     say(f"protocol {plan.protocol.name} {plan.protocol.hash}, scoring {plan.protocol.scoring_hash}")
+    for metric, (count, reason) in list(summary.gaps.items())[:FAILURES_SHOWN]:
+        say(f"note: {metric} has no value in {count} place(s), the first because {reason.rstrip('.')}")
     for failure in summary.failures[:FAILURES_SHOWN]:
         say(f"failed: {failure.algorithm} on {failure.scene}: {failure.reason}")
     if len(summary.failures) > FAILURES_SHOWN:

@@ -4,6 +4,7 @@ cells.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterable
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
@@ -16,6 +17,7 @@ from stereogauge.evaluation.progress import Progress, Silent
 from stereogauge.evaluation.worker import GroupResult, Trouble, evaluate_group
 
 if TYPE_CHECKING:
+    from stereogauge.evaluation.cells import CellScores
     from stereogauge.store import Store
     from stereogauge.store.write import Failure, MapRecord
 
@@ -26,7 +28,7 @@ AHEAD = 2
 @dataclass
 class Summary:
     """What a run came to. `seconds` is computing time summed over workers; `interrupted` says that the rest is still to
-    be done.
+    be done. `gaps` tells by metric how many scores have no value, and the reason of the first.
     """
 
     done: int = 0
@@ -35,6 +37,7 @@ class Summary:
     retried: int = 0
     seconds: float = 0.0
     interrupted: bool = False
+    gaps: dict[str, tuple[int, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -127,13 +130,22 @@ class _Runner:
         troubles = [Trouble(place, reason) for place in range(len(task.group.cells))]
         self.record((), (), [_failure(task.group, trouble) for trouble in troubles])
 
-    def record(self, cells: Iterable[Any], maps: Iterable[MapRecord], failures: Iterable[Failure]) -> None:
+    def _count_gaps(self, cell: CellScores) -> None:
+        for place, note in cell.notes.items():
+            if math.isnan(cell.values[place]):
+                metric = cell.columns[place].metric
+                count, first = self.summary.gaps.get(metric, (0, note))
+                self.summary.gaps[metric] = (count + 1, first)
+
+    def record(self, cells: Iterable[CellScores], maps: Iterable[MapRecord], failures: Iterable[Failure]) -> None:
         """One transaction: these cells are there, or none of them."""
         done, failed = list(cells), list(failures)
         if not done and not failed:
             return
         self.store.write(done, maps=list(maps), failures=failed, run=self.run)
         self.summary.done += len(done)
+        for cell in done:
+            self._count_gaps(cell)
         self.summary.failures += failed
         self.progress.advance(len(done), len(failed))
 
