@@ -35,7 +35,8 @@ ERROR_CLIP = 5.0
 COARSE_BLOCKS = 16
 """Blocks over the longer side of a hidden scene."""
 MOSTLY_UNKNOWN = "most pixels without truth or estimate"
-OVERLAY_COLOUR = (0, 114, 178)
+OVERLAY_COLOUR = (213, 94, 0)
+"""Vermilion: neither the map of disparities nor a photograph's usual colours hide it."""
 BAR_STEPS = 17
 
 
@@ -142,8 +143,8 @@ class LayerPainter:
     def _region(self, place: Place, region: str) -> Layer:
         mask = self.gallery.mask(place, region)
         colours = np.zeros((*mask.shape, 4), np.uint8)
-        colours[mask] = (*OVERLAY_COLOUR, 130)
-        legend = [LegendEntry(text=region, colour="#0072b2")]
+        colours[mask] = (*OVERLAY_COLOUR, 140)
+        legend = [LegendEntry(text=region, colour="#" + bytes(OVERLAY_COLOUR).hex())]
         return Layer(colours, _info(f"criterion {region}", colours, legend=legend))
 
     def _confidence(self, place: Place, algorithm: str, shown: Shown) -> Layer:

@@ -35,7 +35,7 @@ async function loadLists() {
   if (state.get("submission")) own.append("submission", state.get("submission"));
   const [scenes, algorithms, table] = await Promise.all([ask("scenes", params), ask("algorithms", params), ask("table", own)]);
   const known = new Set(algorithms.map((one) => one.name));
-  const added = table.algorithms.filter((name) => !known.has(name)).map((name) => ({ name, colour: "#7a7a7a", marker: "star", gaps: [], scenes: 0, description: "your submission", link: "" }));
+  const added = table.algorithms.filter((name) => !known.has(name)).map((name) => ({ name, colour: "#7a7a7a", marker: "star", gaps: [], scenes: 0, description: "your submission", link: "", own: true }));
   Object.assign(context, { scenes, algorithms: [...algorithms, ...added], columns: table.columns });
   context.styles = new Map(context.algorithms.map((one) => [one.name, one]));
   context.protocol = context.catalogue.protocols.find((one) => [one.name, one.key, ...one.also].includes(state.get("protocol"))) ?? context.catalogue.protocols[0];

@@ -17,6 +17,7 @@ const MOST_LINES = 12;
 const short = (column, all) => (all.filter((one) => one.metric === column.metric).length === 1 ? column.metric : column.id);
 
 export function create(root, context) {
+  const mine = (name) => context.styles.get(name)?.own === true;
   const bars = h("div", { id: "bars" });
   const shapes = h("div", { class: "split" });
   const tests = h("div", {});
@@ -85,7 +86,7 @@ export function create(root, context) {
 
   function highlighted(table) {
     const wanted = state.all("lines").filter((name) => table.algorithms.includes(name));
-    return wanted.length ? wanted : table.algorithms.slice(0, MOST_LINES);
+    return wanted.length ? wanted : [...table.algorithms.filter(mine), ...table.algorithms.filter((name) => !mine(name))].slice(0, MOST_LINES);
   }
 
   function drawShapes(answer) {
@@ -142,7 +143,8 @@ export function create(root, context) {
 
   function pairChoice() {
     const names = chosen("algorithms", context.algorithms.map((one) => one.name));
-    const best = last.bars?.rows.map((row) => row.algorithm) ?? names;
+    const ordered = last.bars?.rows.map((row) => row.algorithm) ?? names;
+    const best = [...ordered.filter(mine), ...ordered.filter((name) => !mine(name))];
     const first = names.includes(state.get("first")) ? state.get("first") : best[0];
     const second = names.includes(state.get("second")) ? state.get("second") : best.find((name) => name !== first);
     const columns = chosenColumns(context);

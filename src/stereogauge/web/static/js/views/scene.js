@@ -171,12 +171,12 @@ export function create(root, context) {
     try {
       const address = url(`${path(spec.layer)}.png`, params(spec));
       if (!address) throw new Problem("This picture was not exported.", 404);
-      const [info, image, other] = await Promise.all([
+      const [info, image, other, otherInfo] = await Promise.all([
         ask(path(spec.layer), params(spec)), picture(address),
-        second ? picture(url(`${path(second.layer)}.png`, params(second))) : null]);
+        second ? picture(url(`${path(second.layer)}.png`, params(second))) : null, second ? ask(path(second.layer), params(second)) : null]);
       Object.assign(pane, { image, other });
       pane.box.dataset.loaded = address;
-      put(pane.foot, legend(info), second && h("span", {}, `│ ${LAYERS[second.layer]} ${second.algorithm ?? ""}`));
+      put(pane.foot, legend(info), otherInfo && [h("span", {}, "│"), legend(otherInfo)]);
     } catch (problem) {
       Object.assign(pane, { image: null, other: null });
       put(pane.foot, problem.message);
@@ -221,17 +221,17 @@ export function create(root, context) {
   }
 
   async function drawBlocks() {
-    const pane = panes[focused]?.spec.algorithm ? panes[focused] : panes.find((one) => OF_ALGORITHM.includes(one.spec.layer));
-    if (!pane || scene.hidden) return put(blocks);
+    const spec = panes[focused]?.spec.algorithm ? panes[focused].spec : specs().find((one) => OF_ALGORITHM.includes(one.layer));
+    if (!spec || scene.hidden) return put(blocks);
     const shownMetric = specs().find((one) => one.layer === "metric");
     const metric = shownMetric && !isStatic ? shownMetric.metric ?? pictured()[0] : null;
-    const own = new URLSearchParams({ algorithm: pane.spec.algorithm });
+    const own = new URLSearchParams({ algorithm: spec.algorithm ?? scene.algorithms[0] });
     if (metric) own.set("metric", metric);
     if (state.get("protocol")) own.set("protocol", state.get("protocol"));
     try {
       const answer = await worst((signal) => ask(`scenes/${encodeURIComponent(scene.name)}/blocks`, own, { signal }));
       if (!answer) return undefined;
-      return put(blocks, h("h2", { class: "section" }, "Where it goes wrong"), h("p", { class: "caption" }, `Blocks with most of ${metric ?? "the absolute error"} of ${pane.spec.algorithm}.`),
+      return put(blocks, h("h2", { class: "section" }, "Where it goes wrong"), h("p", { class: "caption" }, `Blocks with most of ${metric ?? "the absolute error"} of ${own.get("algorithm")}.`),
         answer.length ? h("ol", { class: "blocks" }, answer.map((one) => h("li", {}, h("button", { type: "button", onclick: () => jump(one) }, `${percent(one.share)} at ${one.x}, ${one.y}`)))) : h("p", { class: "hint" }, "Nothing is wrong here."));
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
@@ -252,14 +252,18 @@ export function create(root, context) {
     if (isStatic) put(cloudHead, h("h2", {}, "Point cloud"), h("span", { class: "hint" }, "Points in space need the server."));
     else put(cloudHead, h("h2", {}, "Point cloud"),
       choose([["-", "off"], ...sources], name === null ? "-" : name === "truth" ? "" : name, (value) => state.update({ cloud: value === "-" ? null : value === "" ? "truth" : value }), { "aria-label": "Point cloud of", id: "cloud-choice" }),
-      h("span", { class: "hint" }, "drag to turn, wheel to come closer"));
+      h("span", { class: "hint" }, "drag to turn, wheel to come closer"), h("span", { class: "hint", id: "cloud-unit" }));
     cloudCanvas.hidden = name === null;
     cloudCanvas.style.display = name === null ? "none" : "";
     if (name === null) return;
     const own = new URLSearchParams({ points: 60000 });
     if (name !== "truth") own.set("algorithm", name);
     if (state.get("protocol")) own.set("protocol", state.get("protocol"));
-    points((signal) => ask(`scenes/${encodeURIComponent(scene.name)}/cloud`, own, { signal })).then((answer) => answer && viewer.show(answer))
+    points((signal) => ask(`scenes/${encodeURIComponent(scene.name)}/cloud`, own, { signal })).then((answer) => {
+      if (!answer) return;
+      viewer.show(answer);
+      cloudHead.querySelector("#cloud-unit").textContent = answer.unit === "m" ? "in metres" : "without calibration: columns, rows and disparities in px";
+    })
       .catch((problem) => { if (!(problem instanceof Problem)) throw problem; put(cloudHead, h("p", { class: "hint" }, problem.message)); });
   }
 

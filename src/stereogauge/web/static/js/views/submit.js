@@ -76,6 +76,7 @@ export function create(root, context) {
     request.send(file);
   }
 
+  const unit = (column) => { const own = context.columns.find((one) => one.id === column)?.unit; return own ? ` [${own}]` : ""; };
   const problems = (detail, findings = []) => h("div", {}, h("div", { class: "problem", role: "alert", "data-refused": "yes" }, detail), listFindings(findings));
   const listFindings = (findings = []) => findings.length ? h("ul", { class: "findings" }, findings.map((one) => h("li", { class: one.severity }, one.scene ? h("strong", {}, `${one.scene}: `) : null, one.sentence))) : null;
 
@@ -100,7 +101,7 @@ export function create(root, context) {
       OPEN.includes(one.state) && h("progress", { max: 1, value: one.progress }),
       listFindings(one.findings),
       scores.length > 0 && h("div", { class: "scroll" }, h("table", { id: "submission-scores" }, h("thead", {}, h("tr", {}, h("th", { class: "text", scope: "col" }, "column"), h("th", { scope: "col" }, "yours"), h("th", { scope: "col" }, "best here"), h("th", { scope: "col" }, "rank"))),
-        h("tbody", {}, scores.map((row) => h("tr", {}, h("td", { class: "text" }, row.column), h("td", { title: String(row.value) }, digits(row.value)), h("td", {}, digits(row.best)), h("td", {}, row.rank === null ? "–" : `${row.rank} of ${row.of}`)))))),
+        h("tbody", {}, scores.map((row) => h("tr", {}, h("td", { class: "text" }, row.column, h("span", { class: "hint" }, unit(row.column))), h("td", { title: String(row.value) }, digits(row.value)), h("td", {}, digits(row.best)), h("td", {}, row.rank === null ? "–" : `${row.rank} of ${row.of}`)))))),
       h("div", { class: "row" },
         ["done", "published"].includes(one.state) && h("a", { href: state.address({ submission: one.state === "done" ? one.id : null }, "leaderboard") }, "see it in the leaderboard"),
         one.state === "done" && h("button", { type: "button", class: "primary", id: "publish", onclick: act("POST", `submissions/${one.id}/publish`, "published") }, "publish"),
