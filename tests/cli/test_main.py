@@ -130,3 +130,18 @@ def test_a_file_that_is_not_there_is_named_once(
     assert told.count("none.") == 1
     assert "Errno" not in told
     assert "No such file" in told
+
+
+@pytest.mark.parametrize(
+    "words", [("study", "--size", "64x48"), ("confidence", "motorcycle"), ("tune", "-m", "sgm", "-d", "motorcycle")]
+)
+def test_a_folder_for_the_output_is_made_before_the_work(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "taken").write_text("a file", encoding="utf-8")
+    assert exit_code(*words, "--out", "taken/x") == 2
+    told = capsys.readouterr().err
+    assert "to compute" not in told
+    assert "to judge" not in told
+    assert "taken" in told

@@ -80,6 +80,8 @@ def command(
     else:
         choices = _choices(matcher, ndisp, measures, threshold, domain, literal, model)
         run = _of_matcher(choices, with_features=learn or save_model is not None)
+    options.make_folder(out)
+    options.make_folder(save_model.parent if save_model is not None else None)
     runs, code = _runs(found, run)
     if not from_files:
         runs = _learned(runs, learn, save_model)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import enum
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from stereogauge.errors import FileError
 from stereogauge.protocol import Protocol, load_protocol, parse_override
 
 
@@ -51,6 +53,15 @@ def listed(values: list[str] | None) -> list[str] | None:
         return None
     parts = [part for value in values for part in value.replace(" ", ",").split(",")]
     return [part for part in parts if part]
+
+
+def make_folder(path: Path | None) -> None:
+    """Make the folder of the output now: that nothing can be written there must not be found out after the work."""
+    if path is None:
+        return
+    path.mkdir(parents=True, exist_ok=True)
+    if not os.access(path, os.W_OK):
+        raise FileError(f"{path}: nothing can be written into this folder; check its permissions.")
 
 
 def chosen_protocol(

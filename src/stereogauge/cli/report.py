@@ -13,7 +13,7 @@ import typer
 
 import stereogauge
 from stereogauge.cli import selected
-from stereogauge.cli.options import listed
+from stereogauge.cli.options import listed, make_folder
 from stereogauge.cli.output import console, say
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ def command(
     )
     wanted = selected.Wanted(store, scenes, criteria, measures, algorithms, dataset, protocol)
     with selected.opened(wanted) as (opened, cube), _progress() as tell:
+        make_folder(out)
         stored = opened.protocol(cube.protocol)
         shown = _galleries(opened, cube, stored, chosen, tell) if galleries else []
         tell("tables")

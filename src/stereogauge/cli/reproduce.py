@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stereogauge.cli.options import make_folder
 from stereogauge.cli.output import announce_compilation, console, print_entry, print_table, say
 from stereogauge.errors import DatasetError
 
@@ -63,6 +64,7 @@ def command(
             "STEREOGAUGE_DATA."
         )
     announce_compilation()
+    make_folder(out)
     total = sum(len(paper.choose(item)) for paper in chosen_papers(papers))
     with _progress(total) as report:
         redone = reproduce(data, papers, item, progress=report)

@@ -93,6 +93,7 @@ def command(
     )
     if not request.results and not request.matchers:
         raise StereogaugeError("Nothing to compare: give folders of results, or --matcher.")
+    options.make_folder(out)
     announce_compilation()
     try:
         found, failed = _results(request, whole, scenes)

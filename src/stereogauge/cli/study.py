@@ -67,6 +67,7 @@ def command(
     found = _scene(dataset, scene, size, seed)
     if save_scene is not None:
         _save(found, save_scene)
+    options.make_folder(out)
     progress, finish = _progress(found.id)
     study = run_study(
         found,

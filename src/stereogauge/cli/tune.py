@@ -105,6 +105,7 @@ def command(
         time_limit=time_limit,
         ndisp=ndisp,
     )
+    options.make_folder(out)
     _announce(prepared)
     executor = _executor(prepared, jobs, cluster)
     finished = False
