@@ -46,6 +46,13 @@ def test_headers_as_various_programs_write_them(tmp_path: Path, header: bytes) -
     assert read_disparity(write(tmp_path / "a.pfm", header)).tolist() == [[4, 5, 6], [1, 2, 3]]
 
 
+@pytest.mark.parametrize("header", [b"Pf\n1 2\n-1 ", b"Pf\n1 2\n-1\r", b"Pf\n1 2\n-1\n"])
+@pytest.mark.parametrize("first", [b"\n\n\n\x41", b"\r\n \x41", b"\t \n\x41"])
+def test_data_that_starts_with_white_space_is_no_header(tmp_path: Path, header: bytes, first: bytes) -> None:
+    (tmp_path / "a.pfm").write_bytes(header + first + struct.pack("<f", 7))
+    assert read_disparity(tmp_path / "a.pfm").tolist() == [[7], [struct.unpack("<f", first)[0]]]
+
+
 def test_infinities_and_nan_are_unknown(tmp_path: Path) -> None:
     values = (np.inf, -np.inf, np.nan, 0.0, -1.5, 7.0)
     disparity = read_disparity(write(tmp_path / "a.pfm", b"Pf\n3 2\n-1\n", "<", values))

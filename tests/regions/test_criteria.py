@@ -59,6 +59,14 @@ def test_a_rule_that_cannot_work_says_what_to_do() -> None:
         sg.regions(sg.Scene("s", gt=step()), ["nonocc"], rule="dataset")
 
 
+def test_all_pixels_need_no_occlusion_mask() -> None:
+    scene = sg.Scene("s", gt=step())
+    table = sg.evaluate(step() + 4, scene, ["d1", "bad@3"], ["all"], protocol="kitti-2015")
+    assert [score.value for score in table] == [100, 100]
+    with pytest.raises(ProtocolError, match="dataset's own occlusion mask"):
+        sg.evaluate(step(), scene, ["d1"], ["nonocc"], protocol="kitti-2015")
+
+
 def test_discontinuities_lie_within_the_radius_of_a_jump() -> None:
     near = sg.regions(sg.Scene("s", gt=step(width=450, height=30)), ["disc", "nonocc"], rule="z-buffer")
     columns = np.flatnonzero(near["disc"][10])

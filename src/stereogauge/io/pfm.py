@@ -45,7 +45,10 @@ def read(content: Content, decoding: Decoding) -> DisparityMap:
         raise content.error("the PFM header gives an absurd width or height.")
     width, height = int(header[1]), int(header[2])
     content.check_dimensions(width, height)
-    needed = header.end() + 4 * width * height
+    # A single blank may end the header, and the data's first bytes look like more of it; the size tells where it ends.
+    exact = content.size - 4 * width * height
+    start = exact if header.end(3) < exact < header.end() else header.end()
+    needed = start + 4 * width * height
     if content.size < needed:
         raise content.error(f"truncated: {width} × {height} pixels need {needed} bytes, the file has {content.size}.")
     if content.size > needed + 1:
@@ -53,7 +56,7 @@ def read(content: Content, decoding: Decoding) -> DisparityMap:
             f"{width} × {height} pixels need {needed} bytes, the file has {content.size}: the header is wrong."
         )
     little_endian = _is_little_endian(content, header[3].decode("ascii"))
-    stored = np.frombuffer(content.data, "<f4" if little_endian else ">f4", width * height, header.end())
+    stored = np.frombuffer(content.data, "<f4" if little_endian else ">f4", width * height, start)
     return _upright(stored.reshape(height, width))
 
 

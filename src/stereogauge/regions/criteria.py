@@ -63,12 +63,12 @@ class Criteria:
             return self.scene.border
         if wanted == "hci":
             wanted = self.protocol.geometry.border_width(self.scene.shape[1], self.scene.resolution)
-        return max(wanted, self.scene.border) if self.rule == "middlebury-v2" else wanted
+        return max(wanted, self.scene.border) if self.parameters.rule == "middlebury-v2" else wanted
 
     @functools.cached_property
     def extent(self) -> Mask:
         """The dataset's own mask of all pixels to evaluate; every pixel where it ships none or the rule ignores it."""
-        if "all" in self.scene.masks and (self.rule == "dataset" or self.parameters.rule == "auto"):
+        if "all" in self.scene.masks and self.parameters.rule in ("auto", "dataset"):
             return self.own_mask("all")
         return np.ones(self.scene.shape, np.bool_)
 
