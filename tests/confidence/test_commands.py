@@ -261,3 +261,17 @@ def test_ctrl_c_prints_what_is_finished_and_says_how_to_go_on(
     told = capsys.readouterr()
     assert [row["scene"] for row in json.loads(told.out)] == ["One"]
     assert "--scenes Two" in told.err
+
+
+def test_a_score_that_does_not_exist_is_a_gap_with_its_reason(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("confidence", f"middlebury-v3:{folder.parent}", "--scenes", "One", "--measures", "entropy")
+    assert run(*words, "--threshold", 1000, "--store", tmp_path / "s.db") == 0
+    with sg.open_store(tmp_path / "s.db") as opened:
+        found = {score.metric: score for score in opened.scores(protocol="haeusler-klette")}
+    roc = found["confidence-roc@1000"]
+    assert np.isnan(roc.value)
+    assert (roc.count, roc.sum) == (0, 0)
+    assert "only good" in roc.note
+    assert found["sparsification-auc@1000"].value == 0

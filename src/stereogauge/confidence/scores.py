@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from stereogauge.confidence.evaluation import SceneCurves
@@ -22,10 +23,11 @@ def score_table(
             metric=f"{metric}@{curve.threshold:g}",
             region=region,
             value=value,
-            sum=value * curve.pixels,
-            count=curve.pixels,
+            sum=0.0 if math.isnan(value) else value * curve.pixels,
+            count=0 if math.isnan(value) else curve.pixels,
             missing=0,
             protocol=protocol.scoring_hash,
+            note=f"criterion {region!r} has only good or only bad pixels" if math.isnan(value) else "",
         )
         for scene in scenes
         for measure, curve in scene.curves.items()
