@@ -30,7 +30,7 @@ from stereogauge.metrics.overlays import (
 )
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import mean
-from stereogauge.regions.bands import distance_to
+from stereogauge.regions.bands import distances_at
 from stereogauge.regions.connected import components
 
 FINE = "fine structure"
@@ -80,7 +80,7 @@ def _found(m: Measurement) -> Found:
     labels, _ = components(window)
     if not found.all():
         lost = ~found
-        penalty[lost] = np.log1p(distance_to(window)[place[0][lost], place[1][lost]].astype(np.float64))
+        penalty[lost] = np.log1p(distances_at(window, (place[0][lost], place[1][lost])))
     pairs = np.unique(np.stack([sets.fine_label[found], labels[place][found]]), axis=1)
     return Found(verdict, penalty, np.bincount(pairs[0], minlength=structures + 1)[1:])
 

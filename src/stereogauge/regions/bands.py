@@ -40,17 +40,29 @@ class Bands:
 
 
 def distance_to(mask: NDArray[Any]) -> NDArray[np.float32]:
-    """Exact Euclidean distance in px to the nearest pixel of `mask`; the image diagonal where the mask is empty.
-
-    OpenCV computes it in one of two ways, by its number of threads, and they differ in the last bits; squared
-    distances between pixels are whole numbers, which removes the difference.
-    """
+    """Exact Euclidean distance in px to the nearest pixel of `mask`; the image diagonal where the mask is empty."""
     if not mask.any():
         return np.full(mask.shape, np.hypot(*mask.shape), np.float32)
+    return _exact(_transformed(mask)).astype(np.float32)
+
+
+def distances_at(mask: NDArray[Any], places: tuple[NDArray[Any], NDArray[Any]]) -> NDArray[np.float64]:
+    """`distance_to` of a mask that is not empty, at some (rows, columns) only."""
+    return _exact(_transformed(mask)[places])
+
+
+def _transformed(mask: NDArray[Any]) -> NDArray[np.float32]:
     outside = np.ascontiguousarray(mask == 0, dtype=np.uint8)
-    rounded = cv2.distanceTransform(outside, cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
-    squared = np.square(rounded, dtype=np.float64)
-    return np.sqrt(np.rint(squared, out=squared), out=squared).astype(np.float32)
+    return np.asarray(cv2.distanceTransform(outside, cv2.DIST_L2, cv2.DIST_MASK_PRECISE), dtype=np.float32)
+
+
+def _exact(distances: NDArray[np.float32]) -> NDArray[np.float64]:
+    """OpenCV takes one of two ways, by its number of threads, and they differ in the last bits.
+
+    Squared distances between pixels are whole numbers, which removes the difference.
+    """
+    squared = np.square(distances, dtype=np.float64)
+    return np.sqrt(np.rint(squared, out=squared), out=squared)
 
 
 def _filled_gaps(
