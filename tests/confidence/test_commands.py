@@ -275,3 +275,23 @@ def test_a_score_that_does_not_exist_is_a_gap_with_its_reason(
     assert (roc.count, roc.sum) == (0, 0)
     assert "only good" in roc.note
     assert found["sparsification-auc@1000"].value == 0
+
+
+def test_the_curves_are_exported_with_their_frame(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("confidence", f"middlebury-v3:{folder.parent}", "--scenes", "One", "--threshold", 1, "--format", "json")
+    assert run(*words, "--out", tmp_path / "out") == 0
+    (product,) = (row for row in json.loads(capsys.readouterr().out) if row["measure"] == "product")
+    with open(tmp_path / "out" / "curves.csv", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    curves = {name: [row for row in rows if row["measure"] == name] for name in {row["measure"] for row in rows}}
+    assert {"(oracle)", "(random)", "(bound)", "curvature", "product"} <= set(curves)
+    assert {len(curve) for curve in curves.values()} == {101}
+    ends = {name: (curve[0], curve[-1]) for name, curve in curves.items()}
+    for start, end in ends.values():
+        assert float(start["bad"]) == 0
+        assert float(end["bad"]) == product["bad"]
+    assert float(ends["(random)"][1]["rate"]) == pytest.approx(product["bad"] / product["pixels"])
+    for row in curves["(bound)"]:
+        assert float(row["kept_density"]) <= float(row["density"]) + 1e-9

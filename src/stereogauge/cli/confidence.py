@@ -55,7 +55,9 @@ def command(
         typer.Option("--map", help="NAME=FILE:higher or NAME=FILE:lower, a confidence map and its direction."),
     ] = None,
     form: options.OutputFormat = options.Format.table,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for figures and pictures.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder for curves (CSV), figures and pictures.")
+    ] = None,
     store: Annotated[str | None, typer.Option(help="Store the areas as scores here.")] = None,
     list_measures: Annotated[bool, typer.Option("--list", help="List the confidence measures and stop.")] = False,
 ) -> None:
@@ -92,7 +94,7 @@ def command(
     if out is not None:
         from stereogauge.cli.confidence_files import write_files
 
-        say(f"{write_files(out, runs, curves)} figures and pictures in {out}")
+        say(f"curves, figures and pictures: {write_files(out, runs, curves)} files in {out}")
     if store is not None:
         name = runs[0].result.matcher if from_files else matcher + (" as printed" if literal else "")
         _store(store, curves, dataset or "", name, domain)

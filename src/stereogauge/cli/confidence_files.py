@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.cli.rows import csv_text
 from stereogauge.confidence.declaration import confidence_measures
-from stereogauge.confidence.evaluation import SceneCurves, pooled_curves
+from stereogauge.confidence.evaluation import SceneCurves, curve_rows, pooled_curves
 from stereogauge.confidence.files import read_confidence
 from stereogauge.confidence.run import PAPER_DOMAIN, SceneRun
 from stereogauge.errors import FileError, SizeError
@@ -101,7 +102,10 @@ def _name(path: str) -> str:
 
 
 def write_files(folder: Path, runs: Sequence[SceneRun], curves: Sequence[SceneCurves]) -> int:
-    """Sparsification figures of all scenes (and pooled), and a picture of every map; returns how many files."""
+    """The curves as CSV, sparsification figures of all scenes (and pooled), and a picture of every map.
+
+    Returns how many files.
+    """
     labels = {name: declared.label for name, declared in confidence_measures().items()}
     formulas = {name: declared.formula for name, declared in confidence_measures().items()}
     shown = [*curves, pooled_curves(curves)] if len(curves) > 1 else list(curves)
@@ -110,7 +114,9 @@ def write_files(folder: Path, runs: Sequence[SceneRun], curves: Sequence[SceneCu
         f"Matcher {runs[0].result.matcher}; bad = error above {threshold:g} px; the grey bar marks the share of good "
         "pixels; ties in expectation."
     )
-    count = 0
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "curves.csv").write_text(csv_text(curve_rows(shown)), encoding="utf-8")
+    count = 1
     for kind in KINDS:
         data = sparsification_data(shown, kind, labels=labels, caption=caption, title=f"Sparsification, {kind}")
         for suffix in ("png", "svg"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 import sys
@@ -21,13 +22,20 @@ def print_rows(rows: Sequence[Row], form: Format) -> None:
     if form is Format.json:
         sys.stdout.write(json.dumps([{k: _plain(v) for k, v in row.items()} for row in rows], indent=2) + "\n")
     elif form is Format.csv:
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(rows[0].keys())
-        writer.writerows([["" if _plain(v) is None else v for v in row.values()] for row in rows])
+        sys.stdout.write(csv_text(rows))
     elif form is Format.latex:
         sys.stdout.write(_latex(rows))
     else:
         _print_table(rows)
+
+
+def csv_text(rows: Sequence[Row]) -> str:
+    """The rows as CSV under their keys; what is not finite is empty."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(rows[0].keys())
+    writer.writerows([["" if _plain(v) is None else v for v in row.values()] for row in rows])
+    return stream.getvalue()
 
 
 def _plain(value: Any) -> Any:

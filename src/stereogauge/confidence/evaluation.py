@@ -71,6 +71,31 @@ def rows(scenes: Sequence[SceneCurves]) -> list[dict[str, Any]]:
     return [_row(scene.scene, name, curve) for scene in several for name, curve in scene.curves.items()]
 
 
+def curve_rows(scenes: Sequence[SceneCurves], steps: int = 100) -> list[dict[str, Any]]:
+    """The curves themselves at equal steps of density: bad pixels left and their rate, by scene and measure.
+
+    `(oracle)` and `(random)` frame the measures. `(bound)` is s(φ); its rate is that of the pixels that it keeps, whose
+    share stands in `kept_density`.
+    """
+    densities = np.arange(steps + 1) / steps
+    found = []
+    for scene in scenes:
+        first = next(iter(scene.curves.values()))
+        for name, curve in {"(oracle)": first.oracle, "(random)": first.random, **scene.curves}.items():
+            found += _points(scene.scene, name, densities, densities, curve.counts(densities), curve.rates(densities))
+        if scene.bound is not None:
+            own, counts = scene.bound.densities(densities), scene.bound.counts(densities)
+            rates = np.divide(counts, own * scene.bound.pixels, out=np.full(len(own), np.nan), where=own > 0)
+            found += _points(scene.scene, "(bound)", densities, own, counts, rates)
+    return found
+
+
+def _points(scene: str, measure: str, *columns: NDArray[np.float64]) -> list[dict[str, Any]]:
+    names = ("density", "kept_density", "bad", "rate")
+    rows = np.column_stack(columns).tolist()
+    return [{"scene": scene, "measure": measure, **dict(zip(names, row, strict=True))} for row in rows]
+
+
 def _row(scene: str, measure: str, curve: SparsificationCurve) -> dict[str, Any]:
     values = (
         scene,
