@@ -265,7 +265,25 @@ def test_catalogue_holds_every_declaration_and_draws_every_formula(client: httpx
 def test_lists_show_gaps(client: httpx.Client) -> None:
     assert client.get("scenes").json()[2]["gaps"] == ["partial"]
     assert {one["name"]: one["gaps"] for one in client.get("algorithms").json()}["partial"] == ["gamma"]
-    assert client.get("datasets").json() == [{"name": "small", "scenes": list(SCENES), "hidden": 1}]
+    assert client.get("datasets").json() == [
+        {"name": "small", "scenes": list(SCENES), "hidden": 1, "protocols": [PROTOCOL.scoring_hash]}
+    ]
+
+
+def test_datasets_are_those_of_every_protocol(small_store: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.sqlite"
+    shutil.copy(small_store, copy)
+    truth = np.ones((6, 8), np.float32)
+    with open_store(copy) as store:
+        store.write(sg.evaluate({"A": truth}, sg.Scene("one", gt=truth, dataset="other")))
+        with serving(create_app(Site(StoreSource(store), hidden=["beta"]))) as base:
+            found = httpx.get(f"{base}/api/v1/datasets").json()
+            assert [(one["name"], one["scenes"], one["hidden"]) for one in found] == [
+                ("small", list(SCENES), 1),
+                ("other", ["one"], 0),
+            ]
+            again = httpx.get(f"{base}/api/v1/datasets", params={"protocol": found[1]["protocols"][0]}).json()
+            assert again == found[1:]
 
 
 def test_openapi_describes_every_call(client: httpx.Client) -> None:

@@ -84,7 +84,11 @@ def formula(request: Request, kind: Literal["metrics", "regions"], identifier: s
 
 
 @router.get("/datasets", response_model=list[DatasetEntry], summary="Datasets with scores")
-def datasets(request: Request, site: Here, protocol: ProtocolName = None) -> Response:
+def datasets(
+    request: Request,
+    site: Here,
+    protocol: Annotated[str | None, Query(description="Name or scoring hash of a protocol. Default: any.")] = None,
+) -> Response:
     """The datasets and their scenes."""
     return site.answers.public(
         request, lambda: [e.model_dump() for e in dataset_entries(site.desk, site.gallery.hidden, protocol)]

@@ -12,11 +12,12 @@ from stereogauge.web.selection import Asked
 
 
 class DatasetEntry(BaseModel):
-    """A dataset and its scenes."""
+    """A dataset, its scenes, and the keys of the protocols under which they have scores."""
 
     name: str
     scenes: list[str]
     hidden: int
+    protocols: list[str]
 
 
 class SceneEntry(BaseModel):
@@ -53,15 +54,17 @@ def _present(desk: Desk, protocol: str | None) -> tuple[Names, Names, Names, NDA
 
 
 def dataset_entries(desk: Desk, hidden: Hidden, protocol: str | None = None) -> list[DatasetEntry]:
-    """The datasets that have scores."""
-    _, scenes, datasets, _ = _present(desk, protocol)
-    members: dict[str, list[str]] = {}
-    for scene, dataset in zip(scenes, datasets or ("",) * len(scenes), strict=True):
-        members.setdefault(dataset, []).append(scene)
-    return [
-        DatasetEntry(name=name, scenes=own, hidden=sum(hidden(scene, name) for scene in own))
-        for name, own in members.items()
-    ]
+    """The datasets that have scores: under one protocol, or under any. Scenes have the names of the first with them."""
+    entries: dict[str, DatasetEntry] = {}
+    for record in desk.source.protocols() if protocol is None else (desk.protocol(Asked(protocol=protocol)),):
+        _, scenes, datasets, _ = _present(desk, record.key)
+        owners = datasets or ("",) * len(scenes)
+        for name in dict.fromkeys(owners):
+            own = [scene for scene, owner in zip(scenes, owners, strict=True) if owner == name]
+            count = sum(hidden(scene, name) for scene in own)
+            entry = entries.setdefault(name, DatasetEntry(name=name, scenes=own, hidden=count, protocols=[]))
+            entry.protocols.append(record.key)
+    return list(entries.values())
 
 
 def scene_entries(desk: Desk, hidden: Hidden, protocol: str | None = None) -> list[SceneEntry]:

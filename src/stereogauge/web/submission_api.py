@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable
 from typing import Annotated, cast
 
@@ -19,6 +20,7 @@ from stereogauge.web.uploads import UploadRefusedError, check_archive, receive
 
 EVENT_SECONDS = 0.3
 LONGEST_WATCH = 6 * 3600.0
+LINK = re.compile(r"https?://[^\s\"'<>]+")
 
 router = APIRouter(tags=["submissions"])
 
@@ -126,10 +128,12 @@ async def submit(
     taken: Taken,
     name: Annotated[str, Query(min_length=1, max_length=200, description="Name of the algorithm.")],
     description: Annotated[str, Query(max_length=500)] = "",
-    link: Annotated[str, Query(max_length=300, pattern=r"^(https?://[^\s\"'<>]+)?$")] = "",
+    link: Annotated[str, Query(max_length=300)] = "",
 ) -> SubmissionEntry:
     """Take in an upload; everything that can be refused without reading it is refused first."""
     owner = await run_in_threadpool(taken.submitter, request)
+    if link and not LINK.fullmatch(link):
+        raise UploadRefusedError(f"A link begins with http:// or https:// and has no spaces or quotes; found {link!r}.")
     wanted = await run_in_threadpool(taken.check_name, name, owner)
     await run_in_threadpool(taken.check_room, owner)
     if taken.uploading.locked():
