@@ -10,7 +10,7 @@ import functools
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from stereogauge.errors import ProtocolError, StereogaugeError, unknown_name
@@ -29,8 +29,8 @@ Aggregation = Literal["mean", "pooled", "weighted"]
 class Score:
     """One number with its sufficient statistics; NaN with a note where nothing could be measured.
 
-    `rule` is the occlusion rule that made the criterion, which the protocol's "auto" leaves open; "" where nobody noted
-    it.
+    `rule` is the occlusion rule that made the criterion, which the protocol's "auto" leaves open. It follows from scene
+    and protocol, so it is no part of what makes two scores equal; a score from a store has "".
     """
 
     dataset: str
@@ -44,7 +44,7 @@ class Score:
     missing: int
     protocol: str
     note: str = ""
-    rule: str = ""
+    rule: str = field(default="", compare=False, repr=False)
 
 
 class ScoreTable(Sequence[Score]):
