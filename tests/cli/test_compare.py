@@ -128,6 +128,7 @@ def test_pictures_are_written_for_every_metric(folder: Path, capsys: pytest.Capt
         (["{}/disp0GT.pfm", "{}/mine.pfm", "--mask", "nonocc={}/small-mask.png"], "both must have one size"),
         (["{}/disp0GT.pfm", "{}/mine.pfm", "--mask", "{}/none.png"], "none.png: there is no such file"),
         (["{}/disp0GT.pfm", "{}/mine.pfm", "--left", "{}/none.png"], "none.png: there is no such file"),
+        (["{}/disp0GT.pfm", "{}/mine.pfm", "--left", "{}/small-mask.png"], "left image is 30×20, the ground truth"),
         (["{}/disp0GT.pfm", "{}/mine.pfm", "--calib", "{}/disp0GT.pfm"], "calib"),
     ],
 )

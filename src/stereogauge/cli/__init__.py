@@ -67,6 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except OSError as trouble:
         if trouble.errno not in NOT_OURS or trouble.filename is None:
             raise
+        if trouble.errno in (errno.EEXIST, errno.ENOTDIR):
+            _fail(f"{trouble.filename}: a file stands where a folder is needed; give another path.")
         _fail(f"{trouble.filename}: {trouble.strerror}; check the path, its permissions and the space that is left.")
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(INTERRUPTED)

@@ -186,6 +186,7 @@ def _check_files(scene: Scene, *paths: str | None) -> None:
             raise FileError(f"{path}: there is no such file.")
     for name in scene.masks:
         scene.mask(name)
+    options.check_images(scene)
 
 
 def _masks(texts: list[str]) -> dict[str, str]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import enum
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stereogauge.errors import FileError
+from stereogauge.errors import FileError, SizeError
 from stereogauge.protocol import Protocol, load_protocol, parse_override
+
+if TYPE_CHECKING:
+    from stereogauge.model import Scene
 
 
 class Format(enum.StrEnum):
@@ -62,6 +65,17 @@ def make_folder(path: Path | None) -> None:
     path.mkdir(parents=True, exist_ok=True)
     if not os.access(path, os.W_OK):
         raise FileError(f"{path}: nothing can be written into this folder; check its permissions.")
+
+
+def check_images(scene: Scene) -> None:
+    """The images of a scene that was put together by hand are as large as its ground truth."""
+    images = {"left": scene.left if scene.has("left") else None, "right": scene.right if scene.has("right") else None}
+    for part, image in images.items():
+        if image is not None and image.shape[:2] != scene.shape:
+            raise SizeError(
+                f"The {part} image is {image.shape[1]}×{image.shape[0]}, the ground truth of scene {scene.id!r} "
+                f"{scene.shape[1]}×{scene.shape[0]}; both must have one size."
+            )
 
 
 def chosen_protocol(

@@ -115,7 +115,9 @@ def _scenes(
     truth = DisparityFile(source, encoding=encoding, scale=scale)
     masks = {} if nonocc is None else {"nonocc": nonocc}
     path = Path(source)
-    return [Scene(path.parent.name or path.stem, gt=truth, left=left, masks=masks, resolution=resolution)]
+    scene = Scene(path.parent.name or path.stem, gt=truth, left=left, masks=masks, resolution=resolution)
+    options.check_images(scene)
+    return [scene]
 
 
 def _with_planes(scene: Scene, planes: Path) -> Scene:
