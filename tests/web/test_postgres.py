@@ -79,8 +79,9 @@ def test_a_reader_sees_what_another_program_writes(store: Store, postgres_url: s
 def test_a_server_without_studies_has_none_and_shows_them_once_there_are(
     store: Store, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("stereogauge.web.tuning_api.SECONDS_KEPT", 1e-6)
     with serving(create_app(Site(StoreSource(store), store_url=postgres_url))) as base:
         assert httpx.get(f"{base}/api/v1/tuning").json() == []
-        # A study changes no table of scores: a cached answer would hide it.
+        # A study changes no table of scores: an answer that is kept for long would hide it.
         monkeypatch.setattr("stereogauge.tuning.studies", lambda url: [{"name": "new"}])
         assert httpx.get(f"{base}/api/v1/tuning").json() == [{"name": "new"}]

@@ -296,7 +296,7 @@ def test_openapi_describes_every_call(client: httpx.Client) -> None:
 def test_a_store_without_studies_says_so(client: httpx.Client) -> None:
     assert client.get("tuning").json() == []
     answer = client.get("tuning/none")
-    assert (answer.status_code, answer.json()["allowed"]) == (404, [])
+    assert (answer.status_code, answer.json()["allowed"]) == (422, [])
 
 
 def test_studies_are_those_of_the_store(small_store: Path, opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -21,14 +23,14 @@ class Answers:
         self._version = version
         self._kept: RecentCache[tuple[bytes, str, str]] = RecentCache(MOST_ANSWER_BYTES, lambda kept: len(kept[0]))
 
-    def public(self, request: Request, make: Callable[[], Any]) -> Response:
-        """An answer that is the same for everybody."""
-        key = (self._version(), request.url.path, request.url.query)
+    def public(self, request: Request, make: Callable[[], Any], seconds: float = math.inf) -> Response:
+        """An answer that is the same for everybody; kept for at most so many seconds where not only scores change it."""
+        key = (self._version(), request.url.path, request.url.query, time.monotonic() // seconds)
         data, tag, kind = self._kept.get(key, lambda: _encoded(make()))
         return tagged(request, data, tag, kind)
 
     def fresh(self, make: Callable[[], Any]) -> Response:
-        """An answer that is never kept: for one asker only, or about what changes without the scores."""
+        """An answer that is never kept: for one asker only, or too small to be worth it."""
         data, _, kind = _encoded(make())
         return Response(data, media_type=kind, headers={"Cache-Control": "no-store"})
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Response
-from fastapi.responses import JSONResponse
+from fastapi import APIRouter, Request, Response
 
 from stereogauge import tuning
 from stereogauge.errors import MissingDependency
+from stereogauge.web.selection import UnknownChoiceError
 from stereogauge.web.site import Here, Site
+
+SECONDS_KEPT = 5.0
+"""Studies on a server change without the scores, and reading them takes a second."""
 
 router = APIRouter(tags=["tuning"])
 
@@ -25,17 +28,19 @@ def known_studies(site: Site) -> list[dict[str, Any]]:
 
 
 @router.get("/tuning", summary="Studies")
-def studies(site: Here) -> Response:
-    """Every study; never from a cache, since a study on a server changes without the scores."""
-    return site.answers.fresh(lambda: known_studies(site))
+def studies(request: Request, site: Here) -> Response:
+    """Every study."""
+    return site.answers.public(request, lambda: known_studies(site), SECONDS_KEPT)
 
 
 @router.get("/tuning/{study}", summary="One study")
-def study(site: Here, study: str) -> Response:
+def study(request: Request, site: Here, study: str) -> Response:
     """What was gained, every trial, and which parameters matter."""
-    names = [str(one["name"]) for one in known_studies(site)]
-    if study not in names or site.store_url is None:
-        detail = f"There is no study {study!r} in this store."
-        return JSONResponse({"detail": detail, "allowed": names}, status_code=404)
-    url = site.store_url
-    return site.answers.fresh(lambda: tuning.study_summary(url, study))
+
+    def make() -> Any:
+        names = [str(one["name"]) for one in known_studies(site)]
+        if study not in names or site.store_url is None:
+            raise UnknownChoiceError("study", study, names)
+        return tuning.study_summary(site.store_url, study)
+
+    return site.answers.public(request, make, SECONDS_KEPT)
