@@ -154,3 +154,9 @@ def test_rank_checks_the_figure_before_it_prints(store: Path, capsys: pytest.Cap
     code, out, err = run(capsys, "rank", store, "--figure", "ranks.bmp")
     assert (code, out) == (2, "")
     assert "png, svg, pdf" in err
+
+
+def test_double_counting_says_which_criteria_it_lacks(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "analyze", store, "double-counting", "--criteria", "disc,nonocc,all")
+    assert code == 2
+    assert "have no boundary, interior, occluded: evaluate with --regions disc,nonocc,all,boundary" in err

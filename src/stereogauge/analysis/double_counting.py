@@ -123,7 +123,14 @@ def double_counting(
     cube: ScoreCube, measure: str = "bad@1", chain: Sequence[str] = NESTED, parts: Sequence[str] = PARTITION
 ) -> tuple[DoubleCounting, DoubleCounting]:
     """Nested criteria and partition side by side, over all scenes of the cube; the chain ends with their union."""
-    both = cube.select(measures=[measure], regions=[*dict.fromkeys([*chain, *parts])])
+    needed = [*dict.fromkeys([*chain, *parts])]
+    lacking = [name for name in needed if name not in cube.regions]
+    if lacking:
+        raise StereogaugeError(
+            f"Double counting compares {', '.join(chain)} with {', '.join(parts)}; these scores have no "
+            f"{', '.join(lacking)}: evaluate with --regions {','.join(needed)}."
+        )
+    both = cube.select(measures=[measure], regions=needed)
     selection = Selection.of(both)
     chained = nested(cube.algorithms, chain, error_counts(both, measure, chain))
     parted = partition(cube.algorithms, parts, error_counts(both, measure, parts), chained.distinct)
