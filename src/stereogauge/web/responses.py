@@ -24,7 +24,7 @@ class Answers:
         self._kept: RecentCache[tuple[bytes, str, str]] = RecentCache(MOST_ANSWER_BYTES, lambda kept: len(kept[0]))
 
     def public(self, request: Request, make: Callable[[], Any], seconds: float = math.inf) -> Response:
-        """An answer that is the same for everybody; kept for at most so many seconds where not only scores change it."""
+        """An answer that is the same for everybody; kept for so many seconds where not only scores change it."""
         key = (self._version(), request.url.path, request.url.query, time.monotonic() // seconds)
         data, tag, kind = self._kept.get(key, lambda: _encoded(make()))
         return tagged(request, data, tag, kind)
