@@ -183,3 +183,11 @@ def test_measures_without_a_value_are_told_with_the_reason(folder, capsys):
     assert "note: z-mae has no value in 4 place(s), the first because z-mae needs a calibration" in told
     assert "note: ause@3 has no value in 4 place(s)" in told
     assert "mae has no value in 4" not in told.replace("z-mae", "")
+
+
+def test_maps_of_scenes_that_were_not_asked_for_are_no_stray_files(folder, capsys):
+    (folder / "results" / "good" / "readme.pfm").write_bytes(b"")
+    assert evaluate(folder, "--metrics", "mae", "--regions", "all", "--scenes", "000001_10") == 0
+    told = capsys.readouterr().err
+    assert "1 file(s) belong to no scene of kitti-2015: good/readme.pfm" in told
+    assert "000000_10" not in told

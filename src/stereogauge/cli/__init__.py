@@ -39,7 +39,7 @@ COMMANDS = {
     "store": "Look into a store; export, import, merge, delete.",
     "validate": "Check a map, results folder or zip before evaluating it.",
     "convert": "Convert disparity maps between encodings.",
-    "reproduce": "Redo the tables and figures of the papers, with the differences.",
+    "reproduce": "Redo the tables and figures of the papers, and compare.",
     "warmup": "Compile all kernels now instead of at first use.",
 }
 INTERRUPTED = 130

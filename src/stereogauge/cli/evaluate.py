@@ -264,11 +264,15 @@ def _plan(request: Request, dataset: Dataset, store: Store, workers: Workers) ->
 
 def found_results(request: Request, dataset: Dataset) -> list[Any]:
     """The result sets in all the folders; files that belong to none are named."""
+    from stereogauge.datasets import open_dataset
     from stereogauge.datasets.results import find_results
 
     found: list[Any] = []
     for path in request.results:
         results, unrecognised = find_results(path, dataset, **request.reading)
+        if unrecognised and request.scenes is not None:
+            # A map of a scene that was not asked for is no stray file.
+            _, unrecognised = find_results(path, open_dataset(request.dataset), **request.reading)
         found += results
         if unrecognised:
             shown = ", ".join(unrecognised[:5]) + (
