@@ -140,14 +140,17 @@ export function drawPanel(root, context, view) {
 
 // A copy on a plain web host has answers for these selections and models only.
 function shippedPart(context, view) {
-  const now = state.selection().toString();
+  const sorted = (params) => { const own = new URLSearchParams(params); own.sort(); return own.toString(); };
+  const now = sorted(state.selection());
+  const parted = shipped().map((one) => ({ ...one, group: one.title.includes(": ") ? one.title.split(": ")[0] : null }));
   const models = context.catalogue.models.filter((one) => one.id !== "middlebury" || new Set(state.all("measures")).size === 1);
   const go = (params) => state.update({ ...Object.fromEntries([...state.SELECTION, "sort", "column"].map((name) => [name, null])), ...Object.fromEntries(params.map(([name]) => [name, params.filter(([other]) => other === name).map(([, value]) => value)])) });
   return [
     view !== "compare" && h("fieldset", {}, h("legend", {}, h("span", {}, "Model")), choose(models.map((one) => [one.id, one.name]), state.get("model", "a-star"), (value) => state.update({ model: value, profile: null }), { "aria-label": "Model", id: "model" })),
     (view === "compare" || state.get("model") === "weighted") && h("fieldset", {}, h("legend", {}, h("span", {}, "Profile")), choose([["", "all alike"], ...context.catalogue.profiles.map((one) => [one.id, one.name])], state.get("profile", ""), (value) => state.update({ profile: value || null }), { "aria-label": "Profile" })),
-    h("fieldset", {}, h("legend", {}, h("span", {}, "Shipped selections")), h("div", { class: "choices endless" }, shipped().map((one) =>
-      h("label", { class: "choice" }, h("input", { type: "radio", name: "shipped", checked: new URLSearchParams(one.params).toString() === now, onchange: () => go(one.params) }), h("span", { class: "name" }, one.title))))),
+    h("fieldset", {}, h("legend", {}, h("span", {}, "Shipped selections")), h("div", { class: "choices endless" }, parted.map((one, place) => [
+      one.group && one.group !== parted[place - 1]?.group ? h("div", { class: "group-name" }, one.group) : null,
+      h("label", { class: "choice", title: one.title }, h("input", { type: "radio", name: "shipped", checked: sorted(one.params) === now, onchange: () => go(one.params) }), h("span", { class: "name" }, one.group ? one.title.slice(one.group.length + 2) : one.title))]))),
     h("p", { class: "hint" }, "This is a fixed copy of the site. A free selection of scenes, criteria, measures, algorithms and weights needs the server: stereogauge serve STORE."),
   ];
 }

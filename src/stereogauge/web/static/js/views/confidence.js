@@ -51,7 +51,7 @@ export function create(root, context) {
     put(head, h("h1", {}, "Sparsification"), choose(scenes, answer.scene, (value) => state.update({ scene: value }), { "aria-label": "Scene" }),
       h("label", {}, "bad above ", choose(["0.5", "1", "2", "3", "5"], String(answer.threshold), (value) => state.update({ threshold: value }), { "aria-label": "Threshold" }), " px"),
       h("label", {}, "on ", choose(regions, answer.region, (value) => state.update({ region: value }), { "aria-label": "Criterion" })),
-      h("span", { class: "hint" }, "move over a curve, or drag the slider, to see the map at that density"));
+      !isStatic && h("span", { class: "hint" }, "move over a curve, or drag the slider, to see the map at that density"));
   }
 
   async function drawCurves(answer) {
