@@ -7,12 +7,17 @@ import signal
 import threading
 from pathlib import Path
 
+import hypothesis
 import pytest
 from tests.postgres import postgres_server, postgres_url
 
 __all__ = ["postgres_server", "postgres_url"]  # fixtures for every folder
 
 NO_DATA = "real data not found: set STEREOGAUGE_DATA to the folder that holds middlebury-v2, kitti2012, …"
+
+# A slow moment of the machine is no fault of the code.
+hypothesis.settings.register_profile("any-machine", deadline=None)
+hypothesis.settings.load_profile("any-machine")
 
 
 def pytest_configure() -> None:

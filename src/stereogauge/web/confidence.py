@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from stereogauge.confidence.bound import combination_bound
-from stereogauge.confidence.sparsification import SparsificationCurve, sparsify
+from stereogauge.confidence.sparsification import SparsificationCurve, is_bad, sparsify
 from stereogauge.web.gallery import Gallery, Place
 from stereogauge.web.selection import Asked, UnknownChoiceError
 
@@ -109,7 +109,7 @@ def _bounds(gallery: Gallery, place: Place, algorithm: str, threshold: float, ma
         return []
     estimate, truth = gallery.estimate(algorithm, place.name), gallery.truth(place)
     domain = mask & np.isfinite(truth)
-    bad = ~(np.abs(estimate - truth) <= threshold)
+    bad = is_bad(estimate, truth, threshold)
     bound = combination_bound({name: -values for name, values in maps.items()}, bad, domain)
     density = bound.densities(DENSITIES)
     counts = bound.counts(DENSITIES)
