@@ -80,7 +80,7 @@ def load_image(source: ImageSource) -> Image:
     if image.size == 0 or image.ndim not in (2, 3) or (image.ndim == 3 and image.shape[2] not in (3, 4)):
         raise SizeError(f"An image has the shape (height, width) or (height, width, 3); found {image.shape}.")
     if image.dtype.kind not in "fiu":
-        raise FileError(f"An image holds numbers; found type {image.dtype}.")
+        raise FileError(f"An image must hold numbers; found type {image.dtype}.")
     if image.dtype.kind != "f" and image.dtype not in (np.uint8, np.uint16):
         image = _unsigned(image)
     return image[..., :3] if image.ndim == 3 else image
