@@ -349,3 +349,12 @@ def test_a_wrong_folder_is_told_in_one_sentence_what_was_looked_for_and_found(
     assert "found holiday0.jpg" in sentence
     assert "and 3 more" in sentence
     assert "\n" not in sentence
+
+
+def test_a_scene_that_lacks_an_image_is_told_and_not_left_out(tmp_path: Path, picture: Write) -> None:
+    for scene in ("Adirondack", "Piano"):
+        for stem in ("im0.png", "im1.png"):
+            picture(tmp_path / "trainingQ" / scene / stem, 9)
+    (tmp_path / "trainingQ" / "Piano" / "im1.png").unlink()
+    with pytest.raises(DatasetError, match=r"Piano lacks im1\.png; put it there"):
+        load_dataset("middlebury-v3:Q", tmp_path)

@@ -104,7 +104,11 @@ def pair_scene(
 
 
 def _has_pair(folder: Path, right: str = "im1.png") -> bool:
-    return (folder / "im0.png").is_file() and (folder / right).is_file()
+    """Whether both images are there; one alone is a damaged scene, except under another exposure or light."""
+    missing = [name for name in ("im0.png", right) if not (folder / name).is_file()]
+    if len(missing) == 1 and right == "im1.png":
+        raise DatasetError(f"{folder} lacks {missing[0]}; put it there, or move the folder away to leave the scene out.")
+    return not missing
 
 
 def load_v3(root: Path, variant: str, *, split: str = "training", **options: Any) -> Dataset:
