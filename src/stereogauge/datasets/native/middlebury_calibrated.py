@@ -107,7 +107,9 @@ def _has_pair(folder: Path, right: str = "im1.png") -> bool:
     """Whether both images are there; one alone is a damaged scene, except under another exposure or light."""
     missing = [name for name in ("im0.png", right) if not (folder / name).is_file()]
     if len(missing) == 1 and right == "im1.png":
-        raise DatasetError(f"{folder} lacks {missing[0]}; put it there, or move the folder away to leave the scene out.")
+        raise DatasetError(
+            f"{folder} lacks {missing[0]}; put it there, or move the folder away to leave the scene out."
+        )
     return not missing
 
 
