@@ -28,7 +28,7 @@ def _program(name: str) -> str | None:
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
     """The URL of a server of our own, in a temporary folder, without the database's name."""
-    pytest.importorskip("psycopg")
+    pytest.importorskip("psycopg", reason="the extra 'postgres' is not installed")
     initdb, pg_ctl = _program("initdb"), _program("pg_ctl")
     if initdb is None or pg_ctl is None:
         pytest.skip(NO_SERVER)

@@ -30,3 +30,4 @@ def test_a_notebook_is_valid_and_has_no_outputs(path: Path) -> None:
 def test_a_notebook_runs(path: Path, tmp_path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
     NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    assert all(cell.execution_count for cell in notebook.cells if cell.cell_type == "code" and cell.source)

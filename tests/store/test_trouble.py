@@ -139,13 +139,13 @@ def test_a_server_that_is_read_only_says_so(postgres_url, make_cell):
 
 
 def test_a_server_that_is_absent_says_so():
-    pytest.importorskip("psycopg")
+    pytest.importorskip("psycopg", reason="the extra 'postgres' is not installed")
     with pytest.raises(StoreError, match="the server does not answer"):
         open_store("postgresql://nobody:secret@127.0.0.1:1/none")
 
 
 def test_no_message_shows_a_password():
-    pytest.importorskip("psycopg")
+    pytest.importorskip("psycopg", reason="the extra 'postgres' is not installed")
     with pytest.raises(StoreError) as caught:
         open_store("postgresql://nobody:secret@127.0.0.1:1/none")
     assert "secret" not in str(caught.value)

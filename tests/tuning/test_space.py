@@ -41,7 +41,8 @@ def test_every_declared_matcher_can_be_searched_from_its_defaults(matcher: Match
 def test_every_point_of_a_coarse_grid_is_accepted_by_its_matcher(matcher: Matcher) -> None:
     space = declared_space(matcher, {})
     for point in grid(space, 40):
-        matcher.complete({**space.fixed, **point})
+        complete = matcher.complete({**space.fixed, **point})
+        assert all(complete[name] == value for name, value in point.items())
 
 
 def test_a_parameter_in_the_text_of_a_matcher_is_fixed_and_not_searched() -> None:

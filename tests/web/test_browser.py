@@ -284,6 +284,7 @@ def test_digits_switch_layers_and_arrows_pan(visitor: Visitor) -> None:
     visitor.page.keyboard.press("3")
     visitor.until("location.hash.includes('pane=truth')")
     visitor.until("document.querySelector('[data-pane]').dataset.loaded.includes('truth')")
+    assert visitor.page.locator("[data-pane]").count() == 1
 
 
 def test_swipe_overlay_and_point_cloud(visitor: Visitor) -> None:

@@ -67,27 +67,21 @@ def command(
             "NAME=MATCHER names it; repeatable."
         ),
     ] = None,
-    ndisp: Annotated[int | None, typer.Option(help="Disparities to search, where the dataset does not say.")] = None,
+    ndisp: options.SearchRange = None,
     time_limit: Annotated[float | None, typer.Option(help="Seconds for one call of an outside program.")] = None,
     memory_limit: Annotated[float | None, typer.Option(help="GiB for one call of an outside program.")] = None,
     maps: Annotated[
         Path | None, typer.Option(help="Where maps of matchers are kept; a shared folder when on a cluster.")
     ] = None,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", min=1, help="Worker processes; default: one a processor.")
-    ] = None,
+    jobs: options.Jobs = None,
     cluster: Annotated[
         str | None, typer.Option(help="A Dask scheduler, tcp://host:8786; 'auto' takes Dask's configuration.")
     ] = None,
-    template: Annotated[
-        str | None, typer.Option(help="Where maps lie in RESULTS, e.g. '{algorithm}/{scene}/out.pfm'.")
-    ] = None,
+    template: options.Template = None,
     encoding: options.Encoding = None,
     scale: options.Scale = None,
-    offset: Annotated[float | None, typer.Option(help="Added to every decoded estimate, in px.")] = None,
-    results_manifest: Annotated[
-        Path | None, typer.Option(help="A results.toml that lies elsewhere than in RESULTS.")
-    ] = None,
+    offset: options.Offset = None,
+    results_manifest: options.ResultsManifest = None,
     resize: Annotated[
         bool, typer.Option(help="Bring estimates to the scene's size; disparities scale with the width.")
     ] = False,

@@ -47,6 +47,11 @@ Override = Annotated[
 OutputFormat = Annotated[Format, typer.Option("--format", "-f", help="How to print the scores.")]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of the estimates where their suffix leaves it open.")]
 Scale = Annotated[float | None, typer.Option(help="Stored value per pixel of disparity, for 8-bit files.")]
+Offset = Annotated[float | None, typer.Option(help="Added to every decoded estimate, in px.")]
+Template = Annotated[str | None, typer.Option(help="Where maps lie in RESULTS, e.g. '{algorithm}/{scene}/out.pfm'.")]
+ResultsManifest = Annotated[Path | None, typer.Option(help="A results.toml that lies elsewhere than in RESULTS.")]
+SearchRange = Annotated[int | None, typer.Option(help="Disparities to search, where the dataset does not say.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Worker processes; default: one a processor.")]
 OutputFolder = Annotated[Path | None, typer.Option("--out", "-o", help="Folder for pictures.")]
 
 

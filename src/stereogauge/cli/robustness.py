@@ -50,20 +50,14 @@ def command(
     matcher: Annotated[
         list[str] | None, typer.Option(help="A matcher to run, as for `evaluate`; its maps are kept. Repeatable.")
     ] = None,
-    ndisp: Annotated[int | None, typer.Option(help="Disparities to search, where the dataset does not say.")] = None,
+    ndisp: options.SearchRange = None,
     maps: Annotated[Path | None, typer.Option(help="Where maps of matchers are kept.")] = None,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", min=1, help="Worker processes; default: one a processor.")
-    ] = None,
-    template: Annotated[
-        str | None, typer.Option(help="Where maps lie in RESULTS, e.g. '{algorithm}/{scene}/out.pfm'.")
-    ] = None,
+    jobs: options.Jobs = None,
+    template: options.Template = None,
     encoding: options.Encoding = None,
     scale: options.Scale = None,
-    offset: Annotated[float | None, typer.Option(help="Added to every decoded estimate, in px.")] = None,
-    results_manifest: Annotated[
-        Path | None, typer.Option(help="A results.toml that lies elsewhere than in RESULTS.")
-    ] = None,
+    offset: options.Offset = None,
+    results_manifest: options.ResultsManifest = None,
     form: options.OutputFormat = options.Format.table,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for table, figure and pictures.")] = None,
 ) -> None:
@@ -74,7 +68,6 @@ def command(
     matchers are kept, so that the same command goes on where it was stopped.
     """
     from stereogauge.datasets import open_dataset
-    from stereogauge.study.robustness import robustness_table
 
     chosen = options.chosen_protocol(protocol, override)
     whole = open_dataset(dataset)
@@ -98,17 +91,7 @@ def command(
     try:
         found, failed = _results(request, whole, scenes)
         masks = {} if criterion is None else _masks(scenes, pairs, criterion, chosen)
-        bar = _progress("comparisons", "make")
-        bar.start(len(found) * len(pairs), 0)
-
-        def advance(what: str) -> None:
-            bar.scene(what)
-            bar.advance(1, 0)
-
-        try:
-            table = robustness_table(found, pairs, threshold=threshold, masks=masks, progress=advance)
-        finally:
-            bar.finish()
+        table = _compared(found, pairs, threshold, masks)
     except KeyboardInterrupt:
         say("interrupted; maps of matchers are kept, and the same command goes on from there")
         raise typer.Exit(INTERRUPTED) from None
@@ -194,6 +177,24 @@ def _distinct(results: list[ResultSet]) -> list[ResultSet]:
     if twice:
         raise StereogaugeError(f"Several results carry the algorithm name {twice[0]!r}; rename one of them.")
     return results
+
+
+def _compared(
+    results: list[ResultSet], pairs: dict[str, tuple[str, str]], threshold: float, masks: dict[str, Mask]
+) -> pd.DataFrame:
+    from stereogauge.study.robustness import robustness_table
+
+    bar = _progress("comparisons", "make")
+    bar.start(len(results) * len(pairs), 0)
+
+    def advance(what: str) -> None:
+        bar.scene(what)
+        bar.advance(1, 0)
+
+    try:
+        return robustness_table(results, pairs, threshold=threshold, masks=masks, progress=advance)
+    finally:
+        bar.finish()
 
 
 def _masks(scenes: Dataset, pairs: dict[str, tuple[str, str]], criterion: str, protocol: Protocol) -> dict[str, Mask]:

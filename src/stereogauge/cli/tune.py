@@ -64,14 +64,12 @@ def command(
         str | None, typer.Option("--protocol", "-p", help="A preset or a TOML file. Default: hci, with gaps filled.")
     ] = None,
     override: options.Override = None,
-    ndisp: Annotated[int | None, typer.Option(help="Disparities to search, where the dataset does not say.")] = None,
+    ndisp: options.SearchRange = None,
     store: Annotated[
         str, typer.Option("--store", "-s", help="SQLite file or postgresql+psycopg://user@host/name.")
     ] = "stereogauge.sqlite",
     name: Annotated[str | None, typer.Option(help="Name of the study; default: made from the request.")] = None,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", min=1, help="Worker processes; default: one a processor.")
-    ] = None,
+    jobs: options.Jobs = None,
     cluster: Annotated[
         str | None, typer.Option(help="A Dask scheduler, tcp://host:8786; 'auto' takes Dask's configuration.")
     ] = None,
