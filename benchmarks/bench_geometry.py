@@ -14,9 +14,9 @@ from stereogauge.metrics.declaration import parse_metric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol
-from stereogauge.regions.criteria import Criteria
-from stereogauge.regions.geometry import geometry_sets
-from stereogauge.regions.geometry_parameters import GeometryParameters
+from stereogauge.protocol.geometry import GeometryParameters
+from stereogauge.regions.geometry.sets import geometry_sets
+from stereogauge.regions.scene_regions import SceneRegions
 
 NINE = ("d-fat", "d-thin", "d-fuz", "p-bump", "p-off", "p-mis", "f-por", "f-frag", "f-fat")
 
@@ -28,13 +28,13 @@ def run(report: Report) -> None:
     base = np.zeros(truth.shape, bool)
     base[30:-30, 30:-30] = True
     scene = Scene("motorcycle", gt=truth, masks={"nonocc": np.ones(truth.shape, bool)})
-    criteria = Criteria(scene, Protocol())
+    scene_regions = SceneRegions(scene, Protocol())
     metrics = [parse_metric(name) for name in NINE]
-    criteria.__dict__["geometry"] = geometry_sets(truth, base, 1.0, parameters)
+    scene_regions.__dict__["geometry"] = geometry_sets(truth, base, 1.0, parameters)
     plain_sets = geometry_numpy.geometry_sets(truth, base, 1.0, parameters)
 
     def ours() -> list[Any]:
-        measurement = Measurement(estimate, criteria)
+        measurement = Measurement(estimate, scene_regions)
         return [metric.measure(measurement, str(metric.metric.region)) for metric in metrics]
 
     size = f"{FULL_SIZE[0]} × {FULL_SIZE[1]}"

@@ -1,4 +1,4 @@
-"""All pixel-wise measures on eight criteria at full size, against tidy NumPy and against memory bandwidth."""
+"""All pixel-wise measures on eight regions at full size, against tidy NumPy and against memory bandwidth."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ QUANTILES = (0.5, 0.9, 0.95, 0.99)
 FOCAL_BASELINE, DOFFS, MU = 771.0, 131.0, 1e-6
 
 
-def criteria(image: NDArray[np.uint8], truth: NDArray[np.float32]) -> dict[str, NDArray[np.bool_]]:
+def regions(image: NDArray[np.uint8], truth: NDArray[np.float32]) -> dict[str, NDArray[np.bool_]]:
     filled = np.nan_to_num(truth)
     gradient = np.abs(cv2.Sobel(filled, cv2.CV_32F, 1, 0))
     edge = cv2.dilate((gradient > 8).astype(np.uint8), np.ones((9, 9))) > 0
@@ -39,7 +39,7 @@ def criteria(image: NDArray[np.uint8], truth: NDArray[np.float32]) -> dict[str, 
 def plain(
     estimate: NDArray[np.float32], truth: NDArray[np.float32], masks: Mapping[str, NDArray[np.bool_]]
 ) -> dict[str, list[float]]:
-    """What people write: boolean indexing and one expression a measure."""
+    """What people write: boolean indexing and one expression a metric."""
     known, given = np.isfinite(truth), np.isfinite(estimate)
     scores = {}
     for name, mask in masks.items():
@@ -61,7 +61,7 @@ def plain(
 def run(report: Report) -> None:
     left, _, truth = motorcycle_full()
     estimate = noisy_estimate(truth)
-    masks = criteria(left, truth)
+    masks = regions(left, truth)
     (labels,) = pack_regions({name: mask & np.isfinite(truth) for name, mask in masks.items()})
     same_bytes = np.ones((estimate.nbytes + truth.nbytes + labels.labels.nbytes) // 4, np.float32)
 
@@ -74,6 +74,6 @@ def run(report: Report) -> None:
     times = interleave(
         {"ours": ours, "numpy": lambda: plain(estimate, truth, masks), "reduce": lambda: np.add.reduce(same_bytes)}
     )
-    work = "pixel-wise measures × 8 criteria with exact quantiles, 2964 × 1988"
+    work = "pixel-wise metrics × 8 regions with exact quantiles, 2964 × 1988"
     report.row(work, times["ours"], times["numpy"], "NumPy", 0.06)
     report.row(work, times["ours"], times["reduce"], "np.add.reduce over the same bytes", 9.0)

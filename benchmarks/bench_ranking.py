@@ -22,11 +22,11 @@ LIMIT = 0.3  # seconds
 PYMOO_COLUMNS = 240  # it takes at most 255
 
 
-def score_cube(values: np.ndarray, measures: tuple[str, ...] = ("bad@1", "rms")) -> ScoreCube:
+def score_cube(values: np.ndarray, metrics: tuple[str, ...] = ("bad@1", "rms")) -> ScoreCube:
     return ScoreCube(
         algorithms=tuple(f"algorithm {place}" for place in range(ALGORITHMS)),
         scenes=tuple(f"scene {place}" for place in range(SCENES)),
-        columns=tuple(Column(measure, region) for measure in measures for region in REGIONS),
+        columns=tuple(Column(metric, region) for metric in metrics for region in REGIONS),
         values=values,
     )
 
@@ -57,7 +57,7 @@ def run(report: Report) -> None:
     sorting = NonDominatedSorting()
     times = interleave(
         {
-            "middlebury": lambda: rank(single, "middlebury", measures=["bad@1"]),
+            "middlebury": lambda: rank(single, "middlebury", metrics=["bad@1"]),
             "extended": lambda: rank(cube, "extended"),
             "weighted": lambda: rank(cube, "weighted"),
             "a-star": lambda: rank(cube, "a-star"),

@@ -75,7 +75,7 @@ def run(report: Report) -> None:
 
 def peak_memory(limit: float) -> float:
     """Bytes that a match takes above what the process had before it, in a process of its own."""
-    code = f"from benchmarks.bench_sgm import measure_memory; measure_memory({limit})"
+    code = f"from benchmarks.bench_sgm import metric_memory; metric_memory({limit})"
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     return float(output)
 

@@ -22,14 +22,14 @@ from benchmarks.report import Report
 from benchmarks.scenes import motorcycle, noisy_estimate
 from benchmarks.timing import interleave
 from stereogauge.datasets import load_dataset
-from stereogauge.datasets.results import find_results
-from stereogauge.evaluation.cells import CellScores, ColumnKey
+from stereogauge.datasets.results.find import find_results
 from stereogauge.evaluation.executors import LocalProcesses
 from stereogauge.evaluation.plan import Plan, make_plan
 from stereogauge.evaluation.run import run_plan
 from stereogauge.io import write_disparity
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import load_protocol
+from stereogauge.scores.cell import CellScores, ColumnKey
 from stereogauge.store import Store, open_store
 
 ALGORITHMS, SCENES = 100, 200

@@ -18,11 +18,11 @@ import numpy as np
 
 from benchmarks.report import Report
 from stereogauge.model import Scene
-from stereogauge.ranking.cube import Column, ScoreCube
+from stereogauge.scores.cube import Column, ScoreCube
 from stereogauge.web.source import AlgorithmRecord, Maps, ProtocolRecord
 
 ALGORITHMS, SCENES = 100, 200
-MEASURES = ("bad@0.5", "bad@1", "bad@2", "bad@4", "mae", "rms", "mse", "mre", "sze", "invalid", "density", "bias",
+METRICS = ("bad@0.5", "bad@1", "bad@2", "bad@4", "mae", "rms", "mse", "mre", "sze", "invalid", "density", "bias",
             "quantile@50", "quantile@90", "quantile@95")  # fmt: skip
 REGIONS = ("all", "nonocc", "disc", "occluded")
 QUESTIONS = 50
@@ -36,7 +36,7 @@ class CubeSource:
 
     def __init__(self) -> None:
         random = np.random.default_rng(0)
-        columns = tuple(Column(measure, region) for measure in MEASURES for region in REGIONS)
+        columns = tuple(Column(metric, region) for metric in METRICS for region in REGIONS)
         skill = random.gamma(3, 1, (ALGORITHMS, 1, 1))
         values = (
             skill
@@ -122,9 +122,9 @@ def selections(count: int, seed: int) -> Iterator[tuple[str, list[tuple[str, str
         scenes = random.choice(SCENES, int(random.integers(SCENES // 2, SCENES)), replace=False)
         params = [("scenes", f"scene {scene:03d}") for scene in sorted(scenes)]
         if model == "middlebury":
-            params.append(("measures", str(random.choice(MEASURES))))
+            params.append(("metrics", str(random.choice(METRICS))))
         elif model == "weighted":
-            params += [("weights", f"{measure}={random.random():.3f}") for measure in MEASURES]
+            params += [("weights", f"{metric}={random.random():.3f}") for metric in METRICS]
         yield "rank", [("model", model), *params]
 
 
@@ -142,7 +142,7 @@ def medians(base: str, questions: list[tuple[str, list[tuple[str, str]]]]) -> fl
 def run(report: Report) -> None:
     with served() as (base, _):
         medians(base, list(selections(4, seed=99)))
-        size = f"{ALGORITHMS} × {SCENES} × {len(MEASURES) * len(REGIONS)}, {QUESTIONS} new selections"
+        size = f"{ALGORITHMS} × {SCENES} × {len(METRICS) * len(REGIONS)}, {QUESTIONS} new selections"
         ranks = medians(base, list(selections(QUESTIONS, seed=1)))
         report.row(f"rank, {size}", ranks, LIMIT, "the limit of", 1.0)
         tables = [

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import httpx
 import psutil
 
-from benchmarks.bench_web import MEASURES, selections, served
+from benchmarks.bench_web import METRICS, selections, served
 
 
 @dataclass
@@ -60,8 +60,8 @@ def load(base: str, clients: int, seconds: float, questions: list[tuple[str, lis
 def mixed_questions() -> list[tuple[str, list[tuple[str, str]]]]:
     """Rankings of 40 selections, tables, lists and histograms."""
     questions = list(selections(40, seed=5))
-    questions += [("table", [("measures", measure)]) for measure in MEASURES]
-    questions += [("histogram", [("metric", f"{measure}:all")]) for measure in MEASURES]
+    questions += [("table", [("metrics", metric)]) for metric in METRICS]
+    questions += [("histogram", [("metric", f"{metric}:all")]) for metric in METRICS]
     return [*questions, ("catalogue", []), ("scenes", []), ("algorithms", [])]
 
 

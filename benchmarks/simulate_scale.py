@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.evaluation.cells import CellScores
 from stereogauge.evaluation.fingerprints import ContentHashes
 from stereogauge.evaluation.plan import Group, make_plan
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import load_protocol
 from stereogauge.ranking import rank
+from stereogauge.scores.cell import CellScores
 from stereogauge.store import Store, open_store
 from stereogauge.store.sources import source_text
 from stereogauge.store.write import MapRecord

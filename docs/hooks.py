@@ -64,9 +64,9 @@ def _exists(page: str) -> bool:
 
 
 def catalogue() -> str:
-    """Everything that is declared: metrics, criteria, confidence measures, models, matchers."""
+    """Everything that is declared: metrics, regions, confidence measures, models, matchers."""
     parts = ["# Catalogue", "Made from the declarations that the program itself reads."]
-    for section in (_metrics, _criteria, _confidence, _models, _matchers):
+    for section in (_metrics, _regions, _confidence, _models, _matchers):
         parts += section()
     return "\n\n".join(parts) + "\n"
 
@@ -79,7 +79,7 @@ def _metrics() -> Iterable[str]:
         title = metric.id + "".join(f"@{p.name}" for p in metric.parameters)
         facts = [
             f"unit {metric.unit or '–'}, {BETTER[metric.direction]}, range {_interval(metric.range)}",
-            f"pixels: {metric.region or 'any criterion'}; needs {', '.join(sorted(metric.needs)) or 'nothing'}",
+            f"pixels: {metric.region or 'any region'}; needs {', '.join(sorted(metric.needs)) or 'nothing'}",
             "pools over scenes" if metric.pools else "does not pool over scenes",
             f"source: {metric.source}",
         ]
@@ -90,10 +90,10 @@ def _metrics() -> Iterable[str]:
         yield from _pictures(metric.id)
 
 
-def _criteria() -> Iterable[str]:
+def _regions() -> Iterable[str]:
     from stereogauge.regions.declaration import declared_regions
 
-    yield "## Criteria"
+    yield "## Regions"
     for region in sorted(declared_regions().values(), key=lambda r: r.id):
         yield from _entry(region.id, region.name, region.definition, region.description, [f"source: {region.source}"])
 
@@ -103,9 +103,9 @@ def _confidence() -> Iterable[str]:
 
     yield "## Confidence measures"
     yield "In every map lower means more confident."
-    for measure in sorted(confidence_measures().values(), key=lambda m: m.id):
-        facts = [f"needs {', '.join(sorted(measure.needs)) or 'nothing'}", f"source: {measure.source}"]
-        yield from _entry(measure.id, measure.label, measure.formula, measure.description, facts)
+    for metric in sorted(confidence_measures().values(), key=lambda m: m.id):
+        facts = [f"needs {', '.join(sorted(metric.needs)) or 'nothing'}", f"source: {metric.source}"]
+        yield from _entry(metric.id, metric.label, metric.formula, metric.description, facts)
 
 
 def _models() -> Iterable[str]:

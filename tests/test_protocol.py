@@ -52,7 +52,7 @@ def test_a_scoring_choice_changes_both_hashes_and_a_selection_only_one() -> None
 
 def test_every_nested_choice_reaches_the_hash() -> None:
     base = load_protocol()
-    for name in ("sigma_z.mu", "criteria.consistency", "criteria.texture_threshold"):
+    for name in ("sigma_z.mu", "regions.consistency", "regions.texture_threshold"):
         owner, part = name.split(".")
         assert base.replace(**{name: getattr(getattr(base, owner), part) * 2}).scoring_hash != base.scoring_hash
 
@@ -72,7 +72,7 @@ def test_every_nested_choice_reaches_the_hash() -> None:
         ("border=wide", "border takes int or 'dataset' or 'hci'; found 'wide'"),
         ("max_disparity=nan", "max_disparity is a number of pixels or none; found nan"),
         ("sigma_z.mu=-1", "sigma_z.mu is a finite number of pixels of at least 0; found -1.0"),
-        ("criteria.discontinuity_gap=nan", "criteria.discontinuity_gap is a finite number of at least 0; found nan"),
+        ("region_rules.discontinuity_gap=nan", "regions.discontinuity_gap is a finite number of at least 0; found nan"),
     ],
 )
 def test_an_impossible_choice_says_what_is_allowed(override: str, sentence: str) -> None:
@@ -88,7 +88,7 @@ def test_a_file_may_extend_a_preset(tmp_path: Path) -> None:
     assert protocol.scene_weights == {"Shelves": 2.0}
 
 
-@pytest.mark.parametrize("text", ["name = ", "nonsense = 3\n", "[criteria]\nrule = 7\n"])
+@pytest.mark.parametrize("text", ["name = ", "nonsense = 3\n", "[region_rules]\nrule = 7\n"])
 def test_a_broken_file_gives_one_sentence(tmp_path: Path, text: str) -> None:
     path = tmp_path / "broken.toml"
     path.write_text(text)
@@ -104,7 +104,7 @@ def test_unknown_presets_and_files_are_named() -> None:
 
 
 def test_choices_are_listed_by_dotted_name() -> None:
-    assert {"invalid", "sigma_z.mu", "criteria.rule"} <= set(choice_names())
+    assert {"invalid", "sigma_z.mu", "region_rules.rule"} <= set(choice_names())
 
 
 def test_scores_under_different_protocols_do_not_share_a_table() -> None:

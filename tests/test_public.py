@@ -96,7 +96,7 @@ def test_algorithms_by_scenes_and_every_model(crop: sg.Scene) -> None:
         {n: {"crop": crop.gt + e} for n, e in noise.items()}, [crop], ["bad@1", "rms"], ["all", "nonocc"]
     )
     for model in ("middlebury", "extended", "a-star", "weighted"):
-        rank = sg.rank(many, model=model, measures=["rms"] if model == "middlebury" else None)
+        rank = sg.rank(many, model=model, metrics=["rms"] if model == "middlebury" else None)
         frame = rank.to_pandas()
         assert list(frame.columns)[:4] == ["algorithm", "rank", "value", "group"]
         assert frame.iloc[0]["algorithm"] == "good"

@@ -26,9 +26,9 @@ def worst(m, region):
     return Statistic(float(error.max()), error.size, 0, float(error.max()))
 
 @region(id="top", name="Top row", definition=r"y = 0", source="a test")
-def top(criteria):
+def top(regions):
     """The first row of pixels."""
-    mask = np.zeros(criteria.scene.gt.shape, bool)
+    mask = np.zeros(regions.scene.gt.shape, bool)
     mask[0] = True
     return mask
 '''
@@ -47,7 +47,7 @@ def installed(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_package_adds_a_metric_and_a_criterion(installed: Path) -> None:
+def test_a_package_adds_a_metric_and_a_region(installed: Path) -> None:
     program = textwrap.dedent("""
         import numpy as np, stereogauge as sg
         scene = sg.Scene("s", gt=np.ones((3, 4), np.float32))

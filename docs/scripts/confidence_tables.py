@@ -25,11 +25,11 @@ from stereogauge.confidence.run import ConfidenceChoices, SceneRun, run_scene, s
 from stereogauge.confidence.sparsification import sparsify
 from stereogauge.datasets import load_dataset
 from stereogauge.figures import mpl
-from stereogauge.figures.sparsification import Kind, sparsification_data
+from stereogauge.figures.data.sparsification import Kind, sparsification_data
 from stereogauge.io.disparity import read_disparity
 from stereogauge.matching.run import match
 from stereogauge.model import Scene
-from stereogauge.regions.criteria import regions
+from stereogauge.regions.scene_regions import regions
 
 DATA = Path(os.environ.get("STEREOGAUGE_DATA", "data"))
 PAGE = Path(__file__).resolve().parents[1] / "confidence.md"

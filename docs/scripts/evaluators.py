@@ -174,7 +174,7 @@ def readers(root: Path) -> str:
 
 
 def empty_mask() -> str:
-    """What an empty criterion scores."""
+    """What an empty region scores."""
     truth = np.full((4, 4), 8.0, np.float32)
     scene = sg.Scene("empty", gt=truth, masks={"nothing": np.zeros((4, 4), bool)})
     ours = sg.evaluate(truth + 5, scene, ["bad@1"], ["nothing"]).score("bad@1", "nothing")

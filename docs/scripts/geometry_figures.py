@@ -20,9 +20,8 @@ from matplotlib.patches import Patch
 
 from stereogauge.datasets import load_dataset
 from stereogauge.evaluation.evaluate import evaluate
-from stereogauge.evaluation.scores import ScoreTable
 from stereogauge.figures import mpl
-from stereogauge.figures.geometry import direction_histograms_data, plane_segmentation_data, set_pictures
+from stereogauge.figures.data.geometry import direction_histograms_data, plane_segmentation_data, set_pictures
 from stereogauge.figures.pictures import render, render_disparity
 from stereogauge.io.files import DisparityFile, load_disparity
 from stereogauge.matching import match
@@ -31,7 +30,8 @@ from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
 from stereogauge.model import Dataset, Scene
 from stereogauge.protocol import load_protocol
-from stereogauge.regions.criteria import Criteria
+from stereogauge.regions.scene_regions import SceneRegions
+from stereogauge.scores.table import ScoreTable
 
 IMAGES = Path(__file__).resolve().parents[1] / "images"
 DATA = Path(os.environ.get("STEREOGAUGE_DATA", "."))
@@ -102,15 +102,15 @@ def legend_of(pictures: Sequence[Picture]) -> list[Patch]:
     return [Patch(facecolor=colour, label=text) for text, colour in named.items()]
 
 
-def sets_figure(criteria: Criteria) -> Figure:
+def sets_figure(scene_regions: SceneRegions) -> Figure:
     """Bands, extrapolated maps and fine structures of one scene."""
-    pictures = set_pictures(criteria)
+    pictures = set_pictures(scene_regions)
     names = ("discontinuities", "extrapolated-background", "fine-structures", "extrapolated-foreground")
-    height, width = criteria.scene.shape
+    height, width = scene_regions.scene.shape
     figure = mpl.new_figure(
         mpl.PAGE_WIDTH,
         mpl.PAGE_WIDTH * height / width + 0.3,
-        f"Pixel sets of {criteria.scene.id}",
+        f"Pixel sets of {scene_regions.scene.id}",
         "Extrapolated maps: the disparity from beyond the edge, drawn into the band on this side.",
         legend_of([pictures[name] for name in names]),
     )
@@ -144,12 +144,12 @@ def quarter(scene: Scene) -> Scene:
     return smaller
 
 
-def pair_figure(criteria: Criteria, maps: Mapping[str, Any]) -> Figure:
+def pair_figure(scene_regions: SceneRegions, maps: Mapping[str, Any]) -> Figure:
     """Two real maps of equal RMS, side by side with what tells them apart."""
-    scene = criteria.scene
+    scene = scene_regions.scene
     limits = (float(np.nanmin(scene.gt)), float(np.nanmax(scene.gt)))
     rows = (None, "d-fat", "f-frag", "p-bump")
-    measurements = {name: Measurement(load_disparity(source), criteria) for name, source in maps.items()}
+    measurements = {name: Measurement(load_disparity(source), scene_regions) for name, source in maps.items()}
     pictures = {name: [parse_metric(m).picture(one) for m in rows if m] for name, one in measurements.items()}
     height, width = scene.shape
     figure = mpl.new_figure(
@@ -175,8 +175,8 @@ def pair() -> None:
     """The pair's figure and its table."""
     scene = quarter(load_dataset("middlebury-v2", DATA / "middlebury-v2")["cones"])
     maps = {name: DisparityFile(DATA / f"middlebury-v2/results/{name}/cones.png", "middlebury", 4.0) for name in PAIR}
-    criteria = Criteria(scene, PROTOCOL)
-    mpl.save(pair_figure(criteria, maps), IMAGES / "geometry-pair.png")
+    scene_regions = SceneRegions(scene, PROTOCOL)
+    mpl.save(pair_figure(scene_regions, maps), IMAGES / "geometry-pair.png")
     table = evaluate(maps, scene, ["rms", "bad@1", *NINE], ["nonocc"], PROTOCOL)
     columns = ("rms", "bad@1", *NINE)
     heading(columns, "Cones")
@@ -189,9 +189,9 @@ def main() -> None:
     data = load_dataset("middlebury-v3", DATA / "middlebury-2014")
     maps = real_maps(data)
     table = evaluate(maps, data, list(COLUMNS), ["nonocc"], PROTOCOL)
-    tables(table, {scene.id: Criteria(scene, PROTOCOL).geometry.plane_floors for scene in data})
+    tables(table, {scene.id: SceneRegions(scene, PROTOCOL).geometry.plane_floors for scene in data})
     pair()
-    motorcycle = Criteria(data["Motorcycle"], PROTOCOL)
+    motorcycle = SceneRegions(data["Motorcycle"], PROTOCOL)
     mpl.save(sets_figure(motorcycle), IMAGES / "geometry-sets.png", dpi=160)
     planes = plane_segmentation_data(motorcycle)
     if planes is not None:

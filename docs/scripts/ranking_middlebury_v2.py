@@ -12,23 +12,24 @@ from pathlib import Path
 import stereogauge as sg
 from stereogauge.analysis.correlation import determination
 from stereogauge.analysis.double_counting import double_counting
-from stereogauge.analysis.orders import agreement, by_measure
+from stereogauge.analysis.orders import agreement, by_metric
 from stereogauge.analysis.subsets import subset_experiment
-from stereogauge.figures import analysis, mpl, ranking
-from stereogauge.figures.galleries import gallery_data
+from stereogauge.figures import mpl
+from stereogauge.figures.data import analysis, ranking
+from stereogauge.figures.data.galleries import gallery_data
 from stereogauge.figures.palette import algorithm_styles
 from stereogauge.figures.pictures import render, render_disparity
 from stereogauge.ranking import ScoreCube, rank
 from stereogauge.ranking.bootstrap import bootstrap
-from stereogauge.ranking.profiles import load_profile
+from stereogauge.ranking.profile import load_profile
 from stereogauge.ranking.significance import friedman
-from stereogauge.report.table import Table
 from stereogauge.report.tables import double_counting_table, orders_table, subset_table
+from stereogauge.tables.table import Table
 
 IMAGES = Path(__file__).parents[1] / "images"
 SCALES = {"tsukuba": 16, "venus": 8, "teddy": 4, "cones": 4}
 ALGORITHMS = ("PatchMatch-alg117", *(f"S0{number}" for number in range(1, 10)))
-CRITERIA = ("nonocc", "all", "disc")
+REGIONS = ("nonocc", "all", "disc")
 GEOMETRY = ("d-fat", "d-thin", "d-fuz", "p-bump", "p-off", "p-mis", "f-por", "f-frag", "f-fat")
 SUBSETS = ("disc-background", "disc-foreground", "disc-edge", "planar", "fine", "fine-surround")
 
@@ -52,16 +53,16 @@ def main() -> None:
     }
     dataset = sg.load_dataset("middlebury-v2", root)
     metrics = ["bad@1", "bad@4", "rms", "sze", *GEOMETRY, *(f"rms:{region}" for region in SUBSETS)]
-    regions = [*CRITERIA, "boundary", "interior", "occluded"]
+    regions = [*REGIONS, "boundary", "interior", "occluded"]
     cube = ScoreCube.from_table(sg.evaluate(maps, dataset, metrics=metrics, regions=regions, protocol="middlebury-v2"))
     styles = algorithm_styles(cube.algorithms)
 
-    two = cube.select(measures=["bad@1", "sze"], regions=CRITERIA)
-    orders, groups = by_measure(two), by_measure(two, "a-star")
+    two = cube.select(metrics=["bad@1", "sze"], regions=REGIONS)
+    orders, groups = by_metric(two), by_metric(two, "a-star")
     agreed = agreement(orders)
     first = {name: one.winners for name, one in groups.items()}
     counted = double_counting(cube, "bad@1")
-    single = two.select(measures=["bad@1"])
+    single = two.select(metrics=["bad@1"])
     weighted = rank(cube.select(regions=["all"]), "weighted", profile="computer-assisted-surgery")
     columns = ["rms:all", "bad@1:all", "bad@4:all", *GEOMETRY]
     pictures = {
@@ -72,7 +73,7 @@ def main() -> None:
         for name in ALGORITHMS
     }
     drawn = {
-        "slopes": analysis.slopes_data(orders, first, "member of A*₁ by that measure", styles),
+        "slopes": analysis.slopes_data(orders, first, "member of A*₁ by that metric", styles),
         "a-star-bmp": ranking.layers_data(groups["bad@1"], styles),
         "a-star-sze": ranking.layers_data(groups["sze"], styles),
         "critical-difference": ranking.critical_difference_data(friedman(single), styles),
@@ -80,7 +81,7 @@ def main() -> None:
         "rank-map": ranking.rank_map_data(single),
         "bars": ranking.stacked_bars_data(weighted, load_profile("computer-assisted-surgery").name),
         "double-counting": analysis.counted_errors_data(*counted),
-        "determination": analysis.determination_data(determination(cube.select(measures=columns))),
+        "determination": analysis.determination_data(determination(cube.select(metrics=columns))),
         "scatter": analysis.scatter_matrix_data(
             cube, ["rms:all", "rms:disc-background", "d-fat"], ["bad@4:all", "d-thin"], styles
         ),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from stereogauge.figures.mpl import draw, encoded
+from stereogauge.figures.mpl.figure import draw, encoded
 from stereogauge.reproduction.run import Reproduction, reproduce
 from stereogauge.reproduction.text import markdown
 

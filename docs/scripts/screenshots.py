@@ -27,7 +27,7 @@ from rich.text import Text
 
 IMAGES = Path(__file__).parents[1] / "images"
 DEMO = "stereogauge demo --out ."
-RANK = "stereogauge rank demo.sqlite --model middlebury --measures bad@2"
+RANK = "stereogauge rank demo.sqlite --model middlebury --metrics bad@2"
 FONT_FACE = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)  # no picture asks another site for a font
 READY = 60  # seconds that a server has to answer
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -16,11 +16,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from stereogauge.datasets import load_dataset
-from stereogauge.datasets.synthetic import load_synthetic
-from stereogauge.datasets.synthetic_presets import PRESETS
+from stereogauge.datasets.synthetic.dataset import load_synthetic
+from stereogauge.datasets.synthetic.presets import PRESETS
 from stereogauge.evaluation.evaluate import evaluate, picture
 from stereogauge.figures import mpl
-from stereogauge.figures.study import response_curves_data, sensitivity_data
+from stereogauge.figures.data.study import response_curves_data, sensitivity_data
 from stereogauge.model import DisparityMap, Scene
 from stereogauge.study.damage import damages
 from stereogauge.study.ground import ground_of

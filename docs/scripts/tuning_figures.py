@@ -13,7 +13,7 @@ from pathlib import Path
 from stereogauge.datasets import load_dataset
 from stereogauge.evaluation.progress import Lines
 from stereogauge.figures import mpl
-from stereogauge.figures.tuning import (
+from stereogauge.figures.data.tuning import (
     gains_data,
     importance_data,
     slices_data,

@@ -16,7 +16,7 @@ _PUBLIC = {
     "Protocol": "stereogauge.protocol",
     "ResultSet": "stereogauge.model",
     "Scene": "stereogauge.model",
-    "ScoreTable": "stereogauge.evaluation.scores",
+    "ScoreTable": "stereogauge.scores.table",
     "StereogaugeError": "stereogauge.errors",
     "evaluate": "stereogauge.evaluation.evaluate",
     "load_dataset": "stereogauge.datasets",
@@ -62,13 +62,13 @@ if TYPE_CHECKING:
     from stereogauge.datasets import load_dataset
     from stereogauge.errors import StereogaugeError
     from stereogauge.evaluation.evaluate import evaluate, picture
-    from stereogauge.evaluation.scores import ScoreTable
     from stereogauge.io import read_disparity, write_disparity
     from stereogauge.matching import match
     from stereogauge.model import Calibration, Dataset, ResultSet, Scene
     from stereogauge.protocol import Protocol, load_protocol
     from stereogauge.ranking import rank
-    from stereogauge.regions.criteria import regions
+    from stereogauge.regions.scene_regions import regions
+    from stereogauge.scores.table import ScoreTable
     from stereogauge.store import open_store
     from stereogauge.tuning import tune
 

@@ -43,7 +43,7 @@ class MatcherError(StereogaugeError):
 
 
 class NotApplicable(StereogaugeError):  # noqa: N818 - a finding rather than a mistake
-    """A measure that has no meaning for this scene, with the reason: shown as a gap, never as a number."""
+    """A metric that has no meaning for this scene, with the reason: shown as a gap, never as a number."""
 
 
 class MissingDependency(StereogaugeError):  # noqa: N818

@@ -108,7 +108,7 @@ class Scene:
     """One stereo pair and what is known of it; images and maps are read when first asked for.
 
     `gt`, `left`, `right`, … may be arrays, paths, or the file objects of `stereogauge.io.files`. `masks` are those that
-    the dataset ships, by criterion ("nonocc", "sky", …), true = belongs to it. `resolution` is the size relative to the
+    the dataset ships, by region ("nonocc", "sky", …), true = belongs to it. `resolution` is the size relative to the
     dataset's full resolution (Middlebury 2014: F = 1, H = 0.5, Q = 0.25); geometry thresholds scale with it. `border`
     is the margin that the dataset's own evaluation leaves out. `views` are further images with their position on the
     baseline (left = 0, right = 1). Arrays are read-only. A pickled scene carries its sources, not the arrays read from

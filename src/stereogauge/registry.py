@@ -1,6 +1,6 @@
 """How declared things are found: our own modules first, then the entry points of installed packages.
 
-Metrics, criteria, matchers, confidence measures, datasets and ranking models are all collected here. An entry point
+Metrics, regions, matchers, confidence measures, datasets and ranking models are all collected here. An entry point
 names a module, one declared object, or a list of them.
 """
 

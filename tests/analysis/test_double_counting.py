@@ -26,7 +26,7 @@ def cube(errors: object) -> ScoreCube:
     )
 
 
-def test_nested_criteria_count_again_and_a_partition_does_not() -> None:
+def test_nested_regions_count_again_and_a_partition_does_not() -> None:
     """Two scenes: 3 + 1 errors near discontinuities, 2 + 0 elsewhere visible, 5 + 4 occluded."""
     chained, parted = double_counting(cube([[[3, 5, 10, 3, 2, 5], [1, 1, 5, 1, 0, 4]]]))
     assert chained.errors.tolist() == [[4, 6, 15]]
@@ -39,7 +39,7 @@ def test_nested_criteria_count_again_and_a_partition_does_not() -> None:
     assert chained.selection is not None
 
 
-def test_criteria_that_overlap_are_no_partition() -> None:
+def test_regions_that_overlap_are_no_partition() -> None:
     with pytest.raises(StereogaugeError, match="add up to 11, the union has 10"):
         double_counting(cube([[[3, 5, 10, 3, 3, 5]]]))
 
@@ -62,7 +62,7 @@ def test_masks_of_any_shape_are_counted_pixel_by_pixel() -> None:
     assert found.repeated.tolist() == [4, 2]
 
 
-def test_masks_and_sums_agree_on_nested_criteria() -> None:
+def test_masks_and_sums_agree_on_nested_regions() -> None:
     random = np.random.default_rng(0)
     occluded, near, wrong = (random.random((20, 20)) < share for share in (0.2, 0.3, 0.4))
     everything = np.ones((20, 20), bool)
@@ -83,12 +83,12 @@ def test_gaps_and_lost_sums_are_refused() -> None:
         double_counting(replace(whole, values=gap))
 
 
-@pytest.mark.parametrize("measure", ["rms", "density"])
-def test_a_measure_that_counts_no_errors_is_refused(measure: str) -> None:
+@pytest.mark.parametrize("metric", ["rms", "density"])
+def test_a_metric_that_counts_no_errors_is_refused(metric: str) -> None:
     whole = cube([[[3, 5, 10, 3, 2, 5]]])
-    other = replace(whole, columns=tuple(Column(measure, column.region) for column in whole.columns))
+    other = replace(whole, columns=tuple(Column(metric, column.region) for column in whole.columns))
     with pytest.raises(StereogaugeError, match="does not count erroneous pixels"):
-        double_counting(other, measure)
+        double_counting(other, metric)
 
 
 def test_the_table_has_one_row_an_algorithm() -> None:

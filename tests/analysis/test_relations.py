@@ -7,7 +7,7 @@ import pytest
 
 from stereogauge.analysis.correlation import determination, line, scatter
 from stereogauge.analysis.histograms import score_histogram
-from stereogauge.analysis.orders import agreement, by_criterion, by_measure, by_model
+from stereogauge.analysis.orders import agreement, by_metric, by_model, by_region
 from stereogauge.analysis.stability import threshold_stability, weight_stability
 from stereogauge.analysis.subsets import subset_experiment
 from stereogauge.errors import StereogaugeError
@@ -71,26 +71,26 @@ class TestOrders:
     cube = cube_of([[[1, 3]], [[2, 2]], [[3, 1]]], ("bad@1:all", "sze:all"))
 
     def test_reversed_orders_have_minus_one(self) -> None:
-        found = agreement(by_measure(self.cube))
+        found = agreement(by_metric(self.cube))
         assert found.kendall[0, 1] == -1
         assert found.spearman[0, 1] == pytest.approx(-1)
         assert found.kendall[0, 0] == 1
 
     def test_an_order_that_ties_everybody_has_no_agreement(self) -> None:
         tied = cube_of([[[1, 3]], [[2, 3]]], ("bad@1:all", "sze:all"))
-        assert np.isnan(agreement(by_measure(tied)).kendall[0, 1])
+        assert np.isnan(agreement(by_metric(tied)).kendall[0, 1])
 
     def test_only_algorithms_in_all_orders_count(self) -> None:
         gap = cube_of([[[1, 3]], [[2, NAN]], [[3, 1]]], ("bad@1:all", "sze:all"))
-        assert agreement(by_measure(gap)).algorithms == ("A", "C")
+        assert agreement(by_metric(gap)).algorithms == ("A", "C")
 
     def test_one_order_is_refused(self) -> None:
         with pytest.raises(StereogaugeError, match="two orders"):
             agreement({"alone": rank(self.cube)})
 
-    def test_orders_by_criterion_and_by_model(self) -> None:
+    def test_orders_by_region_and_by_model(self) -> None:
         cube = cube_of([[[1, 3]], [[2, 2]], [[3, 1]]], ("bad@1:all", "bad@1:disc"))
-        assert by_criterion(cube, "bad@1")["disc"].algorithms == ("C", "B", "A")
+        assert by_region(cube, "bad@1")["disc"].algorithms == ("C", "B", "A")
         assert set(by_model(cube)) == {"middlebury", "extended", "a-star", "weighted"}
         assert "middlebury" not in by_model(self.cube)
 
@@ -135,7 +135,7 @@ class TestSubsets:
         with pytest.raises(StereogaugeError, match="rms:disc-background"):
             subset_experiment(cube_of([[[1.0, 2.0]]], ("rms:all", "d-fat:disc-background")))
 
-    def test_scores_without_the_criterion_all_take_the_visible_pixels_for_everywhere(self) -> None:
+    def test_scores_without_the_region_all_take_the_visible_pixels_for_everywhere(self) -> None:
         columns = ("rms:disc-background", "rms:nonocc", "d-fat:disc-background")
         values = np.random.default_rng(1).random((4, 2, 3))
         found = subset_experiment(cube_of(values, columns))
@@ -144,7 +144,7 @@ class TestSubsets:
 
 
 class TestStability:
-    def test_a_winner_in_every_measure_survives_all_weights(self) -> None:
+    def test_a_winner_in_every_metric_survives_all_weights(self) -> None:
         cube = cube_of([[[1, 1]], [[2, 2]], [[3, 3]]], ("bad@1:all", "rms:all"))
         found = weight_stability(cube, draws=200)
         assert found.first.tolist() == [1, 0, 0]
@@ -172,5 +172,5 @@ class TestStability:
         assert found.changed == 0.5
 
     def test_one_threshold_is_not_enough(self) -> None:
-        with pytest.raises(StereogaugeError, match="two measures"):
+        with pytest.raises(StereogaugeError, match="two metrics"):
             threshold_stability(cube_of([[[1.0]]], ("bad@1:all",)))

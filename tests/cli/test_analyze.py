@@ -92,18 +92,18 @@ def test_significance_of_one_algorithm_is_refused(store: Path, capsys: pytest.Ca
     assert "three algorithms" in err
 
 
-def test_orders_by_measure_criterion_and_model_are_compared(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_orders_by_measure_region_and_model_are_compared(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "analyze", store, "orders", "-f", "json")
     document = json.loads(out)
-    assert set(document) == {"orders", "agreement", "agreement-criteria", "agreement-models"}
+    assert set(document) == {"orders", "agreement", "agreement-regions", "agreement-models"}
     assert document["agreement"]["rows"][0][:2] == ["bad@1", "rms"]
-    assert ["disc", "nonocc"] in [row[:2] for row in document["agreement-criteria"]["rows"]]
+    assert ["disc", "nonocc"] in [row[:2] for row in document["agreement-regions"]["rows"]]
     assert ["extended", "a-star"] in [row[:2] for row in document["agreement-models"]["rows"]]
 
 
-def test_one_measure_still_has_criteria_and_models_to_compare(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = run(capsys, "analyze", store, "orders", "--measures", "bad@1", "-f", "json")
-    assert set(json.loads(out)) == {"agreement-criteria", "agreement-models"}
+def test_one_measure_still_has_regions_and_models_to_compare(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "analyze", store, "orders", "--metrics", "bad@1", "-f", "json")
+    assert set(json.loads(out)) == {"agreement-regions", "agreement-models"}
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_figures_are_written_in_three_formats(store: Path, capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--measure", "bad@3"], "Did you mean 'bad@1'?"),
+        (["--metric", "bad@3"], "Did you mean 'bad@1'?"),
         (["--mark", "SGN"], "Did you mean 'SGM'?"),
         (["--alpha", "3"], "between 0 and 1"),
     ],
@@ -156,7 +156,7 @@ def test_rank_checks_the_figure_before_it_prints(store: Path, capsys: pytest.Cap
     assert "png, svg, pdf" in err
 
 
-def test_double_counting_says_which_criteria_it_lacks(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = run(capsys, "analyze", store, "double-counting", "--criteria", "disc,nonocc,all")
+def test_double_counting_says_which_regions_it_lacks(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "analyze", store, "double-counting", "--regions", "disc,nonocc,all")
     assert code == 2
     assert "have no boundary, interior, occluded: evaluate with --regions disc,nonocc,all,boundary" in err

@@ -63,7 +63,7 @@ def test_the_table_names_the_protocol_and_what_could_not_be_measured(
     assert "z-mae needs a calibration" in err
 
 
-def test_a_mask_is_measured_beside_the_protocols_criteria(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_mask_is_measured_beside_the_protocols_regions(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mask = np.zeros((40, 60), np.uint8)
     mask[:, 30:] = 255
     cv2.imwrite(str(folder / "half.png"), mask)
@@ -77,7 +77,7 @@ def test_a_mask_is_measured_beside_the_protocols_criteria(folder: Path, capsys: 
 def test_the_right_ground_truth_is_decoded_as_the_left_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("gt.png", "gt-right.png", "mine.png"):
         sg.write_disparity(folder / name, np.full((40, 60), 6.0), encoding="middlebury", scale=8)
-    words = ["--encoding", "middlebury", "--scale", "8", "--set", "criteria.rule=bidirectional", "-m", "bad@1"]
+    words = ["--encoding", "middlebury", "--scale", "8", "--set", "region_rules.rule=bidirectional", "-m", "bad@1"]
     code, out, _ = run(
         *(capsys, folder / "gt.png", folder / "mine.png", "--gt-right", folder / "gt-right.png"),
         *(*words, "-r", "nonocc", "-f", "json"),
@@ -167,7 +167,7 @@ def test_an_estimate_without_any_value_is_said(folder: Path, capsys: pytest.Capt
     code, out, err = run(capsys, folder / "disp0GT.pfm", folder / "empty.pfm", "-m", "bad@1,mae", "-r", "all")
     assert code == 0
     assert "100" in out
-    assert "empty: no estimate in criterion 'all' (mae:all)" in err
+    assert "empty: no estimate in region 'all' (mae:all)" in err
 
 
 def test_estimates_of_one_name_are_told_apart_by_their_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

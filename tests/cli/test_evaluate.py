@@ -177,7 +177,7 @@ def test_a_misspelt_parameter_of_a_matcher_stops_before_anything_is_computed(fol
         assert len(store.failures()) == 0
 
 
-def test_measures_without_a_value_are_told_with_the_reason(folder, capsys):
+def test_metrics_without_a_value_are_told_with_the_reason(folder, capsys):
     assert evaluate(folder, "--metrics", "mae,z-mae,ause@3", "--regions", "all") == 0
     told = capsys.readouterr().err
     assert "note: z-mae has no value in 4 place(s), the first because z-mae needs a calibration" in told

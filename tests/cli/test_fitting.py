@@ -26,7 +26,7 @@ def numbers_table(**style: object) -> Table:
     table = Table(title="Scores", caption="a note", **style)  # type: ignore[arg-type]
     table.add_column("algorithm")
     for place in range(8):
-        table.add_column(f"measure number {place}", justify="right")
+        table.add_column(f"metric number {place}", justify="right")
     for row in range(3):
         table.add_row(f"an-algorithm-with-a-name-{row}", *(f"{row}.{place}0123" for place in range(8)))
     return table
@@ -96,11 +96,11 @@ def on_a_terminal(width: int, *words: str) -> str:
 
 @pytest.mark.parametrize("width", [50, 80])
 def test_lists_of_confidence_measures_and_matchers_show_every_id(width: int) -> None:
-    measures = on_a_terminal(width, "confidence", "--list")
-    assert "maximum-likelihood" in measures
-    assert "left-right-margin" in measures
+    metrics = on_a_terminal(width, "confidence", "--list")
+    assert "maximum-likelihood" in metrics
+    assert "left-right-margin" in metrics
     matchers = on_a_terminal(width, "match", "--list")
     assert "opencv-sgbm" in matchers
     assert "right_view" in matchers
-    assert "…" not in measures.replace("0…", "") + matchers
-    assert all(len(line) <= width for line in (measures + matchers).splitlines())
+    assert "…" not in metrics.replace("0…", "") + matchers
+    assert all(len(line) <= width for line in (metrics + matchers).splitlines())

@@ -64,10 +64,10 @@ class TestRank:
         assert document["selection"]["dropped"][0]["name"] == "Gappy"
         assert "left out: algorithm Gappy: no score for venus rms:all" in err
 
-    def test_scenes_criteria_measures_and_algorithms_are_selected(
+    def test_scenes_regions_measures_and_algorithms_are_selected(
         self, store: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        words = ("--scenes", "venus,teddy", "--criteria", "all", "--measures", "bad@1.0", "--algorithms", "Gappy,SGM")
+        words = ("--scenes", "venus,teddy", "--regions", "all", "--metrics", "bad@1.0", "--algorithms", "Gappy,SGM")
         _, out, err = run(capsys, "rank", store, "--model", "middlebury", *words, "-f", "json")
         selection = json.loads(out)["selection"]
         assert selection["scenes"] == ["venus", "teddy"]
@@ -110,9 +110,9 @@ class TestRank:
         [
             (("--model", "borda"), "Unknown model 'borda'"),
             (("--scenes", "tedy"), "Did you mean 'teddy'?"),
-            (("--measures", "mae"), "Unknown measure of these scores 'mae'"),
-            (("--model", "middlebury"), "takes one measure"),
-            (("--model", "weighted", "--weight", "rms"), "MEASURE=NUMBER"),
+            (("--metrics", "mae"), "Unknown metric of these scores 'mae'"),
+            (("--model", "middlebury"), "takes one metric"),
+            (("--model", "weighted", "--weight", "rms"), "METRIC=NUMBER"),
             (("--missing", "ignore"), "drop-column"),
             (("--tau", "3"), "option of the model 'a-star'"),
         ],

@@ -40,12 +40,10 @@ def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, s
 
 
 def counts(out: str) -> dict[str, int | None]:
-    return {row["criterion"]: row["pixels"] for row in json.loads(out)}
+    return {row["region"]: row["pixels"] for row in json.loads(out)}
 
 
-def test_json_counts_every_criterion_and_nothing_else_is_printed(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_json_counts_every_region_and_nothing_else_is_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mask = folder / "nonocc.png"
     code, out, _ = run(capsys, folder / "disp0GT.pfm", "--left", folder / "left.png", "--nonocc", mask, "-f", "json")
     found = counts(out)
@@ -60,7 +58,7 @@ def test_json_counts_every_criterion_and_nothing_else_is_printed(
 def test_csv_holds_shares_and_reasons(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, folder / "disp0GT.pfm", "-r", "all,textured", "-f", "csv")
     rows = list(csv.DictReader(io.StringIO(out)))
-    assert [row["criterion"] for row in rows] == ["all", "textured"]
+    assert [row["region"] for row in rows] == ["all", "textured"]
     assert float(rows[0]["share"]) == 100.0
     assert rows[1]["note"] == "the scene has no left"
 
@@ -68,7 +66,7 @@ def test_csv_holds_shares_and_reasons(folder: Path, capsys: pytest.CaptureFixtur
 def test_the_table_has_scenes_across_and_says_the_protocol(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, folder / "disp0GT.pfm", "-r", "all,planar")
     assert code == 0
-    assert out.splitlines()[0].split() == ["criterion", folder.name]
+    assert out.splitlines()[0].split() == ["region", folder.name]
     assert "protocol default" in err
 
 
@@ -86,12 +84,12 @@ def test_out_writes_pictures_and_arrays(folder: Path, capsys: pytest.CaptureFixt
     written = {path.name for path in scene.iterdir()}
     pictures = {"nonocc", "fine", "discontinuities", "extrapolated-background", "extrapolated-foreground"}
     pictures |= {"fine-structures", "extrapolated-structures", "planes", "directions"}
-    assert written == {f"{name}.png" for name in pictures} | {"criteria.npz", "geometry.npz"}
+    assert written == {f"{name}.png" for name in pictures} | {"regions.npz", "geometry.npz"}
     for name in pictures:
         image = cv2.imread(str(scene / f"{name}.png"))
         assert image is not None
         assert image.std() > 1
-    with np.load(scene / "criteria.npz") as arrays:
+    with np.load(scene / "regions.npz") as arrays:
         assert arrays["fine"].sum() == 4 * (160 - 40)
     with np.load(scene / "geometry.npz") as arrays:
         assert {"planes", "plane_normals", "extrapolated_foreground", "fine_label"} <= set(arrays.files)

@@ -132,7 +132,7 @@ def test_a_matcher_that_fails_is_told_and_the_rest_is_printed(folder: Path, caps
         (("--pair", "light=day,day"), "CONDITION=FIRST,SECOND"),
         (("--pair", "light=day,nigth"), "Did you mean 'night'?"),
         (("--sequence", "day"), "at least two scenes"),
-        (("--pair", "light=day,night", "--criterion", "nonoc"), "Did you mean 'nonocc'?"),
+        (("--pair", "light=day,night", "--region", "nonoc"), "Did you mean 'nonocc'?"),
         (("--pair", "light=day,night", "--matcher", "sgm:p3=1"), "Unknown parameter of sgm 'p3'"),
     ],
 )

@@ -11,7 +11,7 @@ import stereogauge as sg
 from stereogauge.io.files import DisparityFile
 
 
-def test_measures_are_over_estimated_pixels_and_coverage_is_said(data_root: Path) -> None:
+def test_metrics_are_over_estimated_pixels_and_coverage_is_said(data_root: Path) -> None:
     scene = sg.load_dataset("middlebury-v3", data_root / "middlebury-2014")["Pipes"]
     path = data_root / "middlebury-2014/results/semidense-8bit/Pipes.png"
     estimate = DisparityFile(path, encoding="middlebury", scale=255 / 80).read()

@@ -16,14 +16,14 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.datasets.synthetic import load_synthetic
-from stereogauge.datasets.synthetic_presets import PRESETS
+from stereogauge.datasets.synthetic.dataset import load_synthetic
+from stereogauge.datasets.synthetic.presets import PRESETS
 from stereogauge.kernels.geometry_maps import fill_rows
 from stereogauge.metrics.declaration import parse_metric
 from stereogauge.metrics.measurement import Measurement
-from stereogauge.regions.criteria import Criteria
-from stereogauge.regions.geometry import geometry_sets
-from stereogauge.regions.geometry_sets import base_mask
+from stereogauge.regions.geometric import base_mask
+from stereogauge.regions.geometry.sets import geometry_sets
+from stereogauge.regions.scene_regions import SceneRegions
 
 SCENES = ("Adirondack", "ArtL", "Motorcycle", "MotorcycleE", "Piano", "PianoL", "Pipes", "Teddy")
 EXACT = ("d-fat", "d-thin", "d-fuz", "d-fuz-rel", "p-bump-rel", "f-por", "f-frag", "f-missing", "f-fat")
@@ -50,8 +50,8 @@ def motorcycle() -> sg.Scene:
 
 
 @pytest.fixture(scope="module")
-def criteria(motorcycle: sg.Scene) -> Criteria:
-    return Criteria(motorcycle, sg.load_protocol("hci"))
+def scene_regions(motorcycle: sg.Scene) -> SceneRegions:
+    return SceneRegions(motorcycle, sg.load_protocol("hci"))
 
 
 def scores(estimate: np.ndarray, scene: sg.Scene, metrics: tuple[str, ...] = NINE) -> dict[str, float]:
@@ -85,7 +85,7 @@ def test_the_ground_truth_of_synthetic_scenes_scores_exactly_zero(preset: str) -
 
 def test_the_floors_of_motorcycle_at_a_quarter_are_the_known_ones(data_root: Path) -> None:
     scene = sg.load_dataset("middlebury-v3", data_root / "middlebury-2014")["Motorcycle"]
-    bumpiness, offset, misorientation = Criteria(scene, sg.load_protocol("hci")).geometry.plane_floors
+    bumpiness, offset, misorientation = SceneRegions(scene, sg.load_protocol("hci")).geometry.plane_floors
     assert bumpiness == pytest.approx(0.034, abs=0.004)
     assert offset == pytest.approx(0.047, abs=0.006)
     assert misorientation == pytest.approx(0.83, abs=0.15)
@@ -134,9 +134,9 @@ def test_blur_and_noise_raise_fuzziness_and_noise_raises_bumpiness(motorcycle: s
         assert values[0] > 0.2
 
 
-def test_an_offset_on_planes_moves_only_the_offset(motorcycle: sg.Scene, criteria: Criteria) -> None:
+def test_an_offset_on_planes_moves_only_the_offset(motorcycle: sg.Scene, scene_regions: SceneRegions) -> None:
     exact, moved = (scores(motorcycle.gt + np.float32(d), motorcycle, ("p-bump", "p-off", "p-mis")) for d in (0, 3))
-    sets = criteria.geometry
+    sets = scene_regions.geometry
     component = sets.plane_normals[sets.planar_label - 1, 2].mean()
     assert moved["p-off"] == pytest.approx(3 * component, abs=0.05)
     assert moved["p-bump"] == pytest.approx(exact["p-bump"], abs=1e-4)
@@ -151,8 +151,8 @@ def test_erosion_raises_porosity_up_to_the_diagonals_logarithm(motorcycle: sg.Sc
     assert porosity[-1] <= np.log1p(np.hypot(*filled.shape))
 
 
-def test_sets_and_metrics_agree_with_plain_numpy_and_scipy(motorcycle: sg.Scene, criteria: Criteria) -> None:
-    parameters, base = criteria.protocol.geometry, base_mask(criteria)
+def test_sets_and_metrics_agree_with_plain_numpy_and_scipy(motorcycle: sg.Scene, scene_regions: SceneRegions) -> None:
+    parameters, base = scene_regions.protocol.geometry, base_mask(scene_regions)
     rows, columns = slice(60, 320), slice(150, 560)
     truth, base = np.ascontiguousarray(motorcycle.gt[rows, columns]), np.ascontiguousarray(base[rows, columns])
     ours = geometry_sets(truth, base, 0.25, parameters)
@@ -180,7 +180,7 @@ def test_sets_and_metrics_agree_with_plain_numpy_and_scipy(motorcycle: sg.Scene,
     theirs.planes = ours.planes
     expected = plain().metrics(estimate, truth, theirs, 0.25, parameters)
     scene = sg.Scene("crop", gt=truth, masks={"nonocc": base}, resolution=0.25)
-    whole = Criteria(scene, sg.load_protocol("default"))
+    whole = SceneRegions(scene, sg.load_protocol("default"))
     whole.__dict__["geometry"] = ours
     measurement = Measurement(estimate, whole)
     for name, value in expected.items():
@@ -202,7 +202,7 @@ def test_a_drawn_road_is_measured_on_sparse_lidar_ground_truth(data_root: Path) 
     road = np.zeros(scene.shape, np.uint8)
     road[height - 60 : height - 20, width // 2 - 150 : width // 2 + 150] = 1
     drawn = sg.Scene(scene.id, gt=scene.gt, metadata={"planes": road}, masks={"nonocc": np.ones(scene.shape, bool)})
-    sets = Criteria(drawn, sg.load_protocol("default")).geometry
+    sets = SceneRegions(drawn, sg.load_protocol("default")).geometry
     assert np.isfinite(sets.planes).all()
     y, x = np.mgrid[:height, :width]
     a, b, c = sets.planes[0]

@@ -30,7 +30,7 @@ ADCensus 11.33 15 4.08 1
 NUMBERS = np.array([row.split()[1:] for row in TABLE_5.split("\n") if row], np.float64)
 COLUMNS = 12
 
-# Cabezas et al., An evaluation methodology, table 1: errors on Venus by criterion.
+# Cabezas et al., An evaluation methodology, table 1: errors on Venus by region.
 ALGORITHMS = ("AdaptingBP", "CoopRegion", "SurfaceStereo", "ADCensus", "WarpMat")
 CONVENTIONAL = np.array([[152, 162, 275, 121, 257], [152, 163, 275, 129, 267], [319, 310, 418, 382, 367]]).T
 CONVENTIONAL_TOTAL = [623, 635, 968, 632, 891]
@@ -38,27 +38,27 @@ INTRODUCED = np.array([[152, 162, 275, 121, 257], [0, 1, 0, 8, 10], [197, 147, 1
 INTRODUCED_TOTAL = [319, 310, 418, 382, 367]
 
 
-@pytest.mark.parametrize(("measure", "average", "place"), [("SZE", 0, 1), ("BMP", 2, 3)])
+@pytest.mark.parametrize(("metric", "average", "place"), [("SZE", 0, 1), ("BMP", 2, 3)])
 class TestAverageRanks:
-    def test_they_are_integers_over_twelve(self, measure: str, average: int, place: int) -> None:
+    def test_they_are_integers_over_twelve(self, metric: str, average: int, place: int) -> None:
         sums = NUMBERS[:, average] * COLUMNS
         assert np.abs(sums - np.rint(sums)).max() <= 0.005 * COLUMNS + 1e-9
 
-    def test_they_sum_to_1440_twelfths(self, measure: str, average: int, place: int) -> None:
+    def test_they_sum_to_1440_twelfths(self, metric: str, average: int, place: int) -> None:
         assert np.rint(NUMBERS[:, average] * COLUMNS).sum() == 1440 == COLUMNS * sum(range(1, 16))
 
-    def test_sorting_them_gives_the_printed_places(self, measure: str, average: int, place: int) -> None:
+    def test_sorting_them_gives_the_printed_places(self, metric: str, average: int, place: int) -> None:
         assert final_ranks(NUMBERS[:, average]).tolist() == NUMBERS[:, place].astype(int).tolist()
 
 
-def test_conventional_criteria_are_nested_and_count_errors_repeatedly() -> None:
+def test_conventional_regions_are_nested_and_count_errors_repeatedly() -> None:
     found = nested(ALGORITHMS, ("disc", "nonocc", "all"), CONVENTIONAL)
     assert found.counted.tolist() == CONVENTIONAL_TOTAL
     assert found.distinct.tolist() == INTRODUCED_TOTAL
     assert np.round(found.repeated_share, 1).tolist() == [47.6, 52.6, 65.8, 33.8, 72.8]
 
 
-def test_introduced_criteria_add_up_for_all_but_one_column() -> None:
+def test_introduced_regions_add_up_for_all_but_one_column() -> None:
     sums = INTRODUCED.sum(axis=1)
     agrees = dict(zip(ALGORITHMS, sums == INTRODUCED_TOTAL, strict=True))
     assert [name for name, right in agrees.items() if not right] == ["AdaptingBP"]
@@ -74,7 +74,7 @@ def test_the_occluded_entry_of_adapting_bp_must_be_167_instead_of_197() -> None:
     assert not found.repeated.any()
 
 
-def test_introduced_criteria_are_the_differences_of_the_conventional_ones() -> None:
+def test_introduced_regions_are_the_differences_of_the_conventional_ones() -> None:
     disc, nonocc, everything = CONVENTIONAL.T
     assert INTRODUCED[:, 0].tolist() == disc.tolist()
     assert INTRODUCED[:, 1].tolist() == (nonocc - disc).tolist()

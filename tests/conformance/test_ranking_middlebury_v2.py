@@ -1,4 +1,4 @@
-"""The papers' central finding on real maps: which measure is chosen decides the order.
+"""The papers' central finding on real maps: which metric is chosen decides the order.
 
 Nine course-work algorithms and the published PatchMatch maps on Tsukuba, Venus, Teddy and Cones.
 """
@@ -12,12 +12,12 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.analysis.double_counting import double_counting
-from stereogauge.analysis.orders import agreement, by_measure
+from stereogauge.analysis.orders import agreement, by_metric
 from stereogauge.ranking import ScoreCube, rank
 
 SCALES = {"tsukuba": 16, "venus": 8, "teddy": 4, "cones": 4}
 ALGORITHMS = ("PatchMatch-alg117", *(f"S0{number}" for number in range(1, 10)))
-CRITERIA = ("nonocc", "all", "disc")
+REGIONS = ("nonocc", "all", "disc")
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def cube(data_root: Path) -> ScoreCube:
 
 
 def test_bmp_and_sze_give_different_orders_under_the_middlebury_model(cube: ScoreCube) -> None:
-    orders = by_measure(cube.select(regions=CRITERIA))
+    orders = by_metric(cube.select(regions=REGIONS))
     assert orders["bad@1"].algorithms != orders["sze"].algorithms
     places = agreement(orders)
     assert 0 < places.kendall[0, 1] < 0.8
@@ -47,12 +47,12 @@ def test_bmp_and_sze_give_different_orders_under_the_middlebury_model(cube: Scor
 
 
 def test_bmp_and_sze_give_different_a_star_sets(cube: ScoreCube) -> None:
-    by_bmp, by_sze = (rank(cube, "a-star", measures=[name], regions=CRITERIA).groups()[0] for name in ("bad@1", "sze"))
+    by_bmp, by_sze = (rank(cube, "a-star", metrics=[name], regions=REGIONS).groups()[0] for name in ("bad@1", "sze"))
     assert set(by_bmp) == {"PatchMatch-alg117", "S01", "S02"}
     assert set(by_sze) == {"PatchMatch-alg117", "S01", "S02", "S03"}
 
 
-def test_nested_criteria_count_a_third_of_the_errors_or_more_twice_and_the_partition_none(cube: ScoreCube) -> None:
+def test_nested_regions_count_a_third_of_the_errors_or_more_twice_and_the_partition_none(cube: ScoreCube) -> None:
     nested, partition = double_counting(cube, "bad@1")
     assert nested.repeated_share.min() == pytest.approx(34.9, abs=0.1)
     assert nested.repeated_share.max() == pytest.approx(85.5, abs=0.1)
@@ -61,4 +61,4 @@ def test_nested_criteria_count_a_third_of_the_errors_or_more_twice_and_the_parti
 
 
 def test_one_expert_more_does_not_undo_a_clear_win(cube: ScoreCube) -> None:
-    assert rank(cube, "extended", regions=CRITERIA).algorithms[:2] == ("S01", "PatchMatch-alg117")
+    assert rank(cube, "extended", regions=REGIONS).algorithms[:2] == ("S01", "PatchMatch-alg117")

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from stereogauge.evaluation.evaluate import evaluate
-from stereogauge.evaluation.scores import ScoreTable
 from stereogauge.io.files import DisparityFile, MaskFile
 from stereogauge.model import Scene
+from stereogauge.scores.table import ScoreTable
 
 SCALES = {"tsukuba": 16, "venus": 8, "teddy": 4, "cones": 4}
 PUBLISHED_SHIFTED = {"tsukuba": 25.410, "venus": 25.734, "teddy": 27.040, "cones": 25.475}

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from stereogauge.datasets import load_dataset
-from stereogauge.datasets.results import FoundResults, find_results
+from stereogauge.datasets.results.find import FoundResults, find_results
 from stereogauge.errors import DatasetError, StereogaugeError, UnknownNameError
 from stereogauge.io.files import DisparityFile, content_hash, load_disparity
 from stereogauge.model import Dataset, Scene

@@ -11,13 +11,13 @@ import pytest
 from numpy.typing import NDArray
 
 from stereogauge.datasets import load_dataset
-from stereogauge.datasets.synthetic import DESCRIPTIONS, load_synthetic
-from stereogauge.datasets.synthetic_camera import IDEAL, ImageModel
-from stereogauge.datasets.synthetic_files import save_middlebury_layout
-from stereogauge.datasets.synthetic_presets import NEAR, PRESETS
-from stereogauge.datasets.synthetic_render import Renderer
-from stereogauge.datasets.synthetic_scene import SyntheticScene
-from stereogauge.datasets.synthetic_world import Texture, World, patch, strip
+from stereogauge.datasets.synthetic.camera import IDEAL, ImageModel
+from stereogauge.datasets.synthetic.dataset import DESCRIPTIONS, load_synthetic
+from stereogauge.datasets.synthetic.files import save_middlebury_layout
+from stereogauge.datasets.synthetic.presets import NEAR, PRESETS
+from stereogauge.datasets.synthetic.render import Renderer
+from stereogauge.datasets.synthetic.scene import SyntheticScene
+from stereogauge.datasets.synthetic.world import Texture, World, patch, strip
 from stereogauge.errors import DatasetError, StereogaugeError
 from stereogauge.io.disparity import read_disparity
 from stereogauge.model import Scene

@@ -8,14 +8,14 @@ import threading
 
 import pytest
 
-from stereogauge.datasets.results import find_results
+from stereogauge.datasets.results.find import find_results
 from stereogauge.errors import StereogaugeError
-from stereogauge.evaluation.cells import same_scores
 from stereogauge.evaluation.executors import Cluster
 from stereogauge.evaluation.plan import make_plan
 from stereogauge.evaluation.progress import Silent
 from stereogauge.evaluation.run import run_plan
 from stereogauge.protocol import Protocol
+from stereogauge.scores.cell import same_scores
 from stereogauge.store import open_store
 
 pytestmark = [

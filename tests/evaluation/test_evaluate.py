@@ -12,7 +12,7 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.errors import ProtocolError, SizeError, StereogaugeError
-from stereogauge.evaluation.table_text import format_value, latex_table
+from stereogauge.tables.score_table import format_value, latex_table
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_the_long_form_has_the_promised_columns(scenes: list[sg.Scene]) -> None:
     assert frame.iloc[0]["dataset"] == "made"
 
 
-def test_a_criterion_in_the_id_overrides_the_list(scenes: list[sg.Scene]) -> None:
+def test_a_region_in_the_id_overrides_the_list(scenes: list[sg.Scene]) -> None:
     table = sg.evaluate(scenes[0].gt, scenes[0], ["mae:all", "rms"], ["nonocc"])
     assert table.columns == (("mae", "all"), ("rms", "nonocc"))
 
@@ -74,7 +74,7 @@ def test_misspelt_names_are_found_before_anything_is_computed(scenes: list[sg.Sc
         sg.evaluate(scenes[0].gt, scenes[0], ["bad@one"])
     with pytest.raises(StereogaugeError, match="between 0 and 100"):
         sg.evaluate(scenes[0].gt, scenes[0], ["quantile@101"])
-    with pytest.raises(StereogaugeError, match="Unknown criterion 'nonoc'"):
+    with pytest.raises(StereogaugeError, match="Unknown region 'nonoc'"):
         sg.evaluate(scenes[0].gt, scenes[0], ["mae"], ["nonoc"])
     with pytest.raises(SizeError, match="one map for 2 scenes"):
         sg.evaluate(scenes[0].gt, scenes)
@@ -123,7 +123,7 @@ def test_latex_escapes_names_and_marks_the_best(scenes: list[sg.Scene]) -> None:
     assert r"[\%]" in text
 
 
-def test_one_name_is_a_list_of_one_and_a_metric_may_carry_its_criterion(scenes: list[sg.Scene]) -> None:
+def test_one_name_is_a_list_of_one_and_a_metric_may_carry_its_region(scenes: list[sg.Scene]) -> None:
     table = sg.evaluate(scenes[0].gt + 2, scenes[0], "bad@1", "all")
     assert (table.metrics, table.regions) == (("bad@1",), ("all",))
     assert table.value("bad@1:all") == table.value("bad@1", "all") == 100
@@ -146,7 +146,7 @@ def test_what_is_no_scene_is_named(scenes: list[sg.Scene]) -> None:
             sg.evaluate(scenes[0].gt, wrong)  # type: ignore[arg-type]
 
 
-def test_every_score_says_which_rule_made_its_criterion() -> None:
+def test_every_score_says_which_rule_made_its_region() -> None:
     truth = np.full((6, 9), 2.0)
     kinds = {
         "dataset": sg.Scene("own", gt=truth, masks={"nonocc": np.ones((6, 9), bool)}),

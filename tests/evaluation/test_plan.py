@@ -8,7 +8,7 @@ import os
 import numpy as np
 import pytest
 
-from stereogauge.datasets.results import find_results
+from stereogauge.datasets.results.find import find_results
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation import fingerprints, wanted
 from stereogauge.evaluation.fingerprints import ContentHashes
@@ -67,7 +67,7 @@ def test_a_new_metric_costs_only_itself(evaluated, store):
     assert columns(plan) == {"rms:all", "rms:nonocc"}
 
 
-def test_a_new_criterion_costs_only_itself(evaluated, store):
+def test_a_new_region_costs_only_itself(evaluated, store):
     assert columns(planned(evaluated, store, PROTOCOL.replace(regions=["all", "disc"]))) == {"bad@1:disc", "mae:disc"}
 
 
@@ -166,7 +166,7 @@ def test_a_mask_that_only_some_scenes_have_is_a_gap_in_the_others(store):
     results = [ResultSet("A", {"with": truth, "without": truth})]
     plan = make_plan(store, dataset, results, Protocol(metrics=("bad@1",), regions=("all", "sky")))
     assert {group.scene.id: len(group.cells[0].columns) for group in plan.scenes} == {"with": 2, "without": 1}
-    with pytest.raises(StereogaugeError, match="criterion 'sea'"):
+    with pytest.raises(StereogaugeError, match="region 'sea'"):
         make_plan(store, dataset, results, Protocol(metrics=("bad@1",), regions=("sea",)))
 
 

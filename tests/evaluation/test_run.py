@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.datasets.results import find_results
+from stereogauge.datasets.results.find import find_results
 from stereogauge.errors import StoreError
-from stereogauge.evaluation.cells import cells_of_scores, same_scores
 from stereogauge.evaluation.executors import InProcess, LocalProcesses, WorkerDied
 from stereogauge.evaluation.memory import BYTES_PER_PIXEL, BYTES_PER_WORKER, fitting_workers, free_memory, largest_scene
 from stereogauge.evaluation.plan import make_plan
@@ -20,6 +19,7 @@ from stereogauge.evaluation.run import run_plan
 from stereogauge.io import write_disparity
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import Protocol
+from stereogauge.scores.cell import cells_of_scores, same_scores
 from stereogauge.store import open_store
 
 PROTOCOL = Protocol(metrics=("bad@1", "mae", "seconds"), regions=("all", "nonocc"))

@@ -6,46 +6,46 @@ import numpy as np
 import pytest
 
 from stereogauge.figures import mpl
-from stereogauge.figures.geometry import (
-    criterion_picture,
+from stereogauge.figures.data.geometry import (
     direction_histograms_data,
     plane_segmentation_data,
+    region_picture,
     set_pictures,
 )
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol
-from stereogauge.regions.criteria import Criteria
+from stereogauge.regions.scene_regions import SceneRegions
 
 HEIGHT, WIDTH = 160, 220
 Y, X = np.mgrid[:HEIGHT, :WIDTH].astype(np.float32)
 
 
 @pytest.fixture(scope="module")
-def criteria() -> Criteria:
+def scene_regions() -> SceneRegions:
     """A card tilted along x in front of a wall tilted along y."""
     truth = 20 + np.float32(0.1) * Y
     truth[50:120, 60:150] = (80 - np.float32(0.2) * X)[50:120, 60:150]
     image = np.full((HEIGHT, WIDTH, 3), 120, np.uint8)
-    return Criteria(Scene("card", gt=truth, left=image, masks={"nonocc": np.ones(truth.shape, bool)}), Protocol())
+    return SceneRegions(Scene("card", gt=truth, left=image, masks={"nonocc": np.ones(truth.shape, bool)}), Protocol())
 
 
-def test_the_picture_of_a_criterion_shows_its_pixels(criteria: Criteria) -> None:
-    mask = criteria.mask("planar")
-    drawn = criterion_picture(criteria, "planar", mask)
+def test_the_picture_of_a_region_shows_its_pixels(scene_regions: SceneRegions) -> None:
+    mask = scene_regions.mask("planar")
+    drawn = region_picture(scene_regions, "planar", mask)
     assert np.array_equal(drawn.values == 1, mask)
     assert f"{np.count_nonzero(mask)} pixels" in drawn.title
 
 
-def test_extrapolated_maps_differ_from_the_ground_truth_on_their_band_only(criteria: Criteria) -> None:
-    pictures = set_pictures(criteria)
+def test_extrapolated_maps_differ_from_the_ground_truth_on_their_band_only(scene_regions: SceneRegions) -> None:
+    pictures = set_pictures(scene_regions)
     assert set(pictures) == {"discontinuities", "extrapolated-background", "extrapolated-foreground"}
-    changed = pictures["extrapolated-background"].values != criteria.scene.gt
-    assert np.array_equal(changed, criteria.mask("disc-foreground"))
+    changed = pictures["extrapolated-background"].values != scene_regions.scene.gt
+    assert np.array_equal(changed, scene_regions.mask("disc-foreground"))
 
 
-def test_a_segmentation_names_each_plane_at_a_pixel_inside_it(criteria: Criteria) -> None:
-    data = plane_segmentation_data(criteria)
+def test_a_segmentation_names_each_plane_at_a_pixel_inside_it(scene_regions: SceneRegions) -> None:
+    data = plane_segmentation_data(scene_regions)
     assert data is not None
     assert len(data.points) == 2
     for number, (x, y) in enumerate(data.points.astype(int), 1):
@@ -58,18 +58,18 @@ def test_a_segmentation_names_each_plane_at_a_pixel_inside_it(criteria: Criteria
 def test_a_scene_without_planes_has_no_segmentation() -> None:
     rough = np.random.default_rng(0).uniform(10, 60, (HEIGHT, WIDTH)).astype(np.float32)
     scene = Scene("rough", gt=rough, masks={"nonocc": np.ones(rough.shape, bool)})
-    assert plane_segmentation_data(Criteria(scene, Protocol())) is None
+    assert plane_segmentation_data(SceneRegions(scene, Protocol())) is None
 
 
-def test_direction_histograms_peak_where_the_planes_lean(criteria: Criteria) -> None:
+def test_direction_histograms_peak_where_the_planes_lean(scene_regions: SceneRegions) -> None:
     """The wall's disparity rises downwards (90°), the card's to the left (180° = −180°)."""
-    flipped = np.ascontiguousarray(criteria.scene.gt[:, ::-1])
+    flipped = np.ascontiguousarray(scene_regions.scene.gt[:, ::-1])
     data = direction_histograms_data(
-        {"same": Measurement(criteria.scene.gt, criteria), "mirrored": Measurement(flipped, criteria)}
+        {"same": Measurement(scene_regions.scene.gt, scene_regions), "mirrored": Measurement(flipped, scene_regions)}
     )
     assert data.distances["same"] == 0.0
     assert data.distances["mirrored"] > 10
     peaks = set(data.centres[np.argsort(data.truth)[-2:]])
     assert peaks == {90.0, -180.0}
-    assert data.truth.sum() == criteria.mask("planar").sum()
+    assert data.truth.sum() == scene_regions.mask("planar").sum()
     assert mpl.encoded(mpl.draw(data), "png")[:4] == b"\x89PNG"

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from stereogauge.figures import mpl, plotly_
-from stereogauge.figures.robustness import RobustnessBars, robustness_data
+from stereogauge.figures import mpl, plotly
+from stereogauge.figures.data.robustness import RobustnessBars, robustness_data
 from stereogauge.model import ResultSet
 from stereogauge.study.robustness import change_picture, robustness_table
 
@@ -31,7 +31,7 @@ def test_panels_hold_one_value_an_algorithm_and_series(data: RobustnessBars) -> 
 
 def test_both_renderers_draw_it(data: RobustnessBars) -> None:
     assert mpl.encoded(mpl.draw(data), "svg").startswith(b"<?xml")
-    traces = plotly_.draw(data).data
+    traces = plotly.draw(data).data
     assert len(traces) == 2 * 3
     assert list(traces[0].y) == ["steady", "nervous"]
 

@@ -17,10 +17,11 @@ from matplotlib.text import Text
 from stereogauge.analysis.correlation import determination
 from stereogauge.analysis.double_counting import double_counting
 from stereogauge.analysis.histograms import score_histogram
-from stereogauge.analysis.orders import agreement, by_measure
+from stereogauge.analysis.orders import agreement, by_metric
 from stereogauge.errors import StereogaugeError
-from stereogauge.figures import analysis, mpl, plotly_, ranking
-from stereogauge.figures.galleries import gallery_data, heading
+from stereogauge.figures import mpl, plotly
+from stereogauge.figures.data import analysis, ranking
+from stereogauge.figures.data.galleries import gallery_data, heading
 from stereogauge.figures.palette import algorithm_styles
 from stereogauge.ranking import Column, ScoreCube, Selection, rank
 from stereogauge.ranking.bootstrap import bootstrap
@@ -31,7 +32,7 @@ REGIONS = ("disc", "nonocc", "all", "boundary", "interior", "occluded")
 
 
 def scores() -> ScoreCube:
-    """Four algorithms on three scenes: bad@1 on nested criteria and a partition, then sze, rms and d-fat."""
+    """Four algorithms on three scenes: bad@1 on nested regions and a partition, then sze, rms and d-fat."""
     random = np.random.default_rng(4)
     boundary, interior, occluded = (random.integers(1, 40, (4, 3)) * np.array([[1], [2], [3], [4]]) for _ in range(3))
     errors = np.stack(
@@ -50,7 +51,7 @@ STYLES = algorithm_styles(NAMES)
 
 
 def all_data() -> Iterator[tuple[str, Any]]:
-    bad = CUBE.select(measures=["bad@1"], regions=["nonocc", "all"])
+    bad = CUBE.select(metrics=["bad@1"], regions=["nonocc", "all"])
     pictures = {name: (np.full((6, 8, 3), 40 * place, np.uint8),) for place, name in enumerate(NAMES)}
     yield "bars", ranking.stacked_bars_data(rank(CUBE, "weighted"), "Test")
     yield "z-bars", ranking.stacked_bars_data(rank(CUBE, "weighted", normalisation="z-score"))
@@ -62,14 +63,14 @@ def all_data() -> Iterator[tuple[str, Any]]:
     yield "intervals", ranking.intervals_data(bootstrap(bad, draws=20), STYLES)
     yield "alike", ranking.alike_data(rank(CUBE, "extended"), STYLES)
     yield "determination", analysis.determination_data(determination(CUBE))
-    yield "agreement", analysis.agreement_data(agreement(by_measure(CUBE)), Selection.of(CUBE))
+    yield "agreement", analysis.agreement_data(agreement(by_metric(CUBE)), Selection.of(CUBE))
     yield "scatter", analysis.scatter_matrix_data(CUBE, ["bad@1:all", "rms"], ["sze", "d-fat"], STYLES)
     yield (
         "histograms",
         analysis.histograms_data([score_histogram(CUBE, name, ("Bert",)) for name in ("rms", "sze")], STYLES),
     )
     yield "counted", analysis.counted_errors_data(*double_counting(CUBE))
-    yield "slopes", analysis.slopes_data(by_measure(CUBE), {"sze": ["Anna"]}, "first", STYLES)
+    yield "slopes", analysis.slopes_data(by_metric(CUBE), {"sze": ["Anna"]}, "first", STYLES)
     yield "gallery", gallery_data(CUBE, "teddy", "d-fat", pictures, ("disparity",), ("rms",))
 
 
@@ -91,7 +92,7 @@ class TestEveryFigure:
         assert "protocol" in shown
 
     def test_the_interactive_figure_names_everybody_and_the_selection(self, name: str) -> None:
-        document = plotly_.draw(ALL[name]).to_json()
+        document = plotly.draw(ALL[name]).to_json()
         for algorithm in () if name in NAMELESS else NAMES:
             assert algorithm in document
         assert "4 algorithms" in document
@@ -114,7 +115,7 @@ def test_figures_are_files_and_the_same_data_give_the_same_bytes(tmp_path: Path,
     "name", ["S", "truth, edges fattened", "a network with many stages and a name that goes on and on"]
 )
 def test_no_name_of_a_critical_difference_diagram_is_cut_off(name: str) -> None:
-    chosen = CUBE.select(measures=["bad@1"], regions=["nonocc", "all"])
+    chosen = CUBE.select(metrics=["bad@1"], regions=["nonocc", "all"])
     cube = replace(chosen, algorithms=tuple(f"{name} {old}" for old in NAMES))
     figure = mpl.draw(ranking.critical_difference_data(friedman(cube)))
     figure.canvas.draw()
@@ -132,13 +133,13 @@ def test_data_without_a_renderer_are_refused() -> None:
     with pytest.raises(StereogaugeError, match="No Matplotlib renderer for dict"):
         mpl.draw({})
     with pytest.raises(StereogaugeError, match="No Plotly renderer for dict"):
-        plotly_.draw({})
+        plotly.draw({})
 
 
 def test_drawing_needs_no_pyplot() -> None:
     code = (
-        "import sys, stereogauge.figures.mpl_ranking, stereogauge.figures.mpl_analysis, "
-        "stereogauge.figures.mpl_galleries;"
+        "import sys, stereogauge.figures.mpl.ranking, stereogauge.figures.mpl.analysis, "
+        "stereogauge.figures.mpl.galleries;"
         "sys.exit('matplotlib.pyplot' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -8,9 +8,9 @@ import pytest
 from stereogauge.confidence.bound import combination_bound
 from stereogauge.confidence.evaluation import SceneCurves
 from stereogauge.confidence.sparsification import curve_of
-from stereogauge.figures.mpl_sparsification import sparsification_plots as matplotlib_plots
-from stereogauge.figures.plotly_sparsification import sparsification_plots as plotly_plots
-from stereogauge.figures.sparsification import Kind, confidence_picture, sparsification_data
+from stereogauge.figures.data.sparsification import Kind, confidence_picture, sparsification_data
+from stereogauge.figures.mpl.sparsification import sparsification_plots as matplotlib_plots
+from stereogauge.figures.plotly.sparsification import sparsification_plots as plotly_plots
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from stereogauge.figures import mpl, plotly_
-from stereogauge.figures.study import response_curves_data, sensitivity_data
+from stereogauge.figures import mpl, plotly
+from stereogauge.figures.data.study import response_curves_data, sensitivity_data
 from stereogauge.study.run import Response, Study
 from stereogauge.study.sensitivity import Sensitivity
 
@@ -61,9 +61,9 @@ def test_both_renderers_draw_both_figures(study: Study, matrix: Sensitivity) -> 
     curves, heat = response_curves_data(study), sensitivity_data(matrix)
     assert mpl.encoded(mpl.draw(curves), "svg").startswith(b"<?xml")
     assert mpl.encoded(mpl.draw(heat), "png")[1:4] == b"PNG"
-    interactive = plotly_.draw(curves)
+    interactive = plotly.draw(curves)
     assert [trace.name for trace in interactive.data][-1] == "blur"
-    interactive = plotly_.draw(heat)
+    interactive = plotly.draw(heat)
     assert list(interactive.data[0].y) == list(matrix.metrics)
     assert len(interactive.layout.shapes) == 1
 

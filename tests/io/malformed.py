@@ -1,4 +1,4 @@
-"""Generates malformed files of every encoding, and measures in a process of its own what reading them does.
+"""Generates malformed files of every encoding, and metrics in a process of its own what reading them does.
 
 Run as a program it prints one JSON document: for each file what came out, and how much memory was allocated at most. It
 is a program so that everything written to standard error, also by compiled libraries, can be seen, and so that a crash

@@ -50,11 +50,11 @@ def test_the_share_of_unknown_pixels(data_root: Path, scene: str, unknown: float
 
 
 @pytest.mark.parametrize(
-    ("scene", "criterion", "share"),
+    ("scene", "region", "share"),
     [("tsukuba", "nonocc", 77.3), ("venus", "all", 90.4), ("teddy", "disc", 24.0), ("cones", "disc", 28.0)],
 )
-def test_the_share_of_official_masks(data_root: Path, scene: str, criterion: str, share: float) -> None:
-    assert 100 * load_mask(data_root / "middlebury-v2" / scene / f"{criterion}.png").mean() == pytest.approx(
+def test_the_share_of_official_masks(data_root: Path, scene: str, region: str, share: float) -> None:
+    assert 100 * load_mask(data_root / "middlebury-v2" / scene / f"{region}.png").mean() == pytest.approx(
         share, abs=0.06
     )
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stereogauge.datasets.synthetic import load_synthetic
+from stereogauge.datasets.synthetic.dataset import load_synthetic
 from stereogauge.errors import SizeError
 from stereogauge.evaluation.evaluate import evaluate
-from stereogauge.evaluation.scores import Score
 from stereogauge.io.files import DisparityFile
 from stereogauge.metrics.consistency import left_right_difference
 from stereogauge.model import ResultSet, Scene
 from stereogauge.protocol import load_protocol
+from stereogauge.scores.table import Score
 
 NAN = np.nan
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from stereogauge.evaluation.evaluate import evaluate, picture
-from stereogauge.evaluation.scores import Score
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol
+from stereogauge.scores.table import Score
 
 HEIGHT, WIDTH, EDGE = 80, 160, 80
 EVERYWHERE = np.ones((HEIGHT, WIDTH), bool)

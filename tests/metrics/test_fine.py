@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from stereogauge.evaluation.evaluate import evaluate, picture
-from stereogauge.evaluation.scores import Score
 from stereogauge.model import Scene
+from stereogauge.scores.table import Score
 
 HEIGHT, WIDTH = 140, 200
 EVERYWHERE = np.ones((HEIGHT, WIDTH), bool)

@@ -1,4 +1,4 @@
-"""Pixel-wise measures: hand-worked maps, agreement with plain NumPy, and what nothing-to-measure means."""
+"""Pixel-wise metrics: hand-worked maps, agreement with plain NumPy, and what nothing-to-metric means."""
 
 from __future__ import annotations
 
@@ -139,16 +139,16 @@ def test_an_estimate_without_any_value_is_all_bad_and_has_no_magnitude() -> None
         scored = nothing.score(metric)
         assert math.isnan(scored.value)
         assert scored.count == 0
-        assert scored.note == "no estimate in criterion 'all'"
+        assert scored.note == "no estimate in region 'all'"
 
 
-def test_a_criterion_without_pixels_is_not_a_perfect_score() -> None:
+def test_a_region_without_pixels_is_not_a_perfect_score() -> None:
     unknown = np.full((3, 3), NAN, np.float32)
     result = table(unknown, ESTIMATE, ["bad@1", "mae", "density", "wrong@1", "d1-valid", "quantile@95"])
     for scored in result:
         assert math.isnan(scored.value)
         assert scored.count == 0
-        assert scored.note == "criterion 'all' has no pixel"
+        assert scored.note == "region 'all' has no pixel"
 
 
 maps = hnp.arrays(
@@ -161,7 +161,7 @@ maps = hnp.arrays(
 @settings(max_examples=150, deadline=None)
 @given(maps, st.integers(0, 2**31))
 def test_the_fused_pass_equals_plain_numpy(truth: np.ndarray, seed: int) -> None:
-    """All statistics on several overlapping criteria, against boolean indexing in float64."""
+    """All statistics on several overlapping regions, against boolean indexing in float64."""
     rng = np.random.default_rng(seed)
     estimate = (truth + rng.standard_t(2, truth.shape)).astype(np.float32)
     estimate = np.where(np.isfinite(estimate), estimate, 3).astype(np.float32)
@@ -198,7 +198,7 @@ def test_the_fused_pass_equals_plain_numpy(truth: np.ndarray, seed: int) -> None
         assert result.score("mae", name).missing == missing
 
 
-def test_a_perfect_map_scores_perfectly_on_every_pixel_wise_measure() -> None:
+def test_a_perfect_map_scores_perfectly_on_every_pixel_wise_metric() -> None:
     truth = np.random.default_rng(0).uniform(1, 60, (40, 50)).astype(np.float32)
     scene = sg.Scene("s", gt=truth, calibration=sg.Calibration(focal=500, baseline=0.1, ndisp=64))
     ids = ["bad@0.5", "wrong@1", "d1", "mae", "mse", "rms", "bias", "mre", "mape", "sze", "quantile@99", "invalid"]

@@ -14,9 +14,9 @@ from hypothesis.extra.numpy import arrays
 
 from stereogauge.errors import FileError, SizeError
 from stereogauge.evaluation.evaluate import evaluate, picture
-from stereogauge.evaluation.scores import Score
 from stereogauge.metrics.directions import circular_earth_movers_distance
 from stereogauge.model import Scene
+from stereogauge.scores.table import Score
 
 HEIGHT, WIDTH = 120, 160
 EVERYWHERE = np.ones((HEIGHT, WIDTH), bool)
@@ -147,7 +147,7 @@ def test_sparse_ground_truth_without_drawn_planes_is_not_applicable() -> None:
 
 
 @pytest.mark.parametrize("how", ["labels", "mask", "file"])
-def test_drawn_planes_measure_on_sparse_ground_truth(how: str, tmp_path: Path) -> None:
+def test_drawn_planes_metric_on_sparse_ground_truth(how: str, tmp_path: Path) -> None:
     masks: dict[str, object] = {"nonocc": EVERYWHERE}
     metadata: dict[str, object] = {"planes": drawn_region()}
     if how == "mask":

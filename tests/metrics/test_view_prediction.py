@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from skimage.metrics import mean_squared_error, peak_signal_noise_ratio, structural_similarity
 
-from stereogauge.datasets.synthetic import load_synthetic
+from stereogauge.datasets.synthetic.dataset import load_synthetic
 from stereogauge.errors import SizeError
 from stereogauge.evaluation.evaluate import evaluate, picture
 from stereogauge.metrics.view_prediction import splatted_view, warped_view
@@ -61,7 +61,7 @@ def test_a_view_at_position_zero_is_the_source_itself() -> None:
     assert not hole.any()
 
 
-def test_pixels_of_a_criterion_are_followed_into_the_other_view() -> None:
+def test_pixels_of_a_region_are_followed_into_the_other_view() -> None:
     member = np.array([[False, True, True, False]])
     _, _, inside = splatted_view(grey([[1, 2, 3, 4]]), np.ones((1, 4), np.float32), 1.0, member)
     assert inside.tolist() == [[True, True, False, False]]

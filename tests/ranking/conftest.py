@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from stereogauge.ranking.cube import Column, ScoreCube
+from stereogauge.scores.cube import Column, ScoreCube
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.evaluation.scores import Score, ScoreTable
-from stereogauge.ranking.cube import Column, ScoreCube
+from stereogauge.scores.cube import Column, ScoreCube
+from stereogauge.scores.table import Score, ScoreTable
 
 
 def score(algorithm: str, scene: str, metric: str, region: str, value: float, dataset: str = "m") -> Score:
@@ -53,24 +53,24 @@ def test_scenes_of_two_datasets_keep_apart() -> None:
 
 
 def test_a_selection_follows_the_order_of_asking_and_canonical_ids() -> None:
-    cube = ScoreCube.from_table(TABLE).select(scenes=["cones", "teddy"], measures=["bad@1.0"], algorithms=["BM", "SGM"])
+    cube = ScoreCube.from_table(TABLE).select(scenes=["cones", "teddy"], metrics=["bad@1.0"], algorithms=["BM", "SGM"])
     assert cube.values[:, :, 0].tolist() == [[8.0, 9.0], [4.0, 3.0]]
 
 
-def test_a_metric_bound_to_its_own_pixels_survives_a_choice_of_criteria() -> None:
+def test_a_metric_bound_to_its_own_pixels_survives_a_choice_of_regions() -> None:
     cube = ScoreCube.from_table(TABLE).select(regions=["all"])
     assert [str(column) for column in cube.columns] == ["bad@1:all", "d-fat:disc-background"]
 
 
-def test_a_column_is_named_with_its_criterion() -> None:
+def test_a_column_is_named_with_its_region() -> None:
     cube = ScoreCube.from_table(TABLE)
     assert cube.column("bad@1:all") == 0
     with pytest.raises(StereogaugeError, match="bad@1:nonocc"):
-        cube.select(measures=["bad@1:nonocc"])
+        cube.select(metrics=["bad@1:nonocc"])
 
 
 @pytest.mark.parametrize(
-    ("part", "name"), [("scenes", "tedy"), ("algorithms", "SGN"), ("regions", "nonoc"), ("measures", "sze")]
+    ("part", "name"), [("scenes", "tedy"), ("algorithms", "SGN"), ("regions", "nonoc"), ("metrics", "sze")]
 )
 def test_an_unknown_name_is_refused_with_what_there_is(part: str, name: str) -> None:
     with pytest.raises(StereogaugeError, match=name):

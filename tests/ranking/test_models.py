@@ -50,13 +50,13 @@ class TestMiddlebury:
     def test_equal_algorithms_share_their_place(self, cube_of: Build) -> None:
         assert places(rank(cube_of([[2.0], [1.0], [2.0], [3.0]]), "middlebury")) == {"B": 1, "A": 2, "C": 2, "D": 4}
 
-    def test_a_measure_where_higher_is_better_is_turned_round(self, cube_of: Build) -> None:
+    def test_a_metric_where_higher_is_better_is_turned_round(self, cube_of: Build) -> None:
         assert rank(cube_of([[20.0], [35.0], [28.0]], ["psnr:all"]), "middlebury").algorithms == ("B", "C", "A")
 
     def test_a_bias_ranks_by_its_distance_from_zero(self, cube_of: Build) -> None:
         assert rank(cube_of([[-3.0], [1.0], [2.0]], ["bias:all"]), "middlebury").algorithms == ("B", "C", "A")
 
-    def test_several_measures_are_refused_with_the_way_out(self, cube_of: Build) -> None:
+    def test_several_metrics_are_refused_with_the_way_out(self, cube_of: Build) -> None:
         with pytest.raises(StereogaugeError, match="extended"):
             rank(cube_of([[1.0, 2.0]], ("bad@1:all", "sze:all")), "middlebury")
 
@@ -64,7 +64,7 @@ class TestMiddlebury:
 class TestExtended:
     columns = ("bad@1:all", "sze:all", "mae:all")
 
-    def test_ranks_of_the_measures_are_summed(self, cube_of: Build) -> None:
+    def test_ranks_of_the_metrics_are_summed(self, cube_of: Build) -> None:
         ranking = rank(cube_of([[1, 9, 1], [2, 1, 2], [3, 5, 9], [4, 7, 3]], self.columns), "extended")
         assert values(ranking) == {"A": 1 + 4 + 1, "B": 2 + 1 + 2, "C": 3 + 2 + 4, "D": 4 + 3 + 3}
         assert ranking.algorithms == ("B", "A", "C", "D")
@@ -81,7 +81,7 @@ class TestExtended:
         assert {("A", "B"), ("A", "C"), ("C", "D")} <= alike
         assert not {("B", "C"), ("A", "D"), ("B", "D")} & alike
 
-    def test_tau_defaults_to_the_number_of_measures(self, cube_of: Build) -> None:
+    def test_tau_defaults_to_the_number_of_metrics(self, cube_of: Build) -> None:
         ranking = rank(cube_of([[1, 1, 1], [2, 2, 2]], self.columns), "extended")
         assert ranking.arrays["tau"] == 3
         assert not ranking.arrays["alike"][0, 1]

@@ -11,7 +11,7 @@ import pytest
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking import ScoreCube, rank
 from stereogauge.ranking.normalisation import heuristic_maximum, normalised
-from stereogauge.ranking.profiles import load_profile, shipped_profiles
+from stereogauge.ranking.profile import load_profile, shipped_profiles
 
 Build = Callable[..., ScoreCube]
 NAN = float("nan")
@@ -31,14 +31,14 @@ SUPPLEMENT = {
 }
 
 
-@pytest.mark.parametrize(("measure", "maximum"), SUPPLEMENT.items())
-def test_heuristic_maxima_are_those_of_the_supplement(measure: str, maximum: float) -> None:
-    assert heuristic_maximum(measure) == maximum
+@pytest.mark.parametrize(("metric", "maximum"), SUPPLEMENT.items())
+def test_heuristic_maxima_are_those_of_the_supplement(metric: str, maximum: float) -> None:
+    assert heuristic_maximum(metric) == maximum
 
 
-@pytest.mark.parametrize("measure", ["bad@0.5", "bad@2", "mae", "psnr"])
-def test_what_nobody_stated_has_no_heuristic_maximum(measure: str) -> None:
-    assert heuristic_maximum(measure) is None
+@pytest.mark.parametrize("metric", ["bad@0.5", "bad@2", "mae", "psnr"])
+def test_what_nobody_stated_has_no_heuristic_maximum(metric: str) -> None:
+    assert heuristic_maximum(metric) is None
 
 
 def test_a_threshold_without_heuristic_counts_as_a_share_of_everything_and_says_so(cube_of: Build) -> None:
@@ -56,33 +56,33 @@ def test_a_score_is_the_weighted_sum_of_shares_of_the_heuristic_maxima(cube_of: 
     assert ranking.names["terms"] == ("bad@1", "rms")
 
 
-def test_weights_of_one_and_zero_reduce_to_the_single_measure(cube_of: Build) -> None:
+def test_weights_of_one_and_zero_reduce_to_the_single_metric(cube_of: Build) -> None:
     random = np.random.default_rng(1).random((6, 3, 2))
     cube = cube_of(random, ("bad@1:all", "rms:all"))
     ranking = rank(cube, "weighted", weights={"bad@1": 0, "rms": 1})
     by_rms = [cube.algorithms[place] for place in np.argsort(random[:, :, 1].mean(axis=1))]
     assert list(ranking.algorithms) == by_rms
-    assert ranking.selection.measures == ("rms",)
+    assert ranking.selection.metrics == ("rms",)
 
 
-def test_a_gap_in_a_measure_without_weight_removes_nobody(cube_of: Build) -> None:
+def test_a_gap_in_a_metric_without_weight_removes_nobody(cube_of: Build) -> None:
     cube = cube_of([[1.0, NAN], [2.0, 3.0]], ("bad@1:all", "rms:all"))
     assert rank(cube, "weighted", weights={"bad@1": 1}).algorithms == ("A", "B")
 
 
-def test_a_measure_without_scores_shares_its_weight_and_is_named(cube_of: Build) -> None:
+def test_a_metric_without_scores_shares_its_weight_and_is_named(cube_of: Build) -> None:
     ranking = rank(cube_of([[1.0], [2.0]]), "weighted", weights={"bad@1": 1, "f-por": 3})
     assert ranking.arrays["weights"].tolist() == [1.0]
-    assert [(d.kind, d.name) for d in ranking.selection.dropped] == [("measure", "f-por")]
+    assert [(d.kind, d.name) for d in ranking.selection.dropped] == [("metric", "f-por")]
 
 
-def test_a_weight_on_one_criterion_leaves_the_others_alone(cube_of: Build) -> None:
+def test_a_weight_on_one_region_leaves_the_others_alone(cube_of: Build) -> None:
     cube = cube_of([[8.0, 80.0], [16.0, 0.0]], ("bad@1:nonocc", "bad@1:all"))
     ranking = rank(cube, "weighted", weights={"bad@1:nonocc": 1})
     assert dict(zip(ranking.algorithms, ranking.value, strict=True)) == pytest.approx({"A": 0.1, "B": 0.2})
 
 
-def test_without_weights_all_measures_weigh_the_same(cube_of: Build) -> None:
+def test_without_weights_all_metrics_weigh_the_same(cube_of: Build) -> None:
     ranking = rank(cube_of([[8.0, 7.0], [16.0, 7.0]], ("bad@1:all", "rms:all")), "weighted")
     assert ranking.arrays["weights"].tolist() == [0.5, 0.5]
 
@@ -94,7 +94,7 @@ def test_normalisation_by_the_maximum_of_the_selection() -> None:
     assert normalised("sze", COSTS, "max")[0].ravel().tolist() == [0.25, 0.5, 1.0]
 
 
-def test_an_unbounded_measure_without_heuristics_falls_back_on_the_selection_and_says_so() -> None:
+def test_an_unbounded_metric_without_heuristics_falls_back_on_the_selection_and_says_so() -> None:
     cells, origin = normalised("sze", COSTS, "heuristic")
     assert cells.ravel().tolist() == [0.25, 0.5, 1.0]
     assert origin == "maximum of the selection"
@@ -164,7 +164,7 @@ def test_five_profiles_are_shipped_and_their_weights_sum_to_one() -> None:
 
 def test_surgery_gives_most_of_its_weight_to_fine_structures() -> None:
     weights = load_profile("computer-assisted-surgery").weights
-    assert sum(weight for measure, weight in weights.items() if measure.startswith("f-")) > 0.5
+    assert sum(weight for metric, weight in weights.items() if metric.startswith("f-")) > 0.5
 
 
 def test_a_users_profile_is_loaded_from_its_file(cube_of: Build, tmp_path: Path) -> None:

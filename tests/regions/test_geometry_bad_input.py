@@ -83,7 +83,7 @@ def test_every_metric_survives_hopeless_ground_truth(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["none known", "one known"])
-def test_ground_truth_without_neighbours_measures_nothing(name: str) -> None:
+def test_ground_truth_without_neighbours_metrics_nothing(name: str) -> None:
     for score in evaluate(world(), scene_of(TRUTHS[name].astype(np.float32)), GEOMETRY, ["nonocc"], protocol()):
         assert (score.count, score.note[:14]) == (0, "not applicable")
 

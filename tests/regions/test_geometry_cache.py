@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from stereogauge.protocol.geometry import GeometryParameters
 from stereogauge.regions import geometry_cache
-from stereogauge.regions.geometry import GeometrySets
-from stereogauge.regions.geometry_cache import cached_geometry_sets, sets_key
-from stereogauge.regions.geometry_parameters import GeometryParameters
+from stereogauge.regions.geometry.cache import cached_geometry_sets, sets_key
+from stereogauge.regions.geometry.sets import GeometrySets
 
 TRUTH = np.where(np.mgrid[:60, :80][1] < 40, 20.0, 60.0).astype(np.float32)
 BASE = np.ones(TRUTH.shape, bool)

@@ -13,11 +13,11 @@ from scipy import ndimage
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol
-from stereogauge.regions.bands import distance_to
-from stereogauge.regions.criteria import Criteria
-from stereogauge.regions.geometry import GeometrySets, geometry_sets
-from stereogauge.regions.geometry_parameters import GeometryParameters
-from stereogauge.regions.planes import Planes
+from stereogauge.protocol.geometry import GeometryParameters
+from stereogauge.regions.geometry.bands import distance_to
+from stereogauge.regions.geometry.planes import Planes
+from stereogauge.regions.geometry.sets import GeometrySets, geometry_sets
+from stereogauge.regions.scene_regions import SceneRegions
 
 HEIGHT, WIDTH = 300, 400
 EVERYWHERE = np.ones((HEIGHT, WIDTH), bool)
@@ -283,22 +283,22 @@ def test_drawn_planes_of_another_size_are_refused() -> None:
         geometry_sets(None, EVERYWHERE, 1.0, GeometryParameters(), np.zeros((5, 10), int))
 
 
-def test_sets_are_criteria_inside_the_margin() -> None:
+def test_sets_are_regions_inside_the_margin() -> None:
     truth = np.where(box(60, 180, 90, 230), 60.0, 20.0).astype(np.float32)
-    criteria = Criteria(Scene("card", gt=truth, masks={"nonocc": EVERYWHERE}), Protocol())
-    near, far = criteria.mask("disc-foreground"), criteria.mask("disc-background")
-    assert np.array_equal(near | far | criteria.mask("disc-jump"), criteria.mask("disc-edge"))
-    assert not criteria.mask("planar")[:20].any()
-    assert criteria.mask("planar")[20:, 20:300].any()
-    assert not criteria.mask("fine").any()
-    assert not criteria.mask("fine-surround").any()
+    scene_regions = SceneRegions(Scene("card", gt=truth, masks={"nonocc": EVERYWHERE}), Protocol())
+    near, far = scene_regions.mask("disc-foreground"), scene_regions.mask("disc-background")
+    assert np.array_equal(near | far | scene_regions.mask("disc-jump"), scene_regions.mask("disc-edge"))
+    assert not scene_regions.mask("planar")[:20].any()
+    assert scene_regions.mask("planar")[20:, 20:300].any()
+    assert not scene_regions.mask("fine").any()
+    assert not scene_regions.mask("fine-surround").any()
 
 
-def test_a_criterion_of_too_sparse_ground_truth_says_why() -> None:
+def test_a_region_of_too_sparse_ground_truth_says_why() -> None:
     truth = np.where((X % 2 == 0) & (Y % 2 == 0), 30.0, np.nan).astype(np.float32)
-    criteria = Criteria(Scene("sparse", gt=truth, masks={"nonocc": EVERYWHERE}), Protocol())
+    scene_regions = SceneRegions(Scene("sparse", gt=truth, masks={"nonocc": EVERYWHERE}), Protocol())
     with pytest.raises(NotApplicable, match="not applicable: ground truth covers 25 %"):
-        criteria.mask("disc-edge")
+        scene_regions.mask("disc-edge")
 
 
 def test_the_margin_is_the_papers_and_scales() -> None:

@@ -84,7 +84,7 @@ class TestContent:
 
     def test_what_the_scores_do_not_allow_is_left_out_with_the_reason(self, scores: ScoreCube) -> None:
         alone = build(
-            scores.select(scenes=["scene_0"], measures=["bad@1:all"], algorithms=["Census", "Deep_1"]), OPTIONS
+            scores.select(scenes=["scene_0"], metrics=["bad@1:all"], algorithms=["Census", "Deep_1"]), OPTIONS
         )
         notes = " ".join(note for section in alone.sections for note in section.notes)
         assert "Friedman's test needs at least three algorithms" in notes

@@ -12,8 +12,8 @@ from stereogauge.ranking import Column, ScoreCube, rank
 from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.significance import Pair, friedman
 from stereogauge.report.score_tables import emphases, mean_over_scenes, score_table, score_tables
-from stereogauge.report.table import Cell, latex, number, table, text
 from stereogauge.report.tables import beats_table, pairs_table, ranking_table
+from stereogauge.tables.table import Cell, latex, number, table, text
 
 NAN = float("nan")
 
@@ -109,7 +109,7 @@ class TestScores:
     def test_rows_follow_the_order_given(self) -> None:
         assert [row[0].text for row in score_table(cube([[[1.0]], [[2.0]]]), ["B", "A"]).rows] == ["B", "A"]
 
-    def test_many_columns_are_split_between_measures(self) -> None:
+    def test_many_columns_are_split_between_metrics(self) -> None:
         columns = tuple(f"bad@{t}:{r}" for t in (1, 2, 4) for r in ("all", "nonocc", "disc", "interior"))
         parts = score_tables(cube(np.ones((2, 2, 12)), columns))
         assert [part.name for part in parts] == ["scores-1", "scores-2"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stereogauge.evaluation.cells import CellScores, ColumnKey
+from stereogauge.scores.cell import CellScores, ColumnKey
 from stereogauge.store import Store, open_store
 
 COLUMNS = tuple(ColumnKey(metric, 1, region, 1) for metric in ("bad@1", "mae") for region in ("all", "nonocc"))

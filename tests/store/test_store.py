@@ -11,10 +11,10 @@ import sqlalchemy as sql
 
 import stereogauge as sg
 from stereogauge.errors import StoreError, UnknownNameError
-from stereogauge.evaluation.cells import CellScores, ColumnKey, same_scores
 from stereogauge.io.files import DisparityFile, MaskFile
 from stereogauge.model import Calibration, Dataset, ResultSet, Scene
-from stereogauge.ranking.cube import ScoreCube
+from stereogauge.scores.cell import CellScores, ColumnKey, same_scores
+from stereogauge.scores.cube import ScoreCube
 from stereogauge.store import Store, open_store, schema
 from stereogauge.store.write import Failure, MapRecord
 

@@ -16,7 +16,7 @@ import pytest
 import sqlalchemy as sql
 
 from stereogauge.errors import StoreError
-from stereogauge.evaluation.cells import same_scores
+from stereogauge.scores.cell import same_scores
 from stereogauge.store import Store, open_store, schema
 from stereogauge.store.engine import Database
 from stereogauge.store.migrations import current_version, prepare

@@ -7,8 +7,8 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.errors import StereogaugeError
-from stereogauge.evaluation.scores import Score, ScoreTable
-from stereogauge.ranking.cube import Column
+from stereogauge.scores.cube import Column
+from stereogauge.scores.table import Score, ScoreTable
 from stereogauge.tuning.folds import scene_folds, scene_groups
 from stereogauge.tuning.goals import Goal, profile_wish, wish, wished_columns
 from stereogauge.tuning.improvement import improvement
@@ -53,7 +53,7 @@ def test_a_scene_that_was_not_run_has_no_share_yet() -> None:
     assert np.isnan(shares).tolist() == [False, True, False]
 
 
-def test_a_measure_that_only_a_trial_lacks_counts_as_bad_as_the_default_or_one_unit() -> None:
+def test_a_metric_that_only_a_trial_lacks_counts_as_bad_as_the_default_or_one_unit() -> None:
     lacking = TUNED.copy()
     lacking[0, 2] = NAN
     assert goal().value(lacking) > goal().value(TUNED)
@@ -62,7 +62,7 @@ def test_a_measure_that_only_a_trial_lacks_counts_as_bad_as_the_default_or_one_u
     assert goal().value(lacking) <= goal().value(spoiled) + 1.0
 
 
-def test_a_raw_goal_is_the_mean_of_the_measure_in_its_own_unit() -> None:
+def test_a_raw_goal_is_the_mean_of_the_metric_in_its_own_unit() -> None:
     raw = Goal(wish("rms:nonocc"), COLUMNS, DEFAULT)
     assert raw.value(TUNED) == pytest.approx(2.5)
     assert raw.wish.direction == "minimize"
@@ -80,7 +80,7 @@ def test_where_higher_is_better_the_goal_is_maximised_and_an_improvement_is_posi
     assert (found.default, found.tuned, found.difference, found.better) == (25.0, 26.5, 1.5, 2)
 
 
-def test_columns_come_from_weights_and_the_protocols_criteria() -> None:
+def test_columns_come_from_weights_and_the_protocols_regions() -> None:
     assert wished_columns([profile_wish(WEIGHTS)], ["all", "nonocc"]) == COLUMNS
 
 
@@ -90,7 +90,7 @@ def test_an_objective_may_be_a_profile() -> None:
 
 
 def test_a_profile_of_which_nothing_applies_is_refused() -> None:
-    with pytest.raises(StereogaugeError, match="None of the measures"):
+    with pytest.raises(StereogaugeError, match="None of the metrics"):
         Goal(profile_wish({"f-por": 1}), COLUMNS, np.full((3, 4), NAN))
 
 

@@ -14,8 +14,8 @@ import pytest
 import stereogauge as sg
 from stereogauge.errors import MatcherError, StoreError, UnknownNameError
 from stereogauge.evaluation.matchers import wanted_matcher
-from stereogauge.figures import mpl, plotly_
-from stereogauge.figures.tuning import figures_of, gains_data, history_data, slices_data, trade_off_data
+from stereogauge.figures import mpl, plotly
+from stereogauge.figures.data.tuning import figures_of, gains_data, history_data, slices_data, trade_off_data
 from stereogauge.matching import parse_matcher
 from stereogauge.matching.declaration import MatcherParameter
 from stereogauge.tuning import TuningResult, load_result, studies, study_summary
@@ -253,7 +253,7 @@ def test_every_figure_is_drawn_by_both_renderers() -> None:
     assert {name.partition("-")[0] for name in found} == {"gains", "history", "slices", "importance", "front"}
     for data in found.values():
         assert mpl.encoded(mpl.draw(data), "png").startswith(b"\x89PNG")
-        assert plotly_.draw(data).to_json()
+        assert plotly.draw(data).to_json()
 
 
 def test_the_data_of_figures_are_those_of_the_trials() -> None:

@@ -13,10 +13,10 @@ from tests.web.small import serving
 
 from stereogauge.store import Store
 from stereogauge.web.app import create_app
-from stereogauge.web.rules import Rules
 from stereogauge.web.site import Site
 from stereogauge.web.source import StoreSource
-from stereogauge.web.submissions import Submissions
+from stereogauge.web.submissions.rules import Rules
+from stereogauge.web.submissions.submissions import Submissions
 
 WAIT = 60.0
 RULES = Rules(per_period=200, largest_bytes=4 << 20, largest_unpacked=16 << 20, most_entries=500, hidden=("beta",))

@@ -21,10 +21,10 @@ from tests.web.small import MARKUP, SCENES, serving, truth
 
 from stereogauge.store import open_store
 from stereogauge.web.app import create_app
-from stereogauge.web.rules import Rules
 from stereogauge.web.site import Site
 from stereogauge.web.source import StoreSource
-from stereogauge.web.submissions import Submissions
+from stereogauge.web.submissions.rules import Rules
+from stereogauge.web.submissions.submissions import Submissions
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-sync"]
@@ -118,42 +118,42 @@ def visitor(chromium: Any, address: str) -> Iterator[Visitor]:
 
 
 def test_the_leaderboard_stands_in_the_order_of_the_api(visitor: Visitor) -> None:
-    visitor.go("#leaderboard?model=extended&criteria=all")
-    rows = visitor.ask("rank", "model=extended&criteria=all")["rows"]
+    visitor.go("#leaderboard?model=extended&regions=all")
+    rows = visitor.ask("rank", "model=extended&regions=all")["rows"]
     assert visitor.algorithms() == [row["algorithm"] for row in rows]
     assert visitor.page.locator("[data-unranked=partial]").count() == 1
 
 
 def test_names_with_markup_are_shown_as_text(visitor: Visitor) -> None:
-    visitor.go("#leaderboard?criteria=all")
+    visitor.go("#leaderboard?regions=all")
     assert any(MARKUP in text for text in visitor.texts("#board td.text"))
     assert visitor.page.locator("#board b, #board script").count() == 0
 
 
-def test_choosing_a_criterion_changes_table_and_address(visitor: Visitor) -> None:
-    visitor.go("#leaderboard?criteria=all&measures=rms")
+def test_choosing_a_region_changes_table_and_address(visitor: Visitor) -> None:
+    visitor.go("#leaderboard?regions=all&metrics=rms")
     before = visitor.texts("#board tbody td")
-    visitor.page.check('[data-choice="criteria:disc"]')
+    visitor.page.check('[data-choice="regions:disc"]')
     visitor.ready()
-    assert "criteria=disc" in visitor.page.url
+    assert "regions=disc" in visitor.page.url
     visitor.until("document.querySelectorAll('#board thead th').length >= 6")
     assert visitor.texts("#board tbody td") != before
 
 
 def test_a_wide_store_starts_narrow_and_everything_is_one_click_away(visitor: Visitor) -> None:
     visitor.go()
-    visitor.until("location.hash.includes('criteria=nonocc')")
+    visitor.until("location.hash.includes('regions=nonocc')")
     visitor.ready()
-    visitor.page.click('[aria-label="Select all criteria"]')
+    visitor.page.click('[aria-label="Select all regions"]')
     visitor.ready()
-    assert "criteria" not in visitor.page.url
+    assert "regions" not in visitor.page.url
     shown = visitor.page.eval_on_selector_all("[data-sort]", "all => all.map(one => one.dataset.sort)")
     assert {"rms:all", "rms:nonocc", "rms:occluded"} <= set(shown)
 
 
 def test_sorting_by_a_column_goes_up_down_and_back(visitor: Visitor) -> None:
-    visitor.go("#leaderboard?criteria=all&measures=rms&missing=drop-column&model=extended")
-    table = visitor.ask("table", "criteria=all&measures=rms")
+    visitor.go("#leaderboard?regions=all&metrics=rms&missing=drop-column&model=extended")
+    table = visitor.ask("table", "regions=all&metrics=rms")
     value = {name: table["values"][row][0] for row, name in enumerate(table["algorithms"])}
     known = [name for name in visitor.algorithms() if value[name] is not None]
     start = visitor.algorithms()
@@ -170,7 +170,7 @@ def test_sorting_by_a_column_goes_up_down_and_back(visitor: Visitor) -> None:
 
 
 def test_a_header_explains_itself(visitor: Visitor) -> None:
-    visitor.go("#leaderboard?criteria=all&measures=rms")
+    visitor.go("#leaderboard?regions=all&metrics=rms")
     visitor.page.click("#board th button.about")
     text = visitor.page.inner_text("#popup")
     assert "Root mean squared error" in text
@@ -181,7 +181,7 @@ def test_a_header_explains_itself(visitor: Visitor) -> None:
 
 
 def test_the_csv_equals_the_table(visitor: Visitor) -> None:
-    visitor.go("#leaderboard?model=extended&criteria=all")
+    visitor.go("#leaderboard?model=extended&regions=all")
     with visitor.page.expect_download() as waiting:
         visitor.page.click("#csv")
     text = Path(waiting.value.path()).read_text(encoding="utf-8")
@@ -195,7 +195,7 @@ def test_the_csv_equals_the_table(visitor: Visitor) -> None:
 
 
 def test_a_cell_opens_its_scene(visitor: Visitor) -> None:
-    visitor.go("#leaderboard?criteria=all&measures=rms&scenewise=open")
+    visitor.go("#leaderboard?regions=all&metrics=rms&scenewise=open")
     visitor.page.click('tr[data-algorithm="rough"] [data-scene="gamma"]')
     visitor.page.wait_for_selector("[data-pane='1'][data-loaded]")
     assert visitor.page.input_value("#scene-choice") == "gamma"
@@ -204,7 +204,7 @@ def test_a_cell_opens_its_scene(visitor: Visitor) -> None:
 
 
 def test_dragging_a_weight_reorders_the_bars_as_the_api_says(visitor: Visitor) -> None:
-    visitor.go("#compare?criteria=all&measures=rms&measures=bias&measures=density&missing=drop-column")
+    visitor.go("#compare?regions=all&metrics=rms&metrics=bias&metrics=density&missing=drop-column")
     slider = visitor.page.locator('[data-weight="bias"]')
     seen = {tuple(visitor.texts("[data-bar]"))}
     box = slider.bounding_box()
@@ -227,14 +227,14 @@ def test_dragging_a_weight_reorders_the_bars_as_the_api_says(visitor: Visitor) -
 
 
 def test_compare_draws_every_figure(visitor: Visitor) -> None:
-    visitor.go("#compare?criteria=all&algorithms=good&algorithms=rough&algorithms=biased")
+    visitor.go("#compare?regions=all&algorithms=good&algorithms=rough&algorithms=biased")
     for label in ("Radar chart", "Parallel coordinates", "Critical-difference diagram"):
         visitor.page.wait_for_selector(f'svg[aria-label="{label}"]')
     visitor.page.wait_for_selector("#verdict")
     visitor.page.select_option("#duel-first", "biased")
     visitor.until("document.getElementById('verdict').innerText.startsWith('biased')")
     second = visitor.page.input_value("#duel-second")
-    pair = visitor.ask("significance", f"criteria=all&first=biased&second={second}&column=bad@1:all")["pair"]
+    pair = visitor.ask("significance", f"regions=all&first=biased&second={second}&column=bad@1:all")["pair"]
     assert f"beats {second} with probability {pair['probability']:.2f}" in visitor.page.inner_text("#verdict")
     assert visitor.texts(".duel tbody td:first-child") == list(SCENES)
 
@@ -316,7 +316,7 @@ def test_a_hidden_scene_offers_no_ground_truth(visitor: Visitor) -> None:
 
 
 def test_metrics_show_relations_and_a_point_opens_its_scene(visitor: Visitor) -> None:
-    visitor.go("#metrics?criteria=all&plot=rms%3Aall&plot=bad%401%3Aall")
+    visitor.go("#metrics?regions=all&plot=rms%3Aall&plot=bad%401%3Aall")
     visitor.page.wait_for_selector("#r-squared .heatmaplayer image, #r-squared .hm")
     visitor.page.wait_for_selector("#scatter .scatterlayer .point")
     visitor.page.wait_for_selector("#histogram .barlayer .point")
@@ -341,7 +341,7 @@ def test_confidence_tuning_and_protocol_have_their_states(visitor: Visitor) -> N
 
 
 def test_a_copied_link_reproduces_the_view(visitor: Visitor, chromium: Any) -> None:
-    visitor.go("#leaderboard?criteria=all")
+    visitor.go("#leaderboard?regions=all")
     visitor.page.select_option("#model", "extended")
     visitor.ready()
     visitor.page.uncheck('[data-choice="algorithms:biased"]')
@@ -366,8 +366,8 @@ def test_a_link_to_something_that_is_gone_says_so(visitor: Visitor) -> None:
 
 
 def test_scores_that_no_model_can_order_are_still_shown(visitor: Visitor) -> None:
-    visitor.go("#leaderboard?model=middlebury&criteria=all")
-    assert "takes one measure" in visitor.page.inner_text("#no-order")
+    visitor.go("#leaderboard?model=middlebury&regions=all")
+    assert "takes one metric" in visitor.page.inner_text("#no-order")
     assert visitor.algorithms() == []
     assert visitor.page.locator("#board tr[data-unranked]").count() == 5
     visitor.page.select_option("#model", "extended")
@@ -390,7 +390,7 @@ def test_no_label_of_a_diagram_is_cut_off(visitor: Visitor, width: int) -> None:
 
 
 def test_everything_is_reached_by_keyboard(visitor: Visitor) -> None:
-    visitor.go("#leaderboard?criteria=all&measures=rms")
+    visitor.go("#leaderboard?regions=all&metrics=rms")
     reached = set()
     for _ in range(80):
         visitor.page.keyboard.press("Tab")
@@ -404,13 +404,13 @@ def test_everything_is_reached_by_keyboard(visitor: Visitor) -> None:
 @pytest.mark.parametrize("view", VIEWS)
 def test_no_view_is_wider_than_a_narrow_window(visitor: Visitor, view: str) -> None:
     visitor.page.set_viewport_size({"width": 700, "height": 900})
-    visitor.go(f"#{view}?criteria=all")
+    visitor.go(f"#{view}?regions=all")
     visitor.page.wait_for_timeout(300)
     assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 700
 
 
 def test_light_and_dark(visitor: Visitor) -> None:
-    visitor.go("#leaderboard?criteria=all")
+    visitor.go("#leaderboard?regions=all")
     paper = "getComputedStyle(document.documentElement).backgroundColor"
     light = visitor.page.evaluate(paper)
     visitor.page.click("#theme")
@@ -420,7 +420,7 @@ def test_light_and_dark(visitor: Visitor) -> None:
 def test_the_page_loads_nothing_from_elsewhere(visitor: Visitor) -> None:
     hosts: set[str] = set()
     visitor.page.on("request", lambda request: hosts.add(httpx.URL(request.url).host))
-    visitor.go("#metrics?criteria=all")
+    visitor.go("#metrics?regions=all")
     visitor.page.wait_for_selector("#scatter .scatterlayer")
     assert hosts - {""} == {"127.0.0.1"}
 
@@ -444,13 +444,13 @@ class QuietFiles(SimpleHTTPRequestHandler):
 
 def test_a_static_copy_shows_shipped_selections_and_refuses_others(chromium: Any, copied: str, address: str) -> None:
     context = chromium.new_context(viewport={"width": 1400, "height": 900})
-    visitor = Visitor(context.new_page(), copied).go("#leaderboard?criteria=all")
-    expected = httpx.get(f"{address}/api/v1/rank?criteria=all").json()["rows"]
+    visitor = Visitor(context.new_page(), copied).go("#leaderboard?regions=all")
+    expected = httpx.get(f"{address}/api/v1/rank?regions=all").json()["rows"]
     assert visitor.algorithms() == [row["algorithm"] for row in expected]
     visitor.page.select_option("#model", "extended")
     visitor.ready()
     visitor.page.click("text=Shipped selections")
-    visitor.go("#compare?criteria=all")
+    visitor.go("#compare?regions=all")
     visitor.page.wait_for_selector("[data-bar]")
     visitor.page.wait_for_selector("#steadiness")
     visitor.go("#scene?scene=alpha&pane=truth&pane=estimate~good")
@@ -460,9 +460,9 @@ def test_a_static_copy_shows_shipped_selections_and_refuses_others(chromium: Any
     assert "off by more than 1 px" in visitor.page.inner_text("[data-pane='0'] .pane-foot")
     assert "5.00 px" in visitor.page.inner_text("[data-pane='1'] .pane-foot")
     assert visitor.page.locator("#blocks li").count() > 3
-    visitor.go("#metrics?criteria=all")
+    visitor.go("#metrics?regions=all")
     visitor.page.wait_for_selector("#scatter .scatterlayer .point")
-    visitor.go("#leaderboard?criteria=all&algorithms=good&algorithms=rough")
+    visitor.go("#leaderboard?regions=all&algorithms=good&algorithms=rough")
     assert "was not exported" in visitor.page.inner_text("#content")
     assert visitor.complaints == []
     context.close()

@@ -22,7 +22,7 @@ def index(folder: Path) -> dict[str, str]:
 
 def test_answers_are_those_of_the_server(exported: Path, client: httpx.Client) -> None:
     files = index(exported)
-    for asked in ("catalogue", "rank", "rank?criteria=nonocc", "table?column=bad%401%3Aall&criteria=all"):
+    for asked in ("catalogue", "rank", "rank?regions=nonocc", "table?column=bad%401%3Aall&regions=all"):
         assert (exported / files[asked]).read_bytes() == client.get(asked).content
 
 

@@ -8,7 +8,7 @@ from benchmarks.load_web import load
 def test_visitors_at_once_get_answers_without_error(address: str) -> None:
     questions: list[tuple[str, list[tuple[str, str]]]] = [
         ("rank", [("model", "extended")]),
-        ("rank", [("model", "a-star"), ("criteria", "all")]),
+        ("rank", [("model", "a-star"), ("regions", "all")]),
         ("rank", [("model", "weighted"), ("weights", "rms=1"), ("weights", "bias=3")]),
         ("table", [("column", "rms:all")]),
         ("significance", []),

@@ -19,8 +19,8 @@ from stereogauge.web.source import StoreSource
 pytestmark = pytest.mark.postgres
 
 QUESTIONS = (
-    "datasets", "scenes", "algorithms", "table", "table?criteria=nonocc&column=rms:nonocc", "rank", "rank?draws=50",
-    "rank?model=weighted&profile=balanced", "rank?model=middlebury&measures=bad@1", "rank.csv?model=extended",
+    "datasets", "scenes", "algorithms", "table", "table?regions=nonocc&column=rms:nonocc", "rank", "rank?draws=50",
+    "rank?model=weighted&profile=balanced", "rank?model=middlebury&metrics=bad@1", "rank.csv?model=extended",
     "significance?first=good&second=rough&column=rms:all", "correlation?scatter=rms:all~bad@1:all",
     "histogram?metric=rms:all", "stability", "scenes/alpha/about", "scenes/alpha/layers/error.png?algorithm=good",
     "scenes/alpha/pixel?x=9&y=9&algorithms=good", "scenes/alpha/blocks?algorithm=rough&metric=rms", "confidence",
@@ -50,12 +50,12 @@ def test_an_upload_is_evaluated_published_replaced_and_withdrawn(store: Store, t
             done = bench.outcome(uploads.good(error), "mine")
             assert done["state"] == "done", done
             bench.call("POST", f"submissions/{done['id']}/publish").raise_for_status()
-            table = bench.client.get("table?criteria=all&measures=rms&aggregation=mean").json()
+            table = bench.client.get("table?regions=all&metrics=rms&aggregation=mean").json()
             return done["id"], table["values"][table["algorithms"].index("mine")][0]
 
         first, value = published(0.1)
         assert value == pytest.approx(0.1, abs=1e-6)
-        assert bench.client.get("rank?criteria=all&measures=rms").json()["rows"][0]["algorithm"] == "mine"
+        assert bench.client.get("rank?regions=all&metrics=rms").json()["rows"][0]["algorithm"] == "mine"
         second, value = published(1.5)
         assert value == pytest.approx(1.5, abs=1e-6)
         assert bench.call("GET", f"submissions/{first}").status_code == 404
@@ -79,7 +79,7 @@ def test_a_reader_sees_what_another_program_writes(store: Store, postgres_url: s
 def test_a_server_without_studies_has_none_and_shows_them_once_there_are(
     store: Store, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stereogauge.web.tuning_api.SECONDS_KEPT", 1e-6)
+    monkeypatch.setattr("stereogauge.web.tuning.SECONDS_KEPT", 1e-6)
     with serving(create_app(Site(StoreSource(store), store_url=postgres_url))) as base:
         assert httpx.get(f"{base}/api/v1/tuning").json() == []
         # A study changes no table of scores: an answer that is kept for long would hide it.

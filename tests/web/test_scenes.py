@@ -14,8 +14,8 @@ import stereogauge as sg
 from stereogauge.figures.pictures import render_disparity
 from stereogauge.metrics.picture import Picture
 from stereogauge.store import Store
-from stereogauge.web.layers import block_means, in_even_blocks, most_confident
-from stereogauge.web.pixels import contributions
+from stereogauge.web.scenes.layers import block_means, in_even_blocks, most_confident
+from stereogauge.web.scenes.pixels import contributions
 
 
 def decoded(response: httpx.Response) -> np.ndarray:

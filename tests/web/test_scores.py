@@ -19,15 +19,15 @@ from stereogauge.analysis.correlation import determination, scatter
 from stereogauge.analysis.histograms import score_histogram
 from stereogauge.metrics.declaration import metrics
 from stereogauge.ranking.bootstrap import bootstrap
-from stereogauge.ranking.cube import ScoreCube
 from stereogauge.ranking.significance import friedman, wilcoxon_pairs
 from stereogauge.regions.declaration import declared_regions
+from stereogauge.scores.cube import ScoreCube
 from stereogauge.store import Store, open_store
 from stereogauge.web.app import create_app
-from stereogauge.web.catalogue import formula_picture
+from stereogauge.web.scores.catalogue import formula_picture
+from stereogauge.web.scores.tables import aggregated
 from stereogauge.web.site import Site
 from stereogauge.web.source import StoreSource
-from stereogauge.web.tables import aggregated
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +38,9 @@ def cube(opened: Store) -> ScoreCube:
 @pytest.mark.parametrize(
     ("model", "query", "options"),
     [
-        ("middlebury", {"measures": ["bad@1"]}, {"measures": ["bad@1"]}),
-        ("middlebury", {"measures": ["rms"], "ties": "average"}, {"measures": ["rms"], "ties": "average"}),
-        ("extended", {"criteria": ["nonocc", "all"]}, {"regions": ["nonocc", "all"]}),
+        ("middlebury", {"metrics": ["bad@1"]}, {"metrics": ["bad@1"]}),
+        ("middlebury", {"metrics": ["rms"], "ties": "average"}, {"metrics": ["rms"], "ties": "average"}),
+        ("extended", {"regions": ["nonocc", "all"]}, {"regions": ["nonocc", "all"]}),
         ("extended", {"tau": 2.5, "missing": "worst"}, {"tau": 2.5, "missing": "worst"}),
         ("a-star", {"scenes": ["alpha", "beta"]}, {"scenes": ["alpha", "beta"]}),
         ("a-star", {"algorithms": ["good", "rough", MARKUP]}, {"algorithms": ["good", "rough", MARKUP]}),
@@ -104,14 +104,14 @@ def test_a_gap_is_null_and_counted_never_averaged_away(client: httpx.Client) -> 
 
 def test_a_scene_where_nobody_has_a_score_does_not_count_in_that_column() -> None:
     values = np.array([[[1.0, 2.0], [3.0, np.nan]], [[5.0, 6.0], [np.nan, np.nan]]])
-    from stereogauge.ranking.cube import Column
+    from stereogauge.scores.cube import Column
 
     small = ScoreCube(("a", "b"), ("s", "t"), (Column("rms", "all"), Column("mae", "all")), values)
     np.testing.assert_array_equal(aggregated(small, "mean"), [[2.0, 2.0], [np.nan, 6.0]])
 
 
-def test_best_values_follow_the_direction_of_the_measure(client: httpx.Client) -> None:
-    answer = client.get("table", params={"criteria": "all", "algorithms": ["good", "rough", "biased"]}).json()
+def test_best_values_follow_the_direction_of_the_metric(client: httpx.Client) -> None:
+    answer = client.get("table", params={"regions": "all", "algorithms": ["good", "rough", "biased"]}).json()
     for place, column in enumerate(answer["columns"]):
         values = [row[place] for row in answer["values"]]
         best = {"lower": min(values), "higher": max(values), "zero": min(values, key=abs)}[column["direction"]]
@@ -132,11 +132,11 @@ def test_head_to_head_shows_every_scene_with_wilcoxon(client: httpx.Client, cube
     pair = client.get("significance", params=question).json()["pair"]
     assert [row["scene"] for row in pair["scenes"]] == list(SCENES)
     for place, row in enumerate(pair["scenes"]):
-        good, rough = cube.select(measures=["psnr:all"], algorithms=["good", "rough"]).values[:, place, 0]
+        good, rough = cube.select(metrics=["psnr:all"], algorithms=["good", "rough"]).values[:, place, 0]
         assert row["difference"] == pytest.approx(rough - good)  # higher is better: costs are negated
     assert pair["wins"] == 3
     assert pair["probability"] == 1.0
-    expected = wilcoxon_pairs(cube.select(measures=["psnr:all"]), "psnr", [("good", "rough")])[0]
+    expected = wilcoxon_pairs(cube.select(metrics=["psnr:all"]), "psnr", [("good", "rough")])[0]
     assert pair["p_value"] == pytest.approx(expected.p_value)
 
 
@@ -169,9 +169,9 @@ def test_stability_covers_weights_and_thresholds(client: httpx.Client) -> None:
     ("parameter", "allowed"),
     [
         ("scenes", set(SCENES)),
-        ("criteria", set(REGIONS)),
+        ("regions", set(REGIONS)),
         ("algorithms", {"good", "rough", "biased", "partial", MARKUP}),
-        ("measures", {*METRICS}),
+        ("metrics", {*METRICS}),
         ("protocol", {"small", PROTOCOL.scoring_hash}),
     ],
 )
@@ -232,8 +232,8 @@ def test_protocols_with_the_same_scoring_share_their_scores_under_every_name(sma
 
 
 def test_csv_holds_the_table_with_every_digit(client: httpx.Client) -> None:
-    question = {"model": "extended", "criteria": "all"}
-    rank, table = client.get("rank", params=question).json(), client.get("table", params={"criteria": "all"}).json()
+    question = {"model": "extended", "regions": "all"}
+    rank, table = client.get("rank", params=question).json(), client.get("table", params={"regions": "all"}).json()
     text = client.get("rank.csv", params=question).text
     lines = list(csv.reader(io.StringIO("\n".join(line for line in text.splitlines() if not line.startswith("#")))))
     assert lines[0][4:] == [column["id"] for column in table["columns"]]
@@ -244,7 +244,7 @@ def test_csv_holds_the_table_with_every_digit(client: httpx.Client) -> None:
 
 
 def test_latex_escapes_names(client: httpx.Client) -> None:
-    text = client.get("rank.tex", params={"algorithms": ["good", "rough", MARKUP], "measures": "rms"}).text
+    text = client.get("rank.tex", params={"algorithms": ["good", "rough", MARKUP], "metrics": "rms"}).text
     assert r"<b>bold</b> \& " in text
     assert text.count(r"\\") == 4
     assert r"\textbf{" in text

@@ -16,12 +16,12 @@ from tests.web.submitters import RULES, WAIT, Benchmark, benchmark_on
 
 import stereogauge as sg
 from stereogauge.store import open_store
-from stereogauge.web.jobs import Jobs
-from stereogauge.web.rules import Rules
 from stereogauge.web.source import StoreSource
-from stereogauge.web.submissions import Submissions
-from stereogauge.web.tokens import FailureLimit
-from stereogauge.web.uploads import UploadRefusedError, check_archive, without_paths
+from stereogauge.web.submissions.jobs import Jobs
+from stereogauge.web.submissions.rules import Rules
+from stereogauge.web.submissions.submissions import Submissions
+from stereogauge.web.submissions.tokens import FailureLimit
+from stereogauge.web.submissions.uploads import UploadRefusedError, check_archive, without_paths
 
 
 @contextmanager
@@ -92,7 +92,7 @@ def test_a_new_submission_of_the_same_name_replaces_the_old_one(bench: Benchmark
     both = bench.call("GET", "rank", params={"submission": second["id"]}).json()
     assert {"again", "again (submitted)"} <= {row["algorithm"] for row in both["rows"]}
     assert bench.call("POST", f"submissions/{second['id']}/publish").status_code == 200
-    table = httpx.get(bench.base + "table", params={"measures": "rms", "criteria": "all", "algorithms": "again"}).json()
+    table = httpx.get(bench.base + "table", params={"metrics": "rms", "regions": "all", "algorithms": "again"}).json()
     assert table["values"][0][0] == pytest.approx(0.2, abs=1e-6)
     assert bench.call("GET", f"submissions/{first['id']}").status_code == 404
 

@@ -1,1 +1,1 @@
-"""Relations between metrics, criteria and orders: what a score adds to another one, and how stable a choice is."""
+"""Relations between metrics, regions and orders: what a score adds to another one, and how stable a choice is."""

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import linregress
 
-from stereogauge.ranking.cube import Column, ScoreCube, Values
-from stereogauge.ranking.selection import Selection
+from stereogauge.scores.cube import Column, ScoreCube, Values
+from stereogauge.scores.selection import Selection
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""How many erroneous pixels a set of criteria counts more than once (Cabezas et al., 2013, table 1).
+"""How many erroneous pixels a set of regions counts more than once (Cabezas et al., 2013, table 1).
 
 Middlebury's disc ⊂ nonocc ⊂ all are nested: an error near a discontinuity is counted three times. Boundary, interior
 and occluded are a partition: none is counted twice.
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.pooling import percent
 from stereogauge.model import Mask
-from stereogauge.ranking.cube import ScoreCube, metric_of
-from stereogauge.ranking.selection import Selection
+from stereogauge.scores.cube import ScoreCube, metric_of
+from stereogauge.scores.selection import Selection
 
 NESTED = ("disc", "nonocc", "all")
 PARTITION = ("boundary", "interior", "occluded")
@@ -26,14 +26,14 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class DoubleCounting:
-    """Erroneous pixels of each algorithm by criterion, shape (algorithms, criteria), summed over the scenes.
+    """Erroneous pixels of each algorithm by region, shape (algorithms, regions), summed over the scenes.
 
-    `distinct` counts each erroneous pixel once; `counted` is the sum over the criteria; `repeated` the pixels that
-    stand in more than one criterion.
+    `distinct` counts each erroneous pixel once; `counted` is the sum over the regions; `repeated` the pixels that
+    stand in more than one region.
     """
 
     algorithms: tuple[str, ...]
-    criteria: tuple[str, ...]
+    regions: tuple[str, ...]
     errors: Counts
     distinct: Counts
     repeated: Counts
@@ -41,7 +41,7 @@ class DoubleCounting:
 
     @property
     def counted(self) -> Counts:
-        """Sum over the criteria: what a total score is made of."""
+        """Sum over the regions: what a total score is made of."""
         return np.asarray(self.errors.sum(axis=1), np.int64)
 
     @property
@@ -52,77 +52,77 @@ class DoubleCounting:
         return shares
 
     def to_pandas(self) -> pd.DataFrame:
-        """One row an algorithm: errors by criterion, counted, distinct, repeated and its share in per cent."""
-        by_criterion = {f"errors {name}": self.errors[:, place] for place, name in enumerate(self.criteria)}
+        """One row an algorithm: errors by region, counted, distinct, repeated and its share in per cent."""
+        by_region = {f"errors {name}": self.errors[:, place] for place, name in enumerate(self.regions)}
         totals = {
             "counted": self.counted,
             "distinct": self.distinct,
             "repeated": self.repeated,
             "repeated %": self.repeated_share,
         }
-        return pd.DataFrame({"algorithm": self.algorithms, **by_criterion, **totals})
+        return pd.DataFrame({"algorithm": self.algorithms, **by_region, **totals})
 
 
-def nested(algorithms: Sequence[str], criteria: Sequence[str], errors: Counts) -> DoubleCounting:
-    """Criteria that contain each other, smallest first: the last holds each error once, the one before what repeats."""
+def nested(algorithms: Sequence[str], regions: Sequence[str], errors: Counts) -> DoubleCounting:
+    """Regions that contain each other, smallest first: the last holds each error once, the one before what repeats."""
     if np.any(np.diff(errors, axis=1) < 0):
         raise StereogaugeError(
-            f"{' ⊂ '.join(criteria)} is not a chain: a smaller criterion has more errors than a larger one; state "
-            f"the criteria "
+            f"{' ⊂ '.join(regions)} is not a chain: a smaller region has more errors than a larger one; state "
+            f"the regions "
             "from the smallest to the largest."
         )
     second = errors[:, -2] if errors.shape[1] > 1 else np.zeros(len(errors), np.int64)
-    return DoubleCounting(tuple(algorithms), tuple(criteria), errors, errors[:, -1], second)
+    return DoubleCounting(tuple(algorithms), tuple(regions), errors, errors[:, -1], second)
 
 
-def partition(algorithms: Sequence[str], criteria: Sequence[str], errors: Counts, total: Counts) -> DoubleCounting:
-    """Criteria that should not overlap, checked against the errors of their union."""
+def partition(algorithms: Sequence[str], regions: Sequence[str], errors: Counts, total: Counts) -> DoubleCounting:
+    """Regions that should not overlap, checked against the errors of their union."""
     counted = errors.sum(axis=1)
     for name, own, whole in zip(algorithms, counted, total, strict=True):
         if own != whole:
             raise StereogaugeError(
-                f"{', '.join(criteria)} are no partition for {name}: their errors add up to {own}, the union has "
+                f"{', '.join(regions)} are no partition for {name}: their errors add up to {own}, the union has "
                 f"{whole}."
             )
-    return DoubleCounting(tuple(algorithms), tuple(criteria), errors, total, np.zeros(len(errors), np.int64))
+    return DoubleCounting(tuple(algorithms), tuple(regions), errors, total, np.zeros(len(errors), np.int64))
 
 
-def from_masks(errors: Sequence[Mask], criteria: dict[str, Mask], algorithms: Sequence[str]) -> DoubleCounting:
-    """Any criteria of one scene: `errors` marks the wrong pixels of each algorithm, `criteria` the sets."""
-    masks = np.stack(list(criteria.values()))
+def from_masks(errors: Sequence[Mask], regions: dict[str, Mask], algorithms: Sequence[str]) -> DoubleCounting:
+    """Any regions of one scene: `errors` marks the wrong pixels of each algorithm, `regions` the sets."""
+    masks = np.stack(list(regions.values()))
     multiplicity = masks.sum(axis=0)
-    by_criterion = np.array([[np.count_nonzero(wrong & mask) for mask in masks] for wrong in errors], np.int64)
+    by_region = np.array([[np.count_nonzero(wrong & mask) for mask in masks] for wrong in errors], np.int64)
     distinct = np.array([np.count_nonzero(wrong & (multiplicity > 0)) for wrong in errors], np.int64)
     repeated = np.array([np.count_nonzero(wrong & (multiplicity > 1)) for wrong in errors], np.int64)
-    return DoubleCounting(tuple(algorithms), tuple(criteria), by_criterion, distinct, repeated)
+    return DoubleCounting(tuple(algorithms), tuple(regions), by_region, distinct, repeated)
 
 
-def error_counts(cube: ScoreCube, measure: str, criteria: Sequence[str]) -> Counts:
-    """Erroneous pixels (algorithms, criteria), summed over the scenes, from the sums that a bad-pixel measure keeps."""
-    declared = metric_of(measure).metric
+def error_counts(cube: ScoreCube, metric: str, regions: Sequence[str]) -> Counts:
+    """Erroneous pixels (algorithms, regions), summed over the scenes, from the sums that a bad-pixel metric keeps."""
+    declared = metric_of(metric).metric
     if declared.finalize is not percent or declared.direction != "lower":
         raise StereogaugeError(
-            f"{measure} does not count erroneous pixels; choose a measure that does, for example bad@1."
+            f"{metric} does not count erroneous pixels; choose a metric that does, for example bad@1."
         )
     if cube.sums is None:
         raise StereogaugeError(
             "These scores came without their sums, so errors cannot be counted; evaluate them again."
         )
-    places = [cube.column(f"{measure}:{name}") for name in criteria]
+    places = [cube.column(f"{metric}:{name}") for name in regions]
     values = cube.values[:, :, places]
     if np.isnan(values).any():
         row = int(np.argwhere(np.isnan(values))[0][0])
         raise StereogaugeError(
-            f"{cube.algorithms[row]} has no score of {measure} on some of {', '.join(criteria)}; select algorithms "
+            f"{cube.algorithms[row]} has no score of {metric} on some of {', '.join(regions)}; select algorithms "
             f"and scenes without gaps."
         )
     return np.asarray(np.rint(cube.sums[:, :, places].sum(axis=1)), np.int64)
 
 
 def double_counting(
-    cube: ScoreCube, measure: str = "bad@1", chain: Sequence[str] = NESTED, parts: Sequence[str] = PARTITION
+    cube: ScoreCube, metric: str = "bad@1", chain: Sequence[str] = NESTED, parts: Sequence[str] = PARTITION
 ) -> tuple[DoubleCounting, DoubleCounting]:
-    """Nested criteria and partition side by side, over all scenes of the cube; the chain ends with their union."""
+    """Nested regions and partition side by side, over all scenes of the cube; the chain ends with their union."""
     needed = [*dict.fromkeys([*chain, *parts])]
     lacking = [name for name in needed if name not in cube.regions]
     if lacking:
@@ -130,12 +130,12 @@ def double_counting(
             f"Double counting compares {', '.join(chain)} with {', '.join(parts)}; these scores have no "
             f"{', '.join(lacking)}: evaluate with --regions {','.join(needed)}."
         )
-    both = cube.select(measures=[measure], regions=needed)
+    both = cube.select(metrics=[metric], regions=needed)
     selection = Selection.of(both)
-    chained = nested(cube.algorithms, chain, error_counts(both, measure, chain))
-    parted = partition(cube.algorithms, parts, error_counts(both, measure, parts), chained.distinct)
+    chained = nested(cube.algorithms, chain, error_counts(both, metric, chain))
+    parted = partition(cube.algorithms, parts, error_counts(both, metric, parts), chained.distinct)
     return _with(chained, selection), _with(parted, selection)
 
 
 def _with(found: DoubleCounting, selection: Selection) -> DoubleCounting:
-    return DoubleCounting(found.algorithms, found.criteria, found.errors, found.distinct, found.repeated, selection)
+    return DoubleCounting(found.algorithms, found.regions, found.errors, found.distinct, found.repeated, selection)

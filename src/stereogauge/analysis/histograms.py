@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import unknown_name
-from stereogauge.ranking.cube import Column, ScoreCube, Values
 from stereogauge.ranking.normalisation import heuristic_maximum
-from stereogauge.ranking.selection import Selection
+from stereogauge.scores.cube import Column, ScoreCube, Values
+from stereogauge.scores.selection import Selection
 
 
 class ScoreHistogram(NamedTuple):

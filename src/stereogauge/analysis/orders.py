@@ -1,4 +1,4 @@
-"""Whether two measures, criteria or models put the algorithms in the same order: Kendall's τ-b and Spearman's ρ."""
+"""Whether two metrics, regions or models put the algorithms in the same order: Kendall's τ-b and Spearman's ρ."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pandas as pd
 from scipy.stats import kendalltau, spearmanr
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.ranking.cube import ScoreCube, Values
 from stereogauge.ranking.model import models
 from stereogauge.ranking.result import Ranking
 from stereogauge.ranking.run import rank
+from stereogauge.scores.cube import ScoreCube, Values
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,20 +54,20 @@ def agreement(orders: Mapping[str, Ranking]) -> OrderAgreement:
     return OrderAgreement(tuple(orders), tuple(common), ranks, kendall, spearman)
 
 
-def by_measure(cube: ScoreCube, model: str = "middlebury", **options: Any) -> dict[str, Ranking]:
-    """One order for each measure."""
-    return {measure: rank(cube, model, measures=[measure], **options) for measure in cube.measures}
+def by_metric(cube: ScoreCube, model: str = "middlebury", **options: Any) -> dict[str, Ranking]:
+    """One order for each metric."""
+    return {metric: rank(cube, model, metrics=[metric], **options) for metric in cube.metrics}
 
 
-def by_criterion(cube: ScoreCube, measure: str, model: str = "middlebury", **options: Any) -> dict[str, Ranking]:
-    """One order for each criterion of one measure."""
-    regions = cube.select(measures=[measure]).regions
-    return {region: rank(cube, model, measures=[f"{measure}:{region}"], **options) for region in regions}
+def by_region(cube: ScoreCube, metric: str, model: str = "middlebury", **options: Any) -> dict[str, Ranking]:
+    """One order for each region of one metric."""
+    regions = cube.select(metrics=[metric]).regions
+    return {region: rank(cube, model, metrics=[f"{metric}:{region}"], **options) for region in regions}
 
 
 def by_model(
     cube: ScoreCube, names: Sequence[str] | None = None, *, missing: str = "drop-algorithm"
 ) -> dict[str, Ranking]:
-    """One order for each model, leaving out the Middlebury model where several measures are selected."""
-    chosen = names or [name for name in models() if name != "middlebury" or len(cube.measures) == 1]
+    """One order for each model, leaving out the Middlebury model where several metrics are selected."""
+    chosen = names or [name for name in models() if name != "middlebury" or len(cube.metrics) == 1]
     return {name: rank(cube, name, missing=missing) for name in chosen}

@@ -1,4 +1,4 @@
-"""How easily the winner changes: weights drawn around a profile, and thresholds moved along a family of measures."""
+"""How easily the winner changes: weights drawn around a profile, and thresholds moved along a family of metrics."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.ranking.cube import ScoreCube, Values, metric_of
 from stereogauge.ranking.model import model_declaration
 from stereogauge.ranking.models.weighted import term_cells
 from stereogauge.ranking.ranks import final_ranks
 from stereogauge.ranking.result import Ranking
 from stereogauge.ranking.run import model_costs, rank
-from stereogauge.ranking.selection import Selection
+from stereogauge.scores.cube import ScoreCube, Values, metric_of
+from stereogauge.scores.selection import Selection
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,15 +112,15 @@ def threshold_stability(
     """Rank with each threshold of `family` that the cube holds, in ascending order."""
     members = sorted(
         (bound.arguments[0], bound.id)
-        for bound in map(metric_of, cube.measures)
+        for bound in map(metric_of, cube.metrics)
         if bound.metric.id == family and len(bound.arguments) == 1
     )
     if len(members) < 2:
         raise StereogaugeError(
-            f"Stability under thresholds needs at least two measures of the family {family!r}; the selection has "
-            f"{', '.join(cube.measures)}."
+            f"Stability under thresholds needs at least two metrics of the family {family!r}; the selection has "
+            f"{', '.join(cube.metrics)}."
         )
-    rankings = tuple(rank(cube, model, measures=[name], **options) for _, name in members)
+    rankings = tuple(rank(cube, model, metrics=[name], **options) for _, name in members)
     winners = [set(ranking.winners) for ranking in rankings]
     changes = sum(before != after for before, after in itertools.pairwise(winners))
     return ThresholdStability(family, tuple(value for value, _ in members), rankings, changes / (len(members) - 1))

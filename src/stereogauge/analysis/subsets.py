@@ -15,9 +15,9 @@ import numpy as np
 from stereogauge.analysis.correlation import line
 from stereogauge.analysis.orders import agreement
 from stereogauge.errors import StereogaugeError
-from stereogauge.ranking.cube import Column, ScoreCube
 from stereogauge.ranking.run import rank
-from stereogauge.ranking.selection import Selection
+from stereogauge.scores.cube import Column, ScoreCube
+from stereogauge.scores.selection import Selection
 
 
 class SubsetComparison(NamedTuple):
@@ -43,17 +43,17 @@ class SubsetExperiment(NamedTuple):
     rows: tuple[SubsetComparison, ...]
 
 
-def subset_experiment(cube: ScoreCube, reference: str | None = None, measure: str = "rms") -> SubsetExperiment:
-    """Compare each metric that is bound to a pixel set with `reference` and with `measure` on that set.
+def subset_experiment(cube: ScoreCube, reference: str | None = None, metric: str = "rms") -> SubsetExperiment:
+    """Compare each metric that is bound to a pixel set with `reference` and with `metric` on that set.
 
-    The reference is by default `measure` on the criterion "all", else on "nonocc", else on the first criterion that
+    The reference is by default `metric` on the region "all", else on "nonocc", else on the first region that
     is no metric's own pixel set.
     """
     bound = [column for column in cube.columns if column.declared.metric.region is not None]
-    whole = cube.columns[cube.column(reference or _everywhere(cube, measure, {column.region for column in bound}))]
+    whole = cube.columns[cube.column(reference or _everywhere(cube, metric, {column.region for column in bound}))]
     rows = []
     for column in bound:
-        subset = Column(measure, column.region)
+        subset = Column(metric, column.region)
         if subset not in cube.columns:
             continue
         rows.append(
@@ -68,16 +68,16 @@ def subset_experiment(cube: ScoreCube, reference: str | None = None, measure: st
         )
     if not rows:
         raise StereogaugeError(
-            f"The experiment with {measure} on each metric's own pixels needs such a metric and {measure} on its pixel "
-            f"set, for example d-fat and {measure}:disc-background; found {', '.join(cube.measures)}."
+            f"The experiment with {metric} on each metric's own pixels needs such a metric and {metric} on its pixel "
+            f"set, for example d-fat and {metric}:disc-background; found {', '.join(cube.metrics)}."
         )
     return SubsetExperiment(Selection.of(cube), whole, tuple(rows))
 
 
-def _everywhere(cube: ScoreCube, measure: str, sets: set[str]) -> str:
-    criteria = [column.region for column in cube.columns if column.metric == measure and column.region not in sets]
-    usual = [name for name in ("all", "nonocc") if name in criteria]
-    return f"{measure}:{[*usual, *criteria, 'all'][0]}"
+def _everywhere(cube: ScoreCube, metric: str, sets: set[str]) -> str:
+    regions = [column.region for column in cube.columns if column.metric == metric and column.region not in sets]
+    usual = [name for name in ("all", "nonocc") if name in regions]
+    return f"{metric}:{[*usual, *regions, 'all'][0]}"
 
 
 def _values(cube: ScoreCube, column: Column) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -90,6 +90,6 @@ def _r_squared(cube: ScoreCube, first: Column, second: Column) -> float:
 
 def _kendall(cube: ScoreCube, first: Column, second: Column) -> float:
     orders = {
-        str(column): rank(cube, "middlebury", measures=[str(column)], missing="worst") for column in (first, second)
+        str(column): rank(cube, "middlebury", metrics=[str(column)], missing="worst") for column in (first, second)
     }
     return float(agreement(orders).kendall[0, 1])

@@ -1,4 +1,4 @@
-"""`stereogauge analyze`: what one measure says beyond another, and how sure an order is."""
+"""`stereogauge analyze`: what one metric says beyond another, and how sure an order is."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from stereogauge.cli.output import print_table, say
 from stereogauge.errors import StereogaugeError
 
 if TYPE_CHECKING:
-    from stereogauge.ranking.cube import ScoreCube
     from stereogauge.report.analyses import AnalysisOptions
     from stereogauge.report.content import FigureEntry
-    from stereogauge.report.table import Table
+    from stereogauge.scores.cube import ScoreCube
+    from stereogauge.tables.table import Table
 
 
 def command(
@@ -31,13 +31,13 @@ def command(
         ),
     ] = None,
     scenes: selected.Scenes = None,
-    criteria: selected.Criteria = None,
-    measures: selected.Measures = None,
+    regions: selected.Regions = None,
+    metrics: selected.Metrics = None,
     algorithms: selected.Algorithms = None,
     dataset: selected.DatasetName = None,
     protocol: selected.ProtocolName = None,
     missing: selected.Missing = "drop-algorithm",
-    measure: Annotated[str | None, typer.Option(help="Measure of tests and counts; default: the first one.")] = None,
+    metric: Annotated[str | None, typer.Option(help="Metric of tests and counts; default: the first one.")] = None,
     mark: Annotated[list[str] | None, typer.Option(help="Algorithms to mark in histograms.")] = None,
     profile: Annotated[
         str | None, typer.Option(help="Profile whose stability is tested; default: equal weights.")
@@ -55,11 +55,9 @@ def command(
 
     for name in what or ():
         analysis(name)
-    wanted = selected.Wanted(store, scenes, criteria, measures, algorithms, dataset, protocol)
+    wanted = selected.Wanted(store, scenes, regions, metrics, algorithms, dataset, protocol)
     with selected.opened(wanted) as (_, cube):
-        choices = AnalysisOptions(
-            measure or cube.measures[0], missing, alpha, tuple(selected.names(mark) or ()), profile
-        )
+        choices = AnalysisOptions(metric or cube.metrics[0], missing, alpha, tuple(selected.names(mark) or ()), profile)
         _check(cube, choices)
         tables: list[Table] = []
         figures: list[FigureEntry] = []
@@ -80,7 +78,7 @@ def command(
 
 def _check(cube: ScoreCube, choices: AnalysisOptions) -> None:
     """Refuse what no analysis of these scores could use; what only some cannot use is theirs to say."""
-    cube.select(measures=[choices.measure], algorithms=list(choices.mark) or None)
+    cube.select(metrics=[choices.metric], algorithms=list(choices.mark) or None)
     if not 0 < choices.alpha < 1:
         raise StereogaugeError(f"A significance level lies between 0 and 1, for example 0.05; found {choices.alpha:g}.")
 

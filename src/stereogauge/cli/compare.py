@@ -33,7 +33,7 @@ def command(
     gt_scale: Annotated[
         float | None, typer.Option(help="Scale of the ground truth; default: that of the estimates.")
     ] = None,
-    left: Annotated[str | None, typer.Option(help="Left image, for criteria by texture and for pictures.")] = None,
+    left: Annotated[str | None, typer.Option(help="Left image, for regions by texture and for pictures.")] = None,
     right: Annotated[str | None, typer.Option(help="Right image.")] = None,
     gt_right: Annotated[str | None, typer.Option(help="Ground truth of the right view, for occlusions.")] = None,
     calib: Annotated[Path | None, typer.Option(help="Calibration: Middlebury's calib.txt or a KITTI file.")] = None,
@@ -45,8 +45,8 @@ def command(
     mask: Annotated[
         list[str] | None,
         typer.Option(
-            help="A criterion from an image, NAME=FILE, white = belongs; nonocc=… replaces the occlusion rule. "
-            "Measured beside the protocol's criteria unless --regions says which."
+            help="A region from an image, NAME=FILE, white = belongs; nonocc=… replaces the occlusion rule. "
+            "Measured beside the protocol's regions unless --regions says which."
         ),
     ] = None,
     planes: Annotated[

@@ -39,7 +39,7 @@ def command(
     ] = None,
     threshold: Annotated[float, typer.Option(help="A pixel is bad where its error exceeds this many px.", min=0)] = 3.0,
     domain: Annotated[
-        str, typer.Option(help="Pixels that count: haeusler-klette, or a criterion such as all or nonocc.")
+        str, typer.Option(help="Pixels that count: haeusler-klette, or a region such as all or nonocc.")
     ] = "haeusler-klette",
     literal: Annotated[bool, typer.Option(help="The paper's measures exactly as printed.")] = False,
     learn: Annotated[bool, typer.Option(help="Add a combination learned on the other scenes.")] = False,
@@ -267,7 +267,7 @@ def _say_bounds(curves: Sequence[SceneCurves]) -> None:
 
 def _store(url: str, curves: Sequence[SceneCurves], dataset: str, matcher: str, domain: str) -> None:
     from stereogauge.confidence.run import PAPER_DOMAIN
-    from stereogauge.confidence.scores import score_table
+    from stereogauge.evaluation.confidence_scores import score_table
     from stereogauge.protocol import load_protocol
     from stereogauge.store import open_store
 

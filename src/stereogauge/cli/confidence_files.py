@@ -16,8 +16,8 @@ from stereogauge.confidence.files import read_confidence
 from stereogauge.confidence.run import PAPER_DOMAIN, SceneRun
 from stereogauge.errors import FileError, SizeError
 from stereogauge.figures import mpl
+from stereogauge.figures.data.sparsification import Kind, confidence_picture, sparsification_data
 from stereogauge.figures.pictures import save_picture
-from stereogauge.figures.sparsification import Kind, confidence_picture, sparsification_data
 from stereogauge.io.disparity import read_disparity
 from stereogauge.matching.result import MatchResult
 from stereogauge.model import DisparityMap, Scene
@@ -57,7 +57,7 @@ def file_run(
     domain: str,
 ) -> SceneRun:
     """A scene whose disparity and confidence maps come from files; {scene} in a path stands for the scene's id."""
-    from stereogauge.regions.criteria import regions
+    from stereogauge.regions.scene_regions import regions
 
     estimate = read_disparity(_path_of(disparity, scene.id), encoding=encoding, scale=scale)
     found = {one.name: one.read(scene.id) for one in maps}

@@ -37,16 +37,16 @@ def command(
     from stereogauge.evaluation.plan import make_plan
     from stereogauge.evaluation.progress import terminal_progress
     from stereogauge.evaluation.run import run_plan
-    from stereogauge.evaluation.table_text import rich_table
     from stereogauge.protocol import load_protocol
     from stereogauge.store import open_store
+    from stereogauge.tables.score_table import rich_table
 
     announce_compilation()
     dataset = load_dataset("motorcycle")
     scene = next(iter(dataset))
     protocol = load_protocol("default").replace(
         name="demo",
-        description="The demonstration's choice of measures.",
+        description="The demonstration's choice of metrics.",
         metrics=METRICS + GEOMETRY,
         regions=["nonocc"],
     )

@@ -259,7 +259,7 @@ def _plan(request: Request, dataset: Dataset, store: Store, workers: Workers) ->
 def found_results(request: Request, dataset: Dataset) -> list[Any]:
     """The result sets in all the folders; files that belong to none are named."""
     from stereogauge.datasets import open_dataset
-    from stereogauge.datasets.results import find_results
+    from stereogauge.datasets.results.find import find_results
 
     found: list[Any] = []
     for path in request.results:

@@ -57,7 +57,7 @@ def declaration(metric: Any) -> dict[str, Any]:
         "better": {"lower": "lower", "higher": "higher", "zero": "nearer to 0"}[metric.direction],
         "range": [_bound(b) for b in metric.range],
         "heuristic range": [_bound(b) for b in metric.heuristic_range] if metric.heuristic_range else None,
-        "pixels": metric.region or "any criterion",
+        "pixels": metric.region or "any region",
         "pools over scenes": metric.pools,
         "needs": sorted(metric.needs),
         "parameters": [f"{p.name} ({p.unit}) {p.description}" for p in metric.parameters],

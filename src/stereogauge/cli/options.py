@@ -34,7 +34,7 @@ Metrics = Annotated[
 Regions = Annotated[
     list[str] | None,
     typer.Option(
-        "--regions", "-r", help="Criteria, e.g. all,nonocc,disc; repeat or separate by commas. Default: the protocol's."
+        "--regions", "-r", help="Regions, e.g. all,nonocc,disc; repeat or separate by commas. Default: the protocol's."
     ),
 ]
 ProtocolName = Annotated[

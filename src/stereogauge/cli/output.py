@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from stereogauge.evaluation.scores import ScoreTable
+    from stereogauge.scores.table import ScoreTable
 
 
 def console(*, errors: bool = False) -> Console:
@@ -63,7 +63,7 @@ def announce_compilation() -> None:
 
 def print_scores(table: ScoreTable, form: Format) -> None:
     """The whole table in the chosen format; scenes are aggregated in `table` and `latex`."""
-    from stereogauge.evaluation.table_text import latex_table, rich_table
+    from stereogauge.tables.score_table import latex_table, rich_table
 
     if form is Format.json:
         sys.stdout.write(table.to_json() + "\n")

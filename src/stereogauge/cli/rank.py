@@ -23,8 +23,8 @@ def command(
         str, typer.Option("--model", help="middlebury, extended, a-star, weighted, or an installed one.")
     ] = "a-star",
     scenes: selected.Scenes = None,
-    criteria: selected.Criteria = None,
-    measures: selected.Measures = None,
+    regions: selected.Regions = None,
+    metrics: selected.Metrics = None,
     algorithms: selected.Algorithms = None,
     dataset: selected.DatasetName = None,
     protocol: selected.ProtocolName = None,
@@ -34,7 +34,7 @@ def command(
     profile: Annotated[
         str | None, typer.Option(help="Weighted model: a shipped profile or the path of a TOML file.")
     ] = None,
-    weight: Annotated[list[str] | None, typer.Option(help="Weighted model: MEASURE=NUMBER; repeatable.")] = None,
+    weight: Annotated[list[str] | None, typer.Option(help="Weighted model: METRIC=NUMBER; repeatable.")] = None,
     normalisation: Annotated[str | None, typer.Option(help="Weighted model: heuristic, max, z-score or rank.")] = None,
     bootstrap: Annotated[int, typer.Option(help="Draws of scenes for intervals of ranks; 0 for none.")] = 0,
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
@@ -49,10 +49,10 @@ def command(
     from stereogauge.ranking.run import rank
 
     if figure is not None:
-        from stereogauge.figures.mpl import check_format
+        from stereogauge.figures.mpl.figure import check_format
 
         check_format(figure.suffix.lstrip(".").lower())
-    wanted = selected.Wanted(store, scenes, criteria, measures, algorithms, dataset, protocol)
+    wanted = selected.Wanted(store, scenes, regions, metrics, algorithms, dataset, protocol)
     chosen = selected.stated(
         ties=ties, tau=tau, profile=profile, weights=selected.weights(weight), normalisation=normalisation
     )
@@ -94,6 +94,6 @@ def _columns(sure: Bootstrap) -> dict[str, object]:
 
 def _draw(ranking: Ranking, path: Path) -> None:
     from stereogauge.figures import mpl
-    from stereogauge.figures.ranking import model_figure_data
+    from stereogauge.figures.data.ranking import model_figure_data
 
     mpl.save(mpl.draw(model_figure_data(ranking)), path)

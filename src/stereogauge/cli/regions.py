@@ -1,4 +1,4 @@
-"""`stereogauge regions`: criteria of a scene or dataset, counted and drawn."""
+"""`stereogauge regions`: regions of a scene or dataset, counted and drawn."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from stereogauge.errors import DatasetError, FileError, NotApplicable, Stereogau
 if TYPE_CHECKING:
     from stereogauge.model import Mask, Scene
     from stereogauge.protocol import Protocol
-    from stereogauge.regions.criteria import Criteria
+    from stereogauge.regions.scene_regions import SceneRegions
 
 
 @dataclass(frozen=True)
 class Row:
-    """One criterion of one scene; `share` is that of the known pixels in percent, `note` says why there are none."""
+    """One region of one scene; `share` is that of the known pixels in percent, `note` says why there are none."""
 
     scene: str
-    criterion: str
+    region: str
     pixels: int | None
     share: float | None
     note: str = ""
@@ -38,7 +38,7 @@ def command(
     scenes: Annotated[list[str] | None, typer.Option(help="Only these scenes; repeat or separate by commas.")] = None,
     regions: Annotated[
         list[str] | None,
-        typer.Option("--regions", "-r", help="Criteria; repeat or separate by commas. Default: all that there are."),
+        typer.Option("--regions", "-r", help="Regions; repeat or separate by commas. Default: all that there are."),
     ] = None,
     protocol: options.ProtocolName = "default",
     override: options.Override = None,
@@ -63,11 +63,11 @@ def command(
 ) -> None:
     """Show the pixel sets of a scene as counts and pictures.
 
-    Prints how many pixels each criterion has. --out writes a folder a scene: every criterion over the image, depth
+    Prints how many pixels each region has. --out writes a folder a scene: every region over the image, depth
     discontinuities with their bands, fine structures, planes with normals, extrapolated maps, and all of it as NumPy
-    arrays. A criterion that a scene cannot have is a gap with the reason.
+    arrays. A region that a scene cannot have is a gap with the reason.
     """
-    from stereogauge.regions.criteria import Criteria
+    from stereogauge.regions.scene_regions import SceneRegions
 
     announce_compilation()
     chosen = options.chosen_protocol(protocol, override)
@@ -81,10 +81,10 @@ def command(
     maps = _estimates(estimate or [])
     rows: list[Row] = []
     for scene in _progress(found):
-        criteria = Criteria(scene, chosen)
-        masks = _masks(criteria, options.listed(regions), rows)
+        scene_regions = SceneRegions(scene, chosen)
+        masks = _masks(scene_regions, options.listed(regions), rows)
         if out is not None:
-            _write(out / scene.id, criteria, masks, maps)
+            _write(out / scene.id, scene_regions, masks, maps)
         scene.release()
     _print(rows, form)
     if form is options.Format.table:
@@ -135,20 +135,20 @@ def _progress(scenes: list[Scene]) -> Any:
     return track(scenes, description="scenes", console=console(errors=True), transient=True, disable=quiet)
 
 
-def _masks(criteria: Criteria, wanted: list[str] | None, rows: list[Row]) -> dict[str, Mask]:
-    """The criteria of one scene; what it cannot have is noted in the rows."""
+def _masks(scene_regions: SceneRegions, wanted: list[str] | None, rows: list[Row]) -> dict[str, Mask]:
+    """The regions of one scene; what it cannot have is noted in the rows."""
     import numpy as np
 
     from stereogauge.regions.declaration import declared_regions
 
-    scene = criteria.scene
+    scene = scene_regions.scene
     names = wanted or list(dict.fromkeys([*declared_regions(), *scene.masks]))
-    known = int(np.count_nonzero(criteria.known))
+    known = int(np.count_nonzero(scene_regions.known))
     masks: dict[str, Mask] = {}
     for name in names:
         reason = _lacking(scene, name)
         try:
-            mask = None if reason else criteria.mask(name)
+            mask = None if reason else scene_regions.mask(name)
         except NotApplicable as refusal:
             mask, reason = None, str(refusal)
         if mask is None:
@@ -161,7 +161,7 @@ def _masks(criteria: Criteria, wanted: list[str] | None, rows: list[Row]) -> dic
 
 
 def _lacking(scene: Scene, name: str) -> str:
-    """Which part of the scene a criterion needs and the scene has not."""
+    """Which part of the scene a region needs and the scene has not."""
     from stereogauge.regions.declaration import declared_regions
 
     declared = declared_regions().get(name)
@@ -175,12 +175,12 @@ def _lacking(scene: Scene, name: str) -> str:
     return ""
 
 
-def _write(folder: Path, criteria: Criteria, masks: dict[str, Mask], maps: dict[str, str]) -> None:
+def _write(folder: Path, scene_regions: SceneRegions, masks: dict[str, Mask], maps: dict[str, str]) -> None:
     from stereogauge.figures.region_files import write_directions, write_regions
 
-    write_regions(folder, criteria, masks)
+    write_regions(folder, scene_regions, masks)
     if maps:
-        write_directions(folder, criteria, maps)
+        write_directions(folder, scene_regions, maps)
 
 
 def _estimates(texts: list[str]) -> dict[str, str]:
@@ -220,12 +220,12 @@ def _print(rows: list[Row], form: options.Format) -> None:
 
 
 def _cells(rows: list[Row]) -> list[list[str]]:
-    """Criteria down, scenes across: pixels and share."""
+    """Regions down, scenes across: pixels and share."""
     names = list(dict.fromkeys(row.scene for row in rows))
-    found = {(row.criterion, row.scene): row for row in rows}
-    criteria = dict.fromkeys(row.criterion for row in rows)
-    lines = [[criterion, *(_cell(found.get((criterion, name))) for name in names)] for criterion in criteria]
-    return [["criterion", *names], *lines]
+    found = {(row.region, row.scene): row for row in rows}
+    scene_regions = dict.fromkeys(row.region for row in rows)
+    lines = [[region, *(_cell(found.get((region, name))) for name in names)] for region in scene_regions]
+    return [["region", *names], *lines]
 
 
 def _cell(row: Row | None) -> str:
@@ -246,7 +246,7 @@ def _say_ending(rows: list[Row], protocol: Protocol, out: Path | None) -> None:
     reasons: dict[str, list[str]] = {}
     for row in rows:
         if row.note:
-            reasons.setdefault(row.note, []).append(f"{row.criterion} of {row.scene}")
+            reasons.setdefault(row.note, []).append(f"{row.region} of {row.scene}")
     for reason, places in reasons.items():
         more = f" and {len(places) - 3} more" if len(places) > 3 else ""
         say(f"note: {reason} ({', '.join(places[:3])}{more})")

@@ -18,8 +18,8 @@ from stereogauge.cli.output import console, say
 
 if TYPE_CHECKING:
     from stereogauge.protocol import Protocol
-    from stereogauge.ranking.cube import ScoreCube
     from stereogauge.report.content import GalleryEntry, Provenance, ReportOptions
+    from stereogauge.scores.cube import ScoreCube
     from stereogauge.store import Store
 
 
@@ -27,15 +27,15 @@ def command(
     store: selected.StoreAddress,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the report.")],
     scenes: selected.Scenes = None,
-    criteria: selected.Criteria = None,
-    measures: selected.Measures = None,
+    regions: selected.Regions = None,
+    metrics: selected.Metrics = None,
     algorithms: selected.Algorithms = None,
     dataset: selected.DatasetName = None,
     protocol: selected.ProtocolName = None,
     missing: selected.Missing = "drop-algorithm",
     title: Annotated[str, typer.Option(help="Heading of the report.")] = "Comparison of stereo algorithms",
     model: Annotated[str, typer.Option(help="The model that orders the tables.")] = "extended",
-    measure: Annotated[str | None, typer.Option(help="Measure of the tests; default: the first one.")] = None,
+    metric: Annotated[str | None, typer.Option(help="Metric of the tests; default: the first one.")] = None,
     profile: Annotated[list[str] | None, typer.Option(help="Profiles to show; repeatable. Default: balanced.")] = None,
     alpha: Annotated[float, typer.Option(help="Level of significance.")] = 0.05,
     draws: Annotated[int, typer.Option(help="Draws of the bootstrap over scenes.")] = 1000,
@@ -53,8 +53,8 @@ def command(
 
     report.html holds everything it needs and opens from the file, without a network.
     """
-    from stereogauge.figures.mpl import FORMATS, check_format
-    from stereogauge.ranking.profiles import load_profile
+    from stereogauge.figures.mpl.figure import FORMATS, check_format
+    from stereogauge.ranking.profile import load_profile
     from stereogauge.report.build import build
     from stereogauge.report.content import ReportOptions
     from stereogauge.report.write import write_report
@@ -66,7 +66,7 @@ def command(
     chosen = ReportOptions(
         title=title,
         model=model,
-        measure=measure,
+        metric=metric,
         profiles=tuple(profile or ("balanced",)),
         missing=missing,
         alpha=alpha,
@@ -75,7 +75,7 @@ def command(
         gallery_metrics=tuple(listed(gallery_metrics) or ()),
         gallery_scenes=tuple(listed(gallery_scenes) or ()),
     )
-    wanted = selected.Wanted(store, scenes, criteria, measures, algorithms, dataset, protocol)
+    wanted = selected.Wanted(store, scenes, regions, metrics, algorithms, dataset, protocol)
     with selected.opened(wanted) as (opened, cube), _progress() as tell:
         make_folder(out)
         stored = opened.protocol(cube.protocol)

@@ -42,8 +42,8 @@ def command(
     threshold: Annotated[
         float, typer.Option("--threshold", "-t", min=0, help="A pixel has changed beyond this many px.")
     ] = 1.0,
-    criterion: Annotated[
-        str | None, typer.Option("--criterion", "-r", help="Only these pixels of the first scene, e.g. nonocc.")
+    region: Annotated[
+        str | None, typer.Option("--region", "-r", help="Only these pixels of the first scene, e.g. nonocc.")
     ] = None,
     protocol: options.ProtocolName = "default",
     override: options.Override = None,
@@ -90,7 +90,7 @@ def command(
     announce_compilation()
     try:
         found, failed = _results(request, whole, scenes)
-        masks = {} if criterion is None else _masks(scenes, pairs, criterion, chosen)
+        masks = {} if region is None else _masks(scenes, pairs, region, chosen)
         table = _compared(found, pairs, threshold, masks)
     except KeyboardInterrupt:
         say("interrupted; maps of matchers are kept, and the same command goes on from there")
@@ -100,7 +100,7 @@ def command(
     print_rows(_rows(table, form), form)
     _say_gaps(table)
     if out is not None:
-        _write(out, table, found, pairs, threshold, criterion)
+        _write(out, table, found, pairs, threshold, region)
     if failed:
         raise typer.Exit(1)
 
@@ -197,12 +197,12 @@ def _compared(
         bar.finish()
 
 
-def _masks(scenes: Dataset, pairs: dict[str, tuple[str, str]], criterion: str, protocol: Protocol) -> dict[str, Mask]:
-    from stereogauge.regions.criteria import Criteria
+def _masks(scenes: Dataset, pairs: dict[str, tuple[str, str]], region: str, protocol: Protocol) -> dict[str, Mask]:
+    from stereogauge.regions.scene_regions import SceneRegions
 
     masks = {}
     for first, _ in pairs.values():
-        masks[first] = Criteria(scenes[first], protocol).mask(criterion)
+        masks[first] = SceneRegions(scenes[first], protocol).mask(region)
         scenes[first].release()
     return masks
 
@@ -231,22 +231,22 @@ def _write(
     results: Sequence[ResultSet],
     pairs: dict[str, tuple[str, str]],
     threshold: float,
-    criterion: str | None,
+    region: str | None,
 ) -> None:
-    from stereogauge.figures import mpl, plotly_
+    from stereogauge.figures import mpl, plotly
+    from stereogauge.figures.data.robustness import robustness_data
     from stereogauge.figures.pictures import save_picture
-    from stereogauge.figures.robustness import robustness_data
     from stereogauge.io.files import load_disparity
     from stereogauge.study.robustness import change_picture
 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "robustness.csv").write_text(str(table.to_csv(index=False)), encoding="utf-8")
     (folder / "robustness.json").write_text(str(table.to_json(orient="records", indent=1)) + "\n", encoding="utf-8")
-    data = robustness_data(table, threshold=threshold, pixels=criterion or "the whole image")
+    data = robustness_data(table, threshold=threshold, pixels=region or "the whole image")
     figure = mpl.draw(data)
     for kind in ("png", "svg"):
         mpl.save(figure, folder / f"robustness.{kind}")
-    plotly_.draw(data).write_html(folder / "robustness.html", include_plotlyjs="directory")
+    plotly.draw(data).write_html(folder / "robustness.html", include_plotlyjs="directory")
     shown = [
         (result, condition, both)
         for result in results

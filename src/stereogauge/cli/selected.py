@@ -13,16 +13,14 @@ from stereogauge.cli.options import listed
 from stereogauge.errors import StereogaugeError
 
 if TYPE_CHECKING:
-    from stereogauge.ranking.cube import ScoreCube
+    from stereogauge.scores.cube import ScoreCube
     from stereogauge.store import Store
 
 StoreAddress = Annotated[str, typer.Argument(metavar="STORE", help="SQLite file or database URL, from `evaluate`.")]
 Scenes = Annotated[list[str] | None, typer.Option(help="Only these scenes; repeat or separate by commas.")]
-Criteria = Annotated[
-    list[str] | None, typer.Option("--criteria", "--regions", "-r", help="Only these criteria, e.g. nonocc,all,disc.")
-]
-Measures = Annotated[
-    list[str] | None, typer.Option("--measures", "--metrics", "-m", help="Only these measures, e.g. bad@1,rms:nonocc.")
+Regions = Annotated[list[str] | None, typer.Option("--regions", "-r", help="Only these regions, e.g. nonocc,all,disc.")]
+Metrics = Annotated[
+    list[str] | None, typer.Option("--metrics", "-m", help="Only these metrics, e.g. bad@1,rms:nonocc.")
 ]
 Algorithms = Annotated[
     list[str] | None, typer.Option("--algorithms", "-a", help="Only these algorithms; repeat or separate by commas.")
@@ -42,8 +40,8 @@ class Wanted:
 
     store: str
     scenes: list[str] | None = None
-    criteria: list[str] | None = None
-    measures: list[str] | None = None
+    regions: list[str] | None = None
+    metrics: list[str] | None = None
     algorithms: list[str] | None = None
     dataset: str | None = None
     protocol: str | None = None
@@ -62,8 +60,8 @@ def opened(wanted: Wanted) -> Iterator[tuple[Store, ScoreCube]]:
             store,
             cube.select(
                 scenes=listed(wanted.scenes),
-                measures=listed(wanted.measures),
-                regions=listed(wanted.criteria),
+                metrics=listed(wanted.metrics),
+                regions=listed(wanted.regions),
                 algorithms=names(wanted.algorithms),
             ),
         )
@@ -86,9 +84,7 @@ def weights(values: list[str] | None) -> dict[str, float] | None:
         try:
             found[name.strip()] = float(amount)
         except ValueError:
-            raise StereogaugeError(
-                f"A weight is written MEASURE=NUMBER, for example d-fat=2; found {part!r}."
-            ) from None
+            raise StereogaugeError(f"A weight is written METRIC=NUMBER, for example d-fat=2; found {part!r}.") from None
     return found
 
 

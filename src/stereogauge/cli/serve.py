@@ -17,7 +17,7 @@ MOST_NAMED = 20
 if TYPE_CHECKING:
     from stereogauge.store import Store
     from stereogauge.web.site import Site
-    from stereogauge.web.submissions import Submissions
+    from stereogauge.web.submissions.submissions import Submissions
 
 
 def command(
@@ -56,7 +56,7 @@ def command(
 ) -> None:
     """The interactive benchmark site for a store.
 
-    Opens a site on which visitors choose scenes, criteria, measures, algorithms, model and weights, and see the answer
+    Opens a site on which visitors choose scenes, regions, metrics, algorithms, model and weights, and see the answer
     change at once, down to the pixels behind a number. Only this machine can reach it unless --host says otherwise.
     """
     from stereogauge.store import open_store
@@ -65,10 +65,10 @@ def command(
         raise MissingDependency("fastapi", "web", "The site")
     if "://" not in store and not Path(store).is_file():
         raise StereogaugeError(f"{store}: there is no such store; make one with `stereogauge demo` or `evaluate`.")
-    from stereogauge.web.rules import Rules
     from stereogauge.web.site import Site
     from stereogauge.web.source import StoreSource
-    from stereogauge.web.submissions import Submissions
+    from stereogauge.web.submissions.rules import Rules
+    from stereogauge.web.submissions.submissions import Submissions
 
     with open_store(store, read_only=not submissions) as opened:
         source = StoreSource(opened)

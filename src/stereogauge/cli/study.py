@@ -34,7 +34,7 @@ def command(
         typer.Option("--metrics", "-m", help="Metrics; default: the nine geometry metrics and ten others."),
     ] = None,
     regions: Annotated[
-        list[str] | None, typer.Option("--regions", "-r", help="Criteria of metrics without their own.")
+        list[str] | None, typer.Option("--regions", "-r", help="Regions of metrics without their own.")
     ] = None,
     damages: Annotated[list[str] | None, typer.Option("--damages", "-d", help="Damages; default: all.")] = None,
     strengths: Annotated[
@@ -107,7 +107,7 @@ def _scene(dataset: str, scene: str | None, size: str | None, seed: int) -> Scen
 
 
 def _save(scene: Scene, folder: Path) -> None:
-    from stereogauge.datasets.synthetic_files import save_middlebury_layout
+    from stereogauge.datasets.synthetic.files import save_middlebury_layout
 
     save_middlebury_layout([scene], folder)
     say(f"scene {scene.id} in {folder}")
@@ -193,8 +193,8 @@ def _table(study: Study, matrix: Sensitivity) -> Any:
 
 
 def _write(folder: Path, study: Study, matrix: Sensitivity) -> None:
-    from stereogauge.figures import mpl, plotly_
-    from stereogauge.figures.study import response_curves_data, sensitivity_data
+    from stereogauge.figures import mpl, plotly
+    from stereogauge.figures.data.study import response_curves_data, sensitivity_data
 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "study.csv").write_text(study.to_csv(), encoding="utf-8")
@@ -210,5 +210,5 @@ def _write(folder: Path, study: Study, matrix: Sensitivity) -> None:
     for name, data in figures.items():
         mpl.save(mpl.draw(data), folder / f"{name}.png")
         mpl.save(mpl.draw(data), folder / f"{name}.svg")
-        plotly_.draw(data).write_html(folder / f"{name}.html", include_plotlyjs="directory")
+        plotly.draw(data).write_html(folder / f"{name}.html", include_plotlyjs="directory")
     say(f"tables and {len(figures)} figures in {folder}")

@@ -50,7 +50,7 @@ def command(
     trials: Annotated[int, typer.Option(help="Parameter sets to try in each search.")] = 100,
     objective: Annotated[
         list[str] | None,
-        typer.Option(help="A measure or profile to make better, e.g. f-por; repeat it to trade several off."),
+        typer.Option(help="A metric or profile to make better, e.g. f-por; repeat it to trade several off."),
     ] = None,
     sampler: Annotated[
         str | None, typer.Option(help="tpe, nsga2, random, grid or sweep; default: tpe, nsga2 for several objectives.")

@@ -84,9 +84,9 @@ def command(
 def _single_map(
     path: Path, data: Dataset, scene: str | None, encoding: str | None, scale: float | None, offset: float | None
 ) -> Validation:
-    from stereogauge.datasets.result_layouts import scene_names
-    from stereogauge.datasets.result_manifest import Decoding
-    from stereogauge.datasets.results import map_file
+    from stereogauge.datasets.results.find import map_file
+    from stereogauge.datasets.results.layouts import scene_names
+    from stereogauge.datasets.results.manifest import Decoding
     from stereogauge.datasets.validation import Validation, check_map
     from stereogauge.errors import DatasetError
 

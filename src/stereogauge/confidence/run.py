@@ -30,7 +30,7 @@ class ConfidenceChoices:
     """All that the numbers depend on.
 
     `domain` is "haeusler-klette" (see `evaluation_domain`; of ground truth with an occlusion mask only visible
-    pixels) or the name of a criterion. `ndisp` None takes the scene's own, or else the largest true disparity.
+    pixels) or the name of a region. `ndisp` None takes the scene's own, or else the largest true disparity.
     """
 
     matcher: str = "sgm"
@@ -104,7 +104,7 @@ def run_scene(scene: Scene, choices: ConfidenceChoices, *, with_features: bool =
 def domain_of(scene: Scene, result: MatchResult, domain: str) -> tuple[DisparityMap, Mask]:
     """Ground truth and the pixels that count."""
     if domain != PAPER_DOMAIN:
-        from stereogauge.regions.criteria import regions
+        from stereogauge.regions.scene_regions import regions
 
         return scene.gt, regions(scene, [domain])[domain]
     truth = scene.gt

@@ -16,8 +16,8 @@ import numpy as np
 
 from stereogauge.datasets.layout import MAP_SUFFIXES
 from stereogauge.datasets.plausibility import suspicion
-from stereogauge.datasets.result_files import list_results
-from stereogauge.datasets.results import FoundResults, find_results
+from stereogauge.datasets.results.files import list_results
+from stereogauge.datasets.results.find import FoundResults, find_results
 from stereogauge.errors import FileError, StereogaugeError
 from stereogauge.io.content import display_name
 from stereogauge.io.files import load_disparity

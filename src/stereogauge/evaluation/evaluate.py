@@ -9,22 +9,22 @@ import numpy as np
 
 from stereogauge.confidence.files import ConfidenceSource
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError, StereogaugeError, unknown_name
-from stereogauge.evaluation.scores import NO_ESTIMATE, Score, ScoreTable
 from stereogauge.metrics.declaration import BoundMetric, Statistic, parse_column
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
 from stereogauge.model import Dataset, DisparityMap, ResultSet, Scene, as_disparity
 from stereogauge.protocol import Protocol, load_protocol
-from stereogauge.regions.criteria import Criteria
 from stereogauge.regions.declaration import declared_regions
+from stereogauge.regions.scene_regions import SceneRegions
+from stereogauge.scores.table import NO_ESTIMATE, Score, ScoreTable
 
 Column = tuple[BoundMetric, str]
 
 
 def columns(metrics: Iterable[str], regions: Iterable[str]) -> tuple[Column, ...]:
-    """Every (metric, criterion) to measure.
+    """Every (metric, region) to measure.
 
-    Each metric on each criterion, unless its id or its declaration names one.
+    Each metric on each region, unless its id or its declaration names one.
     """
     wanted = tuple(regions)
     found: dict[Column, None] = {}
@@ -46,7 +46,7 @@ def resized(estimate: DisparityMap, shape: tuple[int, int]) -> DisparityMap:
 
 
 def measure(measurement: Measurement, column: Column) -> Statistic:
-    """One column's statistic; a measure that does not apply gives an empty one with the reason."""
+    """One column's statistic; a metric that does not apply gives an empty one with the reason."""
     metric, region = column
     absent = _absent(metric, measurement)
     if absent:
@@ -71,7 +71,7 @@ def _absent(metric: BoundMetric, measurement: Measurement) -> str:
 
 def evaluate_cell(
     estimate: Any,
-    criteria: Criteria,
+    scene_regions: SceneRegions,
     wanted: Sequence[Column],
     *,
     algorithm: str,
@@ -83,7 +83,7 @@ def evaluate_cell(
     """All columns of one algorithm on one scene."""
     from stereogauge.io.files import load_disparity
 
-    scene = criteria.scene
+    scene = scene_regions.scene
     disparity = as_disparity(load_disparity(estimate), "estimate")
     right = None if right_estimate is None else load_disparity(right_estimate)
     if resize:
@@ -91,36 +91,36 @@ def evaluate_cell(
         right = None if right is None else resized(right, scene.shape)
     measurement = Measurement(
         disparity,
-        criteria,
+        scene_regions,
         metrics=[metric for metric, _ in wanted],
-        regions=_measurable(criteria, wanted),
+        regions=_measurable(scene_regions, wanted),
         right_estimate=right,
         confidence=None if confidence is None else confidence.read,
         extras=extras,
     )
-    return [_score(criteria, algorithm, column, measure(measurement, column)) for column in wanted]
+    return [_score(scene_regions, algorithm, column, measure(measurement, column)) for column in wanted]
 
 
-def _measurable(criteria: Criteria, wanted: Sequence[Column]) -> tuple[str, ...]:
-    """The free criteria of the columns that this scene has; the others get their own reason when they are measured."""
-    if not criteria.scene.has("gt"):
+def _measurable(scene_regions: SceneRegions, wanted: Sequence[Column]) -> tuple[str, ...]:
+    """The free regions of the columns that this scene has; the others get their own reason when they are measured."""
+    if not scene_regions.scene.has("gt"):
         return ()
     names = dict.fromkeys(region for metric, region in wanted if metric.metric.region is None)
     found = []
     for name in names:
         try:
-            criteria.mask(name)
+            scene_regions.mask(name)
         except NotApplicable:
             continue
         found.append(name)
     return tuple(found)
 
 
-def _score(criteria: Criteria, algorithm: str, column: Column, statistic: Statistic) -> Score:
+def _score(scene_regions: SceneRegions, algorithm: str, column: Column, statistic: Statistic) -> Score:
     metric, region = column
     return Score(
-        dataset=criteria.scene.dataset,
-        scene=criteria.scene.id,
+        dataset=scene_regions.scene.dataset,
+        scene=scene_regions.scene.id,
         algorithm=algorithm,
         metric=metric.id,
         region=region,
@@ -128,23 +128,25 @@ def _score(criteria: Criteria, algorithm: str, column: Column, statistic: Statis
         sum=float(statistic.sum),
         count=int(statistic.count),
         missing=int(statistic.missing),
-        protocol=criteria.protocol.scoring_hash,
+        protocol=scene_regions.protocol.scoring_hash,
         note=statistic.note,
-        rule=_rule(criteria),
+        rule=_rule(scene_regions),
     )
 
 
-def _rule(criteria: Criteria) -> str:
+def _rule(scene_regions: SceneRegions) -> str:
     """The rule in force; "" where it has no ground truth to work on or cannot work on this scene."""
     try:
-        return criteria.rule if criteria.scene.has("gt") else ""
+        return scene_regions.rule if scene_regions.scene.has("gt") else ""
     except ProtocolError:
         return ""
 
 
-def gaps(criteria: Criteria, wanted: Sequence[Column], algorithm: str, reason: str = NO_ESTIMATE) -> list[Score]:
+def gaps(
+    scene_regions: SceneRegions, wanted: Sequence[Column], algorithm: str, reason: str = NO_ESTIMATE
+) -> list[Score]:
     """The scores of an algorithm on a scene that it has no map for: NaN with the reason."""
-    return [_score(criteria, algorithm, column, Statistic.empty(reason)) for column in wanted]
+    return [_score(scene_regions, algorithm, column, Statistic.empty(reason)) for column in wanted]
 
 
 def result_sets(estimates: Any, scenes: Sequence[Scene]) -> list[ResultSet]:
@@ -202,15 +204,15 @@ def evaluate(
     _check_names(results, scene_list, wanted)
     scores: list[Score] = []
     for scene in scene_list if isinstance(scenes, Scene) else _chosen(scene_list, chosen.scenes):
-        criteria = Criteria(scene, chosen)
+        scene_regions = SceneRegions(scene, chosen)
         for result in results:
             if scene.id not in result.maps:
-                scores += gaps(criteria, wanted, result.name)
+                scores += gaps(scene_regions, wanted, result.name)
                 continue
             extras = {"seconds": result.seconds[scene.id]} if scene.id in result.seconds else {}
             scores += evaluate_cell(
                 result.maps[scene.id],
-                criteria,
+                scene_regions,
                 wanted,
                 algorithm=result.name,
                 right_estimate=result.right_maps.get(scene.id),
@@ -235,7 +237,7 @@ def _chosen(scenes: Sequence[Scene], names: Sequence[str]) -> list[Scene]:
 
 
 def _check_names(results: Sequence[ResultSet], scenes: Sequence[Scene], wanted: Sequence[Column]) -> None:
-    """Misspelt scenes and criteria are errors before anything is computed."""
+    """Misspelt scenes and regions are errors before anything is computed."""
     ids = {scene.id for scene in scenes}
     for result in results:
         for name in result.maps:
@@ -244,7 +246,7 @@ def _check_names(results: Sequence[ResultSet], scenes: Sequence[Scene], wanted: 
     known = {*declared_regions(), *(mask for scene in scenes for mask in scene.masks), "scene"}
     for _, region in wanted:
         if region not in known:
-            raise unknown_name("criterion", region, known)
+            raise unknown_name("region", region, known)
     names = [result.name for result in results]
     if len(set(names)) != len(names):
         raise StereogaugeError(
@@ -265,10 +267,10 @@ def picture(
     from stereogauge.io.files import load_disparity
 
     bound, _ = parse_column(metric)
-    criteria = Criteria(scene, load_protocol(protocol))
+    scene_regions = SceneRegions(scene, load_protocol(protocol))
     measurement = Measurement(
         load_disparity(estimate),
-        criteria,
+        scene_regions,
         metrics=[bound],
         right_estimate=right_estimate,
         confidence=None if confidence is None else confidence.read,

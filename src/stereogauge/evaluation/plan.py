@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from stereogauge.confidence.files import ConfidenceSource
 from stereogauge.errors import StereogaugeError, unknown_name
-from stereogauge.evaluation.cells import ColumnKey
 from stereogauge.evaluation.fingerprints import ContentHashes, fingerprint, scene_contents
 from stereogauge.evaluation.wanted import columns_of_scene, declared_columns
 from stereogauge.model import Dataset, DisparitySource, ResultSet, Scene
 from stereogauge.protocol import Protocol
+from stereogauge.scores.cell import ColumnKey
 
 if TYPE_CHECKING:
     from stereogauge.store import Store

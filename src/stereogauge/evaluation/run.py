@@ -17,7 +17,7 @@ from stereogauge.evaluation.progress import Progress, Silent
 from stereogauge.evaluation.worker import GroupResult, Trouble, evaluate_group
 
 if TYPE_CHECKING:
-    from stereogauge.evaluation.cells import CellScores
+    from stereogauge.scores.cell import CellScores
     from stereogauge.store import Store
     from stereogauge.store.write import Failure, MapRecord
 

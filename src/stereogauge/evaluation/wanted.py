@@ -15,7 +15,6 @@ from pathlib import Path
 
 import stereogauge
 from stereogauge.errors import FileError, unknown_name
-from stereogauge.evaluation.cells import ColumnKey, column_key
 from stereogauge.io.replace import write_bytes
 from stereogauge.metrics.declaration import ENTRY_POINTS as METRICS
 from stereogauge.metrics.declaration import parse_column
@@ -24,10 +23,11 @@ from stereogauge.paths import cache_folder
 from stereogauge.protocol import Protocol
 from stereogauge.regions.declaration import ENTRY_POINTS as REGIONS
 from stereogauge.regions.declaration import declared_regions
+from stereogauge.scores.cell import ColumnKey, column_key
 
 DECLARING = ("metrics", "regions")
 OWN_SET = "scene"
-"""The criterion of measures that are not about pixels, such as run time."""
+"""The region of metrics that are not about pixels, such as run time."""
 
 
 def declared_columns(protocol: Protocol) -> tuple[ColumnKey, ...]:
@@ -58,7 +58,7 @@ def _key(protocol: Protocol) -> str:
     digest = hashlib.sha256(json.dumps([stereogauge.__version__, protocol.metrics, protocol.regions]).encode())
     root = Path(__file__).parent.parent
     for package in DECLARING:
-        for source in sorted((root / package).glob("*.py")):
+        for source in sorted((root / package).rglob("*.py")):
             status = source.stat()
             digest.update(f"{source} {status.st_size} {status.st_mtime_ns}\n".encode())
     return digest.hexdigest()[:32]
@@ -72,5 +72,5 @@ def columns_of_scene(columns: Iterable[ColumnKey], scene: Scene, dataset: Datase
             kept.append(column)
         elif not any(column.region in other.masks for other in dataset):
             known = {*declared_regions(), *(name for other in dataset for name in other.masks)}
-            raise unknown_name("criterion", column.region, known)
+            raise unknown_name("region", column.region, known)
     return tuple(kept)

@@ -8,11 +8,11 @@ import traceback
 from dataclasses import dataclass
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.evaluation.cells import CellScores
 from stereogauge.evaluation.evaluate import Column, evaluate_cell
 from stereogauge.evaluation.plan import Cell, Group
 from stereogauge.metrics.declaration import parse_metric
-from stereogauge.regions.criteria import Criteria
+from stereogauge.regions.scene_regions import SceneRegions
+from stereogauge.scores.cell import CellScores
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class GroupResult:
 def evaluate_group(group: Group) -> GroupResult:
     """Compute every cell of a group; one that fails does not keep the others from being computed."""
     started = time.perf_counter()
-    criteria = Criteria(group.scene, group.protocol)
+    scene_regions = SceneRegions(group.scene, group.protocol)
     cells: list[tuple[int, CellScores]] = []
     troubles: list[Trouble] = []
     for place, cell in enumerate(group.cells):
         try:
-            cells.append((place, compute(cell, criteria, group.resize)))
+            cells.append((place, compute(cell, scene_regions, group.resize)))
         except StereogaugeError as problem:
             troubles.append(Trouble(place, str(problem)))
         except MemoryError:
@@ -52,13 +52,13 @@ def evaluate_group(group: Group) -> GroupResult:
     return GroupResult(tuple(cells), tuple(troubles), time.perf_counter() - started)
 
 
-def compute(cell: Cell, criteria: Criteria, resize: bool) -> CellScores:
+def compute(cell: Cell, scene_regions: SceneRegions, resize: bool) -> CellScores:
     """All columns of one cell."""
     started = time.perf_counter()
     wanted: list[Column] = [(parse_metric(column.metric), column.region) for column in cell.columns]
     scores = evaluate_cell(
         cell.estimate,
-        criteria,
+        scene_regions,
         wanted,
         algorithm=cell.algorithm,
         right_estimate=cell.right_estimate,

@@ -16,7 +16,7 @@ from stereogauge.io.files import load_disparity
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.model import DisparityMap, Scene
 from stereogauge.protocol import Protocol
-from stereogauge.regions.criteria import Criteria
+from stereogauge.regions.scene_regions import SceneRegions
 
 
 def disparity_limits(truth: DisparityMap) -> tuple[float, float]:
@@ -33,7 +33,7 @@ def file_name(text: str) -> str:
 def write_pictures(folder: Path, maps: Mapping[str, Any], scene: Scene, protocol: Protocol) -> list[Path]:
     """One annotated picture per estimate and distinct metric map, and all disparity maps in one range."""
     limits = disparity_limits(scene.gt)
-    criteria = Criteria(scene, protocol)
+    scene_regions = SceneRegions(scene, protocol)
     metrics = list(dict.fromkeys(metric for metric, _ in columns(protocol.metrics, protocol.regions)))
     written = [folder / "ground-truth.png"]
     write_png(written[0], render_disparity(scene.gt, limits))
@@ -41,7 +41,7 @@ def write_pictures(folder: Path, maps: Mapping[str, Any], scene: Scene, protocol
         estimate = load_disparity(source)
         written.append(folder / f"{file_name(name)}.png")
         write_png(written[-1], render_disparity(estimate, limits))
-        measurement = Measurement(estimate, criteria, metrics=metrics)
+        measurement = Measurement(estimate, scene_regions, metrics=metrics)
         seen: set[str] = set()
         for metric in metrics:
             if metric.metric.picture is None:

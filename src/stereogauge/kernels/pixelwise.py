@@ -1,8 +1,8 @@
-"""One pass over estimate and ground truth that yields every pixel-wise measure for every criterion.
+"""One pass over estimate and ground truth that yields every pixel-wise measure for every region.
 
-Pixels are grouped by *slot*: the distinct combination of criteria that they belong to. Each row goes through two
+Pixels are grouped by *slot*: the distinct combination of regions that they belong to. Each row goes through two
 stages: a vectorised one that writes errors and histogram keys to scratch rows in the first-level cache, and a scalar
-one that scatters them by slot. Sums over slots are folded to criteria outside.
+one that scatters them by slot. Sums over slots are folded to regions outside.
 
 The histogram is over the bits of the float32 |e|, 64 bins to an octave, open below and closed above, so that "more than
 δ" is exact for every δ with at most six fractional bits in its mantissa (0.5, 0.75, 1, 1.5, 2, 3, …) and order
@@ -188,9 +188,9 @@ def accumulate(
 
 @kernel
 def collect(estimate: Floats, truth: Floats, labels: Labels, wanted: Labels, values: Floats, members: Labels) -> int:
-    """|e| and label of every pixel whose bin is `wanted` by one of its criteria; returns how many.
+    """|e| and label of every pixel whose bin is `wanted` by one of its regions; returns how many.
 
-    `wanted[key]` holds the bits of the criteria that ask for the bin. The caller sizes `values` and `members` from the
+    `wanted[key]` holds the bits of the regions that ask for the bin. The caller sizes `values` and `members` from the
     histogram.
     """
     height, width = estimate.shape

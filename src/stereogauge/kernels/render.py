@@ -1,6 +1,6 @@
 """Ray casting of synthetic worlds: nearest surface, its depth and its colour, for every pixel of a rectified camera.
 
-A surface is one row of a float64 table whose columns are named below; `stereogauge.datasets.synthetic_world` builds
+A surface is one row of a float64 table whose columns are named below; `stereogauge.datasets.synthetic.world` builds
 it. The camera stands at (offset, 0, 0) and looks along +Z; the ray of pixel (x, y) is (offset, 0, 0) + Z·((x − cx)/f,
 (y − cy)/f, 1), so the ray's parameter is the depth itself.
 """

@@ -1,1 +1,1 @@
-"""Measures of disparity maps, each a pure function and a declaration."""
+"""Metrics of disparity maps, each a pure function and a declaration."""

@@ -17,7 +17,7 @@ SOURCE = "Hu, Mordohai 2012; Haeusler, Klette 2012"
 
 
 def _curve(m: Measurement, region: str, threshold: float) -> SparsificationCurve:
-    """All measures of one criterion and threshold read the same curve; missing estimates by the invalid policy."""
+    """All measures of one region and threshold read the same curve; missing estimates by the invalid policy."""
     missing: Literal["bad", "excluded"] = "excluded" if m.protocol.invalid == "exclude" else "bad"
     return m.once(
         f"sparsification {region} {threshold!r}",
@@ -47,7 +47,7 @@ def _sparsification(
         missing = int(np.count_nonzero(m.mask(region) & np.isfinite(m.gt) & ~np.isfinite(m.estimate)))
         value = read(curve)
         if np.isnan(value):
-            return Statistic.empty(f"criterion {region!r} has only good or only bad pixels", missing)
+            return Statistic.empty(f"region {region!r} has only good or only bad pixels", missing)
         return Statistic(value * curve.pixels, curve.pixels, missing, value)
 
     compute.__doc__ = meaning

@@ -73,6 +73,6 @@ def lr_consistency(m: Measurement, region: str, threshold: float) -> Statistic:
     excluding = m.protocol.invalid == "exclude"
     count = difference.size - missing if excluding else difference.size
     if count == 0:
-        return Statistic.empty(f"no pixel of criterion {region!r} has two disparities to compare", missing)
+        return Statistic.empty(f"no pixel of region {region!r} has two disparities to compare", missing)
     total = float(wrong if excluding else wrong + missing)
     return Statistic(total, count, missing, percent(total, count))

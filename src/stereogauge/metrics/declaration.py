@@ -63,7 +63,7 @@ class Metric:
     """A declared metric. `compute(measurement, region, *arguments)` returns a `Statistic`.
 
     `finalize(sum, count)` turns pooled statistics into a value; None means that the metric does not pool. `region`
-    names the pixel set that the metric is bound to; None means that it is measured on any criterion. `needs` are parts
+    names the pixel set that the metric is bound to; None means that it is measured on any region. `needs` are parts
     of a scene or result ("gt", "left", "right", "calibration", "right_estimate", "seconds", …). `range` is the
     theoretical one, `heuristic_range` what real algorithms reach. `version` rises when the same input gives another
     number.
@@ -143,11 +143,11 @@ class BoundMetric:
         return isinstance(other, BoundMetric) and other.id == self.id
 
     def regions(self, wanted: Iterable[str]) -> tuple[str, ...]:
-        """The criteria on which this metric is measured when `wanted` are asked for."""
+        """The regions on which this metric is measured when `wanted` are asked for."""
         return tuple(wanted) if self.metric.region is None else (self.metric.region,)
 
     def measure(self, measurement: Measurement, region: str) -> Statistic:
-        """The score on one criterion."""
+        """The score on one region."""
         return self.metric.compute(measurement, region, *self.arguments)
 
     def picture(self, measurement: Measurement) -> Picture:
@@ -187,6 +187,6 @@ def parse_metric(text: str) -> BoundMetric:
 
 
 def parse_column(text: str) -> tuple[BoundMetric, str | None]:
-    """The metric and criterion of an id such as `bad@1:nonocc`; the criterion is None where the text has none."""
+    """The metric and region of an id such as `bad@1:nonocc`; the region is None where the text has none."""
     name, _, region = text.partition(":")
     return parse_metric(name), region or None

@@ -1,6 +1,6 @@
-"""Measures of depth Z = f·B / (d + doffs), in metres; they need a calibration.
+"""Metrics of depth Z = f·B / (d + doffs), in metres; they need a calibration.
 
-Over V_Z: the pixels of the criterion whose true and estimated points both lie in front of the cameras; an estimated
+Over V_Z: the pixels of the region whose true and estimated points both lie in front of the cameras; an estimated
 point that does not counts as missing.
 """
 
@@ -42,7 +42,7 @@ def _averaged(
     missing = int(np.count_nonzero(np.isnan(estimate)))
     count = int(np.count_nonzero(defined))
     if count == 0:
-        return Statistic.empty(f"no pixel of criterion {region!r} has a true and an estimated depth", missing)
+        return Statistic.empty(f"no pixel of region {region!r} has a true and an estimated depth", missing)
     total = float(values[defined].sum())
     return Statistic(total, count, missing, finalize(total, count))
 
@@ -50,7 +50,7 @@ def _averaged(
 def _difference_picture(m: Measurement, *_: float) -> Picture:
     truth, estimate = depth_pair(m)
     difference = estimate - truth
-    inside = np.abs(difference[m.criteria.known & np.isfinite(difference)])
+    inside = np.abs(difference[m.regions.known & np.isfinite(difference)])
     limit = float(np.quantile(inside, 0.95)) if inside.size else 1.0
     return signed_picture(m, "depth error Z_E − Z_D", difference, "m", limit or 1.0)
 
@@ -193,6 +193,6 @@ def bad_z(m: Measurement, region: str, tolerance: float) -> Statistic:
     leave_out = m.protocol.invalid == "exclude"
     count = size - missing if leave_out else size
     if count == 0:
-        return Statistic.empty(f"no pixel of criterion {region!r} has a depth to compare", missing)
+        return Statistic.empty(f"no pixel of region {region!r} has a depth to compare", missing)
     bad = int(np.count_nonzero(_bad_depth(m, tolerance) & inside)) + (0 if leave_out else missing)
     return Statistic(float(bad), count, missing, percent(bad, count))

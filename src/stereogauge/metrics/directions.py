@@ -1,6 +1,6 @@
 """Directions of local disparity gradients.
 
-Their histogram on a criterion, and how far it is from the ground truth's.
+Their histogram on a region, and how far it is from the ground truth's.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def circular_earth_movers_distance(first: NDArray[np.int64], second: NDArray[np.
 
 
 def direction_histogram(m: Measurement, region: str, bins: int = BINS) -> DirectionHistogram:
-    """Gradient directions atan2(∂y, ∂x) on a criterion; a gradient of 0 has none and is left out."""
+    """Gradient directions atan2(∂y, ∂x) on a region; a gradient of 0 has none and is left out."""
     pixels = np.flatnonzero(m.mask(region)).astype(np.int32)
     return DirectionHistogram(direction_counts(m.estimate, pixels, bins), direction_counts(m.gt, pixels, bins))
 
@@ -90,5 +90,5 @@ def direction_distance(m: Measurement, region: str) -> Statistic:
     missing = int(np.count_nonzero(m.mask(region) & np.isnan(m.estimate)))
     value = circular_earth_movers_distance(histogram.estimate, histogram.truth)
     if np.isnan(value):
-        return Statistic.empty(f"no gradient direction on criterion {region!r}", missing)
+        return Statistic.empty(f"no gradient direction on region {region!r}", missing)
     return Statistic(value * count, count, missing, value)

@@ -35,17 +35,17 @@ AT_DISCONTINUITIES = "beside depth discontinuities"
 
 
 def _fattened(m: Measurement) -> NDArray[np.float32]:
-    sets = m.criteria.geometry
+    sets = m.regions.geometry
     return m.once("d-fat", lambda: closer_to_beyond(m.estimate, m.gt, sets.background, sets.extrapolated_foreground))
 
 
 def _thinned(m: Measurement) -> NDArray[np.float32]:
-    sets = m.criteria.geometry
+    sets = m.regions.geometry
     return m.once("d-thin", lambda: closer_to_beyond(m.estimate, m.gt, sets.foreground, sets.extrapolated_background))
 
 
 def _fuzziness(m: Measurement) -> NDArray[np.float32]:
-    sets = m.criteria.geometry
+    sets = m.regions.geometry
     return m.once(
         "d-fuz",
         lambda: edge_fuzziness(
@@ -63,7 +63,7 @@ def _full_fuzziness(m: Measurement) -> float:
 def _bands_picture(
     m: Measurement, title: str, wrong: NDArray[np.int32], text: str, measured: NDArray[np.int32]
 ) -> Picture:
-    sets = m.criteria.geometry
+    sets = m.regions.geometry
     layers = [
         (sets.foreground, "foreground band", NEAR),
         (sets.background, "background band", FAR),
@@ -74,19 +74,19 @@ def _bands_picture(
 
 
 def _fat_picture(m: Measurement) -> Picture:
-    background = m.criteria.geometry.background
+    background = m.regions.geometry.background
     wrong = background[_fattened(m) == 1]
     return _bands_picture(m, "foreground fattening", wrong, "background taken for foreground", background)
 
 
 def _thin_picture(m: Measurement) -> Picture:
-    foreground = m.criteria.geometry.foreground
+    foreground = m.regions.geometry.foreground
     wrong = foreground[_thinned(m) == 1]
     return _bands_picture(m, "foreground thinning", wrong, "foreground taken for background", foreground)
 
 
 def _fuzziness_picture(m: Measurement) -> Picture:
-    return heat_overlay(m, "fuzziness of edges", m.criteria.geometry.edge, _fuzziness(m), "px", 2 * _full_fuzziness(m))
+    return heat_overlay(m, "fuzziness of edges", m.regions.geometry.edge, _fuzziness(m), "px", 2 * _full_fuzziness(m))
 
 
 @metric(
@@ -107,7 +107,7 @@ def d_fat(m: Measurement, region: str) -> Statistic:
     0: no background pixel was swallowed by the foreground. NaN: the scene has no discontinuity, or no estimate lies
     there.
     """
-    sets = m.criteria.geometry
+    sets = m.regions.geometry
     return share_of_set(_fattened(m), m, emptiness(sets, sets.background.size, DISCONTINUITY, AT_DISCONTINUITIES))
 
 
@@ -128,7 +128,7 @@ def d_thin(m: Measurement, region: str) -> Statistic:
 
     0: no foreground pixel was lost to the background. NaN: the scene has no discontinuity, or no estimate lies there.
     """
-    sets = m.criteria.geometry
+    sets = m.regions.geometry
     return share_of_set(_thinned(m), m, emptiness(sets, sets.foreground.size, DISCONTINUITY, AT_DISCONTINUITIES))
 
 
@@ -152,7 +152,7 @@ def d_fuz(m: Measurement, region: str) -> Statistic:
     Pixels whose gradient needs a missing estimate are left out and counted as missing. The value grows with the square
     of the resolution; `d-fuz-rel` does not.
     """
-    sets = m.criteria.geometry
+    sets = m.regions.geometry
     return mean_of(_fuzziness(m), emptiness(sets, sets.edge.size, DISCONTINUITY, AT_DISCONTINUITIES), mean)
 
 

@@ -1,4 +1,4 @@
-"""Per-pixel errors as pictures, shared by the measures of single pixels."""
+"""Per-pixel errors as pictures, shared by the metrics of single pixels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def absolute_error(m: Measurement) -> NDArray[np.float32]:
 
 def missing_estimates(m: Measurement) -> NDArray[np.bool_]:
     """Known pixels without an estimate."""
-    return m.criteria.known & np.isnan(m.estimate)
+    return m.regions.known & np.isnan(m.estimate)
 
 
 def clip_limit(m: Measurement) -> float:
@@ -38,7 +38,7 @@ def heat_picture(m: Measurement, title: str, values: NDArray[Any], unit: str, li
         kind="sequential",
         unit=unit,
         limits=(0.0, limit),
-        unknown=~m.criteria.known,
+        unknown=~m.regions.known,
         missing=missing_estimates(m),
     )
 
@@ -51,7 +51,7 @@ def signed_picture(m: Measurement, title: str, values: NDArray[Any], unit: str, 
         kind="diverging",
         unit=unit,
         limits=(-limit, limit),
-        unknown=~m.criteria.known,
+        unknown=~m.regions.known,
         missing=missing_estimates(m),
     )
 
@@ -64,6 +64,6 @@ def two_class_picture(m: Measurement, title: str, bad: NDArray[np.bool_], good_t
         values=(bad | missing).astype(np.uint8),
         kind="labels",
         legend={0: (good_text, GOOD), 1: (bad_text, BAD)},
-        unknown=~m.criteria.known,
+        unknown=~m.regions.known,
         missing=missing,
     )

@@ -30,8 +30,8 @@ from stereogauge.metrics.overlays import (
 )
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import mean
-from stereogauge.regions.bands import distances_at
 from stereogauge.regions.connected import components
+from stereogauge.regions.geometry.bands import distances_at
 
 FINE = "fine structure"
 WHOLE, DIVIDED, LOST, GAP = "#009e73", "#f0e442", "#a50026", "#333333"
@@ -63,7 +63,7 @@ def _window(positions: NDArray[np.int32], width: int) -> tuple[int, int, int, in
 
 def _found(m: Measurement) -> Found:
     """M_a, the distances to it and its components, inside the smallest window that holds every structure."""
-    sets = m.criteria.geometry
+    sets = m.regions.geometry
     tolerance = m.protocol.geometry.at(m.scene.resolution).fine_tolerance
     verdict = found_pixels(m.estimate, m.gt, sets.fine, tolerance + GUARD)
     structures = int(sets.fine_label.max(initial=0))
@@ -90,22 +90,22 @@ def _result(m: Measurement) -> Found:
 
 
 def _fattened(m: Measurement) -> NDArray[np.float32]:
-    sets = m.criteria.geometry
+    sets = m.regions.geometry
     return m.once("f-fat", lambda: closer_to_beyond(m.estimate, m.gt, sets.surround, sets.extrapolated_structure))
 
 
 def _empty(m: Measurement) -> str:
-    return emptiness(m.criteria.geometry, 0, FINE, "")
+    return emptiness(m.regions.geometry, 0, FINE, "")
 
 
 def _porosity_picture(m: Measurement) -> Picture:
-    sets = m.criteria.geometry
+    sets = m.regions.geometry
     limit = float(np.log1p(m.protocol.geometry.at(m.scene.resolution).fine_width * 4))
     return heat_overlay(m, "porosity of fine structures", sets.fine, _result(m).penalty, "log px", limit)
 
 
 def _fragments_picture(m: Measurement) -> Picture:
-    sets = m.criteria.geometry
+    sets = m.regions.geometry
     result = _result(m)
     parts = result.fragments[sets.fine_label - 1] if sets.fine.size else np.zeros(0, np.int64)
     found = result.verdict == 1
@@ -119,7 +119,7 @@ def _fragments_picture(m: Measurement) -> Picture:
 
 
 def _fat_picture(m: Measurement) -> Picture:
-    sets = m.criteria.geometry
+    sets = m.regions.geometry
     layers = [
         (sets.surround, "beside structures", FAR),
         (sets.fine, "structure", NEAR),
@@ -145,7 +145,7 @@ def f_por(m: Measurement, region: str) -> Statistic:
     One large hole costs more than many small ones of the same area. Where nothing is found the distance is the image
     diagonal.
     """
-    size = m.criteria.geometry.fine.size
+    size = m.regions.geometry.fine.size
     if not size:
         return Statistic.empty(_empty(m))
     result = _result(m)
@@ -173,7 +173,7 @@ def f_frag(m: Measurement, region: str) -> Statistic:
     A structure of which nothing is found contributes 0 here and is counted by `f-missing`; the note says so where all
     are lost. NaN where no estimate lies on a structure.
     """
-    if not m.criteria.geometry.fine.size:
+    if not m.regions.geometry.fine.size:
         return Statistic.empty(_empty(m))
     result = _result(m)
     if result.missing == len(result.verdict):
@@ -200,7 +200,7 @@ def f_missing(m: Measurement, region: str) -> Statistic:
 
     Count = structures.
     """
-    if not m.criteria.geometry.fine.size:
+    if not m.regions.geometry.fine.size:
         return Statistic.empty(_empty(m))
     result = _result(m)
     lost = int(np.count_nonzero(result.fragments == 0))
@@ -225,6 +225,6 @@ def f_fat(m: Measurement, region: str) -> Statistic:
 
     0: no gap was closed. NaN: no fine structure with visible background beside it, or no estimate there.
     """
-    sets = m.criteria.geometry
+    sets = m.regions.geometry
     what = f"background beside a {FINE}"
     return share_of_set(_fattened(m), m, emptiness(sets, sets.surround.size, what, "beside fine structures"))

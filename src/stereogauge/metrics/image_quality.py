@@ -37,8 +37,8 @@ def _squared_picture(m: Measurement) -> Picture:
         values=((m.estimate - m.gt) / peak) ** 2,
         kind="sequential",
         limits=(0.0, 0.01),
-        unknown=~m.criteria.known,
-        missing=m.criteria.known & np.isnan(m.estimate),
+        unknown=~m.regions.known,
+        missing=m.regions.known & np.isnan(m.estimate),
     )
 
 
@@ -108,7 +108,7 @@ def _similarity(m: Measurement, region: str, *, complete: bool) -> Statistic:
     defined = np.isfinite(values)
     count = int(np.count_nonzero(defined))
     if count == 0:
-        return Statistic.empty(f"no window of criterion {region!r} has enough known pixels", missing)
+        return Statistic.empty(f"no window of region {region!r} has enough known pixels", missing)
     total = float(values[defined].sum())
     return Statistic(total, count, missing, total / count)
 
@@ -119,8 +119,8 @@ def _similarity_picture(m: Measurement, *, complete: bool) -> Picture:
         values=1.0 - range_ssim(m.estimate, m.gt, signal_peak(m), complete=complete),
         kind="sequential",
         limits=(0.0, 1.0),
-        unknown=~m.criteria.known,
-        missing=m.criteria.known & np.isnan(m.estimate),
+        unknown=~m.regions.known,
+        missing=m.regions.known & np.isnan(m.estimate),
     )
 
 

@@ -15,7 +15,7 @@ from stereogauge.metrics.declaration import BoundMetric
 from stereogauge.metrics.statistics import PixelStatistics, RegionStatistics
 from stereogauge.model import DisparityMap, Image, Mask, Scene, as_disparity
 from stereogauge.protocol import Protocol
-from stereogauge.regions.criteria import Criteria
+from stereogauge.regions.scene_regions import SceneRegions
 
 Shared = TypeVar("Shared")
 
@@ -33,7 +33,7 @@ def filled(disparity: DisparityMap) -> DisparityMap:
 
 
 class Measurement:
-    """The estimate as the protocol wants it, its scene's criteria, and statistics that several metrics share.
+    """The estimate as the protocol wants it, its scene's regions, and statistics that several metrics share.
 
     `raw` is the map as it was given; `estimate` after clipping and filling. `metrics` are those that will be measured,
     so that one pass over the pixels serves all their thresholds and quantiles. `confidence` reads the algorithm's
@@ -44,7 +44,7 @@ class Measurement:
     def __init__(
         self,
         estimate: Any,
-        criteria: Criteria,
+        scene_regions: SceneRegions,
         *,
         metrics: Iterable[BoundMetric] = (),
         regions: Iterable[str] = (),
@@ -52,7 +52,7 @@ class Measurement:
         confidence: Callable[[], NDArray[np.float32]] | None = None,
         extras: Mapping[str, float] | None = None,
     ) -> None:
-        self.criteria = criteria
+        self.regions = scene_regions
         self.raw = as_disparity(estimate, "estimate")
         self.extras = dict(extras or {})
         self._right = right_estimate
@@ -72,12 +72,12 @@ class Measurement:
     @property
     def scene(self) -> Scene:
         """The scene."""
-        return self.criteria.scene
+        return self.regions.scene
 
     @property
     def protocol(self) -> Protocol:
         """The protocol."""
-        return self.criteria.protocol
+        return self.regions.protocol
 
     @property
     def gt(self) -> DisparityMap:
@@ -106,7 +106,7 @@ class Measurement:
     def right_estimate(self) -> DisparityMap:
         """The algorithm's map of the right view."""
         if self._right is None:
-            raise NotApplicable("This measure needs the algorithm's map of the right view, and there is none.")
+            raise NotApplicable("This metric needs the algorithm's map of the right view, and there is none.")
         return as_disparity(self._right, "right estimate")
 
     @functools.cached_property
@@ -129,11 +129,11 @@ class Measurement:
         return shared
 
     def mask(self, region: str) -> Mask:
-        """The pixels of a criterion."""
-        return self.criteria.mask(region)
+        """The pixels of a region."""
+        return self.regions.mask(region)
 
     def pixels(self, region: str) -> RegionStatistics:
-        """Sums of the measured estimate over a criterion."""
+        """Sums of the measured estimate over a region."""
         return self.statistics(region)[region]
 
     def statistics(self, region: str, *, as_given: bool = False) -> PixelStatistics:
@@ -172,5 +172,5 @@ class Measurement:
                 thresholds=[a for name, a in arguments if name in ("bad", "wrong", "bad-valid")],
                 quantiles=[a / 100 for name, a in arguments if name == "quantile"],
             )
-            for labels in self.criteria.labels(regions)
+            for labels in self.regions.labels(regions)
         ]

@@ -1,6 +1,6 @@
 """Shares of pixels that are wrong: bad pixels by a threshold, and KITTI's D1.
 
-Notation: D the ground truth, E the estimate, e = E − D, R the pixels of the criterion (ground truth known), V ⊆ R those
+Notation: D the ground truth, E the estimate, e = E − D, R the pixels of the region (ground truth known), V ⊆ R those
 with an estimate. What a pixel of R∖V means is the protocol's invalid policy: `count` (and what `fill` leaves open)
 counts it as bad, `exclude` leaves it out.
 """
@@ -74,7 +74,7 @@ def bad(m: Measurement, region: str, threshold: float) -> Statistic:
     examples=("wrong@2",),
 )
 def wrong(m: Measurement, region: str, threshold: float) -> Statistic:
-    """Estimates off by more than δ as a percentage of all pixels of the criterion.
+    """Estimates off by more than δ as a percentage of all pixels of the region.
 
     Missing ones count in the denominator only, and under the invalid policy `exclude` not at all.
     """
@@ -121,7 +121,7 @@ def _d1_picture(m: Measurement) -> Picture:
         values=np.clip(level, 0, len(KITTI_LEVELS) - 1).astype(np.uint8),
         kind="labels",
         legend=legend,
-        unknown=~m.criteria.known,
+        unknown=~m.regions.known,
         missing=missing_estimates(m),
     )
 

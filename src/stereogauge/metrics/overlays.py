@@ -17,7 +17,7 @@ from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import percent
 from stereogauge.model import Mask, Scene
-from stereogauge.regions.geometry import GeometrySets, Positions
+from stereogauge.regions.geometry.sets import GeometrySets, Positions
 
 HCI = "Honauer, Maier-Hein & Kondermann, ICCV 2015"
 VARIANT = f"after {HCI}"
@@ -82,7 +82,7 @@ def grey_image(scene: Scene) -> NDArray[np.uint8] | None:
 
 
 def _missing(m: Measurement, positions: Positions) -> Mask:
-    return m.criteria.geometry.mask(positions) & np.isnan(m.estimate)
+    return m.regions.geometry.mask(positions) & np.isnan(m.estimate)
 
 
 def label_overlay(
@@ -92,7 +92,7 @@ def label_overlay(
     measured: Positions,
 ) -> Picture:
     """Named layers (positions, text, colour) over the image, later ones on top."""
-    sets = m.criteria.geometry
+    sets = m.regions.geometry
     values = np.full(sets.height * sets.width, np.nan, np.float32)
     legend: Mapping[int, tuple[str, str]] = {i: (text, colour) for i, (_, text, colour) in enumerate(layers, 1)}
     for label, (positions, _, _) in enumerate(layers, 1):
@@ -120,7 +120,7 @@ def heat_overlay(
     """Values of a set as heat over the image, from 0 (or −limit) to limit."""
     return Picture(
         title=title,
-        values=m.criteria.geometry.spread(positions, values),
+        values=m.regions.geometry.spread(positions, values),
         kind="diverging" if signed else "sequential",
         unit=unit,
         limits=(-limit if signed else 0.0, limit),

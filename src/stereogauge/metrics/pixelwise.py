@@ -1,4 +1,4 @@
-"""Sizes of errors against ground truth, over the estimated pixels V of a criterion R; and how many there are.
+"""Sizes of errors against ground truth, over the estimated pixels V of a region R; and how many there are.
 
 Notation: D the ground truth, E the estimate, e = E − D.
 """
@@ -174,13 +174,13 @@ def quantile(m: Measurement, region: str, percentage: float) -> Statistic:
 
 
 def _density_picture(m: Measurement) -> Picture:
-    missing = m.criteria.known & np.isnan(m.clipped)
+    missing = m.regions.known & np.isnan(m.clipped)
     return Picture(
         title="where the algorithm gave an estimate",
         values=missing.astype(np.uint8),
         kind="labels",
         legend={0: ("estimated", GOOD), 1: ("missing", BAD)},
-        unknown=~m.criteria.known,
+        unknown=~m.regions.known,
     )
 
 
@@ -196,7 +196,7 @@ def _density_picture(m: Measurement) -> Picture:
     picture=_density_picture,
 )
 def density(m: Measurement, region: str) -> Statistic:
-    """Share of the criterion for which the algorithm gave an estimate, before any filling."""
+    """Share of the region for which the algorithm gave an estimate, before any filling."""
     pixels = m.statistics(region, as_given=True)[region]
     return over_all(pixels, region, float(pixels.valid), percent)
 
@@ -212,6 +212,6 @@ def density(m: Measurement, region: str) -> Statistic:
     picture=_density_picture,
 )
 def invalid(m: Measurement, region: str) -> Statistic:
-    """Share of the criterion without an estimate, before any filling."""
+    """Share of the region without an estimate, before any filling."""
     pixels = m.statistics(region, as_given=True)[region]
     return over_all(pixels, region, float(pixels.missing), percent)

@@ -18,8 +18,8 @@ from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.overlays import HCI, VARIANT, emptiness, heat_overlay, mean_of, share_above
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import mean, percent
-from stereogauge.regions.geometry_sets import drawn_planes
-from stereogauge.regions.planes import Points, fit_plane
+from stereogauge.regions.geometric import drawn_planes
+from stereogauge.regions.geometry.planes import Points, fit_plane
 
 BUMPINESS, OFFSET, MISORIENTATION = range(3)
 OWN_PLANES = "planes fitted to the estimate itself, for want of ground truth"
@@ -28,7 +28,7 @@ Values = NDArray[np.float32]
 
 def _planes(m: Measurement) -> NDArray[np.float64]:
     """The scene's planes; a drawn region without known plane takes the one that fits the estimate best."""
-    sets = m.criteria.geometry
+    sets = m.regions.geometry
     unknown = np.flatnonzero(np.isnan(sets.planes[:, 0]))
     if not unknown.size:
         return sets.planes
@@ -44,44 +44,44 @@ def _planes(m: Measurement) -> NDArray[np.float64]:
 
 
 def _bumps(m: Measurement) -> Values:
-    return m.once("p-bump", lambda: second_differences(m.estimate, m.criteria.geometry.planar))
+    return m.once("p-bump", lambda: second_differences(m.estimate, m.regions.geometry.planar))
 
 
 def _relative_bumps(m: Measurement) -> Values:
-    return m.once("p-bump-rel", lambda: second_differences(m.estimate - m.gt, m.criteria.geometry.planar))
+    return m.once("p-bump-rel", lambda: second_differences(m.estimate - m.gt, m.regions.geometry.planar))
 
 
 def _offsets(m: Measurement) -> Values:
     """Signed distances, positive in front of the plane."""
-    sets = m.criteria.geometry
+    sets = m.regions.geometry
     planes = m.once("p-planes", lambda: _planes(m))
     return m.once("p-off", lambda: plane_distances(m.estimate, sets.planar, sets.planar_label, planes))
 
 
 def _angles(m: Measurement) -> Values:
-    sets = m.criteria.geometry
+    sets = m.regions.geometry
     planes = m.once("p-planes", lambda: _planes(m))
     return m.once("p-mis", lambda: normal_angles(m.estimate, sets.planar, sets.planar_label, planes))
 
 
 def _empty(m: Measurement) -> str:
-    sets = m.criteria.geometry
+    sets = m.regions.geometry
     return emptiness(sets, sets.planar.size, "planar surface", "on planar surfaces")
 
 
 def _note(m: Measurement, kind: int, floor: float, unit: str) -> str:
     notes = [f"ground truth itself: {floor:.3g}{unit}"] if np.isfinite(floor) else []
-    if kind != BUMPINESS and np.isnan(m.criteria.geometry.planes[:, 0]).any():
+    if kind != BUMPINESS and np.isnan(m.regions.geometry.planes[:, 0]).any():
         notes.append(OWN_PLANES)
     return "; ".join(notes)
 
 
 def _mean_note(m: Measurement, kind: int, unit: str) -> str:
-    return _note(m, kind, float(m.criteria.geometry.plane_floors[kind]), unit)
+    return _note(m, kind, float(m.regions.geometry.plane_floors[kind]), unit)
 
 
 def _truth_values(m: Measurement, kind: int) -> Values:
-    sets = m.criteria.geometry
+    sets = m.regions.geometry
     if not m.scene.has("gt"):
         return np.empty(0, np.float32)
     if kind == BUMPINESS:
@@ -103,21 +103,21 @@ def _tolerance(m: Measurement) -> float:
 
 def _bump_picture(m: Measurement, threshold: float = 0.0) -> Picture:
     limit = threshold or 4 * _tolerance(m)
-    return heat_overlay(m, "bumpiness of planes", m.criteria.geometry.planar, _bumps(m), "px", limit)
+    return heat_overlay(m, "bumpiness of planes", m.regions.geometry.planar, _bumps(m), "px", limit)
 
 
 def _relative_bump_picture(m: Measurement) -> Picture:
-    planar = m.criteria.geometry.planar
+    planar = m.regions.geometry.planar
     return heat_overlay(m, "bumpiness of the error on planes", planar, _relative_bumps(m), "px", 4 * _tolerance(m))
 
 
 def _offset_picture(m: Measurement, threshold: float = 0.0) -> Picture:
     limit = threshold or 10 * _tolerance(m)
-    return heat_overlay(m, "offset from planes", m.criteria.geometry.planar, _offsets(m), "px", limit, signed=True)
+    return heat_overlay(m, "offset from planes", m.regions.geometry.planar, _offsets(m), "px", limit, signed=True)
 
 
 def _angle_picture(m: Measurement, threshold: float = 45.0) -> Picture:
-    return heat_overlay(m, "misorientation of planes", m.criteria.geometry.planar, _angles(m), "°", threshold)
+    return heat_overlay(m, "misorientation of planes", m.regions.geometry.planar, _angles(m), "°", threshold)
 
 
 @metric(

@@ -1,4 +1,4 @@
-"""How sums and counts become values, and what an empty criterion says."""
+"""How sums and counts become values, and what an empty region says."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ def plain_sum(total: float, count: int) -> float:
 
 
 def emptiness(region: str, size: int) -> str:
-    """Why a criterion of `size` pixels has nothing to average."""
-    return f"no estimate in criterion {region!r}" if size else f"criterion {region!r} has no pixel"
+    """Why a region of `size` pixels has nothing to average."""
+    return f"no estimate in region {region!r}" if size else f"region {region!r} has no pixel"
 
 
 def over_estimated(pixels: RegionStatistics, region: str, total: float, finalize: Finalize) -> Statistic:
-    """A sum over the estimated pixels V of a criterion."""
+    """A sum over the estimated pixels V of a region."""
     if pixels.valid == 0:
         return Statistic.empty(emptiness(region, pixels.size), pixels.missing)
     return Statistic(total, pixels.valid, pixels.missing, finalize(total, pixels.valid))
 
 
 def over_all(pixels: RegionStatistics, region: str, total: float, finalize: Finalize) -> Statistic:
-    """A sum over all pixels R of a criterion."""
+    """A sum over all pixels R of a region."""
     if pixels.size == 0:
         return Statistic.empty(emptiness(region, 0))
     return Statistic(total, pixels.size, pixels.missing, finalize(total, pixels.size))

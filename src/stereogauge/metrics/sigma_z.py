@@ -36,11 +36,11 @@ def sigma_z_map(m: Measurement) -> NDArray[np.float64]:
 
 
 def _sigma_z(m: Measurement, region: str) -> tuple[float, int, str]:
-    """Sum, count and note of the Sigma-Z-Error on a criterion."""
+    """Sum, count and note of the Sigma-Z-Error on a region."""
     pixels = m.pixels(region)
     parameters = m.protocol.sigma_z
     if parameters.literal:
-        (labels,) = m.criteria.labels((region,))
+        (labels,) = m.regions.labels((region,))
         sums = np.zeros(len(labels.values))
         focal_baseline, doffs = _sigma_z_scale(m)
         literal_depth(m.estimate, m.gt, labels.labels, labels.slots, focal_baseline, doffs + parameters.mu, sums)
@@ -67,7 +67,7 @@ def _sigma_z_unit(m: Measurement) -> str:
 
 def _sigma_z_picture(m: Measurement) -> Picture:
     values = sigma_z_map(m)
-    inside = values[m.criteria.known & np.isfinite(values)]
+    inside = values[m.regions.known & np.isfinite(values)]
     limit = float(np.quantile(inside, 0.98)) if inside.size else 1.0
     return heat_picture(m, "depth error (Sigma-Z)", values, _sigma_z_unit(m), limit or 1.0)
 

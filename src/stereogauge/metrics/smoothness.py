@@ -1,6 +1,6 @@
 """Smoothness of a map, without ground truth: how much of it is steep or bent.
 
-A smooth map may be wrong from end to end, and a true depth edge is steep: read these beside a measure that knows the
+A smooth map may be wrong from end to end, and a true depth edge is steep: read these beside a metric that knows the
 truth.
 """
 
@@ -43,7 +43,7 @@ def _share_above(m: Measurement, region: str, values: NDArray[np.float32], thres
     missing = int(np.count_nonzero(inside & np.isnan(m.estimate)))
     measured = values[inside & np.isfinite(values)]
     if measured.size == 0:
-        return Statistic.empty(f"no pixel of criterion {region!r} has an estimate and four neighbours", missing)
+        return Statistic.empty(f"no pixel of region {region!r} has an estimate and four neighbours", missing)
     above = int(np.count_nonzero(measured > threshold))
     return Statistic(float(above), measured.size, missing, percent(above, measured.size))
 

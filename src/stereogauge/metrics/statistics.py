@@ -1,4 +1,4 @@
-"""Pixel-wise statistics of one estimate on many criteria, from one pass: what the pixel-wise metrics are read from."""
+"""Pixel-wise statistics of one estimate on many regions, from one pass: what the pixel-wise metrics are read from."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stereogauge.regions.labels import RegionLabels
 
 @dataclass(frozen=True)
 class RegionStatistics:
-    """Sums over one criterion R; V ⊆ R are the pixels with an estimate.
+    """Sums over one region R; V ⊆ R are the pixels with an estimate.
 
     `without_depth` counts pixels of V of which a point is not in front of the cameras, `without_estimated_depth` those
     among them whose true point is.
@@ -55,7 +55,7 @@ def _on_edge(value: float) -> bool:
 
 
 class PixelStatistics:
-    """All pixel-wise statistics of `estimate` against `truth` on the criteria of `labels`.
+    """All pixel-wise statistics of `estimate` against `truth` on the regions of `labels`.
 
     `thresholds` (px) and `quantiles` (0…1) are those that will be asked for; naming them here lets one second pass
     serve all.
@@ -152,7 +152,7 @@ class PixelStatistics:
         return bins
 
     def _collect(self, bins: dict[str, set[int]]) -> None:
-        """Read the sorted errors in some bins of some criteria, in one pass."""
+        """Read the sorted errors in some bins of some regions, in one pass."""
         labels = self._labels
         wanted = np.zeros(kernels.KEYS, labels.labels.dtype)
         for position, name in enumerate(labels.names):

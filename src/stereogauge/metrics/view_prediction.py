@@ -4,7 +4,7 @@ Scenes with further views: each of them is rendered from the left image and its 
 z-buffer, and all their pixels are pooled. Scenes with two views: the left view is rendered from the right image by
 backward warping, source(x − E(x)), linear between pixels. Both are compared with the real view as grey images (Rec. 601
 luma, 0…255). A pixel without a source is a hole: left out, and counted as missing. Backward warping gives a pixel that
-the right camera does not see some other surface's colour: use the criterion `nonocc` for the papers' figures.
+the right camera does not see some other surface's colour: use the region `nonocc` for the papers' figures.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PREDICTION = "Szeliski, ICCV 1999; Cabezas, Padilla & Trujillo, CIARP 2011"
 @dataclass(frozen=True)
 class RenderedView:
     """A rendered view (H, W, channels; NaN in holes), the real one, the holes, and the pixels that belong to the
-    criterion.
+    region.
     """
 
     rendered: NDArray[np.float32]
@@ -106,7 +106,7 @@ def predicted_views(m: Measurement, inside: Mask, *, grey: bool = True) -> list[
 
 
 def _views(m: Measurement, region: str) -> list[RenderedView]:
-    """The grey views of a criterion, rendered for the first metric that asks."""
+    """The grey views of a region, rendered for the first metric that asks."""
     return m.once(f"predicted views of {region}", lambda: predicted_views(m, m.mask(region)))
 
 
@@ -172,7 +172,7 @@ def view_mse(m: Measurement, region: str) -> Statistic:
     """Mean squared grey difference of rendered and real views, holes left out; 0 is a perfect prediction."""
     total, count, holes = _squared(m, region)
     if count == 0:
-        return Statistic.empty(f"no pixel of criterion {region!r} could be rendered", holes)
+        return Statistic.empty(f"no pixel of region {region!r} could be rendered", holes)
     return Statistic(total, count, holes, total / count, _note(m))
 
 
@@ -192,7 +192,7 @@ def view_psnr(m: Measurement, region: str) -> Statistic:
     """`view-mse` in decibels, at peak 255; infinite for a perfect prediction."""
     total, count, holes = _squared(m, region)
     if count == 0:
-        return Statistic.empty(f"no pixel of criterion {region!r} could be rendered", holes)
+        return Statistic.empty(f"no pixel of region {region!r} could be rendered", holes)
     return Statistic(total, count, holes, _signal_to_noise(total, count), _note(m))
 
 
@@ -218,5 +218,5 @@ def view_mssim(m: Measurement, region: str) -> Statistic:
         count += defined.size
         holes += int(np.count_nonzero(view.inside & view.hole))
     if count == 0:
-        return Statistic.empty(f"no window of criterion {region!r} could be rendered whole", holes)
+        return Statistic.empty(f"no window of region {region!r} could be rendered whole", holes)
     return Statistic(total, count, holes, total / count, _note(m))

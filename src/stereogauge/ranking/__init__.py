@@ -1,8 +1,8 @@
 """Models that turn scores into an order, and how sure that order is."""
 
-from stereogauge.ranking.cube import Column, ScoreCube
 from stereogauge.ranking.result import Ranking
 from stereogauge.ranking.run import rank
-from stereogauge.ranking.selection import Selection
+from stereogauge.scores.cube import Column, ScoreCube
+from stereogauge.scores.selection import Selection
 
 __all__ = ["Column", "Ranking", "ScoreCube", "Selection", "rank"]

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.ranking.cube import Values
 from stereogauge.ranking.model import model_declaration
 from stereogauge.ranking.ranks import final_ranks
 from stereogauge.ranking.run import Scores, as_cube, model_costs
-from stereogauge.ranking.selection import Selection
+from stereogauge.scores.cube import Values
+from stereogauge.scores.selection import Selection
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,7 +69,7 @@ class Bootstrap:
 def bootstrap(
     scores: Scores,
     model: str = "middlebury",
-    measures: Iterable[str] | None = None,
+    metrics: Iterable[str] | None = None,
     regions: Iterable[str] | None = None,
     scenes: Iterable[str] | None = None,
     algorithms: Iterable[str] | None = None,
@@ -82,7 +82,7 @@ def bootstrap(
 ) -> Bootstrap:
     """Draw as many scenes as there are, with replacement, `draws` times, and rank again on each draw.
 
-    Says nothing about measures or criteria that were not selected, and little on very few scenes: four scenes have 35
+    Says nothing about metrics or regions that were not selected, and little on very few scenes: four scenes have 35
     different draws. One scene has a single draw and is refused.
     """
     if not 0 < level < 1:
@@ -90,7 +90,7 @@ def bootstrap(
     if draws < 1:
         raise StereogaugeError(f"A bootstrap needs at least one draw; found {draws}.")
     declared = model_declaration(model)
-    cube = as_cube(scores).select(measures=measures, regions=regions, scenes=scenes, algorithms=algorithms)
+    cube = as_cube(scores).select(metrics=metrics, regions=regions, scenes=scenes, algorithms=algorithms)
     costs, selection = model_costs(cube, declared, missing, options)
     count = len(costs.scenes)
     if count < 2:

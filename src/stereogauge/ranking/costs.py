@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.ranking.cube import Column, ScoreCube, Values
-from stereogauge.ranking.selection import Dropped, MissingRule, Selection
+from stereogauge.scores.cube import Column, ScoreCube, Values
+from stereogauge.scores.selection import Dropped, MissingRule, Selection
 
 
 @dataclass(frozen=True, eq=False)
 class Costs:
-    """Costs of algorithms in flat columns, one for each (scene, criterion, measure).
+    """Costs of algorithms in flat columns, one for each (scene, region, measure).
 
     `matrix` has shape (algorithms, flat columns); +inf marks a gap under the rule `worst`. `scene_of` and `column_of`
     give the place of each flat column in `scenes` and `columns`. Every scene has at least one flat column.
@@ -35,14 +35,14 @@ class Costs:
     column_of: NDArray[np.intp]
 
     @property
-    def measures(self) -> tuple[str, ...]:
+    def metrics(self) -> tuple[str, ...]:
         """Metric ids in order of appearance."""
         return tuple(dict.fromkeys(column.metric for column in self.columns))
 
     @cached_property
-    def measure_of(self) -> NDArray[np.intp]:
-        """The place in `measures` of each flat column."""
-        place = {measure: index for index, measure in enumerate(self.measures)}
+    def metric_places(self) -> NDArray[np.intp]:
+        """The place in `metrics` of each flat column."""
+        place = {metric: index for index, metric in enumerate(self.metrics)}
         by_column = np.array([place[column.metric] for column in self.columns], np.intp)
         return by_column[self.column_of]
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import unknown_name
 from stereogauge.ranking.costs import Costs
-from stereogauge.ranking.cube import ScoreCube, Values
-from stereogauge.ranking.selection import Dropped
 from stereogauge.registry import collect
+from stereogauge.scores.cube import ScoreCube, Values
+from stereogauge.scores.selection import Dropped
 
 ENTRY_POINTS = "stereogauge.models"
 MODULES = ("middlebury", "extended", "pareto", "weighted")

@@ -1,4 +1,4 @@
-"""How measures in different units become comparable: a cost as a share of what real algorithms reach, among others.
+"""How metrics in different units become comparable: a cost as a share of what real algorithms reach, among others.
 
 Badness is the score itself (direction "lower"), its distance from the upper end of its range ("higher") or its
 absolute value ("zero"): 0 is perfect, larger is worse.
@@ -13,8 +13,8 @@ import numpy as np
 from scipy.stats import zscore
 
 from stereogauge.errors import unknown_name
-from stereogauge.ranking.cube import Values, metric_of
 from stereogauge.ranking.ranks import column_ranks
+from stereogauge.scores.cube import Values, metric_of
 
 Normalisation = Literal["heuristic", "max", "z-score", "rank"]
 
@@ -40,42 +40,42 @@ def normalisation_rule(text: str) -> Normalisation:
     raise unknown_name("normalisation", text, get_args(Normalisation))
 
 
-def heuristic_maximum(measure: str) -> float | None:
+def heuristic_maximum(metric: str) -> float | None:
     """The score that the worst real algorithms reach, None where nobody has stated it."""
-    if measure in HEURISTIC_MAXIMA:
-        return HEURISTIC_MAXIMA[measure]
-    metric = metric_of(measure).metric
-    return None if metric.heuristic_range is None or metric.parameters else metric.heuristic_range[1]
+    if metric in HEURISTIC_MAXIMA:
+        return HEURISTIC_MAXIMA[metric]
+    declared = metric_of(metric).metric
+    return None if declared.heuristic_range is None or declared.parameters else declared.heuristic_range[1]
 
 
-def heuristic_scale(measure: str, costs: Values) -> Scale:
+def heuristic_scale(metric: str, costs: Values) -> Scale:
     """Heuristic range where known, else the theoretical one where finite, else the selection's own worst cost."""
-    metric = metric_of(measure).metric
-    higher = metric.direction == "higher"
-    known = heuristic_maximum(measure)
+    declared = metric_of(metric).metric
+    higher = declared.direction == "higher"
+    known = heuristic_maximum(metric)
     if known is not None:
-        low = (metric.heuristic_range or (0.0, 0.0))[0] if higher else 0.0
+        low = (declared.heuristic_range or (0.0, 0.0))[0] if higher else 0.0
         return Scale(known - low, known if higher else 0.0, "heuristic range")
-    low, high = metric.range
+    low, high = declared.range
     if math.isfinite(high) and (math.isfinite(low) or not higher):
         return Scale(high - low if higher else high, high if higher else 0.0, "theoretical range")
-    return worst_scale(measure, costs)
+    return worst_scale(metric, costs)
 
 
-def worst_scale(measure: str, costs: Values) -> Scale:
+def worst_scale(metric: str, costs: Values) -> Scale:
     """The selection's own worst cost as the unit; where higher is better, the distance from best to worst score."""
     finite = costs[np.isfinite(costs)]
     if not finite.size:
         return Scale(1.0, 0.0, "no finite score")
-    if metric_of(measure).metric.direction == "higher":
-        high = metric_of(measure).metric.range[1]
+    if metric_of(metric).metric.direction == "higher":
+        high = metric_of(metric).metric.range[1]
         best = high if math.isfinite(high) else -float(finite.min())
         return Scale(best + float(finite.max()), best, "range of the selection")
     return Scale(float(finite.max()), 0.0, "maximum of the selection")
 
 
-def normalised(measure: str, costs: Values, rule: Normalisation) -> tuple[Values, str]:
-    """Costs (algorithms, columns) of one measure as comparable numbers, and where their scale comes from.
+def normalised(metric: str, costs: Values, rule: Normalisation) -> tuple[Values, str]:
+    """Costs (algorithms, columns) of one metric as comparable numbers, and where their scale comes from.
 
     `heuristic` and `max`: badness / unit, 0 perfect, 1 the worst that real algorithms (or this selection) show;
     `z-score`: standard deviations of each column from its mean; `rank`: average rank / number of algorithms. A gap
@@ -91,7 +91,7 @@ def normalised(measure: str, costs: Values, rule: Normalisation) -> tuple[Values
         result = np.zeros_like(filled)
         result[:, spread > 0] = scored
         return result, "standard deviations of the selection"
-    scale = heuristic_scale(measure, costs) if rule == "heuristic" else worst_scale(measure, costs)
+    scale = heuristic_scale(metric, costs) if rule == "heuristic" else worst_scale(metric, costs)
     unit = scale.unit if scale.unit > 0 else 1.0
     badness = np.where(np.isneginf(costs), 0.0, (filled + scale.best) / unit)
     return np.where(np.isposinf(costs), np.maximum(badness, 1.0), badness), scale.origin

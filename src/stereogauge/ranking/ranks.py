@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from stereogauge.errors import unknown_name
-from stereogauge.ranking.cube import Values
+from stereogauge.scores.cube import Values
 
 Ties = Literal["min", "average", "dense"]
 

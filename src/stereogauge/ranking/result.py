@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.ranking.cube import Values
-from stereogauge.ranking.selection import Selection
+from stereogauge.scores.cube import Values
+from stereogauge.scores.selection import Selection
 
 if TYPE_CHECKING:
     import pandas as pd

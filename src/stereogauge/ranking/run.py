@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.evaluation.scores import ScoreTable
 from stereogauge.ranking.costs import Costs, prepare
-from stereogauge.ranking.cube import ScoreCube
 from stereogauge.ranking.model import Model, Outcome, model_declaration
 from stereogauge.ranking.result import Ranking
-from stereogauge.ranking.selection import Selection, frozen_options, missing_rule
+from stereogauge.scores.cube import ScoreCube
+from stereogauge.scores.selection import Selection, frozen_options, missing_rule
+from stereogauge.scores.table import ScoreTable
 
 Scores = ScoreTable | ScoreCube | str | Path
 
@@ -35,7 +35,7 @@ def as_cube(scores: Scores) -> ScoreCube:
 def rank(
     scores: Scores,
     model: str = "a-star",
-    measures: Iterable[str] | None = None,
+    metrics: Iterable[str] | None = None,
     regions: Iterable[str] | None = None,
     scenes: Iterable[str] | None = None,
     algorithms: Iterable[str] | None = None,
@@ -50,11 +50,11 @@ def rank(
     scores
         A score table, a score cube, or the path or URL of a store.
     model
-        `middlebury` (average rank over the columns of one measure), `extended` (sum of the ranks by several measures,
+        `middlebury` (average rank over the columns of one metric), `extended` (sum of the ranks by several metrics,
         with who performs alike), `a-star` (groups by Pareto dominance), `weighted` (an application's weights), or an
         installed one.
-    measures, regions, scenes, algorithms
-        What to look at; None means everything. A measure may be written with its criterion: `bad@1:nonocc`.
+    metrics, regions, scenes, algorithms
+        What to look at; None means everything. A metric may be written with its region: `bad@1:nonocc`.
     missing
         What a missing cell does: `drop-algorithm` (the default), `drop-column`, or `worst` (the last rank there).
     options
@@ -62,7 +62,7 @@ def rank(
         (weighted).
     """
     declared = model_declaration(model)
-    cube = as_cube(scores).select(measures=measures, regions=regions, scenes=scenes, algorithms=algorithms)
+    cube = as_cube(scores).select(metrics=metrics, regions=regions, scenes=scenes, algorithms=algorithms)
     costs, selection = model_costs(cube, declared, missing, options)
     return arranged(declared, costs, selection, declared.compute(costs, **options), options)
 

@@ -1,9 +1,9 @@
 """Tests of difference: Friedman with Nemenyi's critical distance over many algorithms, Wilcoxon with Holm for pairs.
 
 Every number comes from SciPy, scikit-posthocs and statsmodels; this module prepares what they read and keeps what
-they say. The blocks of all tests are the flat columns (scene × criterion × measure) of the selection. Columns of one
-scene depend on each other, nested criteria most of all: with few scenes the tests are optimistic; select one
-criterion to avoid that.
+they say. The blocks of all tests are the flat columns (scene × region × metric) of the selection. Columns of one
+scene depend on each other, nested regions most of all: with few scenes the tests are optimistic; select one
+region to avoid that.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from statsmodels.stats.multitest import multipletests
 
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.ranking.costs import Costs, prepare
-from stereogauge.ranking.cube import Values, metric_of
 from stereogauge.ranking.run import Scores, as_cube
-from stereogauge.ranking.selection import Selection, missing_rule
+from stereogauge.scores.cube import Values, metric_of
+from stereogauge.scores.selection import Selection, missing_rule
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,9 +62,9 @@ class Friedman:
 
 
 class Pair(NamedTuple):
-    """Wilcoxon's signed-rank test of two algorithms over the columns of one measure.
+    """Wilcoxon's signed-rank test of two algorithms over the columns of one metric.
 
-    `better` is the one with more columns won ("" when even). `median` is the median of first − second in the measure's
+    `better` is the one with more columns won ("" when even). `median` is the median of first − second in the metric's
     unit, as the scores are shown: negative where the first is better if lower is better, positive if higher is; for a
     bias, of the distances from 0. `p_holm` is the p-value after Holm's correction over all pairs tested together.
     """
@@ -80,7 +80,7 @@ class Pair(NamedTuple):
 
 def friedman(
     scores: Scores,
-    measures: Iterable[str] | None = None,
+    metrics: Iterable[str] | None = None,
     regions: Iterable[str] | None = None,
     scenes: Iterable[str] | None = None,
     algorithms: Iterable[str] | None = None,
@@ -94,7 +94,7 @@ def friedman(
     """
     if not 0 < alpha < 1:
         raise StereogaugeError(f"A significance level lies between 0 and 1, for example 0.05; found {alpha:g}.")
-    costs, selection = _costs(scores, measures, regions, scenes, algorithms, missing)
+    costs, selection = _costs(scores, metrics, regions, scenes, algorithms, missing)
     count, blocks = costs.matrix.shape
     if count < 3 or blocks < 2:
         raise StereogaugeError(
@@ -137,7 +137,7 @@ def cliques(average_rank: Values, distance: float) -> tuple[tuple[int, int], ...
 
 def wilcoxon_pairs(
     scores: Scores,
-    measure: str,
+    metric: str,
     pairs: Sequence[tuple[str, str]] | None = None,
     regions: Iterable[str] | None = None,
     scenes: Iterable[str] | None = None,
@@ -147,14 +147,14 @@ def wilcoxon_pairs(
 ) -> tuple[Pair, ...]:
     """Wilcoxon's signed-rank test for chosen pairs (all of them by default), corrected by Holm over those pairs.
 
-    One measure only: differences in different units cannot be ranked together. Equal scores everywhere give p = 1;
+    One metric only: differences in different units cannot be ranked together. Equal scores everywhere give p = 1;
     two perfect ones (infinite PSNR) are equal.
     """
     if missing == "worst":
         raise StereogaugeError(
             "Wilcoxon's test compares sizes, which a gap has not; use drop-algorithm or drop-column."
         )
-    costs, _ = _costs(scores, [measure], regions, scenes, algorithms, missing)
+    costs, _ = _costs(scores, [metric], regions, scenes, algorithms, missing)
     place = {name: index for index, name in enumerate(costs.algorithms)}
     chosen = list(itertools.combinations(costs.algorithms, 2) if pairs is None else pairs)
     if not chosen:
@@ -163,7 +163,7 @@ def wilcoxon_pairs(
         if name not in place:
             raise unknown_name("algorithm of these scores", name, place)
     differences = [_difference(costs.matrix[place[first]], costs.matrix[place[second]]) for first, second in chosen]
-    sign = -1.0 if metric_of(costs.measures[0]).metric.direction == "higher" else 1.0
+    sign = -1.0 if metric_of(costs.metrics[0]).metric.direction == "higher" else 1.0
     p_values = [1.0 if not np.any(difference) else float(wilcoxon(difference).pvalue) for difference in differences]
     corrected = multipletests(p_values, method="holm")[1]
     return tuple(
@@ -191,11 +191,11 @@ def _better(first: str, second: str, difference: Values) -> str:
 
 def _costs(
     scores: Scores,
-    measures: Iterable[str] | None,
+    metrics: Iterable[str] | None,
     regions: Iterable[str] | None,
     scenes: Iterable[str] | None,
     algorithms: Iterable[str] | None,
     missing: str,
 ) -> tuple[Costs, Selection]:
-    cube = as_cube(scores).select(measures=measures, regions=regions, scenes=scenes, algorithms=algorithms)
+    cube = as_cube(scores).select(metrics=metrics, regions=regions, scenes=scenes, algorithms=algorithms)
     return prepare(cube, missing_rule(missing))

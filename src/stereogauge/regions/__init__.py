@@ -1,8 +1,8 @@
-"""Error criteria: named pixel sets.
+"""Regions: named pixel sets.
 
 Called as a function, gives masks of a scene: `stereogauge.regions(scene, ["nonocc", "disc"])`.
 """
 
 from stereogauge.callable_module import make_callable
 
-make_callable(__name__, "stereogauge.regions.criteria", "regions")
+make_callable(__name__, "stereogauge.regions.scene_regions", "regions")

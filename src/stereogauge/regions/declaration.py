@@ -1,6 +1,6 @@
-"""What a criterion is: a named, pure function from a scene to a mask, and its declaration. The registry of all of them.
+"""What a region is: a named, pure function from a scene to a mask, and its declaration. The registry of all of them.
 
-A package adds criteria through the entry-point group `stereogauge.regions`.
+A package adds regions through the entry-point group `stereogauge.regions`.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from stereogauge.model import Mask
 from stereogauge.registry import collect
 
 if TYPE_CHECKING:
-    from stereogauge.regions.criteria import Criteria
+    from stereogauge.regions.scene_regions import SceneRegions
 
 ENTRY_POINTS = "stereogauge.regions"
 
 
 @dataclass(frozen=True)
 class Region:
-    """A declared criterion.
+    """A declared region.
 
-    `compute(criteria)` returns a mask; known ground truth and the border are applied by the caller.
+    `compute(regions)` returns a mask; known ground truth and the border are applied by the caller.
     """
 
     id: str
     name: str
     definition: str
     source: str
-    compute: Callable[[Criteria], Mask]
+    compute: Callable[[SceneRegions], Mask]
     needs: frozenset[str] = frozenset({"gt"})
     version: int = 1
 
@@ -41,11 +41,11 @@ class Region:
         return (self.compute.__doc__ or "").strip()
 
 
-def region(**declaration: Any) -> Callable[[Callable[[Criteria], Mask]], Region]:
-    """Declare the decorated function as a criterion."""
+def region(**declaration: Any) -> Callable[[Callable[[SceneRegions], Mask]], Region]:
+    """Declare the decorated function as a region."""
     needs = frozenset(declaration.pop("needs", ("gt",)))
 
-    def declare(function: Callable[[Criteria], Mask]) -> Region:
+    def declare(function: Callable[[SceneRegions], Mask]) -> Region:
         return Region(compute=function, needs=needs, **declaration)
 
     return declare
@@ -53,13 +53,13 @@ def region(**declaration: Any) -> Callable[[Callable[[Criteria], Mask]], Region]
 
 @functools.cache
 def declared_regions() -> Mapping[str, Region]:
-    """Every declared criterion by id: ours, then those of installed packages."""
-    return collect("criterion", Region, "stereogauge.regions", ENTRY_POINTS)
+    """Every declared region by id: ours, then those of installed packages."""
+    return collect("region", Region, "stereogauge.regions", ENTRY_POINTS)
 
 
 def region_declaration(name: str) -> Region:
-    """The criterion called `name`."""
+    """The region called `name`."""
     known = declared_regions()
     if name not in known:
-        raise unknown_name("criterion", name, known)
+        raise unknown_name("region", name, known)
     return known[name]

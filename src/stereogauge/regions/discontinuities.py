@@ -6,8 +6,8 @@ import cv2
 import numpy as np
 
 from stereogauge.model import DisparityMap, Mask
-from stereogauge.regions.criteria import Criteria
 from stereogauge.regions.declaration import region
+from stereogauge.regions.scene_regions import SceneRegions
 
 REFERENCE_WIDTH = 450  # px: the image width at which the gap and radius of the protocol hold
 
@@ -48,17 +48,17 @@ def middlebury_v2_near(truth: DisparityMap, visible: Mask, border: int) -> Mask:
     return dilated(marked, 4)
 
 
-def near_discontinuities(criteria: Criteria, *, with_occlusions: bool) -> Mask:
+def near_discontinuities(scene_regions: SceneRegions, *, with_occlusions: bool) -> Mask:
     """Pixels near jumps, and near occluded pixels if asked for; gap and radius grow with the image width."""
-    truth = criteria.scene.gt
-    if criteria.rule == "middlebury-v2":
-        return middlebury_v2_near(truth, criteria.visible, criteria.scene.border)
+    truth = scene_regions.scene.gt
+    if scene_regions.rule == "middlebury-v2":
+        return middlebury_v2_near(truth, scene_regions.visible, scene_regions.scene.border)
     factor = truth.shape[1] / REFERENCE_WIDTH
-    gap = max(1.0, criteria.parameters.discontinuity_gap * factor)
-    radius = min(max(1, round(criteria.parameters.discontinuity_radius * factor)), max(truth.shape))
+    gap = max(1.0, scene_regions.parameters.discontinuity_gap * factor)
+    radius = min(max(1, round(scene_regions.parameters.discontinuity_radius * factor)), max(truth.shape))
     marked = jumps(truth, gap)
     if with_occlusions:
-        marked |= ~criteria.visible & np.isfinite(truth) & criteria.extent
+        marked |= ~scene_regions.visible & np.isfinite(truth) & scene_regions.extent
     return dilated(marked, radius)
 
 
@@ -68,11 +68,11 @@ def near_discontinuities(criteria: Criteria, *, with_occlusions: bool) -> Mask:
     definition=r"\{x \in \mathrm{nonocc} : \text{a disparity jump lies near } x\}",
     source="Scharstein & Szeliski 2002",
 )
-def disc(criteria: Criteria) -> Mask:
+def disc(scene_regions: SceneRegions) -> Mask:
     """Visible pixels near depth discontinuities; nested in nonocc.
 
     Under the Middlebury rule also near occluded pixels.
     """
-    if criteria.rule == "dataset" and "disc" in criteria.scene.masks:
-        return criteria.own_mask("disc") & criteria.visible
-    return near_discontinuities(criteria, with_occlusions=False) & criteria.visible
+    if scene_regions.rule == "dataset" and "disc" in scene_regions.scene.masks:
+        return scene_regions.own_mask("disc") & scene_regions.visible
+    return near_discontinuities(scene_regions, with_occlusions=False) & scene_regions.visible

@@ -1,4 +1,4 @@
-"""Criteria packed into one label image: a bit a criterion, so that one pass over the pixels serves all of them."""
+"""Regions packed into one label image: a bit a region, so that one pass over the pixels serves all of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_REGIONS = 16
 
 @dataclass(frozen=True)
 class RegionLabels:
-    """`labels[y, x]` has bit k set where the pixel belongs to criterion `names[k]`.
+    """`labels[y, x]` has bit k set where the pixel belongs to region `names[k]`.
 
     `values` are the labels that occur, `slots` maps each label to its position among them.
     """
@@ -27,7 +27,7 @@ class RegionLabels:
 
 
 def pack_regions(masks: Mapping[str, Mask]) -> list[RegionLabels]:
-    """Label images for all criteria, at most sixteen to an image."""
+    """Label images for all regions, at most sixteen to an image."""
     names = tuple(masks)
     return [_packed({n: masks[n] for n in names[i : i + MOST_REGIONS]}) for i in range(0, len(names), MOST_REGIONS)]
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from stereogauge.errors import NotApplicable
 from stereogauge.model import Mask
-from stereogauge.regions.criteria import Criteria
 from stereogauge.regions.declaration import region
+from stereogauge.regions.scene_regions import SceneRegions
 
 
-def _object_mask(criteria: Criteria, name: str) -> Mask:
-    if name not in criteria.scene.masks:
-        raise NotApplicable(f"Criterion {name!r} needs an object map, and scene {criteria.scene.id!r} has none.")
-    return criteria.own_mask(name)
+def _object_mask(scene_regions: SceneRegions, name: str) -> Mask:
+    if name not in scene_regions.scene.masks:
+        raise NotApplicable(f"Region {name!r} needs an object map, and scene {scene_regions.scene.id!r} has none.")
+    return scene_regions.own_mask(name)
 
 
 @region(
@@ -21,9 +21,9 @@ def _object_mask(criteria: Criteria, name: str) -> Mask:
     source="Menze & Geiger 2015",
     needs=("gt", "mask:fg"),
 )
-def foreground(criteria: Criteria) -> Mask:
+def foreground(scene_regions: SceneRegions) -> Mask:
     """Pixels of moving objects in KITTI's object map."""
-    return _object_mask(criteria, "fg")
+    return _object_mask(scene_regions, "fg")
 
 
 @region(
@@ -33,6 +33,6 @@ def foreground(criteria: Criteria) -> Mask:
     source="Menze & Geiger 2015",
     needs=("gt", "mask:bg"),
 )
-def background(criteria: Criteria) -> Mask:
+def background(scene_regions: SceneRegions) -> Mask:
     """Pixels outside all objects in KITTI's object map."""
-    return _object_mask(criteria, "bg")
+    return _object_mask(scene_regions, "bg")

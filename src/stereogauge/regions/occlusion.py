@@ -6,8 +6,8 @@ import numpy as np
 
 from stereogauge.kernels import occlusion as kernels
 from stereogauge.model import DisparityMap, Mask
-from stereogauge.regions.criteria import Criteria
 from stereogauge.regions.declaration import region
+from stereogauge.regions.scene_regions import SceneRegions
 
 
 def middlebury_v2_visible(truth: DisparityMap) -> Mask:
@@ -43,9 +43,9 @@ def z_buffer_visible(left: DisparityMap, tolerance: float = 1.0) -> Mask:
     definition=r"\{x \in I : x \text{ is visible in both views}\}",
     source="Scharstein & Szeliski 2002",
 )
-def nonocc(criteria: Criteria) -> Mask:
+def nonocc(scene_regions: SceneRegions) -> Mask:
     """Pixels that both cameras see, by the rule of the protocol."""
-    return criteria.visible
+    return scene_regions.visible
 
 
 @region(
@@ -55,6 +55,6 @@ def nonocc(criteria: Criteria) -> Mask:
     source="Cabezas, Padilla & Trujillo 2011",
     version=2,
 )
-def occluded(criteria: Criteria) -> Mask:
+def occluded(scene_regions: SceneRegions) -> Mask:
     """Pixels with known ground truth that the right camera does not see."""
-    return ~criteria.visible
+    return ~scene_regions.visible

@@ -1,4 +1,4 @@
-"""Criteria that divide the known pixels into disjoint parts, and the check that they do."""
+"""Regions that divide the known pixels into disjoint parts, and the check that they do."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 from stereogauge.errors import ProtocolError
 from stereogauge.model import Mask
-from stereogauge.regions.criteria import Criteria
 from stereogauge.regions.declaration import region
 from stereogauge.regions.discontinuities import near_discontinuities
+from stereogauge.regions.scene_regions import SceneRegions
 
 PARTITION = ("boundary", "interior", "occluded")
 
@@ -23,9 +23,9 @@ PARTITION = ("boundary", "interior", "occluded")
     source="Cabezas & Trujillo 2013",
     version=2,
 )
-def boundary(criteria: Criteria) -> Mask:
+def boundary(scene_regions: SceneRegions) -> Mask:
     """Visible pixels near depth discontinuities or near occluded regions."""
-    return near_discontinuities(criteria, with_occlusions=True) & criteria.visible
+    return near_discontinuities(scene_regions, with_occlusions=True) & scene_regions.visible
 
 
 @region(
@@ -35,9 +35,9 @@ def boundary(criteria: Criteria) -> Mask:
     source="Cabezas & Trujillo 2013",
     version=2,
 )
-def interior(criteria: Criteria) -> Mask:
+def interior(scene_regions: SceneRegions) -> Mask:
     """Visible pixels that are not boundary."""
-    return criteria.visible & ~criteria.mask("boundary")
+    return scene_regions.visible & ~scene_regions.mask("boundary")
 
 
 def check_partition(masks: Mapping[str, Mask], whole: Mask, scene: str = "") -> None:
@@ -47,12 +47,12 @@ def check_partition(masks: Mapping[str, Mask], whole: Mask, scene: str = "") -> 
         overlap = int(np.count_nonzero(masks[first] & masks[second]))
         if overlap:
             raise ProtocolError(
-                f"Criteria {first!r} and {second!r} overlap in {overlap} pixels{where} and are not a partition; "
+                f"Regions {first!r} and {second!r} overlap in {overlap} pixels{where} and are not a partition; "
                 f"use {', '.join(PARTITION)}, or do not add their counts up."
             )
     union = np.logical_or.reduce(list(masks.values()))
     missed = int(np.count_nonzero(whole & ~union))
     if missed:
         raise ProtocolError(
-            f"Criteria {', '.join(masks)} leave out {missed} known pixels{where} and are not a partition."
+            f"Regions {', '.join(masks)} leave out {missed} known pixels{where} and are not a partition."
         )

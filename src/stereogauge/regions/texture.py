@@ -6,8 +6,8 @@ import cv2
 import numpy as np
 
 from stereogauge.model import Image, Mask
-from stereogauge.regions.criteria import Criteria
 from stereogauge.regions.declaration import region
+from stereogauge.regions.scene_regions import SceneRegions
 
 
 def grey(image: Image) -> Image:
@@ -31,11 +31,11 @@ def texture_energy(image: Image) -> Image:
     needs=("gt", "left"),
     version=2,
 )
-def textureless(criteria: Criteria) -> Mask:
+def textureless(scene_regions: SceneRegions) -> Mask:
     """Pixels whose windowed gradient energy lies below the protocol's threshold."""
-    criteria.check_size(criteria.scene.left, "left image")
-    energy: Image = texture_energy(criteria.scene.left)
-    mask: Mask = energy < criteria.parameters.texture_threshold
+    scene_regions.check_size(scene_regions.scene.left, "left image")
+    energy: Image = texture_energy(scene_regions.scene.left)
+    mask: Mask = energy < scene_regions.parameters.texture_threshold
     return mask
 
 
@@ -47,6 +47,6 @@ def textureless(criteria: Criteria) -> Mask:
     needs=("gt", "left"),
     version=2,
 )
-def textured(criteria: Criteria) -> Mask:
+def textured(scene_regions: SceneRegions) -> Mask:
     """Pixels with enough horizontal gradient energy."""
-    return ~criteria.mask("textureless")
+    return ~scene_regions.mask("textureless")

@@ -9,29 +9,29 @@ from typing import NamedTuple
 from stereogauge.analysis.correlation import determination
 from stereogauge.analysis.double_counting import double_counting as counted_errors
 from stereogauge.analysis.histograms import score_histogram
-from stereogauge.analysis.orders import OrderAgreement, agreement, by_criterion, by_measure, by_model
+from stereogauge.analysis.orders import OrderAgreement, agreement, by_metric, by_model, by_region
 from stereogauge.analysis.stability import threshold_stability, weight_stability
 from stereogauge.analysis.subsets import subset_experiment
 from stereogauge.errors import StereogaugeError, unknown_name
-from stereogauge.figures import analysis as analysis_figures
-from stereogauge.figures import ranking as ranking_figures
+from stereogauge.figures.data import analysis as analysis_figures
+from stereogauge.figures.data import ranking as ranking_figures
 from stereogauge.figures.palette import algorithm_styles
 from stereogauge.ranking.bootstrap import bootstrap
-from stereogauge.ranking.cube import ScoreCube
-from stereogauge.ranking.profiles import Profile, load_profile
-from stereogauge.ranking.selection import Selection
+from stereogauge.ranking.profile import Profile, load_profile
 from stereogauge.ranking.significance import friedman, wilcoxon_pairs
 from stereogauge.report import tables
 from stereogauge.report.build import MOST_PANELS, one_column_each
 from stereogauge.report.content import FigureEntry
-from stereogauge.report.table import Table, number, table, text
+from stereogauge.scores.cube import ScoreCube
+from stereogauge.scores.selection import Selection
+from stereogauge.tables.table import Table, number, table, text
 
 
 @dataclass(frozen=True)
 class AnalysisOptions:
-    """Choices of an analysis: the measure of tests and counts, the rule for gaps, level, marked algorithms, profile."""
+    """Choices of an analysis: the metric of tests and counts, the rule for gaps, level, marked algorithms, profile."""
 
-    measure: str
+    metric: str
     missing: str = "drop-algorithm"
     alpha: float = 0.05
     mark: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ def scatter(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
     columns = one_column_each(cube)
     panels = min(MOST_PANELS, len(columns) // 2)
     if not panels:
-        raise StereogaugeError(f"A scatter plot needs two measures; the selection has {', '.join(cube.measures)}.")
+        raise StereogaugeError(f"A scatter plot needs two metrics; the selection has {', '.join(cube.metrics)}.")
     data = analysis_figures.scatter_matrix_data(cube, columns[:panels], columns[panels : 2 * panels])
     rows = [
         [text(panel.x_label), text(panel.y_label), number(panel.r_squared), *(number(r) for r in panel.opacity)]
@@ -71,18 +71,18 @@ def scatter(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
 
 
 def orders(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
-    """Places by measure, and the agreement of the orders by measure, by criterion of one measure and by model."""
+    """Places by metric, and the agreement of the orders by metric, by region of one metric and by model."""
     found: list[Table] = []
     figures: list[FigureEntry] = []
-    if len(cube.measures) > 1:
-        agreed = agreement(by_measure(cube, missing=options.missing))
-        groups = by_measure(cube, "a-star", missing=options.missing)
-        found += [tables.orders_table(agreed, groups), _agreement_table("agreement", "two measures", agreed)]
+    if len(cube.metrics) > 1:
+        agreed = agreement(by_metric(cube, missing=options.missing))
+        groups = by_metric(cube, "a-star", missing=options.missing)
+        found += [tables.orders_table(agreed, groups), _agreement_table("agreement", "two metrics", agreed)]
         figures.append(FigureEntry("agreement", analysis_figures.agreement_data(agreed, Selection.of(cube)), ""))
-    criteria = by_criterion(cube, options.measure, missing=options.missing)
-    if len(criteria) > 1:
-        what = f"two criteria of {options.measure}"
-        found.append(_agreement_table("agreement-criteria", what, agreement(criteria)))
+    regions = by_region(cube, options.metric, missing=options.missing)
+    if len(regions) > 1:
+        what = f"two regions of {options.metric}"
+        found.append(_agreement_table("agreement-regions", what, agreement(regions)))
     models = by_model(cube, missing=options.missing)
     return Analysis([*found, _agreement_table("agreement-models", "two models", agreement(models))], figures)
 
@@ -122,8 +122,8 @@ def subsets(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
 
 
 def double_counting(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
-    """Nested criteria against the partition."""
-    found = counted_errors(cube, options.measure)
+    """Nested regions against the partition."""
+    found = counted_errors(cube, options.metric)
     figure = FigureEntry("double-counting", analysis_figures.counted_errors_data(*found), "")
     return Analysis([tables.double_counting_table(*found)], [figure])
 
@@ -149,13 +149,13 @@ def significance(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
 
 
 def _friedman(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
-    test = friedman(cube, [options.measure], missing=options.missing, alpha=options.alpha)
+    test = friedman(cube, [options.metric], missing=options.missing, alpha=options.alpha)
     rows = [[text(name), *(number(p, 2) for p in test.nemenyi[row])] for row, name in enumerate(test.algorithms)]
     note = (
         f"Friedman: χ² = {test.statistic:.2f}, p = {test.p_value:.2g} over {test.blocks} columns; critical distance "
         f"{test.critical_distance:.3f} at α = {test.alpha:g}."
     )
-    title = f"p-values of Nemenyi's test, {options.measure}"
+    title = f"p-values of Nemenyi's test, {options.metric}"
     data = ranking_figures.critical_difference_data(test, algorithm_styles(cube.algorithms))
     return Analysis(
         [table("nemenyi", title, ["algorithm", *test.algorithms], rows, [note])],
@@ -164,24 +164,24 @@ def _friedman(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
 
 
 def _wilcoxon(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
-    pairs = wilcoxon_pairs(cube, options.measure, missing=options.missing)
-    return Analysis([tables.pairs_table(pairs, options.measure, options.alpha)], [])
+    pairs = wilcoxon_pairs(cube, options.metric, missing=options.missing)
+    return Analysis([tables.pairs_table(pairs, options.metric, options.alpha)], [])
 
 
 def _bootstrap(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
-    sure = bootstrap(cube, "middlebury", [options.measure], missing=options.missing)
+    sure = bootstrap(cube, "middlebury", [options.metric], missing=options.missing)
     data = ranking_figures.intervals_data(sure, algorithm_styles(cube.algorithms))
     return Analysis([tables.beats_table(sure)], [FigureEntry("intervals", data, "")])
 
 
 def stability(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
     """Other weights, and other thresholds where the selection has several."""
-    shares = dict.fromkeys(cube.measures, 1 / len(cube.measures))
+    shares = dict.fromkeys(cube.metrics, 1 / len(cube.metrics))
     equal = Profile("equal", "equal weights", "", shares)
     profile = equal if options.profile is None else load_profile(options.profile)
     found = [tables.weight_stability_table(weight_stability(cube, profile.weights, missing=options.missing), profile)]
-    family = options.measure.partition("@")[0]
-    if sum(name.partition("@")[0] == family for name in cube.measures) > 1:
+    family = options.metric.partition("@")[0]
+    if sum(name.partition("@")[0] == family for name in cube.metrics) > 1:
         found.append(tables.threshold_stability_table(threshold_stability(cube, family, missing=options.missing)))
     return Analysis(found, [])
 

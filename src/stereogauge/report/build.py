@@ -9,24 +9,24 @@ from typing import TypeVar
 from stereogauge.analysis.correlation import determination
 from stereogauge.analysis.double_counting import double_counting
 from stereogauge.analysis.histograms import score_histogram
-from stereogauge.analysis.orders import agreement, by_measure
+from stereogauge.analysis.orders import agreement, by_metric
 from stereogauge.analysis.stability import threshold_stability, weight_stability
 from stereogauge.analysis.subsets import subset_experiment
 from stereogauge.errors import StereogaugeError
-from stereogauge.figures import analysis as analysis_figures
-from stereogauge.figures import ranking as ranking_figures
+from stereogauge.figures.data import analysis as analysis_figures
+from stereogauge.figures.data import ranking as ranking_figures
 from stereogauge.figures.palette import Styles, algorithm_styles
 from stereogauge.ranking.bootstrap import bootstrap
-from stereogauge.ranking.cube import ScoreCube
-from stereogauge.ranking.profiles import Profile, load_profile
+from stereogauge.ranking.profile import Profile, load_profile
 from stereogauge.ranking.result import Ranking
 from stereogauge.ranking.run import rank
-from stereogauge.ranking.selection import Selection
 from stereogauge.ranking.significance import friedman, wilcoxon_pairs
 from stereogauge.report import tables
 from stereogauge.report.content import Content, FigureEntry, GalleryEntry, Provenance, ReportOptions, Section
 from stereogauge.report.score_tables import score_tables
-from stereogauge.report.table import Table
+from stereogauge.scores.cube import ScoreCube
+from stereogauge.scores.selection import Selection
+from stereogauge.tables.table import Table
 
 MOST_IN_RADAR, MOST_IN_PAIRS, MOST_IN_DIAGRAM, MOST_IN_FIGURE, MOST_SCENES = 6, 10, 30, 40, 12
 MOST_AXES, MOST_PANELS = 9, 3
@@ -71,15 +71,15 @@ def build(
 ) -> Content:
     """The report of a cube; galleries are made by `stereogauge.report.maps`, since they need the maps."""
     chosen = options or ReportOptions()
-    measure = chosen.measure or cube.measures[0]
+    metric = chosen.metric or cube.metrics[0]
     styles = algorithm_styles(cube.algorithms)
     main = rank(cube, chosen.model, missing=chosen.missing)
     sections = [
         _scores(cube, main, chosen),
-        _orders(cube, measure, main, chosen, styles),
+        _orders(cube, metric, main, chosen, styles),
         _profiles(cube, main, chosen, styles),
-        _certainty(cube, measure, main, chosen, styles),
-        _relations(cube, measure, main, styles),
+        _certainty(cube, metric, main, chosen, styles),
+        _relations(cube, metric, main, styles),
     ]
     if galleries:
         prose = "Every algorithm's map and the pixels behind its score, from best to worst."
@@ -88,10 +88,10 @@ def build(
 
 
 def one_column_each(cube: ScoreCube) -> list[str]:
-    """One column of each measure (on `all` where it has it): the first of each family, then the other thresholds."""
+    """One column of each metric (on `all` where it has it): the first of each family, then the other thresholds."""
     families: dict[str, int] = {}
     found = []
-    for name in cube.measures:
+    for name in cube.metrics:
         own = [column for column in cube.columns if column.metric == name]
         family = own[0].declared.metric.id
         families[family] = families.get(family, 0) + 1
@@ -107,7 +107,7 @@ def _scores(cube: ScoreCube, main: Ranking, options: ReportOptions) -> Section:
     return attempts.section("scores", "Scores", prose)
 
 
-def _orders(cube: ScoreCube, measure: str, main: Ranking, options: ReportOptions, styles: Styles) -> Section:
+def _orders(cube: ScoreCube, metric: str, main: Ranking, options: ReportOptions, styles: Styles) -> Section:
     attempts = _Attempts()
     title = f"Order by the model {main.model}, all selected columns"
     attempts.table(lambda: tables.ranking_table(main, title=title, extra=SHORT_FACTS))
@@ -126,28 +126,28 @@ def _orders(cube: ScoreCube, measure: str, main: Ranking, options: ReportOptions
             "Nobody dominates a member of the first row. A line leads down to algorithms that are no better in any "
             "column.",
         )
-    orders = attempts.get(lambda: by_measure(cube, missing=options.missing))
+    orders = attempts.get(lambda: by_metric(cube, missing=options.missing))
     if orders is not None and len(orders) > 1:
-        alone = attempts.get(lambda: by_measure(cube, "a-star", missing=options.missing))
+        alone = attempts.get(lambda: by_metric(cube, "a-star", missing=options.missing))
         attempts.table(lambda: tables.orders_table(agreement(orders), alone))
         attempts.figure(
             "agreement",
             lambda: analysis_figures.agreement_data(agreement(orders), Selection.of(cube)),
-            "1: two measures give the same order; 0: unrelated orders; −1: reversed.",
+            "1: two metrics give the same order; 0: unrelated orders; −1: reversed.",
         )
         if len(orders) <= 4:
             marks = {name: one.winners for name, one in (alone or {}).items()}
             attempts.figure(
                 "slopes",
                 lambda: analysis_figures.slopes_data(_heads(orders), marks, "member of A*₁", styles),
-                "Crossing lines are disagreements between measures.",
+                "Crossing lines are disagreements between metrics.",
             )
     attempts.figure(
         "rank-map",
         lambda: ranking_figures.rank_map_data(
-            cube.select(measures=[measure]), missing=options.missing, most=MOST_IN_FIGURE
+            cube.select(metrics=[metric]), missing=options.missing, most=MOST_IN_FIGURE
         ),
-        "The rank in every column of one measure: who is good where.",
+        "The rank in every column of one metric: who is good where.",
     )
     return attempts.section("orders", "Orders", "The same scores under several models, each with its own assumptions.")
 
@@ -165,7 +165,7 @@ def _profiles(cube: ScoreCube, main: Ranking, options: ReportOptions, styles: St
     for by in ("rank", "score"):
         make = partial(ranking_figures.radar_data, few, axes, by=by, missing=options.missing, styles=styles)
         attempts.figure(f"radar-{by}", make, "The centre is best.")
-    return attempts.section("profiles", "Applications", "Weights of an application turn many measures into one choice.")
+    return attempts.section("profiles", "Applications", "Weights of an application turn many metrics into one choice.")
 
 
 def _profile(attempts: _Attempts, cube: ScoreCube, profile: Profile, options: ReportOptions) -> None:
@@ -184,12 +184,10 @@ def _profile(attempts: _Attempts, cube: ScoreCube, profile: Profile, options: Re
     )
 
 
-def _certainty(cube: ScoreCube, measure: str, main: Ranking, options: ReportOptions, styles: Styles) -> Section:
+def _certainty(cube: ScoreCube, metric: str, main: Ranking, options: ReportOptions, styles: Styles) -> Section:
     attempts = _Attempts()
     best = main.algorithms[:MOST_IN_DIAGRAM]
-    test = attempts.get(
-        lambda: friedman(cube, [measure], algorithms=best, missing=options.missing, alpha=options.alpha)
-    )
+    test = attempts.get(lambda: friedman(cube, [metric], algorithms=best, missing=options.missing, alpha=options.alpha))
     if test is not None:
         attempts.figure(
             "critical-difference",
@@ -197,13 +195,11 @@ def _certainty(cube: ScoreCube, measure: str, main: Ranking, options: ReportOpti
             "A bar joins algorithms whose average ranks the test does not tell apart.",
         )
     sure = attempts.get(
-        lambda: bootstrap(
-            cube, "middlebury", [measure], missing=options.missing, draws=options.draws, seed=options.seed
-        )
+        lambda: bootstrap(cube, "middlebury", [metric], missing=options.missing, draws=options.draws, seed=options.seed)
     )
     if sure is not None:
-        single = rank(cube, "middlebury", [measure], missing=options.missing)
-        attempts.table(lambda: tables.ranking_table(single, sure, test, f"Order by {measure} (Middlebury model)"))
+        single = rank(cube, "middlebury", [metric], missing=options.missing)
+        attempts.table(lambda: tables.ranking_table(single, sure, test, f"Order by {metric} (Middlebury model)"))
         attempts.figure(
             "intervals",
             lambda: ranking_figures.intervals_data(sure, styles, MOST_IN_FIGURE),
@@ -212,27 +208,27 @@ def _certainty(cube: ScoreCube, measure: str, main: Ranking, options: ReportOpti
     few = cube.select(algorithms=main.algorithms[:MOST_IN_PAIRS])
     attempts.table(
         lambda: tables.beats_table(
-            bootstrap(few, "middlebury", [measure], missing=options.missing, draws=options.draws, seed=options.seed)
+            bootstrap(few, "middlebury", [metric], missing=options.missing, draws=options.draws, seed=options.seed)
         )
     )
     pairs = [(main.algorithms[0], name) for name in main.algorithms[1:MOST_IN_PAIRS]]
-    attempts.table(lambda: tables.pairs_table(wilcoxon_pairs(cube, measure, pairs, missing=options.missing), measure))
-    family = measure.partition("@")[0]
+    attempts.table(lambda: tables.pairs_table(wilcoxon_pairs(cube, metric, pairs, missing=options.missing), metric))
+    family = metric.partition("@")[0]
     attempts.table(lambda: tables.threshold_stability_table(threshold_stability(cube, family, missing=options.missing)))
     prose = (
-        "Would other scenes or thresholds have given another order? The tests take the columns of one measure as their "
+        "Would other scenes or thresholds have given another order? The tests take the columns of one metric as their "
         "blocks; columns of one scene depend on each other, so with few scenes p-values are too small."
     )
     return attempts.section("certainty", "How sure is this?", prose)
 
 
-def _relations(cube: ScoreCube, measure: str, main: Ranking, styles: Styles) -> Section:
+def _relations(cube: ScoreCube, metric: str, main: Ranking, styles: Styles) -> Section:
     attempts = _Attempts()
     columns = one_column_each(cube)
     attempts.figure(
         "determination",
-        lambda: analysis_figures.determination_data(determination(cube.select(measures=columns))),
-        "A low r² means that a measure sees something that the other does not.",
+        lambda: analysis_figures.determination_data(determination(cube.select(metrics=columns))),
+        "A low r² means that a metric sees something that the other does not.",
     )
     some = cube.select(algorithms=main.algorithms[:MOST_IN_FIGURE], scenes=cube.scenes[:MOST_SCENES])
     if len(columns) > 1:
@@ -253,7 +249,7 @@ def _relations(cube: ScoreCube, measure: str, main: Ranking, styles: Styles) -> 
     )
     attempts.table(lambda: tables.subset_table(subset_experiment(cube)))
     few = cube.select(algorithms=main.algorithms[:MOST_IN_FIGURE])
-    counted = attempts.get(lambda: double_counting(few, measure if measure.startswith("bad@") else "bad@1"))
+    counted = attempts.get(lambda: double_counting(few, metric if metric.startswith("bad@") else "bad@1"))
     if counted is not None:
         attempts.table(lambda: tables.double_counting_table(*counted))
         attempts.figure(
@@ -261,4 +257,4 @@ def _relations(cube: ScoreCube, measure: str, main: Ranking, styles: Styles) -> 
             lambda: analysis_figures.counted_errors_data(*counted),
             "What a bar has beyond the line is counted more than once.",
         )
-    return attempts.section("relations", "Relations between measures", "What one measure says beyond another.")
+    return attempts.section("relations", "Relations between metrics", "What one metric says beyond another.")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from stereogauge.figures.galleries import Gallery
-from stereogauge.ranking.cube import ScoreCube
-from stereogauge.ranking.selection import Selection
-from stereogauge.report.table import Table
+from stereogauge.figures.data.galleries import Gallery
+from stereogauge.scores.cube import ScoreCube
+from stereogauge.scores.selection import Selection
+from stereogauge.tables.table import Table
 
 
 class FigureEntry(NamedTuple):
@@ -54,7 +54,7 @@ class ReportOptions:
 
     title: str = "Comparison of stereo algorithms"
     model: str = "extended"
-    measure: str | None = None
+    metric: str | None = None
     profiles: tuple[str, ...] = ("balanced",)
     missing: str = "drop-algorithm"
     alpha: float = 0.05

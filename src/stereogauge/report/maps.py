@@ -10,13 +10,13 @@ import numpy as np
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.evaluate import picture
-from stereogauge.figures.galleries import Colours, gallery_data
+from stereogauge.figures.data.galleries import Colours, gallery_data
 from stereogauge.figures.pictures import render, render_disparity
 from stereogauge.io.files import load_disparity
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol
-from stereogauge.ranking.cube import ScoreCube
 from stereogauge.report.content import GalleryEntry
+from stereogauge.scores.cube import ScoreCube
 from stereogauge.store import Store
 
 OF_THE_PAPER = ("d-fat", "d-thin", "f-frag", "f-por")

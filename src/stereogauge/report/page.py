@@ -11,10 +11,10 @@ import cv2
 import numpy as np
 from plotly.offline import get_plotlyjs
 
-from stereogauge.figures import mpl, plotly_
-from stereogauge.figures.galleries import Colours, heading
+from stereogauge.figures import mpl, plotly
+from stereogauge.figures.data.galleries import Colours, heading
 from stereogauge.report.content import Content, FigureEntry, GalleryEntry, Provenance, Section
-from stereogauge.report.table import Table
+from stereogauge.tables.table import Table
 
 CARD_WIDTH, PICTURE_QUALITY = 360, 82  # pixels; per cent of WebP
 
@@ -43,8 +43,8 @@ def _about(content: Content) -> str:
     facts = {
         "algorithms": ", ".join(selection.algorithms),
         "scenes": ", ".join(selection.scenes),
-        "measures": ", ".join(selection.measures),
-        "criteria": ", ".join(selection.regions),
+        "metrics": ", ".join(selection.metrics),
+        "regions": ", ".join(selection.regions),
         "protocol": " ".join(part for part in (origin.protocol_name, selection.protocol) if part),
         "store": origin.store,
     }
@@ -98,7 +98,7 @@ def _entry(entry: Table | FigureEntry | GalleryEntry, drawn: Mapping[str, bytes]
 def _figure(entry: FigureEntry, drawn: Mapping[str, bytes]) -> str:
     """The interactive figure for the screen, the drawn one for paper and for readers without scripts."""
     svg = drawn[entry.name] if entry.name in drawn else mpl.encoded(mpl.draw(entry.data), "svg")
-    values = plotly_.draw(entry.data).to_json().replace("</", "<\\/")
+    values = plotly.draw(entry.data).to_json().replace("</", "<\\/")
     name = escape(entry.name)
     picture = f'<img class="static" alt="{escape(entry.data.title)}" src="data:image/svg+xml;base64,{_base64(svg)}">'
     return (

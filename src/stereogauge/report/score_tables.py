@@ -9,9 +9,9 @@ import numpy as np
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.costs import oriented
-from stereogauge.ranking.cube import ScoreCube, Values
 from stereogauge.ranking.significance import wilcoxon_pairs
-from stereogauge.report.table import MARK, Emphasis, Table, number, table, text
+from stereogauge.scores.cube import ScoreCube, Values
+from stereogauge.tables.table import MARK, Emphasis, Table, number, table, text
 
 MOST_COLUMNS = 9
 
@@ -32,19 +32,19 @@ def emphases(costs: Values) -> list[Emphasis]:
 
 
 def score_tables(cube: ScoreCube, order: Sequence[str] | None = None, alpha: float = 0.05) -> list[Table]:
-    """The scores in tables that fit a page: the criteria of a measure stay together."""
+    """The scores in tables that fit a page: the regions of a metric stay together."""
     blocks: list[list[int]] = [[]]
-    for measure in cube.measures:
-        own = [place for place, column in enumerate(cube.columns) if column.metric == measure]
+    for metric in cube.metrics:
+        own = [place for place, column in enumerate(cube.columns) if column.metric == metric]
         if blocks[-1] and len(blocks[-1]) + len(own) > MOST_COLUMNS:
             blocks.append([])
         blocks[-1] += own
     tables = []
     for turn, block in enumerate(blocks, start=1):
         part = score_table(cube.take(columns=block), order, alpha)
-        measures = ", ".join(cube.take(columns=block).measures)
+        metrics = ", ".join(cube.take(columns=block).metrics)
         name = "scores" if len(blocks) == 1 else f"scores-{turn}"
-        tables.append(replace(part, name=name, title=f"Scores: {measures}"))
+        tables.append(replace(part, name=name, title=f"Scores: {metrics}"))
     return tables
 
 

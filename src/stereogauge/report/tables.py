@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stereogauge.ranking.result import Ranking
-from stereogauge.ranking.selection import Selection
-from stereogauge.report.table import MARK, Cell, Emphasis, Table, number, table, text
+from stereogauge.scores.selection import Selection
+from stereogauge.tables.table import MARK, Cell, Emphasis, Table, number, table, text
 
 if TYPE_CHECKING:
     from stereogauge.analysis.double_counting import DoubleCounting
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from stereogauge.analysis.stability import ThresholdStability, WeightStability
     from stereogauge.analysis.subsets import SubsetExperiment
     from stereogauge.ranking.bootstrap import Bootstrap
-    from stereogauge.ranking.profiles import Profile
+    from stereogauge.ranking.profile import Profile
     from stereogauge.ranking.significance import Friedman, Pair
 
 MOST_NAMES = 12
@@ -105,8 +105,8 @@ def orders_table(found: OrderAgreement, groups: Mapping[str, Ranking] | None = N
         ]
         for row, name in enumerate(found.algorithms)
     ]
-    notes = ["* member of A*₁ by that measure alone."] if groups else []
-    return table("orders", "Places by measure (Middlebury model)", ["algorithm", *found.names], rows, notes)
+    notes = ["* member of A*₁ by that metric alone."] if groups else []
+    return table("orders", "Places by metric (Middlebury model)", ["algorithm", *found.names], rows, notes)
 
 
 def beats_table(sure: Bootstrap) -> Table:
@@ -122,7 +122,7 @@ def beats_table(sure: Bootstrap) -> Table:
     return table("beats", "Probability that the row beats the column", ["algorithm", *sure.algorithms], rows, [note])
 
 
-def pairs_table(pairs: Sequence[Pair], measure: str, alpha: float = 0.05) -> Table:
+def pairs_table(pairs: Sequence[Pair], metric: str, alpha: float = 0.05) -> Table:
     """Wilcoxon's test of pairs with Holm's correction."""
     rows = [
         [
@@ -138,7 +138,7 @@ def pairs_table(pairs: Sequence[Pair], measure: str, alpha: float = 0.05) -> Tab
     header = ["first", "second", "better more often", "median difference", "p", "p (Holm)"]
     return table(
         "pairs",
-        f"Wilcoxon's signed-rank test over the columns of {measure}",
+        f"Wilcoxon's signed-rank test over the columns of {metric}",
         header,
         rows,
         [f"p below {alpha:g} bold."],
@@ -146,8 +146,8 @@ def pairs_table(pairs: Sequence[Pair], measure: str, alpha: float = 0.05) -> Tab
 
 
 def double_counting_table(nested: DoubleCounting, parted: DoubleCounting) -> Table:
-    """Errors by criterion under both sets of criteria, and the share that is counted more than once."""
-    header = ["algorithm", *nested.criteria, "counted", *parted.criteria, "distinct", "counted twice or more [%]"]
+    """Errors by region under both sets of regions, and the share that is counted more than once."""
+    header = ["algorithm", *nested.regions, "counted", *parted.regions, "distinct", "counted twice or more [%]"]
     rows = [
         [
             text(name),
@@ -159,8 +159,8 @@ def double_counting_table(nested: DoubleCounting, parted: DoubleCounting) -> Tab
         ]
         for row, name in enumerate(nested.algorithms)
     ]
-    chain = " ⊂ ".join(nested.criteria)
-    note = f"Pixels over all scenes. {chain} count errors repeatedly; {', '.join(parted.criteria)} count each once."
+    chain = " ⊂ ".join(nested.regions)
+    note = f"Pixels over all scenes. {chain} count errors repeatedly; {', '.join(parted.regions)} count each once."
     return table("double-counting", "Errors counted more than once", header, rows, [note])
 
 
@@ -198,7 +198,7 @@ def _range(found: WeightStability, row: int) -> str:
 
 
 def threshold_stability_table(found: ThresholdStability) -> Table:
-    """Places along the thresholds of a family of measures."""
+    """Places along the thresholds of a family of metrics."""
     names = found.rankings[0].algorithms
     places = [dict(zip(ranking.algorithms, ranking.rank.tolist(), strict=True)) for ranking in found.rankings]
     rows = [

@@ -8,7 +8,7 @@ from pathlib import Path
 from stereogauge.figures import mpl
 from stereogauge.report.content import Content, FigureEntry
 from stereogauge.report.page import to_html
-from stereogauge.report.table import latex
+from stereogauge.tables.table import latex
 
 PREAMBLE = r"""\documentclass[10pt]{article}
 \usepackage[T1]{fontenc}

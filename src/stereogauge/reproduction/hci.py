@@ -12,13 +12,13 @@ import numpy as np
 
 from stereogauge.analysis.correlation import determination, scatter
 from stereogauge.analysis.histograms import score_histogram
-from stereogauge.figures.analysis import determination_data, histograms_data, scatter_matrix_data
-from stereogauge.figures.ranking import radar_data, stacked_bars_data
-from stereogauge.ranking.cube import ScoreCube
+from stereogauge.figures.data.analysis import determination_data, histograms_data, scatter_matrix_data
+from stereogauge.figures.data.ranking import radar_data, stacked_bars_data
 from stereogauge.ranking.run import rank
 from stereogauge.reproduction.declaration import Findings, Item, Paper, Recorder, Table
 from stereogauge.reproduction.galleries import metric_gallery
 from stereogauge.reproduction.material import HCI_METRICS, Material
+from stereogauge.scores.cube import ScoreCube
 
 ID = "hci-stereo-metrics"
 METRICS = HCI_METRICS[:12]
@@ -63,7 +63,7 @@ def with_fine_structures(material: Material) -> ScoreCube:
     """The scenes on which every metric has a score, the paper's twelve metrics."""
     cube = material.hci_scores
     names = [str(cube.columns[column_of(cube, metric)]) for metric in METRICS]
-    cube = cube.select(measures=names)
+    cube = cube.select(metrics=names)
     full = [scene for place, scene in enumerate(cube.scenes) if np.isfinite(cube.values[:, place]).all()]
     return cube.select(scenes=full)
 
@@ -120,8 +120,8 @@ def figures_2_and_3(material: Material) -> Findings:
     """Fattening, thinning and fuzziness, and the pixel sets behind them."""
     record = Recorder(ID, "figures 2 and 3")
     cells = []
-    for scene, criteria in material.hci_criteria.items():
-        sets = criteria.geometry
+    for scene, regions in material.hci_regions.items():
+        sets = regions.geometry
         cells.append((scene, sets.discontinuity.size, sets.foreground.size, sets.background.size))
     record.other_data("pixel sets at discontinuities", "table below", "picture of Playroom", OTHER_DATA)
     record.other_data("pictures of d-fat, d-thin and d-fuz", "figures", "picture of Playroom", OTHER_DATA)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy.stats import kendalltau
 
-from stereogauge.figures.analysis import scatter_matrix_data
+from stereogauge.figures.data.analysis import scatter_matrix_data
 from stereogauge.metrics.declaration import parse_metric
 from stereogauge.metrics.directions import circular_earth_movers_distance, direction_histogram
 from stereogauge.reproduction.declaration import Findings, Item, Paper, Recorder, Table
@@ -44,8 +44,8 @@ def figures_2_to_4(material: Material) -> Findings:
     """The pixel sets of every scene."""
     record = Recorder(ID, "figures 2, 3 and 4")
     cells = []
-    for scene, criteria in material.hci_criteria.items():
-        sets = criteria.geometry
+    for scene, regions in material.hci_regions.items():
+        sets = regions.geometry
         structures = int(sets.fine_label.max(initial=0))
         cells.append(
             (

@@ -10,15 +10,15 @@ from pathlib import Path
 from stereogauge.datasets import load_dataset
 from stereogauge.errors import DatasetError
 from stereogauge.evaluation.evaluate import evaluate
-from stereogauge.evaluation.scores import ScoreTable
 from stereogauge.io.files import DisparityFile
 from stereogauge.matching.run import match
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.model import Dataset, DisparityMap
 from stereogauge.protocol import load_protocol
-from stereogauge.ranking.cube import ScoreCube
-from stereogauge.regions.criteria import Criteria
+from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.reproduction.frames import Frame, frame_of
+from stereogauge.scores.cube import ScoreCube
+from stereogauge.scores.table import ScoreTable
 
 SCALES = {"tsukuba": 16, "venus": 8, "teddy": 4, "cones": 4}
 ALGORITHMS = ("PatchMatch-alg117", *(f"S0{number}" for number in range(1, 10)))
@@ -86,7 +86,7 @@ class Material:
 
     @functools.cached_property
     def methodology_scores(self) -> ScoreCube:
-        """Ten algorithms × four scenes under the protocol of the methodology paper, with Middlebury's criteria too."""
+        """Ten algorithms × four scenes under the protocol of the methodology paper, with Middlebury's regions too."""
         protocol = load_protocol("cabezas").replace(
             regions=["boundary", "interior", "occluded", "nonocc", "all", "disc"],
             metrics=["bad@1", "sze", "mae", "mse", "mre", "mape"],
@@ -116,14 +116,14 @@ class Material:
         return ScoreCube.from_table(evaluate(self.hci_maps, self.hci_data, protocol=protocol))
 
     @functools.cached_property
-    def hci_criteria(self) -> Mapping[str, Criteria]:
+    def hci_regions(self) -> Mapping[str, SceneRegions]:
         """The pixel sets of each scene."""
         protocol = load_protocol("hci")
-        return {scene.id: Criteria(scene, protocol) for scene in self.hci_data}
+        return {scene.id: SceneRegions(scene, protocol) for scene in self.hci_data}
 
     def hci_measurement(self, algorithm: str, scene: str) -> Measurement:
         """One map against its scene, for pictures."""
-        return Measurement(self.hci_maps[algorithm][scene], self.hci_criteria[scene])
+        return Measurement(self.hci_maps[algorithm][scene], self.hci_regions[scene])
 
     @functools.cached_property
     def kitti(self) -> Dataset:

@@ -10,12 +10,12 @@ import numpy as np
 
 from stereogauge.analysis.double_counting import PARTITION, double_counting, nested
 from stereogauge.evaluation.evaluate import evaluate
-from stereogauge.figures.analysis import counted_errors_data
-from stereogauge.figures.ranking import alike_data, layers_data
+from stereogauge.figures.data.analysis import counted_errors_data
+from stereogauge.figures.data.ranking import alike_data, layers_data
 from stereogauge.ranking.result import Ranking
 from stereogauge.ranking.run import rank
-from stereogauge.regions.criteria import regions as pixel_sets
 from stereogauge.regions.partition import check_partition
+from stereogauge.regions.scene_regions import regions as pixel_sets
 from stereogauge.reproduction.declaration import ARITHMETIC, Findings, Item, Paper, Recorder, Table
 from stereogauge.reproduction.material import SCALES, Material
 from stereogauge.study.damage import damage_called
@@ -24,8 +24,8 @@ from stereogauge.study.ground import ground_of
 ID = "evaluation-methodology"
 NO_MAPS = "the maps of all entries of Middlebury v2 (2013) are no longer public"
 AT_HAND = "ten algorithms at hand"
-FIVE_MEASURES = ["bad@1", "sze", "mae", "mse", "mre"]
-THRESHOLDS, CRITERIA = ("0.5", "0.75", "1", "1.5", "2"), ("nonocc", "all", "disc")
+FIVE_METRICS = ["bad@1", "sze", "mae", "mse", "mre"]
+THRESHOLDS, REGIONS = ("0.5", "0.75", "1", "1.5", "2"), ("nonocc", "all", "disc")
 PATCHMATCH = {
     "tsukuba": "15.0 15.4 20.3  15.0 15.4 20.3  2.09 2.33 9.31  2.09 2.33 9.31  1.77 1.92 7.85",
     "venus": "1.00 1.34 7.75  0.41 0.64 4.38  0.21 0.39 2.62  0.13 0.24 1.76  0.12 0.20 1.72",
@@ -50,7 +50,7 @@ def test_bed(material: Material) -> Findings:
         table = evaluate(
             material.published_maps["PatchMatch-alg117"][scene], material.middlebury[scene], protocol="middlebury-v2"
         )
-        columns = [(threshold, region) for threshold in THRESHOLDS for region in CRITERIA]
+        columns = [(threshold, region) for threshold in THRESHOLDS for region in REGIONS]
         for (threshold, region), text in zip(columns, printed.split(), strict=True):
             digits = len(text.partition(".")[2])
             record.printed(
@@ -87,10 +87,10 @@ def figure_3(material: Material) -> Findings:
 
 
 def figure_4(material: Material) -> Findings:
-    """Middlebury's criteria, pixel for pixel, and that they are nested."""
+    """Middlebury's regions, pixel for pixel, and that they are nested."""
     record = Recorder(ID, "figure 4")
     for scene in material.middlebury:
-        masks = pixel_sets(scene, CRITERIA, rule="middlebury-v2")
+        masks = pixel_sets(scene, REGIONS, rule="middlebury-v2")
         for name, mask in masks.items():
             record.equal(
                 f"{scene.id} {name}: pixels that differ from the official mask",
@@ -103,12 +103,12 @@ def figure_4(material: Material) -> Findings:
 
 
 def table_1(material: Material) -> Findings:
-    """Errors counted more than once by nested criteria, and once by a partition."""
+    """Errors counted more than once by nested regions, and once by a partition."""
     record = Recorder(ID, "table 1")
     pixels = int(pixel_sets(material.middlebury["venus"], ["all"], rule="middlebury-v2")["all"].sum())
     for name, (chain, parts) in TABLE_1.items():
         counted = nested([name], ("disc", "nonocc", "all"), np.array([chain[:3]]))
-        record.equal(f"{name}: total of the conventional criteria", int(counted.counted[0]), chain[3], ARITHMETIC)
+        record.equal(f"{name}: total of the conventional regions", int(counted.counted[0]), chain[3], ARITHMETIC)
         record.equal(f"{name}: interior = nonocc − disc", chain[1] - chain[0], parts[1], ARITHMETIC)
         occluded = chain[2] - chain[1]
         if occluded == parts[2]:
@@ -129,7 +129,7 @@ def table_1(material: Material) -> Findings:
     chained, parted = double_counting(venus)
     shares = chained.counted / chained.distinct
     record.other_data(
-        "total score ÷ erroneous pixels, nested criteria",
+        "total score ÷ erroneous pixels, nested regions",
         f"{shares.min():.2f} … {shares.max():.2f}",
         f"{632 / 382:.2f} … {891 / 367:.2f}",
         f"{AT_HAND}, Venus",
@@ -164,7 +164,7 @@ def figure_5(material: Material) -> Findings:
             f"{scene.id}: boundary + interior + occluded, px", sum(sizes[name] for name in PARTITION), sizes["all"]
         )
         cells.append((scene.id, *(sizes[name] for name in (*PARTITION, "all"))))
-    return record.findings([Table("Pixels by criterion", ("scene", *PARTITION, "all"), tuple(cells))])
+    return record.findings([Table("Pixels by region", ("scene", *PARTITION, "all"), tuple(cells))])
 
 
 def _ranking_table(title: str, ranking: Ranking) -> Table:
@@ -178,18 +178,18 @@ def _plain(value: object) -> float | str:
 
 
 def scenario_1(material: Material) -> Findings:
-    """Visible pixels near discontinuities, five measures, the extended model; and Middlebury's model for comparison."""
+    """Visible pixels near discontinuities, five metrics, the extended model; and Middlebury's model for comparison."""
     record = Recorder(ID, "section 4, scenario 1 (table 2)")
     record.unchecked("the fifteen best of all entries", None, NO_MAPS)
     cube = material.methodology_scores
-    extended = rank(cube, "extended", measures=FIVE_MEASURES, regions=["boundary"])
-    plain = rank(cube, "middlebury", measures=["bad@1"], regions=["boundary"])
-    record.other_data("τ = number of measures", float(extended.arrays["tau"]), 5.0, f"{AT_HAND}, four scenes")
+    extended = rank(cube, "extended", metrics=FIVE_METRICS, regions=["boundary"])
+    plain = rank(cube, "middlebury", metrics=["bad@1"], regions=["boundary"])
+    record.other_data("τ = number of metrics", float(extended.arrays["tau"]), 5.0, f"{AT_HAND}, four scenes")
     record.other_data(
         "best by the extended model, and by Middlebury's",
         f"{extended.winners[0]}, {plain.winners[0]}",
         None,
-        f"{AT_HAND}, boundary, {', '.join(FIVE_MEASURES)}",
+        f"{AT_HAND}, boundary, {', '.join(FIVE_METRICS)}",
     )
     alike = int(extended.arrays["alike"].sum() - len(extended)) // 2
     record.other_data(
@@ -209,7 +209,7 @@ def scenario_2(material: Material) -> Findings:
     record.contradiction(
         "number of A* groups", float(len(GROUP_SIZES)), 8.0, "the text says eight groups and lists the sizes of nine"
     )
-    groups = rank(material.methodology_scores, "a-star", measures=["mre", "sze"], regions=["occluded"])
+    groups = rank(material.methodology_scores, "a-star", metrics=["mre", "sze"], regions=["occluded"])
     sizes = [len(members) for members in groups.groups()]
     record.other_data("sizes of A*₁, A*₂, …", ", ".join(map(str, sizes)), ", ".join(map(str, GROUP_SIZES)), AT_HAND)
     record.other_data("members of A*₁", ", ".join(groups.winners), None, AT_HAND)
@@ -224,7 +224,7 @@ PAPER = Paper(
         Item("test-bed", f"Middlebury v2: the published percentages of one entry on {len(SCALES)} scenes", test_bed),
         Item("figures 1 and 2", "Diagrams", figure_1),
         Item("figure 3", "Small and large errors in Tsukuba", figure_3),
-        Item("figure 4", "Middlebury's criteria", figure_4),
+        Item("figure 4", "Middlebury's regions", figure_4),
         Item("table 1", "Errors counted more than once on Venus", table_1),
         Item("figure 5", "A partition of the pixels", figure_5),
         Item("section 4, scenario 1 (table 2)", "Extended model on boundary", scenario_1),

@@ -6,12 +6,12 @@ import numpy as np
 from scipy.stats import kendalltau
 
 from stereogauge.evaluation.evaluate import evaluate
-from stereogauge.evaluation.scores import ScoreTable
-from stereogauge.ranking.cube import ScoreCube
 from stereogauge.ranking.ranks import final_ranks
 from stereogauge.ranking.run import rank
 from stereogauge.reproduction.declaration import ARITHMETIC, Findings, Item, Paper, Recorder, Table
 from stereogauge.reproduction.material import Material
+from stereogauge.scores.cube import ScoreCube
+from stereogauge.scores.table import ScoreTable
 
 ID = "sigma-z-error"
 NO_MAPS = "the maps of these Middlebury v2 entries are no longer public"
@@ -27,7 +27,7 @@ TABLE_1 = {
 TABLE_2_INACCURATE = {"nonocc": 193.703, "all": 218.905, "disc": 66.945}
 TABLE_2_ARTEFACTS = {"nonocc": 11.088, "all": 11.800, "disc": 3.524}
 TABLE_2_VIEWS = {"gt": {"view-psnr": 29.948, "view-mssim": 0.903}, "gt - 1": {"view-psnr": 25.475, "view-mssim": 0.774}}
-MEASURES = ("sze", "bad@1", "mae", "mse", "mape")
+METRICS = ("sze", "bad@1", "mae", "mse", "mape")
 TABLE_3 = {
     "CoopRegion": (552.274, 0.206, 0.106, 0.076, 1.849),
     "Undr+OvrSeg": (735.384, 0.224, 0.199, 0.097, 2.815),
@@ -114,8 +114,8 @@ def table_2(material: Material) -> Findings:
 def _algorithm_table(material: Material, scene: str, region: str) -> tuple[Table, dict[str, list[float]]]:
     cube = material.methodology_scores
     place = cube.scenes.index(scene)
-    columns = {name: cube.values[:, place, cube.column(f"{name}:{region}")].tolist() for name in MEASURES}
-    cells = tuple((name, *(round(columns[m][row], 3) for m in MEASURES)) for row, name in enumerate(cube.algorithms))
+    columns = {name: cube.values[:, place, cube.column(f"{name}:{region}")].tolist() for name in METRICS}
+    cells = tuple((name, *(round(columns[m][row], 3) for m in METRICS)) for row, name in enumerate(cube.algorithms))
     table = Table(
         f"{scene}, {region}: ten algorithms at hand", ("algorithm", "SZE", "BMP", "MAE", "MSE", "MAPE"), cells
     )
@@ -130,8 +130,8 @@ def table_3(material: Material) -> Findings:
     """Venus: algorithms of similar bad-pixel percentage differ in SZE and MAPE."""
     record = Recorder(ID, "table 3")
     for name, values in TABLE_3.items():
-        for measure, value in zip(MEASURES, values, strict=True):
-            record.unchecked(f"{name} {measure} all", value, NO_MAPS)
+        for metric, value in zip(METRICS, values, strict=True):
+            record.unchecked(f"{name} {metric} all", value, NO_MAPS)
     table, columns = _algorithm_table(material, "venus", "all")
     record.other_data(
         "largest ÷ smallest BMP among the algorithms, and SZE likewise",
@@ -149,18 +149,18 @@ def _ratio(values: list[float]) -> float:
 def table_4(material: Material) -> Findings:
     """Tsukuba: SZE orders algorithms as MAE, MSE and MAPE do, bad pixels do not."""
     record = Recorder(ID, "table 4 and figure 2")
-    printed = {measure: [row[place] for row in TABLE_4.values()] for place, measure in enumerate(MEASURES)}
+    printed = {metric: [row[place] for row in TABLE_4.values()] for place, metric in enumerate(METRICS)}
     table, ours = _algorithm_table(material, "tsukuba", "nonocc")
-    for measure in MEASURES[1:]:
+    for metric in METRICS[1:]:
         record.other_data(
-            f"Kendall's τ between the orders by SZE and by {measure}",
-            _agreement(ours, measure),
-            _agreement(printed, measure),
+            f"Kendall's τ between the orders by SZE and by {metric}",
+            _agreement(ours, metric),
+            _agreement(printed, metric),
             f"theirs from the four printed rows, ours from ten algorithms; {NO_MAPS}",
         )
     for name, row in TABLE_4.items():
-        for place, measure in enumerate(MEASURES):
-            record.unchecked(f"{name} {measure} nonocc", row[place], NO_MAPS)
+        for place, metric in enumerate(METRICS):
+            record.unchecked(f"{name} {metric} nonocc", row[place], NO_MAPS)
     record.unchecked("MSSIM of rendered views, four algorithms", "0.905 … 0.908", NO_MAPS)
     return record.findings([table])
 
@@ -168,12 +168,12 @@ def table_4(material: Material) -> Findings:
 def table_5(material: Material) -> Findings:
     """Ranks and A* by SZE and by bad pixels."""
     record = Recorder(ID, "table 5")
-    for measure, averages in TABLE_5_AVERAGE_RANKS.items():
+    for metric, averages in TABLE_5_AVERAGE_RANKS.items():
         ranks = final_ranks(np.array(averages)).tolist()
         record.equal(
-            f"ranks follow from the printed average ranks by {measure}",
+            f"ranks follow from the printed average ranks by {metric}",
             str(ranks),
-            str(list(TABLE_5_RANKS[measure])),
+            str(list(TABLE_5_RANKS[metric])),
             ARITHMETIC,
         )
     record.unchecked(
@@ -202,11 +202,11 @@ def _two_orders(cube: ScoreCube) -> tuple[tuple[tuple[float | str, ...], ...], d
     regions = ["nonocc", "all", "disc"]
     columns: dict[str, dict[str, tuple[float | str, ...]]] = {}
     sizes = {}
-    for measure in ("sze", "bad@1"):
-        order = rank(cube, "middlebury", measures=[measure], regions=regions)
-        best = rank(cube, "a-star", measures=[measure], regions=regions).winners
-        sizes[measure] = len(best)
-        columns[measure] = {
+    for metric in ("sze", "bad@1"):
+        order = rank(cube, "middlebury", metrics=[metric], regions=regions)
+        best = rank(cube, "a-star", metrics=[metric], regions=regions).winners
+        sizes[metric] = len(best)
+        columns[metric] = {
             name: (round(float(value), 2), int(place), "yes" if name in best else "no")
             for name, value, place in zip(order.algorithms, order.value, order.rank, strict=True)
         }

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.engine import RowMapping
 
-from stereogauge.evaluation.cells import CellScores, ColumnKey
+from stereogauge.scores.cell import CellScores, ColumnKey
 
 FLOATS = np.dtype("<f8")
 INTEGERS = np.dtype("<i8")

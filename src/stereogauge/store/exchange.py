@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from stereogauge.errors import FileError, MissingDependency, cause
-from stereogauge.evaluation.cells import CellScores, ColumnKey
-from stereogauge.evaluation.scores import Score
+from stereogauge.scores.cell import CellScores, ColumnKey
+from stereogauge.scores.table import Score
 
 PathLike = str | os.PathLike[str]
 

@@ -7,8 +7,8 @@ from typing import Any
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
-from stereogauge.evaluation.cells import CellScores, ColumnKey
 from stereogauge.protocol import parse_protocol
+from stereogauge.scores.cell import CellScores, ColumnKey
 from stereogauge.store import listing, names, read, schema, write
 from stereogauge.store.blocks import cell_of_row
 from stereogauge.store.write import MapRecord

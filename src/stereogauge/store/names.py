@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
-from stereogauge.evaluation.cells import ColumnKey
+from stereogauge.scores.cell import ColumnKey
 from stereogauge.store import schema
 
 CHUNK = 10_000

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from sqlalchemy.engine import Connection
 
 from stereogauge.errors import StoreError, unknown_name
-from stereogauge.evaluation.cells import CellScores, ColumnKey, joined
 from stereogauge.metrics.declaration import parse_column
 from stereogauge.protocol import Protocol
-from stereogauge.ranking.cube import Column, ScoreCube
+from stereogauge.scores.cell import CellScores, ColumnKey, joined
+from stereogauge.scores.cube import Column, ScoreCube
 from stereogauge.store import names, schema
 from stereogauge.store.blocks import FLOATS, INTEGERS, cell_of_row, unpacked
 

@@ -12,11 +12,11 @@ from typing import Any
 import sqlalchemy as sql
 
 from stereogauge.errors import StoreError, unknown_name
-from stereogauge.evaluation.cells import CellScores, cells_of_scores
-from stereogauge.evaluation.scores import Score, ScoreTable
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import Protocol, load_protocol, parse_protocol, preset_names
-from stereogauge.ranking.cube import ScoreCube
+from stereogauge.scores.cell import CellScores, cells_of_scores
+from stereogauge.scores.cube import ScoreCube
+from stereogauge.scores.table import Score, ScoreTable
 from stereogauge.store import exchange, listing, names, provenance, read, schema, write
 from stereogauge.store.engine import Database
 from stereogauge.store.migrations import prepare
@@ -83,7 +83,7 @@ class Store:
         """Scores as algorithms × scenes × columns, gaps as NaN.
 
         `protocol` is a protocol, its name, or a hash; it may be left out where the store holds only one. A column is
-        written `bad@1:nonocc`, or `bad@1` for all its criteria. Only the newest version of a metric is read.
+        written `bad@1:nonocc`, or `bad@1` for all its regions. Only the newest version of a metric is read.
         """
         with self._database.reading() as connection:
             selection = read.select(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
-from stereogauge.evaluation.cells import ColumnKey
+from stereogauge.scores.cell import ColumnKey
 from stereogauge.store import names, schema
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
-from stereogauge.evaluation.cells import CellScores, ColumnKey
 from stereogauge.model import Dataset, ResultSet
 from stereogauge.protocol import Protocol
+from stereogauge.scores.cell import CellScores, ColumnKey
 from stereogauge.store import names, schema
 from stereogauge.store.blocks import cell_of_row, packed
 from stereogauge.store.sources import scene_text

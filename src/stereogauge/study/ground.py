@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stereogauge.kernels.geometry_maps import fill_rows
 from stereogauge.model import DisparityMap, Mask, Scene
 from stereogauge.protocol import Protocol, load_protocol
-from stereogauge.regions.criteria import Criteria
+from stereogauge.regions.scene_regions import SceneRegions
 
 
 def disc(radius: float) -> NDArray[np.uint8]:
@@ -78,7 +78,7 @@ class Ground:
 def ground_of(scene: Scene, protocol: Protocol | str | None = None) -> Ground:
     """The ground of a scene, its sets found as the protocol's geometry parameters say."""
     chosen = load_protocol(protocol)
-    sets = Criteria(scene, chosen).geometry
+    sets = SceneRegions(scene, chosen).geometry
     scaled = chosen.geometry.at(scene.resolution)
     planes = np.zeros(scene.shape, np.int16)
     planes.ravel()[sets.planar] = sets.planar_label

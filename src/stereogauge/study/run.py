@@ -12,7 +12,7 @@ from stereogauge.evaluation.evaluate import Column, columns, evaluate_cell
 from stereogauge.metrics.declaration import parse_metric
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol, load_protocol
-from stereogauge.regions.criteria import Criteria
+from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.study.damage import Damage, damage_called, damages
 from stereogauge.study.ground import Ground, ground_of
 
@@ -75,7 +75,7 @@ class Study:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Ids in order, each with its criterion where that is not its own."""
+        """Ids in order, each with its region where that is not its own."""
         return self._distinct(label)
 
     def curve(self, metric: str, damage: str) -> list[tuple[float, float]]:
@@ -105,7 +105,7 @@ class Study:
 
 
 def label(response: Response) -> str:
-    """The metric's name in tables: with its criterion, unless it is bound to its own pixels."""
+    """The metric's name in tables: with its region, unless it is bound to its own pixels."""
     bound = parse_metric(response.metric).metric.region is not None
     return response.metric if bound else f"{response.metric}:{response.region}"
 
@@ -130,15 +130,15 @@ def run_study(
     known = [damage_called(name) for name in damage_ids] if damage_ids is not None else list(damages().values())
     given = strengths or {}
     wanted = columns(metrics, regions)
-    criteria = Criteria(scene, chosen)
+    scene_regions = SceneRegions(scene, chosen)
     ground = ground_of(scene, chosen)
     idle = [kind.id for kind in known if not kind.zone(ground).any()]
     active = [kind for kind in known if kind.id not in idle]
     work = [(kind, float(strength)) for kind in active for strength in given.get(kind.id, kind.strengths)]
-    truth = _values(criteria, wanted, ground, None, 0.0, seed)
+    truth = _values(scene_regions, wanted, ground, None, 0.0, seed)
     responses: list[Response] = []
     for done, (kind, strength) in enumerate(work, start=1):
-        values = _values(criteria, wanted, ground, kind, strength, seed)
+        values = _values(scene_regions, wanted, ground, kind, strength, seed)
         for (metric, region), value, perfect in zip(wanted, values, truth, strict=True):
             worse = worsening(metric.id, value, perfect)
             responses.append(Response(kind.id, strength, metric.id, region, value, perfect, worse))
@@ -148,8 +148,13 @@ def run_study(
 
 
 def _values(
-    criteria: Criteria, wanted: Sequence[Column], ground: Ground, kind: Damage | None, strength: float, seed: int
+    scene_regions: SceneRegions,
+    wanted: Sequence[Column],
+    ground: Ground,
+    kind: Damage | None,
+    strength: float,
+    seed: int,
 ) -> list[float]:
     damaged = ground.truth if kind is None else kind.apply(ground, strength, seed)
     name = "truth" if kind is None else kind.id
-    return [score.value for score in evaluate_cell(damaged, criteria, wanted, algorithm=name)]
+    return [score.value for score in evaluate_cell(damaged, scene_regions, wanted, algorithm=name)]

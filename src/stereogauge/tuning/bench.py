@@ -13,7 +13,7 @@ from stereogauge.errors import MatcherError
 from stereogauge.evaluation.executors import LocalProcesses, is_lost_worker
 from stereogauge.matching.declaration import Matcher
 from stereogauge.matching.run import as_matcher
-from stereogauge.ranking.cube import Values
+from stereogauge.scores.cube import Values
 from stereogauge.tuning.scoring import Ground, SceneOutcome, SceneTask, score_scene
 from stereogauge.tuning.space import Parameters, SearchSpace
 

@@ -13,7 +13,7 @@ import optuna
 from optuna.exceptions import ExperimentalWarning
 
 from stereogauge.errors import StoreError
-from stereogauge.ranking.cube import Column
+from stereogauge.scores.cube import Column
 from stereogauge.tuning.goals import Wish
 
 DEFINITION, BASELINE, HELD_OUT, FORMAT = "stereogauge", "stereogauge:baseline", "stereogauge:held-out", 1
@@ -47,7 +47,7 @@ class Definition:
 
     @property
     def column_list(self) -> tuple[Column, ...]:
-        """The columns as metric and criterion."""
+        """The columns as metric and region."""
         return tuple(Column(*text.split(":", 1)) for text in self.columns)
 
     @property

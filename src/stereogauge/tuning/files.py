@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stereogauge.figures import mpl, plotly_
-from stereogauge.figures.tuning import figures_of
+from stereogauge.figures import mpl, plotly
+from stereogauge.figures.data.tuning import figures_of
 from stereogauge.tuning.result import TuningResult
 
 
@@ -29,6 +29,6 @@ def write_result(result: TuningResult, folder: Path) -> list[Path]:
         figure = mpl.draw(data)
         written += [mpl.save(figure, folder / f"{name}.{kind}") for kind in ("png", "svg")]
         page = folder / f"{name}.html"
-        plotly_.draw(data).write_html(page, include_plotlyjs="directory")
+        plotly.draw(data).write_html(page, include_plotlyjs="directory")
         written.append(page)
     return written

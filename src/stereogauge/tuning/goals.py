@@ -1,7 +1,7 @@
-"""What a search makes better: an application's weighted score, or a measure itself, over several scenes.
+"""What a search makes better: an application's weighted score, or a metric itself, over several scenes.
 
 The weighted score is that of `stereogauge rank --model weighted`: Σₘ wₘ · mean over the columns of m of (cost + best) /
-unit, lower is better. Units are the heuristic ranges of the measures; a measure without a known range has the default
+unit, lower is better. Units are the heuristic ranges of the metrics; a metric without a known range has the default
 parameters' worst cost as its unit, so that no unit depends on what a search happened to try.
 """
 
@@ -19,17 +19,17 @@ from numpy.typing import NDArray
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.evaluate import columns as measured_columns
 from stereogauge.metrics.declaration import parse_column
-from stereogauge.ranking.cube import Column, Values, metric_of
 from stereogauge.ranking.models.weighted import covers
 from stereogauge.ranking.normalisation import Scale, heuristic_scale
-from stereogauge.ranking.profiles import Profile, checked_weights, load_profile, shipped_profiles
+from stereogauge.ranking.profile import Profile, checked_weights, load_profile, shipped_profiles
+from stereogauge.scores.cube import Column, Values, metric_of
 
 Direction = Literal["minimize", "maximize"]
 
 
 @dataclass(frozen=True)
 class Wish:
-    """What is to become better: weights of measures, or one measure as it is (`raw`, in its own unit)."""
+    """What is to become better: weights of metrics, or one metric as it is (`raw`, in its own unit)."""
 
     name: str
     weights: Mapping[str, float]
@@ -58,7 +58,7 @@ def profile_wish(profile: str | Path | Mapping[str, float] | Profile) -> Wish:
 
 
 def wish(text: str) -> Wish:
-    """The wish that `--objective` names: a measure (`f-por`, `bad@1:nonocc`) or a profile."""
+    """The wish that `--objective` names: a metric (`f-por`, `bad@1:nonocc`) or a profile."""
     if text in shipped_profiles() or text.endswith(".toml"):
         return profile_wish(text)
     metric, region = parse_column(text)
@@ -67,13 +67,13 @@ def wish(text: str) -> Wish:
 
 
 def wished_columns(wishes: Sequence[Wish], regions: Sequence[str]) -> tuple[Column, ...]:
-    """Every column that the wishes weigh, on the protocol's criteria where a measure names none."""
+    """Every column that the wishes weigh, on the protocol's regions where a metric names none."""
     texts = [name for wished in wishes for name, weight in wished.weights.items() if weight > 0]
     return tuple(Column(metric.id, region) for metric, region in measured_columns(dict.fromkeys(texts), regions))
 
 
 class _Term(NamedTuple):
-    """A weighted measure, the places of its columns, and what 1 means for it."""
+    """A weighted metric, the places of its columns, and what 1 means for it."""
 
     name: str
     weight: float
@@ -98,7 +98,7 @@ class Goal:
         self._terms = self._scaled_terms()
         if not self._terms:
             raise StereogaugeError(
-                f"None of the measures of {wished.name!r} ({', '.join(wished.weights)}) has a score for the default "
+                f"None of the metrics of {wished.name!r} ({', '.join(wished.weights)}) has a score for the default "
                 "parameters on these scenes; choose another profile or other scenes."
             )
         self._weights = np.array([term.weight for term in self._terms])
@@ -154,7 +154,7 @@ class Goal:
         return np.asarray(np.where(rows > 0, self.cells(scores) @ scale, 0.0), np.float64)
 
     def scene_values(self, scores: Values) -> Values:
-        """The value on each scene alone; NaN where no measure applies."""
+        """The value on each scene alone; NaN where no metric applies."""
         costs = self.costs(scores, np.eye(len(scores)))
         return -costs if self.wish.direction == "maximize" else costs
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stereogauge.ranking.cube import Values
+from stereogauge.scores.cube import Values
 from stereogauge.tuning.goals import Direction, Goal
 
 DRAWS, LEVEL = 2000, 0.95
@@ -46,7 +46,7 @@ class Improvement:
 
     @property
     def compared(self) -> int:
-        """Scenes on which a measure of the goal applies."""
+        """Scenes on which a metric of the goal applies."""
         return int(np.isfinite(self.scene_default).sum())
 
 

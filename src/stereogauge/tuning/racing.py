@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import rankdata, wilcoxon
 
-from stereogauge.ranking.cube import Values
+from stereogauge.scores.cube import Values
 
 ENOUGH_TRIALS = 8
 """Complete trials from which on it is known which scenes tell."""

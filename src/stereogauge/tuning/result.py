@@ -13,7 +13,7 @@ import optuna
 from optuna.trial import FrozenTrial, TrialState
 
 from stereogauge.matching.declaration import Value
-from stereogauge.ranking.cube import Values
+from stereogauge.scores.cube import Values
 from stereogauge.tuning.definition import Definition
 from stereogauge.tuning.folds import scene_groups
 from stereogauge.tuning.goals import Goal

@@ -43,7 +43,7 @@ FOLDS = 3
 def tuning_protocol() -> Protocol:
     """The protocol of a tuning unless another is given: HCI's, with gaps filled.
 
-    Planar and magnitude measures leave missing estimates out, so a search would learn to leave out what is difficult.
+    Planar and magnitude metrics leave missing estimates out, so a search would learn to leave out what is difficult.
     """
     return load_protocol(PROTOCOL).replace(invalid="fill")
 
@@ -101,8 +101,8 @@ def tune(
 ) -> TuningResult:
     """Search the matcher's parameters for an application, and say how much that gains on scenes not searched on.
 
-    `profile` names the weights of measures that are to become better (a shipped profile, a TOML file or a mapping);
-    `objectives` are measures or profiles that are traded off against each other instead, the profile then picking
+    `profile` names the weights of metrics that are to become better (a shipped profile, a TOML file or a mapping);
+    `objectives` are metrics or profiles that are traded off against each other instead, the profile then picking
     one point of the front. With neither, the profile is "balanced". `trials` are run in every search: one on all
     scenes and one for each of `folds` (default 3, or none below three scenes), which holds its scenes out. `space`
     states the parameters to search where the matcher's declaration does not. With a `store` the studies are kept, and

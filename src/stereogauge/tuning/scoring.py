@@ -17,11 +17,11 @@ from stereogauge.matching.run import match
 from stereogauge.metrics.declaration import parse_metric
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol
-from stereogauge.ranking.cube import Column
-from stereogauge.regions.criteria import Criteria
+from stereogauge.regions.scene_regions import SceneRegions
+from stereogauge.scores.cube import Column
 
 KEPT_SCENES = 64
-"""Scenes whose images, criteria and geometry sets a process keeps for the next trials."""
+"""Scenes whose images, regions and geometry sets a process keeps for the next trials."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,13 @@ class SceneOutcome:
 
 
 @functools.lru_cache(maxsize=KEPT_SCENES)
-def _criteria(ground: Ground) -> Criteria:
-    return Criteria(ground.scene, ground.protocol)
+def _regions(ground: Ground) -> SceneRegions:
+    return SceneRegions(ground.scene, ground.protocol)
 
 
 def forget_scenes() -> None:
     """Let go of the scenes that this process kept."""
-    _criteria.cache_clear()
+    _regions.cache_clear()
 
 
 def score_scene(task: SceneTask) -> SceneOutcome:
@@ -85,12 +85,12 @@ def score_scene(task: SceneTask) -> SceneOutcome:
 
 def _scores(task: SceneTask) -> tuple[float, ...]:
     ground = task.ground
-    criteria = _criteria(ground)
-    scene = criteria.scene
+    scene_regions = _regions(ground)
+    scene = scene_regions.scene
     result = match(scene.left, scene.right, task.matcher, ndisp=ground.ndisp, **task.parameters)
     scores = evaluate_cell(
         result.disparity,
-        criteria,
+        scene_regions,
         [(parse_metric(column.metric), column.region) for column in ground.columns],
         algorithm="",
         right_estimate=result.right_disparity,

@@ -18,7 +18,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from stereogauge.evaluation.progress import Progress
 from stereogauge.evaluation.run import wait_for_some
-from stereogauge.ranking.cube import Values
+from stereogauge.scores.cube import Values
 from stereogauge.tuning.bench import Bench, plain_scores
 from stereogauge.tuning.goals import Goal
 from stereogauge.tuning.racing import Race, scene_order

@@ -4,8 +4,8 @@
 
     name matcher dataset scenes sampler seed prune protocol space   what was asked for
     groups           scenes that share a ground truth, as lists of ids
-    columns          "metric:criterion", the order of every list of scores
-    objectives       [{name, unit, direction: minimize|maximize, terms: {measure: {weight, unit, origin}}}]
+    columns          "metric:region", the order of every list of scores
+    objectives       [{name, unit, direction: minimize|maximize, terms: {metric: {weight, unit, origin}}}]
     judge            the profile that picks the best trial, or None
     states           {complete, pruned, failed, running, waiting}: counts
     baseline best    numbers of trials, or None while there is none

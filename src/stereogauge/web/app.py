@@ -14,8 +14,10 @@ from fastapi.responses import FileResponse
 from fastapi.staticfiles import StaticFiles
 
 import stereogauge
-from stereogauge.web import api, scene_api, tuning_api
+from stereogauge.web import tuning
 from stereogauge.web.refusals import register_refusals
+from stereogauge.web.scenes import api as scene_api
+from stereogauge.web.scores import api
 from stereogauge.web.security import LOCAL_HOSTS, Guard
 from stereogauge.web.site import Site
 
@@ -52,9 +54,9 @@ def create_app(site: Site, hosts: Iterable[str] = LOCAL_HOSTS) -> FastAPI:
     )
     app.state.site = site
     register_refusals(app)
-    routers = [api.router, scene_api.router, tuning_api.router]
+    routers = [api.router, scene_api.router, tuning.router]
     if site.submissions is not None:
-        from stereogauge.web import submission_api
+        from stereogauge.web.submissions import api as submission_api
 
         submission_api.register_submission_refusals(app)
         routers.append(submission_api.router)

@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote, urlencode
 from starlette.types import ASGIApp, Message
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.ranking.profiles import shipped_profiles
+from stereogauge.ranking.profile import shipped_profiles
 from stereogauge.web.app import API, STATIC, create_app, plotly_script
 from stereogauge.web.site import Site
 
@@ -23,7 +23,7 @@ PATH_SAFE = "!'()*~-._"
 PRESETS = (("boundary", "interior", "occluded"), ("nonocc", "all", "disc"))
 PICTURES_OF_ALGORITHM = ("estimate", "error", "signed")
 MOST_METRIC_BYTES = 64 << 20
-"""Pictures of metrics are exported measure by measure until they fill this."""
+"""Pictures of metrics are exported metric by metric until they fill this."""
 
 
 class Shipped(NamedTuple):
@@ -140,16 +140,16 @@ def _export_protocol(writer: _Writer, own: Params, protocol: str) -> list[Shippe
 
 
 def _selections(free: list[str], columns: list[dict[str, Any]], own: Params, protocol: str) -> Iterator[Shipped]:
-    """Everything, each criterion, the usual sets of criteria; and each measure alone on the first criterion."""
+    """Everything, each region, the usual sets of regions; and each metric alone on the first region."""
     prefix = f"{protocol}: " if protocol else ""
     yield Shipped(f"{prefix}everything", own)
     for names in [*PRESETS, *((name,) for name in free)]:
         if set(names) <= set(free):
-            yield Shipped(f"{prefix}{', '.join(names)}", (*own, *(("criteria", name) for name in names)))
+            yield Shipped(f"{prefix}{', '.join(names)}", (*own, *(("regions", name) for name in names)))
     first = "nonocc" if "nonocc" in free else next(iter(free), None)
     for metric in dict.fromkeys(one["metric"] for one in columns if one["label"] != one["metric"]):
         if first is not None:
-            yield Shipped(f"{prefix}{metric} on {first}", (*own, ("criteria", first), ("measures", metric)))
+            yield Shipped(f"{prefix}{metric} on {first}", (*own, ("regions", first), ("metrics", metric)))
 
 
 def _export_selection(writer: _Writer, params: Params) -> None:
@@ -185,7 +185,7 @@ def _models(columns: Iterable[dict[str, Any]]) -> Iterator[Params]:
 
 
 def _export_relations(writer: _Writer, params: Params, columns: list[str]) -> None:
-    """The scatter plots that the page starts with: the first three measures, each on its first criterion."""
+    """The scatter plots that the page starts with: the first three metrics, each on its first region."""
     metrics = [column.partition(":")[0] for column in columns]
     chosen = [column for place, column in enumerate(columns) if metrics.index(metrics[place]) == place][:3]
     pairs = tuple(("scatter", f"{x}~{y}") for y in chosen for x in chosen if x != y)
@@ -195,7 +195,7 @@ def _export_relations(writer: _Writer, params: Params, columns: list[str]) -> No
 
 
 def _export_scenes(writer: _Writer, own: Params) -> Iterator[dict[str, Any]]:
-    """Every scene that can be shown, with its photographs, truth, criteria, estimates and errors."""
+    """Every scene that can be shown, with its photographs, truth, regions, estimates and errors."""
     for scene in writer.keep("scenes", own):
         about = writer.keep(f"scenes/{quote(scene['name'], safe=PATH_SAFE)}/about", own)
         if about is not None:
@@ -222,19 +222,19 @@ def _export_pictures(writer: _Writer, about: dict[str, Any], own: Params) -> Non
 def _export_metric_pictures(
     writer: _Writer, scenes: list[tuple[Params, dict[str, Any]]], drawn: Container[str]
 ) -> None:
-    """Pictures of the measures with scores, the first measure of every protocol first, until the room is used up."""
-    measures = {own: _measures(writer, own, drawn) for own in dict.fromkeys(own for own, _ in scenes)}
+    """Pictures of the metrics with scores, the first metric of every protocol first, until the room is used up."""
+    metrics = {own: _metrics(writer, own, drawn) for own in dict.fromkeys(own for own, _ in scenes)}
     room = MOST_METRIC_BYTES
-    for place in range(max(map(len, measures.values()), default=0)):
+    for place in range(max(map(len, metrics.values()), default=0)):
         for own, about in scenes:
             for algorithm in about["algorithms"] if "metric" in about["layers"] else ():
-                for metric in measures[own][place : place + 1]:
+                for metric in metrics[own][place : place + 1]:
                     params = (*own, ("algorithm", algorithm), ("metric", metric))
                     room -= writer.keep_layer(about["name"], "metric", params)
                     if room <= 0:
                         return
 
 
-def _measures(writer: _Writer, own: Params, drawn: Container[str]) -> list[str]:
+def _metrics(writer: _Writer, own: Params, drawn: Container[str]) -> list[str]:
     names = dict.fromkeys(column["metric"] for column in writer.keep("table", own)["columns"])
     return [name for name in names if name.partition("@")[0] in drawn]

@@ -10,8 +10,8 @@ from fastapi import Depends, Query
 
 from stereogauge.errors import StereogaugeError, UnknownNameError, unknown_name
 from stereogauge.metrics.declaration import parse_column
-from stereogauge.ranking.cube import ScoreCube
-from stereogauge.ranking.selection import MissingRule
+from stereogauge.scores.cube import ScoreCube
+from stereogauge.scores.selection import MissingRule
 from stereogauge.web.source import ProtocolRecord, ScoreSource
 
 Names = tuple[str, ...] | None
@@ -31,8 +31,8 @@ class Asked:
     """A selection; None means everything. `submission` adds an unpublished submission of the asker's own."""
 
     scenes: Names = None
-    criteria: Names = None
-    measures: Names = None
+    regions: Names = None
+    metrics: Names = None
     algorithms: Names = None
     protocol: str | None = None
     aggregation: Literal["mean", "pooled", "weighted"] = "mean"
@@ -42,8 +42,8 @@ class Asked:
 
 async def asked(
     scenes: Annotated[list[str] | None, Query(description="Scenes; repeat the parameter. Default: all.")] = None,
-    criteria: Annotated[list[str] | None, Query(description="Criteria such as nonocc. Default: all.")] = None,
-    measures: Annotated[list[str] | None, Query(description="Measures, bad@1 or bad@1:nonocc. Default: all.")] = None,
+    regions: Annotated[list[str] | None, Query(description="Regions such as nonocc. Default: all.")] = None,
+    metrics: Annotated[list[str] | None, Query(description="Metrics, bad@1 or bad@1:nonocc. Default: all.")] = None,
     algorithms: Annotated[list[str] | None, Query(description="Algorithms. Default: all.")] = None,
     protocol: Annotated[
         str | None, Query(description="Name or scoring hash of a protocol. Default: the first.")
@@ -59,8 +59,8 @@ async def asked(
     """The selection of a request."""
     return Asked(
         scenes=_unique(scenes),
-        criteria=_unique(criteria),
-        measures=_unique(measures),
+        regions=_unique(regions),
+        metrics=_unique(metrics),
         algorithms=_unique(algorithms),
         protocol=protocol,
         aggregation=aggregation,
@@ -93,30 +93,30 @@ def check_names(cube: ScoreCube, wanted: Asked) -> None:
     """Refuse names that the scores do not have, saying which they do."""
     for kind, names, known in (
         ("scene", wanted.scenes, cube.scenes),
-        ("criterion", wanted.criteria, cube.regions),
+        ("region", wanted.regions, cube.regions),
         ("algorithm", wanted.algorithms, cube.algorithms),
     ):
         for name in names or ():
             if name not in known:
                 raise UnknownChoiceError(kind, name, known)
     columns = set(cube.columns)
-    for text in wanted.measures or ():
+    for text in wanted.metrics or ():
         metric, region = _parsed(text, cube)
-        if metric not in cube.measures or (region is not None and (metric, region) not in columns):
-            raise UnknownChoiceError("measure", text, {*cube.measures, *map(str, cube.columns)})
+        if metric not in cube.metrics or (region is not None and (metric, region) not in columns):
+            raise UnknownChoiceError("metric", text, {*cube.metrics, *map(str, cube.columns)})
 
 
 def _parsed(text: str, cube: ScoreCube) -> tuple[str, str | None]:
     try:
         metric, region = parse_column(text)
     except UnknownNameError:
-        raise UnknownChoiceError("measure", text, {*cube.measures, *map(str, cube.columns)}) from None
+        raise UnknownChoiceError("metric", text, {*cube.metrics, *map(str, cube.columns)}) from None
     return metric.id, region
 
 
 def known_column(cube: ScoreCube, text: str) -> int:
     """The index of one column, written `bad@1:nonocc` or `d-fat`."""
-    check_names(cube, Asked(measures=(text,)))
+    check_names(cube, Asked(metrics=(text,)))
     return cube.column(text)
 
 
@@ -127,8 +127,8 @@ def only_values(cube: ScoreCube) -> ScoreCube:
 
 def part(cube: ScoreCube, wanted: Asked) -> ScoreCube:
     """The scores that were asked for; the cube itself where everything was."""
-    if wanted.scenes is wanted.criteria is wanted.measures is wanted.algorithms is None:
+    if wanted.scenes is wanted.regions is wanted.metrics is wanted.algorithms is None:
         return cube
     return cube.select(
-        scenes=wanted.scenes, measures=wanted.measures, regions=wanted.criteria, algorithms=wanted.algorithms
+        scenes=wanted.scenes, metrics=wanted.metrics, regions=wanted.regions, algorithms=wanted.algorithms
     )

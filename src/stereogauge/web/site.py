@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from fastapi import Depends, Request, Response
 
-from stereogauge.web.desk import Desk
-from stereogauge.web.gallery import Gallery
 from stereogauge.web.hiding import Hidden
-from stereogauge.web.layers import LayerPainter
 from stereogauge.web.responses import Answers
+from stereogauge.web.scenes.gallery import Gallery
+from stereogauge.web.scenes.layers import LayerPainter
+from stereogauge.web.scores.desk import Desk
 from stereogauge.web.selection import Asked
 from stereogauge.web.source import ScoreSource
 
 if TYPE_CHECKING:
-    from stereogauge.web.submissions import Submissions
+    from stereogauge.web.submissions.submissions import Submissions
 
 
 class Site:

@@ -19,13 +19,13 @@ import numpy as np
 
 from stereogauge.datasets.layout import MAP_SUFFIXES
 from stereogauge.errors import StoreError, unknown_name
-from stereogauge.evaluation.scores import ScoreTable
 from stereogauge.io.content import is_remote
 from stereogauge.io.files import DisparityFile
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import Protocol as ScoringProtocol
 from stereogauge.protocol import load_protocol
-from stereogauge.ranking.cube import ScoreCube
+from stereogauge.scores.cube import ScoreCube
+from stereogauge.scores.table import ScoreTable
 from stereogauge.store.sources import source_of_text
 from stereogauge.store.store import Store
 

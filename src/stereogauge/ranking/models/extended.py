@@ -1,4 +1,4 @@
-"""The extended Middlebury model: several measures as several experts, and who performs alike (Cabezas et al., 2013)."""
+"""The extended Middlebury model: several metrics as several experts, and who performs alike (Cabezas et al., 2013)."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.costs import Costs
-from stereogauge.ranking.cube import Values
 from stereogauge.ranking.model import Model, Outcome
 from stereogauge.ranking.ranks import column_ranks, final_ranks
+from stereogauge.scores.cube import Values
 
 
 def rank_sums(costs: Costs, ties: str = "min", tau: float | None = None) -> Outcome:
-    """Sum over the measures of each one's final Middlebury rank; two algorithms are alike when |sumᵢ − sumⱼ| < τ.
+    """Sum over the metrics of each one's final Middlebury rank; two algorithms are alike when |sumᵢ − sumⱼ| < τ.
 
-    τ defaults to the number of measures. Alike is reflexive and symmetric but not transitive, so `arrays["alike"]` is
-    the relation itself (algorithms, algorithms) and no groups are formed. `arrays["measure_ranks"]` holds the
-    intermediate ranks (algorithms, measures), named by `names["measures"]`.
+    τ defaults to the number of metrics. Alike is reflexive and symmetric but not transitive, so `arrays["alike"]` is
+    the relation itself (algorithms, algorithms) and no groups are formed. `arrays["metric_ranks"]` holds the
+    intermediate ranks (algorithms, metrics), named by `names["metrics"]`.
     """
-    threshold = float(len(costs.measures)) if tau is None else float(tau)
+    threshold = float(len(costs.metrics)) if tau is None else float(tau)
     if not 0 < threshold < math.inf:
         raise StereogaugeError(
             f"τ must be a number greater than 0, or no algorithm is alike itself; found {threshold:g}."
         )
     ranks = column_ranks(costs.matrix, ties)
-    averages = [ranks[:, costs.measure_of == measure].mean(axis=1) for measure in range(len(costs.measures))]
+    averages = [ranks[:, costs.metric_places == metric].mean(axis=1) for metric in range(len(costs.metrics))]
     intermediate = np.stack([final_ranks(average) for average in averages], axis=1)
     sums = intermediate.sum(axis=1).astype(np.float64)
     alike = np.abs(sums[:, None] - sums[None, :]) < threshold
@@ -35,22 +35,22 @@ def rank_sums(costs: Costs, ties: str = "min", tau: float | None = None) -> Outc
         rank=final_ranks(sums),
         value=sums,
         extra={
-            **{f"rank by {name}": intermediate[:, place].tolist() for place, name in enumerate(costs.measures)},
+            **{f"rank by {name}": intermediate[:, place].tolist() for place, name in enumerate(costs.metrics)},
             "alike with": [_names(costs.algorithms, row, place) for place, row in enumerate(alike)],
         },
-        arrays={"measure_ranks": intermediate, "alike": alike, "tau": np.array(threshold)},
-        names={"measures": costs.measures},
+        arrays={"metric_ranks": intermediate, "alike": alike, "tau": np.array(threshold)},
+        names={"metrics": costs.metrics},
     )
 
 
 def resampled_rank_sums(
     costs: Costs, multiplicity: NDArray[np.int64], ties: str = "min", tau: float | None = None
 ) -> Values:
-    """Rank sums for many draws of scenes; a draw without any column of a measure leaves that measure out."""
+    """Rank sums for many draws of scenes; a draw without any column of a metric leaves that metric out."""
     ranks = column_ranks(costs.matrix, ties)
     total = np.zeros((len(multiplicity), len(costs.algorithms)))
-    for measure in range(len(costs.measures)):
-        own = costs.measure_of == measure
+    for metric in range(len(costs.metrics)):
+        own = costs.metric_places == metric
         columns = multiplicity @ costs.in_scene[own].sum(axis=0)
         sums = multiplicity @ (ranks[:, own] @ costs.in_scene[own]).T
         total += final_ranks(sums / np.maximum(columns, 1)[:, None]) * (columns > 0)[:, None]
@@ -64,7 +64,7 @@ def _names(algorithms: tuple[str, ...], row: NDArray[np.bool_], itself: int) -> 
 EXTENDED = Model(
     id="extended",
     name="Extended Middlebury",
-    definition="Apply the Middlebury model to each measure, sum the final ranks, sort by the sum; sums closer than "
+    definition="Apply the Middlebury model to each metric, sum the final ranks, sort by the sum; sums closer than "
     "τ perform alike.",
     source="I. Cabezas, M. Trujillo and M. Florian, An evaluation methodology for stereo correspondence algorithms, "
     "Ingeniería y Competitividad 15(2), 2013.",
@@ -73,6 +73,6 @@ EXTENDED = Model(
     resample=resampled_rank_sums,
     options={
         "ties": "ranks of equal scores within a column: min (competition, the default), average or dense",
-        "tau": "two algorithms whose rank sums differ by less than τ perform alike (default: the number of measures)",
+        "tau": "two algorithms whose rank sums differ by less than τ perform alike (default: the number of metrics)",
     },
 )

@@ -1,4 +1,4 @@
-"""The Middlebury model: average rank over the columns of one measure (Scharstein and Szeliski, 2002)."""
+"""The Middlebury model: average rank over the columns of one metric (Scharstein and Szeliski, 2002)."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.costs import Costs
-from stereogauge.ranking.cube import Values
 from stereogauge.ranking.model import Model, Outcome
 from stereogauge.ranking.ranks import column_ranks, final_ranks
+from stereogauge.scores.cube import Values
 
 
 def average_ranks(costs: Costs, ties: str = "min") -> Outcome:
-    """Average over the columns of one measure of the rank in each column.
+    """Average over the columns of one metric of the rank in each column.
 
-    value = (1/K) Σₖ rankₖ over the K = scenes × criteria columns; `arrays["column_ranks"]` holds the ranks
+    value = (1/K) Σₖ rankₖ over the K = scenes × regions columns; `arrays["column_ranks"]` holds the ranks
     (algorithms, K) and `names["columns"]` the names of the columns.
     """
-    if len(costs.measures) > 1:
+    if len(costs.metrics) > 1:
         raise StereogaugeError(
-            f"The Middlebury model takes one measure; the selection has {', '.join(costs.measures)}: choose one of "
+            f"The Middlebury model takes one metric; the selection has {', '.join(costs.metrics)}: choose one of "
             f"them, or the "
             "model 'extended', which sums the ranks of several."
         )
@@ -45,7 +45,7 @@ def resampled_average_ranks(costs: Costs, multiplicity: NDArray[np.int64], ties:
 MIDDLEBURY = Model(
     id="middlebury",
     name="Middlebury",
-    definition="Rank the algorithms in each column (scene × criterion) of one measure, average the ranks, sort by "
+    definition="Rank the algorithms in each column (scene × region) of one metric, average the ranks, sort by "
     "the average.",
     source="D. Scharstein and R. Szeliski, A taxonomy and evaluation of dense two-frame stereo correspondence "
     "algorithms, "

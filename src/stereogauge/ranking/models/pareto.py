@@ -1,6 +1,6 @@
 """A* groups: layers of algorithms that do not dominate each other (Cabezas, Padilla and Trujillo, 2011 and 2012).
 
-a dominates b when its error is at most b's in every column (scene × criterion × measure) and smaller in at least one.
+a dominates b when its error is at most b's in every column (scene × region × metric) and smaller in at least one.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.ranking.costs import Costs
-from stereogauge.ranking.cube import Values
 from stereogauge.ranking.model import Model, Outcome
+from stereogauge.scores.cube import Values
 
 Relation = NDArray[np.bool_]
 COLUMNS_AT_ONCE = 16

@@ -1,4 +1,4 @@
-"""Weighted combination of normalised measures, by an application's profile (Honauer et al., 2015, section 4.3)."""
+"""Weighted combination of normalised metrics, by an application's profile (Honauer et al., 2015, section 4.3)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.costs import Costs
-from stereogauge.ranking.cube import ScoreCube, Values
 from stereogauge.ranking.model import Model, Outcome
 from stereogauge.ranking.normalisation import normalisation_rule, normalised
-from stereogauge.ranking.profiles import checked_weights, load_profile
+from stereogauge.ranking.profile import checked_weights, load_profile
 from stereogauge.ranking.ranks import final_ranks
-from stereogauge.ranking.selection import Dropped
+from stereogauge.scores.cube import ScoreCube, Values
+from stereogauge.scores.selection import Dropped
 
 Weights = Mapping[str, float]
 
@@ -29,9 +29,9 @@ def stated_weights(weights: Weights | None, profile: str | Path | None) -> dict[
     return None if profile is None else dict(load_profile(profile).weights)
 
 
-def covers(term: str, measure: str, region: str) -> bool:
+def covers(term: str, metric: str, region: str) -> bool:
     """Whether a weighted term (`bad@1` or `bad@1:nonocc`) means this column."""
-    return term in (measure, f"{measure}:{region}")
+    return term in (metric, f"{metric}:{region}")
 
 
 def weighted_columns(
@@ -45,8 +45,8 @@ def weighted_columns(
     kept = [place for place, column in enumerate(cube.columns) if any(covers(term, *column) for term in terms)]
     if not kept:
         raise StereogaugeError(
-            f"None of the weighted measures ({', '.join(terms)}) is among the selected ones "
-            f"({', '.join(cube.measures)}); "
+            f"None of the weighted metrics ({', '.join(terms)}) is among the selected ones "
+            f"({', '.join(cube.metrics)}); "
             "evaluate them or choose other weights."
         )
     return cube.take(columns=kept)
@@ -57,7 +57,7 @@ def term_cells(
 ) -> tuple[dict[str, float], dict[str, tuple[NDArray[np.intp], Values, str]], tuple[Dropped, ...]]:
     """Weights of the terms that have scores; each term's flat columns, normalised cells and scale; what is lacking."""
     rule = normalisation_rule(normalisation)
-    stated = stated_weights(weights, profile) or dict.fromkeys(costs.measures, 1.0 / len(costs.measures))
+    stated = stated_weights(weights, profile) or dict.fromkeys(costs.metrics, 1.0 / len(costs.metrics))
     cells: dict[str, tuple[NDArray[np.intp], Values, str]] = {}
     dropped = []
     for term, weight in stated.items():
@@ -67,7 +67,7 @@ def term_cells(
             cells[term] = (flat, *normalised(term.partition(":")[0], costs.matrix[:, flat], rule))
         elif weight > 0:
             reason = f"no score in the selection; its weight {weight:.3g} was shared among the others"
-            dropped.append(Dropped("measure", term, reason))
+            dropped.append(Dropped("metric", term, reason))
     total = sum(stated[term] for term in cells)
     return {term: stated[term] / total for term in cells}, cells, tuple(dropped)
 
@@ -77,8 +77,8 @@ def weighted_scores(
 ) -> Outcome:
     """Score = Σₘ wₘ · mean over the columns of m of norm(m); lower is better, weights ≥ 0 that sum to 1.
 
-    Without weights every selected measure weighs the same. `arrays["contributions"]` (algorithms, terms) holds the
-    summands, `arrays["weights"]` the weights used, `names["terms"]` and `names["scales"]` the measures and where
+    Without weights every selected metric weighs the same. `arrays["contributions"]` (algorithms, terms) holds the
+    summands, `arrays["weights"]` the weights used, `names["terms"]` and `names["scales"]` the metrics and where
     their scales come from.
     """
     used, cells, dropped = term_cells(costs, weights, profile, normalisation)
@@ -120,7 +120,7 @@ def resampled_scores(
 WEIGHTED = Model(
     id="weighted",
     name="Weighted combination",
-    definition="Normalise each measure, average it over its columns, and add the measures with the weights of an "
+    definition="Normalise each metric, average it over its columns, and add the metrics with the weights of an "
     "application.",
     source="K. Honauer, L. Maier-Hein and D. Kondermann, The HCI Stereo Metrics: geometry-aware performance "
     "analysis of stereo "
@@ -130,7 +130,7 @@ WEIGHTED = Model(
     resample=resampled_scores,
     narrow=weighted_columns,
     options={
-        "weights": "weight of each measure or column; divided by their sum",
+        "weights": "weight of each metric or column; divided by their sum",
         "profile": "name of a shipped profile, or the path of a user's TOML file",
         "normalisation": "heuristic (the default), max, z-score or rank",
     },

@@ -1,0 +1,1 @@
+"""Results of algorithms: found in folders and zips, described by a manifest."""

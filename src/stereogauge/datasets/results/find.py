@@ -1,0 +1,187 @@
+"""Finding the results of algorithms on a dataset in a folder or zip."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from stereogauge.datasets.layout import MAP_SUFFIXES
+from stereogauge.datasets.results.files import ResultFiles, list_results
+from stereogauge.datasets.results.layouts import (
+    LEFT_FOLDERS,
+    Recognised,
+    check_results_template,
+    recognise,
+    recognise_by,
+    scene_names,
+)
+from stereogauge.datasets.results.manifest import (
+    FILENAMES,
+    Decoding,
+    ResultManifest,
+    manifest_of,
+    read_manifest,
+    read_manifests,
+)
+from stereogauge.errors import DatasetError, FileError
+from stereogauge.io.content import fetch
+from stereogauge.io.files import DisparityFile
+from stereogauge.io.png_file import SIGNATURE, read_header
+from stereogauge.model import Dataset, ResultSet, Scene
+
+SCALE_OF_SCENE = frozenset({"middlebury-v2"})
+"""Datasets whose rules say that an 8-bit result has the scale of its scene's ground truth."""
+
+
+class FoundResults(NamedTuple):
+    """The algorithms by name, and the files (relative names) that are part of none of them."""
+
+    results: list[ResultSet]
+    unrecognised: list[str]
+
+
+def find_results(
+    path: str | os.PathLike[str],
+    dataset: Dataset,
+    *,
+    template: str | None = None,
+    encoding: str | None = None,
+    scale: float | Mapping[str, float] | None = None,
+    offset: float | Mapping[str, float] | None = None,
+    name: str | None = None,
+    manifest: str | os.PathLike[str] | None = None,
+) -> FoundResults:
+    """The results for `dataset` in the folder or zip `path`; nothing is read but names, manifests and run times.
+
+    The layouts that are known need no `template`. `encoding`, `scale` and `offset` (the latter two also by scene) say
+    how values become disparities and go before what a `results.toml` says. `name` renames the algorithm when there is
+    exactly one. `manifest` is a `results.toml` that lies elsewhere, for results that cannot be written to; it stands
+    for the one in the results folder.
+    """
+    files = list_results(path)
+    manifests = read_manifests(files)
+    if manifest is not None:
+        manifests = {**manifests, "": read_manifest(Path(manifest))}
+    template = template or manifests.get("", ResultManifest()).template or None
+    if template is not None:
+        check_results_template(template, str(files.root))
+    recognised, rest = _recognise_all(files, dataset, template)
+    groups: dict[str, list[Recognised]] = {}
+    for file in recognised:
+        groups.setdefault(file.algorithm, []).append(file)
+    asked = Decoding(encoding, scale, offset)
+    results = []
+    for algorithm, found in sorted(groups.items()):
+        result, unused = _result_set(algorithm, found, files, dataset, manifest_of(algorithm, manifests), asked)
+        rest += unused
+        results += [result] if result.maps else []
+        rest += [] if result.maps else [file.name for file in found if file.name not in unused]
+    return FoundResults(_renamed(results, name, files), sorted(rest))
+
+
+def _renamed(results: list[ResultSet], name: str | None, files: ResultFiles) -> list[ResultSet]:
+    if name is not None and len(results) != 1:
+        raise DatasetError(f"The name {name!r} is for one algorithm, but {files.root} holds {len(results)}.")
+    if name is not None:
+        results = [ResultSet(**{**vars(results[0]), "name": name})]
+    names = [result.name for result in results]
+    twice = sorted({found for found in names if names.count(found) > 1})
+    if twice:
+        raise DatasetError(
+            f"{files.root} holds several algorithms called {twice[0]!r}; give them other names in results.toml."
+        )
+    return results
+
+
+def _recognise_all(files: ResultFiles, dataset: Dataset, template: str | None) -> tuple[list[Recognised], list[str]]:
+    scenes = scene_names(dataset.ids)
+    recognised, rest = [], []
+    for name in files.names:
+        if PurePosixPath(name).name in FILENAMES:
+            continue
+        file = recognise(name, scenes) if template is None else recognise_by(template, name, scenes)
+        if file is None:
+            rest.append(name)
+        else:
+            recognised.append(file)
+    return recognised, rest
+
+
+def _result_set(
+    algorithm: str,
+    found: list[Recognised],
+    files: ResultFiles,
+    dataset: Dataset,
+    manifest: ResultManifest,
+    asked: Decoding,
+) -> tuple[ResultSet, list[str]]:
+    """The result set and the files that another one of the same kind and scene left without use."""
+    chosen: dict[tuple[str, str], Recognised] = {}
+    for file in sorted(found, key=_preference):
+        chosen.setdefault((file.kind, file.scene), file)
+    title = manifest.name or algorithm or _title(files)
+    decoding = asked.over(manifest.decoding)
+    seconds = {scene: _seconds(files, file) for (kind, scene), file in chosen.items() if kind == "time"}
+    unused = [file.name for file in found if chosen[file.kind, file.scene] is not file]
+    unused += [chosen["time", scene].name for scene, value in seconds.items() if value is None]
+
+    def maps(kind: str, how: Decoding) -> dict[str, DisparityFile]:
+        there = {scene: files.path(chosen[kind, scene.id].name) for scene in dataset if (kind, scene.id) in chosen}
+        if kind == "confidence" and not how.given:
+            return {scene.id: DisparityFile(path) for scene, path in there.items()}
+        return {scene.id: map_file(path, scene, dataset, how, title) for scene, path in there.items()}
+
+    result = ResultSet(
+        name=title,
+        maps=maps("map", decoding),
+        right_maps=maps("right", decoding),
+        confidence=maps("confidence", manifest.confidence),
+        confidence_better=manifest.better,
+        seconds={scene: value for scene, value in seconds.items() if value is not None},
+        description=manifest.description,
+        link=manifest.link,
+        colour=manifest.colour,
+    )
+    return result, unused
+
+
+def _title(files: ResultFiles) -> str:
+    """The name of the results folder; of `xiyu/data` it is `xiyu`."""
+    if files.title.lower() in LEFT_FOLDERS and not files.zipped:
+        return files.root.resolve().parent.name
+    return files.title
+
+
+def _preference(file: Recognised) -> tuple[str, int, str]:
+    suffix = PurePosixPath(file.name).suffix.lower()
+    return file.part, MAP_SUFFIXES.index(suffix) if suffix in MAP_SUFFIXES else 0, file.name
+
+
+def _seconds(files: ResultFiles, file: Recognised) -> float | None:
+    try:
+        value = float(files.text(file.name))
+    except (ValueError, FileError):
+        return None
+    return value if 0 <= value < float("inf") else None
+
+
+def map_file(
+    path: str | os.PathLike[str], scene: Scene, dataset: Dataset, how: Decoding, owner: str = ""
+) -> DisparityFile:
+    """The map `path` of a scene; without anything said, by the rule of the dataset, else as the file itself says."""
+    own = scene.metadata.get("scale") if dataset.name in SCALE_OF_SCENE else None
+    if own is not None and not how.given and _is_8_bit_png(path):
+        return DisparityFile(path, encoding="middlebury", scale=own)
+    scale, offset = how.number("scale", scene.id, owner), how.number("offset", scene.id, owner)
+    return DisparityFile(path, how.encoding, scale, offset or 0.0)
+
+
+def _is_8_bit_png(path: str | os.PathLike[str]) -> bool:
+    """Whether the header says so; a file without a readable one gets its error when it is read as a map."""
+    try:
+        content = fetch(path)
+        return content.starts_with(SIGNATURE) and read_header(content).bit_depth == 8
+    except FileError:
+        return False

@@ -1,0 +1,190 @@
+"""`results.toml` beside results: how their values are meant, and what is known of the algorithm.
+
+    encoding = "middlebury"        # with scale and offset: d = v / scale + offset
+    scale = 16                     # or by scene: scale = { teddy = 4, tsukuba = 16 }
+    offset = -1
+    name = "MyMatcher"             # in an algorithm's own folder
+    description = "…"
+    link = "https://…"
+    colour = "#1f77b4"
+    template = "{scene}/out.pfm"   # in the folder that is given to the program
+    [confidence]                   # how confidence maps are meant
+    better = "higher"              # or "lower"
+    scale = 65535
+    [algorithms.Other]             # in a folder of algorithm folders: any of the above for one of them
+    scale = 4
+
+What a folder says counts for the folders in it; the nearest one wins.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+from stereogauge.datasets.native.manifest import read_toml
+from stereogauge.datasets.results.files import ResultFiles
+from stereogauge.errors import DatasetError, unknown_name
+
+FILENAMES = ("results.toml", "stereogauge.toml")
+_TEXTS = ("name", "description", "link", "colour", "encoding", "template")
+_NUMBERS = ("scale", "offset")
+_TABLES = ("confidence", "algorithms")
+_EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How stored values become disparities; scale and offset may be by scene. None = not said."""
+
+    encoding: str | None = None
+    scale: float | Mapping[str, float] | None = None
+    offset: float | Mapping[str, float] | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether anything was said."""
+        return not (self.encoding is None and self.scale is None and self.offset is None)
+
+    def over(self, other: Decoding) -> Decoding:
+        """This one where it says something, else `other`; an encoding of its own leaves nothing of the other."""
+        if self.encoding is not None:
+            return self
+        return Decoding(
+            other.encoding,
+            other.scale if self.scale is None else self.scale,
+            other.offset if self.offset is None else self.offset,
+        )
+
+    def number(self, key: str, scene: str, algorithm: str) -> float | None:
+        """`scale` or `offset` of one scene."""
+        value = getattr(self, key)
+        if not isinstance(value, Mapping):
+            return None if value is None else float(value)
+        if scene not in value:
+            raise DatasetError(
+                f"The {key} of {algorithm!r} is given by scene, but not for {scene!r}; it has: {', '.join(value)}."
+            )
+        return float(value[scene])
+
+
+@dataclass(frozen=True)
+class ResultManifest:
+    """The content of one `results.toml`."""
+
+    name: str = ""
+    description: str = ""
+    link: str = ""
+    colour: str = ""
+    template: str = ""
+    decoding: Decoding = field(default_factory=Decoding)
+    confidence: Decoding = field(default_factory=Decoding)
+    better: Literal["higher", "lower"] | None = None
+    algorithms: Mapping[str, ResultManifest] = field(default_factory=lambda: MappingProxyType({}))
+
+    def over(self, other: ResultManifest) -> ResultManifest:
+        """This manifest where it says something, else `other`; the tables of single algorithms are dropped."""
+        return ResultManifest(
+            name=self.name,
+            description=self.description or other.description,
+            link=self.link or other.link,
+            colour=self.colour or other.colour,
+            decoding=self.decoding.over(other.decoding),
+            confidence=self.confidence.over(other.confidence),
+            better=self.better or other.better,
+        )
+
+
+def read_manifest(path: Path) -> ResultManifest:
+    """One manifest, wherever it lies."""
+    return _manifest(read_toml(path), str(path))
+
+
+def read_manifests(files: ResultFiles) -> Mapping[str, ResultManifest]:
+    """Every manifest by the folder it lies in ("" = the results folder); a dataset's own manifest is not one."""
+    found: dict[str, ResultManifest] = {}
+    for filename in FILENAMES:
+        for name in files.names:
+            folder, _, last = name.rpartition("/")
+            if last != filename or folder in found:
+                continue
+            origin = f"{files.root}/{name}"
+            content = _parse(files.text(name), origin)
+            if "paths" not in content:
+                found[folder] = _manifest(content, origin)
+    return found
+
+
+def manifest_of(algorithm: str, manifests: Mapping[str, ResultManifest]) -> ResultManifest:
+    """What all manifests together say of one algorithm."""
+    top = manifests.get("", ResultManifest())
+    chosen = top.algorithms.get(algorithm, ResultManifest()).over(top)
+    chosen = replace(chosen, name=top.algorithms[algorithm].name if algorithm in top.algorithms else "")
+    if not algorithm:
+        return replace(chosen, name=top.name)
+    folder = ""
+    for part in algorithm.split("/"):
+        folder = f"{folder}/{part}" if folder else part
+        if folder in manifests:
+            chosen = replace(
+                manifests[folder].over(chosen), name=manifests[folder].name if folder == algorithm else chosen.name
+            )
+    return chosen
+
+
+def _parse(text: str, origin: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise DatasetError(f"{origin} is not valid TOML: {error}.") from None
+
+
+def _manifest(content: Mapping[str, Any], origin: str) -> ResultManifest:
+    for key, value in content.items():
+        if key not in (*_TEXTS, *_NUMBERS, *_TABLES):
+            raise unknown_name(f"entry of {origin}", key, (*_TEXTS, *_NUMBERS, *_TABLES))
+        if key in _TEXTS and not isinstance(value, str):
+            raise DatasetError(f"{origin}: {key} should be text, found {value!r}.")
+        if key in _TABLES and not isinstance(value, dict):
+            raise DatasetError(f"{origin}: {key} should be a table, found {value!r}.")
+    return ResultManifest(
+        **{key: content.get(key, "") for key in ("name", "description", "link", "colour", "template")},
+        decoding=_decoding(content, origin),
+        confidence=_decoding(content.get("confidence", _EMPTY), origin),
+        better=_better(content.get("confidence", _EMPTY), origin),
+        algorithms={name: _manifest(inner, origin) for name, inner in content.get("algorithms", _EMPTY).items()},
+    )
+
+
+def _better(content: Mapping[str, Any], origin: str) -> Literal["higher", "lower"] | None:
+    allowed = ("better", "encoding", *_NUMBERS)
+    for key in content:
+        if key not in allowed:
+            raise unknown_name(f"entry of [confidence] in {origin}", key, allowed)
+    match content.get("better"):
+        case None:
+            return None
+        case "higher":
+            return "higher"
+        case "lower":
+            return "lower"
+        case found:
+            raise DatasetError(f'{origin}: better is "higher" or "lower" under [confidence]; found {found!r}.')
+
+
+def _decoding(content: Mapping[str, Any], origin: str) -> Decoding:
+    encoding = content.get("encoding")
+    return Decoding(encoding, *(_number(content.get(key), key, origin) for key in _NUMBERS))
+
+
+def _number(value: Any, key: str, origin: str) -> float | Mapping[str, float] | None:
+    if value is None:
+        return None
+    values = value.values() if isinstance(value, dict) else [value]
+    if any(isinstance(entry, bool) or not isinstance(entry, int | float) for entry in values):
+        raise DatasetError(f"{origin}: {key} should be a number or a table of numbers by scene, found {value!r}.")
+    return dict(value) if isinstance(value, dict) else float(value)

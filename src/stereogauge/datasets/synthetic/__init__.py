@@ -1,0 +1,1 @@
+"""Synthetic worlds with exact ground truth in both views."""

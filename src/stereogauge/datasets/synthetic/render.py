@@ -1,0 +1,142 @@
+"""Rendering a synthetic world: what a camera on the baseline sees, exactly, and which of it the other camera sees
+too.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.datasets.synthetic.world import BASELINE, FOCAL_PER_WIDTH, Surface, World
+from stereogauge.kernels.render import pixel_visible_rows, render_rows, visible_rows
+from stereogauge.model import Calibration, DisparityMap, Mask
+
+SAME_SURFACE = 1.0
+"""Two views show the same point when their disparities differ by at most this many pixels."""
+
+
+@dataclass(frozen=True)
+class View:
+    """What one camera sees: depth in metres (float64), the surface's row in the world's table, and radiance in grey
+    levels.
+    """
+
+    depth: NDArray[np.float64]
+    surface: NDArray[np.int32]
+    radiance: NDArray[np.float32]
+
+
+def _rows(height: int, work: Callable[[int, int], Any]) -> None:
+    threads = max(1, os.cpu_count() or 1)
+    edges = np.linspace(0, height, min(height, 4 * threads) + 1).astype(int)
+    with ThreadPoolExecutor(threads) as pool:
+        for done in [pool.submit(work, int(a), int(b)) for a, b in itertools.pairwise(edges)]:
+            done.result()
+
+
+@dataclass(frozen=True)
+class Renderer:
+    """A world seen by cameras with `size` = (height, width); positions count in baselines (left = 0, right = 1)."""
+
+    world: World
+    size: tuple[int, int]
+
+    @property
+    def focal(self) -> float:
+        """Focal length in pixels."""
+        return FOCAL_PER_WIDTH * self.size[1]
+
+    @property
+    def centre(self) -> tuple[float, float]:
+        """The principal point (x, y), the middle of the image."""
+        return 0.5 * (self.size[1] - 1), 0.5 * (self.size[0] - 1)
+
+    def calibration(self, largest_share: float) -> Calibration:
+        """The pair's calibration; `largest_share` is the largest disparity as a share of the width."""
+        return Calibration(self.focal, BASELINE, 0.0, int(np.ceil(largest_share * self.size[1])) + 1)
+
+    @cached_property
+    def table(self) -> NDArray[np.float64]:
+        """The world as the kernel reads it."""
+        return self.world.table()
+
+    def bounds(self, position: float) -> NDArray[np.float64]:
+        """Per surface, limits (x from, x to, y from, y to) in pixels of what the camera at `position` may see of it."""
+        limits = np.array([self._limits(surface, position) for surface in self.world.surfaces])
+        return np.asarray(limits + np.array([-1.0, 1.0, -1.0, 1.0]))
+
+    def _limits(self, surface: Surface, position: float) -> tuple[float, float, float, float]:
+        everywhere = (-np.inf, np.inf, -np.inf, np.inf)
+        if not surface.bounded:
+            return everywhere
+        corners = surface.corners() - np.array([position * BASELINE, 0.0, 0.0])
+        if not (corners[:, 2] > 0).all():
+            return everywhere
+        x = self.focal * corners[:, 0] / corners[:, 2] + self.centre[0]
+        y = self.focal * corners[:, 1] / corners[:, 2] + self.centre[1]
+        return float(x.min()), float(x.max()), float(y.min()), float(y.max())
+
+    def view(self, position: float) -> View:
+        """What the camera at `position` sees."""
+        depth = np.empty(self.size, np.float64)
+        surface = np.empty(self.size, np.int32)
+        radiance = np.empty((*self.size, 3), np.float32)
+        bounds = self.bounds(position)
+
+        def work(first: int, last: int) -> None:
+            render_rows(
+                self.table, bounds, position * BASELINE, self.focal, *self.centre, first, last, depth, surface, radiance
+            )
+
+        _rows(self.size[0], work)
+        return View(depth, surface, radiance)
+
+    def disparity(self, view: View) -> DisparityMap:
+        """Disparity f·B/Z in pixels, NaN where the ray hits nothing."""
+        disparity = (self.focal * BASELINE / view.depth).astype(np.float32)
+        return np.where(view.surface >= 0, disparity, np.float32(np.nan))
+
+    def visible(self, view: View, position: float, other: float) -> Mask:
+        """Exactly, by a second ray: the point lies in the other image (pixel areas included) and nothing stands
+        before it.
+        """
+        visible = np.empty(self.size, np.bool_)
+        bounds = self.bounds(other)
+
+        def work(first: int, last: int) -> None:
+            visible_rows(
+                self.table,
+                bounds,
+                position * BASELINE,
+                other * BASELINE,
+                self.focal,
+                *self.centre,
+                first,
+                last,
+                view.depth,
+                visible,
+            )
+
+        _rows(self.size[0], work)
+        return visible
+
+
+def visible_pixels(disparity: DisparityMap, other: DisparityMap, sign: int) -> Mask:
+    """The bidirectional rule on pixels: |D(x) − D′(x − sign·round D(x))| ≤ 1 and the target lies in the image; sign 1
+    from left to right.
+    """
+    visible = np.empty(disparity.shape, np.bool_)
+
+    def work(first: int, last: int) -> None:
+        pixel_visible_rows(disparity, other, sign, SAME_SURFACE, first, last, visible)
+
+    _rows(disparity.shape[0], work)
+    return visible

@@ -1,0 +1,1 @@
+"""What every figure shows, as plain values; `figures.mpl` and `figures.plotly` draw them."""

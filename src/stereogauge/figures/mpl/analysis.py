@@ -1,0 +1,211 @@
+"""Matplotlib renderers of the figures of an analysis."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import StrMethodFormatter
+
+from stereogauge.figures.data.analysis import (
+    CountedErrors,
+    HistogramPanel,
+    Histograms,
+    ScatterMatrix,
+    ScatterPanel,
+    Slopes,
+    SquareMap,
+)
+from stereogauge.figures.mpl.figure import COLUMN_WIDTH, PAGE_WIDTH, SMALL, TEXT, Renderers, new_figure, plain
+from stereogauge.figures.palette import INK, MUTED, SEQUENTIAL, Style, segment_styles
+
+ROW = 0.19  # inches a row of text
+MOST_NUMBERED = 22
+HISTOGRAM_COLUMNS = 3
+
+
+def square_map(data: SquareMap) -> Figure:
+    """A heat map with its numbers where there is room."""
+    count = len(data.names)
+    side = max(COLUMN_WIDTH, min(PAGE_WIDTH, 1.2 + 0.33 * count))
+    figure = new_figure(side, 0.9 * side, data.title, data.caption)
+    axes = figure.add_subplot()
+    low, high = data.limits
+    image = axes.imshow(data.values, cmap=SEQUENTIAL if low >= 0 else "RdBu", vmin=low, vmax=high)
+    axes.set_xticks(np.arange(count), data.names, rotation=60, ha="right", rotation_mode="anchor")
+    axes.set_yticks(np.arange(count), data.names)
+    axes.tick_params(labelsize=SMALL, length=0)
+    if count <= MOST_NUMBERED:
+        for (row, column), value in np.ndenumerate(data.values):
+            if np.isfinite(value):
+                dark = value < 0.5 * (low + high) if low >= 0 else abs(value) > 0.65
+                axes.text(
+                    column, row, f"{value:.2f}", ha="center", va="center", fontsize=5.5, color="white" if dark else INK
+                )
+    bar = figure.colorbar(image, ax=axes, fraction=0.04, pad=0.02)
+    bar.set_label(data.unit, fontsize=SMALL)
+    bar.ax.tick_params(labelsize=SMALL)
+    return figure
+
+
+def scatter_matrix(data: ScatterMatrix) -> Figure:
+    """Panels with points and one line a scene; legends for scenes (colours) and algorithms (shapes)."""
+    columns = data.columns
+    rows = math.ceil(len(data.panels) / columns)
+    width = COLUMN_WIDTH if columns == 1 else PAGE_WIDTH
+    legend = [Line2D([], [], color=data.scene_colours[scene], linewidth=2.5, label=scene) for scene in data.scenes]
+    legend += [
+        Line2D([], [], color=MUTED, marker=data.styles[name].marker, linestyle="", markersize=4, label=name)
+        for name in data.algorithms
+    ]
+    side_by_side = 7 if columns > 1 else 3
+    figure = new_figure(width, rows * 0.8 * width / columns, data.title, data.caption, legend, side_by_side)
+    grid = figure.subplots(rows, columns, squeeze=False)
+    for axes, panel in zip(grid.ravel(), data.panels, strict=False):
+        _scatter_panel(plain(axes, grid="both"), panel, data)
+    for axes in grid.ravel()[len(data.panels) :]:
+        axes.set_axis_off()
+    return figure
+
+
+def _scatter_panel(axes: Axes, panel: ScatterPanel, data: ScatterMatrix) -> None:
+    for place, scene in enumerate(data.scenes):
+        colour = data.scene_colours[scene]
+        x0, y0, x1, y1 = panel.lines[place]
+        axes.plot([x0, x1], [y0, y1], color=colour, alpha=float(panel.opacity[place]), linewidth=1.2)
+        for row, name in enumerate(data.algorithms):
+            marker = data.styles[name].marker
+            axes.plot(
+                panel.x[row, place], panel.y[row, place], marker=marker, color=colour, markersize=3.2, linestyle=""
+            )
+    axes.set_xlabel(panel.x_label, fontsize=SMALL)
+    axes.set_ylabel(panel.y_label, fontsize=SMALL)
+    axes.set_title(f"r² = {panel.r_squared:.2f} over all points", fontsize=SMALL, loc="right", color=MUTED)
+
+
+def histograms(data: Histograms) -> Figure:
+    """Bars of counts, a line at the heuristic maximum, marked algorithms as markers on the axis."""
+    columns = min(HISTOGRAM_COLUMNS, len(data.panels))
+    rows = math.ceil(len(data.panels) / columns)
+    width = COLUMN_WIDTH if columns == 1 else PAGE_WIDTH
+    legend = [
+        Line2D(
+            [],
+            [],
+            color=style.colour,
+            marker=style.marker,
+            linestyle="",
+            markersize=5,
+            label=f"{name} (mean of scenes)",
+        )
+        for name, style in data.styles.items()
+    ]
+    legend.append(Line2D([], [], color=INK, linestyle="--", linewidth=1, label="heuristic maximum"))
+    figure = new_figure(width, 1.5 * rows, data.title, data.caption, legend, 4 if columns > 1 else 2)
+    grid = figure.subplots(rows, columns, squeeze=False)
+    for axes, panel in zip(grid.ravel(), data.panels, strict=False):
+        _histogram_panel(plain(axes, grid="y"), panel, data.styles)
+    for axes in grid.ravel()[len(data.panels) :]:
+        axes.set_axis_off()
+    return figure
+
+
+def _histogram_panel(axes: Axes, panel: HistogramPanel, styles: dict[str, Style]) -> None:
+    axes.bar(panel.edges[:-1], panel.counts, np.diff(panel.edges), align="edge", color="#9db8cc", linewidth=0)
+    end = panel.edges[-1]
+    if panel.heuristic is not None and panel.heuristic <= 1.5 * end:
+        axes.axvline(panel.heuristic, color=INK, linestyle="--", linewidth=1)
+    elif panel.heuristic is not None:
+        note = f"heuristic maximum {panel.heuristic:g} →"
+        axes.annotate(note, (1, 1), xycoords="axes fraction", ha="right", va="top", fontsize=SMALL, color=MUTED)
+    top = panel.counts.max() if panel.counts.size else 1.0
+    for name, score in panel.marked.items():
+        style = styles[name]
+        axes.plot(score, 0.06 * top, marker=style.marker, color=style.colour, markersize=6, markeredgecolor="white")
+    bound = "∞" if math.isinf(panel.theoretical) else f"{panel.theoretical:g}"
+    axes.set_xlabel(f"{panel.label}, at most {bound}", fontsize=SMALL)
+    axes.set_ylabel("scores", fontsize=SMALL)
+
+
+def counted_errors(data: CountedErrors) -> Figure:
+    """Two stacked bars an algorithm; a line marks the number of distinct erroneous pixels."""
+    styles = segment_styles([name for _, regions, _ in data.sets for name in regions])
+    legend: list[Artist] = [
+        Patch(facecolor=colour, hatch=hatch, edgecolor="white", label=name) for name, (colour, hatch) in styles.items()
+    ]
+    legend.append(Line2D([], [], color=INK, linewidth=1.2, label="distinct"))
+    figure = new_figure(COLUMN_WIDTH, 0.5 + 1.5 * ROW * len(data.algorithms), data.title, data.caption, legend, 4)
+    axes = plain(figure.add_subplot(), grid="x")
+    rows = np.arange(len(data.algorithms))
+    for place, (_, regions, errors) in enumerate(data.sets):
+        left = np.zeros(len(rows))
+        for part, region in enumerate(regions):
+            colour, hatch = styles[region]
+            offset = rows + (place - 0.5) * 0.4
+            axes.barh(offset, errors[:, part], 0.38, left, color=colour, hatch=hatch, edgecolor="white", linewidth=0.4)
+            left += errors[:, part]
+    for row, distinct in enumerate(data.distinct):
+        axes.plot([distinct, distinct], [row - 0.42, row + 0.42], color=INK, linewidth=1.2)
+    axes.set_yticks(rows, data.algorithms)
+    axes.invert_yaxis()
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axes.set_xlabel("counted errors [px]: nested above, partition below", fontsize=SMALL)
+    return figure
+
+
+def slopes(data: Slopes) -> Figure:
+    """Lines between the places under each order; filled markers are marked ones."""
+    figure = new_figure(COLUMN_WIDTH, 0.35 + 0.22 * len(data.algorithms), data.title, data.caption)
+    axes = figure.add_subplot()
+    positions = np.arange(len(data.orders))
+    spread = _spread(data.ranks)
+    for row, name in enumerate(data.algorithms):
+        style = data.styles[name]
+        axes.plot(positions, spread[row], color=style.colour, linewidth=1.4)
+        for place in positions:
+            filled = data.marks[row][place]
+            face = style.colour if filled else "white"
+            axes.plot(
+                place, spread[row, place], marker=style.marker, color=style.colour, markerfacecolor=face, markersize=5.5
+            )
+        axes.annotate(f"{data.ranks[row, 0]:g}  {name} ", (0, spread[row, 0]), (-6, 0), **_beside("right"))
+        axes.annotate(f" {data.ranks[row, -1]:g}  {name}", (positions[-1], spread[row, -1]), (6, 0), **_beside("left"))
+    axes.set_xticks(positions, data.orders)
+    axes.tick_params(labelsize=TEXT, length=0)
+    axes.set_xlim(-0.75, positions[-1] + 0.75)
+    axes.set_yticks([])
+    axes.invert_yaxis()
+    for side in ("top", "right", "left", "bottom"):
+        axes.spines[side].set_visible(False)
+    if data.mark_meaning:
+        axes.set_xlabel(f"filled: {data.mark_meaning}", fontsize=SMALL, color=MUTED)
+    return figure
+
+
+def _beside(side: str) -> dict[str, Any]:
+    return {"textcoords": "offset points", "ha": side, "va": "center", "fontsize": SMALL}
+
+
+def _spread(
+    ranks: np.ndarray[tuple[int, int], np.dtype[np.float64]],
+) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """Places with ties set apart, so that names do not overlap."""
+    order = np.argsort(ranks, axis=0, kind="stable")
+    places = np.empty_like(ranks)
+    np.put_along_axis(places, order, np.arange(1.0, len(ranks) + 1)[:, None] + np.zeros_like(ranks), axis=0)
+    return places
+
+
+RENDERERS: Renderers = {
+    SquareMap: square_map,
+    ScatterMatrix: scatter_matrix,
+    Histograms: histograms,
+    CountedErrors: counted_errors,
+    Slopes: slopes,
+}

@@ -1,0 +1,230 @@
+"""Matplotlib renderers of the figures of a ranking."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.textpath import TextPath
+
+from stereogauge.figures.data.ranking import (
+    Alike,
+    CriticalDifference,
+    Intervals,
+    Layers,
+    Radar,
+    RankMap,
+    StackedBars,
+)
+from stereogauge.figures.mpl.figure import COLUMN_WIDTH, HEAD, PAGE_WIDTH, SMALL, TEXT, Renderers, new_figure, plain
+from stereogauge.figures.palette import FAINT, INK, MUTED, RANKS, Styles, segment_styles
+
+ROW = 0.19  # inches a row of text
+MOST_NUMBERED_COLUMNS = 30
+INCHES_A_LETTER = 0.055
+MOST_LETTERS = 44
+
+
+def stacked_bars(data: StackedBars) -> Figure:
+    """Horizontal stacked bars, shortest on top; the legend states the weights."""
+    styles = segment_styles(data.terms)
+    legend = [
+        Patch(facecolor=colour, hatch=hatch, edgecolor="white", label=f"{term} ({100 * weight:.0f} %)")
+        for (term, (colour, hatch)), weight in zip(styles.items(), data.weights, strict=True)
+    ]
+    figure = new_figure(COLUMN_WIDTH, 0.5 + ROW * len(data.algorithms), data.title, data.caption, legend)
+    axes = plain(figure.add_subplot(), grid="x")
+    rows = np.arange(len(data.algorithms))
+    ahead, behind = np.zeros(len(rows)), np.zeros(len(rows))
+    for place, (colour, hatch) in enumerate(styles.values()):
+        widths = data.segments[:, place]
+        left = np.where(widths >= 0, ahead, behind)
+        axes.barh(rows, widths, left=left, color=colour, hatch=hatch, edgecolor="white", linewidth=0.4)
+        ahead, behind = ahead + np.maximum(widths, 0), behind + np.minimum(widths, 0)
+    axes.set_yticks(rows, data.algorithms)
+    axes.invert_yaxis()
+    axes.set_xlabel(data.axis)
+    for row, total in enumerate(data.segments.sum(axis=1)):
+        axes.annotate(
+            f"{total:.3f}", (ahead[row], row), (2, 0), textcoords="offset points", va="center", fontsize=SMALL
+        )
+    axes.margins(x=0.14)
+    return figure
+
+
+def radar(data: Radar) -> Figure:
+    """Closed lines over the axes; the centre is best."""
+    legend = _algorithm_handles(data.algorithms, data.styles)
+    figure = new_figure(COLUMN_WIDTH, 3.1, data.title, data.caption, legend)
+    axes = figure.add_subplot(projection="polar")
+    angles = np.linspace(0, 2 * np.pi, len(data.axes), endpoint=False)
+    for place, name in enumerate(data.algorithms):
+        style = data.styles[name]
+        around, radii = np.append(angles, angles[0]), np.append(data.radii[place], data.radii[place, 0])
+        axes.plot(around, radii, color=style.colour, marker=style.marker, markersize=3.5, linewidth=1.0)
+    axes.set_xticks(angles, data.axes)
+    axes.tick_params(labelsize=SMALL)
+    furthest = max(1.0, float(np.nanmax(data.radii))) if data.full_scale else float(np.nanmax(data.radii))
+    axes.set_ylim(0, furthest)
+    axes.set_yticks(np.linspace(0, furthest, 5)[1:], [f"{tick:.2g}" for tick in np.linspace(0, furthest, 5)[1:]])
+    axes.grid(color=FAINT, linewidth=0.6)
+    axes.spines["polar"].set_color(FAINT)
+    return figure
+
+
+def _algorithm_handles(names: Iterable[str], styles: Styles) -> list[Line2D]:
+    return [
+        Line2D([], [], color=style.colour, marker=style.marker, markersize=4, linewidth=1.0, label=name)
+        for name, style in ((name, styles[name]) for name in names)
+    ]
+
+
+def _text_width(texts: Iterable[str]) -> float:
+    """How wide the widest of these small texts stands, in inches."""
+    font = FontProperties(size=SMALL)
+    return 0.06 + max(TextPath((0, 0), text, prop=font, usetex=False).get_extents().width / 72 for text in texts)
+
+
+def critical_difference(data: CriticalDifference) -> Figure:
+    """Average ranks on one line, names left and right, bars over those that are not told apart."""
+    count = len(data.algorithms)
+    half = -(-count // 2)
+    bars = 0.5 + 0.55 * len(data.cliques)
+    lowest = bars + half
+    short = [name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 1]}…" for name in data.algorithms]
+    labels = [
+        f"{name}  {rank:.2f} " if place < half else f" {rank:.2f}  {name}"
+        for place, (name, rank) in enumerate(zip(short, data.average_rank, strict=True))
+    ]
+    before, after = _text_width(labels[:half]), _text_width(labels[half:])
+    width = COLUMN_WIDTH if before + after <= 0.7 * COLUMN_WIDTH else PAGE_WIDTH
+    figure = new_figure(width, 0.155 * (lowest + 3.6), data.title, data.caption)
+    axes = figure.add_subplot()
+    low, high = 1.0, float(count)
+    # The line of ranks gets what the names leave: their widths, in units of rank, lie outside of it.
+    unit = (width - 0.1 - before - after) / (1.08 * (high - low))
+    axes.set_xlim(low - 0.04 * (high - low) - before / unit, high + 0.04 * (high - low) + after / unit)
+    axes.set_ylim(lowest, -3.6)
+    axes.set_axis_off()
+    axes.plot([low, high], [0, 0], color=INK, linewidth=0.8)
+    for tick in range(1, count + 1, max(1, math.ceil(0.16 / unit))):
+        axes.plot([tick, tick], [-0.3, 0], color=INK, linewidth=0.8)
+        axes.text(tick, -0.4, str(tick), ha="center", va="bottom", fontsize=SMALL)
+    axes.plot([low, low + data.distance], [-2.0, -2.0], color=INK, linewidth=1.2, marker="|", markersize=4)
+    p_text = f"p = {data.p_value:.2g}" if data.p_value >= 1e-4 else "p < 0.0001"
+    axes.text(low, -2.5, f"CD = {data.distance:.2f} · Friedman {p_text}", va="bottom", fontsize=SMALL)
+    for place, name in enumerate(data.algorithms):
+        left = place < half
+        row = bars + (place if left else count - 1 - place)
+        rank, edge = data.average_rank[place], low - 0.04 * (high - low) if left else high + 0.04 * (high - low)
+        axes.plot([rank, rank, edge], [0, row, row], color=data.styles[name].colour, linewidth=0.9)
+        axes.text(edge, row, labels[place], ha="right" if left else "left", va="center", fontsize=SMALL)
+    for place, (first, last) in enumerate(data.cliques):
+        level = 0.55 * (place + 0.7)
+        ends = data.average_rank[[first, last]] + np.array([-0.08, 0.08])
+        axes.plot(ends, [level, level], color=INK, linewidth=2.4, solid_capstyle="butt", zorder=3)
+    return figure
+
+
+def rank_map(data: RankMap) -> Figure:
+    """Ranks as colours and, where there is room, as numbers; bright is best."""
+    rows, columns = data.ranks.shape
+    width = COLUMN_WIDTH if columns <= 12 else PAGE_WIDTH
+    figure = new_figure(width, 1.1 + ROW * rows, data.title, data.caption)
+    axes = figure.add_subplot()
+    image = axes.imshow(data.ranks, cmap=RANKS, vmin=1, vmax=max(rows, 2), aspect="auto")
+    axes.set_yticks(np.arange(rows), data.algorithms)
+    if columns <= 60:
+        axes.set_xticks(np.arange(columns), data.columns, rotation=60, ha="right", rotation_mode="anchor")
+    axes.tick_params(labelsize=SMALL, length=0)
+    if columns <= MOST_NUMBERED_COLUMNS and rows <= 60:
+        for (row, column), rank in np.ndenumerate(data.ranks):
+            light = rank > 0.55 * rows
+            axes.text(
+                column, row, f"{rank:g}", ha="center", va="center", fontsize=SMALL, color="white" if light else INK
+            )
+    bar = figure.colorbar(image, ax=axes, fraction=0.04, pad=0.02)
+    bar.set_label("rank (1 = best)", fontsize=SMALL)
+    bar.ax.tick_params(labelsize=SMALL)
+    return figure
+
+
+def layers(data: Layers) -> Figure:
+    """Groups as rows of names, the first on top; lines lead down to those that are dominated."""
+    depth = int(data.group.max())
+    members = [[data.algorithms[place] for place in np.flatnonzero(data.group == one)] for one in range(1, depth + 1)]
+    widest = max(len(names) for names in members)
+    longest = max(sum(len(name) + 4 for name in names) for names in members)
+    width = COLUMN_WIDTH if longest * INCHES_A_LETTER + 0.5 < COLUMN_WIDTH else PAGE_WIDTH
+    figure = new_figure(width, 0.2 + 0.55 * depth, data.title, data.caption)
+    axes = figure.add_subplot()
+    axes.set_axis_off()
+    axes.set_xlim(-0.14, 1.02)
+    axes.set_ylim(-depth - 0.5, -0.5)
+    for first, second in data.edges:
+        (x0, y0), (x1, y1) = data.positions[first], data.positions[second]
+        axes.plot([x0, x1], [y0, y1], color=MUTED, linewidth=0.6, alpha=0.6, zorder=1)
+    for group in range(1, depth + 1):
+        axes.text(-0.14, -group, f"A*$_{{{group}}}$", fontsize=HEAD, va="center", ha="left")
+    size = SMALL if widest <= 12 else max(3.0, SMALL * 12 / widest)
+    for place, name in enumerate(data.algorithms):
+        x, y = data.positions[place]
+        style = data.styles[name]
+        box = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": style.colour, "linewidth": 1.2}
+        axes.text(x, y, name, ha="center", va="center", fontsize=size, bbox=box, zorder=2)
+    return figure
+
+
+def intervals(data: Intervals) -> Figure:
+    """A point and a bar for each algorithm; the share of draws that it wins stands at the right."""
+    figure = new_figure(COLUMN_WIDTH, 0.55 + ROW * len(data.algorithms), data.title, data.caption)
+    axes = plain(figure.add_subplot(), grid="x")
+    for row, name in enumerate(data.algorithms):
+        style = data.styles[name]
+        axes.plot([data.low[row], data.high[row]], [row, row], color=style.colour, linewidth=1.6)
+        axes.plot(data.value[row], row, color=style.colour, marker=style.marker, markersize=4.5)
+        axes.annotate(
+            f"{100 * data.first[row]:.0f} %",
+            (1.01, row),
+            xycoords=("axes fraction", "data"),
+            va="center",
+            fontsize=SMALL,
+        )
+    axes.annotate("first", (1.01, 1.0), xycoords="axes fraction", va="bottom", fontsize=SMALL, color=MUTED)
+    axes.set_yticks(np.arange(len(data.algorithms)), data.algorithms)
+    axes.invert_yaxis()
+    axes.set_xlabel(f"{data.axis} (lower is better)")
+    return figure
+
+
+def alike(data: Alike) -> Figure:
+    """Rank sums on a line with the names below; each bar joins algorithms that perform alike."""
+    figure = new_figure(COLUMN_WIDTH, 0.55 + ROW * len(data.algorithms), data.title, data.caption)
+    axes = plain(figure.add_subplot(), grid="x")
+    for row, name in enumerate(data.algorithms):
+        style = data.styles[name]
+        axes.plot(data.sums[row], row, color=style.colour, marker=style.marker, markersize=5)
+    span = float(np.ptp(data.sums)) or 1.0
+    for place, (first, last) in enumerate(data.bars):
+        x = data.sums.max() + span * (0.06 + 0.035 * place)
+        axes.plot([x, x], [first - 0.25, last + 0.25], color=INK, linewidth=2.0, solid_capstyle="butt")
+    axes.set_yticks(np.arange(len(data.algorithms)), data.algorithms)
+    axes.invert_yaxis()
+    axes.set_xlabel("sum of ranks (lower is better)", fontsize=TEXT)
+    return figure
+
+
+RENDERERS: Renderers = {
+    StackedBars: stacked_bars,
+    Radar: radar,
+    CriticalDifference: critical_difference,
+    RankMap: rank_map,
+    Layers: layers,
+    Intervals: intervals,
+    Alike: alike,
+}

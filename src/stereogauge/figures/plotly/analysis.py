@@ -1,0 +1,183 @@
+"""Plotly renderers of the figures of an analysis."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import plotly.graph_objects as go
+
+from stereogauge.figures.data.analysis import CountedErrors, Histograms, ScatterMatrix, Slopes, SquareMap
+from stereogauge.figures.palette import INK, segment_styles
+from stereogauge.figures.plotly.figure import Renderers, new_figure
+
+ROW = 24  # pixels a row
+PANEL = 300  # pixels
+HISTOGRAM_COLUMNS = 3
+PATTERNS = {"": "", "////": "/", "....": ".", "xxxx": "x", "----": "-"}
+MOST_NUMBERED = 30
+
+
+def square_map(data: SquareMap) -> go.Figure:
+    """A heat map with its numbers where there is room."""
+    count = len(data.names)
+    low, high = data.limits
+    figure = new_figure(data.title, data.caption, max(420, 230 + 26 * count))
+    figure.add_heatmap(
+        z=data.values,
+        x=data.names,
+        y=data.names,
+        zmin=low,
+        zmax=high,
+        colorscale="Cividis" if low >= 0 else "RdBu",
+        texttemplate="%{z:.2f}" if count <= MOST_NUMBERED else None,
+        textfont={"size": 10},
+        colorbar={"title": data.unit},
+        hovertemplate="%{y} and %{x}: %{z:.3f}<extra></extra>",
+    )
+    figure.update_yaxes(autorange="reversed", type="category")
+    figure.update_xaxes(tickangle=-50, type="category")
+    return figure
+
+
+def _place_panels(figure: go.Figure, count: int, columns: int) -> int:
+    """Axes for `count` panels, `columns` side by side; the number of rows."""
+    rows = math.ceil(count / columns)
+    figure.set_subplots(rows, columns, horizontal_spacing=0.09, vertical_spacing=0.36 / rows if rows > 1 else 0)
+    return rows
+
+
+def scatter_matrix(data: ScatterMatrix) -> go.Figure:
+    """Panels with points and one line a scene: colours are scenes, shapes are algorithms."""
+    rows = math.ceil(len(data.panels) / data.columns)
+    figure = new_figure(data.title, data.caption, 200 + PANEL * rows)
+    _place_panels(figure, len(data.panels), data.columns)
+    for index, panel in enumerate(data.panels):
+        where = {"row": index // data.columns + 1, "col": index % data.columns + 1}
+        for place, scene in enumerate(data.scenes):
+            colour = data.scene_colours[scene]
+            x0, y0, x1, y1 = panel.lines[place]
+            if np.isfinite([x0, y0, x1, y1]).all():
+                figure.add_scatter(
+                    x=[x0, x1],
+                    y=[y0, y1],
+                    mode="lines",
+                    line={"color": colour},
+                    opacity=float(panel.opacity[place]),
+                    legendgroup=scene,
+                    showlegend=False,
+                    name=f"{scene}: r² = {panel.opacity[place]:.2f}",
+                    hoverinfo="name",
+                    **where,
+                )
+            figure.add_scatter(
+                x=panel.x[:, place],
+                y=panel.y[:, place],
+                mode="markers",
+                marker={
+                    "color": colour,
+                    "symbol": [data.styles[name].plotly_marker for name in data.algorithms],
+                    "size": 7,
+                },
+                text=data.algorithms,
+                name=scene,
+                legendgroup=scene,
+                showlegend=index == 0,
+                hovertemplate="%{text}: %{x:.4g}, %{y:.4g}",
+                **where,
+            )
+        figure.update_xaxes(title={"text": panel.x_label, "font": {"size": 11}}, **where)
+        figure.update_yaxes(title={"text": panel.y_label, "font": {"size": 11}}, **where)
+    return figure
+
+
+def histograms(data: Histograms) -> go.Figure:
+    """Bars of counts, a line at the heuristic maximum, marked algorithms as markers on the axis."""
+    columns = min(HISTOGRAM_COLUMNS, len(data.panels))
+    rows = math.ceil(len(data.panels) / columns)
+    figure = new_figure(data.title, data.caption, 180 + 230 * rows)
+    _place_panels(figure, len(data.panels), columns)
+    shown: set[str] = set()
+    for index, panel in enumerate(data.panels):
+        where = {"row": index // columns + 1, "col": index % columns + 1}
+        centres = (panel.edges[1:] + panel.edges[:-1]) / 2
+        figure.add_bar(
+            x=centres,
+            y=panel.counts,
+            width=np.diff(panel.edges),
+            marker={"color": "#9db8cc"},
+            showlegend=False,
+            hovertemplate="%{y} scores about %{x:.3g}<extra></extra>",
+            **where,
+        )
+        if panel.heuristic is not None and panel.heuristic <= 1.5 * panel.edges[-1]:
+            figure.add_vline(panel.heuristic, line={"dash": "dash", "color": INK, "width": 1}, **where)
+        for name, score in panel.marked.items():
+            style = data.styles[name]
+            figure.add_scatter(
+                x=[score],
+                y=[0],
+                mode="markers",
+                marker={"color": style.colour, "symbol": style.plotly_marker, "size": 11},
+                name=f"{name} (mean of scenes)",
+                legendgroup=name,
+                showlegend=name not in shown,
+                cliponaxis=False,
+                **where,
+            )
+            shown.add(name)
+        stated = "" if panel.heuristic is None else f", heuristic maximum {panel.heuristic:g}"
+        figure.update_xaxes(title={"text": panel.label + stated, "font": {"size": 11}}, **where)
+    return figure
+
+
+def counted_errors(data: CountedErrors) -> go.Figure:
+    """Two stacked bars an algorithm: the nested regions and the partition."""
+    figure = new_figure(data.title, data.caption, 240 + 2 * ROW * len(data.algorithms))
+    styles = segment_styles([name for _, regions, _ in data.sets for name in regions])
+    for kind, regions, errors in data.sets:
+        rows = [list(data.algorithms), [kind] * len(data.algorithms)]
+        for part, region in enumerate(regions):
+            colour, hatch = styles[region]
+            figure.add_bar(
+                y=rows,
+                x=errors[:, part],
+                orientation="h",
+                name=region,
+                marker={"color": colour, "pattern": {"shape": PATTERNS[hatch]}},
+                hovertemplate="%{x:,.0f} px",
+            )
+    figure.update_layout(barmode="relative")
+    figure.update_xaxes(title="counted errors [px]")
+    figure.update_yaxes(autorange="reversed")
+    return figure
+
+
+def slopes(data: Slopes) -> go.Figure:
+    """Lines between the places under each order; filled markers are marked ones."""
+    figure = new_figure(data.title, data.caption, 240 + ROW * len(data.algorithms))
+    for row, name in enumerate(data.algorithms):
+        style = data.styles[name]
+        symbols = [style.plotly_marker if marked else f"{style.plotly_marker}-open" for marked in data.marks[row]]
+        figure.add_scatter(
+            x=data.orders,
+            y=data.ranks[row],
+            mode="lines+markers",
+            name=name,
+            line={"color": style.colour},
+            marker={"symbol": symbols, "size": 11, "line": {"width": 2}},
+            hovertemplate="%{x}: place %{y}",
+        )
+    figure.update_yaxes(autorange="reversed", title="place", dtick=1)
+    meaning = f"filled: {data.mark_meaning}" if data.mark_meaning else None
+    figure.update_xaxes(type="category", title=meaning)
+    return figure
+
+
+RENDERERS: Renderers = {
+    SquareMap: square_map,
+    ScatterMatrix: scatter_matrix,
+    Histograms: histograms,
+    CountedErrors: counted_errors,
+    Slopes: slopes,
+}

@@ -1,0 +1,238 @@
+"""Plotly renderers of the figures of a ranking."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+
+from stereogauge.figures.data.ranking import (
+    Alike,
+    CriticalDifference,
+    Intervals,
+    Layers,
+    Radar,
+    RankMap,
+    StackedBars,
+)
+from stereogauge.figures.palette import FAINT, INK, MUTED, segment_styles
+from stereogauge.figures.plotly.figure import Renderers, new_figure
+
+ROW = 24  # pixels a row
+PATTERNS = {"": "", "////": "/", "....": ".", "xxxx": "x", "----": "-"}
+MOST_NUMBERED_COLUMNS = 40
+
+
+def stacked_bars(data: StackedBars) -> go.Figure:
+    """Horizontal stacked bars, shortest on top; a click on a legend entry removes a metric."""
+    figure = new_figure(data.title, data.caption, 230 + ROW * len(data.algorithms))
+    for place, (term, (colour, hatch)) in enumerate(segment_styles(data.terms).items()):
+        figure.add_bar(
+            y=data.algorithms,
+            x=data.segments[:, place],
+            orientation="h",
+            name=f"{term} ({100 * data.weights[place]:.0f} %)",
+            marker={"color": colour, "pattern": {"shape": PATTERNS[hatch]}},
+            hovertemplate="%{y}: %{x:.4f}",
+        )
+    figure.update_layout(barmode="relative", legend={"traceorder": "normal"})
+    figure.update_xaxes(title=data.axis)
+    figure.update_yaxes(autorange="reversed", type="category")
+    return figure
+
+
+def radar(data: Radar) -> go.Figure:
+    """Closed lines over the axes; the centre is best. Points say the rank or score that they stand for."""
+    figure = new_figure(data.title, data.caption, 560)
+    for place, name in enumerate(data.algorithms):
+        style = data.styles[name]
+        figure.add_scatterpolar(
+            r=np.append(data.radii[place], data.radii[place, 0]),
+            theta=[*data.axes, data.axes[0]],
+            text=[*data.labels[place], data.labels[place][0]],
+            hovertemplate="%{theta}: %{text}",
+            name=name,
+            mode="lines+markers",
+            line={"color": style.colour},
+            marker={"symbol": style.plotly_marker, "size": 8},
+        )
+    furthest = float(np.nanmax(data.radii))
+    figure.update_polars(
+        radialaxis={"range": [0, max(1.0, furthest) if data.full_scale else furthest], "gridcolor": FAINT}
+    )
+    return figure
+
+
+def critical_difference(data: CriticalDifference) -> go.Figure:
+    """Average ranks as points by algorithm; bars join those that the test does not tell apart."""
+    count = len(data.algorithms)
+    figure = new_figure(data.title, data.caption, 220 + ROW * count)
+    rows = list(range(count))
+    figure.add_scatter(
+        x=data.average_rank,
+        y=rows,
+        mode="markers",
+        marker={
+            "color": [data.styles[name].colour for name in data.algorithms],
+            "symbol": [data.styles[name].plotly_marker for name in data.algorithms],
+            "size": 11,
+        },
+        text=data.algorithms,
+        hovertemplate="%{text}: %{x:.2f}<extra></extra>",
+        showlegend=False,
+    )
+    for place, (first, last) in enumerate(data.cliques):
+        x = float(data.average_rank[-1]) + 0.35 + 0.25 * place
+        members = ", ".join(data.algorithms[first : last + 1])
+        figure.add_scatter(
+            x=[x, x],
+            y=[first - 0.2, last + 0.2],
+            mode="lines",
+            line={"color": INK, "width": 5},
+            name=f"not told apart: {members}",
+            hoverinfo="name",
+            showlegend=False,
+        )
+    figure.add_annotation(
+        xref="paper",
+        yref="paper",
+        x=1,
+        y=1.02,
+        showarrow=False,
+        text=f"CD = {data.distance:.2f}, p = {data.p_value:.2g}",
+    )
+    figure.update_yaxes(tickvals=rows, ticktext=data.algorithms, autorange="reversed")
+    figure.update_xaxes(title="average rank (lower is better)")
+    return figure
+
+
+def rank_map(data: RankMap) -> go.Figure:
+    """Ranks as colours and, where there is room, as numbers; bright is best."""
+    rows, columns = data.ranks.shape
+    figure = new_figure(data.title, data.caption, 260 + ROW * rows)
+    figure.add_heatmap(
+        z=data.ranks,
+        x=data.columns,
+        y=data.algorithms,
+        colorscale="Cividis",
+        reversescale=True,
+        zmin=1,
+        zmax=max(rows, 2),
+        texttemplate="%{z:.3~g}" if columns <= MOST_NUMBERED_COLUMNS else None,
+        colorbar={"title": "rank"},
+        hovertemplate="%{y}, %{x}: rank %{z:.3~g}<extra></extra>",
+    )
+    figure.update_yaxes(autorange="reversed", type="category")
+    figure.update_xaxes(tickangle=-50, type="category")
+    return figure
+
+
+def layers(data: Layers) -> go.Figure:
+    """Groups as rows of points, the first on top; lines lead down to those that are dominated."""
+    depth = int(data.group.max())
+    figure = new_figure(data.title, data.caption, 200 + 90 * depth)
+    xs: list[float | None] = []
+    ys: list[float | None] = []
+    for first, second in data.edges:
+        xs += [data.positions[first, 0], data.positions[second, 0], None]
+        ys += [data.positions[first, 1], data.positions[second, 1], None]
+    figure.add_scatter(
+        x=xs, y=ys, mode="lines", line={"color": MUTED, "width": 1}, opacity=0.5, hoverinfo="skip", showlegend=False
+    )
+    dominated: dict[int, list[str]] = {place: [] for place in range(len(data.algorithms))}
+    for first, second in data.edges:
+        dominated[second].append(data.algorithms[first])
+    figure.add_scatter(
+        x=data.positions[:, 0],
+        y=data.positions[:, 1],
+        mode="markers+text",
+        text=data.algorithms,
+        textposition="top center",
+        customdata=[", ".join(names) or "nobody" for names in dominated.values()],
+        hovertemplate="%{text}: directly dominated by %{customdata}<extra></extra>",
+        marker={
+            "size": 15,
+            "color": [data.styles[name].colour for name in data.algorithms],
+            "symbol": [data.styles[name].plotly_marker for name in data.algorithms],
+        },
+        showlegend=False,
+    )
+    groups = list(range(1, depth + 1))
+    names = [f"A*<sub>{group}</sub>" for group in groups]
+    figure.update_yaxes(tickvals=[-group for group in groups], ticktext=names, showgrid=False, zeroline=False)
+    figure.update_yaxes(range=[-depth - 0.4, -0.4])
+    figure.update_xaxes(visible=False, range=[-0.02, 1.02])
+    return figure
+
+
+def intervals(data: Intervals) -> go.Figure:
+    """A point and a bar for each algorithm."""
+    figure = new_figure(data.title, data.caption, 220 + ROW * len(data.algorithms))
+    for row, name in enumerate(data.algorithms):
+        style = data.styles[name]
+        figure.add_scatter(
+            x=[data.value[row]],
+            y=[name],
+            error_x={
+                "array": [data.high[row] - data.value[row]],
+                "arrayminus": [data.value[row] - data.low[row]],
+                "color": style.colour,
+                "thickness": 2,
+            },
+            mode="markers",
+            marker={"color": style.colour, "symbol": style.plotly_marker, "size": 9},
+            name=name,
+            hovertemplate=(
+                f"{data.value[row]:.3f} [{data.low[row]:.3f}, {data.high[row]:.3f}], first in "
+                f"{100 * data.first[row]:.1f} %"
+            ),
+            showlegend=False,
+        )
+    figure.update_yaxes(autorange="reversed", type="category")
+    figure.update_xaxes(title=f"{data.axis} (lower is better)")
+    return figure
+
+
+def alike(data: Alike) -> go.Figure:
+    """Rank sums by algorithm; each bar joins algorithms that perform alike."""
+    count = len(data.algorithms)
+    figure = new_figure(data.title, data.caption, 220 + ROW * count)
+    rows = list(range(count))
+    figure.add_scatter(
+        x=data.sums,
+        y=rows,
+        mode="markers",
+        text=data.algorithms,
+        hovertemplate="%{text}: %{x:.0f}<extra></extra>",
+        marker={
+            "color": [data.styles[name].colour for name in data.algorithms],
+            "symbol": [data.styles[name].plotly_marker for name in data.algorithms],
+            "size": 11,
+        },
+        showlegend=False,
+    )
+    span = float(np.ptp(data.sums)) or 1.0
+    for place, (first, last) in enumerate(data.bars):
+        x = float(data.sums.max()) + span * (0.06 + 0.035 * place)
+        figure.add_scatter(
+            x=[x, x],
+            y=[first - 0.2, last + 0.2],
+            mode="lines",
+            line={"color": INK, "width": 5},
+            name=f"alike: {', '.join(data.algorithms[first : last + 1])}",
+            hoverinfo="name",
+            showlegend=False,
+        )
+    figure.update_yaxes(tickvals=rows, ticktext=data.algorithms, autorange="reversed")
+    figure.update_xaxes(title="sum of ranks (lower is better)")
+    return figure
+
+
+RENDERERS: Renderers = {
+    StackedBars: stacked_bars,
+    Radar: radar,
+    CriticalDifference: critical_difference,
+    RankMap: rank_map,
+    Layers: layers,
+    Intervals: intervals,
+    Alike: alike,
+}

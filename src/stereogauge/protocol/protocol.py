@@ -1,0 +1,252 @@
+"""Every choice that a score depends on, as one named, hashed, printable object.
+
+A protocol has two parts. The *scoring* choices (what happens to missing estimates, which pixels belong to a region,
+constants of a metric) change a number; their hash goes with every score, and scores under different hashes do not
+compare. The *selection* (scenes, metrics, regions, aggregation, scene weights, model) says which numbers are wanted
+and how they are read; `hash` covers both.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import importlib.resources
+import json
+import math
+import tomllib
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from stereogauge.errors import ProtocolError, cause, unknown_name
+from stereogauge.protocol.geometry import GeometryParameters
+from stereogauge.protocol.regions import RegionParameters
+from stereogauge.protocol.sigma_z import SigmaZParameters
+
+InvalidPolicy = Literal["count", "exclude", "fill"]
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """One set of choices; see the module's text. `replace()` makes variants, `load_protocol` reads presets and files.
+
+    invalid: what a missing estimate means (docs/protocols.md). clip_to_range: estimates are clipped to [0, ndisp]
+    first, as Middlebury's evaldisp does. max_disparity: pixels whose true disparity is larger are left out of every
+    region. border: pixels to leave out along each side; "dataset" takes the scene's own, "hci" the margin of the
+    geometry parameters, max(20, 0.01 · width) px at full resolution. peak: the signal range of psnr in px; none takes
+    ndisp. scenes: those of a dataset that are evaluated, in this order; none named means all.
+    """
+
+    name: str = "default"
+    description: str = ""
+    # scoring
+    invalid: InvalidPolicy = "count"
+    clip_to_range: bool = False
+    max_disparity: float | None = None
+    border: int | Literal["dataset", "hci"] = 0
+    peak: float | None = None
+    region_rules: RegionParameters = field(default_factory=RegionParameters)
+    sigma_z: SigmaZParameters = field(default_factory=SigmaZParameters)
+    geometry: GeometryParameters = field(default_factory=GeometryParameters)
+    # selection
+    scenes: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ("bad@1", "bad@2", "mae", "rms", "quantile@95", "invalid")
+    regions: tuple[str, ...] = ("all", "nonocc")
+    aggregation: Literal["mean", "pooled", "weighted"] = "mean"
+    scene_weights: Mapping[str, float] = field(default_factory=dict)
+    model: str = "middlebury"
+
+    SELECTION: typing.ClassVar[tuple[str, ...]] = (
+        *("scenes", "metrics", "regions", "aggregation", "scene_weights", "model"),
+    )
+
+    def __post_init__(self) -> None:
+        if isinstance(self.border, int) and self.border < 0:
+            raise ProtocolError(f"border is a number of pixels of at least 0; found {self.border}.")
+        if self.max_disparity is not None and math.isnan(self.max_disparity):
+            raise ProtocolError("max_disparity is a number of pixels or none; found nan.")
+        if self.peak is not None and not (math.isfinite(self.peak) and self.peak > 0):
+            raise ProtocolError(f"peak is a positive number of pixels or none; found {self.peak}.")
+
+    def choices(self) -> dict[str, Any]:
+        """All choices but name and description, as plain values."""
+        plain = dataclasses.asdict(self)
+        del plain["name"], plain["description"]
+        return plain
+
+    def scoring(self) -> dict[str, Any]:
+        """The choices that change a number."""
+        return {key: value for key, value in self.choices().items() if key not in self.SELECTION}
+
+    @functools.cached_property
+    def hash(self) -> str:
+        """Of everything but the name and description."""
+        return _digest(self.choices())
+
+    @functools.cached_property
+    def scoring_hash(self) -> str:
+        """Of the scoring choices alone: what a single score carries."""
+        return _digest(self.scoring())
+
+    def replace(self, **changes: Any) -> Protocol:
+        """A variant with some choices changed.
+
+        Dotted names reach into the nested ones: `replace(**{"sigma_z.mu": 1e-3})`.
+        """
+        result = self
+        for key, value in changes.items():
+            result = _replaced(result, key, key.split("."), value)
+        return result
+
+    def to_toml(self) -> str:
+        """The whole protocol as a file that `load_protocol` reads back."""
+        import tomli_w
+
+        return tomli_w.dumps(_without_none({"name": self.name, "description": self.description, **self.choices()}))
+
+
+def _digest(values: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True, default=list).encode()).hexdigest()[:12]
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {k: _without_none(v) for k, v in value.items() if v is not None}
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _field_types(cls: Any) -> dict[str, Any]:
+    hints = typing.get_type_hints(cls)
+    return {f.name: hints[f.name] for f in dataclasses.fields(cls)}
+
+
+def _described(kind: Any) -> str:
+    if typing.get_origin(kind) is Literal:
+        return " or ".join(map(repr, typing.get_args(kind)))
+    return "none" if kind is type(None) else getattr(kind, "__name__", str(kind))
+
+
+def _checked(path: str, kind: Any, value: Any) -> Any:
+    """`value` as the declared type `kind`, or the sentence that says what is allowed."""
+    origin, options = typing.get_origin(kind), typing.get_args(kind)
+    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
+        if not isinstance(value, Mapping):
+            raise ProtocolError(f"{path} is a table of choices; found {value!r}.")
+        return _build(kind, value, path + ".")
+    if origin is Literal:
+        if value not in options:
+            raise ProtocolError(f"{path} is one of {', '.join(map(repr, options))}; found {value!r}.")
+        return value
+    if origin in (typing.Union, types.UnionType):
+        for option in options:
+            try:
+                return _checked(path, option, value)
+            except ProtocolError:
+                continue
+        allowed = " or ".join(_described(option) for option in options)
+        raise ProtocolError(f"{path} takes {allowed}; found {value!r}.")
+    if origin is tuple:
+        if isinstance(value, str) or not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
+            raise ProtocolError(f"{path} is a list of names; found {value!r}.")
+        return tuple(value)
+    if origin is not None and issubclass(origin, Mapping):
+        if not isinstance(value, Mapping) or not all(isinstance(v, int | float) for v in value.values()):
+            raise ProtocolError(f"{path} maps names to numbers; found {value!r}.")
+        return {str(k): float(v) for k, v in value.items()}
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if kind is type(None):
+        if value is None or value == "none":
+            return None
+    elif isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
+        return value
+    raise ProtocolError(f"{path} takes a value of type {getattr(kind, '__name__', kind)}; found {value!r}.")
+
+
+def _build(cls: type[Any], values: Mapping[str, Any], prefix: str = "") -> Any:
+    known = _field_types(cls)
+    for key in values:
+        if key not in known:
+            raise unknown_name("protocol choice", prefix + key, [prefix + k for k in known])
+    return cls(**{key: _checked(prefix + key, known[key], value) for key, value in values.items()})
+
+
+def _replaced(owner: Any, whole: str, parts: list[str], value: Any) -> Any:
+    known = _field_types(type(owner))
+    if parts[0] not in known:
+        raise unknown_name("protocol choice", whole, choice_names())
+    if len(parts) > 1:
+        value = _replaced(getattr(owner, parts[0]), whole, parts[1:], value)
+    elif not (dataclasses.is_dataclass(value) and isinstance(value, type(getattr(owner, parts[0])))):
+        value = _checked(whole, known[parts[0]], value)
+    return dataclasses.replace(owner, **{parts[0]: value})
+
+
+def choice_names(cls: type = Protocol, prefix: str = "") -> list[str]:
+    """Dotted names of all choices."""
+    names = []
+    for name, kind in _field_types(cls).items():
+        nested = dataclasses.is_dataclass(kind) and isinstance(kind, type)
+        names += choice_names(kind, f"{prefix}{name}.") if nested else [prefix + name]
+    return names
+
+
+def preset_names() -> list[str]:
+    """The protocols that ship with the package."""
+    folder = importlib.resources.files("stereogauge.protocol.presets")
+    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+
+
+def load_protocol(source: str | Path | Protocol | None = None) -> Protocol:
+    """A preset by name, a protocol from a TOML file, or the protocol itself; None is the preset `default`.
+
+    A file may start from a preset with `extends = "middlebury-v3"` and give only what differs.
+    """
+    if isinstance(source, Protocol):
+        return source
+    name = str(source or "default")
+    if name in preset_names():
+        text = (importlib.resources.files("stereogauge.protocol.presets") / f"{name}.toml").read_text(encoding="utf-8")
+        return parse_protocol(text, name)
+    path = Path(name)
+    if path.suffix != ".toml" and not path.exists():
+        raise unknown_name("protocol", name, preset_names())
+    try:
+        return parse_protocol(path.read_text(encoding="utf-8"), str(path))
+    except (OSError, UnicodeDecodeError) as problem:
+        raise ProtocolError(f"{path}: cannot be read as a protocol ({cause(problem)}).") from problem
+
+
+def parse_protocol(text: str, origin: str) -> Protocol:
+    """The protocol that a TOML text describes; `origin` is what errors call it."""
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        raise ProtocolError(f"{origin}: not a TOML file ({problem}).") from problem
+    base = load_protocol(values.pop("extends")) if "extends" in values else Protocol()
+    return base.replace(**_flattened(values))
+
+
+def _flattened(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        if isinstance(value, Mapping) and prefix + key != "scene_weights":
+            flat |= _flattened(value, f"{prefix}{key}.")
+        else:
+            flat[prefix + key] = value
+    return flat
+
+
+def parse_override(text: str) -> tuple[str, Any]:
+    """`invalid=exclude` or `sigma_z.mu=1e-3` from a command line; the value is TOML where it can be, else text."""
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise ProtocolError(f"An override is written CHOICE=VALUE, for example invalid=exclude; found {text!r}.")
+    try:
+        return key.strip(), tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return key.strip(), value.strip()

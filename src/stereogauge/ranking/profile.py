@@ -1,0 +1,94 @@
+"""Application profiles: named weights of metrics, as TOML. Five come with the package; a user writes their own.
+
+    name = "Warehouse robot"
+    description = "Thin shelf edges matter, planes less."
+    [weights]
+    "f-por" = 2
+    "bad@4:nonocc" = 1
+
+Weights are relative: they are divided by their sum.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stereogauge.errors import FileError, StereogaugeError, unknown_name
+from stereogauge.metrics.declaration import parse_column
+
+NUMBERS = (int, float, np.integer, np.floating)
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Named weights ≥ 0 that sum to 1, by metric (`d-fat`) or by column (`bad@1:nonocc`)."""
+
+    id: str
+    name: str
+    description: str
+    weights: Mapping[str, float]
+
+
+def checked_weights(weights: Mapping[str, float], owner: str) -> dict[str, float]:
+    """Weights under canonical ids, divided by their sum."""
+    canonical: dict[str, float] = {}
+    for text, weight in weights.items():
+        metric, region = parse_column(text)
+        if isinstance(weight, bool) or not isinstance(weight, NUMBERS) or not 0 <= weight < float("inf"):
+            raise StereogaugeError(f"{owner}: the weight of {text!r} must be a number of at least 0; found {weight!r}.")
+        name = metric.id if region is None else f"{metric.id}:{region}"
+        if name in canonical:
+            raise StereogaugeError(f"{owner} weights {name!r} twice; write it once.")
+        canonical[name] = float(weight)
+    total = sum(canonical.values())
+    if total <= 0:
+        raise StereogaugeError(f"{owner}: at least one weight must be greater than 0; found {dict(weights)}.")
+    return {name: weight / total for name, weight in canonical.items()}
+
+
+def shipped_profiles() -> tuple[str, ...]:
+    """Names of the profiles that come with the package."""
+    folder = resources.files("stereogauge.ranking").joinpath("profiles")
+    return tuple(sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml")))
+
+
+def load_profile(name: str | Path) -> Profile:
+    """A shipped profile by its name or a word that only its name holds, or a user's by the path of its TOML file."""
+    path = Path(name)
+    if path.suffix == ".toml":
+        if not path.is_file():
+            raise FileError(
+                f"No profile at {path}; shipped ones are named without ending: {', '.join(shipped_profiles())}."
+            )
+        return parse_profile(path.read_text(encoding="utf-8"), path.stem, str(path))
+    if str(name) not in shipped_profiles():
+        meant = [shipped for shipped in shipped_profiles() if str(name) in shipped.split("-")]
+        if len(meant) != 1:
+            raise unknown_name("profile", str(name), shipped_profiles())
+        return load_profile(meant[0])
+    text = resources.files("stereogauge.ranking").joinpath("profiles", f"{name}.toml").read_text(encoding="utf-8")
+    return parse_profile(text, str(name), f"Profile {name!r}")
+
+
+def parse_profile(text: str, identifier: str, owner: str) -> Profile:
+    """The profile that a TOML text states; `owner` names it in errors."""
+    try:
+        content: dict[str, Any] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        raise FileError(f"{owner} is not TOML: {problem}.") from None
+    weights = content.get("weights")
+    if not isinstance(weights, dict):
+        raise FileError(f"{owner} needs a table [weights] with one number a metric; found the keys {sorted(content)}.")
+    return Profile(
+        id=identifier,
+        name=str(content.get("name", identifier)),
+        description=str(content.get("description", "")),
+        weights=checked_weights(weights, owner),
+    )

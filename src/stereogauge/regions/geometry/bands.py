@@ -1,0 +1,107 @@
+"""Depth discontinuities M_d, the bands M_f and M_b beside them, and the maps D_f and D_b from beyond the edge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.kernels.bands import adopt_beyond, follow_bands
+from stereogauge.kernels.geometry_maps import central_gradient
+from stereogauge.model import DisparityMap, Mask
+from stereogauge.protocol.geometry import GeometryParameters
+
+
+@dataclass(frozen=True)
+class Bands:
+    """The surroundings of depth discontinuities in one filled ground truth, before any evaluation mask.
+
+    `beyond` holds D_b on foreground pixels and D_f on background pixels and is meaningless elsewhere. `gradient` is
+    ‖∇D‖. The distances, in px, are those to the nearest discontinuity pixel and to the nearest pixel outside M_e =
+    M_d ∪ M_f ∪ M_b; the image diagonal where there is none.
+    """
+
+    discontinuity: Mask
+    foreground: Mask
+    background: Mask
+    beyond: NDArray[np.float32]
+    gradient: NDArray[np.float32]
+    to_discontinuity: NDArray[np.float32]
+    to_outside: NDArray[np.float32]
+
+    @classmethod
+    def none(cls, shape: tuple[int, int]) -> Bands:
+        """No discontinuity anywhere."""
+        nowhere, zeros = np.zeros(shape, np.bool_), np.zeros(shape, np.float32)
+        return cls(nowhere, nowhere, nowhere, zeros, zeros, zeros, zeros)
+
+
+def distance_to(mask: NDArray[Any]) -> NDArray[np.float32]:
+    """Exact Euclidean distance in px to the nearest pixel of `mask`; the image diagonal where the mask is empty."""
+    if not mask.any():
+        return np.full(mask.shape, np.hypot(*mask.shape), np.float32)
+    return _exact(_transformed(mask)).astype(np.float32)
+
+
+def distances_at(mask: NDArray[Any], places: tuple[NDArray[Any], NDArray[Any]]) -> NDArray[np.float64]:
+    """`distance_to` of a mask that is not empty, at some (rows, columns) only."""
+    return _exact(_transformed(mask)[places])
+
+
+def _transformed(mask: NDArray[Any]) -> NDArray[np.float32]:
+    outside = np.ascontiguousarray(mask == 0, dtype=np.uint8)
+    return np.asarray(cv2.distanceTransform(outside, cv2.DIST_L2, cv2.DIST_MASK_PRECISE), dtype=np.float32)
+
+
+def _exact(distances: NDArray[np.float32]) -> NDArray[np.float64]:
+    """OpenCV takes one of two ways, by its number of threads, and they differ in the last bits.
+
+    Squared distances between pixels are whole numbers, which removes the difference.
+    """
+    squared = np.square(distances, dtype=np.float64)
+    return np.sqrt(np.rint(squared, out=squared), out=squared)
+
+
+def _filled_gaps(
+    side: NDArray[np.int8], beyond: NDArray[np.float32], kind: int, window: int, discontinuity: Mask
+) -> Mask:
+    """One band with the pixels added that a median window gives to it; they take the nearest pixel's `beyond`."""
+    band: Mask = side == kind
+    if window == 1:
+        return band
+    median = cv2.medianBlur(band.astype(np.uint8), window).astype(bool)
+    added = median & ~band & ~discontinuity
+    adopt_beyond(side, beyond, kind, added, window // 2)
+    return band | added
+
+
+def discontinuity_bands(filled: DisparityMap, resolution: float, parameters: GeometryParameters) -> Bands:
+    """Find M_d, M_f, M_b, D_f, D_b in a ground truth without gaps.
+
+    M_d = {‖∇D‖ > c_d} by central differences. From each of its pixels the local gradient is followed both ways:
+    rising disparity gives foreground, falling disparity background, for the band's length from the first pixel
+    outside M_d. The nearer edge wins, a tie drops the pixel. A median window fills gaps in either band without
+    thinning it, so that a pole narrower than the window keeps its foreground; what both bands would gain belongs to
+    none.
+    """
+    scaled = parameters.at(resolution)
+    along_x, along_y, gradient = central_gradient(filled)
+    discontinuity: Mask = gradient > scaled.discontinuity_gradient
+    side, beyond = follow_bands(
+        filled, along_x, along_y, discontinuity, scaled.band_length, scaled.discontinuity_gradient
+    )
+    # The two bands' own pixels are disjoint, so each may take its added values from the other's untouched ones.
+    background_beyond = beyond.copy()
+    foreground = _filled_gaps(side, beyond, 1, parameters.band_median, discontinuity)
+    background = _filled_gaps(side, background_beyond, -1, parameters.band_median, discontinuity)
+    both = foreground & background
+    foreground &= ~both
+    background &= ~both
+    np.copyto(beyond, background_beyond, where=background)
+    edge = discontinuity | foreground | background
+    return Bands(
+        discontinuity, foreground, background, beyond, gradient, distance_to(discontinuity), distance_to(~edge)
+    )

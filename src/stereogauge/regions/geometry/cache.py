@@ -1,0 +1,116 @@
+"""Geometry sets on disk, by a hash of everything they depend on.
+
+A file is a NumPy archive that carries its own key. Archives hold a checksum a member; a file that is damaged, of
+another key or not ours at all is computed again and replaced.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import os
+import threading
+import zipfile
+import zlib
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.model import DisparityMap, Mask
+from stereogauge.paths import cache_folder
+from stereogauge.protocol.geometry import GeometryParameters
+from stereogauge.regions.geometry.sets import GeometrySets, geometry_sets
+
+DAMAGED = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError)
+SOURCES = (
+    "protocol/geometry",
+    "regions/connected",
+    "regions/geometry/bands",
+    "regions/geometry/fine_structures",
+    "regions/geometry/planes",
+    "regions/geometry/sets",
+    "kernels/bands",
+    "kernels/components",
+    "kernels/fine_runs",
+    "kernels/geometry_maps",
+    "kernels/geometry_scores",
+    "kernels/plane_fit",
+    "kernels/ransac",
+)
+
+
+@functools.cache
+def code_version() -> str:
+    """A hash of the sources that the sets depend on."""
+    digest = hashlib.blake2b(digest_size=8)
+    package = Path(__file__).parents[2]
+    for source in SOURCES:
+        digest.update((package / f"{source}.py").read_bytes())
+    return digest.hexdigest()
+
+
+def sets_key(
+    truth: DisparityMap | None,
+    base: Mask,
+    resolution: float,
+    parameters: GeometryParameters,
+    drawn_planes: NDArray[Any] | None,
+) -> str:
+    """A hash of ground truth, evaluation mask, drawn planes, parameters, resolution and code."""
+    digest = hashlib.blake2b(f"{code_version()} {parameters!r} {resolution!r}".encode(), digest_size=20)
+    for part in (truth, base, drawn_planes):
+        array = np.empty(0) if part is None else np.ascontiguousarray(part)
+        digest.update(f"\n{array.shape} {array.dtype.str}\n".encode())
+        digest.update(array.data)
+    return digest.hexdigest()
+
+
+def cached_geometry_sets(
+    truth: DisparityMap | None,
+    base: Mask,
+    resolution: float,
+    parameters: GeometryParameters,
+    drawn_planes: NDArray[Any] | None = None,
+    folder: Path | None = None,
+) -> GeometrySets:
+    """`geometry_sets` of the same arguments, read from `folder` (by default the cache) when computed before."""
+    key = sets_key(truth, base, resolution, parameters, drawn_planes)
+    path = (folder or cache_folder("geometry")) / f"{key}.npz"
+    found = _read(path, key)
+    if found is not None:
+        return found
+    sets = geometry_sets(truth, base, resolution, parameters, drawn_planes)
+    _write(path, key, sets)
+    return sets
+
+
+def _read(path: Path, key: str) -> GeometrySets | None:
+    if not path.exists():
+        return None
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            if str(archive["key"]) != key:
+                return None
+            values = {field.name: archive[field.name] for field in fields(GeometrySets)}
+    except DAMAGED:
+        return None
+    scalars = {name: value.item() for name, value in values.items() if value.ndim == 0}
+    return GeometrySets(**{**values, **scalars})
+
+
+def _write(path: Path, key: str, sets: GeometrySets) -> None:
+    """Write beside the target and rename, so that no reader ever sees half a file; a full disk costs the cache only."""
+    arrays: dict[str, Any] = {"key": np.asarray(key), **sets.arrays()}
+    part = path.with_name(f"{key}.{os.getpid()}-{threading.get_ident()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("wb") as file:
+            np.savez(file, **arrays)
+        part.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)

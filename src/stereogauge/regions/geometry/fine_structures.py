@@ -1,0 +1,43 @@
+"""Fine structures M_s with their components S, and the background M_n beside them with their disparity D_n."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.kernels.fine_runs import beside_structures, thin_runs
+from stereogauge.model import DisparityMap, Mask
+from stereogauge.protocol.geometry import GeometryParameters
+from stereogauge.regions.connected import components, without_small_parts
+
+
+@dataclass(frozen=True)
+class FineStructures:
+    """`labels` numbers the structures from 1; `beside` is M_n; `structure` holds D_n, only there."""
+
+    labels: NDArray[np.int32]
+    beside: Mask
+    structure: NDArray[np.float32]
+
+    @classmethod
+    def none(cls, shape: tuple[int, int]) -> FineStructures:
+        """No structure anywhere."""
+        return cls(np.zeros(shape, np.int32), np.zeros(shape, np.bool_), np.zeros(shape, np.float32))
+
+
+def fine_structures(
+    filled: DisparityMap, known: Mask, base: Mask, resolution: float, parameters: GeometryParameters
+) -> FineStructures:
+    """Structures of small horizontal extent: a rising and a falling edge meet on a row within the largest width.
+
+    Components smaller than `fine_share` of the image go; what is left is cut to the evaluation mask `base` and
+    labelled again, since the cut may divide a structure, and the ground truth itself would count as fragmented.
+    """
+    scaled = parameters.at(resolution)
+    runs = thin_runs(filled, scaled.fine_gradient, scaled.fine_width)
+    fine = without_small_parts(runs & known, parameters.fine_share * filled.size)
+    labels, _ = components(fine & base)
+    beside, structure = beside_structures(filled, fine, scaled.fine_surround, scaled.fine_gradient)
+    return FineStructures(labels, beside & base, structure)

@@ -1,0 +1,260 @@
+"""The score cube: algorithms × scenes × columns, with gaps as NaN. Everything that ranks or analyses scores reads one.
+
+A column is a metric on a region. Sums, counts and missing pixels travel with the values, so that pooling stays
+possible.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.errors import StereogaugeError, unknown_name
+from stereogauge.metrics.declaration import BoundMetric, parse_column, parse_metric
+from stereogauge.scores.table import Score, ScoreTable
+
+Values = NDArray[np.float64]
+metric_of = functools.lru_cache(maxsize=4096)(parse_metric)
+
+
+class Column(NamedTuple):
+    """A metric on a region, written `bad@1:nonocc`."""
+
+    metric: str
+    region: str
+
+    def __str__(self) -> str:
+        return f"{self.metric}:{self.region}"
+
+    @property
+    def label(self) -> str:
+        """The metric alone where it is bound to its own pixels, else with its region: for tables and figures."""
+        return self.metric if self.declared.metric.region is not None else str(self)
+
+    @property
+    def declared(self) -> BoundMetric:
+        """The metric's declaration: direction, unit, ranges."""
+        return metric_of(self.metric)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreCube:
+    """Scores of `algorithms` on `scenes` in `columns`, as arrays of shape (algorithms, scenes, columns).
+
+    `values` holds the scores as declared (not negated), NaN where there is none. `sums`, `counts` and `missing` hold
+    the sufficient statistics, or None where they were not kept. `protocol` is the hash under which every score was
+    computed. Scenes of several datasets are called "dataset/scene"; `datasets` names the dataset of each scene.
+    """
+
+    algorithms: tuple[str, ...]
+    scenes: tuple[str, ...]
+    columns: tuple[Column, ...]
+    values: Values
+    sums: Values | None = None
+    counts: Values | None = None
+    missing: Values | None = None
+    protocol: str = ""
+    datasets: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        shape = (len(self.algorithms), len(self.scenes), len(self.columns))
+        for name in ("values", "sums", "counts", "missing"):
+            array = getattr(self, name)
+            if array is not None and array.shape != shape:
+                raise StereogaugeError(
+                    f"A score cube of {shape[0]} algorithms × {shape[1]} scenes × {shape[2]} columns needs {name} "
+                    f"of that shape; found {array.shape}."
+                )
+        for kind, names in (("algorithm", self.algorithms), ("scene", self.scenes), ("column", self.columns)):
+            if len(set(names)) != len(names):
+                twice = next(name for name in names if names.count(name) > 1)
+                raise StereogaugeError(f"The {kind} {str(twice)!r} stands twice in a score cube; names must differ.")
+        if self.datasets and len(self.datasets) != len(self.scenes):
+            raise StereogaugeError(
+                f"A score cube needs one dataset a scene; found {len(self.datasets)} for {len(self.scenes)} scenes."
+            )
+
+    def __repr__(self) -> str:
+        return f"ScoreCube({len(self.algorithms)} algorithms × {len(self.scenes)} scenes × {len(self.columns)} columns)"
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Metric ids in order of appearance."""
+        return tuple(dict.fromkeys(column.metric for column in self.columns))
+
+    @property
+    def regions(self) -> tuple[str, ...]:
+        """Regions in order of appearance."""
+        return tuple(dict.fromkeys(column.region for column in self.columns))
+
+    def column(self, text: str) -> int:
+        """The index of the column that `bad@1:nonocc`, or a metric that stands on one region only, names."""
+        found = _columns(self, [text])
+        if len(found) != 1:
+            raise StereogaugeError(
+                f"{text!r} names {len(found)} columns; write one as metric:region, for example {self.columns[0]}."
+            )
+        return found[0]
+
+    @classmethod
+    def from_table(cls, table: ScoreTable) -> ScoreCube:
+        """The cube of a table's scores; a key that the table lacks is a gap."""
+        several = len({score.dataset for score in table}) > 1
+        algorithms: dict[str, int] = {}
+        scenes: dict[tuple[str, str], int] = {}
+        columns: dict[Column, int] = {}
+        places = np.empty((len(table), 3), np.intp)
+        for index, score in enumerate(table):
+            places[index] = (
+                algorithms.setdefault(score.algorithm, len(algorithms)),
+                scenes.setdefault((score.dataset, score.scene), len(scenes)),
+                columns.setdefault(Column(score.metric, score.region), len(columns)),
+            )
+        shape = (len(algorithms), len(scenes), len(columns))
+        flat: NDArray[np.intp] = np.asarray(np.ravel_multi_index(tuple(places.T), shape) if len(table) else [], np.intp)
+        if len(np.unique(flat)) != len(flat):
+            raise StereogaugeError(
+                "Two scores of this table have the same algorithm, dataset, scene, metric and region; keep one."
+            )
+
+        def spread(part: str, gap: float) -> Values:
+            array = np.full(math.prod(shape), gap)
+            array[flat] = [getattr(score, part) for score in table]
+            return array.reshape(shape)
+
+        return cls(
+            algorithms=tuple(algorithms),
+            scenes=tuple(f"{dataset}/{scene}" if several else scene for dataset, scene in scenes),
+            columns=tuple(columns),
+            values=spread("value", np.nan),
+            sums=spread("sum", 0.0),
+            counts=spread("count", 0.0),
+            missing=spread("missing", 0.0),
+            protocol=table[0].protocol if len(table) else "",
+            datasets=tuple(dataset for dataset, _ in scenes),
+        )
+
+    def select(
+        self,
+        *,
+        scenes: Iterable[str] | None = None,
+        metrics: Iterable[str] | None = None,
+        regions: Iterable[str] | None = None,
+        algorithms: Iterable[str] | None = None,
+    ) -> ScoreCube:
+        """The part that was asked for, in the order of asking; None means everything.
+
+        A metric may be written with its region (`bad@1:nonocc`). A metric that is bound to its own pixel set is
+        kept whatever `regions` asks for.
+        """
+        columns = range(len(self.columns)) if metrics is None else _columns(self, metrics)
+        if regions is not None:
+            columns = _in_regions(self, columns, tuple(regions))
+        return self.take(
+            algorithms=_places("algorithm", self.algorithms, algorithms),
+            scenes=_places("scene", self.scenes, scenes),
+            columns=columns,
+        )
+
+    def take(
+        self,
+        *,
+        algorithms: Sequence[int] | None = None,
+        scenes: Sequence[int] | None = None,
+        columns: Sequence[int] | None = None,
+    ) -> ScoreCube:
+        """The part at these indices."""
+        rows = list(range(len(self.algorithms)) if algorithms is None else algorithms)
+        middle = list(range(len(self.scenes)) if scenes is None else scenes)
+        last = list(range(len(self.columns)) if columns is None else columns)
+
+        def cut(array: Values | None) -> Values | None:
+            return None if array is None else array[np.ix_(rows, middle, last)]
+
+        values = cut(self.values)
+        assert values is not None
+        return replace(
+            self,
+            algorithms=tuple(self.algorithms[i] for i in rows),
+            scenes=tuple(self.scenes[i] for i in middle),
+            columns=tuple(self.columns[i] for i in last),
+            values=values,
+            sums=cut(self.sums),
+            counts=cut(self.counts),
+            missing=cut(self.missing),
+            datasets=tuple(self.datasets[i] for i in middle) if self.datasets else (),
+        )
+
+    def to_table(self) -> ScoreTable:
+        """The scores in long form; statistics that were not kept are NaN and 0."""
+        nothing = np.zeros_like(self.values)
+        sums = np.full_like(self.values, np.nan) if self.sums is None else self.sums
+        counts = nothing if self.counts is None else self.counts
+        missing = nothing if self.missing is None else self.missing
+        datasets = self.datasets or ("",) * len(self.scenes)
+        return ScoreTable(
+            Score(
+                dataset=datasets[s],
+                scene=self.scenes[s].removeprefix(f"{datasets[s]}/"),
+                algorithm=self.algorithms[a],
+                metric=column.metric,
+                region=column.region,
+                value=float(self.values[a, s, c]),
+                sum=float(sums[a, s, c]),
+                count=int(counts[a, s, c]),
+                missing=int(missing[a, s, c]),
+                protocol=self.protocol,
+            )
+            for a in range(len(self.algorithms))
+            for s in range(len(self.scenes))
+            for c, column in enumerate(self.columns)
+        )
+
+
+def _places(kind: str, known: tuple[str, ...], wanted: Iterable[str] | None) -> list[int] | None:
+    if wanted is None:
+        return None
+    index = {name: place for place, name in enumerate(known)}
+    names = list(dict.fromkeys([wanted] if isinstance(wanted, str) else wanted))
+    for name in names:
+        if name not in index:
+            raise unknown_name(f"{kind} of these scores", name, known)
+    return [index[name] for name in names]
+
+
+def _columns(cube: ScoreCube, wanted: Iterable[str]) -> list[int]:
+    found: dict[int, None] = {}
+    for text in [wanted] if isinstance(wanted, str) else wanted:
+        metric, region = parse_column(text)
+        matching = [
+            place
+            for place, column in enumerate(cube.columns)
+            if column.metric == metric.id and region in (None, column.region)
+        ]
+        if not matching:
+            raise unknown_name("metric of these scores", text, {*cube.metrics, *map(str, cube.columns)})
+        found.update(dict.fromkeys(matching))
+    return list(found)
+
+
+def _in_regions(cube: ScoreCube, columns: Iterable[int], wanted: tuple[str, ...]) -> list[int]:
+    for name in wanted:
+        if name not in cube.regions:
+            raise unknown_name("region of these scores", name, cube.regions)
+    kept = [
+        place
+        for place in columns
+        if cube.columns[place].region in wanted or cube.columns[place].declared.metric.region is not None
+    ]
+    return sorted(
+        kept,
+        key=lambda place: (
+            wanted.index(cube.columns[place].region) if cube.columns[place].region in wanted else len(wanted)
+        ),
+    )

@@ -1,0 +1,97 @@
+"""What a result was computed from: the scores that were asked for, the rule for gaps, and what that rule removed.
+
+Every ranking, statistic, figure and report carries one, and names it in its caption.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, get_args
+
+from stereogauge.errors import unknown_name
+from stereogauge.scores.cube import Column, ScoreCube
+
+MissingRule = Literal["drop-algorithm", "drop-column", "worst"]
+
+
+def missing_rule(text: str) -> MissingRule:
+    """The rule for gaps that `text` names."""
+    for rule in get_args(MissingRule):
+        if rule == text:
+            known: MissingRule = rule
+            return known
+    raise unknown_name("rule for missing cells", text, get_args(MissingRule))
+
+
+class Dropped(NamedTuple):
+    """Something that was asked for and left out: its kind (algorithm, column, measure), its name, and why."""
+
+    kind: str
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Algorithms, scenes and columns that entered a result, the rule for missing cells, and what was left out."""
+
+    algorithms: tuple[str, ...]
+    scenes: tuple[str, ...]
+    columns: tuple[Column, ...]
+    missing: MissingRule = "drop-algorithm"
+    dropped: tuple[Dropped, ...] = ()
+    protocol: str = ""
+
+    @classmethod
+    def of(
+        cls, cube: ScoreCube, missing: MissingRule = "drop-algorithm", dropped: tuple[Dropped, ...] = ()
+    ) -> Selection:
+        """The selection that a cube stands for."""
+        return cls(cube.algorithms, cube.scenes, cube.columns, missing, dropped, cube.protocol)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Metric ids in order of appearance."""
+        return tuple(dict.fromkeys(column.metric for column in self.columns))
+
+    @property
+    def regions(self) -> tuple[str, ...]:
+        """Regions in order of appearance."""
+        return tuple(dict.fromkeys(column.region for column in self.columns))
+
+    def caption(self, longest: int = 6) -> str:
+        """One line for the foot of a figure: how many algorithms, which scenes, metrics, regions and protocol."""
+        parts = [
+            f"{len(self.algorithms)} algorithms",
+            f"scenes: {_enumerate(self.scenes, longest)}",
+            f"metrics: {_enumerate(self.metrics, longest)}",
+            f"regions: {_enumerate(self.regions, longest)}",
+        ]
+        if self.protocol:
+            parts.append(f"protocol {self.protocol[:12]}")
+        if self.dropped:
+            parts.append(f"left out: {_enumerate([f'{what.kind} {what.name}' for what in self.dropped], 3)}")
+        return " · ".join(parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The selection as plain values for JSON."""
+        return {
+            "algorithms": list(self.algorithms),
+            "scenes": list(self.scenes),
+            "columns": [str(column) for column in self.columns],
+            "missing": self.missing,
+            "dropped": [what._asdict() for what in self.dropped],
+            "protocol": self.protocol,
+        }
+
+
+def _enumerate(names: tuple[str, ...] | list[str], longest: int) -> str:
+    if len(names) <= longest:
+        return ", ".join(names) or "none"
+    return f"{', '.join(names[: longest - 1])} and {len(names) - longest + 1} more"
+
+
+def frozen_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as plain values that can be shown and written as JSON."""
+    return {name: dict(value) if isinstance(value, Mapping) else value for name, value in options.items()}

@@ -1,0 +1,1 @@
+"""Tables of typed cells and their writers: terminal, CSV, LaTeX, Markdown, HTML and JSON."""

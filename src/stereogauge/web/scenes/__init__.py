@@ -1,0 +1,1 @@
+"""The site's answers about scenes: pictures, pixels, confidence."""

@@ -1,0 +1,259 @@
+"""Values behind the pictures: under the pointer, as points in space, and the blocks where a metric's errors lie."""
+
+from __future__ import annotations
+
+import base64
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel
+
+from stereogauge.errors import FileError, NotApplicable, StereogaugeError
+from stereogauge.metrics.picture import Picture
+from stereogauge.model import DisparityMap
+from stereogauge.ranking.result import finite
+from stereogauge.scores.cube import metric_of
+from stereogauge.web.scenes.gallery import Gallery, Place
+from stereogauge.web.scenes.layers import block_means
+
+BLOCKS_ACROSS = 24
+MOST_BLOCKS = 12
+FEW_LABELS = 5
+
+
+class Estimated(BaseModel):
+    """An algorithm at one pixel; `error` is estimate − truth in px, `depth` in metres."""
+
+    algorithm: str
+    disparity: float | None
+    error: float | None
+    depth: float | None
+    depth_error: float | None
+    note: str
+
+
+class PixelAnswer(BaseModel):
+    """Everything known of one pixel."""
+
+    x: int
+    y: int
+    colour: list[int]
+    truth: float | None
+    depth: float | None
+    regions: list[str]
+    hidden: bool
+    estimates: list[Estimated]
+
+
+class CloudAnswer(BaseModel):
+    """Points: little-endian float32 x, y, z triples and uint8 red, green, blue triples, both in base64.
+
+    In metres where the scene is calibrated (x to the right, y down, z away from the camera); else x and y in px and z =
+    −disparity.
+    """
+
+    points: int
+    unit: str
+    positions: str
+    colours: str
+    step: int
+
+
+class Block(BaseModel):
+    """A square of pixels and the part of the metric's total that lies in it."""
+
+    x: int
+    y: int
+    size: int
+    share: float
+
+
+class SceneAnswer(BaseModel):
+    """A scene: its size, what is known of it, and who has maps."""
+
+    name: str
+    dataset: str
+    width: int
+    height: int
+    hidden: bool
+    layers: list[str]
+    regions: list[str]
+    focal: float | None
+    baseline: float | None
+    doffs: float
+    ndisp: int | None
+    limits: tuple[float, float]
+    algorithms: list[str]
+    confidence: list[str]
+
+
+def scene_answer(gallery: Gallery, name: str, protocol: str | None) -> SceneAnswer:
+    """What can be shown of a scene."""
+    place = gallery.place(name, protocol)
+    maps = {record.name: gallery.desk.source.maps(record.name, name) for record in gallery.desk.source.algorithms()}
+    present = [layer for layer in ("left", "right") if place.scene.has(layer)]
+    calibration = place.scene.calibration
+    height, width = place.scene.left.shape[:2] if place.hidden and place.scene.has("left") else place.scene.shape
+    shows = [] if place.hidden else ["truth"] * place.scene.has("gt") + ["signed", "metric", "region"]
+    return SceneAnswer(
+        name=name,
+        dataset=place.scene.dataset,
+        width=width,
+        height=height,
+        hidden=place.hidden,
+        layers=[*present, "estimate", "error", *shows],
+        regions=[] if place.hidden else gallery.regions(place),
+        focal=calibration.focal,
+        baseline=calibration.baseline,
+        doffs=calibration.doffs,
+        ndisp=calibration.ndisp,
+        limits=gallery.limits(place),
+        algorithms=[name for name, own in maps.items() if own.left is not None],
+        confidence=[name for name, own in maps.items() if own.confidence],
+    )
+
+
+def pixel_answer(
+    gallery: Gallery, name: str, x: int, y: int, algorithms: list[str], protocol: str | None
+) -> PixelAnswer:
+    """The values at column x, row y."""
+    place = gallery.place(name, protocol)
+    height, width = place.scene.shape
+    if not (0 <= x < width and 0 <= y < height):
+        raise StereogaugeError(f"The pixel ({x}, {y}) is outside of {name}, which has {width} × {height} pixels.")
+    truth = None if place.hidden or not place.scene.has("gt") else finite(gallery.truth(place)[y, x])
+    return PixelAnswer(
+        x=x,
+        y=y,
+        colour=_colour(place, x, y),
+        truth=truth,
+        depth=_depth(place, truth),
+        regions=[] if place.hidden else _regions_at(gallery, place, x, y),
+        hidden=place.hidden,
+        estimates=[_estimated(gallery, place, algorithm, x, y, truth) for algorithm in algorithms],
+    )
+
+
+def _colour(place: Place, x: int, y: int) -> list[int]:
+    if not place.scene.has("left"):
+        return []
+    return [int(value) for value in np.atleast_1d(place.scene.left[y, x])]
+
+
+def _depth(place: Place, disparity: float | None) -> float | None:
+    if disparity is None or not place.scene.calibration.metric:
+        return None
+    return finite(place.scene.calibration.depth(np.array([[disparity]]))[0, 0])  # type: ignore[no-any-return]  # plain float
+
+
+def _regions_at(gallery: Gallery, place: Place, x: int, y: int) -> list[str]:
+    found = []
+    for region in gallery.regions(place):
+        try:
+            inside = gallery.mask(place, region)[y, x]
+        except NotApplicable:
+            continue
+        if inside:
+            found.append(region)
+    return found
+
+
+def _estimated(gallery: Gallery, place: Place, algorithm: str, x: int, y: int, truth: float | None) -> Estimated:
+    try:
+        values = gallery.estimate(algorithm, place.name)
+        fits = values.shape == place.scene.shape
+        value = finite(values[y, x]) if fits else None
+        note = "no estimate" if fits and value is None else "" if fits else "its map has another size than the scene"
+    except FileError:
+        value, note = None, "its map cannot be read"
+    except StereogaugeError as reason:
+        value, note = None, str(reason)
+    depth, true_depth = _depth(place, value), _depth(place, truth)
+    both = value is not None and truth is not None
+    return Estimated(
+        algorithm=algorithm,
+        disparity=value,
+        error=value - truth if both and value is not None and truth is not None else None,
+        depth=depth,
+        depth_error=None if depth is None or true_depth is None else depth - true_depth,
+        note=note,
+    )
+
+
+def cloud_answer(gallery: Gallery, name: str, algorithm: str | None, points: int, protocol: str | None) -> CloudAnswer:
+    """The ground truth (no algorithm) or an estimate as points in space, thinned to about `points`."""
+    place = gallery.place(name, protocol)
+    disparity = gallery.truth(place) if algorithm is None else gallery.estimate(algorithm, name)
+    step = max(1, int(np.ceil(np.sqrt(disparity.size / points))))
+    positions, colours, unit = _points(place, disparity, step)
+    return CloudAnswer(
+        points=len(positions),
+        unit=unit,
+        positions=base64.b64encode(positions.astype("<f4").tobytes()).decode(),
+        colours=base64.b64encode(colours.tobytes()).decode(),
+        step=step,
+    )
+
+
+def _points(place: Place, disparity: DisparityMap, step: int) -> tuple[NDArray[np.float64], NDArray[np.uint8], str]:
+    height, width = disparity.shape
+    y, x = np.mgrid[step // 2 : height : step, step // 2 : width : step]
+    thinned = disparity[y, x].astype(np.float64)
+    calibration = place.scene.calibration
+    if calibration.metric and calibration.focal is not None:
+        depth = calibration.depth(thinned)
+        scale = depth / calibration.focal
+        stacked = np.stack([(x - width / 2) * scale, (y - height / 2) * scale, depth], axis=-1)
+    else:
+        stacked = np.stack([x - width / 2.0, y - height / 2.0, -thinned], axis=-1)
+    known = np.isfinite(stacked).all(axis=-1)
+    image = place.scene.left if place.scene.has("left") else np.full((height, width), 160, np.uint8)
+    shade = image[y, x] if image.dtype == np.uint8 else (image[y, x] >> 8).astype(np.uint8)
+    colours = np.repeat(shade[..., None], 3, axis=-1) if shade.ndim == 2 else shade
+    return stacked[known], np.ascontiguousarray(colours[known], dtype=np.uint8), "m" if calibration.metric else "px"
+
+
+def blocks_answer(gallery: Gallery, name: str, algorithm: str, metric: str | None, protocol: str | None) -> list[Block]:
+    """The blocks in which most of a metric's error lies (of the absolute error, without one), the worst first.
+
+    A metric without a picture has no place for its error, and says so.
+    """
+    place = gallery.place(name, protocol)
+    gallery.refuse_hidden(place, "where errors lie is")
+    measurement = gallery.measurement(place, algorithm, metric)
+    if metric is None:
+        weights = np.nan_to_num(np.abs(measurement.estimate - gallery.truth(place)))
+    else:
+        weights = contributions(metric_of(metric).picture(measurement))
+    side = max(8, -(-max(weights.shape) // BLOCKS_ACROSS))
+    height, width = weights.shape
+    padded = np.zeros((-(-height // side) * side, -(-width // side) * side))
+    padded[:height, :width] = weights
+    sums = np.nan_to_num(block_means(padded.astype(np.float32), side).astype(np.float64))
+    total = sums.sum()
+    order = np.argsort(sums, axis=None)[::-1][:MOST_BLOCKS]
+    return [
+        Block(x=int(column) * side, y=int(row) * side, size=side, share=float(sums[row, column] / total))
+        for row, column in zip(*np.unravel_index(order, sums.shape), strict=True)
+        if total > 0 and sums[row, column] > 0
+    ]
+
+
+def contributions(picture: Picture) -> NDArray[np.float64]:
+    """How much each pixel of a metric's picture adds to the error; a missing estimate counts as the worst shown."""
+    if picture.kind == "labels":
+        worst = max(picture.legend, default=1)
+        values = np.nan_to_num(np.asarray(picture.values, np.float64))
+        weights = values / worst if len(picture.legend) > FEW_LABELS else (values == worst).astype(np.float64)
+        top = 1.0
+    elif picture.kind == "rgb":
+        return np.zeros(picture.values.shape[:2])
+    else:
+        low, high = picture.limits or (0.0, np.inf)
+        top = max(abs(low), abs(high)) if np.isfinite(high) else 1.0
+        weights = np.minimum(np.abs(np.nan_to_num(np.asarray(picture.values, np.float64))), top)
+    if picture.missing is not None:
+        weights = np.where(picture.missing, top, weights)
+    if picture.unknown is not None:
+        weights = np.where(picture.unknown, 0.0, weights)
+    return weights

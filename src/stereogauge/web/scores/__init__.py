@@ -1,0 +1,1 @@
+"""The site's answers about scores: tables, orders, statistics, downloads."""

@@ -1,0 +1,209 @@
+"""The API's questions about scores; those about scenes and submissions stand in modules of their own."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, NamedTuple
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+
+from stereogauge.errors import StereogaugeError
+from stereogauge.ranking.model import models
+from stereogauge.web.responses import tagged
+from stereogauge.web.scores.catalogue import CatalogueAnswer, catalogue_answer, formula_picture
+from stereogauge.web.scores.downloads import leaderboard_csv, leaderboard_latex
+from stereogauge.web.scores.listings import (
+    AlgorithmEntry,
+    DatasetEntry,
+    SceneEntry,
+    algorithm_entries,
+    dataset_entries,
+    scene_entries,
+)
+from stereogauge.web.scores.rankings import RankAnswer, model_options, rank_answer
+from stereogauge.web.scores.statistics import (
+    CorrelationAnswer,
+    HistogramAnswer,
+    SignificanceAnswer,
+    StabilityAnswer,
+    correlation_answer,
+    histogram_answer,
+    significance_answer,
+    stability_answer,
+)
+from stereogauge.web.scores.tables import TableAnswer, table_answer
+from stereogauge.web.selection import Selected, UnknownChoiceError
+from stereogauge.web.site import Here
+
+MOST_SCATTERS = 25
+MOST_DRAWS = 5000
+
+ProtocolName = Annotated[str | None, Query(description="Name or scoring hash of a protocol. Default: the first.")]
+ProfileName = Annotated[str | None, Query(description="A shipped profile of weights (weighted).")]
+Normalisation = Annotated[str | None, Query(description="heuristic, max, z-score or rank (weighted).")]
+Weights = Annotated[list[str] | None, Query(description="metric=number; repeat. Goes before a profile.")]
+
+router = APIRouter(tags=["scores"])
+
+
+class ChosenModel(NamedTuple):
+    """A model of ranking and those of its options that a request states."""
+
+    name: str
+    options: dict[str, Any]
+
+
+async def chosen_model(
+    model: Annotated[str, Query(description="middlebury, extended, a-star or weighted.")] = "a-star",
+    ties: Annotated[str | None, Query(description="min, average or dense.")] = None,
+    tau: Annotated[float | None, Query(description="Rank sums closer than τ are alike (extended).")] = None,
+    profile: ProfileName = None,
+    normalisation: Normalisation = None,
+    weights: Weights = None,
+) -> ChosenModel:
+    """The model of a request."""
+    if model not in models():
+        raise UnknownChoiceError("model", model, models())
+    return ChosenModel(model, model_options(model, ties, tau, profile, normalisation, weights))
+
+
+Chosen = Annotated[ChosenModel, Depends(chosen_model)]
+
+
+@router.get("/catalogue", response_model=CatalogueAnswer, summary="Everything that can be chosen")
+def catalogue(request: Request, site: Here) -> Response:
+    """Metrics, regions, models, profiles and protocols with their declarations."""
+    return site.answers.public(
+        request, lambda: catalogue_answer(site.desk.source.protocols(), submissions=site.submissions is not None)
+    )
+
+
+@router.get("/catalogue/{kind}/{identifier}.svg", summary="The formula of a metric or region")
+def formula(request: Request, kind: Literal["metrics", "regions"], identifier: str) -> Response:
+    """A picture of the formula."""
+    return tagged(request, formula_picture(kind, identifier), f"{kind}-{identifier}", "image/svg+xml", "max-age=86400")
+
+
+@router.get("/datasets", response_model=list[DatasetEntry], summary="Datasets with scores")
+def datasets(
+    request: Request,
+    site: Here,
+    protocol: Annotated[str | None, Query(description="Name or scoring hash of a protocol. Default: any.")] = None,
+) -> Response:
+    """The datasets and their scenes."""
+    return site.answers.public(
+        request, lambda: [e.model_dump() for e in dataset_entries(site.desk, site.gallery.hidden, protocol)]
+    )
+
+
+@router.get("/scenes", response_model=list[SceneEntry], summary="Scenes with scores, and their gaps")
+def scenes(request: Request, site: Here, protocol: ProtocolName = None) -> Response:
+    """The scenes, each with the algorithms that lack it."""
+    return site.answers.public(
+        request, lambda: [e.model_dump() for e in scene_entries(site.desk, site.gallery.hidden, protocol)]
+    )
+
+
+@router.get("/algorithms", response_model=list[AlgorithmEntry], summary="Algorithms with scores, and their gaps")
+def algorithms(request: Request, site: Here, protocol: ProtocolName = None) -> Response:
+    """The algorithms, each with the scenes that it lacks."""
+    return site.answers.public(request, lambda: [e.model_dump() for e in algorithm_entries(site.desk, protocol)])
+
+
+@router.get("/table", response_model=TableAnswer, summary="Scores of a selection")
+def table(
+    request: Request,
+    site: Here,
+    selected: Selected,
+    column: Annotated[str | None, Query(description="A column to show scene by scene.")] = None,
+) -> Response:
+    """One row an algorithm, one column a measure on a region."""
+    return site.answer(request, selected, lambda: table_answer(site.desk, selected, column))
+
+
+@router.get("/rank", response_model=RankAnswer, summary="The order that a model gives")
+def rank(
+    request: Request,
+    site: Here,
+    selected: Selected,
+    model: Chosen,
+    draws: Annotated[int, Query(ge=0, le=MOST_DRAWS, description="Draws of scenes for intervals; 0: none.")] = 0,
+) -> Response:
+    """The ranking of a selection."""
+    return site.answer(request, selected, lambda: rank_answer(site.desk, selected, model.name, model.options, draws))
+
+
+@router.get("/rank.{form}", summary="The leaderboard as CSV or LaTeX", response_class=Response)
+def download(request: Request, site: Here, form: Literal["csv", "tex"], selected: Selected, model: Chosen) -> Response:
+    """The ranking with its scores as a file."""
+    kind, write = ("text/csv", leaderboard_csv) if form == "csv" else ("application/x-tex", leaderboard_latex)
+
+    def make() -> Response:
+        ranking = rank_answer(site.desk, selected, model.name, model.options)
+        return Response(write(ranking, table_answer(site.desk, selected)), media_type=f"{kind}; charset=utf-8")
+
+    response = site.answer(request, selected, make)
+    response.headers["Content-Disposition"] = f'attachment; filename="leaderboard.{form}"'
+    return response
+
+
+@router.get("/significance", response_model=SignificanceAnswer, summary="Which differences are significant")
+def significance(
+    request: Request,
+    site: Here,
+    selected: Selected,
+    alpha: Annotated[float, Query(gt=0, lt=1)] = 0.05,
+    first: Annotated[str | None, Query(description="With `second`: two algorithms head to head.")] = None,
+    second: str | None = None,
+    column: Annotated[str | None, Query(description="The column of the head-to-head.")] = None,
+) -> Response:
+    """Friedman's test with Nemenyi's critical distance; two algorithms head to head."""
+    return site.answer(
+        request, selected, lambda: significance_answer(site.desk, selected, alpha, first, second, column)
+    )
+
+
+@router.get("/correlation", response_model=CorrelationAnswer, summary="How much one metric says about another")
+def correlation(
+    request: Request,
+    site: Here,
+    selected: Selected,
+    scatter: Annotated[list[str] | None, Query(description="Columns to plot against each other: x~y.")] = None,
+) -> Response:
+    """r² between all columns, and scatter plots."""
+    pairs = [_pair(text) for text in (scatter or [])[:MOST_SCATTERS]]
+    return site.answer(request, selected, lambda: correlation_answer(site.desk, selected, pairs))
+
+
+@router.get("/histogram", response_model=HistogramAnswer, summary="Where the scores of a metric lie")
+def histogram(
+    request: Request,
+    site: Here,
+    selected: Selected,
+    metric: Annotated[str, Query(description="A column such as bad@1:nonocc.")],
+    mark: Annotated[list[str] | None, Query(description="Algorithms to mark.")] = None,
+    bins: Annotated[int, Query(ge=2, le=200)] = 20,
+) -> Response:
+    """Counts of the scores of one column."""
+    return site.answer(request, selected, lambda: histogram_answer(site.desk, selected, metric, mark or [], bins))
+
+
+@router.get("/stability", response_model=StabilityAnswer, summary="How easily the winner changes")
+def stability(
+    request: Request,
+    site: Here,
+    selected: Selected,
+    profile: ProfileName = None,
+    normalisation: Normalisation = None,
+    weights: Weights = None,
+    family: Annotated[str, Query(description="A family of metrics with thresholds.")] = "bad",
+) -> Response:
+    """Orders under weights drawn around those stated, and under the thresholds of a family."""
+    options = model_options("weighted", None, None, profile, normalisation, weights)
+    return site.answer(request, selected, lambda: stability_answer(site.desk, selected, options, family))
+
+
+def _pair(text: str) -> tuple[str, str]:
+    x, tilde, y = text.partition("~")
+    if not tilde:
+        raise StereogaugeError(f"Columns to plot are written x~y, for example bad@1:all~rms:all; found {text!r}.")
+    return x, y

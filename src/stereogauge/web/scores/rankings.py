@@ -1,0 +1,176 @@
+"""`rank`: the order that a model gives for a selection, with everything that the page shows beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel
+
+from stereogauge.errors import StereogaugeError
+from stereogauge.ranking.bootstrap import bootstrap
+from stereogauge.ranking.model import model_declaration
+from stereogauge.ranking.result import Ranking, finite
+from stereogauge.web.scores.desk import Desk
+from stereogauge.web.selection import Asked, UnknownChoiceError
+
+
+class LeftOut(BaseModel):
+    """Something that was asked for and left out."""
+
+    kind: str
+    name: str
+    reason: str
+
+
+class RankRow(BaseModel):
+    """One algorithm; `extra` are the model's further facts."""
+
+    algorithm: str
+    rank: int
+    value: float | None
+    group: int | None
+    extra: dict[str, Any]
+
+
+class Interval(BaseModel):
+    """The central 95 % of ranks and values when scenes are drawn anew; `first` is the share of first places."""
+
+    algorithm: str
+    rank_low: int
+    rank_high: int
+    value_low: float | None
+    value_high: float | None
+    first: float
+
+
+class RankAnswer(BaseModel):
+    """Algorithms from best to worst; relations are lists of row numbers."""
+
+    model: str
+    name: str
+    definition: str
+    value_name: str
+    options: dict[str, Any]
+    protocol: str
+    caption: str
+    scenes: int
+    columns: list[str]
+    dropped: list[LeftOut]
+    rows: list[RankRow]
+    alike: list[list[int]] | None
+    dominates: list[list[int]] | None
+    terms: list[str] | None
+    scales: list[str] | None
+    weights: list[float] | None
+    contributions: list[list[float]] | None
+    intervals: list[Interval] | None
+    intervals_note: str
+
+
+def model_options(
+    model: str,
+    ties: str | None = None,
+    tau: float | None = None,
+    profile: str | None = None,
+    normalisation: str | None = None,
+    weights: list[str] | None = None,
+) -> dict[str, Any]:
+    """The options that a model has, from those that a request carries; weights are written `d-fat=2`."""
+    given = {
+        "ties": ties,
+        "tau": tau,
+        "profile": None if weights else profile,
+        "normalisation": normalisation,
+        "weights": parsed_weights(weights) if weights else None,
+    }
+    declared = model_declaration(model)
+    if profile is not None and "profile" in declared.options:
+        from stereogauge.ranking.profile import shipped_profiles
+
+        if profile not in shipped_profiles():
+            raise UnknownChoiceError("profile", profile, shipped_profiles())
+    return {name: value for name, value in given.items() if value is not None and name in declared.options}
+
+
+def parsed_weights(texts: list[str]) -> dict[str, float]:
+    """Weights from `metric=number`."""
+    weights: dict[str, float] = {}
+    for text in texts:
+        metric, equals, number = text.rpartition("=")
+        try:
+            weights[metric] = float(number)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise StereogaugeError(f"A weight is written metric=number, for example d-fat=2; found {text!r}.")
+    return weights
+
+
+def rank_answer(desk: Desk, wanted: Asked, model: str, options: dict[str, Any], draws: int = 0) -> RankAnswer:
+    """The ranking; with `draws` greater than 0 also the intervals of a bootstrap over scenes."""
+    declared = model_declaration(model)
+    ranking = desk.ranking(wanted, model, options)
+    intervals, note = _intervals(desk, wanted, ranking, options, draws)
+    extra = {name: [finite(value) for value in values] for name, values in ranking.extra.items()}
+    return RankAnswer(
+        model=model,
+        name=declared.name,
+        definition=declared.definition,
+        value_name=declared.value_name,
+        options=ranking.to_dict()["options"],
+        protocol=ranking.selection.protocol,
+        caption=ranking.selection.caption(),
+        scenes=len(ranking.selection.scenes),
+        columns=[str(column) for column in ranking.selection.columns],
+        dropped=[LeftOut(**what._asdict()) for what in ranking.selection.dropped[:200]],
+        rows=[
+            RankRow(
+                algorithm=name,
+                rank=int(ranking.rank[place]),
+                value=finite(ranking.value[place]),
+                group=None if ranking.group is None else int(ranking.group[place]),
+                extra={key: values[place] for key, values in extra.items()},
+            )
+            for place, name in enumerate(ranking.algorithms)
+        ],
+        alike=_relation(ranking, "alike"),
+        dominates=_relation(ranking, "dominates"),
+        terms=list(ranking.names["terms"]) if "terms" in ranking.names else None,
+        scales=list(ranking.names["scales"]) if "scales" in ranking.names else None,
+        weights=ranking.arrays["weights"].tolist() if "weights" in ranking.arrays else None,
+        contributions=ranking.arrays["contributions"].tolist() if "contributions" in ranking.arrays else None,
+        intervals=intervals,
+        intervals_note=note,
+    )
+
+
+def _relation(ranking: Ranking, name: str) -> list[list[int]] | None:
+    relation: NDArray[np.bool_] | None = ranking.arrays.get(name)
+    if relation is None:
+        return None
+    return [[int(other) for other in np.flatnonzero(row) if other != place] for place, row in enumerate(relation)]
+
+
+def _intervals(
+    desk: Desk, wanted: Asked, ranking: Ranking, options: dict[str, Any], draws: int
+) -> tuple[list[Interval] | None, str]:
+    if draws < 1:
+        return None, ""
+    try:
+        sure = bootstrap(desk.values(wanted), ranking.model, missing=wanted.missing, draws=draws, **options)
+    except StereogaugeError as reason:
+        return None, str(reason)
+    rows = [
+        Interval(
+            algorithm=name,
+            rank_low=int(sure.rank_low[place]),
+            rank_high=int(sure.rank_high[place]),
+            value_low=finite(sure.value_low[place]),
+            value_high=finite(sure.value_high[place]),
+            first=float(sure.first[place]),
+        )
+        for place, name in enumerate(sure.algorithms)
+    ]
+    return rows, f"{100 * sure.level:g} % of {draws} draws of {len(sure.selection.scenes)} scenes"

@@ -1,0 +1,299 @@
+"""Statistics of a selection: tests of difference, relations between columns, histograms, stability of an order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel
+
+from stereogauge.analysis.correlation import determination, scatter
+from stereogauge.analysis.histograms import score_histogram
+from stereogauge.analysis.stability import threshold_stability, weight_stability
+from stereogauge.errors import StereogaugeError
+from stereogauge.metrics.declaration import metrics
+from stereogauge.ranking.bootstrap import bootstrap
+from stereogauge.ranking.costs import oriented
+from stereogauge.ranking.result import finite
+from stereogauge.ranking.significance import friedman, wilcoxon_pairs
+from stereogauge.scores.cube import ScoreCube, metric_of
+from stereogauge.web.scores.desk import Desk
+from stereogauge.web.scores.tables import Row, rows
+from stereogauge.web.selection import Asked, UnknownChoiceError, known_column
+
+MOST_POINTS = 20_000
+DRAWS = 1000
+
+
+class SceneDifference(BaseModel):
+    """Scores of two algorithms on one scene; `difference` is first − second as costs: below 0 the first is better."""
+
+    scene: str
+    first: float | None
+    second: float | None
+    difference: float | None
+
+
+class HeadToHead(BaseModel):
+    """Two algorithms in one column; `probability` that the first beats the second over such scenes."""
+
+    first: str
+    second: str
+    column: str
+    unit: str
+    wins: int
+    losses: int
+    probability: float | None
+    p_value: float | None
+    note: str
+    scenes: list[SceneDifference]
+
+
+class SignificanceAnswer(BaseModel):
+    """Friedman's test with Nemenyi's critical distance, best first; `cliques` are runs that it does not tell apart."""
+
+    algorithms: list[str]
+    average_rank: list[float]
+    blocks: int
+    alpha: float
+    statistic: float | None
+    p_value: float | None
+    critical_distance: float | None
+    cliques: list[tuple[int, int]]
+    caption: str
+    note: str
+    pair: HeadToHead | None
+
+
+class Fit(BaseModel):
+    """A least-squares line of one scene."""
+
+    scene: str
+    slope: float | None
+    intercept: float | None
+    r_squared: float | None
+
+
+class Points(BaseModel):
+    """One column against another: values (algorithms, scenes) and one line a scene."""
+
+    x: str
+    y: str
+    x_unit: str
+    y_unit: str
+    x_values: list[Row]
+    y_values: list[Row]
+    fits: list[Fit]
+    r_squared: float | None
+
+
+class CorrelationAnswer(BaseModel):
+    """r² between all pairs of columns, with the number of points; and scatter plots where they were asked for."""
+
+    columns: list[str]
+    r_squared: list[Row]
+    points: list[list[int]]
+    algorithms: list[str]
+    scenes: list[str]
+    scatter: list[Points]
+
+
+class HistogramAnswer(BaseModel):
+    """Counts of scores between edges, one score a (scene, algorithm); `marked` are the scores of chosen algorithms."""
+
+    column: str
+    unit: str
+    edges: list[float]
+    counts: list[int]
+    marked: dict[str, list[float | None]]
+    empirical: tuple[float | None, float | None]
+    heuristic: tuple[float | None, float | None] | None
+    theoretical: tuple[float | None, float | None]
+
+
+class ThresholdOrder(BaseModel):
+    """The order at one threshold of a family of metrics."""
+
+    threshold: float
+    algorithms: list[str]
+    ranks: list[int]
+
+
+class StabilityAnswer(BaseModel):
+    """How easily the winner changes, as weights or thresholds move; empty parts carry the reason in `notes`."""
+
+    algorithms: list[str]
+    first: list[float]
+    rank_low: list[int]
+    rank_high: list[int]
+    changed: float | None
+    terms: list[str]
+    family: str
+    thresholds: list[ThresholdOrder]
+    notes: list[str]
+
+
+def significance_answer(
+    desk: Desk, wanted: Asked, alpha: float, first: str | None, second: str | None, column: str | None
+) -> SignificanceAnswer:
+    """The test over all algorithms of the selection; two of them head to head in one column where they are named."""
+    cube = desk.values(wanted)
+    pair = None if first is None or second is None else head_to_head(cube, wanted, first, second, column)
+    try:
+        test = friedman(cube, missing=wanted.missing, alpha=alpha)
+    except StereogaugeError as reason:
+        return SignificanceAnswer(
+            algorithms=[], average_rank=[], blocks=0, alpha=alpha, statistic=None, p_value=None,
+            critical_distance=None, cliques=[], caption="", note=str(reason), pair=pair,
+        )  # fmt: skip
+    return SignificanceAnswer(
+        algorithms=list(test.algorithms),
+        average_rank=test.average_rank.tolist(),
+        blocks=test.blocks,
+        alpha=alpha,
+        statistic=finite(test.statistic),
+        p_value=finite(test.p_value),
+        critical_distance=finite(test.critical_distance),
+        cliques=list(test.cliques),
+        caption=test.selection.caption(),
+        note="",
+        pair=pair,
+    )
+
+
+def head_to_head(cube: ScoreCube, wanted: Asked, first: str, second: str, column: str | None) -> HeadToHead:
+    """Scene by scene, with Wilcoxon's test and the bootstrap's probability over the scenes that both have."""
+    for name in (first, second):
+        if name not in cube.algorithms:
+            raise UnknownChoiceError("algorithm", name, cube.algorithms)
+    if first == second:
+        raise StereogaugeError(f"Head to head needs two algorithms; found {first!r} twice.")
+    place = known_column(cube, column or str(cube.columns[0]))
+    own = cube.columns[place]
+    both = cube.take(algorithms=[cube.algorithms.index(first), cube.algorithms.index(second)], columns=[place])
+    values, costs = both.values[:, :, 0], oriented(both)[:, :, 0]
+    difference = costs[0] - costs[1]
+    probability, p_value, note = None, None, ""
+    try:
+        sure = bootstrap(both, "middlebury", missing="drop-column", draws=DRAWS)
+        probability = float(sure.beats[sure.algorithms.index(first), sure.algorithms.index(second)])
+        p_value = finite(wilcoxon_pairs(both, own.metric, [(first, second)], missing="drop-column")[0].p_value)
+    except StereogaugeError as reason:
+        note = str(reason)
+    return HeadToHead(
+        first=first,
+        second=second,
+        column=str(own),
+        unit=own.declared.metric.unit,
+        wins=int((difference < 0).sum()),
+        losses=int((difference > 0).sum()),
+        probability=probability,
+        p_value=p_value,
+        note=note,
+        scenes=[
+            SceneDifference(
+                scene=scene,
+                first=finite(values[0, at]),
+                second=finite(values[1, at]),
+                difference=finite(difference[at]),
+            )
+            for at, scene in enumerate(cube.scenes)
+        ],
+    )
+
+
+def correlation_answer(desk: Desk, wanted: Asked, pairs: list[tuple[str, str]]) -> CorrelationAnswer:
+    """r² of the selection; `pairs` are the columns (x, y) to plot against each other."""
+    cube = desk.values(wanted)
+    found = determination(cube)
+    size = len(found.columns)
+    return CorrelationAnswer(
+        columns=[str(column) for column in found.columns],
+        r_squared=rows(found.r_squared, (size, size)),
+        points=found.points.tolist(),
+        algorithms=list(cube.algorithms),
+        scenes=list(cube.scenes),
+        scatter=[points(cube, x, y) for x, y in pairs],
+    )
+
+
+def points(cube: ScoreCube, x: str, y: str) -> Points:
+    """One scatter plot."""
+    first, second = cube.columns[known_column(cube, x)], cube.columns[known_column(cube, y)]
+    if cube.values[:, :, 0].size > MOST_POINTS:
+        raise StereogaugeError(
+            f"A scatter plot shows at most {MOST_POINTS} points; the selection has {cube.values[:, :, 0].size}."
+        )
+    found = scatter(cube, str(first), str(second))
+    shape = (len(cube.algorithms), len(cube.scenes))
+    return Points(
+        x=str(first),
+        y=str(second),
+        x_unit=first.declared.metric.unit,
+        y_unit=second.declared.metric.unit,
+        x_values=rows(found.x_values, shape),
+        y_values=rows(found.y_values, shape),
+        fits=[
+            Fit(scene=f.scene, slope=finite(f.slope), intercept=finite(f.intercept), r_squared=finite(f.r_squared))
+            for f in found.fits
+        ],
+        r_squared=finite(found.r_squared),
+    )
+
+
+def histogram_answer(desk: Desk, wanted: Asked, metric: str, mark: list[str], bins: int) -> HistogramAnswer:
+    """Where the scores of one column lie."""
+    cube = desk.values(wanted)
+    column = cube.columns[known_column(cube, metric)]
+    for name in mark:
+        if name not in cube.algorithms:
+            raise UnknownChoiceError("algorithm", name, cube.algorithms)
+    found = score_histogram(cube, str(column), tuple(mark), bins)
+    return HistogramAnswer(
+        column=str(column),
+        unit=column.declared.metric.unit,
+        edges=found.edges.tolist(),
+        counts=found.counts.tolist(),
+        marked={name: [finite(value) for value in scores] for name, scores in found.marked.items()},
+        empirical=_bounds(found.empirical),
+        heuristic=None if found.heuristic is None else _bounds(found.heuristic),
+        theoretical=_bounds(found.theoretical),
+    )
+
+
+def _bounds(pair: tuple[float, float]) -> tuple[float | None, float | None]:
+    return finite(pair[0]), finite(pair[1])
+
+
+def stability_answer(desk: Desk, wanted: Asked, options: dict[str, Any], family: str) -> StabilityAnswer:
+    """Weights drawn around those stated, and the thresholds of one family of metrics."""
+    cube = desk.values(wanted)
+    families = {own.id for own in metrics().values() if own.parameters}
+    if family not in families:
+        raise UnknownChoiceError("family of metrics", family, families)
+    answer = StabilityAnswer(
+        algorithms=[], first=[], rank_low=[], rank_high=[], changed=None, terms=[], family=family, thresholds=[],
+        notes=[],
+    )  # fmt: skip
+    try:
+        moved = weight_stability(cube, missing=wanted.missing, **options)
+    except StereogaugeError as reason:
+        answer.notes.append(str(reason))
+    else:
+        answer.algorithms, answer.first = list(moved.algorithms), moved.first.tolist()
+        answer.rank_low, answer.rank_high = moved.rank_low.tolist(), moved.rank_high.tolist()
+        answer.changed, answer.terms = moved.changed, list(moved.terms)
+    members = sum(metric_of(metric).metric.id == family for metric in cube.metrics)
+    if members < 2:
+        answer.notes.append(f"Only {members} threshold(s) of {family} are selected; two are needed to compare.")
+        return answer
+    along = threshold_stability(cube, family, missing=wanted.missing)
+    answer.thresholds = [
+        ThresholdOrder(
+            threshold=threshold,
+            algorithms=list(ranking.algorithms),
+            ranks=np.asarray(ranking.rank).tolist(),
+        )
+        for threshold, ranking in zip(along.thresholds, along.rankings, strict=True)
+    ]
+    return answer

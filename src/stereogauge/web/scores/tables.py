@@ -1,0 +1,225 @@
+"""`table`: scores of a selection over its scenes, by the visitor's aggregation; scene by scene for one column."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel
+
+from stereogauge.errors import ProtocolError
+from stereogauge.protocol import Protocol
+from stereogauge.ranking.costs import oriented
+from stereogauge.ranking.normalisation import normalised
+from stereogauge.ranking.ranks import column_ranks
+from stereogauge.scores.cube import Column, ScoreCube, Values
+from stereogauge.web.scores.desk import Desk
+from stereogauge.web.selection import Asked, known_column
+
+Row = list[float | None]
+MOST_SPREAD = 5
+
+
+class ColumnInfo(BaseModel):
+    """A column with what its header says.
+
+    `scenes` counts the scenes on which it applies to anybody; `best` lists the algorithms (places) with the best value.
+    """
+
+    id: str
+    metric: str
+    region: str
+    label: str
+    unit: str
+    direction: str
+    pools: bool
+    scenes: int
+    best: list[int]
+
+
+class SceneColumn(BaseModel):
+    """One column scene by scene, shape (algorithms, scenes)."""
+
+    column: str
+    values: list[Row]
+    counts: list[Row]
+    missing: list[Row]
+    spread: list[str]
+
+
+class TableAnswer(BaseModel):
+    """Scores (algorithms, columns) over the selected scenes.
+
+    `values` is null where a scene has none (`gaps` counts those scenes): a gap is never averaged away. `ranks` are
+    ranks within a column, `shares` parts of what the worst real algorithms reach; 0 best. `counts` and `missing` add up
+    the pixels behind a value.
+    """
+
+    protocol: str
+    protocol_name: str
+    aggregation: str
+    algorithms: list[str]
+    scenes: list[str]
+    columns: list[ColumnInfo]
+    values: list[Row]
+    ranks: list[Row]
+    shares: list[Row]
+    counts: list[Row]
+    missing: list[Row]
+    gaps: list[list[int]]
+    scene_column: SceneColumn | None
+
+
+def rows(values: Values | None, shape: tuple[int, int]) -> list[Row]:
+    """A matrix as lists, null where a number is not finite."""
+    if values is None:
+        return [[None] * shape[1] for _ in range(shape[0])]
+    known = np.isfinite(values)
+    if known.all():
+        return values.tolist()  # type: ignore[no-any-return]  # NumPy says Any
+    return [
+        [value if ok else None for value, ok in zip(line, finite, strict=True)]
+        for line, finite in zip(values.tolist(), known.tolist(), strict=True)
+    ]
+
+
+def aggregated(cube: ScoreCube, how: str, protocol: Protocol | None = None) -> Values:
+    """One value for each (algorithm, column) over the scenes: `mean` of scenes, `pooled` over pixels, or `weighted`.
+
+    Scenes on which nobody has a score in a column do not count there, as in a ranking. NaN when an algorithm lacks any
+    other scene; also where `pooled` is asked of a metric that is not made of sums.
+    """
+    applies = applicable(cube)
+    if how == "pooled":
+        return _pooled(cube, applies)
+    weights = _scene_weights(cube, protocol) if how == "weighted" else np.ones(len(cube.scenes))
+    total = weights @ applies
+    values = cube.values if applies.all() else np.where(applies, cube.values, 0.0)
+    means = np.full((len(cube.algorithms), len(cube.columns)), np.nan)
+    np.divide(weights @ values, total, out=means, where=total > 0)
+    return means
+
+
+def applicable(cube: ScoreCube) -> NDArray[np.bool_]:
+    """Where a column applies: scenes (rows) on which at least one algorithm has a score in it."""
+    return np.asarray(~np.isnan(cube.values).all(axis=0), np.bool_)
+
+
+def _scene_weights(cube: ScoreCube, protocol: Protocol | None) -> Values:
+    stated = dict(protocol.scene_weights) if protocol is not None else {}
+    if not stated:
+        raise ProtocolError("This protocol states no scene weights; aggregate as mean or pooled.")
+    datasets = cube.datasets or ("",) * len(cube.scenes)
+    names = [scene.removeprefix(f"{dataset}/") for scene, dataset in zip(cube.scenes, datasets, strict=True)]
+    return np.array([stated.get(name, 1.0) for name in names])
+
+
+def _pooled(cube: ScoreCube, applies: NDArray[np.bool_]) -> Values:
+    if cube.sums is None or cube.counts is None:
+        raise ProtocolError("These scores came without their sums and cannot be pooled; aggregate them as mean.")
+    gap = np.asarray((np.isnan(cube.values) & applies).any(axis=1))
+    sums, counts = cube.sums.sum(axis=1), cube.counts.sum(axis=1)
+    pooled = np.full(sums.shape, np.nan)
+    for place, column in enumerate(cube.columns):
+        finalize = column.declared.metric.finalize
+        if finalize is None:
+            continue
+        for row in np.flatnonzero(~gap[:, place] & (counts[:, place] > 0)):
+            pooled[row, place] = finalize(float(sums[row, place]), int(counts[row, place]))
+    return pooled
+
+
+def column_costs(columns: tuple[Column, ...], values: Values) -> Values:
+    """Aggregated values as costs: lower is better."""
+    shape = (values.shape[0], 1, values.shape[1])
+    names = tuple(str(place) for place in range(values.shape[0]))
+    return oriented(ScoreCube(names, ("all",), columns, values.reshape(shape)))[:, 0]
+
+
+def table_answer(desk: Desk, wanted: Asked, column: str | None = None) -> TableAnswer:
+    """The table of a selection; `column` names the one to show scene by scene."""
+    record = desk.protocol(wanted)
+    cube = desk.scores(wanted) if wanted.aggregation == "pooled" or column is not None else desk.values(wanted)
+    whole = desk.everything(wanted)
+    values = aggregated(cube, wanted.aggregation, record.protocol)
+    costs = column_costs(cube.columns, values)
+    applies = applicable(cube)
+    filled = np.where(np.isnan(costs), np.inf, costs)
+    ranks = np.where(np.isnan(costs), np.nan, column_ranks(filled)) if costs.size else costs
+    shares = np.full_like(costs, np.nan)
+    for place, own in enumerate(cube.columns):
+        if np.isfinite(costs[:, place]).any():
+            shares[:, place] = normalised(own.metric, filled[:, place : place + 1], "heuristic")[0][:, 0]
+    shares[np.isnan(costs)] = np.nan
+    shape = (len(cube.algorithms), len(cube.columns))
+    # The lists are ours and large: they are not checked once more against their types.
+    return TableAnswer.model_construct(
+        protocol=record.key,
+        protocol_name=record.name,
+        aggregation=wanted.aggregation,
+        algorithms=list(cube.algorithms),
+        scenes=list(cube.scenes),
+        columns=[
+            column_info(own, ranks[:, place], int(applies[:, place].sum())) for place, own in enumerate(cube.columns)
+        ],
+        values=rows(values, shape),
+        ranks=rows(ranks, shape),
+        shares=rows(shares, shape),
+        counts=rows(scene_totals(whole, cube, whole.counts), shape),
+        missing=rows(scene_totals(whole, cube, whole.missing), shape),
+        gaps=(np.isnan(cube.values) & applies).sum(axis=1).tolist(),
+        scene_column=None if column is None else scene_column(cube, known_column(cube, column)),
+    )
+
+
+def scene_totals(whole: ScoreCube, chosen: ScoreCube, statistic: Values | None) -> Values | None:
+    """Sums of a statistic of the whole cube over the chosen scenes, for the chosen algorithms and columns.
+
+    One pass over the whole is cheaper than cutting the part out first.
+    """
+    if statistic is None:
+        return None
+    scenes = set(chosen.scenes)
+    totals = np.array([float(scene in scenes) for scene in whole.scenes]) @ statistic
+    algorithms = {name: place for place, name in enumerate(whole.algorithms)}
+    columns = {column: place for place, column in enumerate(whole.columns)}
+    taken = totals[np.ix_([algorithms[n] for n in chosen.algorithms], [columns[c] for c in chosen.columns])]
+    return np.asarray(taken, np.float64)
+
+
+def column_info(column: Column, ranks: Values, scenes: int) -> ColumnInfo:
+    """What a column's header shows."""
+    metric = column.declared.metric
+    return ColumnInfo(
+        id=str(column),
+        metric=column.metric,
+        region=column.region,
+        label=column.label,
+        unit=metric.unit,
+        direction=metric.direction,
+        pools=metric.pools,
+        scenes=scenes,
+        best=np.flatnonzero(ranks == 1).tolist(),
+    )
+
+
+def scene_column(cube: ScoreCube, place: int) -> SceneColumn:
+    """One column scene by scene; `spread` names the scenes with the largest standard deviation of the scores."""
+    values = cube.values[:, :, place]
+    shape = (values.shape[0], values.shape[1])
+    spread = [_deviation(values[:, scene]) for scene in range(values.shape[1])]
+    order = sorted(range(len(spread)), key=lambda scene: -spread[scene])
+    return SceneColumn(
+        column=str(cube.columns[place]),
+        values=rows(values, shape),
+        counts=rows(None if cube.counts is None else cube.counts[:, :, place], shape),
+        missing=rows(None if cube.missing is None else cube.missing[:, :, place], shape),
+        spread=[cube.scenes[scene] for scene in order[:MOST_SPREAD] if spread[scene] > 0],
+    )
+
+
+def _deviation(scores: Values) -> float:
+    known = scores[np.isfinite(scores)]
+    deviation = float(known.std()) if known.size > 1 else 0.0
+    return deviation if math.isfinite(deviation) else 0.0

@@ -1,0 +1,1 @@
+"""Submissions: upload, queue, evaluation, publication."""

@@ -1,0 +1,84 @@
+"""Tokens of submitters. Only their hashes are kept: whoever reads the database cannot submit with it."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+import sqlalchemy as sql
+
+from stereogauge.errors import StereogaugeError
+from stereogauge.store.engine import Database
+from stereogauge.web.submissions.schema import tokens
+
+PREFIX = "sg_"
+LONGEST_NAME = 80
+MOST_CLIENTS = 10_000
+
+
+class Tokens:
+    """Issues, revokes and recognises tokens."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def issue(self, submitter: str) -> str:
+        """A new token for a submitter, 256 random bits; it cannot be shown again."""
+        if not submitter.strip() or len(submitter) > LONGEST_NAME or not submitter.isprintable():
+            raise StereogaugeError(f"A submitter has a name of 1 to {LONGEST_NAME} letters; found {submitter!r}.")
+        token = PREFIX + secrets.token_urlsafe(32)
+        row = {"hash": _hash(token), "submitter": submitter, "issued": time.time()}
+        with self._database.writing() as connection:
+            connection.execute(tokens.insert().values(**row))
+        return token
+
+    def revoke(self, submitter: str) -> int:
+        """Forget the tokens of a submitter; returns how many there were."""
+        with self._database.writing() as connection:
+            return int(connection.execute(tokens.delete().where(tokens.c.submitter == submitter)).rowcount)
+
+    def submitter(self, token: str) -> str | None:
+        """Whose token this is; None when it is nobody's. Looked up by its hash, so timing tells nothing about it."""
+        with self._database.reading() as connection:
+            found = connection.execute(sql.select(tokens.c.submitter).where(tokens.c.hash == _hash(token))).scalar()
+        return None if found is None else str(found)
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class FailureLimit:
+    """How many wrong tokens an address may try in a while."""
+
+    def __init__(self, allowed: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self.allowed = allowed
+        self.seconds = seconds
+        self._clock = clock
+        self._failures: dict[str, deque[float]] = {}
+        self._lock = threading.Lock()
+
+    def wait(self, client: str) -> float:
+        """Seconds until this address may try again; 0 when it may now."""
+        with self._lock:
+            recent = self._recent(client)
+            if len(recent) < self.allowed:
+                return 0.0
+            return max(0.0, recent[0] + self.seconds - self._clock())
+
+    def failed(self, client: str) -> None:
+        """Note a wrong token."""
+        with self._lock:
+            if client not in self._failures and len(self._failures) >= MOST_CLIENTS:
+                self._failures.pop(next(iter(self._failures)))
+            self._failures.setdefault(client, deque(maxlen=self.allowed)).append(self._clock())
+
+    def _recent(self, client: str) -> deque[float]:
+        times = self._failures.get(client, deque(maxlen=self.allowed))
+        while times and times[0] <= self._clock() - self.seconds:
+            times.popleft()
+        return times
