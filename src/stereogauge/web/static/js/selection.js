@@ -4,10 +4,16 @@ import { isStatic } from "./api.js";
 import * as state from "./state.js";
 
 const WIDE = 14;
-export const PRESETS = { partition: ["boundary", "interior", "occluded"], Middlebury: ["nonocc", "all", "disc"], visible: ["nonocc"] };
+export const PRESETS = {
+  partition: ["boundary", "interior", "occluded"],
+  Middlebury: ["nonocc", "all", "disc"],
+  visible: ["nonocc"],
+};
 
 /** Criteria and measures that have scores, in order. */
-export const criteria = (context) => [...new Set(context.columns.filter((one) => !bound(context, one)).map((one) => one.region))];
+export const criteria = (context) => [
+  ...new Set(context.columns.filter((one) => !bound(context, one)).map((one) => one.region)),
+];
 export const measures = (context) => [...new Set(context.columns.map((one) => one.metric))];
 
 /** Whether a column's metric has its own pixels, whatever criterion is chosen. */
@@ -51,7 +57,10 @@ export function firstSelection(context) {
 /** The weights of the sliders: those of the address, of its profile, or the same for every measure. */
 export function weights(context) {
   const stated = state.all("weights");
-  if (stated.length) return Object.fromEntries(stated.map((text) => [text.slice(0, text.lastIndexOf("=")), Number(text.slice(text.lastIndexOf("=") + 1))]));
+  if (stated.length)
+    return Object.fromEntries(
+      stated.map((text) => [text.slice(0, text.lastIndexOf("=")), Number(text.slice(text.lastIndexOf("=") + 1))]),
+    );
   const profile = context.catalogue.profiles.find((one) => one.id === state.get("profile"));
   if (profile) return { ...profile.weights };
   const names = chosen("measures", measures(context)).map((one) => one.split(":")[0]);
