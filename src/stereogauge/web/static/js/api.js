@@ -70,7 +70,8 @@ export async function ask(path, params = "", { signal, fresh = false } = {}) {
   const address = url(path, params);
   if (address === null) {
     throw new Problem(
-      "This selection was not exported: this copy of the site holds fixed answers only. Run `stereogauge serve STORE` for free selections.",
+      "This selection was not exported: this copy of the site holds fixed answers only. " +
+        "Run `stereogauge serve STORE` for free selections.",
       404,
     );
   }
@@ -132,7 +133,8 @@ export function latest() {
   let controller = null;
   return async (work) => {
     controller?.abort();
-    const own = (controller = new AbortController());
+    const own = new AbortController();
+    controller = own;
     try {
       return await work(own.signal);
     } catch (problem) {

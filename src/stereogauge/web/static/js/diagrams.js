@@ -1,4 +1,5 @@
-// Small diagrams as SVG: critical difference, radar, parallel coordinates, sparklines. They draw what the server computed.
+// Small diagrams as SVG: critical difference, radar, parallel coordinates, sparklines. They draw what the server
+// computed.
 
 import { h, s } from "./dom.js";
 import { digits } from "./format.js";
@@ -150,18 +151,10 @@ export function criticalDifference(answer, styles, width = 640) {
       ? s("text", { x: reach + 6, y: 14 }, said)
       : s("text", { x: x(low) - 6, y: 14, "text-anchor": "end" }, said),
   );
-  answer.cliques.forEach(([first, last], row) =>
-    parts.push(
-      s("line", {
-        x1: x(ranks[first]) - 3,
-        x2: x(ranks[last]) + 3,
-        y1: 42 + row * 6,
-        y2: 42 + row * 6,
-        class: "ink",
-        "stroke-width": 3,
-      }),
-    ),
-  );
+  answer.cliques.forEach(([first, last], row) => {
+    const [x1, x2, y] = [x(ranks[first]) - 3, x(ranks[last]) + 3, 42 + row * 6];
+    parts.push(s("line", { x1, x2, y1: y, y2: y, class: "ink", "stroke-width": 3 }));
+  });
   names.forEach((name, place) => {
     const left = place < half;
     const y = top + 12 + (left ? place : names.length - 1 - place) * 16;
@@ -195,7 +188,9 @@ export function criticalDifference(answer, styles, width = 640) {
   );
 }
 
-/** Algorithms over several columns; the centre is best. `radius(algorithm, column)` lies between 0 and 1, null is a gap. */
+/**
+ * Algorithms over several columns; the centre is best. `radius(algorithm, column)` lies between 0 and 1, null is a gap.
+ */
 export function radar(names, columns, radius, label, styles, size = 420) {
   const centre = size / 2;
   const reach = size / 2 - 62;

@@ -1,4 +1,5 @@
-// Starts the page: loads what can be chosen, then shows the view that the address names, and shows it again when it changes.
+// Starts the page: loads what can be chosen, then shows the view that the address names, and shows it again when it
+// changes.
 
 import { ask, Problem } from "./api.js";
 import { h, put, say } from "./dom.js";
@@ -6,8 +7,8 @@ import { drawPanel } from "./panel.js";
 import { close } from "./popup.js";
 import { firstSelection } from "./selection.js";
 import * as state from "./state.js";
-import { onTheme, startTheme } from "./theme.js";
 import { emptyStore, explain } from "./states.js";
+import { onTheme, startTheme } from "./theme.js";
 
 const TITLES = {
   leaderboard: "Leaderboard",

@@ -4,14 +4,14 @@ import { isStatic, shipped } from "./api.js";
 import { badge } from "./diagrams.js";
 import { calm, choose, h, put } from "./dom.js";
 import { defineColumn, defineModel, defineRegion } from "./popup.js";
-import { PRESETS, chosen, criteria, measures, protocolTitle, weights } from "./selection.js";
+import { chosen, criteria, measures, PRESETS, protocolTitle, weights } from "./selection.js";
 import * as state from "./state.js";
 
 const searches = new Map();
 const SEARCH_FROM = 12;
 const open = { drawer: false };
 
-function boxes(context, { name, title, all, group, swatch, about, tall }) {
+function boxes({ name, title, all, group, swatch, about, tall }) {
   const picked = new Set(chosen(name, all));
   const set = (next) => {
     const kept = all.filter((one) => next.has(one));
@@ -343,14 +343,14 @@ export function drawPanel(root, context, view) {
           ),
         ),
       ["leaderboard", "compare"].includes(view) && modelPart(context, view),
-      boxes(context, {
+      boxes({
         name: "scenes",
         title: "Test-bed",
         all: context.scenes.map((one) => one.name),
         group: several ? (one) => datasets.get(one) : null,
       }),
       criteriaPart(context),
-      boxes(context, {
+      boxes({
         name: "measures",
         title: "Measures",
         all: measures(context),
@@ -358,7 +358,7 @@ export function drawPanel(root, context, view) {
         about: (anchor, one) =>
           defineColumn(anchor, context.catalogue, one, context.columns.find((column) => column.metric === one)?.region),
       }),
-      boxes(context, {
+      boxes({
         name: "algorithms",
         title: "Algorithms",
         all: context.algorithms.map((one) => one.name),
@@ -445,7 +445,8 @@ function shippedPart(context, view) {
     h(
       "p",
       { class: "hint" },
-      "This is a fixed copy of the site. A free selection of scenes, criteria, measures, algorithms and weights needs the server: stereogauge serve STORE.",
+      "This is a fixed copy of the site. A free selection of scenes, criteria, measures, algorithms and weights ",
+      "needs the server: stereogauge serve STORE.",
     ),
   ];
 }
@@ -453,7 +454,7 @@ function shippedPart(context, view) {
 function criteriaPart(context) {
   const all = criteria(context);
   if (!all.length) return null;
-  const part = boxes(context, {
+  const part = boxes({
     name: "criteria",
     title: "Criteria",
     all,

@@ -1,7 +1,7 @@
 // The definition behind a header: name, formula, unit, source, from the declarations.
 
-import { h, put } from "./dom.js";
 import { url } from "./api.js";
+import { h, put } from "./dom.js";
 
 const box = () => document.getElementById("popup");
 let opener = null;

@@ -36,7 +36,10 @@ export function chosenColumns(context) {
 
 const started = new Set();
 
-/** A bare address of a store with very many columns starts with one criterion and one dataset, so that the first table can be read; whoever then selects everything gets it. */
+/**
+ * A bare address of a store with very many columns starts with one criterion and one dataset, so that the first table
+ * can be read; whoever then selects everything gets it.
+ */
 export function firstSelection(context) {
   if (state.view() !== "leaderboard") return false;
   const known = started.has(context.protocol.key);

@@ -1,4 +1,5 @@
-// Compare: weighted bars that reorder as a weight is dragged, radar, parallel coordinates, critical difference, head to head.
+// Compare: weighted bars that reorder as a weight is dragged, radar, parallel coordinates, critical difference, head
+// to head.
 
 import { ask, isStatic, latest, Problem } from "../api.js";
 import { badge, behind, criticalDifference, parallel, radar } from "../diagrams.js";
@@ -37,7 +38,7 @@ export function create(root, context) {
   const significance = latest();
   const pair = latest();
   const moved = latest();
-  let last = {};
+  const last = {};
 
   async function guarded(target, work, draw) {
     try {
@@ -71,12 +72,19 @@ export function create(root, context) {
     const colours = new Map(answer.terms.map((term, place) => [term, SEGMENTS[place % SEGMENTS.length]]));
     const longest = Math.max(...answer.rows.map((row) => row.value ?? 0), 1e-12);
     const profile = context.catalogue.profiles.find((one) => one.id === state.get("profile"));
-    const texture = (place) =>
-      place >= SEGMENTS.length
-        ? {
-            "background-image": `repeating-linear-gradient(${45 * Math.floor(place / SEGMENTS.length)}deg, transparent 0 3px, rgba(255,255,255,.45) 3px 5px)`,
-          }
-        : {};
+    const texture = (place) => {
+      if (place < SEGMENTS.length) return {};
+      const angle = `${45 * Math.floor(place / SEGMENTS.length)}deg`;
+      const stripes = `repeating-linear-gradient(${angle}, transparent 0 3px, rgba(255,255,255,.45) 3px 5px)`;
+      return { "background-image": stripes };
+    };
+    const told = (place, column) =>
+      [
+        digits(answer.contributions[place][column]),
+        "of",
+        digits(answer.rows[place].value),
+        `(${answer.scales[column]})`,
+      ].join(" ");
     put(
       bars,
       h(
@@ -86,7 +94,11 @@ export function create(root, context) {
         h(
           "span",
           { class: "hint" },
-          `${profile ? `${profile.name} — ${profile.description}` : isStatic ? "Choose a profile in the panel." : "Drag the weights in the panel; the order follows."}`,
+          profile
+            ? `${profile.name} — ${profile.description}`
+            : isStatic
+              ? "Choose a profile in the panel."
+              : "Drag the weights in the panel; the order follows.",
         ),
       ),
       h(
@@ -117,7 +129,7 @@ export function create(root, context) {
             answer.terms.map((term, column) =>
               h("div", {
                 class: "piece",
-                title: `${term}: ${digits(answer.contributions[place][column])} of ${digits(row.value)} (${answer.scales[column]})`,
+                title: `${term}: ${told(place, column)}`,
                 style: {
                   width: `${(100 * Math.max(0, answer.contributions[place][column])) / longest}%`,
                   background: colours.get(term),
@@ -203,8 +215,10 @@ export function create(root, context) {
         by === "rank" ? answer.ranks[rows[row]][columns[place].at] : answer.shares[rows[row]][columns[place].at];
       return value === null ? null : by === "rank" ? value / size : value;
     };
-    const label = (row, place) =>
-      `${columns[place].id} ${digits(answer.values[rows[row]][columns[place].at])} ${columns[place].unit}, rank ${answer.ranks[rows[row]][columns[place].at]}`;
+    const label = (row, place) => {
+      const { id, unit, at } = columns[place];
+      return `${id} ${digits(answer.values[rows[row]][at])} ${unit}, rank ${answer.ranks[rows[row]][at]}`;
+    };
     const mode = (name, text) =>
       h(
         "button",
@@ -318,7 +332,9 @@ export function create(root, context) {
             h(
               "p",
               { class: "caption" },
-              `Friedman's test over ${answer.blocks} columns, p = ${digits(answer.p_value)}. Columns of one scene depend on each other: with few scenes the test is optimistic. Bars join algorithms that Nemenyi's test at α = ${answer.alpha} does not tell apart.`,
+              `Friedman's test over ${answer.blocks} columns, p = ${digits(answer.p_value)}. `,
+              "Columns of one scene depend on each other: with few scenes the test is optimistic. ",
+              `Bars join algorithms that Nemenyi's test at α = ${answer.alpha} does not tell apart.`,
             ),
             behind(
               ["algorithm", "average rank"],

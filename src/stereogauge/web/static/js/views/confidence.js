@@ -41,7 +41,9 @@ export function create(root, context) {
         root,
         lacking(
           "No algorithm here has confidence maps",
-          "A confidence map lies beside the results, larger = more confident: results/ALGORITHM/confidence/MEASURE/SCENE.png (16 bit, 65535 = 1) or .pfm. Then the curves appear here. Confidence measures of a matcher's own costs are evaluated by:",
+          "A confidence map lies beside the results, larger = more confident: " +
+            "results/ALGORITHM/confidence/MEASURE/SCENE.png (16 bit, 65535 = 1) or .pfm. " +
+            "Then the curves appear here. Confidence measures of a matcher's own costs are evaluated by:",
           "stereogauge confidence --help",
         ),
       );
@@ -153,7 +155,8 @@ export function create(root, context) {
       h(
         "p",
         { class: "caption" },
-        "Dotted: the oracle, which removes every bad pixel first. Faint: random removal. AUC: the mean share of bad pixels over all densities.",
+        "Dotted: the oracle, which removes every bad pixel first. Faint: random removal. ",
+        "AUC: the mean share of bad pixels over all densities.",
         answer.bounds.length > 0 && " The bound is what no combination of an algorithm's measures undercuts.",
       ),
       h(

@@ -1,7 +1,7 @@
 // The leaderboard: the order that the chosen model gives, with the scores behind it.
 
 import { ask, isStatic, latest, Problem, token, url } from "../api.js";
-import { behind, badge, criticalDifference, sparkline } from "../diagrams.js";
+import { badge, behind, criticalDifference, sparkline } from "../diagrams.js";
 import { choose, h, put, save } from "../dom.js";
 import { digits, full, listed, percent, plural, subscript, whole } from "../format.js";
 import { defineColumn } from "../popup.js";
@@ -471,19 +471,19 @@ export function create(root, context) {
     const { rank, table } = data;
     const regions = new Set(table.columns.filter((one) => one.label !== one.metric).map((one) => one.region)).size;
     const metrics = new Set(table.columns.map((one) => one.metric)).size;
+    const counts = [
+      plural(table.scenes.length, "scene"),
+      regions && plural(regions, "criterion", "criteria"),
+      plural(metrics, "measure"),
+    ];
     put(
       head,
       h("h1", {}, `Model: ${rank.name}`),
       h(
         "span",
         { class: "hint" },
-        [
-          plural(table.scenes.length, "scene"),
-          regions && plural(regions, "criterion", "criteria"),
-          plural(metrics, "measure"),
-        ]
-          .filter(Boolean)
-          .join(" × ") + ` · ${plural((rank.reason ? table.algorithms : rank.rows).length, "algorithm")}`,
+        counts.filter(Boolean).join(" × "),
+        ` · ${plural((rank.reason ? table.algorithms : rank.rows).length, "algorithm")}`,
       ),
       h(
         "span",
@@ -531,7 +531,8 @@ export function create(root, context) {
               h(
                 "p",
                 { class: "caption" },
-                `Friedman's test over ${answer.blocks} columns, p = ${digits(answer.p_value)}; bars join algorithms that Nemenyi's test at α = ${answer.alpha} does not tell apart.`,
+                `Friedman's test over ${answer.blocks} columns, p = ${digits(answer.p_value)}; `,
+                `bars join algorithms that Nemenyi's test at α = ${answer.alpha} does not tell apart.`,
               ),
               behind(
                 ["algorithm", "average rank"],
@@ -578,5 +579,11 @@ export function create(root, context) {
       : null;
   }
 
-  return { refresh, restyle: () => data && (draw(), later()) };
+  function restyle() {
+    if (!data) return;
+    draw();
+    later();
+  }
+
+  return { refresh, restyle };
 }

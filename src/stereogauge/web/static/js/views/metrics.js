@@ -286,18 +286,17 @@ export function create(root, context) {
         });
       });
     });
-    if (!single)
-      columns.forEach((id, place) =>
-        layout.annotations.push({
-          text: [...id.split(":"), unit(id) ? `[${unit(id)}]` : ""].filter(Boolean).map(plain).join("<br>"),
-          showarrow: false,
-          xref: "paper",
-          yref: "paper",
-          x: place * (span + gap) + span / 2,
-          y: 1 - place * (span + gap) - span / 2,
-          font: { size: 13 },
-        }),
-      );
+    for (const [place, id] of single ? [] : columns.entries()) {
+      layout.annotations.push({
+        text: [...id.split(":"), unit(id) ? `[${unit(id)}]` : ""].filter(Boolean).map(plain).join("<br>"),
+        showarrow: false,
+        xref: "paper",
+        yref: "paper",
+        x: place * (span + gap) + span / 2,
+        y: 1 - place * (span + gap) - span / 2,
+        font: { size: 13 },
+      });
+    }
     scatter.style.height = `${single ? 430 : Math.min(940, 250 * size)}px`;
     await plot(scatter, traces, layout);
     put(

@@ -70,7 +70,10 @@ export class Look {
   }
 }
 
-/** Draw a picture, an overlay and the pointer's pixel; with `other` and a `swipe` between 0 and 1, two pictures side by side. */
+/**
+ * Draw a picture, an overlay and the pointer's pixel; with `other` and a `swipe` between 0 and 1, two pictures side by
+ * side.
+ */
 export function paint(canvas, look, { image, other, swipe, overlay, pointer, block }) {
   const ratio = devicePixelRatio || 1;
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
@@ -141,7 +144,7 @@ export function steer(canvas, look, { changed, hover, swipeTo }) {
     canvas.setPointerCapture(event.pointerId);
     canvas.focus({ preventScroll: true });
     fingers.set(event.pointerId, place(event));
-    canvas.dataset.swiping = swipeTo && swipeTo.near(place(event)[0] / canvas.clientWidth) ? "yes" : "";
+    canvas.dataset.swiping = swipeTo?.near(place(event)[0] / canvas.clientWidth) ? "yes" : "";
   });
   canvas.addEventListener("pointermove", (event) => {
     const now = place(event);

@@ -8,7 +8,7 @@ import { chosen, measures } from "../selection.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
 import { cloudViewer } from "./cloud.js";
-import { legend, Look, paint, picture, steer } from "./panes.js";
+import { Look, legend, paint, picture, steer } from "./panes.js";
 
 const LAYERS = {
   left: "left image",
@@ -23,6 +23,9 @@ const LAYERS = {
 };
 const OF_ALGORITHM = ["estimate", "error", "signed", "metric", "confidence"];
 const MOST_PANES = 4;
+const STEERING =
+  "drag or arrow keys to pan, wheel or plus and minus to zoom, 0 to fit, digits switch the layer, " +
+  "brackets move the swipe";
 
 const parse = (text) => {
   const [layer, algorithm, metric] = text.split("~").map(decodeURIComponent);
@@ -261,7 +264,7 @@ export function create(root, context) {
   function makePane(place) {
     const canvas = h("canvas", {
       tabindex: 0,
-      "aria-label": `Pane ${place + 1}: drag or arrow keys to pan, wheel or plus and minus to zoom, 0 to fit, digits switch the layer, brackets move the swipe`,
+      "aria-label": `Pane ${place + 1}: ${STEERING}`,
     });
     const own = {
       place,
@@ -295,7 +298,7 @@ export function create(root, context) {
     });
     canvas.addEventListener("focus", () => {
       focused = place;
-      panes.forEach((one) => one.box.classList.toggle("focused", one.place === place));
+      for (const one of panes) one.box.classList.toggle("focused", one.place === place);
     });
     canvas.addEventListener("keydown", (event) => {
       const layer = layerChoices()[Number(event.key) - 1];

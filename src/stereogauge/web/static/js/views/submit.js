@@ -23,7 +23,8 @@ export function create(root, context) {
         root,
         lacking(
           "This site takes no submissions",
-          "Results can be checked with the same rules on your own machine, and evaluated into a store of your own. A group that hosts a benchmark starts its site with --submissions:",
+          "Results can be checked with the same rules on your own machine, and evaluated into a store of your own. " +
+            "A group that hosts a benchmark starts its site with --submissions:",
           "stereogauge validate results.zip --dataset DATASET:ROOT\nstereogauge serve scores.sqlite --submissions",
         ),
       );
@@ -59,13 +60,17 @@ export function create(root, context) {
         h(
           "span",
           { class: "hint" },
-          `${rules.dataset}: ${rules.scenes} scenes${rules.hidden ? `, ${rules.hidden} of them with hidden ground truth` : ""}`,
+          `${rules.dataset}: ${rules.scenes} scenes`,
+          rules.hidden > 0 && `, ${rules.hidden} of them with hidden ground truth`,
         ),
       ),
       h(
         "p",
         { class: "caption" },
-        `A submission stays private until you publish it. At most ${rules.per_period} submissions in ${rules.period_hours} hours; zip files up to ${Math.round(rules.largest_bytes / 1048576)} MB; results as one map a scene (SCENE.pfm, SCENE.png, …), with results.toml where values are scaled.`,
+        "A submission stays private until you publish it. ",
+        `At most ${rules.per_period} submissions in ${rules.period_hours} hours; `,
+        `zip files up to ${Math.round(rules.largest_bytes / 1048576)} MB; `,
+        "results as one map a scene (SCENE.pfm, SCENE.png, …), with results.toml where values are scaled.",
       ),
       h(
         "form",
@@ -186,7 +191,8 @@ export function create(root, context) {
         h(
           "div",
           { class: "problem", role: "alert" },
-          "The connection broke during the upload; nothing was kept. A file over the limit is cut off: see the limits above.",
+          "The connection broke during the upload; nothing was kept. " +
+            "A file over the limit is cut off: see the limits above.",
         ),
       );
     request.send(file);
@@ -211,7 +217,8 @@ export function create(root, context) {
 
   async function watch(id) {
     watching?.abort();
-    const control = (watching = new AbortController());
+    const control = new AbortController();
+    watching = control;
     try {
       for await (const one of events(`submissions/${encodeURIComponent(id)}/events`, control.signal)) drawOne(one);
     } catch (problem) {

@@ -17,7 +17,8 @@ export function create(root) {
         root,
         lacking(
           "There is no tuning study in this store",
-          "A study searches the parameters of a matcher against a profile: the best settings, how much each parameter matters, and the trade-off between two aims. It appears here once it has run:",
+          "A study searches the parameters of a matcher against a profile: the best settings, " +
+            "how much each parameter matters, and the trade-off between two aims. It appears here once it has run:",
           "stereogauge tune --matcher sgm --dataset DATASET:ROOT --profile balanced --store scores.sqlite",
         ),
       );
@@ -48,7 +49,8 @@ export function create(root) {
         h(
           "span",
           { class: "hint" },
-          `${study.matcher} on ${study.dataset || "scenes of its own"}, ${study.scenes.length} scenes · ${counts} · sampler ${study.sampler}, seed ${study.seed}`,
+          `${study.matcher} on ${study.dataset || "scenes of its own"}, ${study.scenes.length} scenes · `,
+          `${counts} · sampler ${study.sampler}, seed ${study.seed}`,
         ),
       ),
       study.matcher_text &&
@@ -66,7 +68,8 @@ export function create(root) {
         h(
           "p",
           { class: "caption" },
-          "Better by: the difference in the goal's own unit, positive where the tuned setting is the better one; its interval draws scenes anew.",
+          "Better by: the difference in the goal's own unit, positive where the tuned setting is the better one; ",
+          "its interval draws scenes anew.",
         ),
       h(
         "div",
