@@ -70,8 +70,8 @@ export async function ask(path, params = "", { signal, fresh = false } = {}) {
   const address = url(path, params);
   if (address === null) {
     throw new Problem(
-      "This selection was not exported: this copy of the site holds fixed answers only. " +
-        "Run `stereogauge serve STORE` for free selections.",
+      "This selection was not exported: this copy of the site holds only some answers. " +
+        "Run `stereogauge serve STORE` to select freely.",
       404,
     );
   }

@@ -254,7 +254,7 @@ export function radar(names, columns, radius, label, styles, size = 420) {
   );
 }
 
-/** One vertical axis a column, one line an algorithm; best on top. */
+/** One vertical axis per column, one line per algorithm; best on top. */
 export function parallel(names, columns, values, ranks, styles, width = 640) {
   const left = 30;
   const widest = Math.max(0, ...columns.map((column) => textWidth(column.label)));

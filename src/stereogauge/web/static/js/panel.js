@@ -1,10 +1,10 @@
-// The selection panel: test-bed, criteria, measures, algorithms, model and weights.
+// The selection panel: scenes, regions, metrics, algorithms, model and weights.
 
 import { isStatic, shipped } from "./api.js";
 import { badge } from "./diagrams.js";
 import { calm, choose, h, put } from "./dom.js";
 import { defineColumn, defineModel, defineRegion } from "./popup.js";
-import { chosen, criteria, measures, PRESETS, protocolTitle, weights } from "./selection.js";
+import { chosen, metrics, PRESETS, protocolTitle, regions, weights } from "./selection.js";
 import * as state from "./state.js";
 
 const searches = new Map();
@@ -117,8 +117,8 @@ function boxes({ name, title, all, group, swatch, about, tall }) {
 }
 
 function presets(context) {
-  const all = criteria(context);
-  const now = chosen("criteria", all).join();
+  const all = regions(context);
+  const now = chosen("regions", all).join();
   const fitting = Object.entries(PRESETS).filter(([, names]) => names.every((one) => all.includes(one)));
   return fitting.length
     ? h(
@@ -130,9 +130,9 @@ function presets(context) {
             { class: "choice" },
             h("input", {
               type: "radio",
-              name: "criteria-preset",
+              name: "region-preset",
               checked: now === names.join(),
-              onchange: () => state.update({ criteria: names }),
+              onchange: () => state.update({ regions: names }),
             }),
             title,
           ),
@@ -161,14 +161,14 @@ function modelPart(context, view) {
           min: 0.5,
           step: 0.5,
           value: state.get("tau", ""),
-          placeholder: "number of measures",
+          placeholder: "number of metrics",
           "aria-label": "Threshold tau",
           onchange: (event) => set("tau")(event.target.value),
         }),
       ),
     );
   const gaps = choose(catalogue.missing_rules, state.get("missing", "drop-algorithm"), set("missing"), {
-    "aria-label": "What a missing cell does",
+    "aria-label": "What happens where a score is missing",
   });
   const aggregations = catalogue.aggregations.filter(
     (one) => one !== "weighted" || Object.keys(context.protocol?.scene_weights ?? {}).length,
@@ -211,7 +211,7 @@ function modelPart(context, view) {
         id: "aggregation",
       }),
     ),
-    field("a gap", gaps),
+    field("if missing", gaps),
     view === "compare" || model.id === "weighted" ? weightPart(context) : null,
   );
 }
@@ -258,7 +258,7 @@ export function weightPart(context) {
       ),
     ),
   );
-  const available = new Set(measures(context));
+  const available = new Set(metrics(context));
   return h(
     "div",
     { "data-part": "weights" },
@@ -266,7 +266,7 @@ export function weightPart(context) {
       "profile",
       choose(
         [
-          ["", state.has("weights") ? "own weights" : "all alike"],
+          ["", state.has("weights") ? "your own weights" : "equal weights"],
           ...catalogue.profiles.map((one) => [one.id, one.name]),
         ],
         state.get("profile", ""),
@@ -285,7 +285,7 @@ export function weightPart(context) {
     ),
     list,
     Object.keys(now).some((name) => !available.has(name.split(":")[0])) &&
-      h("p", { class: "hint" }, "Measures without scores pass their weight on to the others."),
+      h("p", { class: "hint" }, "The weight of a metric without scores is shared among the others."),
   );
 }
 
@@ -337,23 +337,22 @@ export function drawPanel(root, context, view) {
           choose(
             protocols.map((one) => [one.key, protocolTitle(one)]),
             context.protocol.key,
-            (value) =>
-              state.update({ protocol: value, criteria: null, measures: null, scenes: null, algorithms: null }),
+            (value) => state.update({ protocol: value, regions: null, metrics: null, scenes: null, algorithms: null }),
             { "aria-label": "Protocol" },
           ),
         ),
       ["leaderboard", "compare"].includes(view) && modelPart(context, view),
       boxes({
         name: "scenes",
-        title: "Test-bed",
+        title: "Scenes",
         all: context.scenes.map((one) => one.name),
         group: several ? (one) => datasets.get(one) : null,
       }),
-      criteriaPart(context),
+      regionsPart(context),
       boxes({
-        name: "measures",
-        title: "Measures",
-        all: measures(context),
+        name: "metrics",
+        title: "Metrics",
+        all: metrics(context),
         tall: true,
         about: (anchor, one) =>
           defineColumn(anchor, context.catalogue, one, context.columns.find((column) => column.metric === one)?.region),
@@ -385,7 +384,7 @@ function shippedPart(context, view) {
     group: one.title.includes(": ") ? one.title.split(": ")[0] : null,
   }));
   const models = context.catalogue.models.filter(
-    (one) => one.id !== "middlebury" || new Set(state.all("measures")).size === 1,
+    (one) => one.id !== "middlebury" || new Set(state.all("metrics")).size === 1,
   );
   const go = (params) =>
     state.update({
@@ -413,7 +412,7 @@ function shippedPart(context, view) {
         {},
         h("legend", {}, h("span", {}, "Profile")),
         choose(
-          [["", "all alike"], ...context.catalogue.profiles.map((one) => [one.id, one.name])],
+          [["", "equal weights"], ...context.catalogue.profiles.map((one) => [one.id, one.name])],
           state.get("profile", ""),
           (value) => state.update({ profile: value || null }),
           { "aria-label": "Profile" },
@@ -422,7 +421,7 @@ function shippedPart(context, view) {
     h(
       "fieldset",
       {},
-      h("legend", {}, h("span", {}, "Shipped selections")),
+      h("legend", {}, h("span", {}, "Selections in this copy")),
       h(
         "div",
         { class: "choices endless" },
@@ -445,18 +444,18 @@ function shippedPart(context, view) {
     h(
       "p",
       { class: "hint" },
-      "This is a fixed copy of the site. A free selection of scenes, criteria, measures, algorithms and weights ",
-      "needs the server: stereogauge serve STORE.",
+      "This is a fixed copy of the site. To select scenes, regions, metrics, algorithms and weights freely, ",
+      "run the server: stereogauge serve STORE.",
     ),
   ];
 }
 
-function criteriaPart(context) {
-  const all = criteria(context);
+function regionsPart(context) {
+  const all = regions(context);
   if (!all.length) return null;
   const part = boxes({
-    name: "criteria",
-    title: "Criteria",
+    name: "regions",
+    title: "Regions",
     all,
     about: (anchor, one) => defineRegion(anchor, context.catalogue, one),
   });

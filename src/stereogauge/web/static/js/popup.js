@@ -54,26 +54,26 @@ function formula(kind, id) {
 export function defineColumn(anchor, catalogue, metric, region) {
   const declared = catalogue.metrics.find((one) => one.id === metric.split("@")[0]);
   if (!declared) return;
-  const criterion = catalogue.regions.find((one) => one.id === region);
+  const pixels = catalogue.regions.find((one) => one.id === region);
   open(
     anchor,
     `${metric} · ${declared.name}`,
     formula("metrics", declared.id),
     h("div", {}, declared.description),
     pairs([
-      ["pixels", criterion ? `${region} — ${criterion.name}` : region],
+      ["region", pixels ? `${region} — ${pixels.name}` : region],
       ["better", { lower: "lower", higher: "higher", zero: "nearer to 0" }[declared.direction]],
       ["unit", declared.unit || "none"],
       ["range", bound(declared.range)],
-      ["real range", bound(declared.heuristic_range)],
+      ["range of real algorithms", bound(declared.heuristic_range)],
       ["parameter", declared.parameters.join("; ")],
-      ["pools", declared.pools ? "over pixels of several scenes" : "no: mean of scenes only"],
+      ["pooled", declared.pools ? "over the pixels of several scenes" : "no, only averaged over scenes"],
       ["source", declared.source],
     ]),
   );
 }
 
-/** The definition of a criterion. */
+/** The definition of a region. */
 export function defineRegion(anchor, catalogue, region) {
   const declared = catalogue.regions.find((one) => one.id === region);
   if (!declared) return open(anchor, region, h("div", {}, "A mask that comes with the scenes."));

@@ -15,13 +15,13 @@ export function emptyStore() {
       "A store is filled by evaluating results, or by the demonstration, which runs real matchers on a real pair:",
     ),
     h("pre", {}, "stereogauge demo --out demo-output\nstereogauge serve demo-output/demo.sqlite"),
-    h("p", {}, "With results of your own, one folder an algorithm and one map a scene:"),
+    h("p", {}, "With results of your own, one folder per algorithm and one map per scene:"),
     h(
       "pre",
       {},
       "stereogauge evaluate middlebury-v3:PATH results/ --store scores.sqlite\nstereogauge serve scores.sqlite",
     ),
-    h("p", { class: "hint" }, "This page looks at the store again whenever it is loaded."),
+    h("p", { class: "hint" }, "Reload this page once the store has scores."),
   );
 }
 

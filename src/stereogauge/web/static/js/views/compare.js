@@ -14,7 +14,7 @@ const SEGMENTS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F0
 const MOST_AXES = 12;
 const MOST_LINES = 12;
 
-/** The metric alone where it stands on one criterion only. */
+/** The metric alone where it stands on one region only. */
 const short = (column, all) =>
   all.filter((one) => one.metric === column.metric).length === 1 ? column.metric : column.id;
 
@@ -176,13 +176,13 @@ export function create(root, context) {
           { class: "caption", id: "steadiness" },
           h("strong", {}, "If the weights were a little different: "),
           listed(
-            winners.map((row) => `${row.name} first in ${percent(row.first)}`),
+            winners.map((row) => `${row.name} ranks first in ${percent(row.first)}`),
             4,
           ),
-          " of 2000 draws around them.",
+          " of 2000 random variations of them.",
         ),
         behind(
-          ["algorithm", "first in", "95 % of ranks"],
+          ["algorithm", "ranked first in", "95 % interval of the rank"],
           rows.map((row) => [
             row.name,
             percent(row.first),
@@ -228,7 +228,7 @@ export function create(root, context) {
     const width = Math.max(320, Math.min(660, shapes.clientWidth / (innerWidth > 1000 ? 2 : 1) - 24));
     const more =
       usable.length > MOST_AXES
-        ? ` The first ${MOST_AXES} of ${usable.length} columns are drawn; choose fewer measures for others.`
+        ? ` The first ${MOST_AXES} of ${usable.length} columns are drawn; select fewer to see the others.`
         : "";
     put(
       shapes,
@@ -245,13 +245,13 @@ export function create(root, context) {
         ),
         columns.length > 2
           ? radar(names, columns, radius, label, context.styles, Math.min(440, width))
-          : h("p", { class: "hint" }, "A radar needs three columns; select more measures or criteria."),
+          : h("p", { class: "hint" }, "A radar chart needs at least three columns; select more metrics or regions."),
         h(
           "p",
           { class: "caption" },
           by === "rank"
             ? "Rank among the selected algorithms; the outer ring is the last place."
-            : "Share of what the worst real algorithms reach (outer ring = 1).",
+            : "Score divided by what the worst real algorithms reach (outer ring = 1).",
           more,
         ),
         behind(
@@ -275,7 +275,7 @@ export function create(root, context) {
               context.styles,
               width,
             )
-          : h("p", { class: "hint" }, "Parallel coordinates need two columns."),
+          : h("p", { class: "hint" }, "Parallel coordinates need at least two columns."),
         h(
           "div",
           { class: "key" },
@@ -475,7 +475,7 @@ export function create(root, context) {
                   "td",
                   { class: "contest text" },
                   h("div", { class: "axis" }, winner && h("i", { style })),
-                  h("span", { class: "unseen" }, winner ?? "equal or gap"),
+                  h("span", { class: "unseen" }, winner ?? "equal, or a score is missing"),
                 ),
               );
             }),

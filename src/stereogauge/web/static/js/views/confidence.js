@@ -41,9 +41,9 @@ export function create(root, context) {
         root,
         lacking(
           "No algorithm here has confidence maps",
-          "A confidence map lies beside the results, larger = more confident: " +
+          "Confidence maps lie beside the results; larger values mean more confidence: " +
             "results/ALGORITHM/confidence/MEASURE/SCENE.png (16 bit, 65535 = 1) or .pfm. " +
-            "Then the curves appear here. Confidence measures of a matcher's own costs are evaluated by:",
+            "Then the curves appear here. Confidence measures from a matcher's own costs are evaluated by:",
           "stereogauge confidence --help",
         ),
       );
@@ -74,10 +74,14 @@ export function create(root, context) {
         "label",
         {},
         "on ",
-        choose(regions, answer.region, (value) => state.update({ region: value }), { "aria-label": "Criterion" }),
+        choose(regions, answer.region, (value) => state.update({ region: value }), { "aria-label": "Region" }),
       ),
       !isStatic &&
-        h("span", { class: "hint" }, "move over a curve, or drag the slider, to see the map at that density"),
+        h(
+          "span",
+          { class: "hint" },
+          "move over a curve, or drag the slider, to see the map with that share of the pixels",
+        ),
     );
   }
 
@@ -134,7 +138,7 @@ export function create(root, context) {
         mode: "lines",
         x: hundred(one.density),
         y: hundred(one.bad),
-        name: plain(`bound of ${one.algorithm}'s measures`),
+        name: plain(`bound of ${one.algorithm}'s confidence measures`),
         line: { color: shown(context.styles.get(one.algorithm)?.colour ?? "#888888"), width: 1, dash: "dashdot" },
       });
     curves.style.height = "420px";
@@ -157,7 +161,8 @@ export function create(root, context) {
         { class: "caption" },
         "Dotted: the oracle, which removes every bad pixel first. Faint: random removal. ",
         "AUC: the mean share of bad pixels over all densities.",
-        answer.bounds.length > 0 && " The bound is what no combination of an algorithm's measures undercuts.",
+        answer.bounds.length > 0 &&
+          " No combination of an algorithm's confidence measures leaves fewer bad pixels than the bound.",
       ),
       h(
         "table",
@@ -168,7 +173,7 @@ export function create(root, context) {
           h(
             "tr",
             {},
-            ["algorithm", "measure", "AUC", "optimal AUC", "bad of all pixels"].map((one, place) =>
+            ["algorithm", "confidence measure", "AUC", "optimal AUC", "bad of all pixels"].map((one, place) =>
               h("th", { class: place < 2 ? "text" : null, scope: "col" }, one),
             ),
           ),

@@ -41,7 +41,7 @@ export function create(root, context) {
     h(
       "p",
       { class: "links" },
-      "With these gaps an order needs another rule: ",
+      "Scores are missing; a ranking needs another rule for them: ",
       context.catalogue.missing_rules
         .filter((rule) => rule !== state.get("missing", "drop-algorithm"))
         .map((rule) => h("a", { href: state.address({ missing: rule }) }, rule)),
@@ -61,7 +61,7 @@ export function create(root, context) {
       rows: [],
       dropped: [],
       reason: isStatic
-        ? "This copy holds no order of these scores by this model; on the server another rule for gaps may give one."
+        ? "This copy holds no ranking by this model; on the server another rule for missing scores may give one."
         : problem.message,
     };
   }
@@ -351,7 +351,7 @@ export function create(root, context) {
   function unranked(name, table, detail, scenes, top, unit) {
     const at = table.algorithms.indexOf(name);
     const reason =
-      data.rank.dropped.find((one) => one.kind === "algorithm" && one.name === name)?.reason ?? "not in the order";
+      data.rank.dropped.find((one) => one.kind === "algorithm" && one.name === name)?.reason ?? "not ranked";
     return h(
       "tr",
       { class: "unranked", "data-unranked": name },
@@ -400,7 +400,7 @@ export function create(root, context) {
     return [
       `${data.rank.value_name} ${full(row.value)}`,
       own && `95 % interval ${digits(own.value_low)} to ${digits(own.value_high)}`,
-      own && `first in ${percent(own.first)} of the draws`,
+      own && `ranked first in ${percent(own.first)} of the draws`,
       ...facts,
     ]
       .filter(Boolean)
@@ -412,7 +412,10 @@ export function create(root, context) {
     if (!others.length) return null;
     return h(
       "span",
-      { class: "alike", title: `performs alike: ${others.map((one) => rank.rows[one].algorithm).join(", ")}` },
+      {
+        class: "alike",
+        title: `performs about as well as ${others.map((one) => rank.rows[one].algorithm).join(", ")}`,
+      },
       `≈${others.length}`,
     );
   }
@@ -473,8 +476,8 @@ export function create(root, context) {
     const metrics = new Set(table.columns.map((one) => one.metric)).size;
     const counts = [
       plural(table.scenes.length, "scene"),
-      regions && plural(regions, "criterion", "criteria"),
-      plural(metrics, "measure"),
+      regions && plural(regions, "region"),
+      plural(metrics, "metric"),
     ];
     put(
       head,
@@ -543,7 +546,7 @@ export function create(root, context) {
       h(
         "div",
         {},
-        h("h2", {}, "Where they differ most"),
+        h("h2", {}, "Where the algorithms differ most"),
         spread.length
           ? [
               h(
@@ -569,9 +572,9 @@ export function create(root, context) {
       ? h(
           "p",
           { class: "caption" },
-          h("strong", {}, "Gaps: "),
+          h("strong", {}, "Missing scores: "),
           listed(
-            own.map((one) => `${one.name} lacks ${listed(one.gaps, 2)}`),
+            own.map((one) => `${one.name} on ${listed(one.gaps, 2)}`),
             4,
           ),
           ".",

@@ -331,7 +331,7 @@ export function create(root, context) {
         "label",
         {},
         "mark ",
-        choose([["", "nobody"], ...names], mark, (value) => state.update({ mark: value || null }), {
+        choose([["", "no algorithm"], ...names], mark, (value) => state.update({ mark: value || null }), {
           "aria-label": "Algorithm to mark",
           id: "mark",
         }),
@@ -389,9 +389,9 @@ export function create(root, context) {
         h(
           "p",
           { class: "caption" },
-          "One score an algorithm and scene.",
+          "One score per algorithm and scene.",
           shapes.length > (answer.marked[mark] ?? []).filter((value) => value !== null).length &&
-            " Dotted: the largest value that real algorithms reach, the unit of weighted scores.",
+            " Dotted: the largest value that real algorithms reach; by default, weighted scores are divided by it.",
           mark && ` Lines: the scores of ${mark}.`,
         ),
         behind(

@@ -19,7 +19,7 @@ export function create(root, context) {
         { class: "caption" },
         "Every score on this site carries the scoring hash ",
         h("code", { id: "scoring-hash" }, own.key),
-        "; scores under different hashes do not compare. ",
+        "; scores with different hashes cannot be compared. ",
         own.also.length > 0 && `The protocols ${own.also.join(", ")} make the same choices and share these scores. `,
         "The whole protocol, with its selection, has the hash ",
         h("code", {}, own.hash),
@@ -29,7 +29,7 @@ export function create(root, context) {
         h(
           "p",
           { class: "row" },
-          "Others here: ",
+          "Other protocols here: ",
           catalogue.protocols
             .filter((one) => one.key !== own.key)
             .map((one) =>
@@ -38,8 +38,8 @@ export function create(root, context) {
                 {
                   href: state.address({
                     protocol: one.key,
-                    criteria: null,
-                    measures: null,
+                    regions: null,
+                    metrics: null,
                     scenes: null,
                     algorithms: null,
                   }),
@@ -65,7 +65,7 @@ export function create(root, context) {
         h(
           "div",
           {},
-          h("h2", {}, "Measures with scores"),
+          h("h2", {}, "Metrics with scores"),
           h(
             "div",
             { class: "scroll" },
@@ -78,7 +78,7 @@ export function create(root, context) {
                 h(
                   "tr",
                   {},
-                  ["id", "what", "unit", "better", "source"].map((one) =>
+                  ["id", "name", "unit", "better", "source"].map((one) =>
                     h("th", { class: "text", scope: "col" }, one),
                   ),
                 ),
@@ -118,7 +118,7 @@ export function create(root, context) {
               ),
             ),
           ),
-          h("h2", { class: "section" }, "Criteria with scores"),
+          h("h2", { class: "section" }, "Regions with scores"),
           h(
             "p",
             {},

@@ -4,7 +4,7 @@ import { ask, isStatic, latest, Problem, url } from "../api.js";
 import { badge } from "../diagrams.js";
 import { calm, choose, h, put } from "../dom.js";
 import { digits, full, percent } from "../format.js";
-import { chosen, measures } from "../selection.js";
+import { chosen, metrics } from "../selection.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
 import { cloudViewer } from "./cloud.js";
@@ -18,7 +18,7 @@ const LAYERS = {
   error: "absolute error",
   signed: "signed error",
   metric: "metric",
-  region: "criterion",
+  region: "region",
   confidence: "confidence",
 };
 const OF_ALGORITHM = ["estimate", "error", "signed", "metric", "confidence"];
@@ -111,7 +111,7 @@ export function create(root, context) {
   }
 
   const pictured = () =>
-    measures(context).filter((id) => context.catalogue.metrics.find((one) => one.id === id.split("@")[0])?.picture);
+    metrics(context).filter((id) => context.catalogue.metrics.find((one) => one.id === id.split("@")[0])?.picture);
 
   async function refresh() {
     const names = context.scenes.map((one) => one.name);
@@ -185,7 +185,7 @@ export function create(root, context) {
             [["", "none"], ...scene.regions],
             state.get("overlay", ""),
             (value) => state.update({ overlay: value || null }),
-            { "aria-label": "Criterion as overlay", id: "overlay" },
+            { "aria-label": "Region as overlay", id: "overlay" },
           ),
         ),
         !scene.hidden &&
@@ -343,7 +343,7 @@ export function create(root, context) {
         }),
       spec.layer === "region" &&
         choose(scene.regions, spec.metric ?? scene.regions[0], (metric) => change(pane.place, { metric }), {
-          "aria-label": "Criterion",
+          "aria-label": "Region",
         }),
       h(
         "button",
@@ -457,7 +457,7 @@ export function create(root, context) {
         "p",
         {},
         answer.regions.map((name) => h("span", { class: "chip" }, name)),
-        answer.hidden && h("span", { class: "hint" }, "Ground truth and criteria of this scene are hidden."),
+        answer.hidden && h("span", { class: "hint" }, "Ground truth and regions of this scene are hidden."),
       ),
       h("p", { class: "hint" }, answer.colour.length ? `image ${answer.colour.join(" ")}` : ""),
     );
@@ -482,7 +482,7 @@ export function create(root, context) {
         h(
           "p",
           { class: "caption" },
-          `Blocks with most of ${metric ?? "the absolute error"} of ${own.get("algorithm")}.`,
+          `The blocks that hold most of ${metric ?? "the absolute error"} of ${own.get("algorithm")}.`,
         ),
         answer.length
           ? h(
@@ -500,7 +500,7 @@ export function create(root, context) {
                 ),
               ),
             )
-          : h("p", { class: "hint" }, "Nothing is wrong here."),
+          : h("p", { class: "hint" }, "There are no errors here."),
       );
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;

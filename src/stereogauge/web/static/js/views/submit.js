@@ -3,7 +3,7 @@
 import { ask, events, isStatic, Problem, send, token } from "../api.js";
 import { badge } from "../diagrams.js";
 import { h, put, say } from "../dom.js";
-import { digits } from "../format.js";
+import { digits, plural } from "../format.js";
 import * as state from "../state.js";
 import { lacking } from "../states.js";
 
@@ -70,7 +70,7 @@ export function create(root, context) {
         "A submission stays private until you publish it. ",
         `At most ${rules.per_period} submissions in ${rules.period_hours} hours; `,
         `zip files up to ${Math.round(rules.largest_bytes / 1048576)} MB; `,
-        "results as one map a scene (SCENE.pfm, SCENE.png, …), with results.toml where values are scaled.",
+        "results as one map per scene (SCENE.pfm, SCENE.png, …), with results.toml where values are scaled.",
       ),
       h(
         "form",
@@ -95,7 +95,7 @@ export function create(root, context) {
       type: "text",
       id: "submission-name",
       maxlength: 80,
-      placeholder: "as it shall stand in the table",
+      placeholder: "as it should appear in the table",
       "aria-label": "Name of the algorithm",
     });
     const about = h("input", {
@@ -269,8 +269,8 @@ export function create(root, context) {
                   "tr",
                   {},
                   h("th", { class: "text", scope: "col" }, "column"),
-                  h("th", { scope: "col" }, "yours"),
-                  h("th", { scope: "col" }, "best here"),
+                  h("th", { scope: "col" }, "your score"),
+                  h("th", { scope: "col" }, "best on this site"),
                   h("th", { scope: "col" }, "rank"),
                 ),
               ),
@@ -339,7 +339,7 @@ export function create(root, context) {
         "div",
         { class: "row" },
         h("h2", {}, "Your submissions"),
-        h("span", { class: "hint" }, `${answer.left} left in this period`),
+        h("span", { class: "hint" }, `${plural(answer.left, "submission")} left in this period`),
       ),
       answer.submissions.length
         ? h(

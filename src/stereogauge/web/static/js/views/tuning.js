@@ -39,7 +39,7 @@ export function create(root) {
       h(
         "div",
         { class: "row" },
-        h("h1", {}, "Study"),
+        h("h1", {}, "Tuning study"),
         choose(
           studies.map((one) => one.name),
           study.name,
@@ -60,16 +60,16 @@ export function create(root) {
           h("h2", { class: "section" }, "Recommended setting"),
           h("pre", { id: "recommended" }, study.matcher_text),
           study.best === study.baseline &&
-            h("p", { class: "hint" }, "That is the default: no trial was better on the scenes that were searched."),
+            h("p", { class: "hint" }, "That is the default: no trial was better on the scenes used for the search."),
         ),
-      gains("On the scenes that were searched", study.seen),
-      gains("On scenes that were held out", study.held_out),
+      gains("On the scenes used for the search", study.seen),
+      gains("On held-out scenes", study.held_out),
       study.seen?.length > 0 &&
         h(
           "p",
           { class: "caption" },
           "Better by: the difference in the goal's own unit, positive where the tuned setting is the better one; ",
-          "its interval draws scenes anew.",
+          "its interval comes from drawing the scenes again at random.",
         ),
       h(
         "div",
@@ -126,9 +126,15 @@ export function create(root) {
                 h(
                   "tr",
                   {},
-                  ["goal", "default", "tuned", "better by", "95 % interval of it", "relative", "better on"].map(
-                    (one, place) => h("th", { class: place ? null : "text", scope: "col" }, one),
-                  ),
+                  [
+                    "goal",
+                    "default",
+                    "tuned",
+                    "better by",
+                    "95 % interval of the difference",
+                    "relative",
+                    "better on",
+                  ].map((one, place) => h("th", { class: place ? null : "text", scope: "col" }, one)),
                 ),
               ),
               h(
@@ -196,7 +202,7 @@ export function create(root) {
           done.filter((one) => front.has(one.number)),
           ink("accent"),
           "diamond",
-          "none better",
+          "no other trial is better",
         ),
         {
           ...series(
