@@ -22,6 +22,7 @@ lint: $(READY)
 	$(BIN)/ruff check src tests benchmarks docs
 	$(BIN)/ruff format --check src tests benchmarks docs
 	$(BIN)/mypy
+	scripts/lint-javascript.sh
 
 system:
 	scripts/system-packages.sh
@@ -40,4 +41,4 @@ docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) build dist site demo-output .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) node_modules build dist site demo-output .mypy_cache .pytest_cache .ruff_cache

@@ -35,7 +35,8 @@ export const shipped = () => index?.selections ?? [];
 /** The own token of a submitter, for this tab only. */
 export const token = {
   get: () => sessionStorage.getItem("stereogauge-token") ?? "",
-  set: (value) => (value ? sessionStorage.setItem("stereogauge-token", value) : sessionStorage.removeItem("stereogauge-token")),
+  set: (value) =>
+    value ? sessionStorage.setItem("stereogauge-token", value) : sessionStorage.removeItem("stereogauge-token"),
 };
 
 /** Parameters in a fixed order, so that the same question has the same address. */
@@ -68,7 +69,11 @@ export async function ask(path, params = "", { signal, fresh = false } = {}) {
   if (STATIC && index === null) index = await (await fetch("answers.json")).json();
   const address = url(path, params);
   if (address === null) {
-    throw new Problem("This selection was not exported: this copy of the site holds fixed answers only. Run `stereogauge serve STORE` for free selections.", 404);
+    throw new Problem(
+      "This selection was not exported: this copy of the site holds only some answers. " +
+        "Run `stereogauge serve STORE` to select freely.",
+      404,
+    );
   }
   const own = address.includes("submission");
   const known = kept.get(address);
@@ -92,14 +97,18 @@ export async function ask(path, params = "", { signal, fresh = false } = {}) {
 export async function send(method, path, { params = "", body = null, kind = "application/json" } = {}) {
   const headers = { Authorization: `Bearer ${token.get()}` };
   if (body !== null) headers["Content-Type"] = kind;
-  const response = await answered(await fetch(`${BASE}${path}${params ? `?${params}` : ""}`, { method, headers, body }));
+  const response = await answered(
+    await fetch(`${BASE}${path}${params ? `?${params}` : ""}`, { method, headers, body }),
+  );
   kept.clear();
   return response.status === 204 ? null : response.json();
 }
 
 /** Server-sent events of a path with the submitter's token, as an async sequence of objects. */
 export async function* events(path, signal) {
-  const response = await answered(await fetch(`${BASE}${path}`, { headers: { Authorization: `Bearer ${token.get()}` }, signal }));
+  const response = await answered(
+    await fetch(`${BASE}${path}`, { headers: { Authorization: `Bearer ${token.get()}` }, signal }),
+  );
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   for (;;) {
@@ -109,7 +118,11 @@ export async function* events(path, signal) {
     const parts = text.split("\n\n");
     text = parts.pop();
     for (const part of parts) {
-      const data = part.split("\n").filter((line) => line.startsWith("data:")).map((line) => line.slice(5)).join("");
+      const data = part
+        .split("\n")
+        .filter((line) => line.startsWith("data:"))
+        .map((line) => line.slice(5))
+        .join("");
       if (data) yield JSON.parse(data);
     }
   }
@@ -120,7 +133,8 @@ export function latest() {
   let controller = null;
   return async (work) => {
     controller?.abort();
-    const own = (controller = new AbortController());
+    const own = new AbortController();
+    controller = own;
     try {
       return await work(own.signal);
     } catch (problem) {

@@ -10,7 +10,9 @@ function fill(element, properties, children) {
     else if (name === "value" || name === "checked") element[name] = value;
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(
+    ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
+  );
   return element;
 }
 
@@ -22,17 +24,22 @@ export const s = (tag, properties, ...children) => fill(document.createElementNS
 
 /** Put these children in place of what an element holds. */
 export function put(element, ...children) {
-  element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  element.replaceChildren(
+    ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
+  );
   return element;
 }
 
 /** A drop-down list; options are names or [value, text]. */
 export function choose(options, value, onchange, properties = {}) {
-  const list = h("select", { ...properties, onchange: (event) => onchange(event.target.value) },
+  const list = h(
+    "select",
+    { ...properties, onchange: (event) => onchange(event.target.value) },
     options.map((option) => {
       const [key, text] = Array.isArray(option) ? option : [option, option];
       return h("option", { value: key }, text);
-    }));
+    }),
+  );
   list.value = value ?? "";
   return list;
 }

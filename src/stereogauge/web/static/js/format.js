@@ -17,7 +17,10 @@ export const full = (value) => (value === null || value === undefined ? "no valu
 export const percent = (share) => (share === null || share === undefined ? "–" : `${digits(100 * share)} %`);
 
 /** A whole number with thin spaces between thousands. */
-export const whole = (value) => Math.round(value).toString().replace(/\B(?=(\d{3})+(?!\d))/g, " ");
+export const whole = (value) =>
+  Math.round(value)
+    .toString()
+    .replace(/\B(?=(\d{3})+(?!\d))/g, " ");
 
 /** A number as a subscript: A*₁. */
 export const subscript = (value) => String(value).replace(/\d/g, (digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]);

@@ -1,4 +1,5 @@
-// Starts the page: loads what can be chosen, then shows the view that the address names, and shows it again when it changes.
+// Starts the page: loads what can be chosen, then shows the view that the address names, and shows it again when it
+// changes.
 
 import { ask, Problem } from "./api.js";
 import { h, put, say } from "./dom.js";
@@ -6,14 +7,28 @@ import { drawPanel } from "./panel.js";
 import { close } from "./popup.js";
 import { firstSelection } from "./selection.js";
 import * as state from "./state.js";
-import { onTheme, startTheme } from "./theme.js";
 import { emptyStore, explain } from "./states.js";
+import { onTheme, startTheme } from "./theme.js";
 
-const TITLES = { leaderboard: "Leaderboard", compare: "Compare", scene: "Scene", metrics: "Metrics", confidence: "Confidence", tuning: "Tuning", protocol: "Protocol", submit: "Submit" };
+const TITLES = {
+  leaderboard: "Leaderboard",
+  compare: "Compare",
+  scene: "Scene",
+  metrics: "Metrics",
+  confidence: "Confidence",
+  tuning: "Tuning",
+  protocol: "Protocol",
+  submit: "Submit",
+};
 const loaders = {
-  leaderboard: () => import("./views/leaderboard.js"), compare: () => import("./views/compare.js"), scene: () => import("./views/scene.js"),
-  metrics: () => import("./views/metrics.js"), confidence: () => import("./views/confidence.js"), tuning: () => import("./views/tuning.js"),
-  protocol: () => import("./views/protocol.js"), submit: () => import("./views/submit.js"),
+  leaderboard: () => import("./views/leaderboard.js"),
+  compare: () => import("./views/compare.js"),
+  scene: () => import("./views/scene.js"),
+  metrics: () => import("./views/metrics.js"),
+  confidence: () => import("./views/confidence.js"),
+  tuning: () => import("./views/tuning.js"),
+  protocol: () => import("./views/protocol.js"),
+  submit: () => import("./views/submit.js"),
 };
 const content = document.getElementById("content");
 const panel = document.getElementById("panel");
@@ -21,8 +36,12 @@ const context = { catalogue: null, scenes: [], algorithms: [], columns: [], styl
 let shown = null;
 
 function drawNavigation() {
-  put(document.getElementById("views"), state.VIEWS.map((name) =>
-    h("a", { href: state.address({}, name), "aria-current": state.view() === name ? "page" : null }, TITLES[name])));
+  put(
+    document.getElementById("views"),
+    state.VIEWS.map((name) =>
+      h("a", { href: state.address({}, name), "aria-current": state.view() === name ? "page" : null }, TITLES[name]),
+    ),
+  );
   document.getElementById("brand").href = state.address({}, "leaderboard");
   const own = context.protocol;
   document.getElementById("protocol-mark").textContent = own ? `protocol ${own.name} ${own.key.slice(0, 8)}` : "";
@@ -33,12 +52,29 @@ async function loadLists() {
   const params = new URLSearchParams(state.get("protocol") ? { protocol: state.get("protocol") } : {});
   const own = new URLSearchParams(params);
   if (state.get("submission")) own.append("submission", state.get("submission"));
-  const [scenes, algorithms, table] = await Promise.all([ask("scenes", params), ask("algorithms", params), ask("table", own)]);
+  const [scenes, algorithms, table] = await Promise.all([
+    ask("scenes", params),
+    ask("algorithms", params),
+    ask("table", own),
+  ]);
   const known = new Set(algorithms.map((one) => one.name));
-  const added = table.algorithms.filter((name) => !known.has(name)).map((name) => ({ name, colour: "#7a7a7a", marker: "star", gaps: [], scenes: 0, description: "your submission", link: "", own: true }));
+  const added = table.algorithms
+    .filter((name) => !known.has(name))
+    .map((name) => ({
+      name,
+      colour: "#7a7a7a",
+      marker: "star",
+      gaps: [],
+      scenes: 0,
+      description: "your submission",
+      link: "",
+      own: true,
+    }));
   Object.assign(context, { scenes, algorithms: [...algorithms, ...added], columns: table.columns });
   context.styles = new Map(context.algorithms.map((one) => [one.name, one]));
-  context.protocol = context.catalogue.protocols.find((one) => [one.name, one.key, ...one.also].includes(state.get("protocol"))) ?? context.catalogue.protocols[0];
+  context.protocol =
+    context.catalogue.protocols.find((one) => [one.name, one.key, ...one.also].includes(state.get("protocol"))) ??
+    context.catalogue.protocols[0];
 }
 
 async function show() {

@@ -1,7 +1,7 @@
 // The definition behind a header: name, formula, unit, source, from the declarations.
 
-import { h, put } from "./dom.js";
 import { url } from "./api.js";
+import { h, put } from "./dom.js";
 
 const box = () => document.getElementById("popup");
 let opener = null;
@@ -21,7 +21,12 @@ addEventListener("pointerdown", (event) => {
 /** Show content beside the element that asked for it. */
 export function open(anchor, title, ...content) {
   opener = anchor;
-  put(box(), h("button", { class: "close quiet", type: "button", onclick: close, "aria-label": "Close" }, "✕"), h("h3", {}, title), content);
+  put(
+    box(),
+    h("button", { class: "close quiet", type: "button", onclick: close, "aria-label": "Close" }, "✕"),
+    h("h3", {}, title),
+    content,
+  );
   box().hidden = false;
   const place = anchor.getBoundingClientRect();
   const width = box().offsetWidth;
@@ -33,7 +38,12 @@ export function open(anchor, title, ...content) {
 }
 
 const bound = (pair) => (pair ? `${pair[0] ?? "−∞"} … ${pair[1] ?? "∞"}` : null);
-const pairs = (entries) => h("dl", {}, entries.filter(([, value]) => value).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
+const pairs = (entries) =>
+  h(
+    "dl",
+    {},
+    entries.filter(([, value]) => value).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]),
+  );
 
 function formula(kind, id) {
   const address = url(`catalogue/${kind}/${encodeURIComponent(id)}.svg`);
@@ -44,27 +54,44 @@ function formula(kind, id) {
 export function defineColumn(anchor, catalogue, metric, region) {
   const declared = catalogue.metrics.find((one) => one.id === metric.split("@")[0]);
   if (!declared) return;
-  const criterion = catalogue.regions.find((one) => one.id === region);
-  open(anchor, `${metric} · ${declared.name}`, formula("metrics", declared.id), h("div", {}, declared.description), pairs([
-    ["pixels", criterion ? `${region} — ${criterion.name}` : region],
-    ["better", { lower: "lower", higher: "higher", zero: "nearer to 0" }[declared.direction]],
-    ["unit", declared.unit || "none"],
-    ["range", bound(declared.range)],
-    ["real range", bound(declared.heuristic_range)],
-    ["parameter", declared.parameters.join("; ")],
-    ["pools", declared.pools ? "over pixels of several scenes" : "no: mean of scenes only"],
-    ["source", declared.source],
-  ]));
+  const pixels = catalogue.regions.find((one) => one.id === region);
+  open(
+    anchor,
+    `${metric} · ${declared.name}`,
+    formula("metrics", declared.id),
+    h("div", {}, declared.description),
+    pairs([
+      ["region", pixels ? `${region} — ${pixels.name}` : region],
+      ["better", { lower: "lower", higher: "higher", zero: "nearer to 0" }[declared.direction]],
+      ["unit", declared.unit || "none"],
+      ["range", bound(declared.range)],
+      ["range of real algorithms", bound(declared.heuristic_range)],
+      ["parameter", declared.parameters.join("; ")],
+      ["pooled", declared.pools ? "over the pixels of several scenes" : "no, only averaged over scenes"],
+      ["source", declared.source],
+    ]),
+  );
 }
 
-/** The definition of a criterion. */
+/** The definition of a region. */
 export function defineRegion(anchor, catalogue, region) {
   const declared = catalogue.regions.find((one) => one.id === region);
   if (!declared) return open(anchor, region, h("div", {}, "A mask that comes with the scenes."));
-  open(anchor, `${region} · ${declared.name}`, formula("regions", region), h("div", {}, declared.description), pairs([["source", declared.source]]));
+  open(
+    anchor,
+    `${region} · ${declared.name}`,
+    formula("regions", region),
+    h("div", {}, declared.description),
+    pairs([["source", declared.source]]),
+  );
 }
 
 /** The definition of a model. */
 export function defineModel(anchor, model) {
-  open(anchor, model.name, h("div", {}, model.definition), pairs([...Object.entries(model.options), ["source", model.source]]));
+  open(
+    anchor,
+    model.name,
+    h("div", {}, model.definition),
+    pairs([...Object.entries(model.options), ["source", model.source]]),
+  );
 }

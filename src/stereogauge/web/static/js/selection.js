@@ -4,13 +4,19 @@ import { isStatic } from "./api.js";
 import * as state from "./state.js";
 
 const WIDE = 14;
-export const PRESETS = { partition: ["boundary", "interior", "occluded"], Middlebury: ["nonocc", "all", "disc"], visible: ["nonocc"] };
+export const PRESETS = {
+  partition: ["boundary", "interior", "occluded"],
+  Middlebury: ["nonocc", "all", "disc"],
+  visible: ["nonocc"],
+};
 
-/** Criteria and measures that have scores, in order. */
-export const criteria = (context) => [...new Set(context.columns.filter((one) => !bound(context, one)).map((one) => one.region))];
-export const measures = (context) => [...new Set(context.columns.map((one) => one.metric))];
+/** Regions and metrics that have scores, in order. */
+export const regions = (context) => [
+  ...new Set(context.columns.filter((one) => !bound(context, one)).map((one) => one.region)),
+];
+export const metrics = (context) => [...new Set(context.columns.map((one) => one.metric))];
 
-/** Whether a column's metric has its own pixels, whatever criterion is chosen. */
+/** Whether a column's metric has its own pixels, whatever region is chosen. */
 export function bound(context, column) {
   return Boolean(context.catalogue.metrics.find((one) => one.id === column.metric.split("@")[0])?.region);
 }
@@ -23,24 +29,27 @@ export const chosen = (name, everything) => (state.has(name) ? state.all(name) :
 
 /** The columns that the present selection means. */
 export function chosenColumns(context) {
-  const metric = new Set(chosen("measures", measures(context)).flatMap((one) => [one, one.split(":")[0]]));
-  const region = new Set(chosen("criteria", criteria(context)));
+  const metric = new Set(chosen("metrics", metrics(context)).flatMap((one) => [one, one.split(":")[0]]));
+  const region = new Set(chosen("regions", regions(context)));
   return context.columns.filter((one) => metric.has(one.metric) && (region.has(one.region) || bound(context, one)));
 }
 
 const started = new Set();
 
-/** A bare address of a store with very many columns starts with one criterion and one dataset, so that the first table can be read; whoever then selects everything gets it. */
+/**
+ * A bare address of a store with very many columns starts with one region and one dataset, so that the first table
+ * can be read; whoever then selects everything gets it.
+ */
 export function firstSelection(context) {
   if (state.view() !== "leaderboard") return false;
   const known = started.has(context.protocol.key);
   started.add(context.protocol.key);
   if (known || !state.isBare()) return false;
-  const all = criteria(context);
+  const all = regions(context);
   const first = all.includes("nonocc") ? "nonocc" : all[0];
   const own = context.scenes.filter((one) => one.dataset === context.scenes[0].dataset).map((one) => one.name);
   const changes = {
-    ...(context.columns.length > WIDE && all.length > 1 ? { criteria: [first] } : {}),
+    ...(context.columns.length > WIDE && all.length > 1 ? { regions: [first] } : {}),
     ...(own.length < context.scenes.length && !isStatic ? { scenes: own } : {}),
   };
   if (!Object.keys(changes).length) return false;
@@ -48,12 +57,15 @@ export function firstSelection(context) {
   return true;
 }
 
-/** The weights of the sliders: those of the address, of its profile, or the same for every measure. */
+/** The weights of the sliders: those of the address, of its profile, or the same for every metric. */
 export function weights(context) {
   const stated = state.all("weights");
-  if (stated.length) return Object.fromEntries(stated.map((text) => [text.slice(0, text.lastIndexOf("=")), Number(text.slice(text.lastIndexOf("=") + 1))]));
+  if (stated.length)
+    return Object.fromEntries(
+      stated.map((text) => [text.slice(0, text.lastIndexOf("=")), Number(text.slice(text.lastIndexOf("=") + 1))]),
+    );
   const profile = context.catalogue.profiles.find((one) => one.id === state.get("profile"));
   if (profile) return { ...profile.weights };
-  const names = chosen("measures", measures(context)).map((one) => one.split(":")[0]);
+  const names = chosen("metrics", metrics(context)).map((one) => one.split(":")[0]);
   return Object.fromEntries([...new Set(names)].map((name) => [name, 1 / new Set(names).size]));
 }

@@ -5,24 +5,43 @@ import * as state from "./state.js";
 
 /** A store without scores. */
 export function emptyStore() {
-  return h("div", { class: "empty" },
+  return h(
+    "div",
+    { class: "empty" },
     h("h2", {}, "There are no scores yet"),
-    h("p", {}, "A store is filled by evaluating results, or by the demonstration, which runs real matchers on a real pair:"),
+    h(
+      "p",
+      {},
+      "A store is filled by evaluating results, or by the demonstration, which runs real matchers on a real pair:",
+    ),
     h("pre", {}, "stereogauge demo --out demo-output\nstereogauge serve demo-output/demo.sqlite"),
-    h("p", {}, "With results of your own, one folder an algorithm and one map a scene:"),
-    h("pre", {}, "stereogauge evaluate middlebury-v3:PATH results/ --store scores.sqlite\nstereogauge serve scores.sqlite"),
-    h("p", { class: "hint" }, "This page looks at the store again whenever it is loaded."));
+    h("p", {}, "With results of your own, one folder per algorithm and one map per scene:"),
+    h(
+      "pre",
+      {},
+      "stereogauge evaluate middlebury-v3:PATH results/ --store scores.sqlite\nstereogauge serve scores.sqlite",
+    ),
+    h("p", { class: "hint" }, "Reload this page once the store has scores."),
+  );
 }
 
 /** Something that a view needs and the store does not have. */
-export const lacking = (title, text, command) => h("div", { class: "empty" }, h("h2", {}, title), h("p", {}, text), command && h("pre", {}, command));
+export const lacking = (title, text, command) =>
+  h("div", { class: "empty" }, h("h2", {}, title), h("p", {}, text), command && h("pre", {}, command));
 
 /** A question that the server refused. */
 export function explain(root, problem) {
   const unknown = problem.allowed?.length > 0;
-  put(root, h("div", { class: "problem", role: "alert" },
-    h("strong", {}, unknown ? "This link names something that is not here. " : "This cannot be shown. "), problem.message,
-    h("div", { class: "row" }, h("a", { href: `#${state.view()}` }, "Start from the whole selection"))));
+  put(
+    root,
+    h(
+      "div",
+      { class: "problem", role: "alert" },
+      h("strong", {}, unknown ? "This link names something that is not here. " : "This cannot be shown. "),
+      problem.message,
+      h("div", { class: "row" }, h("a", { href: `#${state.view()}` }, "Start from the whole selection")),
+    ),
+  );
 }
 
 /** The same, beside what is still good. */

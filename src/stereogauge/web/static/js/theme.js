@@ -28,7 +28,9 @@ export const ink = (name) => getComputedStyle(root).getPropertyValue(`--${name}`
 
 const DIMMEST = 120;
 
-/** An algorithm's colour; what would vanish on dark paper is mixed with white until it shows, black becomes light grey. */
+/**
+ * An algorithm's colour; what would vanish on dark paper is mixed with white until it shows, black becomes light grey.
+ */
 export function shown(colour) {
   if (!isDark() || !/^#[0-9a-f]{6}$/i.test(colour)) return colour;
   const parts = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));

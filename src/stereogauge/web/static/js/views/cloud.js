@@ -17,7 +17,11 @@ export function cloudViewer(canvas) {
       const values = [];
       for (let index = axis; index < points.length; index += 3 * 7) values.push(points[index]);
       values.sort((a, b) => a - b);
-      return [values[Math.floor(values.length * 0.5)], values[Math.floor(values.length * 0.04)], values[Math.floor(values.length * 0.96)]];
+      return [
+        values[Math.floor(values.length * 0.5)],
+        values[Math.floor(values.length * 0.04)],
+        values[Math.floor(values.length * 0.96)],
+      ];
     });
     centre = middle.map(([one]) => one);
     size = Math.max(...middle.map(([, low, high]) => high - low), 1e-6);
@@ -65,7 +69,10 @@ export function cloudViewer(canvas) {
   }
 
   let held = null;
-  canvas.addEventListener("pointerdown", (event) => { canvas.setPointerCapture(event.pointerId); held = [event.clientX, event.clientY]; });
+  canvas.addEventListener("pointerdown", (event) => {
+    canvas.setPointerCapture(event.pointerId);
+    held = [event.clientX, event.clientY];
+  });
   canvas.addEventListener("pointermove", (event) => {
     if (!held) return;
     view.yaw += (event.clientX - held[0]) * 0.006;
@@ -74,13 +81,24 @@ export function cloudViewer(canvas) {
     requestAnimationFrame(draw);
   });
   canvas.addEventListener("pointerup", () => (held = null));
-  canvas.addEventListener("wheel", (event) => {
-    event.preventDefault();
-    view.distance = Math.max(0.3, Math.min(8, view.distance * Math.exp(event.deltaY * 0.001)));
-    requestAnimationFrame(draw);
-  }, { passive: false });
+  canvas.addEventListener(
+    "wheel",
+    (event) => {
+      event.preventDefault();
+      view.distance = Math.max(0.3, Math.min(8, view.distance * Math.exp(event.deltaY * 0.001)));
+      requestAnimationFrame(draw);
+    },
+    { passive: false },
+  );
   canvas.addEventListener("keydown", (event) => {
-    const turns = { ArrowLeft: ["yaw", -0.1], ArrowRight: ["yaw", 0.1], ArrowUp: ["pitch", -0.1], ArrowDown: ["pitch", 0.1], "+": ["distance", -0.15], "-": ["distance", 0.15] };
+    const turns = {
+      ArrowLeft: ["yaw", -0.1],
+      ArrowRight: ["yaw", 0.1],
+      ArrowUp: ["pitch", -0.1],
+      ArrowDown: ["pitch", 0.1],
+      "+": ["distance", -0.15],
+      "-": ["distance", 0.15],
+    };
     if (!turns[event.key]) return;
     event.preventDefault();
     const [part, step] = turns[event.key];

@@ -1,4 +1,5 @@
-// Compare: weighted bars that reorder as a weight is dragged, radar, parallel coordinates, critical difference, head to head.
+// Compare: weighted bars that reorder as a weight is dragged, radar, parallel coordinates, critical difference, head
+// to head.
 
 import { ask, isStatic, latest, Problem } from "../api.js";
 import { badge, behind, criticalDifference, parallel, radar } from "../diagrams.js";
@@ -13,8 +14,9 @@ const SEGMENTS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F0
 const MOST_AXES = 12;
 const MOST_LINES = 12;
 
-/** The metric alone where it stands on one criterion only. */
-const short = (column, all) => (all.filter((one) => one.metric === column.metric).length === 1 ? column.metric : column.id);
+/** The metric alone where it stands on one region only. */
+const short = (column, all) =>
+  all.filter((one) => one.metric === column.metric).length === 1 ? column.metric : column.id;
 
 export function create(root, context) {
   const mine = (name) => context.styles.get(name)?.own === true;
@@ -23,13 +25,20 @@ export function create(root, context) {
   const tests = h("div", {});
   const duel = h("div", { id: "duel" });
   const steady = h("div", { id: "steady" });
-  put(root, bars, steady, h("div", { class: "section" }, shapes), h("div", { class: "section" }, tests), h("div", { class: "section" }, duel));
+  put(
+    root,
+    bars,
+    steady,
+    h("div", { class: "section" }, shapes),
+    h("div", { class: "section" }, tests),
+    h("div", { class: "section" }, duel),
+  );
   const weighted = latest();
   const table = latest();
   const significance = latest();
   const pair = latest();
   const moved = latest();
-  let last = {};
+  const last = {};
 
   async function guarded(target, work, draw) {
     try {
@@ -51,7 +60,11 @@ export function create(root, context) {
     ]);
     guarded(tests, () => significance((signal) => ask("significance", state.selection(), { signal })), drawTests);
     guarded(duel, askPair, drawDuel);
-    guarded(steady, () => moved((signal) => ask("stability", state.selection(["profile", "normalisation", "weights"]), { signal })), drawSteady);
+    guarded(
+      steady,
+      () => moved((signal) => ask("stability", state.selection(["profile", "normalisation", "weights"]), { signal })),
+      drawSteady,
+    );
   }
 
   function drawBars(answer) {
@@ -59,61 +72,235 @@ export function create(root, context) {
     const colours = new Map(answer.terms.map((term, place) => [term, SEGMENTS[place % SEGMENTS.length]]));
     const longest = Math.max(...answer.rows.map((row) => row.value ?? 0), 1e-12);
     const profile = context.catalogue.profiles.find((one) => one.id === state.get("profile"));
-    const texture = (place) => (place >= SEGMENTS.length ? { "background-image": `repeating-linear-gradient(${45 * Math.floor(place / SEGMENTS.length)}deg, transparent 0 3px, rgba(255,255,255,.45) 3px 5px)` } : {});
-    put(bars,
-      h("div", { class: "row" }, h("h1", {}, "Weighted combination"), h("span", { class: "hint" }, `${profile ? `${profile.name} — ${profile.description}` : isStatic ? "Choose a profile in the panel." : "Drag the weights in the panel; the order follows."}`)),
-      h("div", { class: "key" }, answer.terms.map((term, place) => h("span", {}, h("i", { class: "swatch", style: { background: colours.get(term), ...texture(place) } }), `${term} ${Math.round(100 * answer.weights[place])} %`))),
-      h("div", { class: "bars", role: "table", "aria-label": "Weighted scores, shortest first" }, answer.rows.map((row, place) => [
-        h("div", { class: "name", role: "rowheader", "data-bar": row.algorithm }, badge(context.styles.get(row.algorithm)), row.algorithm),
-        h("div", { class: "track" }, answer.terms.map((term, column) => h("div", {
-          class: "piece", title: `${term}: ${digits(answer.contributions[place][column])} of ${digits(row.value)} (${answer.scales[column]})`,
-          style: { width: `${(100 * Math.max(0, answer.contributions[place][column])) / longest}%`, background: colours.get(term), ...texture(column) },
-        }))),
-        h("div", { class: "total", title: full(row.value) }, digits(row.value))])),
-      answer.dropped.length > 0 && h("p", { class: "caption" }, h("strong", {}, "Left out: "), listed(answer.dropped.map((one) => `${one.kind} ${one.name} (${one.reason})`), 3), "."),
-      behind(["algorithm", "score", ...answer.terms], answer.rows.map((row, place) => [row.algorithm, row.value, ...answer.contributions[place]])));
+    const texture = (place) => {
+      if (place < SEGMENTS.length) return {};
+      const angle = `${45 * Math.floor(place / SEGMENTS.length)}deg`;
+      const stripes = `repeating-linear-gradient(${angle}, transparent 0 3px, rgba(255,255,255,.45) 3px 5px)`;
+      return { "background-image": stripes };
+    };
+    const told = (place, column) =>
+      [
+        digits(answer.contributions[place][column]),
+        "of",
+        digits(answer.rows[place].value),
+        `(${answer.scales[column]})`,
+      ].join(" ");
+    put(
+      bars,
+      h(
+        "div",
+        { class: "row" },
+        h("h1", {}, "Weighted combination"),
+        h(
+          "span",
+          { class: "hint" },
+          profile
+            ? `${profile.name} — ${profile.description}`
+            : isStatic
+              ? "Choose a profile in the panel."
+              : "Drag the weights in the panel; the order follows.",
+        ),
+      ),
+      h(
+        "div",
+        { class: "key" },
+        answer.terms.map((term, place) =>
+          h(
+            "span",
+            {},
+            h("i", { class: "swatch", style: { background: colours.get(term), ...texture(place) } }),
+            `${term} ${Math.round(100 * answer.weights[place])} %`,
+          ),
+        ),
+      ),
+      h(
+        "div",
+        { class: "bars", role: "table", "aria-label": "Weighted scores, shortest first" },
+        answer.rows.map((row, place) => [
+          h(
+            "div",
+            { class: "name", role: "rowheader", "data-bar": row.algorithm },
+            badge(context.styles.get(row.algorithm)),
+            row.algorithm,
+          ),
+          h(
+            "div",
+            { class: "track" },
+            answer.terms.map((term, column) =>
+              h("div", {
+                class: "piece",
+                title: `${term}: ${told(place, column)}`,
+                style: {
+                  width: `${(100 * Math.max(0, answer.contributions[place][column])) / longest}%`,
+                  background: colours.get(term),
+                  ...texture(column),
+                },
+              }),
+            ),
+          ),
+          h("div", { class: "total", title: full(row.value) }, digits(row.value)),
+        ]),
+      ),
+      answer.dropped.length > 0 &&
+        h(
+          "p",
+          { class: "caption" },
+          h("strong", {}, "Left out: "),
+          listed(
+            answer.dropped.map((one) => `${one.kind} ${one.name} (${one.reason})`),
+            3,
+          ),
+          ".",
+        ),
+      behind(
+        ["algorithm", "score", ...answer.terms],
+        answer.rows.map((row, place) => [row.algorithm, row.value, ...answer.contributions[place]]),
+      ),
+    );
   }
 
   // How much of the order is owed to these very weights.
   function drawSteady(answer) {
-    const rows = answer.algorithms.map((name, place) => ({ name, first: answer.first[place], low: answer.rank_low[place], high: answer.rank_high[place] }));
+    const rows = answer.algorithms.map((name, place) => ({
+      name,
+      first: answer.first[place],
+      low: answer.rank_low[place],
+      high: answer.rank_high[place],
+    }));
     const winners = rows.filter((row) => row.first >= 0.005).sort((a, b) => b.first - a.first);
-    put(steady, winners.length > 0 && [
-      h("p", { class: "caption", id: "steadiness" }, h("strong", {}, "If the weights were a little different: "),
-        listed(winners.map((row) => `${row.name} first in ${percent(row.first)}`), 4), " of 2000 draws around them."),
-      behind(["algorithm", "first in", "95 % of ranks"], rows.map((row) => [row.name, percent(row.first), row.low === row.high ? `${row.low}` : `${row.low} – ${row.high}`]))]);
+    put(
+      steady,
+      winners.length > 0 && [
+        h(
+          "p",
+          { class: "caption", id: "steadiness" },
+          h("strong", {}, "If the weights were a little different: "),
+          listed(
+            winners.map((row) => `${row.name} ranks first in ${percent(row.first)}`),
+            4,
+          ),
+          " of 2000 random variations of them.",
+        ),
+        behind(
+          ["algorithm", "ranked first in", "95 % interval of the rank"],
+          rows.map((row) => [
+            row.name,
+            percent(row.first),
+            row.low === row.high ? `${row.low}` : `${row.low} – ${row.high}`,
+          ]),
+        ),
+      ],
+    );
   }
 
   function highlighted(table) {
     const wanted = state.all("lines").filter((name) => table.algorithms.includes(name));
-    return wanted.length ? wanted : [...table.algorithms.filter(mine), ...table.algorithms.filter((name) => !mine(name))].slice(0, MOST_LINES);
+    return wanted.length
+      ? wanted
+      : [...table.algorithms.filter(mine), ...table.algorithms.filter((name) => !mine(name))].slice(0, MOST_LINES);
   }
 
   function drawShapes(answer) {
     last.table = answer;
-    const usable = answer.columns.map((one, at) => ({ ...one, at, label: short(one, answer.columns) })).filter((one) => answer.values.some((row) => row[one.at] !== null));
+    const usable = answer.columns
+      .map((one, at) => ({ ...one, at, label: short(one, answer.columns) }))
+      .filter((one) => answer.values.some((row) => row[one.at] !== null));
     const columns = usable.slice(0, MOST_AXES);
     const names = highlighted(answer);
     const rows = names.map((name) => answer.algorithms.indexOf(name));
     const by = state.get("radar", "rank");
     const size = answer.algorithms.length;
     const radius = (row, place) => {
-      const value = by === "rank" ? answer.ranks[rows[row]][columns[place].at] : answer.shares[rows[row]][columns[place].at];
+      const value =
+        by === "rank" ? answer.ranks[rows[row]][columns[place].at] : answer.shares[rows[row]][columns[place].at];
       return value === null ? null : by === "rank" ? value / size : value;
     };
-    const label = (row, place) => `${columns[place].id} ${digits(answer.values[rows[row]][columns[place].at])} ${columns[place].unit}, rank ${answer.ranks[rows[row]][columns[place].at]}`;
-    const mode = (name, text) => h("button", { type: "button", "aria-pressed": String(by === name), onclick: () => state.update({ radar: name }) }, text);
+    const label = (row, place) => {
+      const { id, unit, at } = columns[place];
+      return `${id} ${digits(answer.values[rows[row]][at])} ${unit}, rank ${answer.ranks[rows[row]][at]}`;
+    };
+    const mode = (name, text) =>
+      h(
+        "button",
+        { type: "button", "aria-pressed": String(by === name), onclick: () => state.update({ radar: name }) },
+        text,
+      );
     const width = Math.max(320, Math.min(660, shapes.clientWidth / (innerWidth > 1000 ? 2 : 1) - 24));
-    const more = usable.length > MOST_AXES ? ` The first ${MOST_AXES} of ${usable.length} columns are drawn; choose fewer measures for others.` : "";
-    put(shapes,
-      h("div", {}, h("div", { class: "row" }, h("h2", {}, "Radar"), mode("rank", "rank"), mode("score", "absolute"), h("span", { class: "hint" }, "centre = best")),
-        columns.length > 2 ? radar(names, columns, radius, label, context.styles, Math.min(440, width)) : h("p", { class: "hint" }, "A radar needs three columns; select more measures or criteria."),
-        h("p", { class: "caption" }, by === "rank" ? "Rank among the selected algorithms; the outer ring is the last place." : "Share of what the worst real algorithms reach (outer ring = 1).", more),
-        behind(["algorithm", ...columns.map((one) => one.id)], names.map((name, row) => [name, ...columns.map((one) => (by === "rank" ? answer.ranks : answer.shares)[rows[row]][one.at])]))),
-      h("div", {}, h("div", { class: "row" }, h("h2", {}, "Parallel coordinates"), h("span", { class: "hint" }, "best on top")),
-        columns.length > 1 ? parallel(names, columns, rows.map((row) => columns.map((one) => answer.values[row][one.at])), rows.map((row) => columns.map((one) => answer.ranks[row][one.at])), context.styles, width) : h("p", { class: "hint" }, "Parallel coordinates need two columns."),
-        h("div", { class: "key" }, answer.algorithms.map((name) => h("label", {}, h("input", { type: "checkbox", checked: names.includes(name), "data-line": name, onchange: (event) => toggle(answer, name, event.target.checked) }), " ", badge(context.styles.get(name)), name))),
-        behind(["algorithm", ...columns.map((one) => one.id)], rows.map((row) => [answer.algorithms[row], ...columns.map((one) => answer.values[row][one.at])]))));
+    const more =
+      usable.length > MOST_AXES
+        ? ` The first ${MOST_AXES} of ${usable.length} columns are drawn; select fewer to see the others.`
+        : "";
+    put(
+      shapes,
+      h(
+        "div",
+        {},
+        h(
+          "div",
+          { class: "row" },
+          h("h2", {}, "Radar"),
+          mode("rank", "rank"),
+          mode("score", "absolute"),
+          h("span", { class: "hint" }, "centre = best"),
+        ),
+        columns.length > 2
+          ? radar(names, columns, radius, label, context.styles, Math.min(440, width))
+          : h("p", { class: "hint" }, "A radar chart needs at least three columns; select more metrics or regions."),
+        h(
+          "p",
+          { class: "caption" },
+          by === "rank"
+            ? "Rank among the selected algorithms; the outer ring is the last place."
+            : "Score divided by what the worst real algorithms reach (outer ring = 1).",
+          more,
+        ),
+        behind(
+          ["algorithm", ...columns.map((one) => one.id)],
+          names.map((name, row) => [
+            name,
+            ...columns.map((one) => (by === "rank" ? answer.ranks : answer.shares)[rows[row]][one.at]),
+          ]),
+        ),
+      ),
+      h(
+        "div",
+        {},
+        h("div", { class: "row" }, h("h2", {}, "Parallel coordinates"), h("span", { class: "hint" }, "best on top")),
+        columns.length > 1
+          ? parallel(
+              names,
+              columns,
+              rows.map((row) => columns.map((one) => answer.values[row][one.at])),
+              rows.map((row) => columns.map((one) => answer.ranks[row][one.at])),
+              context.styles,
+              width,
+            )
+          : h("p", { class: "hint" }, "Parallel coordinates need at least two columns."),
+        h(
+          "div",
+          { class: "key" },
+          answer.algorithms.map((name) =>
+            h(
+              "label",
+              {},
+              h("input", {
+                type: "checkbox",
+                checked: names.includes(name),
+                "data-line": name,
+                onchange: (event) => toggle(answer, name, event.target.checked),
+              }),
+              " ",
+              badge(context.styles.get(name)),
+              name,
+            ),
+          ),
+        ),
+        behind(
+          ["algorithm", ...columns.map((one) => one.id)],
+          rows.map((row) => [answer.algorithms[row], ...columns.map((one) => answer.values[row][one.at])]),
+        ),
+      ),
+    );
     for (const line of shapes.querySelectorAll("[data-series]")) {
       line.addEventListener("pointerenter", () => emphasise(line.dataset.series));
       line.addEventListener("pointerleave", () => emphasise(null));
@@ -135,20 +322,45 @@ export function create(root, context) {
 
   function drawTests(answer) {
     last.tests = answer;
-    put(tests, h("h2", {}, "Critical difference"), answer.note ? h("p", { class: "hint" }, answer.note) : [
-      criticalDifference(answer, context.styles, Math.max(330, Math.min(900, tests.clientWidth))),
-      h("p", { class: "caption" }, `Friedman's test over ${answer.blocks} columns, p = ${digits(answer.p_value)}. Columns of one scene depend on each other: with few scenes the test is optimistic. Bars join algorithms that Nemenyi's test at α = ${answer.alpha} does not tell apart.`),
-      behind(["algorithm", "average rank"], answer.algorithms.map((name, place) => [name, answer.average_rank[place]]))]);
+    put(
+      tests,
+      h("h2", {}, "Critical difference"),
+      answer.note
+        ? h("p", { class: "hint" }, answer.note)
+        : [
+            criticalDifference(answer, context.styles, Math.max(330, Math.min(900, tests.clientWidth))),
+            h(
+              "p",
+              { class: "caption" },
+              `Friedman's test over ${answer.blocks} columns, p = ${digits(answer.p_value)}. `,
+              "Columns of one scene depend on each other: with few scenes the test is optimistic. ",
+              `Bars join algorithms that Nemenyi's test at α = ${answer.alpha} does not tell apart.`,
+            ),
+            behind(
+              ["algorithm", "average rank"],
+              answer.algorithms.map((name, place) => [name, answer.average_rank[place]]),
+            ),
+          ],
+    );
   }
 
   function pairChoice() {
-    const names = chosen("algorithms", context.algorithms.map((one) => one.name));
+    const names = chosen(
+      "algorithms",
+      context.algorithms.map((one) => one.name),
+    );
     const ordered = last.bars?.rows.map((row) => row.algorithm) ?? names;
     const best = [...ordered.filter(mine), ...ordered.filter((name) => !mine(name))];
     const first = names.includes(state.get("first")) ? state.get("first") : best[0];
     const second = names.includes(state.get("second")) ? state.get("second") : best.find((name) => name !== first);
     const columns = chosenColumns(context);
-    return { names, first, second, columns, column: columns.find((one) => one.id === state.get("duel"))?.id ?? columns[0]?.id };
+    return {
+      names,
+      first,
+      second,
+      columns,
+      column: columns.find((one) => one.id === state.get("duel"))?.id ?? columns[0]?.id,
+    };
   }
 
   function askPair() {
@@ -167,25 +379,120 @@ export function create(root, context) {
     const one = answer.pair;
     const largest = Math.max(...one.scenes.map((row) => Math.abs(row.difference ?? 0)), 1e-12);
     const colour = (name) => shown(context.styles.get(name)?.colour ?? "#888888");
-    const verdict = one.probability === null ? one.note : `${one.first} beats ${one.second} with probability ${one.probability.toFixed(2)} over these scenes`;
-    return put(duel,
-      h("div", { class: "row" }, h("h2", {}, "Head to head"),
-        choose(names, one.first, (value) => state.update({ first: value }), { "aria-label": "First algorithm", id: "duel-first" }), "against",
-        choose(names, one.second, (value) => state.update({ second: value }), { "aria-label": "Second algorithm", id: "duel-second" }), "in",
-        choose(columns.map((column) => [column.id, column.label]), one.column, (value) => state.update({ duel: value }), { "aria-label": "Column" })),
-      h("p", { class: "verdict", id: "verdict" }, verdict, one.p_value !== null && h("span", { class: "hint" }, `  ·  ${one.wins} won, ${one.losses} lost · Wilcoxon p = ${digits(one.p_value)}`)),
-      h("div", { class: "scroll" }, h("table", { class: "duel" },
-        h("thead", {}, h("tr", {}, h("th", { class: "text", scope: "col" }, "scene"), h("th", { scope: "col" }, one.first, h("span", { class: "unit" }, one.unit)), h("th", { scope: "col" }, one.second, h("span", { class: "unit" }, one.unit)), h("th", { scope: "col" }, "difference"), h("th", { class: "text", scope: "col" }, "better"))),
-        h("tbody", {}, one.scenes.map((row) => {
-          const share = row.difference === null ? 0 : Math.abs(row.difference) / largest;
-          const winner = row.difference === null || row.difference === 0 ? null : row.difference < 0 ? one.first : one.second;
-          const style = winner && { width: `${50 * share}%`, [row.difference < 0 ? "right" : "left"]: "50%", background: colour(winner) };
-          return h("tr", {}, h("td", { class: "text" }, h("a", { href: state.address({ scene: row.scene, pane: [`error~${encodeURIComponent(one.first)}`, `error~${encodeURIComponent(one.second)}`] }, "scene") }, row.scene)),
-            h("td", { title: full(row.first) }, digits(row.first)), h("td", { title: full(row.second) }, digits(row.second)), h("td", { title: full(row.difference) }, digits(row.difference)),
-            h("td", { class: "contest text" }, h("div", { class: "axis" }, winner && h("i", { style })), h("span", { class: "unseen" }, winner ?? "equal or gap")));
-        })))));
+    const verdict =
+      one.probability === null
+        ? one.note
+        : `${one.first} beats ${one.second} with probability ${one.probability.toFixed(2)} over these scenes`;
+    return put(
+      duel,
+      h(
+        "div",
+        { class: "row" },
+        h("h2", {}, "Head to head"),
+        choose(names, one.first, (value) => state.update({ first: value }), {
+          "aria-label": "First algorithm",
+          id: "duel-first",
+        }),
+        "against",
+        choose(names, one.second, (value) => state.update({ second: value }), {
+          "aria-label": "Second algorithm",
+          id: "duel-second",
+        }),
+        "in",
+        choose(
+          columns.map((column) => [column.id, column.label]),
+          one.column,
+          (value) => state.update({ duel: value }),
+          { "aria-label": "Column" },
+        ),
+      ),
+      h(
+        "p",
+        { class: "verdict", id: "verdict" },
+        verdict,
+        one.p_value !== null &&
+          h(
+            "span",
+            { class: "hint" },
+            `  ·  ${one.wins} won, ${one.losses} lost · Wilcoxon p = ${digits(one.p_value)}`,
+          ),
+      ),
+      h(
+        "div",
+        { class: "scroll" },
+        h(
+          "table",
+          { class: "duel" },
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              h("th", { class: "text", scope: "col" }, "scene"),
+              h("th", { scope: "col" }, one.first, h("span", { class: "unit" }, one.unit)),
+              h("th", { scope: "col" }, one.second, h("span", { class: "unit" }, one.unit)),
+              h("th", { scope: "col" }, "difference"),
+              h("th", { class: "text", scope: "col" }, "better"),
+            ),
+          ),
+          h(
+            "tbody",
+            {},
+            one.scenes.map((row) => {
+              const share = row.difference === null ? 0 : Math.abs(row.difference) / largest;
+              const winner =
+                row.difference === null || row.difference === 0 ? null : row.difference < 0 ? one.first : one.second;
+              const style = winner && {
+                width: `${50 * share}%`,
+                [row.difference < 0 ? "right" : "left"]: "50%",
+                background: colour(winner),
+              };
+              return h(
+                "tr",
+                {},
+                h(
+                  "td",
+                  { class: "text" },
+                  h(
+                    "a",
+                    {
+                      href: state.address(
+                        {
+                          scene: row.scene,
+                          pane: [`error~${encodeURIComponent(one.first)}`, `error~${encodeURIComponent(one.second)}`],
+                        },
+                        "scene",
+                      ),
+                    },
+                    row.scene,
+                  ),
+                ),
+                h("td", { title: full(row.first) }, digits(row.first)),
+                h("td", { title: full(row.second) }, digits(row.second)),
+                h("td", { title: full(row.difference) }, digits(row.difference)),
+                h(
+                  "td",
+                  { class: "contest text" },
+                  h("div", { class: "axis" }, winner && h("i", { style })),
+                  h("span", { class: "unseen" }, winner ?? "equal, or a score is missing"),
+                ),
+              );
+            }),
+          ),
+        ),
+      ),
+    );
   }
 
-  return { refresh, restyle: () => { if (last.table) { drawBars(last.bars); drawShapes(last.table); } refresh(); } };
+  return {
+    refresh,
+    restyle: () => {
+      if (last.table) {
+        drawBars(last.bars);
+        drawShapes(last.table);
+      }
+      refresh();
+    },
+  };
 }
-

@@ -30,14 +30,23 @@ export function create(root, context) {
       answer = await question((signal) => ask("confidence", params, { signal }));
     } catch (problem) {
       if (!(problem instanceof Problem) || problem.allowed.length) throw problem;
-      put(head, refused(problem)); put(table); put(map);
+      put(head, refused(problem));
+      put(table);
+      put(map);
       return;
     }
     if (!answer) return;
     if (!answer.available.length) {
-      put(root, lacking("No algorithm here has confidence maps",
-        "A confidence map lies beside the results, larger = more confident: results/ALGORITHM/confidence/MEASURE/SCENE.png (16 bit, 65535 = 1) or .pfm. Then the curves appear here. Confidence measures of a matcher's own costs are evaluated by:",
-        "stereogauge confidence --help"));
+      put(
+        root,
+        lacking(
+          "No algorithm here has confidence maps",
+          "Confidence maps lie beside the results; larger values mean more confidence: " +
+            "results/ALGORITHM/confidence/MEASURE/SCENE.png (16 bit, 65535 = 1) or .pfm. " +
+            "Then the curves appear here. Confidence measures from a matcher's own costs are evaluated by:",
+          "stereogauge confidence --help",
+        ),
+      );
       return;
     }
     if (!curves.isConnected) put(root, head, h("div", { class: "split" }, h("div", {}, curves, table), map));
@@ -48,43 +57,162 @@ export function create(root, context) {
   function drawHead(answer) {
     const scenes = [...new Set(answer.available.map(([, scene]) => scene))];
     const regions = [...new Set(["all", ...context.columns.map((one) => one.region)])];
-    put(head, h("h1", {}, "Sparsification"), choose(scenes, answer.scene, (value) => state.update({ scene: value }), { "aria-label": "Scene" }),
-      h("label", {}, "bad above ", choose(["0.5", "1", "2", "3", "5"], String(answer.threshold), (value) => state.update({ threshold: value }), { "aria-label": "Threshold" }), " px"),
-      h("label", {}, "on ", choose(regions, answer.region, (value) => state.update({ region: value }), { "aria-label": "Criterion" })),
-      !isStatic && h("span", { class: "hint" }, "move over a curve, or drag the slider, to see the map at that density"));
+    put(
+      head,
+      h("h1", {}, "Sparsification"),
+      choose(scenes, answer.scene, (value) => state.update({ scene: value }), { "aria-label": "Scene" }),
+      h(
+        "label",
+        {},
+        "bad above ",
+        choose(["0.5", "1", "2", "3", "5"], String(answer.threshold), (value) => state.update({ threshold: value }), {
+          "aria-label": "Threshold",
+        }),
+        " px",
+      ),
+      h(
+        "label",
+        {},
+        "on ",
+        choose(regions, answer.region, (value) => state.update({ region: value }), { "aria-label": "Region" }),
+      ),
+      !isStatic &&
+        h(
+          "span",
+          { class: "hint" },
+          "move over a curve, or drag the slider, to see the map with that share of the pixels",
+        ),
+    );
   }
 
   async function drawCurves(answer) {
-    if (!answer.curves.length) return put(table, h("p", { class: "hint" }, `No algorithm has a confidence map of ${answer.scene}.`));
+    if (!answer.curves.length)
+      return put(table, h("p", { class: "hint" }, `No algorithm has a confidence map of ${answer.scene}.`));
     // At density 0 there is no pixel and no share of bad ones.
     const density = answer.density.slice(1).map((one) => 100 * one);
     const hundred = (values) => values.slice(1).map((one) => 100 * one);
     const traces = answer.curves.map((one, place) => ({
-      type: "scatter", mode: "lines", x: density, y: hundred(one.bad), name: plain(`${one.algorithm} ${one.measure}`), customdata: density.map(() => [one.algorithm, one.measure]),
-      line: { color: shown(context.styles.get(one.algorithm)?.colour ?? "#888888"), width: 2, dash: DASHES[answer.curves.filter((other, at) => at < place && other.algorithm === one.algorithm).length % DASHES.length] },
+      type: "scatter",
+      mode: "lines",
+      x: density,
+      y: hundred(one.bad),
+      name: plain(`${one.algorithm} ${one.measure}`),
+      customdata: density.map(() => [one.algorithm, one.measure]),
+      line: {
+        color: shown(context.styles.get(one.algorithm)?.colour ?? "#888888"),
+        width: 2,
+        dash: DASHES[
+          answer.curves.filter((other, at) => at < place && other.algorithm === one.algorithm).length % DASHES.length
+        ],
+      },
       hovertemplate: `${plain(one.algorithm)} ${plain(one.measure)}<br>%{x:.0f} % kept: %{y:.2f} % bad<extra></extra>`,
     }));
     const first = new Map(answer.curves.map((one) => [one.algorithm, one]));
     for (const one of first.values()) {
       const colour = shown(context.styles.get(one.algorithm)?.colour ?? "#888888");
-      traces.push({ type: "scatter", mode: "lines", x: density, y: hundred(one.oracle), name: plain(`oracle of ${one.algorithm}`), line: { color: colour, width: 1, dash: "dot" }, hoverinfo: "skip" },
-        { type: "scatter", mode: "lines", x: [0, 100], y: [100 * one.random, 100 * one.random], name: plain(`random, ${one.algorithm}`), line: { color: colour, width: 1 }, opacity: 0.35, hoverinfo: "skip" });
+      traces.push(
+        {
+          type: "scatter",
+          mode: "lines",
+          x: density,
+          y: hundred(one.oracle),
+          name: plain(`oracle of ${one.algorithm}`),
+          line: { color: colour, width: 1, dash: "dot" },
+          hoverinfo: "skip",
+        },
+        {
+          type: "scatter",
+          mode: "lines",
+          x: [0, 100],
+          y: [100 * one.random, 100 * one.random],
+          name: plain(`random, ${one.algorithm}`),
+          line: { color: colour, width: 1 },
+          opacity: 0.35,
+          hoverinfo: "skip",
+        },
+      );
     }
-    for (const one of answer.bounds) traces.push({ type: "scatter", mode: "lines", x: hundred(one.density), y: hundred(one.bad), name: plain(`bound of ${one.algorithm}'s measures`), line: { color: shown(context.styles.get(one.algorithm)?.colour ?? "#888888"), width: 1, dash: "dashdot" } });
+    for (const one of answer.bounds)
+      traces.push({
+        type: "scatter",
+        mode: "lines",
+        x: hundred(one.density),
+        y: hundred(one.bad),
+        name: plain(`bound of ${one.algorithm}'s confidence measures`),
+        line: { color: shown(context.styles.get(one.algorithm)?.colour ?? "#888888"), width: 1, dash: "dashdot" },
+      });
     curves.style.height = "420px";
-    await plot(curves, traces, { showlegend: true, legend: { orientation: "h", y: -0.18 }, xaxis: { title: { text: "pixels kept, most confident first [%]" }, range: [0, 101] }, yaxis: { title: { text: "bad pixels among them [%]" }, rangemode: "tozero" } });
+    await plot(curves, traces, {
+      showlegend: true,
+      legend: { orientation: "h", y: -0.18 },
+      xaxis: { title: { text: "pixels kept, most confident first [%]" }, range: [0, 101] },
+      yaxis: { title: { text: "bad pixels among them [%]" }, rangemode: "tozero" },
+    });
     curves.removeAllListeners?.("plotly_hover");
-    curves.on("plotly_hover", (event) => event.points[0].customdata && showMap(answer, ...event.points[0].customdata, event.points[0].x / 100));
+    curves.on(
+      "plotly_hover",
+      (event) => event.points[0].customdata && showMap(answer, ...event.points[0].customdata, event.points[0].x / 100),
+    );
     showMap(answer, answer.curves[0].algorithm, answer.curves[0].measure, 0.8);
-    return put(table, h("p", { class: "caption" }, "Dotted: the oracle, which removes every bad pixel first. Faint: random removal. AUC: the mean share of bad pixels over all densities.", answer.bounds.length > 0 && " The bound is what no combination of an algorithm's measures undercuts."),
-      h("table", {}, h("thead", {}, h("tr", {}, ["algorithm", "measure", "AUC", "optimal AUC", "bad of all pixels"].map((one, place) => h("th", { class: place < 2 ? "text" : null, scope: "col" }, one)))),
-        h("tbody", {}, answer.curves.map((one) => h("tr", {}, h("td", { class: "text" }, one.algorithm), h("td", { class: "text" }, one.measure), h("td", {}, digits(one.auc)), h("td", {}, digits(one.optimal_auc)), h("td", {}, percent(one.random)))))),
-      behind(["pixels kept [%]", ...answer.curves.map((one) => `${one.algorithm} ${one.measure}: bad [%]`)], answer.density.map((one, place) => [`${Math.round(100 * one)}`, ...answer.curves.map((curve) => 100 * curve.bad[place])]).filter((_, place) => place && place % 10 === 0)));
+    return put(
+      table,
+      h(
+        "p",
+        { class: "caption" },
+        "Dotted: the oracle, which removes every bad pixel first. Faint: random removal. ",
+        "AUC: the mean share of bad pixels over all densities.",
+        answer.bounds.length > 0 &&
+          " No combination of an algorithm's confidence measures leaves fewer bad pixels than the bound.",
+      ),
+      h(
+        "table",
+        {},
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            ["algorithm", "confidence measure", "AUC", "optimal AUC", "bad of all pixels"].map((one, place) =>
+              h("th", { class: place < 2 ? "text" : null, scope: "col" }, one),
+            ),
+          ),
+        ),
+        h(
+          "tbody",
+          {},
+          answer.curves.map((one) =>
+            h(
+              "tr",
+              {},
+              h("td", { class: "text" }, one.algorithm),
+              h("td", { class: "text" }, one.measure),
+              h("td", {}, digits(one.auc)),
+              h("td", {}, digits(one.optimal_auc)),
+              h("td", {}, percent(one.random)),
+            ),
+          ),
+        ),
+      ),
+      behind(
+        ["pixels kept [%]", ...answer.curves.map((one) => `${one.algorithm} ${one.measure}: bad [%]`)],
+        answer.density
+          .map((one, place) => [`${Math.round(100 * one)}`, ...answer.curves.map((curve) => 100 * curve.bad[place])])
+          .filter((_, place) => place && place % 10 === 0),
+      ),
+    );
   }
 
   const picture = h("img", { style: { width: "100%", "image-rendering": "pixelated" } });
   const said = h("figcaption", { class: "pane-foot" });
-  const slider = h("input", { type: "range", min: 1, max: 100, step: 1, id: "density", "aria-label": "Pixels kept in %" });
+  const slider = h("input", {
+    type: "range",
+    min: 1,
+    max: 100,
+    step: 1,
+    id: "density",
+    "aria-label": "Pixels kept in %",
+  });
 
   const showMap = calm(async (answer, algorithm, measure, density) => {
     if (isStatic) return;

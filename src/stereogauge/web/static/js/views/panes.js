@@ -70,7 +70,10 @@ export class Look {
   }
 }
 
-/** Draw a picture, an overlay and the pointer's pixel; with `other` and a `swipe` between 0 and 1, two pictures side by side. */
+/**
+ * Draw a picture, an overlay and the pointer's pixel; with `other` and a `swipe` between 0 and 1, two pictures side by
+ * side.
+ */
 export function paint(canvas, look, { image, other, swipe, overlay, pointer, block }) {
   const ratio = devicePixelRatio || 1;
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
@@ -128,16 +131,20 @@ export function steer(canvas, look, { changed, hover, swipeTo }) {
     const box = canvas.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
   };
-  canvas.addEventListener("wheel", (event) => {
-    event.preventDefault();
-    look().zoomAt(canvas, ...place(event), Math.exp(-event.deltaY * (event.ctrlKey ? 0.01 : 0.0016)));
-    changed("zoom");
-  }, { passive: false });
+  canvas.addEventListener(
+    "wheel",
+    (event) => {
+      event.preventDefault();
+      look().zoomAt(canvas, ...place(event), Math.exp(-event.deltaY * (event.ctrlKey ? 0.01 : 0.0016)));
+      changed("zoom");
+    },
+    { passive: false },
+  );
   canvas.addEventListener("pointerdown", (event) => {
     canvas.setPointerCapture(event.pointerId);
     canvas.focus({ preventScroll: true });
     fingers.set(event.pointerId, place(event));
-    canvas.dataset.swiping = swipeTo && swipeTo.near(place(event)[0] / canvas.clientWidth) ? "yes" : "";
+    canvas.dataset.swiping = swipeTo?.near(place(event)[0] / canvas.clientWidth) ? "yes" : "";
   });
   canvas.addEventListener("pointermove", (event) => {
     const now = place(event);
@@ -155,13 +162,24 @@ export function steer(canvas, look, { changed, hover, swipeTo }) {
       changed("zoom");
     }
     if (before) fingers.set(event.pointerId, now);
-    hover(look().at(canvas, ...now).map(Math.floor));
+    hover(
+      look()
+        .at(canvas, ...now)
+        .map(Math.floor),
+    );
   });
-  const lift = (event) => { fingers.delete(event.pointerId); spread = 0; canvas.dataset.swiping = ""; };
+  const lift = (event) => {
+    fingers.delete(event.pointerId);
+    spread = 0;
+    canvas.dataset.swiping = "";
+  };
   canvas.addEventListener("pointerup", lift);
   canvas.addEventListener("pointercancel", lift);
   canvas.addEventListener("pointerleave", () => fingers.size || hover(null));
-  canvas.addEventListener("dblclick", () => { look().fit(); changed("zoom"); });
+  canvas.addEventListener("dblclick", () => {
+    look().fit();
+    changed("zoom");
+  });
   canvas.addEventListener("keydown", (event) => {
     const step = 40;
     const moves = { ArrowLeft: [step, 0], ArrowRight: [-step, 0], ArrowUp: [0, step], ArrowDown: [0, -step] };
@@ -182,8 +200,26 @@ export function steer(canvas, look, { changed, hover, swipeTo }) {
 export function legend(info) {
   return [
     h("span", {}, info.title),
-    info.limits && info.bar.length ? h("span", { class: "row" }, digits(info.limits[0]), h("span", { class: "bar-colours", style: { background: `linear-gradient(90deg, ${info.bar.join()})` } }), `${digits(info.limits[1])} ${info.unit}`) : null,
-    info.legend.map((one) => h("span", {}, h("i", { class: `swatch${one.colour === "hatched" ? " hatch" : ""}`, style: one.colour === "hatched" ? {} : { background: one.colour } }), one.text)),
+    info.limits && info.bar.length
+      ? h(
+          "span",
+          { class: "row" },
+          digits(info.limits[0]),
+          h("span", { class: "bar-colours", style: { background: `linear-gradient(90deg, ${info.bar.join()})` } }),
+          `${digits(info.limits[1])} ${info.unit}`,
+        )
+      : null,
+    info.legend.map((one) =>
+      h(
+        "span",
+        {},
+        h("i", {
+          class: `swatch${one.colour === "hatched" ? " hatch" : ""}`,
+          style: one.colour === "hatched" ? {} : { background: one.colour },
+        }),
+        one.text,
+      ),
+    ),
     info.note ? h("strong", {}, info.note) : null,
   ];
 }

@@ -4,18 +4,38 @@ import { ask, isStatic, latest, Problem, url } from "../api.js";
 import { badge } from "../diagrams.js";
 import { calm, choose, h, put } from "../dom.js";
 import { digits, full, percent } from "../format.js";
-import { chosen, measures } from "../selection.js";
+import { chosen, metrics } from "../selection.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
 import { cloudViewer } from "./cloud.js";
-import { legend, Look, paint, picture, steer } from "./panes.js";
+import { Look, legend, paint, picture, steer } from "./panes.js";
 
-const LAYERS = { left: "left image", right: "right image", truth: "ground truth", estimate: "estimate", error: "absolute error", signed: "signed error", metric: "metric", region: "criterion", confidence: "confidence" };
+const LAYERS = {
+  left: "left image",
+  right: "right image",
+  truth: "ground truth",
+  estimate: "estimate",
+  error: "absolute error",
+  signed: "signed error",
+  metric: "metric",
+  region: "region",
+  confidence: "confidence",
+};
 const OF_ALGORITHM = ["estimate", "error", "signed", "metric", "confidence"];
 const MOST_PANES = 4;
+const STEERING =
+  "drag or arrow keys to pan, wheel or plus and minus to zoom, 0 to fit, digits switch the layer, " +
+  "brackets move the swipe";
 
-const parse = (text) => { const [layer, algorithm, metric] = text.split("~").map(decodeURIComponent); return { layer, algorithm, metric }; };
-const write = ({ layer, algorithm, metric }) => [layer, algorithm, metric].filter((one) => one !== undefined && one !== "").map(encodeURIComponent).join("~");
+const parse = (text) => {
+  const [layer, algorithm, metric] = text.split("~").map(decodeURIComponent);
+  return { layer, algorithm, metric };
+};
+const write = ({ layer, algorithm, metric }) =>
+  [layer, algorithm, metric]
+    .filter((one) => one !== undefined && one !== "")
+    .map(encodeURIComponent)
+    .join("~");
 
 export function create(root, context) {
   const head = h("div", { class: "row scene-head" });
@@ -23,7 +43,11 @@ export function create(root, context) {
   const inspector = h("div", { id: "inspector" });
   const blocks = h("div", { id: "blocks" });
   const side = h("aside", { class: "inspector", "aria-label": "Inspector" }, inspector, blocks);
-  const cloudCanvas = h("canvas", { id: "cloud", tabindex: 0, "aria-label": "Point cloud: drag to turn, wheel to come closer, arrow keys turn" });
+  const cloudCanvas = h("canvas", {
+    id: "cloud",
+    tabindex: 0,
+    "aria-label": "Point cloud: drag to turn, wheel to come closer, arrow keys turn",
+  });
   const cloudHead = h("div", { class: "row" });
   const cloudBox = h("div", { class: "section" }, cloudHead, cloudCanvas);
   put(root, head, h("div", { class: "scene-side" }, h("div", {}, panesBox), side), cloudBox);
@@ -40,15 +64,36 @@ export function create(root, context) {
   let block = null;
   let overlay = null;
   let swipe = 0.5;
-  const remember = calm(() => state.update({ at: look.zoom === 1 ? null : `${look.x.toFixed(1)},${look.y.toFixed(1)},${look.zoom.toFixed(3)}` }, { quietly: true }), 200);
+  const remember = calm(
+    () =>
+      state.update(
+        { at: look.zoom === 1 ? null : `${look.x.toFixed(1)},${look.y.toFixed(1)},${look.zoom.toFixed(3)}` },
+        { quietly: true },
+      ),
+    200,
+  );
 
-  const layerChoices = () => Object.keys(LAYERS).filter((one) => (one === "confidence" ? scene.confidence.length : scene.layers.includes(one)));
-  const shownAlgorithms = () => [...new Set(panes.filter((one) => OF_ALGORITHM.includes(one.spec.layer)).map((one) => one.spec.algorithm).filter(Boolean))];
+  const layerChoices = () =>
+    Object.keys(LAYERS).filter((one) => (one === "confidence" ? scene.confidence.length : scene.layers.includes(one)));
+  const shownAlgorithms = () => [
+    ...new Set(
+      panes
+        .filter((one) => OF_ALGORITHM.includes(one.spec.layer))
+        .map((one) => one.spec.algorithm)
+        .filter(Boolean),
+    ),
+  ];
 
   function specs() {
-    const stated = state.all("pane").map(parse).filter((one) => layerChoices().includes(one.layer));
+    const stated = state
+      .all("pane")
+      .map(parse)
+      .filter((one) => layerChoices().includes(one.layer));
     if (stated.length) return stated.slice(0, MOST_PANES);
-    const own = chosen("algorithms", context.algorithms.map((one) => one.name)).filter((name) => scene.algorithms.includes(name));
+    const own = chosen(
+      "algorithms",
+      context.algorithms.map((one) => one.name),
+    ).filter((name) => scene.algorithms.includes(name));
     const start = [{ layer: scene.layers.includes("left") ? "left" : "estimate", algorithm: own[0] }];
     if (scene.layers.includes("truth")) start.push({ layer: "truth" });
     if (own[0]) start.push({ layer: "estimate", algorithm: own[0] }, { layer: "error", algorithm: own[0] });
@@ -65,19 +110,29 @@ export function create(root, context) {
     return own;
   }
 
-  const pictured = () => measures(context).filter((id) => context.catalogue.metrics.find((one) => one.id === id.split("@")[0])?.picture);
+  const pictured = () =>
+    metrics(context).filter((id) => context.catalogue.metrics.find((one) => one.id === id.split("@")[0])?.picture);
 
   async function refresh() {
     const names = context.scenes.map((one) => one.name);
     const name = state.get("scene") ?? chosen("scenes", names)[0];
     try {
-      const answer = await about((signal) => ask(`scenes/${encodeURIComponent(name)}/about`, state.get("protocol") ? { protocol: state.get("protocol") } : "", { signal }));
+      const answer = await about((signal) =>
+        ask(
+          `scenes/${encodeURIComponent(name)}/about`,
+          state.get("protocol") ? { protocol: state.get("protocol") } : "",
+          { signal },
+        ),
+      );
       if (answer === undefined) return;
       if (scene?.name !== answer.name) block = null;
       scene = answer;
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
-      put(head, sceneChoice(name)); put(inspector); put(blocks); put(cloudHead);
+      put(head, sceneChoice(name));
+      put(inspector);
+      put(blocks);
+      put(cloudHead);
       put(panesBox, refused(problem));
       panes = [];
       return;
@@ -96,18 +151,91 @@ export function create(root, context) {
     drawCloud();
   }
 
-  const sceneChoice = (name) => choose(context.scenes.map((one) => one.name), name, (value) => state.update({ scene: value, at: null }), { "aria-label": "Scene", id: "scene-choice" });
+  const sceneChoice = (name) =>
+    choose(
+      context.scenes.map((one) => one.name),
+      name,
+      (value) => state.update({ scene: value, at: null }),
+      { "aria-label": "Scene", id: "scene-choice" },
+    );
 
   function drawHead() {
     const count = specs().length;
-    const facts = [`${scene.width} × ${scene.height}`, scene.ndisp && `ndisp ${scene.ndisp}`, scene.focal && `f = ${digits(scene.focal)} px`, scene.baseline && `B = ${digits(scene.baseline)} m`].filter(Boolean).join(" · ");
-    put(head, sceneChoice(scene.name), h("span", { class: "hint" }, facts), scene.hidden && h("strong", { class: "hint" }, "ground truth hidden"),
-      h("span", { class: "end row" },
-        h("label", {}, "overlay ", choose([["", "none"], ...scene.regions], state.get("overlay", ""), (value) => state.update({ overlay: value || null }), { "aria-label": "Criterion as overlay", id: "overlay" })),
-        !scene.hidden && !isStatic && h("label", {}, "error up to ", choose([["", "5"], "1", "2", "3", "10", "20"], state.get("range", ""), (value) => state.update({ range: value || null }), { "aria-label": "Error range in px" }), " px"),
-        h("button", { type: "button", id: "swipe", "aria-pressed": String(state.get("swipe") === "on"), onclick: () => state.update({ swipe: state.get("swipe") === "on" ? null : "on" }), disabled: count < 2 && state.get("swipe") !== "on" }, "swipe"),
-        h("button", { type: "button", onclick: () => { look.fit(); moved(); } }, "fit"),
-        h("button", { type: "button", id: "add-pane", disabled: count >= MOST_PANES, onclick: () => state.update({ pane: [...specs(), specs().at(-1)].map(write) }) }, "add pane")));
+    const facts = [
+      `${scene.width} × ${scene.height}`,
+      scene.ndisp && `ndisp ${scene.ndisp}`,
+      scene.focal && `f = ${digits(scene.focal)} px`,
+      scene.baseline && `B = ${digits(scene.baseline)} m`,
+    ]
+      .filter(Boolean)
+      .join(" · ");
+    put(
+      head,
+      sceneChoice(scene.name),
+      h("span", { class: "hint" }, facts),
+      scene.hidden && h("strong", { class: "hint" }, "ground truth hidden"),
+      h(
+        "span",
+        { class: "end row" },
+        h(
+          "label",
+          {},
+          "overlay ",
+          choose(
+            [["", "none"], ...scene.regions],
+            state.get("overlay", ""),
+            (value) => state.update({ overlay: value || null }),
+            { "aria-label": "Region as overlay", id: "overlay" },
+          ),
+        ),
+        !scene.hidden &&
+          !isStatic &&
+          h(
+            "label",
+            {},
+            "error up to ",
+            choose(
+              [["", "5"], "1", "2", "3", "10", "20"],
+              state.get("range", ""),
+              (value) => state.update({ range: value || null }),
+              { "aria-label": "Error range in px" },
+            ),
+            " px",
+          ),
+        h(
+          "button",
+          {
+            type: "button",
+            id: "swipe",
+            "aria-pressed": String(state.get("swipe") === "on"),
+            onclick: () => state.update({ swipe: state.get("swipe") === "on" ? null : "on" }),
+            disabled: count < 2 && state.get("swipe") !== "on",
+          },
+          "swipe",
+        ),
+        h(
+          "button",
+          {
+            type: "button",
+            onclick: () => {
+              look.fit();
+              moved();
+            },
+          },
+          "fit",
+        ),
+        h(
+          "button",
+          {
+            type: "button",
+            id: "add-pane",
+            disabled: count >= MOST_PANES,
+            onclick: () => state.update({ pane: [...specs(), specs().at(-1)].map(write) }),
+          },
+          "add pane",
+        ),
+      ),
+    );
   }
 
   async function drawPanes() {
@@ -118,29 +246,60 @@ export function create(root, context) {
     if (panesBox.dataset.key !== key || panes.length !== visible.length) {
       panesBox.dataset.key = key;
       panes = visible.map((_, place) => makePane(place));
-      put(panesBox, panes.map((one) => one.box));
+      put(
+        panesBox,
+        panes.map((one) => one.box),
+      );
     }
     panesBox.dataset.count = String(visible.length);
     const name = state.get("overlay");
-    const overlayUrl = name && scene.regions.includes(name) ? url(`scenes/${encodeURIComponent(scene.name)}/layers/region.png`, params({ layer: "region", metric: name })) : null;
+    const overlayUrl =
+      name && scene.regions.includes(name)
+        ? url(`scenes/${encodeURIComponent(scene.name)}/layers/region.png`, params({ layer: "region", metric: name }))
+        : null;
     overlay = overlayUrl ? await picture(overlayUrl).catch(() => null) : null;
     await Promise.all(panes.map((pane, place) => loadPane(pane, visible[place], swiping ? wanted[1] : null)));
   }
 
   function makePane(place) {
-    const canvas = h("canvas", { tabindex: 0, "aria-label": `Pane ${place + 1}: drag or arrow keys to pan, wheel or plus and minus to zoom, 0 to fit, digits switch the layer, brackets move the swipe` });
-    const own = { place, canvas, head: h("div", { class: "pane-head" }), foot: h("div", { class: "pane-foot" }), spec: {}, image: null, other: null };
+    const canvas = h("canvas", {
+      tabindex: 0,
+      "aria-label": `Pane ${place + 1}: ${STEERING}`,
+    });
+    const own = {
+      place,
+      canvas,
+      head: h("div", { class: "pane-head" }),
+      foot: h("div", { class: "pane-foot" }),
+      spec: {},
+      image: null,
+      other: null,
+    };
     own.box = h("div", { class: "pane", "data-pane": place }, own.head, canvas, own.foot);
     canvas.style.aspectRatio = `${scene.width} / ${scene.height}`;
     steer(canvas, () => look, {
       changed: moved,
-      hover: (at) => { pointer = at && at[0] >= 0 && at[1] >= 0 && at[0] < scene.width && at[1] < scene.height ? at : null; redraw(); readPixel(); },
+      hover: (at) => {
+        pointer = at && at[0] >= 0 && at[1] >= 0 && at[0] < scene.width && at[1] < scene.height ? at : null;
+        redraw();
+        readPixel();
+      },
       swipeTo: {
-        on: () => Boolean(own.other), near: (share) => own.other && Math.abs(share - swipe) < 0.04,
-        set: (share) => { swipe = share; redraw(); }, by: (step) => { swipe = Math.max(0, Math.min(1, swipe + step)); },
+        on: () => Boolean(own.other),
+        near: (share) => own.other && Math.abs(share - swipe) < 0.04,
+        set: (share) => {
+          swipe = share;
+          redraw();
+        },
+        by: (step) => {
+          swipe = Math.max(0, Math.min(1, swipe + step));
+        },
       },
     });
-    canvas.addEventListener("focus", () => { focused = place; panes.forEach((one) => one.box.classList.toggle("focused", one.place === place)); });
+    canvas.addEventListener("focus", () => {
+      focused = place;
+      for (const one of panes) one.box.classList.toggle("focused", one.place === place);
+    });
     canvas.addEventListener("keydown", (event) => {
       const layer = layerChoices()[Number(event.key) - 1];
       if (layer && !event.ctrlKey && !event.metaKey) change(place, { layer });
@@ -162,18 +321,57 @@ export function create(root, context) {
     pane.spec = spec;
     const path = (layer) => `scenes/${encodeURIComponent(scene.name)}/layers/${layer}`;
     const choices = layerChoices();
-    put(pane.head,
-      choose(choices.map((one, place) => [one, `${place + 1} ${LAYERS[one]}`]), spec.layer, (layer) => change(pane.place, { layer }), { "aria-label": "Layer", "data-role": "layer" }),
-      OF_ALGORITHM.includes(spec.layer) && choose(spec.layer === "confidence" ? scene.confidence : scene.algorithms, spec.algorithm, (algorithm) => change(pane.place, { algorithm }), { "aria-label": "Algorithm", "data-role": "algorithm" }),
-      spec.layer === "metric" && choose(pictured(), spec.metric ?? pictured()[0], (metric) => change(pane.place, { metric }), { "aria-label": "Metric", "data-role": "metric" }),
-      spec.layer === "region" && choose(scene.regions, spec.metric ?? scene.regions[0], (metric) => change(pane.place, { metric }), { "aria-label": "Criterion" }),
-      h("button", { type: "button", class: "quiet", style: { "margin-left": "auto" }, "aria-label": "Close this pane", disabled: specs().length < 2, onclick: () => state.update({ pane: specs().filter((_, place) => place !== pane.place).map(write) }) }, "✕"));
+    put(
+      pane.head,
+      choose(
+        choices.map((one, place) => [one, `${place + 1} ${LAYERS[one]}`]),
+        spec.layer,
+        (layer) => change(pane.place, { layer }),
+        { "aria-label": "Layer", "data-role": "layer" },
+      ),
+      OF_ALGORITHM.includes(spec.layer) &&
+        choose(
+          spec.layer === "confidence" ? scene.confidence : scene.algorithms,
+          spec.algorithm,
+          (algorithm) => change(pane.place, { algorithm }),
+          { "aria-label": "Algorithm", "data-role": "algorithm" },
+        ),
+      spec.layer === "metric" &&
+        choose(pictured(), spec.metric ?? pictured()[0], (metric) => change(pane.place, { metric }), {
+          "aria-label": "Metric",
+          "data-role": "metric",
+        }),
+      spec.layer === "region" &&
+        choose(scene.regions, spec.metric ?? scene.regions[0], (metric) => change(pane.place, { metric }), {
+          "aria-label": "Region",
+        }),
+      h(
+        "button",
+        {
+          type: "button",
+          class: "quiet",
+          style: { "margin-left": "auto" },
+          "aria-label": "Close this pane",
+          disabled: specs().length < 2,
+          onclick: () =>
+            state.update({
+              pane: specs()
+                .filter((_, place) => place !== pane.place)
+                .map(write),
+            }),
+        },
+        "✕",
+      ),
+    );
     try {
       const address = url(`${path(spec.layer)}.png`, params(spec));
       if (!address) throw new Problem("This picture was not exported.", 404);
       const [info, image, other, otherInfo] = await Promise.all([
-        ask(path(spec.layer), params(spec)), picture(address),
-        second ? picture(url(`${path(second.layer)}.png`, params(second))) : null, second ? ask(path(second.layer), params(second)) : null]);
+        ask(path(spec.layer), params(spec)),
+        picture(address),
+        second ? picture(url(`${path(second.layer)}.png`, params(second))) : null,
+        second ? ask(path(second.layer), params(second)) : null,
+      ]);
       Object.assign(pane, { image, other });
       pane.box.dataset.loaded = address;
       put(pane.foot, legend(info), otherInfo && [h("span", {}, "│"), legend(otherInfo)]);
@@ -185,7 +383,15 @@ export function create(root, context) {
   }
 
   function redraw() {
-    for (const pane of panes) paint(pane.canvas, look, { image: pane.image, other: pane.other, swipe, overlay: pane.spec.layer === "region" ? null : overlay, pointer, block });
+    for (const pane of panes)
+      paint(pane.canvas, look, {
+        image: pane.image,
+        other: pane.other,
+        swipe,
+        overlay: pane.spec.layer === "region" ? null : overlay,
+        pointer,
+        block,
+      });
   }
 
   function moved() {
@@ -210,29 +416,92 @@ export function create(root, context) {
 
   function drawInspector(answer, note = "Move the pointer over a pane, or steer with the arrow keys.") {
     if (!answer) return put(inspector, h("h2", {}, "Pixel"), h("p", { class: "hint" }, note));
-    const row = (name, style, disparity, error, depth) => h("tr", {}, h("td", { class: "text" }, style && badge(style), name), h("td", { title: full(disparity), "data-value": full(disparity) }, digits(disparity)), h("td", { title: full(error), "data-error": full(error) }, error === undefined ? "" : digits(error)), h("td", { title: full(depth) }, depth === undefined ? "" : digits(depth)));
+    const row = (name, style, disparity, error, depth) =>
+      h(
+        "tr",
+        {},
+        h("td", { class: "text" }, style && badge(style), name),
+        h("td", { title: full(disparity), "data-value": full(disparity) }, digits(disparity)),
+        h("td", { title: full(error), "data-error": full(error) }, error === undefined ? "" : digits(error)),
+        h("td", { title: full(depth) }, depth === undefined ? "" : digits(depth)),
+      );
     inspector.dataset.pixel = `${answer.x},${answer.y}`;
-    return put(inspector, h("h2", {}, "Pixel ", h("span", { class: "where" }, `x ${answer.x}  y ${answer.y}`)),
-      h("table", {}, h("thead", {}, h("tr", {}, h("th", { class: "text" }, ""), h("th", {}, "disparity", h("span", { class: "unit" }, "px")), h("th", {}, "error", h("span", { class: "unit" }, "px")), h("th", {}, "depth", h("span", { class: "unit" }, "m")))),
-        h("tbody", {}, !answer.hidden && row("ground truth", null, answer.truth, undefined, answer.depth),
-          answer.estimates.map((one) => row(one.algorithm, context.styles.get(one.algorithm), one.disparity, one.error, one.depth)))),
-      h("p", {}, answer.regions.map((name) => h("span", { class: "chip" }, name)), answer.hidden && h("span", { class: "hint" }, "Ground truth and criteria of this scene are hidden.")),
-      h("p", { class: "hint" }, answer.colour.length ? `image ${answer.colour.join(" ")}` : ""));
+    return put(
+      inspector,
+      h("h2", {}, "Pixel ", h("span", { class: "where" }, `x ${answer.x}  y ${answer.y}`)),
+      h(
+        "table",
+        {},
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            h("th", { class: "text" }, ""),
+            h("th", {}, "disparity", h("span", { class: "unit" }, "px")),
+            h("th", {}, "error", h("span", { class: "unit" }, "px")),
+            h("th", {}, "depth", h("span", { class: "unit" }, "m")),
+          ),
+        ),
+        h(
+          "tbody",
+          {},
+          !answer.hidden && row("ground truth", null, answer.truth, undefined, answer.depth),
+          answer.estimates.map((one) =>
+            row(one.algorithm, context.styles.get(one.algorithm), one.disparity, one.error, one.depth),
+          ),
+        ),
+      ),
+      h(
+        "p",
+        {},
+        answer.regions.map((name) => h("span", { class: "chip" }, name)),
+        answer.hidden && h("span", { class: "hint" }, "Ground truth and regions of this scene are hidden."),
+      ),
+      h("p", { class: "hint" }, answer.colour.length ? `image ${answer.colour.join(" ")}` : ""),
+    );
   }
 
   async function drawBlocks() {
-    const spec = panes[focused]?.spec.algorithm ? panes[focused].spec : specs().find((one) => OF_ALGORITHM.includes(one.layer));
+    const spec = panes[focused]?.spec.algorithm
+      ? panes[focused].spec
+      : specs().find((one) => OF_ALGORITHM.includes(one.layer));
     if (!spec || scene.hidden) return put(blocks);
     const shownMetric = specs().find((one) => one.layer === "metric");
-    const metric = shownMetric && !isStatic ? shownMetric.metric ?? pictured()[0] : null;
+    const metric = shownMetric && !isStatic ? (shownMetric.metric ?? pictured()[0]) : null;
     const own = new URLSearchParams({ algorithm: spec.algorithm ?? scene.algorithms[0] });
     if (metric) own.set("metric", metric);
     if (state.get("protocol")) own.set("protocol", state.get("protocol"));
     try {
       const answer = await worst((signal) => ask(`scenes/${encodeURIComponent(scene.name)}/blocks`, own, { signal }));
       if (!answer) return undefined;
-      return put(blocks, h("h2", { class: "section" }, "Where it goes wrong"), h("p", { class: "caption" }, `Blocks with most of ${metric ?? "the absolute error"} of ${own.get("algorithm")}.`),
-        answer.length ? h("ol", { class: "blocks" }, answer.map((one) => h("li", {}, h("button", { type: "button", onclick: () => jump(one) }, `${percent(one.share)} at ${one.x}, ${one.y}`)))) : h("p", { class: "hint" }, "Nothing is wrong here."));
+      return put(
+        blocks,
+        h("h2", { class: "section" }, "Where it goes wrong"),
+        h(
+          "p",
+          { class: "caption" },
+          `The blocks that hold most of ${metric ?? "the absolute error"} of ${own.get("algorithm")}.`,
+        ),
+        answer.length
+          ? h(
+              "ol",
+              { class: "blocks" },
+              answer.map((one) =>
+                h(
+                  "li",
+                  {},
+                  h(
+                    "button",
+                    { type: "button", onclick: () => jump(one) },
+                    `${percent(one.share)} at ${one.x}, ${one.y}`,
+                  ),
+                ),
+              ),
+            )
+          : h("p", { class: "hint" }, "There are no errors here."),
+      );
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
       return put(blocks, h("p", { class: "hint" }, problem.message));
@@ -247,27 +516,49 @@ export function create(root, context) {
   }
 
   function drawCloud() {
-    const sources = [...(scene.layers.includes("truth") ? [["", "ground truth"]] : []), ...scene.algorithms.map((name) => [name, name])];
+    const sources = [
+      ...(scene.layers.includes("truth") ? [["", "ground truth"]] : []),
+      ...scene.algorithms.map((name) => [name, name]),
+    ];
     const name = isStatic ? null : state.get("cloud");
-    if (isStatic) put(cloudHead, h("h2", {}, "Point cloud"), h("span", { class: "hint" }, "Points in space need the server."));
-    else put(cloudHead, h("h2", {}, "Point cloud"),
-      choose([["-", "off"], ...sources], name === null ? "-" : name === "truth" ? "" : name, (value) => state.update({ cloud: value === "-" ? null : value === "" ? "truth" : value }), { "aria-label": "Point cloud of", id: "cloud-choice" }),
-      h("span", { class: "hint" }, "drag to turn, wheel to come closer"), h("span", { class: "hint", id: "cloud-unit" }));
+    if (isStatic)
+      put(cloudHead, h("h2", {}, "Point cloud"), h("span", { class: "hint" }, "Points in space need the server."));
+    else
+      put(
+        cloudHead,
+        h("h2", {}, "Point cloud"),
+        choose(
+          [["-", "off"], ...sources],
+          name === null ? "-" : name === "truth" ? "" : name,
+          (value) => state.update({ cloud: value === "-" ? null : value === "" ? "truth" : value }),
+          { "aria-label": "Point cloud of", id: "cloud-choice" },
+        ),
+        h("span", { class: "hint" }, "drag to turn, wheel to come closer"),
+        h("span", { class: "hint", id: "cloud-unit" }),
+      );
     cloudCanvas.hidden = name === null;
     cloudCanvas.style.display = name === null ? "none" : "";
     if (name === null) return;
     const own = new URLSearchParams({ points: 60000 });
     if (name !== "truth") own.set("algorithm", name);
     if (state.get("protocol")) own.set("protocol", state.get("protocol"));
-    points((signal) => ask(`scenes/${encodeURIComponent(scene.name)}/cloud`, own, { signal })).then((answer) => {
-      if (!answer) return;
-      viewer.show(answer);
-      cloudHead.querySelector("#cloud-unit").textContent = answer.unit === "m" ? "in metres" : "without calibration: columns, rows and disparities in px";
-    })
-      .catch((problem) => { if (!(problem instanceof Problem)) throw problem; put(cloudHead, h("p", { class: "hint" }, problem.message)); });
+    points((signal) => ask(`scenes/${encodeURIComponent(scene.name)}/cloud`, own, { signal }))
+      .then((answer) => {
+        if (!answer) return;
+        viewer.show(answer);
+        cloudHead.querySelector("#cloud-unit").textContent =
+          answer.unit === "m" ? "in metres" : "without calibration: columns, rows and disparities in px";
+      })
+      .catch((problem) => {
+        if (!(problem instanceof Problem)) throw problem;
+        put(cloudHead, h("p", { class: "hint" }, problem.message));
+      });
   }
 
-  const resized = new ResizeObserver(() => { redraw(); viewer.draw(); });
+  const resized = new ResizeObserver(() => {
+    redraw();
+    viewer.draw();
+  });
   resized.observe(panesBox);
   return { refresh, restyle: redraw, leave: () => resized.disconnect() };
 }
