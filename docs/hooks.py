@@ -103,9 +103,9 @@ def _confidence() -> Iterable[str]:
 
     yield "## Confidence measures"
     yield "In every map lower means more confident."
-    for metric in sorted(confidence_measures().values(), key=lambda m: m.id):
-        facts = [f"needs {', '.join(sorted(metric.needs)) or 'nothing'}", f"source: {metric.source}"]
-        yield from _entry(metric.id, metric.label, metric.formula, metric.description, facts)
+    for measure in sorted(confidence_measures().values(), key=lambda m: m.id):
+        facts = [f"needs {', '.join(sorted(measure.needs)) or 'nothing'}", f"source: {measure.source}"]
+        yield from _entry(measure.id, measure.label, measure.formula, measure.description, facts)
 
 
 def _models() -> Iterable[str]:

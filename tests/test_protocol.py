@@ -52,7 +52,7 @@ def test_a_scoring_choice_changes_both_hashes_and_a_selection_only_one() -> None
 
 def test_every_nested_choice_reaches_the_hash() -> None:
     base = load_protocol()
-    for name in ("sigma_z.mu", "regions.consistency", "regions.texture_threshold"):
+    for name in ("sigma_z.mu", "region_rules.consistency", "region_rules.texture_threshold"):
         owner, part = name.split(".")
         assert base.replace(**{name: getattr(getattr(base, owner), part) * 2}).scoring_hash != base.scoring_hash
 

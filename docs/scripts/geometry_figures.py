@@ -92,7 +92,7 @@ def tables(table: ScoreTable, floors: Mapping[str, Sequence[float]]) -> None:
 def show(axes: Axes, colours: np.ndarray, title: str) -> None:
     """Finished colours without axes."""
     axes.imshow(colours, interpolation="nearest")
-    axes.set_title(title, fontsize=mpl.SMALL, loc="left")
+    axes.set_title(title, fontsize=mpl.figure.SMALL, loc="left")
     axes.set_axis_off()
 
 
@@ -108,8 +108,8 @@ def sets_figure(scene_regions: SceneRegions) -> Figure:
     names = ("discontinuities", "extrapolated-background", "fine-structures", "extrapolated-foreground")
     height, width = scene_regions.scene.shape
     figure = mpl.new_figure(
-        mpl.PAGE_WIDTH,
-        mpl.PAGE_WIDTH * height / width + 0.3,
+        mpl.figure.PAGE_WIDTH,
+        mpl.figure.PAGE_WIDTH * height / width + 0.3,
         f"Pixel sets of {scene_regions.scene.id}",
         "Extrapolated maps: the disparity from beyond the edge, drawn into the band on this side.",
         legend_of([pictures[name] for name in names]),
@@ -125,8 +125,8 @@ def metrics_figure(measurement: Measurement, algorithm: str) -> Figure:
     scores = [parse_metric(name).measure(measurement, "").value for name in NINE]
     height, width = measurement.scene.shape
     figure = mpl.new_figure(
-        mpl.PAGE_WIDTH,
-        mpl.PAGE_WIDTH * height / width + 0.5,
+        mpl.figure.PAGE_WIDTH,
+        mpl.figure.PAGE_WIDTH * height / width + 0.5,
         f"{algorithm} on {measurement.scene.id}: nine metrics, each with its pixels",
         "Heat from dark (0) to bright; offset from blue (behind the plane) to red (in front). Hatched: no estimate.",
         legend_of(pictures),
@@ -153,8 +153,8 @@ def pair_figure(scene_regions: SceneRegions, maps: Mapping[str, Any]) -> Figure:
     pictures = {name: [parse_metric(m).picture(one) for m in rows if m] for name, one in measurements.items()}
     height, width = scene.shape
     figure = mpl.new_figure(
-        mpl.PAGE_WIDTH,
-        2 * mpl.PAGE_WIDTH * height / width + 0.6,
+        mpl.figure.PAGE_WIDTH,
+        2 * mpl.figure.PAGE_WIDTH * height / width + 0.6,
         f"Two maps of {scene.id} with the same RMS",
         "Published course-work results on Middlebury's Cones. Bumpiness from 0 (dark) to 0.5 px (bright).",
         legend_of([p for found in pictures.values() for p in found]),

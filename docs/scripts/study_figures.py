@@ -40,14 +40,14 @@ def show(axes: Axes, values: np.ndarray, title: str, *, limits: tuple[float, flo
     """One picture without axes; disparities in false colours."""
     low, high = limits or (None, None)
     axes.imshow(values, cmap="turbo", vmin=low, vmax=high, interpolation="nearest")
-    axes.set_title(title, fontsize=mpl.SMALL, loc="left")
+    axes.set_title(title, fontsize=mpl.figure.SMALL, loc="left")
     axes.set_axis_off()
 
 
 def presets() -> Figure:
     """Left image and true disparity of every preset."""
     figure = mpl.new_figure(
-        mpl.PAGE_WIDTH, 5.6, "Presets of the synthetic dataset, seed 0", "Left image above, disparity below."
+        mpl.figure.PAGE_WIDTH, 5.6, "Presets of the synthetic dataset, seed 0", "Left image above, disparity below."
     )
     grid = figure.subplots(4, 5)
     for place, name in enumerate(PRESETS):
@@ -64,7 +64,7 @@ def damage_gallery() -> Figure:
     ground = ground_of(scene)
     maps = {"truth": ground.truth} | {d.name: d.apply(ground, d.strengths[-2]) for d in damages().values()}
     caption = "Scene anatomy-0 at 320 × 240, each damage at its last but one step. White: no estimate."
-    figure = mpl.new_figure(mpl.PAGE_WIDTH, 5.2, "Damages", caption)
+    figure = mpl.new_figure(mpl.figure.PAGE_WIDTH, 5.2, "Damages", caption)
     grid = figure.subplots(4, 5).ravel()
     for axes, (name, disparity) in zip(grid, maps.items(), strict=False):
         show(axes, disparity, name, limits=ground.limits)
@@ -90,7 +90,7 @@ def speckles(scene: Scene) -> Figure:
     )
     ground = ground_of(scene)
     figure = mpl.new_figure(
-        mpl.PAGE_WIDTH, 2.3, "The same number of errors, small and large", "Tsukuba, 10 % of the pixels."
+        mpl.figure.PAGE_WIDTH, 2.3, "The same number of errors, small and large", "Tsukuba, 10 % of the pixels."
     )
     grid = figure.subplots(1, 3)
     show(grid[0], ground.truth, "truth", limits=(0, 20))
@@ -117,7 +117,7 @@ def smooth_but_wrong(scenes: dict[str, Scene]) -> Figure:
         "view-mssim",
     ]
     caption = "Ground truth − 1: as smooth as the truth, no bad pixel at δ = 1, wrong at every pixel."
-    figure = mpl.new_figure(mpl.PAGE_WIDTH, 1.9, "Smooth and wrong", caption)
+    figure = mpl.new_figure(mpl.figure.PAGE_WIDTH, 1.9, "Smooth and wrong", caption)
     for axes, (name, scene) in zip(figure.subplots(1, 4), scenes.items(), strict=True):
         maps: dict[str, DisparityMap] = {"truth": scene.gt, "shifted": scene.gt - 1}
         table = evaluate(maps, scene, metrics, ["all", "nonocc"], "sigma-z-2011")
@@ -135,7 +135,7 @@ def smooth_but_wrong(scenes: dict[str, Scene]) -> Figure:
 def predicted(scene: Scene) -> Figure:
     """Rendered views and differences of the truth and of the truth − 1."""
     figure = mpl.new_figure(
-        mpl.PAGE_WIDTH, 3.9, "View prediction on Cones", "Backward warping of the right image; black: holes."
+        mpl.figure.PAGE_WIDTH, 3.9, "View prediction on Cones", "Backward warping of the right image; black: holes."
     )
     grid = figure.subplots(2, 2)
     for row, (name, disparity) in zip(grid, {"truth": scene.gt, "truth − 1": scene.gt - 1}.items(), strict=True):

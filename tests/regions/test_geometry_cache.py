@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from stereogauge.protocol.geometry import GeometryParameters
-from stereogauge.regions import geometry_cache
+from stereogauge.regions.geometry import cache
 from stereogauge.regions.geometry.cache import cached_geometry_sets, sets_key
 from stereogauge.regions.geometry.sets import GeometrySets
 
@@ -30,13 +30,13 @@ def same(first: GeometrySets, second: GeometrySets) -> bool:
 def computed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How often sets were really computed."""
     calls: list[int] = []
-    original = geometry_cache.geometry_sets
+    original = cache.geometry_sets
 
     def counting(*arguments: object) -> GeometrySets:
         calls.append(1)
         return original(*arguments)
 
-    monkeypatch.setattr(geometry_cache, "geometry_sets", counting)
+    monkeypatch.setattr(cache, "geometry_sets", counting)
     return calls
 
 
@@ -93,7 +93,7 @@ def test_the_key_depends_on_code_mask_resolution_and_drawn_planes(monkeypatch: p
         sets_key(TRUTH, BASE, 1.0, PARAMETERS, drawn),
         sets_key(None, BASE, 1.0, PARAMETERS, drawn),
     }
-    monkeypatch.setattr(geometry_cache, "code_version", lambda: "another")
+    monkeypatch.setattr(cache, "code_version", lambda: "another")
     keys.add(sets_key(TRUTH, BASE, 1.0, PARAMETERS, None))
     assert len(keys) == 6
 

@@ -181,7 +181,7 @@ def test_near_mid_and_far_by_terciles_and_by_metres() -> None:
     assert thirds["near"][0, -1]
     assert thirds["far"][0, 0]
     scene = sg.Scene("s", gt=truth, calibration=sg.Calibration(focal=600, baseline=1))
-    limits = sg.load_protocol().replace(**{"regions.near": 15.0, "regions.far": 25.0})
+    limits = sg.load_protocol().replace(**{"region_rules.near": 15.0, "region_rules.far": 25.0})
     by_metres = sg.regions(scene, ["near", "mid", "far"], protocol=limits)  # depths 60, 30, 20, 15, 12, 10
     assert [int(m.sum()) for m in by_metres.values()] == [2, 2, 2]
     with pytest.raises(NotApplicable, match="calibration"):

@@ -449,7 +449,7 @@ def test_a_static_copy_shows_shipped_selections_and_refuses_others(chromium: Any
     assert visitor.algorithms() == [row["algorithm"] for row in expected]
     visitor.page.select_option("#model", "extended")
     visitor.ready()
-    visitor.page.click("text=Shipped selections")
+    visitor.page.click("text=Selections in this copy")
     visitor.go("#compare?regions=all")
     visitor.page.wait_for_selector("[data-bar]")
     visitor.page.wait_for_selector("#steadiness")
