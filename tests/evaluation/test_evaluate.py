@@ -191,7 +191,7 @@ def test_a_column_that_is_averaged_among_pooled_ones_says_so(scenes: list[sg.Sce
         (99.96, "100"),
         (123.4, "123"),
         (0.01234, "0.0123"),
-        (2.5e-7, "2.50e-07"),
+        (2.5e-7, "2.50e-7"),
         (math.nan, "–"),
         (math.inf, "∞"),
     ],

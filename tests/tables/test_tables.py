@@ -81,7 +81,7 @@ class TestFormats:
 
     def test_numbers_have_three_significant_digits(self) -> None:
         shown = [number(value).shown for value in (0.0, 0.012345, 1.5, 9.996, 123.4, 12345.6, 1e-6, np.inf)]
-        assert shown == ["0.00", "0.0123", "1.50", "10.0", "123", "12346", "1.00e-06", "∞"]
+        assert shown == ["0.00", "0.0123", "1.50", "10.0", "123", "12346", "1.00e-6", "∞"]
 
     @pytest.mark.parametrize(
         ("plain", "written"), [("a_b", r"a\_b"), ("100 %", r"100 \%"), ("x²", "x$^2$"), ("\\", r"\textbackslash{}")]
