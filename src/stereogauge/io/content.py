@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
+from stereogauge.disparity import is_finite_number
 from stereogauge.errors import FileError, MissingDependency
 
 LARGEST_PIXEL_COUNT = 2**28
@@ -61,6 +62,25 @@ class Content:
             raise self.error(f"the header says {width} × {height} pixels; both must be at least 1.")
         if width * height > LARGEST_PIXEL_COUNT:
             raise self.error(f"the header says {width} × {height} pixels; at most {LARGEST_PIXEL_COUNT} are read.")
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """What an integer encoding needs beside the file: d = v / scale + offset."""
+
+    scale: float | None = None
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.scale is not None and not (is_finite_number(self.scale) and self.scale > 0):
+            raise FileError(f"The scale {self.scale!r} is not possible; it must be a positive number (for example 4).")
+        if not is_finite_number(self.offset):
+            raise FileError(f"The offset {self.offset!r} is not possible; it must be a finite number of pixels.")
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the caller asked for anything."""
+        return self.scale is not None or self.offset != 0
 
 
 SIGNATURES: tuple[tuple[bytes, str], ...] = (

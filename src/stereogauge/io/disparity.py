@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.disparity import DisparityMap, as_disparity
 from stereogauge.errors import FileError, SizeError
-from stereogauge.io.content import display_name, fetch, suffix_of
-from stereogauge.io.encodings import Decoding, Encoding, encoding_called, encoding_of_content, encoding_to_write
+from stereogauge.io.content import Decoding, display_name, fetch, suffix_of
+from stereogauge.io.encodings import Encoding, encoding_called, encoding_of_content, encoding_to_write
 from stereogauge.io.images import read_pixels
 from stereogauge.io.replace import write_bytes
-from stereogauge.model import DisparityMap, as_disparity
 
 PathLike = str | os.PathLike[str]
 

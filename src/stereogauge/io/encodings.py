@@ -7,38 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from stereogauge.disparity import DisparityMap
 from stereogauge.errors import FileError, unknown_name
 from stereogauge.io import exr, hdf5, numpy_, pfm, png, png_file, tiff
-from stereogauge.io.content import Content
-from stereogauge.model import is_finite_number
+from stereogauge.io.content import Content, Decoding
 
-if TYPE_CHECKING:
-    from stereogauge.model import DisparityMap
-
-
-@dataclass(frozen=True)
-class Decoding:
-    """What an integer encoding needs beside the file: d = v / scale + offset."""
-
-    scale: float | None = None
-    offset: float = 0.0
-
-    def __post_init__(self) -> None:
-        if self.scale is not None and not (is_finite_number(self.scale) and self.scale > 0):
-            raise FileError(f"The scale {self.scale!r} is not possible; it must be a positive number (for example 4).")
-        if not is_finite_number(self.offset):
-            raise FileError(f"The offset {self.offset!r} is not possible; it must be a finite number of pixels.")
-
-    @property
-    def is_given(self) -> bool:
-        """Whether the caller asked for anything."""
-        return self.scale is not None or self.offset != 0
-
-
-Reader: TypeAlias = "Callable[[Content, Decoding], DisparityMap]"
-Writer: TypeAlias = "Callable[[DisparityMap, Decoding, str], bytes | bytearray]"
+Reader: TypeAlias = Callable[[Content, Decoding], DisparityMap]
+Writer: TypeAlias = Callable[[DisparityMap, Decoding, str], bytes | bytearray]
 
 
 @dataclass(frozen=True)

@@ -10,19 +10,14 @@ from __future__ import annotations
 import struct
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.io.content import LARGEST_DEFLATE_RATIO, LARGEST_OTHER_RATIO, Content, inflate
+from stereogauge.disparity import DisparityMap, as_disparity
+from stereogauge.io.content import LARGEST_DEFLATE_RATIO, LARGEST_OTHER_RATIO, Content, Decoding, inflate
 from stereogauge.io.exr_header import MAGIC, Channel, ExrHeader, read_header
 from stereogauge.io.optional import require
-from stereogauge.model import as_disparity
-
-if TYPE_CHECKING:
-    from stereogauge.io.encodings import Decoding
-    from stereogauge.model import DisparityMap
 
 NONE, ZIPS, ZIP = 0, 2, 3
 PREFERRED_CHANNEL = "disparity"

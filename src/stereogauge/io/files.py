@@ -9,16 +9,16 @@ import hashlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.disparity import DisparityMap, Image, Mask, as_disparity
 from stereogauge.errors import FileError, SizeError
 from stereogauge.io.content import display_name, stream
 from stereogauge.io.disparity import PathLike, read_disparity
 from stereogauge.io.images import read_image, read_pixels
-from stereogauge.model import DisparityMap, DisparitySource, Image, ImageSource, Mask, MaskSource, as_disparity
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,11 @@ class MaskFile:
     def read(self) -> Mask:
         """The mask as booleans."""
         return np.isin(_mask_pixels(self.path), self.value, invert=self.invert)
+
+
+DisparitySource: TypeAlias = NDArray[Any] | PathLike | DisparityFile
+ImageSource: TypeAlias = NDArray[Any] | PathLike | ImageFile
+MaskSource: TypeAlias = NDArray[Any] | PathLike | MaskFile
 
 
 def load_disparity(source: DisparitySource) -> DisparityMap:

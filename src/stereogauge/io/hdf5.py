@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import io
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from stereogauge.disparity import DisparityMap, as_disparity
 from stereogauge.errors import StereogaugeError
-from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Content, one_line
+from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Content, Decoding, one_line
 from stereogauge.io.optional import require
-from stereogauge.model import as_disparity
-
-if TYPE_CHECKING:
-    from stereogauge.io.encodings import Decoding
-    from stereogauge.model import DisparityMap
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
 DATASET = "disparity"

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stereogauge.io.content import display_name, fetch
+from stereogauge.disparity import DisparityMap
+from stereogauge.io.content import Decoding, display_name, fetch
 from stereogauge.io.disparity import read_disparity
-from stereogauge.io.encodings import Decoding, encoding_of_content
-from stereogauge.model import DisparityMap
+from stereogauge.io.encodings import encoding_of_content
 
 PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
 KITTI_FACTOR = 256.0

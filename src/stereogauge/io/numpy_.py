@@ -7,17 +7,13 @@ import re
 import struct
 import zipfile
 import zlib
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.io.content import LARGEST_DEFLATE_RATIO, STEP, Content
-from stereogauge.model import as_disparity
-
-if TYPE_CHECKING:
-    from stereogauge.io.encodings import Decoding
-    from stereogauge.model import DisparityMap
+from stereogauge.disparity import DisparityMap, as_disparity
+from stereogauge.io.content import LARGEST_DEFLATE_RATIO, STEP, Content, Decoding
 
 MAGIC = b"\x93NUMPY"
 LONGEST_HEADER = 10_000

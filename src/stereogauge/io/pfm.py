@@ -8,15 +8,11 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stereogauge.io.content import Content
-
-if TYPE_CHECKING:
-    from stereogauge.io.encodings import Decoding
-    from stereogauge.model import DisparityMap
+from stereogauge.disparity import DisparityMap
+from stereogauge.io.content import Content, Decoding
 
 LONGEST_HEADER = 4096
 ROWS_PER_BLOCK = 16

@@ -7,18 +7,15 @@ sintel       d = 4·R + G/64 + B/16384 8-bit RGB PNG                   unknown w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.disparity import DisparityMap
 from stereogauge.errors import FileError
 from stereogauge.io import netpbm, png_file
-from stereogauge.io.content import Content
-
-if TYPE_CHECKING:
-    from stereogauge.io.encodings import Decoding
-    from stereogauge.model import DisparityMap
+from stereogauge.io.content import Content, Decoding
 
 KITTI_SCALE = 256.0
 

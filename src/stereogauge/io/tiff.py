@@ -9,20 +9,16 @@ import io
 import logging
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.disparity import DisparityMap, as_disparity
 from stereogauge.errors import StereogaugeError
-from stereogauge.io.content import LARGEST_DEFLATE_RATIO, LARGEST_OTHER_RATIO, Content, inflate, one_line
+from stereogauge.io.content import LARGEST_DEFLATE_RATIO, LARGEST_OTHER_RATIO, Content, Decoding, inflate, one_line
 from stereogauge.io.optional import require
 from stereogauge.io.tiff_directory import check_directory
-from stereogauge.model import as_disparity
-
-if TYPE_CHECKING:
-    from stereogauge.io.encodings import Decoding
-    from stereogauge.model import DisparityMap
 
 NODATA_TAG = 42113
 SIGNATURES = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
