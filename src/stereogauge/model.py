@@ -33,10 +33,13 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Calibration:
-    """A rectified pair: depth Z = focal·baseline / (d + doffs).
+    """The geometry of a rectified pair: depth Z = focal·baseline / (d + doffs).
 
-    focal and doffs are in pixels of this image size, baseline in metres, ndisp is the number of disparities to search.
-    Each may be absent (None); doffs, the difference of the principal points' x, is 0 unless the dataset says otherwise.
+    `focal` and `doffs` are in pixels of this image size, `baseline` is in metres, `ndisp` is the number of disparities
+    to search. None means unknown; `doffs`, the difference of the principal points' x coordinates, is 0 by default.
+
+    >>> Calibration(focal=1000, baseline=0.1).depth(np.array([[50.0]]))
+    array([[2.]])
     """
 
     focal: float | None = None
@@ -85,14 +88,18 @@ class Calibration:
 
 
 class Scene:
-    """One stereo pair and what is known of it; images and maps are read when first asked for.
+    """One stereo pair with its ground truth, masks and calibration; files are read when first used.
 
     `gt`, `left`, `right`, … may be arrays, paths, or the file objects of `stereogauge.io.files`. `masks` are those that
-    the dataset ships, by criterion ("nonocc", "sky", …), true = belongs to it. `resolution` is the size relative to the
-    dataset's full resolution (Middlebury 2014: F = 1, H = 0.5, Q = 0.25); geometry thresholds scale with it. `border`
-    is the margin that the dataset's own evaluation leaves out. `views` are further images with their position on the
-    baseline (left = 0, right = 1). Arrays are read-only. A pickled scene carries its sources, not the arrays read from
-    them.
+    the dataset ships, by region ("nonocc", "sky", …), true = inside. `resolution` is the size relative to the dataset's
+    full resolution (Middlebury 2014: F = 1, H = 0.5, Q = 0.25); geometry thresholds scale with it. `border` is the width
+    in pixels of the margin that the dataset's own evaluation leaves out. `views` are further images with their position
+    on the baseline (left = 0, right = 1). Arrays are read-only. A pickled scene carries its sources, not the arrays
+    read from them.
+
+    >>> scene = Scene("flat", gt=np.full((2, 3), 8.0))
+    >>> scene.shape, scene.has("left")
+    ((2, 3), False)
     """
 
     def __init__(
@@ -156,7 +163,7 @@ class Scene:
 
     @property
     def gt_right(self) -> DisparityMap:
-        """The ground truth of the right view, positive as the left one's: x_left = x_right + d."""
+        """The ground truth of the right view, positive like that of the left view: x_left = x_right + d."""
         return self._load("gt_right", self._required("gt_right"), load_disparity)
 
     @property
@@ -182,7 +189,7 @@ class Scene:
 
     @property
     def views(self) -> tuple[float, ...]:
-        """Positions of the further views on the baseline, in units of it."""
+        """Positions of the further views, in units of the baseline (left = 0, right = 1)."""
         return tuple(sorted(self._view_sources))
 
     def view(self, position: float) -> Image:
@@ -190,7 +197,7 @@ class Scene:
         return self._load(("view", position), self._view_sources[position], load_image)
 
     def has(self, part: str) -> bool:
-        """Whether `gt`, `gt_right`, `left` or `right` is there (it may still fail to be read)."""
+        """Whether the scene has `gt`, `gt_right`, `left` or `right`; reading it may still fail."""
         return self._sources[part] is not None
 
     def source(self, part: str) -> Any:
@@ -212,12 +219,17 @@ class Scene:
         return int(shape[0]), int(shape[1])
 
     def release(self) -> None:
-        """Forget what was read; it is read again when asked for."""
+        """Free the arrays that were read; they are read again when next used."""
         self._loaded.clear()
 
 
 class Dataset:
-    """An ordered collection of scenes; iterating gives the scenes, indexing takes an id."""
+    """An ordered collection of scenes; iterating gives the scenes, indexing takes an id.
+
+    >>> data = Dataset("mine", [Scene("left-garden"), Scene("street")])
+    >>> [scene.id for scene in data], "street" in data
+    (['left-garden', 'street'], True)
+    """
 
     def __init__(self, name: str, scenes: list[Scene], *, version: str = "", root: Path | None = None) -> None:
         self.name = name
@@ -257,11 +269,14 @@ class Dataset:
 
 @dataclass(frozen=True)
 class ResultSet:
-    """What one algorithm produced: a map per scene, and what is known of the algorithm.
+    """The results of one algorithm: one map per scene, and facts about the algorithm.
 
-    A scene that is absent from `maps` is a gap in every table. `right_maps` and `confidence` are optional maps per
-    scene; `confidence_better` says which values of the latter are the confident ones, "higher" or "lower". `seconds` is
-    run time per scene where known.
+    A scene that is absent from `maps` is a gap in every table. `right_maps` and `confidence` hold one optional map per
+    scene; `confidence_better` says whether "higher" or "lower" confidence values are better. `seconds` is the run time
+    per scene where known.
+
+    >>> ResultSet("SGM", {"teddy": "sgm/teddy.pfm"}, seconds={"teddy": 0.8}).maps["teddy"]
+    'sgm/teddy.pfm'
     """
 
     name: str

@@ -22,8 +22,8 @@ Writer: TypeAlias = Callable[[DisparityMap, Decoding, str], bytes | bytearray]
 class Encoding:
     """One way to store a disparity map.
 
-    `suffixes` are those that say it for certain; `files` is what the user knows it by. `takes_scale` is true where the
-    caller gives scale and offset.
+    `suffixes` are the file suffixes that always mean this encoding; `files` describes its files to the user.
+    `takes_scale` is true if the caller gives a scale and an offset.
     """
 
     id: str
@@ -82,7 +82,7 @@ def encoding_called(name: str) -> Encoding:
 
 
 def encoding_of_content(content: Content, decoding: Decoding) -> Encoding:
-    """The encoding of a file that does not come with one, where suffix and bit depth make it certain."""
+    """The encoding of a file for which none was given; an error unless suffix and bit depth make it certain."""
     for encoding in ENCODINGS.values():
         if content.suffix in encoding.suffixes:
             return encoding
@@ -105,7 +105,7 @@ def encoding_of_content(content: Content, decoding: Decoding) -> Encoding:
 
 
 def _integer_encoding(content: Content, decoding: Decoding, kind: str) -> Encoding:
-    """A scale says all there is to say of whole numbers; without it nothing is certain."""
+    """The encoding of integers if a scale was given; without a scale their meaning is unknown."""
     if decoding.scale is not None:
         return ENCODINGS["middlebury"]
     raise content.error(

@@ -27,7 +27,7 @@ def read(content: Content, decoding: Decoding) -> DisparityMap:
             return _read_dataset(h5py, file, content)
     except StereogaugeError:
         raise
-    except Exception as error:  # h5py turns damage into OSError, RuntimeError, KeyError, ValueError, … as it falls
+    except Exception as error:  # h5py turns damage into OSError, RuntimeError, KeyError, ValueError and others
         raise content.error(f"the HDF5 file is truncated or damaged ({one_line(error)}).") from error
 
 
@@ -55,7 +55,7 @@ def _read_dataset(h5py: Any, file: Any, content: Content) -> DisparityMap:
 
 
 def _check_storage(dataset: Any, content: Content) -> None:
-    """All pixels must be stored in the file, before memory is given to them."""
+    """Raise an error unless all pixels are stored in the file; called before memory is allocated for them."""
     stored = dataset.id.get_storage_size()
     ratio = LARGEST_DEFLATE_RATIO if dataset.chunks and dataset.compression else 1
     whole = dataset.chunks is None or dataset.id.get_num_chunks() == math.prod(

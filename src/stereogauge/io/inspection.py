@@ -1,4 +1,4 @@
-"""What a disparity file holds, and what about it is suspicious: for looking before an evaluation, not for scoring."""
+"""Reports on disparity files: size, range of values, and signs that a file was read wrongly."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ SMALLEST_KITTI_QUOTIENT = 0.25
 
 @dataclass(frozen=True)
 class FileReport:
-    """A disparity file at a glance.
+    """Size, range of values and problems of a disparity file.
 
-    Disparities are in pixels and over the valid ones only; `minimum`, `maximum` and `percentiles` (percent → value) are
-    None or empty when none is. `valid_share` is between 0 and 1. `problems` are sentences, none = nothing suspicious.
+    `minimum`, `maximum` and `percentiles` (percent → value) are in pixels and cover valid pixels only; without any
+    valid pixel they are None or empty. `valid_share` is between 0 and 1. `problems` holds one sentence per problem.
     """
 
     name: str
@@ -46,7 +46,7 @@ def inspect_disparity(
 
 
 def report(disparity: DisparityMap, name: str, encoding: str) -> FileReport:
-    """The report on a map that was read already."""
+    """The report on a map that has been read already."""
     values = disparity[np.isfinite(disparity)]
     height, width = disparity.shape
     quantiles = np.percentile(values, PERCENTILES) if values.size else np.empty(0)

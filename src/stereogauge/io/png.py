@@ -43,7 +43,7 @@ def read_middlebury(content: Content, decoding: Decoding) -> DisparityMap:
         return _linear(_one_channel(netpbm.decode(content), content), decoding.scale, decoding.offset)
     header = png_file.read_header(content)
     if header.bit_depth < 8 and header.colour_type != png_file.PALETTE:
-        raise content.error(f"a disparity map has 8 or 16 bits a value, this PNG is {header.description}.")
+        raise content.error(f"a disparity map has 8 or 16 bits per value, this PNG is {header.description}.")
     return _linear(_one_channel(png_file.decode(content), content), decoding.scale, decoding.offset)
 
 
