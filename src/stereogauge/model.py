@@ -92,10 +92,10 @@ class Scene:
 
     `gt`, `left`, `right`, … may be arrays, paths, or the file objects of `stereogauge.io.files`. `masks` are those that
     the dataset ships, by region ("nonocc", "sky", …), true = inside. `resolution` is the size relative to the dataset's
-    full resolution (Middlebury 2014: F = 1, H = 0.5, Q = 0.25); geometry thresholds scale with it. `border` is the width
-    in pixels of the margin that the dataset's own evaluation leaves out. `views` are further images with their position
-    on the baseline (left = 0, right = 1). Arrays are read-only. A pickled scene carries its sources, not the arrays
-    read from them.
+    full resolution (Middlebury 2014: F = 1, H = 0.5, Q = 0.25); geometry thresholds scale with it. `border` is
+    the width in pixels of the margin that the dataset's own evaluation leaves out. `views` are further images with
+    their position on the baseline (left = 0, right = 1). Arrays are read-only. A pickled scene carries its sources, not
+    the arrays read from them.
 
     >>> scene = Scene("flat", gt=np.full((2, 3), 8.0))
     >>> scene.shape, scene.has("left")
