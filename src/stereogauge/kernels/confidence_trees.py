@@ -36,6 +36,6 @@ def tree_scores(
                 while feature[node] >= 0:
                     found = rows[i, feature[node]]
                     goes_left = missing_left[node] if np.isnan(found) else found <= threshold[node]
-                    node = left[node] if goes_left else right[node]
+                    node = right[node] + goes_left * (left[node] - right[node])  # no branch to mispredict
                 totals[i] += value[node]
         scores[start : start + count] = totals[:count]
