@@ -157,8 +157,8 @@ def d_fuz(m: Measurement, region: str) -> Statistic:
     """Mean, around depth discontinuities, of gradients too strong away from the edge and too weak on it, in px.
 
     Each is weighted by its distance to where it would be right. 0: every gradient has the ground truth's strength.
-    Pixels whose gradient needs a missing estimate are left out and counted as missing. The value grows with the square
-    of the resolution; `d-fuz-rel` does not.
+    Pixels whose gradient needs a missing estimate are left out and counted as missing. The value grows with the image
+    size, somewhat faster than the width.
     """
     sets = m.regions.geometry
     return mean_of(_fuzziness(m), emptiness(sets, sets.edge.size, DISCONTINUITY, AT_DISCONTINUITIES))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels.distances import squared_distances
-from stereogauge.kernels.geometry_scores import closer_to_beyond, found_pixels, hole_penalties, sum_and_count
+from stereogauge.kernels.geometry_scores import closer_to_beyond, found_pixels, hole_penalties
 from stereogauge.metrics.declaration import Statistic, metric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.overlays import (
@@ -141,6 +141,7 @@ def _fat_picture(m: Measurement) -> Picture:
     region="fine",
     finalize=mean,
     picture=_porosity_picture,
+    version=2,
 )
 def f_por(m: Measurement, region: str) -> Statistic:
     """Mean over structure pixels of log(1 + distance in px to the nearest found one); found pixels contribute 0.
@@ -153,7 +154,7 @@ def f_por(m: Measurement, region: str) -> Statistic:
         return Statistic.empty(_empty(m))
     result = _result(m)
     note = "" if result.fragments.any() else NOTHING_FOUND
-    return Statistic(sum_and_count(result.penalty)[0], size, result.missing, note)
+    return Statistic(float(result.penalty.sum()), size, result.missing, note)
 
 
 @metric(
