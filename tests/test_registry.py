@@ -55,7 +55,7 @@ def test_a_package_adds_a_metric_and_a_region(installed: Path) -> None:
         estimate = np.ones((3, 4)); estimate[0, 2] = 6; estimate[2, 2] = 9
         print(sg.evaluate(estimate, scene, ["worst"], ["all", "top"]).to_pandas()["value"].tolist())
     """)
-    environment = {**os.environ, "PYTHONPATH": str(installed)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(installed), os.environ.get("PYTHONPATH", "")])}
     command = [sys.executable, "-c", program]
     result = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     assert result.stdout.strip() == "[8.0, 5.0]"
