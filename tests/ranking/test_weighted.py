@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking import ScoreCube, rank
+from stereogauge.ranking.models.weighted import break_even, effective_weights
 from stereogauge.ranking.normalisation import heuristic_maximum, normalised
-from stereogauge.ranking.profile import load_profile, shipped_profiles
+from stereogauge.ranking.profile import load_profile, property_of, shipped_profiles
 
 Build = Callable[..., ScoreCube]
 NAN = float("nan")
@@ -201,3 +205,71 @@ def test_an_unknown_profile_is_refused_with_the_shipped_ones() -> None:
 def test_weights_that_nothing_was_measured_for_are_refused(cube_of: Build) -> None:
     with pytest.raises(StereogaugeError, match="f-por"):
         rank(cube_of([[1.0]]), "weighted", weights={"f-por": 1})
+
+
+class TestWhatAWeightMeans:
+    """Effective weights, the term that decides, and the weights at which two algorithms tie."""
+
+    def test_effective_weights_are_the_shares_of_all_pairwise_differences(self) -> None:
+        contributions = np.random.default_rng(2).random((6, 4)) * np.array([1.0, 0.1, 0.5, 0.0])
+        spread = np.abs(contributions[:, None] - contributions[None, :]).sum(axis=(0, 1))
+        assert effective_weights(contributions) == pytest.approx(spread / spread.sum())
+        assert effective_weights(np.ones((3, 2))).tolist() == [0.0, 0.0]
+
+    @given(seed=st.integers(0, 10_000))
+    @settings(deadline=None, max_examples=60)
+    def test_at_the_break_even_weight_the_two_have_the_same_score(self, seed: int) -> None:
+        random = np.random.default_rng(seed)
+        means, weights = random.random((5, 4)), random.dirichlet(np.ones(4))
+        first = int(np.argmin(means @ weights))
+        found = break_even(means, weights, first)
+        assert np.isnan(found[first]).all()
+        for rival, term in np.argwhere(~np.isnan(found)):
+            others = weights.copy()
+            others[term] = 0
+            moved = others / others.sum() * (1 - found[rival, term])
+            moved[term] = found[rival, term]
+            assert means[rival] @ moved == pytest.approx(means[first] @ moved, abs=1e-9)
+
+    def test_where_no_weight_makes_them_tie_there_is_none(self) -> None:
+        better_everywhere = np.array([[0.1, 0.2], [0.3, 0.4]])
+        assert np.isnan(break_even(better_everywhere, np.array([0.5, 0.5]), 0)).all()
+
+    def test_the_term_that_decides_is_named(self, cube_of: Build) -> None:
+        cube = cube_of([[[1, 0.30]], [[2, 0.31]], [[79, 0.30]]], ["bad@1:all", "d-fat:disc-background"])
+        ranking = rank(cube, "weighted", weights={"bad@1": 1, "d-fat": 9})
+        assert ranking.notes == (
+            "bad@1 decides more than its weight says: it weighs 10 % and causes 87 % of the differences between the "
+            "algorithms.",
+        )
+        assert ranking.arrays["effective_weights"].sum() == pytest.approx(1)
+        assert rank(cube, "weighted", weights={"bad@1": 9, "d-fat": 1}).notes == ()
+
+    def test_maxima_of_lengths_follow_the_size_of_the_scene(self, cube_of: Build) -> None:
+        """3.5 px of RMS at quarter size are a fifth of what the worst reach there: 70 px at full size."""
+        cube = replace(cube_of([[[3.5]], [[7.0]]], ["rms:all"]), sizes=(0.25,))
+        assert rank(cube, "weighted").value.tolist() == pytest.approx([0.2, 0.4])
+        assert rank(replace(cube, sizes=()), "weighted").value.tolist() == pytest.approx([0.05, 0.1])
+
+    def test_a_missing_metric_leaves_its_weight_within_its_property(self, cube_of: Build) -> None:
+        cube = cube_of([[[10, 0.2]], [[20, 0.1]]], ["bad@4:all", "f-por:fine"])
+        ranking = rank(cube, "weighted", profile="driver-assistance")
+        used = dict(zip(ranking.names["terms"], ranking.arrays["weights"], strict=True))
+        assert used["f-por"] / used["bad@4"] == pytest.approx(5 / 6)  # the properties' own weights
+
+
+@pytest.mark.parametrize("name", shipped_profiles())
+def test_every_shipped_profile_that_weighs_fine_structures_counts_lost_ones(name: str) -> None:
+    weights = load_profile(name).weights
+    fine = {term for term in weights if property_of(term) == "fine structures"}
+    assert not fine or "f-missing" in fine
+    assert sum(weights.values()) == pytest.approx(1)
+
+
+def test_a_profile_weighs_properties_then_metrics(tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text("[properties]\naccuracy = 1\nplanes = 3\n[accuracy]\nrms = 5\n[planes]\n'p-off' = 1\n'p-mis' = 1\n")
+    assert dict(load_profile(path).weights) == pytest.approx({"rms": 0.25, "p-off": 0.375, "p-mis": 0.375})
+    path.write_text("[properties]\naccuracy = 1\n")
+    with pytest.raises(StereogaugeError, match=r"needs a table \[accuracy\]"):
+        load_profile(path)

@@ -13,6 +13,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from stereogauge.errors import UnknownNameError, unknown_name
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
@@ -100,6 +103,7 @@ class Metric:
     picture: Callable[..., Picture] | None = None
     examples: tuple[str, ...] = ()
     version: int = 1
+    counts: Literal["pixels", "structures", "runs"] = "pixels"
 
     @property
     def pools(self) -> bool:
@@ -111,6 +115,17 @@ class Metric:
         if statistic.count == 0:
             return math.nan
         return statistic.sum if self.finalize is None else self.finalize(statistic.sum, statistic.count)
+
+    def left_out(self, invalid: str) -> bool:
+        """Whether missing estimates are left out of the score under a protocol's policy for them."""
+        return self.missing == "left out" or (invalid == "exclude" and self.missing in ("counted", "charged"))
+
+    def coverage(self, count: NDArray[np.float64], missing: NDArray[np.float64], invalid: str) -> NDArray[np.float64]:
+        """Share of the metric's own pixels that have an estimate."""
+        if self.missing == "not about pixels" or self.counts != "pixels":
+            return np.full_like(count, np.nan)
+        whole = count + missing if self.left_out(invalid) else count
+        return np.divide(whole - missing, whole, out=np.full_like(whole, np.nan), where=whole > 0)
 
     @property
     def description(self) -> str:

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.model import model_declaration
 from stereogauge.ranking.ranks import final_ranks
-from stereogauge.ranking.run import Scores, as_cube, model_costs
+from stereogauge.ranking.run import Scores, model_costs, selected
 from stereogauge.scores.cube import Values
+from stereogauge.scores.evidence import LEAST_COVERAGE
 from stereogauge.scores.selection import Selection
 
 if TYPE_CHECKING:
@@ -74,7 +75,9 @@ def bootstrap(
     scenes: Iterable[str] | None = None,
     algorithms: Iterable[str] | None = None,
     *,
-    missing: str = "drop-algorithm",
+    missing: str = "common",
+    least_coverage: float = LEAST_COVERAGE,
+    least_support: float | None = None,
     draws: int = 1000,
     level: float = 0.95,
     seed: int = 0,
@@ -90,8 +93,8 @@ def bootstrap(
     if draws < 1:
         raise StereogaugeError(f"A bootstrap needs at least one draw; found {draws}.")
     declared = model_declaration(model)
-    cube = as_cube(scores).select(metrics=metrics, regions=regions, scenes=scenes, algorithms=algorithms)
-    costs, selection = model_costs(cube, declared, missing, options)
+    cube = selected(scores, metrics, regions, scenes, algorithms)
+    costs, selection = model_costs(cube, declared, missing, options, least_coverage, least_support)
     count = len(costs.scenes)
     if count < 2:
         raise StereogaugeError(

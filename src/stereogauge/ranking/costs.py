@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.scores.cube import Column, ScoreCube, Values
+from stereogauge.scores.evidence import LEAST_COVERAGE, Evidence, evidence
 from stereogauge.scores.selection import Dropped, MissingRule, Selection
 
 
@@ -96,32 +97,42 @@ def column_costs(columns: Sequence[Column], values: Values) -> Values:
     return costs
 
 
-def prepare(cube: ScoreCube, rule: MissingRule = "drop-algorithm") -> tuple[Costs, Selection]:
-    """Costs without gaps, and the selection that says what the rule for gaps removed."""
+def prepare(
+    cube: ScoreCube,
+    rule: MissingRule = "common",
+    *,
+    least_coverage: float = LEAST_COVERAGE,
+    least_support: float | None = None,
+) -> tuple[Costs, Selection]:
+    """Costs without gaps, and the selection that says what the rule for gaps removed.
+
+    `drop-algorithm` leaves out algorithms with a gap, `drop-column` the columns of scenes in which one has a gap,
+    `worst` gives a gap the last rank, `common` first leaves out algorithms that lack more than half of the columns,
+    then the columns that another one lacks. A score that covers too little of its pixels counts against its algorithm,
+    never against the column: nobody removes a column by leaving pixels out.
+    """
     if not (cube.algorithms and cube.scenes and cube.columns):
         raise StereogaugeError(f"Nothing to rank: the selection has {cube!r}; select at least one of each.")
-    matrix = oriented(cube).reshape(len(cube.algorithms), -1)
-    scene_of, column_of = (part.ravel() for part in np.indices((len(cube.scenes), len(cube.columns))))
-    gap = np.isnan(matrix)
-    dropped: list[Dropped] = []
-
-    def label(flat: np.intp) -> str:
-        return f"{cube.scenes[scene_of[flat]]} {cube.columns[column_of[flat]]}"
-
-    keep = ~gap.all(axis=0)
-    dropped += [Dropped("column", label(flat), "no algorithm has a score there") for flat in np.flatnonzero(~keep)]
+    found = evidence(cube, least_coverage, least_support)
+    shape = (len(cube.algorithms), -1)
+    matrix = column_costs(cube.columns, found.values).reshape(shape)
+    gaps = _Gaps(found, np.isnan(matrix), found.sparse.reshape(shape))
+    keep: NDArray[np.bool_] = np.asarray(~gaps.gap.all(axis=0))
+    dropped = [Dropped("column", gaps.label(flat), gaps.nobody(flat)) for flat in np.flatnonzero(~keep)]
     rows: NDArray[np.bool_] = np.ones(len(cube.algorithms), bool)
-    if rule == "drop-algorithm":
-        rows = np.asarray(~gap[:, keep].any(axis=1))
-        for row in np.flatnonzero(~rows):
-            gaps = np.flatnonzero(gap[row] & keep)
-            more = f" and {len(gaps) - 1} more" if len(gaps) > 1 else ""
-            dropped.append(Dropped("algorithm", cube.algorithms[row], f"no score for {label(gaps[0])}{more}"))
-    elif rule == "drop-column":
-        partial = keep & gap.any(axis=0)
-        for flat in np.flatnonzero(partial):
-            lacking = [cube.algorithms[row] for row in np.flatnonzero(gap[:, flat])]
-            dropped.append(Dropped("column", label(flat), f"no score of {', '.join(lacking)}"))
+    if rule != "worst":
+        lacking = gaps.gap & keep if rule == "drop-algorithm" else gaps.sparse & keep
+        rows = np.asarray(~lacking.any(axis=1))
+        if rule == "common":
+            few = (gaps.gap & keep).sum(axis=1) > keep.sum() / 2
+            lacking |= gaps.gap & keep & few[:, None]
+            rows &= ~few
+        dropped += [
+            Dropped("algorithm", cube.algorithms[row], gaps.reasons(row, lacking[row])) for row in np.flatnonzero(~rows)
+        ]
+    if rule in ("drop-column", "common"):
+        partial: NDArray[np.bool_] = np.asarray(keep & gaps.gap[rows].any(axis=0))
+        dropped += gaps.columns(partial, rows)
         keep = keep & ~partial
     if not rows.any() or not keep.any():
         raise StereogaugeError(
@@ -131,9 +142,9 @@ def prepare(cube: ScoreCube, rule: MissingRule = "drop-algorithm") -> tuple[Cost
         )
     matrix = matrix[np.ix_(rows, keep)]
     matrix[np.isnan(matrix)] = np.inf
-    sizes = np.array(cube.sizes or (1.0,) * len(cube.scenes))[scene_of[keep]]
-    scenes, scene_of = np.unique(scene_of[keep], return_inverse=True)
-    columns, column_of = np.unique(column_of[keep], return_inverse=True)
+    sizes = np.array(cube.sizes or (1.0,) * len(cube.scenes))[gaps.scene_of[keep]]
+    scenes, scene_of = np.unique(gaps.scene_of[keep], return_inverse=True)
+    columns, column_of = np.unique(gaps.column_of[keep], return_inverse=True)
     costs = Costs(
         algorithms=tuple(name for name, kept in zip(cube.algorithms, rows, strict=True) if kept),
         scenes=tuple(cube.scenes[scene] for scene in scenes),
@@ -143,4 +154,60 @@ def prepare(cube: ScoreCube, rule: MissingRule = "drop-algorithm") -> tuple[Cost
         column_of=column_of,
         sizes=sizes,
     )
-    return costs, Selection(costs.algorithms, costs.scenes, costs.columns, rule, tuple(dropped), cube.protocol)
+    selection = Selection(
+        costs.algorithms,
+        costs.scenes,
+        costs.columns,
+        rule,
+        tuple(dropped),
+        cube.protocol,
+        least_coverage=least_coverage,
+        least_support=least_support,
+        asked_scenes=len(cube.scenes),
+    )
+    return costs, selection
+
+
+class _Gaps:
+    """The gaps of a selection over its flat columns, with their reasons in words."""
+
+    def __init__(self, found: Evidence, gap: NDArray[np.bool_], sparse: NDArray[np.bool_]) -> None:
+        self.found, self.gap, self.sparse = found, gap, sparse
+        self.cube = found.cube
+        shape = (len(self.cube.scenes), len(self.cube.columns))
+        self.scene_of, self.column_of = (part.ravel() for part in np.indices(shape))
+
+    def label(self, flat: np.intp) -> str:
+        return f"{self.cube.scenes[self.scene_of[flat]]} {self.cube.columns[self.column_of[flat]]}"
+
+    def reason(self, row: np.intp, flat: np.intp) -> str:
+        return self.found.reason(int(row), int(self.scene_of[flat]), int(self.column_of[flat]))
+
+    def nobody(self, flat: np.intp) -> str:
+        """Why a column says nothing about anybody."""
+        reasons = {self.reason(np.intp(row), flat) for row in range(len(self.cube.algorithms))} - {"no score"}
+        return f"{min(reasons)}: too few for a comparison" if reasons else "no algorithm has a score there"
+
+    def reasons(self, row: np.intp, flats: NDArray[np.bool_]) -> str:
+        """Why an algorithm was left out: its first gap, and how many more."""
+        places = np.flatnonzero(flats)
+        reason = self.reason(row, places[0])
+        link = "for" if reason == "no score" else "of"
+        more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+        return f"{reason} {link} {self.label(places[0])}{more}"
+
+    def columns(self, partial: NDArray[np.bool_], rows: NDArray[np.bool_]) -> list[Dropped]:
+        """The columns that an algorithm lacks; a scene that loses all its columns is named once."""
+        dropped = []
+        for scene, name in enumerate(self.cube.scenes):
+            inside = (self.scene_of == scene) & ~self.gap.all(axis=0)
+            flats = np.flatnonzero(partial & inside)
+            lacking = self.gap[:, flats].any(axis=1) & rows
+            names = ", ".join(self.cube.algorithms[row] for row in np.flatnonzero(lacking))
+            if len(flats) and len(flats) == inside.sum():
+                dropped.append(Dropped("scene", name, f"no score of {names}"))
+                continue
+            for flat in flats:
+                names = ", ".join(self.cube.algorithms[row] for row in np.flatnonzero(self.gap[:, flat] & rows))
+                dropped.append(Dropped("column", self.label(flat), f"no score of {names}"))
+        return dropped

@@ -13,6 +13,7 @@ from stereogauge.ranking.costs import Costs, prepare
 from stereogauge.ranking.model import Model, Outcome, model_declaration
 from stereogauge.ranking.result import Ranking, along_algorithms
 from stereogauge.scores.cube import ScoreCube
+from stereogauge.scores.evidence import LEAST_COVERAGE
 from stereogauge.scores.selection import Selection, frozen_options, missing_rule
 from stereogauge.scores.table import ScoreTable
 
@@ -39,7 +40,9 @@ def rank(
     scenes: Iterable[str] | None = None,
     algorithms: Iterable[str] | None = None,
     *,
-    missing: str = "drop-algorithm",
+    missing: str = "common",
+    least_coverage: float = LEAST_COVERAGE,
+    least_support: float | None = None,
     **options: Any,
 ) -> Ranking:
     """Order the algorithms of `scores` under a model.
@@ -53,24 +56,55 @@ def rank(
         with who performs alike), `a-star` (groups by Pareto dominance), `weighted` (an application's weights), or an
         installed one.
     metrics, regions, scenes, algorithms
-        What to look at; None means everything. A metric may be written with its region: `bad@1:nonocc`.
+        What to look at; None means everything, of the metrics those about pixels: run time is no accuracy. A metric
+        may be written with its region: `bad@1:nonocc`.
     missing
-        What a missing cell does: `drop-algorithm` (the default), `drop-column`, or `worst` (the last rank there).
+        What a missing cell does: `common` (the default: compare on what all but incomplete algorithms have),
+        `drop-algorithm`, `drop-column`, or `worst` (the last rank there).
+    least_coverage
+        Share of its pixels that a score which leaves missing estimates out must cover; below it is a gap.
+    least_support
+        Pixels that a set must have; None takes 200 at full size, fewer for smaller images, and at least 30.
     options
         The model's own: `ties` (middlebury, extended), `tau` (extended), `weights`, `profile`, `normalisation`
         (weighted).
     """
     declared = model_declaration(model)
-    cube = as_cube(scores).select(metrics=metrics, regions=regions, scenes=scenes, algorithms=algorithms)
-    costs, selection = model_costs(cube, declared, missing, options)
+    cube = selected(scores, metrics, regions, scenes, algorithms)
+    costs, selection = model_costs(cube, declared, missing, options, least_coverage, least_support)
     return arranged(declared, costs, selection, declared.compute(costs, **options), options)
 
 
-def model_costs(cube: ScoreCube, model: Model, missing: str, options: dict[str, Any]) -> tuple[Costs, Selection]:
+def selected(
+    scores: Scores,
+    metrics: Iterable[str] | None = None,
+    regions: Iterable[str] | None = None,
+    scenes: Iterable[str] | None = None,
+    algorithms: Iterable[str] | None = None,
+) -> ScoreCube:
+    """The scores that were asked for; run time and memory only where they were named."""
+    cube = as_cube(scores).select(metrics=metrics, regions=regions, scenes=scenes, algorithms=algorithms)
+    return cube if metrics is not None else about_pixels(cube)
+
+
+def about_pixels(cube: ScoreCube) -> ScoreCube:
+    """The columns that measure the map and not its making; all of them where there are no others."""
+    kept = [place for place, column in enumerate(cube.columns) if column.declared.metric.missing != "not about pixels"]
+    return cube if len(kept) in (0, len(cube.columns)) else cube.take(columns=kept)
+
+
+def model_costs(
+    cube: ScoreCube,
+    model: Model,
+    missing: str,
+    options: dict[str, Any],
+    least_coverage: float = LEAST_COVERAGE,
+    least_support: float | None = None,
+) -> tuple[Costs, Selection]:
     """What a model reads of a cube, without gaps, and the selection that says so."""
     model.check(options)
-    rule = missing_rule(missing)
-    return prepare(cube if model.narrow is None else model.narrow(cube, **options), rule)
+    read = cube if model.narrow is None else model.narrow(cube, **options)
+    return prepare(read, missing_rule(missing), least_coverage=least_coverage, least_support=least_support)
 
 
 def arranged(model: Model, costs: Costs, selection: Selection, outcome: Outcome, options: dict[str, Any]) -> Ranking:

@@ -20,8 +20,9 @@ from statsmodels.stats.multitest import multipletests
 
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.ranking.costs import Costs, prepare
-from stereogauge.ranking.run import Scores, as_cube
+from stereogauge.ranking.run import Scores, selected
 from stereogauge.scores.cube import ScoreCube, Values, metric_of
+from stereogauge.scores.evidence import LEAST_COVERAGE
 from stereogauge.scores.selection import Selection, missing_rule
 
 if TYPE_CHECKING:
@@ -116,7 +117,9 @@ def friedman(
     scenes: Iterable[str] | None = None,
     algorithms: Iterable[str] | None = None,
     *,
-    missing: str = "drop-algorithm",
+    missing: str = "common",
+    least_coverage: float = LEAST_COVERAGE,
+    least_support: float | None = None,
     alpha: float = 0.05,
 ) -> Friedman:
     """Friedman's test over the scenes with Nemenyi's post-hoc comparison (Demšar, JMLR 2006).
@@ -126,7 +129,7 @@ def friedman(
     """
     if not 0 < alpha < 1:
         raise StereogaugeError(f"A significance level lies between 0 and 1, for example 0.05; found {alpha:g}.")
-    costs, selection = _costs(scores, metrics, regions, scenes, algorithms, missing)
+    costs, selection = _costs(scores, metrics, regions, scenes, algorithms, missing, least_coverage, least_support)
     count, blocks = len(costs.algorithms), len(costs.scenes)
     if count < 3 or blocks < 2:
         raise StereogaugeError(
@@ -219,7 +222,9 @@ def wilcoxon_pairs(
     scenes: Iterable[str] | None = None,
     algorithms: Iterable[str] | None = None,
     *,
-    missing: str = "drop-algorithm",
+    missing: str = "common",
+    least_coverage: float = LEAST_COVERAGE,
+    least_support: float | None = None,
 ) -> tuple[Pair, ...]:
     """Wilcoxon's signed-rank test over scenes for chosen pairs (all of them by default), corrected by Holm.
 
@@ -230,7 +235,7 @@ def wilcoxon_pairs(
         raise StereogaugeError(
             "Wilcoxon's test compares sizes, which a gap has not; use drop-algorithm or drop-column."
         )
-    costs, _ = _costs(scores, [metric], regions, scenes, algorithms, missing)
+    costs, _ = _costs(scores, [metric], regions, scenes, algorithms, missing, least_coverage, least_support)
     place = {name: index for index, name in enumerate(costs.algorithms)}
     chosen = list(itertools.combinations(costs.algorithms, 2) if pairs is None else pairs)
     if not chosen:
@@ -276,9 +281,11 @@ def _costs(
     scenes: Iterable[str] | None,
     algorithms: Iterable[str] | None,
     missing: str,
+    least_coverage: float,
+    least_support: float | None,
 ) -> tuple[Costs, Selection]:
-    cube = as_cube(scores).select(metrics=metrics, regions=regions, scenes=scenes, algorithms=algorithms)
-    return prepare(cube, missing_rule(missing))
+    cube = selected(scores, metrics, regions, scenes, algorithms)
+    return prepare(cube, missing_rule(missing), least_coverage=least_coverage, least_support=least_support)
 
 
 def different_from_best(cube: ScoreCube, place: int, costs: Values, alpha: float = 0.05) -> list[bool]:

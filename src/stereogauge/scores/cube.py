@@ -52,6 +52,7 @@ class ScoreCube:
     computed. Scenes of several datasets are called "dataset/scene"; `datasets` names the dataset of each scene. `void`
     (scenes, columns) marks scenes that have nothing to measure in a column, whatever the algorithm; None takes those
     on which no algorithm has a score. `sizes` gives the size of each scene relative to full resolution; () means 1.
+    `invalid` is the protocol's policy for missing estimates, which decides whether `counts` include them.
     """
 
     algorithms: tuple[str, ...]
@@ -65,6 +66,7 @@ class ScoreCube:
     datasets: tuple[str, ...] = ()
     void: NDArray[np.bool_] | None = None
     sizes: tuple[float, ...] = ()
+    invalid: str = "count"
 
     def __post_init__(self) -> None:
         shape = (len(self.algorithms), len(self.scenes), len(self.columns))
@@ -111,6 +113,28 @@ class ScoreCube:
         if self.void is None:
             return np.asarray(~np.isnan(self.values).all(axis=0), np.bool_)
         return ~self.void
+
+    @functools.cached_property
+    def coverage(self) -> Values:
+        """Share of each score's own pixels that have an estimate; NaN where that is no question or is not known."""
+        if self.counts is None or self.missing is None:
+            return np.full(self.values.shape, np.nan)
+        parts = [
+            column.declared.metric.coverage(self.counts[:, :, place], self.missing[:, :, place], self.invalid)
+            for place, column in enumerate(self.columns)
+        ]
+        return np.stack(parts, axis=2) if parts else np.full(self.values.shape, np.nan)
+
+    @functools.cached_property
+    def support(self) -> Values:
+        """Size of the set that each score was measured on, in pixels, structures or runs; NaN where not known."""
+        if self.counts is None or self.missing is None:
+            return np.full(self.values.shape, np.nan)
+        parts = [
+            self.counts[:, :, place] + self.missing[:, :, place] * column.declared.metric.left_out(self.invalid)
+            for place, column in enumerate(self.columns)
+        ]
+        return np.stack(parts, axis=2) if parts else np.full(self.values.shape, np.nan)
 
     def column(self, text: str) -> int:
         """The index of the column that `bad@1:nonocc`, or a metric that stands on one region only, names."""

@@ -11,8 +11,9 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from stereogauge.errors import unknown_name
 from stereogauge.scores.cube import Column, ScoreCube
+from stereogauge.scores.evidence import LEAST_COVERAGE
 
-MissingRule = Literal["drop-algorithm", "drop-column", "worst"]
+MissingRule = Literal["common", "drop-algorithm", "drop-column", "worst"]
 
 
 def missing_rule(text: str) -> MissingRule:
@@ -25,7 +26,7 @@ def missing_rule(text: str) -> MissingRule:
 
 
 class Dropped(NamedTuple):
-    """Something that was asked for and left out: its kind (algorithm, column, measure), its name, and why."""
+    """Something that was asked for and left out: its kind (algorithm, scene, column, metric), its name, and why."""
 
     kind: str
     name: str
@@ -34,19 +35,24 @@ class Dropped(NamedTuple):
 
 @dataclass(frozen=True)
 class Selection:
-    """Algorithms, scenes and columns that entered a result, the rule for missing cells, and what was left out."""
+    """Algorithms, scenes and columns that entered a result, the rules for gaps, and what was left out.
+
+    `least_coverage` and `least_support` are the limits of `stereogauge.scores.evidence`; `asked_scenes` is the number
+    of scenes before the rule for gaps.
+    """
 
     algorithms: tuple[str, ...]
     scenes: tuple[str, ...]
     columns: tuple[Column, ...]
-    missing: MissingRule = "drop-algorithm"
+    missing: MissingRule = "common"
     dropped: tuple[Dropped, ...] = ()
     protocol: str = ""
+    least_coverage: float = LEAST_COVERAGE
+    least_support: float | None = None
+    asked_scenes: int = 0
 
     @classmethod
-    def of(
-        cls, cube: ScoreCube, missing: MissingRule = "drop-algorithm", dropped: tuple[Dropped, ...] = ()
-    ) -> Selection:
+    def of(cls, cube: ScoreCube, missing: MissingRule = "common", dropped: tuple[Dropped, ...] = ()) -> Selection:
         """The selection that a cube stands for."""
         return cls(cube.algorithms, cube.scenes, cube.columns, missing, dropped, cube.protocol)
 
@@ -64,15 +70,20 @@ class Selection:
         """One line for the foot of a figure: how many algorithms, which scenes, metrics, regions and protocol."""
         parts = [
             f"{len(self.algorithms)} algorithms",
-            f"scenes: {_enumerate(self.scenes, longest)}",
+            f"scenes: {self._scenes(longest)}",
             f"metrics: {_enumerate(self.metrics, longest)}",
             f"regions: {_enumerate(self.regions, longest)}",
         ]
+        parts.append(f"coverage ≥ {100 * self.least_coverage:g} %")
         if self.protocol:
             parts.append(f"protocol {self.protocol[:12]}")
         if self.dropped:
             parts.append(f"left out: {_enumerate([f'{what.kind} {what.name}' for what in self.dropped], 3)}")
         return " · ".join(parts)
+
+    def _scenes(self, longest: int) -> str:
+        names = _enumerate(self.scenes, longest)
+        return f"{len(self.scenes)} of {self.asked_scenes} ({names})" if len(self.scenes) < self.asked_scenes else names
 
     def to_dict(self) -> dict[str, Any]:
         """The selection as plain values for JSON."""
@@ -81,6 +92,8 @@ class Selection:
             "scenes": list(self.scenes),
             "columns": [str(column) for column in self.columns],
             "missing": self.missing,
+            "least_coverage": self.least_coverage,
+            "least_support": self.least_support,
             "dropped": [what._asdict() for what in self.dropped],
             "protocol": self.protocol,
         }

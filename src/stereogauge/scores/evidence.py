@@ -1,0 +1,69 @@
+"""Which scores are evidence: enough of their pixels estimated, and enough pixels to begin with.
+
+A score that says nothing about missing estimates (`missing = "left out"`) needs coverage, or an algorithm would climb
+by leaving pixels out. A set of six pixels is no evidence for anybody. What fails is a gap with its reason where orders
+are made; tables still show the number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.errors import StereogaugeError
+from stereogauge.metrics.support import least_support
+from stereogauge.scores.cube import ScoreCube, Values
+
+LEAST_COVERAGE = 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What may enter an order: `values` with NaN for gaps, and masks of the scores that were taken out.
+
+    `sparse` marks scores whose coverage is below the limit, `small` those whose set has too few pixels. All have shape
+    (algorithms, scenes, columns).
+    """
+
+    cube: ScoreCube
+    values: Values
+    sparse: NDArray[np.bool_]
+    small: NDArray[np.bool_]
+
+    def reason(self, algorithm: int, scene: int, column: int) -> str:
+        """Why a score is a gap: "covers 65 %", "only 6 pixels", or "no score"."""
+        if self.sparse[algorithm, scene, column]:
+            return f"covers {100 * self.cube.coverage[algorithm, scene, column]:.0f} %"
+        if self.small[algorithm, scene, column]:
+            what = self.cube.columns[column].declared.metric.counts
+            return f"only {self.cube.support[algorithm, scene, column]:.0f} {what}"
+        return "no score"
+
+
+def evidence(cube: ScoreCube, least_coverage: float = LEAST_COVERAGE, support: float | None = None) -> Evidence:
+    """The scores that may enter an order.
+
+    `least_coverage` is the share of its pixels that a left-out score must cover. `support` is the number of pixels that
+    a set must have; None takes the rule of `stereogauge.metrics.support` for the size of each scene, 0 takes any.
+    Scores whose pixels were not kept are taken as they are.
+    """
+    if not 0 <= least_coverage <= 1:
+        raise StereogaugeError(f"least_coverage is a share between 0 and 1, for example 0.9; found {least_coverage:g}.")
+    if support is not None and not support >= 0:
+        raise StereogaugeError(f"least_support is a number of pixels of at least 0; found {support:g}.")
+    sparse = np.zeros(cube.values.shape, bool)
+    small = np.zeros(cube.values.shape, bool)
+    if cube.counts is None or cube.missing is None:
+        return Evidence(cube, cube.values, sparse, small)
+    known = ~np.isnan(cube.values)
+    sizes = cube.sizes or (1.0,) * len(cube.scenes)
+    for place, column in enumerate(cube.columns):
+        metric = column.declared.metric
+        if metric.left_out(cube.invalid):
+            sparse[:, :, place] = known[:, :, place] & (cube.coverage[:, :, place] < least_coverage)
+        limits = np.array([least_support(metric, size) if support is None else support for size in sizes])
+        support_here = cube.support[:, :, place]
+        small[:, :, place] = known[:, :, place] & (support_here > 0) & (support_here < limits)
+    return Evidence(cube, np.where(sparse | small, np.nan, cube.values), sparse, small)
