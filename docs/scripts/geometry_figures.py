@@ -178,7 +178,7 @@ def pair() -> None:
     scene = quarter(load_dataset("middlebury-v2", DATA / "middlebury-v2")["cones"])
     maps = {name: DisparityFile(DATA / f"middlebury-v2/results/{name}/cones.png", "middlebury", 4.0) for name in PAIR}
     scene_regions = SceneRegions(scene, PROTOCOL)
-    save_small(pair_figure(scene_regions, maps), IMAGES / "geometry-pair.png", dpi=110)
+    save_small(pair_figure(scene_regions, maps), IMAGES / "geometry-pair.png", dpi=110, colours=128)
     table = evaluate(maps, scene, ["rms", "bad@1", *NINE], ["nonocc"], PROTOCOL)
     columns = ("rms", "bad@1", *NINE)
     heading(columns, "Cones")
@@ -194,12 +194,13 @@ def main() -> None:
     tables(table, {scene.id: SceneRegions(scene, PROTOCOL).geometry.plane_floors for scene in data})
     pair()
     motorcycle = SceneRegions(data["Motorcycle"], PROTOCOL)
-    save_small(sets_figure(motorcycle), IMAGES / "geometry-sets.png", dpi=140)
+    save_small(sets_figure(motorcycle), IMAGES / "geometry-sets.png", dpi=140, colours=128)
     planes = plane_segmentation_data(motorcycle)
     if planes is not None:
         save_small(mpl.draw(planes), IMAGES / "geometry-planes.png", dpi=140)
     measurements = {name: Measurement(load_disparity(found["Motorcycle"]), motorcycle) for name, found in maps.items()}
-    save_small(metrics_figure(measurements["OpenCV SGBM"], "OpenCV SGBM"), IMAGES / "geometry-metrics.png", dpi=140)
+    nine = metrics_figure(measurements["OpenCV SGBM"], "OpenCV SGBM")
+    save_small(nine, IMAGES / "geometry-metrics.png", dpi=120, colours=128)
     save_small(mpl.draw(direction_histograms_data(measurements)), IMAGES / "geometry-directions.png", dpi=140)
 
 
