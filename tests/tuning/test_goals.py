@@ -8,7 +8,8 @@ import pytest
 import stereogauge as sg
 from stereogauge.errors import StereogaugeError
 from stereogauge.scores.cube import Column
-from stereogauge.scores.table import Score, ScoreTable
+from stereogauge.scores.score import Score
+from stereogauge.scores.table import ScoreTable
 from stereogauge.tuning.folds import scene_folds, scene_groups
 from stereogauge.tuning.goals import Goal, profile_wish, wish, wished_columns
 from stereogauge.tuning.improvement import improvement

@@ -72,13 +72,18 @@ class Costs:
 
 def oriented(cube: ScoreCube) -> Values:
     """The cube's values as costs, NaN where there is a gap."""
-    costs = cube.values.copy()
-    for place, column in enumerate(cube.columns):
+    return column_costs(cube.columns, cube.values)
+
+
+def column_costs(columns: Sequence[Column], values: Values) -> Values:
+    """Values whose last axis counts columns, as costs: lower is better."""
+    costs = values.copy()
+    for place, column in enumerate(columns):
         direction = column.declared.metric.direction
         if direction == "higher":
-            costs[:, :, place] *= -1.0
+            costs[..., place] *= -1.0
         elif direction == "zero":
-            np.abs(costs[:, :, place], out=costs[:, :, place])
+            np.abs(costs[..., place], out=costs[..., place])
     return costs
 
 

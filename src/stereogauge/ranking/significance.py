@@ -22,7 +22,7 @@ from statsmodels.stats.multitest import multipletests
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.ranking.costs import Costs, prepare
 from stereogauge.ranking.run import Scores, as_cube
-from stereogauge.scores.cube import Values, metric_of
+from stereogauge.scores.cube import ScoreCube, Values, metric_of
 from stereogauge.scores.selection import Selection, missing_rule
 
 if TYPE_CHECKING:
@@ -199,3 +199,33 @@ def _costs(
 ) -> tuple[Costs, Selection]:
     cube = as_cube(scores).select(metrics=metrics, regions=regions, scenes=scenes, algorithms=algorithms)
     return prepare(cube, missing_rule(missing))
+
+
+def different_from_best(cube: ScoreCube, place: int, costs: Values, alpha: float = 0.05) -> list[bool]:
+    """Which algorithms Wilcoxon's test over scenes, corrected by Holm, tells apart from a column's best.
+
+    `costs` are those of the column over all scenes.
+    """
+    none = [False] * len(cube.algorithms)
+    if 2.0 ** (1 - len(cube.scenes)) >= alpha or not np.isfinite(costs).any():
+        return none
+    best = cube.algorithms[int(np.nanargmin(np.where(np.isfinite(costs), costs, np.nan)))]
+    complete = [name for name, cost in zip(cube.algorithms, costs, strict=True) if np.isfinite(cost) and name != best]
+    if not complete:
+        return none
+    try:
+        pairs = wilcoxon_pairs(
+            cube.take(columns=[place]), cube.columns[place].metric, [(best, name) for name in complete]
+        )
+    except StereogaugeError:
+        return none
+    worse = {pair.second for pair in pairs if pair.p_holm < alpha}
+    return [name in worse for name in cube.algorithms]
+
+
+def mark_note(scenes: int, alpha: float) -> str:
+    """What the mark of `different_from_best` means, or why so few scenes allow none."""
+    smallest = 2.0 ** (1 - scenes)
+    if smallest >= alpha:
+        return f"With {scenes} scenes Wilcoxon's test cannot fall below p = {smallest:.3g}, so no difference is marked."
+    return f"† differs from the best of its column (Wilcoxon over scenes, Holm, α = {alpha:g})."

@@ -14,6 +14,7 @@ from plotly.offline import get_plotlyjs
 from stereogauge.figures import mpl, plotly
 from stereogauge.figures.data.galleries import Colours, heading
 from stereogauge.report.content import Content, FigureEntry, GalleryEntry, Provenance, Section
+from stereogauge.tables.html import html_table
 from stereogauge.tables.table import Table
 
 CARD_WIDTH, PICTURE_QUALITY = 360, 82  # pixels; per cent of WebP
@@ -91,7 +92,7 @@ def _section(section: Section, drawn: Mapping[str, bytes]) -> str:
 
 def _entry(entry: Table | FigureEntry | GalleryEntry, drawn: Mapping[str, bytes]) -> str:
     if isinstance(entry, Table):
-        return entry.to_html()
+        return html_table(entry)
     return _gallery(entry) if isinstance(entry, GalleryEntry) else _figure(entry, drawn)
 
 
