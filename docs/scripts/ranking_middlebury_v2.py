@@ -25,7 +25,7 @@ from stereogauge.ranking import ScoreCube
 from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.significance import friedman
 from stereogauge.report.tables import double_counting_table, orders_table, subset_table
-from stereogauge.tables.table import Table
+from stereogauge.tables.text import markdown_table
 
 IMAGES = Path(__file__).parents[1] / "images"
 SCALES = {"tsukuba": 16, "venus": 8, "teddy": 4, "cones": 4}
@@ -33,13 +33,6 @@ ALGORITHMS = ("PatchMatch-alg117", *(f"S0{number}" for number in range(1, 10)))
 REGIONS = ("nonocc", "all", "disc")
 GEOMETRY = ("d-fat", "d-thin", "d-fuz", "p-bump", "p-off", "p-mis", "f-por", "f-frag", "f-fat")
 SUBSETS = ("disc-background", "disc-foreground", "disc-edge", "planar", "fine", "fine-surround")
-
-
-def markdown(table: Table) -> str:
-    """A table for the docs."""
-    rows = [[cell.text + cell.mark for cell in row] for row in table.rows]
-    lines = [table.header, ["---"] * len(table.header), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def main() -> None:
@@ -89,9 +82,9 @@ def main() -> None:
     }
     for name, data in drawn.items():
         save_small(mpl.draw(data), IMAGES / f"ranking-{name}.png")
-    sys.stdout.write(f"{markdown(orders_table(agreed, groups))}\n\nKendall's τ-b {agreed.kendall[0, 1]:.2f}\n\n")
+    sys.stdout.write(f"{markdown_table(orders_table(agreed, groups))}\n\nKendall's τ-b {agreed.kendall[0, 1]:.2f}\n\n")
     sys.stdout.write(
-        f"{markdown(double_counting_table(*counted))}\n\n{markdown(subset_table(subset_experiment(cube)))}\n"
+        f"{markdown_table(double_counting_table(*counted))}\n\n{markdown_table(subset_table(subset_experiment(cube)))}\n"
     )
 
 
