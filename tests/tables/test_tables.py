@@ -159,7 +159,7 @@ class TestRankings:
 
 
 def test_pairs_are_bold_below_the_chosen_level() -> None:
-    pair = Pair("A", "B", 12, "A", -1.0, 0.02, 0.03)
+    pair = Pair("A", "B", 12, "A", -1.0, 0.9, 0.02, 0.03)
     for alpha, emphasis in ((0.05, "best"), (0.01, "")):
         shown = pairs_table([pair], "bad@1", alpha)
         assert shown.rows[0][-1].emphasis == emphasis

@@ -56,6 +56,11 @@ class Costs:
         """Sums over the flat columns of each scene, shape (…, scenes), of an array with flat columns last."""
         return np.asarray(cells @ self.in_scene, np.float64)
 
+    def scene_means(self, cells: Values) -> Values:
+        """Means over the flat columns of each scene, shape (…, scenes)."""
+        means = [cells[..., self.scene_of == scene].mean(axis=-1) for scene in range(len(self.scenes))]
+        return np.stack(means, axis=-1)
+
     @cached_property
     def in_scene(self) -> Values:
         """1 where a flat column belongs to a scene, shape (flat columns, scenes)."""

@@ -151,14 +151,10 @@ def significance(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
 def _friedman(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
     test = friedman(cube, [options.metric], missing=options.missing, alpha=options.alpha)
     rows = [[words(name), *(number(p, 2) for p in test.nemenyi[row])] for row, name in enumerate(test.algorithms)]
-    note = (
-        f"Friedman: χ² = {test.statistic:.2f}, p = {test.p_value:.2g} over {test.blocks} columns; critical distance "
-        f"{test.critical_distance:.3f} at α = {test.alpha:g}."
-    )
     title = f"p-values of Nemenyi's test, {options.metric}"
     data = ranking_figures.critical_difference_data(test, algorithm_styles(cube.algorithms))
     return Analysis(
-        [table("nemenyi", title, ["algorithm", *test.algorithms], rows, [note])],
+        [table("nemenyi", title, ["algorithm", *test.algorithms], rows, [test.sentence])],
         [FigureEntry("critical-difference", data, "")],
     )
 

@@ -62,7 +62,7 @@ def ranking_table(
     notes = _selection_notes(ranking.selection)
     if test is not None:
         notes.insert(
-            0, f"{MARK} not told apart from the first by Nemenyi's test (α = {test.alpha:g}, {test.blocks} columns)."
+            0, f"{MARK} not told apart from the first by Nemenyi's test (α = {test.alpha:g}, {test.blocks} scenes)."
         )
     return table(f"rank-{ranking.model}", title or f"Order by the model {ranking.model}", header, rows, notes)
 
@@ -131,15 +131,16 @@ def pairs_table(pairs: Sequence[Pair], metric: str, alpha: float = 0.05) -> Tabl
             words(pair.second),
             words(pair.better or "even"),
             number(pair.median),
+            share(pair.superiority),
             number(pair.p_value, 2),
             replace(number(pair.p_holm, 2), emphasis="best" if pair.p_holm < alpha else ""),
         ]
         for pair in pairs
     ]
-    header = ["first", "second", "better more often", "median difference", "p", "p (Holm)"]
+    header = ["first", "second", "better more often", "median difference", "first better on", "p", "p (Holm)"]
     return table(
         "pairs",
-        f"Wilcoxon's signed-rank test over the columns of {metric}",
+        f"Wilcoxon's signed-rank test over the scenes, {metric}",
         header,
         rows,
         [f"p below {alpha:g} bold."],
