@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,9 @@ def test_the_docstring_ends_with_an_example(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_example_says_what_happens(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    test = doctest.DocTestParser().get_doctest(documented(name).__doc__ or "", {"np": np, "sg": sg}, name, None, None)
+    found = documented(name)
+    names = {**vars(sys.modules[found.__module__]), "np": np, "sg": sg}
+    test = doctest.DocTestParser().get_doctest(found.__doc__ or "", names, name, None, None)
     report: list[str] = []
     with np.printoptions(precision=4, suppress=True, linewidth=100):
         doctest.DocTestRunner(optionflags=DOCTEST_OPTIONS, verbose=False).run(test, out=report.append)
