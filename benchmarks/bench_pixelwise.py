@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from benchmarks.report import Report
 from benchmarks.scenes import motorcycle_full, noisy_estimate
 from benchmarks.timing import interleave
-from stereogauge.metrics.statistics import PixelStatistics
+from stereogauge.metrics.statistics import PassRequest, PixelStatistics
 from stereogauge.regions.labels import pack_regions
 
 THRESHOLDS = (0.5, 1.0, 2.0, 3.0, 4.0)
@@ -67,8 +67,8 @@ def run(report: Report) -> None:
 
     def ours() -> PixelStatistics:
         return PixelStatistics(
-            estimate, truth, labels, focal_baseline=FOCAL_BASELINE, doffs=DOFFS, mu=MU, thresholds=THRESHOLDS,
-            quantiles=QUANTILES,
+            estimate, truth, labels, focal_baseline=FOCAL_BASELINE, doffs=DOFFS, mu=MU,
+            request=PassRequest(THRESHOLDS, QUANTILES),
         )  # fmt: skip
 
     times = interleave(

@@ -71,7 +71,7 @@ def catalogue() -> str:
 
 
 def _metrics() -> Iterable[str]:
-    from stereogauge.metrics.declaration import metrics
+    from stereogauge.metrics.declaration import MISSING, SCALING, metrics
 
     yield "## Metrics"
     for metric in sorted(metrics().values(), key=lambda m: m.id):
@@ -80,6 +80,7 @@ def _metrics() -> Iterable[str]:
             f"unit {metric.unit or '–'}, {BETTER[metric.direction]}, range {_interval(metric.range)}",
             f"pixels: {metric.region or 'any region'}; needs {', '.join(sorted(metric.needs)) or 'nothing'}",
             "pools over scenes" if metric.pools else "does not pool over scenes",
+            f"a missing estimate is {MISSING[metric.missing]}; the value is {SCALING[metric.scaling]}",
             f"source: {metric.source}",
         ]
         if metric.heuristic_range:

@@ -19,11 +19,12 @@ import numpy as np
 from stereogauge.metrics.declaration import Statistic, metric
 from stereogauge.regions.declaration import region
 
-@metric(id="worst", name="Worst error", formula=r"\\max |e|", unit="px", source="a test")
+@metric(id="worst", name="Worst error", formula=r"\\max |e|", unit="px", source="a test",
+        missing="left out", scaling="length")
 def worst(m, region):
     """The largest error."""
     error = np.abs(m.estimate - m.gt)[m.mask(region)]
-    return Statistic(float(error.max()), error.size, 0, float(error.max()))
+    return Statistic.of_value(float(error.max()), error.size, 0)
 
 @region(id="top", name="Top row", definition=r"y = 0", source="a test")
 def top(regions):

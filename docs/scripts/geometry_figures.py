@@ -124,7 +124,7 @@ def sets_figure(scene_regions: SceneRegions) -> Figure:
 def metrics_figure(measurement: Measurement, algorithm: str) -> Figure:
     """The pictures of all nine metrics of one estimate."""
     pictures = [parse_metric(name).picture(measurement) for name in NINE]
-    scores = [parse_metric(name).measure(measurement, "").value for name in NINE]
+    scores = [parse_metric(name).value(measurement, "") for name in NINE]
     height, width = measurement.scene.shape
     figure = new_figure(
         mpl.figure.PAGE_WIDTH,
@@ -164,11 +164,11 @@ def pair_figure(scene_regions: SceneRegions, maps: Mapping[str, Any]) -> Figure:
     )
     grid = figure.subplots(len(rows), 2)
     for column, (name, measurement) in enumerate(measurements.items()):
-        rms = parse_metric("rms").measure(measurement, "nonocc").value
+        rms = parse_metric("rms").value(measurement, "nonocc")
         show(grid[0, column], render_disparity(measurement.estimate, limits), f"{name}: rms {rms:.3f} px")
         for row, metric in enumerate(rows[1:], 1):
             bound = parse_metric(str(metric))
-            score = bound.measure(measurement, "").value
+            score = bound.value(measurement, "")
             show(grid[row, column], render(pictures[name][row - 1]), f"{bound.metric.name}: {metric} {score:.3f}")
     return figure
 

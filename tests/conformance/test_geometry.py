@@ -21,7 +21,6 @@ from stereogauge.datasets.synthetic.presets import PRESETS
 from stereogauge.kernels.geometry_maps import fill_rows
 from stereogauge.metrics.declaration import parse_metric
 from stereogauge.metrics.measurement import Measurement
-from stereogauge.regions.geometric import base_mask
 from stereogauge.regions.geometry.sets import geometry_sets
 from stereogauge.regions.scene_regions import SceneRegions
 
@@ -152,7 +151,7 @@ def test_erosion_raises_porosity_up_to_the_diagonals_logarithm(motorcycle: sg.Sc
 
 
 def test_sets_and_metrics_agree_with_plain_numpy_and_scipy(motorcycle: sg.Scene, scene_regions: SceneRegions) -> None:
-    parameters, base = scene_regions.protocol.geometry, base_mask(scene_regions)
+    parameters, base = scene_regions.protocol.geometry, scene_regions.geometry_base
     rows, columns = slice(60, 320), slice(150, 560)
     truth, base = np.ascontiguousarray(motorcycle.gt[rows, columns]), np.ascontiguousarray(base[rows, columns])
     ours = geometry_sets(truth, base, 0.25, parameters)
@@ -185,7 +184,7 @@ def test_sets_and_metrics_agree_with_plain_numpy_and_scipy(motorcycle: sg.Scene,
     measurement = Measurement(estimate, whole)
     for name, value in expected.items():
         metric = parse_metric(name)
-        assert metric.measure(measurement, str(metric.metric.region)).value == pytest.approx(value, rel=2e-5), name
+        assert metric.value(measurement, str(metric.metric.region)) == pytest.approx(value, rel=2e-5), name
 
 
 def test_sparse_lidar_ground_truth_is_not_applicable(data_root: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import cv2
 import numpy as np
 import pytest
 
@@ -66,6 +67,26 @@ def test_porosity_of_a_hole_by_hand() -> None:
     estimate = poles()
     estimate[60:63, FIRST] = 20.0
     assert scores(estimate)["f-por"].sum == pytest.approx(4 * (2 * math.log(2) + math.log(3)))
+
+
+def test_porosity_of_a_full_size_image_is_the_same_however_many_threads_opencv_has() -> None:
+    """The only pixel that is found lies up to 2900 px away from the others."""
+    truth = np.full((140, 3000), 20.0, np.float32)
+    for left in range(60, 2960, 100):
+        truth[:, left : left + 4] = 60.0
+    estimate = np.full_like(truth, 20.0)
+    estimate[70, 60] = 60.0
+    scene = Scene("poles", gt=truth, masks={"nonocc": np.ones(truth.shape, bool)})
+    before, sums = cv2.getNumThreads(), []
+    try:
+        for threads in (1, 2):
+            cv2.setNumThreads(threads)
+            sums.append(next(iter(evaluate(estimate, scene, ["f-por"], ["nonocc"]))).sum)
+    finally:
+        cv2.setNumThreads(before)
+    rows, columns = np.nonzero(truth[30:-30, 30:-30] == 60.0)
+    by_hand = [math.log1p(math.hypot(row - 40, column - 30)) for row, column in zip(rows, columns, strict=True)]
+    assert sums[0] == sums[1] == pytest.approx(math.fsum(by_hand), rel=1e-14)
 
 
 def test_a_lost_structure_counts_as_missing_and_not_as_fragmented() -> None:

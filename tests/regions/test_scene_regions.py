@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 from pathlib import Path
 
 import cv2
@@ -13,6 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 import stereogauge as sg
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError, StereogaugeError
+from stereogauge.regions import scene_regions
 from stereogauge.regions.declaration import declared_regions
 from stereogauge.regions.partition import PARTITION, check_partition
 
@@ -233,3 +235,7 @@ def test_every_declaration_is_complete(name: str) -> None:
     assert region.definition
     assert region.source
     assert region.description
+
+
+def test_the_example_in_the_documentation_works() -> None:
+    assert doctest.testmod(scene_regions).failed == 0

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.model import model_declaration
-from stereogauge.ranking.models.weighted import term_cells
+from stereogauge.ranking.models.weighted import weighted_terms
 from stereogauge.ranking.ranks import final_ranks
 from stereogauge.ranking.result import Ranking
 from stereogauge.ranking.run import model_costs, rank
@@ -64,9 +64,9 @@ def weight_stability(
         raise StereogaugeError(f"Stability under weights needs at least one draw; found {draws}.")
     options = {"weights": weights, "profile": profile, "normalisation": normalisation}
     costs, selection = model_costs(cube, model_declaration("weighted"), missing, options)
-    used, cells, _ = term_cells(costs, weights, profile, normalisation)
-    centre = np.array(list(used.values()))
-    means = np.stack([values.mean(axis=1) for _, values, _ in cells.values()], axis=1)
+    terms, _ = weighted_terms(costs, weights, profile, normalisation)
+    centre = np.array([term.weight for term in terms.values()])
+    means = np.stack([term.cells.mean(axis=1) for term in terms.values()], axis=1)
     stated = means @ centre
     sampled = np.random.default_rng(seed).dirichlet(concentration * centre, size=draws)
     ranks = final_ranks(sampled @ means.T)
@@ -75,7 +75,7 @@ def weight_stability(
     return WeightStability(
         selection=selection,
         algorithms=tuple(costs.algorithms[place] for place in order),
-        terms=tuple(used),
+        terms=tuple(terms),
         weights=centre,
         concentration=concentration,
         draws=draws,

@@ -49,6 +49,8 @@ def command(
 
 def declaration(metric: Any) -> dict[str, Any]:
     """A metric's declaration as plain values."""
+    from stereogauge.metrics.declaration import MISSING, SCALING
+
     return {
         "id": metric.id + "".join(f"@{p.name.upper()}" for p in metric.parameters[:1]),
         "name": metric.name,
@@ -59,6 +61,8 @@ def declaration(metric: Any) -> dict[str, Any]:
         "heuristic range": [_bound(b) for b in metric.heuristic_range] if metric.heuristic_range else None,
         "pixels": metric.region or "any region",
         "pools over scenes": metric.pools,
+        "missing estimates": MISSING[metric.missing],
+        "scaling": SCALING[metric.scaling],
         "needs": sorted(metric.needs),
         "parameters": [f"{p.name} ({p.unit}) {p.description}" for p in metric.parameters],
         "source": metric.source,

@@ -8,9 +8,9 @@ A package adds measures through the entry-point group `stereogauge.confidence`.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from stereogauge.confidence.evidence import Evidence
 
 ENTRY_POINTS = PACKAGE = "stereogauge.confidence"
+
+Compute: TypeAlias = "Callable[[Evidence], NDArray[np.float32]]"
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,8 @@ class ConfidenceMeasure:
     name: str
     formula: str
     source: str
-    compute: Callable[[Evidence], NDArray[np.float32]]
-    literal: Callable[[Evidence], NDArray[np.float32]] | None = None
+    compute: Compute
+    literal: Compute | None = None
     symbol: str = ""
     needs: frozenset[str] = frozenset({"costs"})
 
@@ -52,12 +54,20 @@ class ConfidenceMeasure:
         return f"{self.symbol} {self.name}".strip()
 
 
-def measure(**declaration: Any) -> Callable[[Callable[[Evidence], NDArray[np.float32]]], ConfidenceMeasure]:
-    """Declare the decorated function as a confidence measure."""
-    needs = frozenset(declaration.pop("needs", ("costs",)))
+def measure(
+    *,
+    id: str,  # noqa: A002 – the field's name
+    name: str,
+    formula: str,
+    source: str,
+    literal: Compute | None = None,
+    symbol: str = "",
+    needs: Iterable[str] = ("costs",),
+) -> Callable[[Compute], ConfidenceMeasure]:
+    """Declare the decorated function as a confidence measure; `ConfidenceMeasure` explains the keywords."""
 
-    def declare(function: Callable[[Evidence], NDArray[np.float32]]) -> ConfidenceMeasure:
-        return ConfidenceMeasure(compute=function, needs=needs, **declaration)
+    def declare(function: Compute) -> ConfidenceMeasure:
+        return ConfidenceMeasure(id, name, formula, source, function, literal, symbol, frozenset(needs))
 
     return declare
 

@@ -125,7 +125,7 @@ def _score(scene_regions: SceneRegions, algorithm: str, column: Column, statisti
         algorithm=algorithm,
         metric=metric.id,
         region=region,
-        value=float(statistic.value),
+        value=float(metric.metric.value_of(statistic)),
         sum=float(statistic.sum),
         count=int(statistic.count),
         missing=int(statistic.missing),

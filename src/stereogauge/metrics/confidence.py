@@ -17,7 +17,7 @@ SOURCE = "Hu, Mordohai 2012; Haeusler, Klette 2012"
 
 
 def _curve(m: Measurement, region: str, threshold: float) -> SparsificationCurve:
-    """All measures of one region and threshold read the same curve; missing estimates by the invalid policy."""
+    """The curve that all metrics of one region and threshold read; missing estimates by the invalid policy."""
     missing: Literal["bad", "excluded"] = "excluded" if m.protocol.invalid == "exclude" else "bad"
     return m.once(
         f"sparsification {region} {threshold!r}",
@@ -48,7 +48,7 @@ def _sparsification(
         value = read(curve)
         if np.isnan(value):
             return Statistic.empty(f"region {region!r} has only good or only bad pixels", missing)
-        return Statistic(value * curve.pixels, curve.pixels, missing, value)
+        return Statistic.of_value(value, curve.pixels, missing)
 
     compute.__doc__ = meaning
     return Metric(
@@ -58,6 +58,8 @@ def _sparsification(
         unit="",
         source=SOURCE,
         compute=compute,
+        missing="counted",
+        scaling="none",
         direction=direction,
         range=(least, 1.0),
         parameters=(THRESHOLD,),

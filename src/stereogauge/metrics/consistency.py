@@ -53,6 +53,8 @@ def _picture(m: Measurement, threshold: float) -> Picture:
     parameters=(TOLERANCE,),
     needs=("right_estimate",),
     source="Scharstein & Szeliski, IJCV 2002 (cross-checking)",
+    missing="counted",
+    scaling="none",
     finalize=percent,
     picture=_picture,
     examples=("lr-consistency@1",),
@@ -74,5 +76,4 @@ def lr_consistency(m: Measurement, region: str, threshold: float) -> Statistic:
     count = difference.size - missing if excluding else difference.size
     if count == 0:
         return Statistic.empty(f"no pixel of region {region!r} has two disparities to compare", missing)
-    total = float(wrong if excluding else wrong + missing)
-    return Statistic(total, count, missing, percent(total, count))
+    return Statistic(float(wrong if excluding else wrong + missing), count, missing)

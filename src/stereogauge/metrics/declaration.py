@@ -11,36 +11,55 @@ import functools
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 from stereogauge.errors import UnknownNameError, unknown_name
+from stereogauge.metrics.measurement import Measurement
+from stereogauge.metrics.picture import Picture
+from stereogauge.metrics.statistics import PassRequest
 from stereogauge.registry import collect
 
-if TYPE_CHECKING:
-    from stereogauge.metrics.measurement import Measurement
-    from stereogauge.metrics.picture import Picture
-
 ENTRY_POINTS = "stereogauge.metrics"
+
+Direction = Literal["lower", "higher", "zero"]
+Missing = Literal["counted", "charged", "left out", "not about pixels"]
+MISSING: Mapping[Missing, str] = {
+    "counted": "counted as wrong",
+    "charged": "charged at least as much as any estimate inside the scene's disparity range",
+    "left out": "left out, so the score needs its coverage",
+    "not about pixels": "of no effect, because the metric is not about pixels",
+}
+Scaling = Literal["length", "area", "none"]
+SCALING: Mapping[Scaling, str] = {
+    "length": "a length in pixels, proportional to the image width",
+    "area": "an area in pixels, proportional to the square of the image width",
+    "none": "not a length or an area in pixels",
+}
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """A score as sufficient statistics.
+    """What a metric's function returns for one region.
 
-    `sum` and `count` pool over scenes where the metric says so; `missing` counts pixels of the set without an estimate;
-    `value` is the score, NaN when `count` is 0; `note` says why it is NaN, or what a reader must know.
+    `sum` and `count`: a metric that pools makes its value of them, and over several scenes of their totals. A metric
+    that does not pool keeps its value in `sum`: see `of_value`. `missing`: how many pixels of the set have no
+    estimate. `note`: why there is no value, or what a reader must know.
     """
 
     sum: float
     count: int
     missing: int
-    value: float
     note: str = ""
+
+    @classmethod
+    def of_value(cls, value: float, count: int, missing: int, note: str = "") -> Statistic:
+        """The finished value of a metric that does not pool, measured on `count` pixels."""
+        return cls(value, count, missing, note)
 
     @classmethod
     def empty(cls, note: str, missing: int = 0) -> Statistic:
         """No pixel was measured, for the reason given."""
-        return cls(sum=0.0, count=0, missing=missing, value=math.nan, note=note)
+        return cls(0.0, 0, missing, note)
 
 
 @dataclass(frozen=True)
@@ -60,14 +79,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Metric:
-    """A declared metric. `compute(measurement, region, *arguments)` returns a `Statistic`.
-
-    `finalize(sum, count)` turns pooled statistics into a value; None means that the metric does not pool. `region`
-    names the pixel set that the metric is bound to; None means that it is measured on any region. `needs` are parts
-    of a scene or result ("gt", "left", "right", "calibration", "right_estimate", "seconds", …). `range` is the
-    theoretical one, `heuristic_range` what real algorithms reach. `version` rises when the same input gives another
-    number.
-    """
+    """A declared metric; `metric` explains every field. `compute` is the function."""
 
     id: str
     name: str
@@ -75,12 +87,15 @@ class Metric:
     unit: str
     source: str
     compute: Callable[..., Statistic]
-    direction: Literal["lower", "higher", "zero"] = "lower"
+    missing: Missing
+    scaling: Scaling
+    direction: Direction = "lower"
     range: tuple[float, float] = (0.0, math.inf)
     heuristic_range: tuple[float, float] | None = None
     parameters: tuple[Parameter, ...] = ()
     needs: frozenset[str] = frozenset({"gt"})
     finalize: Callable[[float, int], float] | None = None
+    shares: Callable[..., PassRequest] | None = None
     region: str | None = None
     picture: Callable[..., Picture] | None = None
     examples: tuple[str, ...] = ()
@@ -90,6 +105,12 @@ class Metric:
     def pools(self) -> bool:
         """Whether sums and counts of several scenes may be added."""
         return self.finalize is not None
+
+    def value_of(self, statistic: Statistic) -> float:
+        """The score that a statistic amounts to; NaN when no pixel was measured."""
+        if statistic.count == 0:
+            return math.nan
+        return statistic.sum if self.finalize is None else self.finalize(statistic.sum, statistic.count)
 
     @property
     def description(self) -> str:
@@ -146,9 +167,18 @@ class BoundMetric:
         """The regions on which this metric is measured when `wanted` are asked for."""
         return tuple(wanted) if self.metric.region is None else (self.metric.region,)
 
+    @property
+    def request(self) -> PassRequest:
+        """What the metric asks of the pass over the pixels that all metrics share."""
+        return PassRequest() if self.metric.shares is None else self.metric.shares(*self.arguments)
+
     def measure(self, measurement: Measurement, region: str) -> Statistic:
-        """The score on one region."""
+        """The statistic of one region."""
         return self.metric.compute(measurement, region, *self.arguments)
+
+    def value(self, measurement: Measurement, region: str) -> float:
+        """The score on one region."""
+        return self.metric.value_of(self.measure(measurement, region))
 
     def picture(self, measurement: Measurement) -> Picture:
         """The per-pixel map behind the score."""
@@ -157,12 +187,86 @@ class BoundMetric:
         return self.metric.picture(measurement, *self.arguments)
 
 
-def metric(**declaration: Any) -> Callable[[Callable[..., Statistic]], Metric]:
-    """Declare the decorated function as a metric: it becomes a `Metric` whose `compute` is the function."""
-    needs = frozenset(declaration.pop("needs", ("gt",)))
+def metric(
+    *,
+    id: str,  # noqa: A002 – the field's name
+    name: str,
+    formula: str,
+    unit: str,
+    source: str,
+    missing: Missing,
+    scaling: Scaling,
+    direction: Direction = "lower",
+    range: tuple[float, float] = (0.0, math.inf),  # noqa: A002
+    heuristic_range: tuple[float, float] | None = None,
+    parameters: tuple[Parameter, ...] = (),
+    needs: Iterable[str] = ("gt",),
+    finalize: Callable[[float, int], float] | None = None,
+    shares: Callable[..., PassRequest] | None = None,
+    region: str | None = None,
+    picture: Callable[..., Picture] | None = None,
+    examples: tuple[str, ...] = (),
+    version: int = 1,
+) -> Callable[[Callable[..., Statistic]], Metric]:
+    r"""Declare the decorated function as a metric: `function(measurement, region, *arguments)` returns a `Statistic`.
+
+    missing: what a missing estimate does to the score. It is "counted" as wrong, "charged" with at least the cost of
+    any estimate inside the scene's disparity range, or "left out"; run time and the like are "not about pixels".
+    scaling: how the unit depends on the image size. A "length" in px grows with the width, an "area" with its square.
+    direction: which scores are better. range: the theoretical one; heuristic_range: what real algorithms reach.
+    needs: parts of a scene or result ("gt", "left", "right", "calibration", "right_estimate", "confidence",
+    "seconds", …). finalize: makes the value from a sum and a count; without it the metric does not pool over scenes.
+    shares: makes a `PassRequest` from the arguments, so that one pass over the pixels serves this metric too.
+    region: the only pixel set on which the metric is measured; None means any region. picture:
+    `function(measurement, *arguments)` makes the per-pixel map. version: to be raised when the same input gives
+    another number.
+
+    >>> from stereogauge.metrics.statistics import thresholds
+    >>> @metric(
+    ...     id="hits",
+    ...     name="Exact estimates",
+    ...     formula=r"|\{x \in V : |e(x)| \le t\}| / |V|",
+    ...     unit="",
+    ...     source="an example",
+    ...     missing="left out",
+    ...     scaling="none",
+    ...     direction="higher",
+    ...     parameters=(Parameter("threshold", unit="px"),),
+    ...     finalize=lambda total, count: total / count,
+    ...     shares=thresholds,
+    ... )
+    ... def hits(m, region, threshold):
+    ...     "Share of the estimates that are right to within t px."
+    ...     pixels = m.pixels(region)
+    ...     return Statistic(pixels.valid - m.statistics(region).above(region, threshold), pixels.valid, pixels.missing)
+    >>> hits.bind(1).id
+    'hits@1'
+    >>> hits.value_of(Statistic(sum=30, count=40, missing=2))
+    0.75
+    """
 
     def declare(function: Callable[..., Statistic]) -> Metric:
-        return Metric(compute=function, needs=needs, **declaration)
+        return Metric(
+            id=id,
+            name=name,
+            formula=formula,
+            unit=unit,
+            source=source,
+            compute=function,
+            missing=missing,
+            scaling=scaling,
+            direction=direction,
+            range=range,
+            heuristic_range=heuristic_range,
+            parameters=parameters,
+            needs=frozenset(needs),
+            finalize=finalize,
+            shares=shares,
+            region=region,
+            picture=picture,
+            examples=examples,
+            version=version,
+        )
 
     return declare
 

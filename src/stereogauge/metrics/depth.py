@@ -16,7 +16,7 @@ from stereogauge.metrics.declaration import Parameter, Statistic, metric
 from stereogauge.metrics.error_pictures import signed_picture, two_class_picture
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
-from stereogauge.metrics.pooling import Finalize, mean, percent, root_mean
+from stereogauge.metrics.pooling import mean, percent, root_mean
 
 NEEDS = ("gt", "calibration")
 EIGEN = "Eigen, Puhrsch & Fergus, NIPS 2014"
@@ -33,7 +33,6 @@ def _averaged(
     m: Measurement,
     region: str,
     error: Callable[[Depths, Depths], Depths],
-    finalize: Finalize,
 ) -> Statistic:
     inside = m.mask(region)
     truth, estimate = (depth[inside] for depth in depth_pair(m))
@@ -43,8 +42,7 @@ def _averaged(
     count = int(np.count_nonzero(defined))
     if count == 0:
         return Statistic.empty(f"no pixel of region {region!r} has a true and an estimated depth", missing)
-    total = float(values[defined].sum())
-    return Statistic(total, count, missing, finalize(total, count))
+    return Statistic(float(values[defined].sum()), count, missing)
 
 
 def _difference_picture(m: Measurement, *_: float) -> Picture:
@@ -61,13 +59,15 @@ def _difference_picture(m: Measurement, *_: float) -> Picture:
     formula=r"\frac{1}{|V|}\sum_V |Z_E - Z_D|",
     unit="m",
     source=EIGEN,
+    missing="left out",
+    scaling="none",
     needs=NEEDS,
     finalize=mean,
     picture=_difference_picture,
 )
 def z_mae(m: Measurement, region: str) -> Statistic:
     """Mean size of the depth error."""
-    return _averaged(m, region, lambda truth, estimate: np.abs(estimate - truth), mean)
+    return _averaged(m, region, lambda truth, estimate: np.abs(estimate - truth))
 
 
 @metric(
@@ -76,13 +76,15 @@ def z_mae(m: Measurement, region: str) -> Statistic:
     formula=r"\sqrt{\tfrac{1}{|V|}\sum_V (Z_E - Z_D)^2}",
     unit="m",
     source=EIGEN,
+    missing="left out",
+    scaling="none",
     needs=NEEDS,
     finalize=root_mean,
     picture=_difference_picture,
 )
 def z_rms(m: Measurement, region: str) -> Statistic:
     """Root of the mean squared depth error."""
-    return _averaged(m, region, lambda truth, estimate: (estimate - truth) ** 2, root_mean)
+    return _averaged(m, region, lambda truth, estimate: (estimate - truth) ** 2)
 
 
 @metric(
@@ -91,13 +93,15 @@ def z_rms(m: Measurement, region: str) -> Statistic:
     formula=r"\frac{1}{|V|}\sum_V |Z_E - Z_D| / Z_D",
     unit="",
     source=EIGEN,
+    missing="left out",
+    scaling="none",
     needs=NEEDS,
     finalize=mean,
     picture=_difference_picture,
 )
 def z_abs_rel(m: Measurement, region: str) -> Statistic:
     """Mean depth error relative to the true depth."""
-    return _averaged(m, region, lambda truth, estimate: np.abs(estimate - truth) / truth, mean)
+    return _averaged(m, region, lambda truth, estimate: np.abs(estimate - truth) / truth)
 
 
 @metric(
@@ -106,13 +110,15 @@ def z_abs_rel(m: Measurement, region: str) -> Statistic:
     formula=r"\frac{1}{|V|}\sum_V (Z_E - Z_D)^2 / Z_D",
     unit="m",
     source=EIGEN,
+    missing="left out",
+    scaling="none",
     needs=NEEDS,
     finalize=mean,
     picture=_difference_picture,
 )
 def z_sq_rel(m: Measurement, region: str) -> Statistic:
     """Mean squared depth error over the true depth."""
-    return _averaged(m, region, lambda truth, estimate: (estimate - truth) ** 2 / truth, mean)
+    return _averaged(m, region, lambda truth, estimate: (estimate - truth) ** 2 / truth)
 
 
 @metric(
@@ -121,13 +127,15 @@ def z_sq_rel(m: Measurement, region: str) -> Statistic:
     formula=r"\sqrt{\tfrac{1}{|V|}\sum_V (\ln Z_E - \ln Z_D)^2}",
     unit="",
     source=EIGEN,
+    missing="left out",
+    scaling="none",
     needs=NEEDS,
     finalize=root_mean,
     picture=_difference_picture,
 )
 def z_log_rms(m: Measurement, region: str) -> Statistic:
     """Root of the mean squared difference of the depths' logarithms."""
-    return _averaged(m, region, lambda truth, estimate: np.log(estimate / truth) ** 2, root_mean)
+    return _averaged(m, region, lambda truth, estimate: np.log(estimate / truth) ** 2)
 
 
 @metric(
@@ -138,6 +146,8 @@ def z_log_rms(m: Measurement, region: str) -> Statistic:
     direction="higher",
     range=(0.0, 1.0),
     source=EIGEN,
+    missing="left out",
+    scaling="none",
     needs=NEEDS,
     finalize=mean,
     picture=_difference_picture,
@@ -151,7 +161,7 @@ def z_delta(m: Measurement, region: str, ratio: float) -> Statistic:
         ratios = np.maximum(estimate / truth, truth / estimate)
         return np.where(np.isnan(ratios), np.nan, ratios < ratio)
 
-    return _averaged(m, region, within, mean)
+    return _averaged(m, region, within)
 
 
 def _bad_depth(m: Measurement, tolerance: float) -> NDArray[np.bool_]:
@@ -179,6 +189,8 @@ def _bad_depth_picture(m: Measurement, tolerance: float) -> Picture:
     unit="%",
     range=(0.0, 100.0),
     source="a tolerance in physical distance with a lower limit in disparity",
+    missing="counted",
+    scaling="none",
     needs=NEEDS,
     finalize=percent,
     parameters=(Parameter("tolerance", unit="m", description="largest depth error that is good", low=0.0, high=1e6),),
@@ -195,4 +207,4 @@ def bad_z(m: Measurement, region: str, tolerance: float) -> Statistic:
     if count == 0:
         return Statistic.empty(f"no pixel of region {region!r} has a depth to compare", missing)
     bad = int(np.count_nonzero(_bad_depth(m, tolerance) & inside)) + (0 if leave_out else missing)
-    return Statistic(float(bad), count, missing, percent(bad, count))
+    return Statistic(float(bad), count, missing)

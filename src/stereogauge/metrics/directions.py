@@ -77,6 +77,8 @@ def _picture(m: Measurement) -> Picture:
     unit="°",
     range=(0.0, 180.0),
     source="after Honauer, Maier-Hein & Kondermann, ICCV 2015, supplement, figures 9 and 10",
+    missing="left out",
+    scaling="none",
     picture=_picture,
 )
 def direction_distance(m: Measurement, region: str) -> Statistic:
@@ -91,4 +93,4 @@ def direction_distance(m: Measurement, region: str) -> Statistic:
     value = circular_earth_movers_distance(histogram.estimate, histogram.truth)
     if np.isnan(value):
         return Statistic.empty(f"no gradient direction on region {region!r}", missing)
-    return Statistic(value * count, count, missing, value)
+    return Statistic.of_value(value, count, missing)

@@ -8,6 +8,8 @@ excludes it. An estimate full of NaN has no score.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -97,6 +99,8 @@ def _fuzziness_picture(m: Measurement) -> Picture:
     range=(0.0, 1.0),
     heuristic_range=(0.0, 0.6),
     source=HCI,
+    missing="left out",
+    scaling="none",
     region="disc-background",
     finalize=mean,
     picture=_fat_picture,
@@ -119,6 +123,8 @@ def d_fat(m: Measurement, region: str) -> Statistic:
     range=(0.0, 1.0),
     heuristic_range=(0.0, 0.3),
     source=HCI,
+    missing="left out",
+    scaling="none",
     region="disc-foreground",
     finalize=mean,
     picture=_thin_picture,
@@ -141,6 +147,8 @@ def d_thin(m: Measurement, region: str) -> Statistic:
     unit="px",
     heuristic_range=(0.0, 3.4),
     source=HCI,
+    missing="left out",
+    scaling="length",
     region="disc-edge",
     finalize=mean,
     picture=_fuzziness_picture,
@@ -149,11 +157,11 @@ def d_fuz(m: Measurement, region: str) -> Statistic:
     """Mean, around depth discontinuities, of gradients too strong away from the edge and too weak on it, in px.
 
     Each is weighted by its distance to where it would be right. 0: every gradient has the ground truth's strength.
-    Pixels whose gradient needs a missing estimate are left out and counted as missing. The value grows with the square
-    of the resolution; `d-fuz-rel` does not.
+    Pixels whose gradient needs a missing estimate are left out and counted as missing. The value grows with the image
+    size, somewhat faster than the width.
     """
     sets = m.regions.geometry
-    return mean_of(_fuzziness(m), emptiness(sets, sets.edge.size, DISCONTINUITY, AT_DISCONTINUITIES), mean)
+    return mean_of(_fuzziness(m), emptiness(sets, sets.edge.size, DISCONTINUITY, AT_DISCONTINUITIES))
 
 
 @metric(
@@ -163,6 +171,8 @@ def d_fuz(m: Measurement, region: str) -> Statistic:
     unit="",
     heuristic_range=(0.0, 1.5),
     source=VARIANT,
+    missing="left out",
+    scaling="none",
     region="disc-edge",
     finalize=mean,
     picture=_fuzziness_picture,
@@ -170,5 +180,4 @@ def d_fuz(m: Measurement, region: str) -> Statistic:
 def d_fuz_rel(m: Measurement, region: str) -> Statistic:
     """Fuzziness divided by the scene's own c_d times band length, so that sizes of one scene compare."""
     plain = d_fuz.compute(m, region)
-    unit = _full_fuzziness(m)
-    return Statistic(plain.sum / unit, plain.count, plain.missing, plain.value / unit, plain.note)
+    return replace(plain, sum=plain.sum / _full_fuzziness(m))

@@ -8,12 +8,14 @@ as missing.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.geometry_scores import closer_to_beyond, found_pixels
+from stereogauge.kernels.distances import squared_distances
+from stereogauge.kernels.geometry_scores import closer_to_beyond, found_pixels, hole_penalties
 from stereogauge.metrics.declaration import Statistic, metric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.overlays import (
@@ -31,7 +33,6 @@ from stereogauge.metrics.overlays import (
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import mean
 from stereogauge.regions.connected import components
-from stereogauge.regions.geometry.bands import distances_at
 
 FINE = "fine structure"
 WHOLE, DIVIDED, LOST, GAP = "#009e73", "#f0e442", "#a50026", "#333333"
@@ -42,7 +43,7 @@ NOTHING_FOUND = "no pixel of any structure is found: the image diagonal stands f
 class Found:
     """What an estimate finds of the fine structures.
 
-    verdict: 1 found, 0 not, 2 missing estimate, a value a pixel of M_s; penalty: log(1 + distance to M_a), 0 where
+    verdict: 1 found, 0 not, 2 missing estimate, one value per pixel of M_s; penalty: log(1 + distance to M_a), 0 where
     found; fragments: how many 8-connected components of M_a each structure has.
     """
 
@@ -70,18 +71,18 @@ def _found(m: Measurement) -> Found:
     found = verdict == 1
     penalty = np.zeros(sets.fine.size)
     if not found.any():
-        penalty[:] = np.log1p(np.hypot(sets.height, sets.width))
+        penalty[:] = math.log1p(math.hypot(sets.height, sets.width))
         return Found(verdict, penalty, np.zeros(structures, np.int64))
     top, bottom, left, right = _window(sets.fine, sets.width)
     rows, columns = np.divmod(sets.fine, sets.width)
-    place = (rows - top, columns - left)
-    window = np.zeros((bottom - top, right - left), np.uint8)
-    window[place] = found
+    rows, columns = rows - top, columns - left
+    window = np.zeros((bottom - top, right - left), np.bool_)
+    window[rows, columns] = found
     labels, _ = components(window)
     if not found.all():
         lost = ~found
-        penalty[lost] = np.log1p(distances_at(window, (place[0][lost], place[1][lost])))
-    pairs = np.unique(np.stack([sets.fine_label[found], labels[place][found]]), axis=1)
+        penalty[lost] = hole_penalties(squared_distances(window), rows[lost], columns[lost])
+    pairs = np.unique(np.stack([sets.fine_label[found], labels[rows, columns][found]]), axis=1)
     return Found(verdict, penalty, np.bincount(pairs[0], minlength=structures + 1)[1:])
 
 
@@ -135,9 +136,12 @@ def _fat_picture(m: Measurement) -> Picture:
     unit="log px",
     heuristic_range=(0.0, 1.2),
     source=HCI,
+    missing="counted",
+    scaling="none",
     region="fine",
     finalize=mean,
     picture=_porosity_picture,
+    version=2,
 )
 def f_por(m: Measurement, region: str) -> Statistic:
     """Mean over structure pixels of log(1 + distance in px to the nearest found one); found pixels contribute 0.
@@ -149,9 +153,8 @@ def f_por(m: Measurement, region: str) -> Statistic:
     if not size:
         return Statistic.empty(_empty(m))
     result = _result(m)
-    total = float(result.penalty.sum())
     note = "" if result.fragments.any() else NOTHING_FOUND
-    return Statistic(total, size, result.missing, total / size, note)
+    return Statistic(float(result.penalty.sum()), size, result.missing, note)
 
 
 @metric(
@@ -162,6 +165,8 @@ def f_por(m: Measurement, region: str) -> Statistic:
     range=(0.0, 1.0),
     heuristic_range=(0.0, 0.5),
     source=HCI,
+    missing="counted",
+    scaling="none",
     region="fine",
     finalize=mean,
     picture=_fragments_picture,
@@ -179,9 +184,8 @@ def f_frag(m: Measurement, region: str) -> Statistic:
     if result.missing == len(result.verdict):
         return Statistic.empty("no estimate on fine structures", result.missing)
     total = float((1 - 1 / np.maximum(result.fragments, 1)).sum())
-    count = len(result.fragments)
     note = "" if result.fragments.any() else "every structure is lost (see f-missing)"
-    return Statistic(total, count, result.missing, total / count, note)
+    return Statistic(total, len(result.fragments), result.missing, note)
 
 
 @metric(
@@ -191,6 +195,8 @@ def f_frag(m: Measurement, region: str) -> Statistic:
     unit="",
     range=(0.0, 1.0),
     source=VARIANT,
+    missing="counted",
+    scaling="none",
     region="fine",
     finalize=mean,
     picture=_fragments_picture,
@@ -203,9 +209,8 @@ def f_missing(m: Measurement, region: str) -> Statistic:
     if not m.regions.geometry.fine.size:
         return Statistic.empty(_empty(m))
     result = _result(m)
-    lost = int(np.count_nonzero(result.fragments == 0))
-    count = len(result.fragments)
-    return Statistic(float(lost), count, result.missing, lost / count)
+    lost = float(np.count_nonzero(result.fragments == 0))
+    return Statistic(lost, len(result.fragments), result.missing)
 
 
 @metric(
@@ -216,6 +221,8 @@ def f_missing(m: Measurement, region: str) -> Statistic:
     range=(0.0, 1.0),
     heuristic_range=(0.0, 0.7),
     source=HCI,
+    missing="left out",
+    scaling="none",
     region="fine-surround",
     finalize=mean,
     picture=_fat_picture,

@@ -50,6 +50,8 @@ def _squared_picture(m: Measurement) -> Picture:
     direction="higher",
     range=(-math.inf, math.inf),
     source=WANG,
+    missing="left out",
+    scaling="none",
     picture=_squared_picture,
 )
 def psnr(m: Measurement, region: str) -> Statistic:
@@ -62,7 +64,7 @@ def psnr(m: Measurement, region: str) -> Statistic:
         return Statistic.empty(emptiness(region, pixels.size), pixels.missing)
     error = pixels.squared / pixels.valid
     value = 10 * math.log10(signal_peak(m) ** 2 / error) if error > 0 else math.inf
-    return Statistic(pixels.squared, pixels.valid, pixels.missing, value)
+    return Statistic.of_value(value, pixels.valid, pixels.missing)
 
 
 def _window_sum(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -109,8 +111,7 @@ def _similarity(m: Measurement, region: str, *, complete: bool) -> Statistic:
     count = int(np.count_nonzero(defined))
     if count == 0:
         return Statistic.empty(f"no window of region {region!r} has enough known pixels", missing)
-    total = float(values[defined].sum())
-    return Statistic(total, count, missing, total / count)
+    return Statistic(float(values[defined].sum()), count, missing)
 
 
 def _similarity_picture(m: Measurement, *, complete: bool) -> Picture:
@@ -132,6 +133,8 @@ def _similarity_picture(m: Measurement, *, complete: bool) -> Picture:
     direction="higher",
     range=(-1.0, 1.0),
     source=WANG,
+    missing="left out",
+    scaling="none",
     finalize=mean,
     picture=lambda m: _similarity_picture(m, complete=True),
 )
@@ -148,6 +151,8 @@ def ssim(m: Measurement, region: str) -> Statistic:
     direction="higher",
     range=(-1.0, 1.0),
     source="Malpica & Bovik, ICIP 2009",
+    missing="left out",
+    scaling="none",
     finalize=mean,
     picture=lambda m: _similarity_picture(m, complete=False),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import typing
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -11,8 +12,7 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError
 from stereogauge.kernels import fill as fill_kernels
-from stereogauge.metrics.declaration import BoundMetric
-from stereogauge.metrics.statistics import PixelStatistics, RegionStatistics
+from stereogauge.metrics.statistics import PassRequest, PixelStatistics, RegionStatistics
 from stereogauge.model import DisparityMap, Image, Mask, Scene, as_disparity
 from stereogauge.protocol import Protocol
 from stereogauge.regions.scene_regions import SceneRegions
@@ -32,13 +32,21 @@ def filled(disparity: DisparityMap) -> DisparityMap:
     return result
 
 
+class SharesPass(typing.Protocol):
+    """A metric that says what it asks of the shared pass over the pixels."""
+
+    @property
+    def request(self) -> PassRequest:
+        """Its thresholds and quantiles."""
+        ...
+
+
 class Measurement:
     """The estimate as the protocol wants it, its scene's regions, and statistics that several metrics share.
 
     `raw` is the map as it was given; `estimate` after clipping and filling. `metrics` are those that will be measured,
-    so that one pass over the pixels serves all their thresholds and quantiles. `confidence` reads the algorithm's
-    confidence map when a metric asks for it. `extras` are facts of the run
-    ("seconds", "peak_memory").
+    so that one pass over the pixels serves the thresholds and quantiles that they ask for. `confidence` reads the
+    algorithm's confidence map when a metric asks for it. `extras` are facts of the run ("seconds", "peak_memory").
     """
 
     def __init__(
@@ -46,7 +54,7 @@ class Measurement:
         estimate: Any,
         scene_regions: SceneRegions,
         *,
-        metrics: Iterable[BoundMetric] = (),
+        metrics: Iterable[SharesPass] = (),
         regions: Iterable[str] = (),
         right_estimate: Any = None,
         confidence: Callable[[], NDArray[np.float32]] | None = None,
@@ -57,7 +65,7 @@ class Measurement:
         self.extras = dict(extras or {})
         self._right = right_estimate
         self._confidence = confidence
-        self._metrics = tuple(metrics)
+        self._request = PassRequest.together(metric.request for metric in metrics)
         self._regions = tuple(regions)
         self._extra_statistics: dict[tuple[bool, str], PixelStatistics] = {}
         self._shared: dict[str, Any] = {}
@@ -158,7 +166,6 @@ class Measurement:
         return self._computed(self.clipped, self._regions)
 
     def _computed(self, estimate: DisparityMap, regions: tuple[str, ...]) -> list[PixelStatistics]:
-        arguments = [(m.metric.id, a) for m in self._metrics for a in m.arguments]
         calibration = self.scene.calibration
         metric = self.protocol.sigma_z.metric and calibration.focal_baseline is not None
         return [
@@ -169,8 +176,7 @@ class Measurement:
                 focal_baseline=calibration.focal_baseline if metric and calibration.focal_baseline else 1.0,
                 doffs=calibration.doffs if metric else 0.0,
                 mu=self.protocol.sigma_z.mu,
-                thresholds=[a for name, a in arguments if name in ("bad", "wrong", "bad-valid")],
-                quantiles=[a / 100 for name, a in arguments if name == "quantile"],
+                request=self._request,
             )
             for labels in self.regions.labels(regions)
         ]

@@ -17,6 +17,7 @@ from stereogauge.metrics.error_pictures import absolute_error, missing_estimates
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import over_all, over_estimated, percent
+from stereogauge.metrics.statistics import thresholds
 
 THRESHOLD = Parameter("threshold", unit="px", description="largest error that is still good", low=0.0, high=1e4)
 KITTI_2015 = "Menze & Geiger, CVPR 2015"
@@ -26,8 +27,8 @@ def _share(m: Measurement, region: str, wrong: int) -> Statistic:
     """Share of R that is wrong or missing, or of V where the protocol leaves missing pixels out."""
     pixels = m.pixels(region)
     if m.protocol.invalid == "exclude":
-        return over_estimated(pixels, region, float(wrong), percent)
-    return over_all(pixels, region, float(wrong + pixels.missing), percent)
+        return over_estimated(pixels, region, float(wrong))
+    return over_all(pixels, region, float(wrong + pixels.missing))
 
 
 def _bad_picture(m: Measurement, threshold: float) -> Picture:
@@ -47,7 +48,10 @@ def _bad_picture(m: Measurement, threshold: float) -> Picture:
     unit="%",
     range=(0.0, 100.0),
     source="Scharstein & Szeliski, IJCV 2002",
+    missing="counted",
+    scaling="none",
     parameters=(THRESHOLD,),
+    shares=thresholds,
     finalize=percent,
     picture=_bad_picture,
     heuristic_range=(0.0, 80.0),
@@ -68,7 +72,10 @@ def bad(m: Measurement, region: str, threshold: float) -> Statistic:
     unit="%",
     range=(0.0, 100.0),
     source="Middlebury evaluation v3 (its column bad; bad + invalid is our bad)",
+    missing="left out",
+    scaling="none",
     parameters=(THRESHOLD,),
+    shares=thresholds,
     finalize=percent,
     picture=_bad_picture,
     examples=("wrong@2",),
@@ -79,7 +86,7 @@ def wrong(m: Measurement, region: str, threshold: float) -> Statistic:
     Missing ones count in the denominator only, and under the invalid policy `exclude` not at all.
     """
     share = over_estimated if m.protocol.invalid == "exclude" else over_all
-    return share(m.pixels(region), region, float(m.statistics(region).above(region, threshold)), percent)
+    return share(m.pixels(region), region, float(m.statistics(region).above(region, threshold)))
 
 
 @metric(
@@ -89,7 +96,10 @@ def wrong(m: Measurement, region: str, threshold: float) -> Statistic:
     unit="%",
     range=(0.0, 100.0),
     source="Geiger, Lenz & Urtasun, CVPR 2012 (est)",
+    missing="left out",
+    scaling="none",
     parameters=(THRESHOLD,),
+    shares=thresholds,
     finalize=percent,
     picture=_bad_picture,
     examples=("bad-valid@3",),
@@ -97,7 +107,7 @@ def wrong(m: Measurement, region: str, threshold: float) -> Statistic:
 def bad_valid(m: Measurement, region: str, threshold: float) -> Statistic:
     """Bad pixels among those that the algorithm itself estimated, before any filling."""
     statistics = m.statistics(region, as_given=True)
-    return over_estimated(statistics[region], region, float(statistics.above(region, threshold)), percent)
+    return over_estimated(statistics[region], region, float(statistics.above(region, threshold)))
 
 
 KITTI_LEVELS = (0.0, 0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
@@ -133,6 +143,8 @@ def _d1_picture(m: Measurement) -> Picture:
     unit="%",
     range=(0.0, 100.0),
     source=KITTI_2015,
+    missing="counted",
+    scaling="none",
     finalize=percent,
     picture=_d1_picture,
 )
@@ -148,6 +160,8 @@ def d1(m: Measurement, region: str) -> Statistic:
     unit="%",
     range=(0.0, 100.0),
     source=KITTI_2015,
+    missing="counted",
+    scaling="none",
     finalize=percent,
     picture=_d1_picture,
     region="bg",
@@ -165,6 +179,8 @@ def d1_background(m: Measurement, region: str) -> Statistic:
     unit="%",
     range=(0.0, 100.0),
     source=KITTI_2015,
+    missing="counted",
+    scaling="none",
     finalize=percent,
     picture=_d1_picture,
     region="fg",
@@ -182,10 +198,12 @@ def d1_foreground(m: Measurement, region: str) -> Statistic:
     unit="%",
     range=(0.0, 100.0),
     source="Menze & Geiger, CVPR 2015 (est)",
+    missing="left out",
+    scaling="none",
     finalize=percent,
     picture=_d1_picture,
 )
 def d1_valid(m: Measurement, region: str) -> Statistic:
     """D1 outliers among the pixels that the algorithm itself estimated, before any filling."""
     pixels = m.statistics(region, as_given=True)[region]
-    return over_estimated(pixels, region, float(pixels.d1), percent)
+    return over_estimated(pixels, region, float(pixels.d1))

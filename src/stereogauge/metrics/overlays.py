@@ -5,7 +5,7 @@ Colours are told apart without red against green: they differ in lightness, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,6 @@ from stereogauge.kernels.geometry_scores import count_above, sum_and_count
 from stereogauge.metrics.declaration import Statistic
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
-from stereogauge.metrics.pooling import percent
 from stereogauge.model import Mask, Scene
 from stereogauge.regions.geometry.sets import GeometrySets, Positions
 
@@ -35,13 +34,11 @@ def emptiness(sets: GeometrySets, size: int, what: str, estimated: str) -> str:
     return sets.refusal or f"no {what} found"
 
 
-def mean_of(
-    values: NDArray[np.float32], empty: str, finalize: Callable[[float, int], float], note: str = ""
-) -> Statistic:
-    """The mean of the values that are not NaN; the others are missing estimates and left out."""
+def mean_of(values: NDArray[np.float32], empty: str, note: str = "") -> Statistic:
+    """The sum and number of the values that are not NaN; the others are missing estimates and left out."""
     total, count = sum_and_count(values)
     missing = values.size - count
-    return Statistic(total, count, missing, finalize(total, count), note) if count else Statistic.empty(empty, missing)
+    return Statistic(total, count, missing, note) if count else Statistic.empty(empty, missing)
 
 
 def share_above(values: NDArray[np.float32], threshold: float, empty: str, note: str = "") -> Statistic:
@@ -53,8 +50,7 @@ def share_above(values: NDArray[np.float32], threshold: float, empty: str, note:
     missing = values.size - count
     if not count:
         return Statistic.empty(empty, missing)
-    above = float(count_above(values, threshold + GUARD))
-    return Statistic(above, count, missing, percent(above, count), note)
+    return Statistic(float(count_above(values, threshold + GUARD)), count, missing, note)
 
 
 def share_of_set(verdict: NDArray[np.float32], m: Measurement, empty: str) -> Statistic:
@@ -68,7 +64,7 @@ def share_of_set(verdict: NDArray[np.float32], m: Measurement, empty: str) -> St
     if not count:
         return Statistic.empty(empty, missing)
     size = count if m.protocol.invalid == "exclude" else verdict.size
-    return Statistic(total, size, missing, total / size)
+    return Statistic(total, size, missing)
 
 
 def grey_image(scene: Scene) -> NDArray[np.uint8] | None:

@@ -13,13 +13,10 @@ from stereogauge.metrics.declaration import Parameter, Statistic, metric
 from stereogauge.metrics.error_pictures import BAD, GOOD, absolute_error, clip_limit, heat_picture, signed_picture
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
-from stereogauge.metrics.pooling import Finalize, emptiness, mean, over_all, over_estimated, percent, root_mean
+from stereogauge.metrics.pooling import emptiness, mean, over_all, over_estimated, percent, root_mean
+from stereogauge.metrics.statistics import percentiles
 
 TAXONOMY = "Scharstein & Szeliski, IJCV 2002"
-
-
-def _averaged(m: Measurement, region: str, total: float, finalize: Finalize) -> Statistic:
-    return over_estimated(m.pixels(region), region, total, finalize)
 
 
 def _absolute_picture(m: Measurement, *_: float) -> Picture:
@@ -32,12 +29,14 @@ def _absolute_picture(m: Measurement, *_: float) -> Picture:
     formula=r"\frac{1}{|V|}\sum_V |e|",
     unit="px",
     source=TAXONOMY,
+    missing="left out",
+    scaling="length",
     finalize=mean,
     picture=_absolute_picture,
 )
 def mae(m: Measurement, region: str) -> Statistic:
     """Mean size of the error over the estimated pixels; also called EPE and avgErr."""
-    return _averaged(m, region, m.pixels(region).absolute, mean)
+    return over_estimated(m.pixels(region), region, m.pixels(region).absolute)
 
 
 @metric(
@@ -46,13 +45,15 @@ def mae(m: Measurement, region: str) -> Statistic:
     formula=r"\frac{1}{|V|}\sum_V |e|",
     unit="px",
     source="Geiger, Lenz & Urtasun, CVPR 2012 (est)",
+    missing="left out",
+    scaling="length",
     finalize=mean,
     picture=_absolute_picture,
 )
 def mae_valid(m: Measurement, region: str) -> Statistic:
     """Mean size of the error over the pixels that the algorithm itself estimated, before any filling."""
     pixels = m.statistics(region, as_given=True)[region]
-    return over_estimated(pixels, region, pixels.absolute, mean)
+    return over_estimated(pixels, region, pixels.absolute)
 
 
 def _squared_picture(m: Measurement) -> Picture:
@@ -65,12 +66,14 @@ def _squared_picture(m: Measurement) -> Picture:
     formula=r"\frac{1}{|V|}\sum_V e^2",
     unit="px²",
     source=TAXONOMY,
+    missing="left out",
+    scaling="area",
     finalize=mean,
     picture=_squared_picture,
 )
 def mse(m: Measurement, region: str) -> Statistic:
     """Mean squared error over the estimated pixels."""
-    return _averaged(m, region, m.pixels(region).squared, mean)
+    return over_estimated(m.pixels(region), region, m.pixels(region).squared)
 
 
 @metric(
@@ -79,13 +82,15 @@ def mse(m: Measurement, region: str) -> Statistic:
     formula=r"\sqrt{\tfrac{1}{|V|}\sum_V e^2}",
     unit="px",
     source=TAXONOMY,
+    missing="left out",
+    scaling="length",
     finalize=root_mean,
     heuristic_range=(0.0, 70.0),
     picture=_absolute_picture,
 )
 def rms(m: Measurement, region: str) -> Statistic:
     """Root of the mean squared error over the estimated pixels."""
-    return _averaged(m, region, m.pixels(region).squared, root_mean)
+    return over_estimated(m.pixels(region), region, m.pixels(region).squared)
 
 
 def _signed_picture(m: Measurement) -> Picture:
@@ -100,12 +105,14 @@ def _signed_picture(m: Measurement) -> Picture:
     direction="zero",
     range=(-math.inf, math.inf),
     source="mean signed error",
+    missing="left out",
+    scaling="length",
     finalize=mean,
     picture=_signed_picture,
 )
 def bias(m: Measurement, region: str) -> Statistic:
     """Mean signed error: positive means that the map lies too near."""
-    return _averaged(m, region, m.pixels(region).signed, mean)
+    return over_estimated(m.pixels(region), region, m.pixels(region).signed)
 
 
 def _relative(m: Measurement, region: str, factor: float) -> Statistic:
@@ -114,8 +121,7 @@ def _relative(m: Measurement, region: str, factor: float) -> Statistic:
     note = f"{pixels.without_relative} pixels with D = 0 left out" if pixels.without_relative else ""
     if count == 0:
         return Statistic.empty(note or emptiness(region, pixels.size), pixels.missing)
-    total = factor * pixels.relative
-    return Statistic(total, count, pixels.missing, total / count, note)
+    return Statistic(factor * pixels.relative, count, pixels.missing, note)
 
 
 def _relative_picture(m: Measurement) -> Picture:
@@ -130,6 +136,8 @@ def _relative_picture(m: Measurement) -> Picture:
     formula=r"\frac{1}{|V|}\sum_V \frac{|e|}{D}",
     unit="",
     source="Van der Mark & Gavrila, T-ITS 2006",
+    missing="left out",
+    scaling="none",
     finalize=mean,
     picture=_relative_picture,
 )
@@ -144,6 +152,8 @@ def mre(m: Measurement, region: str) -> Statistic:
     formula=r"\frac{100}{|V|}\sum_V \frac{|e|}{D}",
     unit="%",
     source="Van der Mark & Gavrila, T-ITS 2006",
+    missing="left out",
+    scaling="none",
     finalize=mean,
     picture=_relative_picture,
 )
@@ -158,9 +168,12 @@ def mape(m: Measurement, region: str) -> Statistic:
     formula=r"Q_q(|e|) \text{ over } V",
     unit="px",
     source="Middlebury evaluation v3 (A50, A90, A95, A99)",
+    missing="left out",
+    scaling="length",
     parameters=(
         Parameter("percentage", unit="%", description="share of pixels with a smaller error", low=0.0, high=100.0),
     ),
+    shares=percentiles,
     picture=_absolute_picture,
     examples=("quantile@50", "quantile@95"),
 )
@@ -170,7 +183,7 @@ def quantile(m: Measurement, region: str, percentage: float) -> Statistic:
     if pixels.valid == 0:
         return Statistic.empty(emptiness(region, pixels.size), pixels.missing)
     value = m.statistics(region).quantile(region, percentage / 100)
-    return Statistic(value * pixels.valid, pixels.valid, pixels.missing, value)
+    return Statistic.of_value(value, pixels.valid, pixels.missing)
 
 
 def _density_picture(m: Measurement) -> Picture:
@@ -192,13 +205,15 @@ def _density_picture(m: Measurement) -> Picture:
     direction="higher",
     range=(0.0, 100.0),
     source=TAXONOMY,
+    missing="counted",
+    scaling="none",
     finalize=percent,
     picture=_density_picture,
 )
 def density(m: Measurement, region: str) -> Statistic:
     """Share of the region for which the algorithm gave an estimate, before any filling."""
     pixels = m.statistics(region, as_given=True)[region]
-    return over_all(pixels, region, float(pixels.valid), percent)
+    return over_all(pixels, region, float(pixels.valid))
 
 
 @metric(
@@ -208,10 +223,12 @@ def density(m: Measurement, region: str) -> Statistic:
     unit="%",
     range=(0.0, 100.0),
     source="Middlebury evaluation v3",
+    missing="counted",
+    scaling="none",
     finalize=percent,
     picture=_density_picture,
 )
 def invalid(m: Measurement, region: str) -> Statistic:
     """Share of the region without an estimate, before any filling."""
     pixels = m.statistics(region, as_given=True)[region]
-    return over_all(pixels, region, float(pixels.missing), percent)
+    return over_all(pixels, region, float(pixels.missing))

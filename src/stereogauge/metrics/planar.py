@@ -18,7 +18,7 @@ from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.overlays import HCI, VARIANT, emptiness, heat_overlay, mean_of, share_above
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import mean, percent
-from stereogauge.regions.geometric import drawn_planes
+from stereogauge.regions.drawn_planes import drawn_planes
 from stereogauge.regions.geometry.planes import Points, fit_plane
 
 BUMPINESS, OFFSET, MISORIENTATION = range(3)
@@ -93,7 +93,8 @@ def _truth_values(m: Measurement, kind: int) -> Values:
 def _share(m: Measurement, kind: int, values: Values, threshold: float) -> Statistic:
     """Percentage beyond the threshold; the note holds the ground truth's own."""
     truth = m.once(f"p-truth {kind}", lambda: _truth_values(m, kind))
-    floor = share_above(truth, threshold, "").value
+    own = share_above(truth, threshold, "")
+    floor = percent(own.sum, own.count) if own.count else np.nan
     return share_above(values, threshold, _empty(m), _note(m, kind, floor, " %"))
 
 
@@ -127,6 +128,8 @@ def _angle_picture(m: Measurement, threshold: float = 45.0) -> Picture:
     unit="px",
     heuristic_range=(0.0, 4.5),
     source=HCI,
+    missing="left out",
+    scaling="length",
     needs=(),
     region="planar",
     finalize=mean,
@@ -137,7 +140,7 @@ def p_bump(m: Measurement, region: str) -> Statistic:
 
     0: perfectly even. Above 1: strongly bumpy.
     """
-    return mean_of(_bumps(m), _empty(m), mean, _mean_note(m, BUMPINESS, " px"))
+    return mean_of(_bumps(m), _empty(m), _mean_note(m, BUMPINESS, " px"))
 
 
 @metric(
@@ -146,6 +149,8 @@ def p_bump(m: Measurement, region: str) -> Statistic:
     formula=r"\frac{1}{|M_p|}\sum_{x \in M_p} |\Delta E(x)|, \quad M_p \text{ drawn by hand}",
     unit="px",
     source=VARIANT,
+    missing="left out",
+    scaling="length",
     needs=(),
     region="planar",
     finalize=mean,
@@ -164,13 +169,15 @@ def bumpiness(m: Measurement, region: str) -> Statistic:
     formula=r"\frac{1}{|M_p|}\sum_{x \in M_p} |\Delta (E - D)(x)|",
     unit="px",
     source=VARIANT,
+    missing="left out",
+    scaling="length",
     region="planar",
     finalize=mean,
     picture=_relative_bump_picture,
 )
 def p_bump_rel(m: Measurement, region: str) -> Statistic:
     """Mean magnitude of the Laplacian of the error on planar surfaces, in px; the ground truth scores exactly 0."""
-    return mean_of(_relative_bumps(m), _empty(m), mean)
+    return mean_of(_relative_bumps(m), _empty(m))
 
 
 @metric(
@@ -180,6 +187,8 @@ def p_bump_rel(m: Measurement, region: str) -> Statistic:
     unit="px",
     heuristic_range=(0.0, 25.0),
     source=HCI,
+    missing="left out",
+    scaling="length",
     needs=(),
     region="planar",
     finalize=mean,
@@ -187,7 +196,7 @@ def p_bump_rel(m: Measurement, region: str) -> Statistic:
 )
 def p_off(m: Measurement, region: str) -> Statistic:
     """Mean Euclidean distance of the points (x, y, E) to their plane in disparity space, in px. 0: on the plane."""
-    return mean_of(np.abs(_offsets(m)), _empty(m), mean, _mean_note(m, OFFSET, " px"))
+    return mean_of(np.abs(_offsets(m)), _empty(m), _mean_note(m, OFFSET, " px"))
 
 
 @metric(
@@ -198,6 +207,8 @@ def p_off(m: Measurement, region: str) -> Statistic:
     range=(0.0, 90.0),
     heuristic_range=(0.0, 60.0),
     source=HCI,
+    missing="left out",
+    scaling="none",
     needs=(),
     region="planar",
     finalize=mean,
@@ -209,7 +220,7 @@ def p_mis(m: Measurement, region: str) -> Statistic:
     0: every patch is parallel to its plane; 90: orthogonal to it. A window with missing estimates is fitted to the
     others.
     """
-    return mean_of(_angles(m), _empty(m), mean, _mean_note(m, MISORIENTATION, "°"))
+    return mean_of(_angles(m), _empty(m), _mean_note(m, MISORIENTATION, "°"))
 
 
 @metric(
@@ -219,6 +230,8 @@ def p_mis(m: Measurement, region: str) -> Statistic:
     unit="%",
     range=(0.0, 100.0),
     source=VARIANT,
+    missing="left out",
+    scaling="none",
     parameters=(
         Parameter("threshold", unit="px", description="largest Laplacian that is still even", low=0.0, high=1e4),
     ),
@@ -240,6 +253,8 @@ def p_bump_bad(m: Measurement, region: str, threshold: float) -> Statistic:
     unit="%",
     range=(0.0, 100.0),
     source=VARIANT,
+    missing="left out",
+    scaling="none",
     parameters=(
         Parameter(
             "threshold", unit="px", description="largest distance that is still good", low=0.0, high=1e4, default=1.0
@@ -263,6 +278,8 @@ def p_off_bad(m: Measurement, region: str, threshold: float) -> Statistic:
     unit="%",
     range=(0.0, 100.0),
     source=VARIANT,
+    missing="left out",
+    scaling="none",
     parameters=(
         Parameter("angle", unit="°", description="largest angle that is still good", low=0.0, high=90.0, default=5.0),
     ),

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 from stereogauge.metrics.declaration import Statistic
 from stereogauge.metrics.statistics import RegionStatistics
-
-Finalize = Callable[[float, int], float]
 
 
 def percent(total: float, count: int) -> float:
@@ -36,15 +33,15 @@ def emptiness(region: str, size: int) -> str:
     return f"no estimate in region {region!r}" if size else f"region {region!r} has no pixel"
 
 
-def over_estimated(pixels: RegionStatistics, region: str, total: float, finalize: Finalize) -> Statistic:
+def over_estimated(pixels: RegionStatistics, region: str, total: float) -> Statistic:
     """A sum over the estimated pixels V of a region."""
     if pixels.valid == 0:
         return Statistic.empty(emptiness(region, pixels.size), pixels.missing)
-    return Statistic(total, pixels.valid, pixels.missing, finalize(total, pixels.valid))
+    return Statistic(total, pixels.valid, pixels.missing)
 
 
-def over_all(pixels: RegionStatistics, region: str, total: float, finalize: Finalize) -> Statistic:
+def over_all(pixels: RegionStatistics, region: str, total: float) -> Statistic:
     """A sum over all pixels R of a region."""
     if pixels.size == 0:
         return Statistic.empty(emptiness(region, 0))
-    return Statistic(total, pixels.size, pixels.missing, finalize(total, pixels.size))
+    return Statistic(total, pixels.size, pixels.missing)

@@ -11,8 +11,7 @@ def _fact(key: str, what: str) -> Metric:
     def compute(m: Measurement, region: str) -> Statistic:
         if key not in m.extras:
             return Statistic.empty(f"{what} is not known")
-        value = float(m.extras[key])
-        return Statistic(value, 1, 0, value)
+        return Statistic(float(m.extras[key]), 1, 0)
 
     compute.__doc__ = f"{what} of the matcher on this scene, as measured or as the submission states it."
     unit = "MiB" if key == "peak_memory" else "s"
@@ -23,6 +22,8 @@ def _fact(key: str, what: str) -> Metric:
         unit=unit,
         source="measured, or timeALG.txt as in Middlebury v3",
         compute=compute,
+        missing="not about pixels",
+        scaling="none",
         needs=frozenset({key}),
         region="scene",
         finalize=mean,

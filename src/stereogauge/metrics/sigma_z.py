@@ -10,7 +10,7 @@ from stereogauge.metrics.declaration import Statistic, metric
 from stereogauge.metrics.error_pictures import heat_picture
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
-from stereogauge.metrics.pooling import Finalize, emptiness, mean, plain_sum
+from stereogauge.metrics.pooling import emptiness, mean, plain_sum
 
 CABEZAS = "Cabezas, Padilla & Trujillo, CIARP 2011"
 
@@ -52,13 +52,13 @@ def _sigma_z(m: Measurement, region: str) -> tuple[float, int, str]:
     return pixels.depth, pixels.valid - left_out, "; ".join(remarks)
 
 
-def _sigma_z_statistic(m: Measurement, region: str, finalize: Finalize) -> Statistic:
+def _sigma_z_statistic(m: Measurement, region: str) -> Statistic:
     total, count, note = _sigma_z(m, region)
     pixels = m.pixels(region)
     missing = pixels.missing if m.protocol.sigma_z.literal else pixels.missing + pixels.without_estimated_depth
     if count == 0:
         return Statistic.empty(note if pixels.without_depth else emptiness(region, pixels.size), missing)
-    return Statistic(total, count, missing, finalize(total, count), note)
+    return Statistic(total, count, missing, note)
 
 
 def _sigma_z_unit(m: Measurement) -> str:
@@ -78,6 +78,8 @@ def _sigma_z_picture(m: Measurement) -> Picture:
     formula=r"\sum_R \left|\frac{fB}{D+\mu} - \frac{fB}{E+\mu}\right|",
     unit="m, 1/px",
     source=CABEZAS,
+    missing="left out",
+    scaling="none",
     finalize=plain_sum,
     picture=_sigma_z_picture,
 )
@@ -87,7 +89,7 @@ def sze(m: Measurement, region: str) -> Statistic:
     Estimates that are missing or not in front of the cameras are left out and counted as missing, unless the protocol
     asks for the literal form.
     """
-    return _sigma_z_statistic(m, region, plain_sum)
+    return _sigma_z_statistic(m, region)
 
 
 @metric(
@@ -96,9 +98,11 @@ def sze(m: Measurement, region: str) -> Statistic:
     formula=r"\frac{1}{|V|}\sum_V \left|\frac{fB}{D+\mu} - \frac{fB}{E+\mu}\right|",
     unit="m, 1/px",
     source=CABEZAS,
+    missing="left out",
+    scaling="none",
     finalize=mean,
     picture=_sigma_z_picture,
 )
 def sze_mean(m: Measurement, region: str) -> Statistic:
     """The Sigma-Z-Error divided by the number of pixels that it sums over."""
-    return _sigma_z_statistic(m, region, mean)
+    return _sigma_z_statistic(m, region)

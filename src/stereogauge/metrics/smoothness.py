@@ -44,8 +44,7 @@ def _share_above(m: Measurement, region: str, values: NDArray[np.float32], thres
     measured = values[inside & np.isfinite(values)]
     if measured.size == 0:
         return Statistic.empty(f"no pixel of region {region!r} has an estimate and four neighbours", missing)
-    above = int(np.count_nonzero(measured > threshold))
-    return Statistic(float(above), measured.size, missing, percent(above, measured.size))
+    return Statistic(float(np.count_nonzero(measured > threshold)), measured.size, missing)
 
 
 def _heat(m: Measurement, title: str, values: NDArray[np.float32], threshold: float, unit: str) -> Picture:
@@ -62,6 +61,8 @@ def _heat(m: Measurement, title: str, values: NDArray[np.float32], threshold: fl
     parameters=(LIMIT,),
     needs=(),
     source=SOURCE,
+    missing="left out",
+    scaling="none",
     finalize=percent,
     picture=lambda m, t: _heat(m, f"slope |∇E|, limit {t:g}", gradient_length(m.estimate), t, "px/px"),
     examples=("smooth-gradient@1",),
@@ -84,6 +85,8 @@ def smooth_gradient(m: Measurement, region: str, threshold: float) -> Statistic:
     parameters=(BEND,),
     needs=(),
     source=SOURCE,
+    missing="left out",
+    scaling="none",
     finalize=percent,
     picture=lambda m, t: _heat(m, f"bend |ΔE|, limit {t:g}", acceleration(m.estimate), t, "px/px²"),
     examples=("smooth-acceleration@1",),

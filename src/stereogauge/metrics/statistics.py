@@ -15,11 +15,40 @@ from stereogauge.regions.labels import RegionLabels
 
 
 @dataclass(frozen=True)
+class PassRequest:
+    """What a metric asks of the pass over the pixels that all metrics share.
+
+    `thresholds`, in px: to read the number of larger errors with `PixelStatistics.above`. `quantiles`, from 0 to 1: to
+    read quantiles of the error with `PixelStatistics.quantile`. Any others can be read too, each at the cost of one
+    more pass.
+    """
+
+    thresholds: tuple[float, ...] = ()
+    quantiles: tuple[float, ...] = ()
+
+    @classmethod
+    def together(cls, requests: Iterable[PassRequest]) -> PassRequest:
+        """One request for all of them."""
+        every = tuple(requests)
+        return cls(tuple(t for r in every for t in r.thresholds), tuple(q for r in every for q in r.quantiles))
+
+
+def thresholds(*values: float) -> PassRequest:
+    """Ask for the numbers of errors above these, in px."""
+    return PassRequest(thresholds=values)
+
+
+def percentiles(*values: float) -> PassRequest:
+    """Ask for these percentiles of the error, from 0 to 100."""
+    return PassRequest(quantiles=tuple(value / 100 for value in values))
+
+
+@dataclass(frozen=True)
 class RegionStatistics:
     """Sums over one region R; V ⊆ R are the pixels with an estimate.
 
-    `without_depth` counts pixels of V of which a point is not in front of the cameras, `without_estimated_depth` those
-    among them whose true point is.
+    `without_depth`: pixels of V whose true or estimated point is not in front of the cameras.
+    `without_estimated_depth`: those of them whose true point is.
     """
 
     size: int
@@ -57,8 +86,7 @@ def _on_edge(value: float) -> bool:
 class PixelStatistics:
     """All pixel-wise statistics of `estimate` against `truth` on the regions of `labels`.
 
-    `thresholds` (px) and `quantiles` (0…1) are those that will be asked for; naming them here lets one second pass
-    serve all.
+    `request` names the thresholds and quantiles that will be read: one second pass over the pixels serves them all.
     """
 
     def __init__(
@@ -70,8 +98,7 @@ class PixelStatistics:
         focal_baseline: float,
         doffs: float,
         mu: float,
-        thresholds: Iterable[float] = (),
-        quantiles: Iterable[float] = (),
+        request: PassRequest,
     ) -> None:
         self._estimate, self._truth, self._labels = estimate, truth, labels
         slots = len(labels.values)
@@ -94,7 +121,7 @@ class PixelStatistics:
         self._regions = self._folded(sums.sum(axis=0), histogram, exclusions)
         self._cumulative = {name: np.cumsum(r.histogram) for name, r in self._regions.items()}
         self._ranked: dict[tuple[str, int], NDArray[np.float32]] = {}
-        bins = {name: self._bins_of(name, thresholds, quantiles) for name in labels.names}
+        bins = {name: self._bins_of(name, request) for name in labels.names}
         if any(bins.values()):
             self._collect(bins)
 
@@ -141,12 +168,12 @@ class PixelStatistics:
     def _bin_of_rank(self, region: str, rank: int) -> int:
         return int(np.searchsorted(self._cumulative[region], rank, side="right"))
 
-    def _bins_of(self, region: str, thresholds: Iterable[float], quantiles: Iterable[float]) -> set[int]:
+    def _bins_of(self, region: str, request: PassRequest) -> set[int]:
         """Bins whose single values are needed."""
         if self._regions[region].valid == 0:
             return set()
-        bins = {_bin(t) for t in thresholds if not _on_edge(t)}
-        for quantile in quantiles:
+        bins = {_bin(t) for t in request.thresholds if not _on_edge(t)}
+        for quantile in request.quantiles:
             low, high, _ = self._ranks(region, quantile)
             bins |= {self._bin_of_rank(region, low), self._bin_of_rank(region, high)}
         return bins

@@ -23,6 +23,7 @@ from stereogauge.metrics.declaration import Statistic, metric
 from stereogauge.metrics.image_quality import WANG, range_ssim
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
+from stereogauge.metrics.pooling import mean
 from stereogauge.model import DisparityMap, Image, Mask
 
 PEAK = 255.0
@@ -131,10 +132,6 @@ def _signal_to_noise(total: float, count: int) -> float:
     return 10.0 * math.log10(PEAK**2 * count / total) if total > 0 else math.inf
 
 
-def _mean(total: float, count: int) -> float:
-    return total / count
-
-
 def _difference_picture(m: Measurement) -> Picture:
     view = predicted_views(m, m.mask("all"))[0]
     difference = np.abs(view.rendered - view.real)[..., 0]
@@ -165,7 +162,9 @@ def _dissimilarity_picture(m: Measurement) -> Picture:
     unit="grey²",
     needs=("left",),
     source=PREDICTION,
-    finalize=_mean,
+    missing="left out",
+    scaling="none",
+    finalize=mean,
     picture=_difference_picture,
 )
 def view_mse(m: Measurement, region: str) -> Statistic:
@@ -173,7 +172,7 @@ def view_mse(m: Measurement, region: str) -> Statistic:
     total, count, holes = _squared(m, region)
     if count == 0:
         return Statistic.empty(f"no pixel of region {region!r} could be rendered", holes)
-    return Statistic(total, count, holes, total / count, _note(m))
+    return Statistic(total, count, holes, _note(m))
 
 
 @metric(
@@ -185,6 +184,8 @@ def view_mse(m: Measurement, region: str) -> Statistic:
     range=(0.0, math.inf),
     needs=("left",),
     source=PREDICTION,
+    missing="left out",
+    scaling="none",
     finalize=_signal_to_noise,
     picture=_rendered_picture,
 )
@@ -193,7 +194,7 @@ def view_psnr(m: Measurement, region: str) -> Statistic:
     total, count, holes = _squared(m, region)
     if count == 0:
         return Statistic.empty(f"no pixel of region {region!r} could be rendered", holes)
-    return Statistic(total, count, holes, _signal_to_noise(total, count), _note(m))
+    return Statistic(total, count, holes, _note(m))
 
 
 @metric(
@@ -205,7 +206,9 @@ def view_psnr(m: Measurement, region: str) -> Statistic:
     range=(-1.0, 1.0),
     needs=("left",),
     source=f"{WANG}; {PREDICTION}",
-    finalize=_mean,
+    missing="left out",
+    scaling="none",
+    finalize=mean,
     picture=_dissimilarity_picture,
 )
 def view_mssim(m: Measurement, region: str) -> Statistic:
@@ -219,4 +222,4 @@ def view_mssim(m: Measurement, region: str) -> Statistic:
         holes += int(np.count_nonzero(view.inside & view.hole))
     if count == 0:
         return Statistic.empty(f"no window of region {region!r} could be rendered whole", holes)
-    return Statistic(total, count, holes, total / count, _note(m))
+    return Statistic(total, count, holes, _note(m))

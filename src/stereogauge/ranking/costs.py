@@ -24,7 +24,8 @@ class Costs:
     """Costs of algorithms in flat columns, one for each (scene, region, measure).
 
     `matrix` has shape (algorithms, flat columns); +inf marks a gap under the rule `worst`. `scene_of` and `column_of`
-    give the place of each flat column in `scenes` and `columns`. Every scene has at least one flat column.
+    give the place of each flat column in `scenes` and `columns`. Every scene has at least one flat column. `sizes` is
+    the size of each flat column's scene relative to full resolution.
     """
 
     algorithms: tuple[str, ...]
@@ -33,6 +34,7 @@ class Costs:
     matrix: Values
     scene_of: NDArray[np.intp]
     column_of: NDArray[np.intp]
+    sizes: Values
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -72,7 +74,9 @@ class Costs:
         flat = np.concatenate(places)
         owner = np.repeat(np.arange(len(scenes)), [len(place) for place in places])
         names = tuple(f"{self.scenes[scene]}#{turn}" for turn, scene in enumerate(scenes))
-        return Costs(self.algorithms, names, self.columns, self.matrix[:, flat], owner, self.column_of[flat])
+        return Costs(
+            self.algorithms, names, self.columns, self.matrix[:, flat], owner, self.column_of[flat], self.sizes[flat]
+        )
 
 
 def oriented(cube: ScoreCube) -> Values:
@@ -127,6 +131,7 @@ def prepare(cube: ScoreCube, rule: MissingRule = "drop-algorithm") -> tuple[Cost
         )
     matrix = matrix[np.ix_(rows, keep)]
     matrix[np.isnan(matrix)] = np.inf
+    sizes = np.array(cube.sizes or (1.0,) * len(cube.scenes))[scene_of[keep]]
     scenes, scene_of = np.unique(scene_of[keep], return_inverse=True)
     columns, column_of = np.unique(column_of[keep], return_inverse=True)
     costs = Costs(
@@ -136,5 +141,6 @@ def prepare(cube: ScoreCube, rule: MissingRule = "drop-algorithm") -> tuple[Cost
         matrix=matrix,
         scene_of=scene_of,
         column_of=column_of,
+        sizes=sizes,
     )
     return costs, Selection(costs.algorithms, costs.scenes, costs.columns, rule, tuple(dropped), cube.protocol)

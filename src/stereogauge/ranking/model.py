@@ -32,7 +32,8 @@ class Outcome:
     number behind it; `group` a class that the model forms, or None. `extra` holds more facts of each algorithm, by
     heading; `arrays` whatever else the model found (named and described in its definition); `axes` says what each axis
     of an array counts: "algorithms", or a key of `names`, which names the entries along it. `dropped` lists what the
-    model had to leave out.
+    model had to leave out. Algorithms of equal rank stand in the order of `tie_break` (ascending, the first array
+    first), else of `value`. `notes` are sentences that a reader of the order should see.
     """
 
     rank: NDArray[np.int64]
@@ -43,6 +44,8 @@ class Outcome:
     axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     dropped: tuple[Dropped, ...] = ()
+    tie_break: tuple[Values, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name, array in self.arrays.items():

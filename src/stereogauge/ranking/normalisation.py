@@ -20,6 +20,7 @@ Normalisation = Literal["heuristic", "max", "z-score", "rank"]
 
 # The HCI supplement states the worst that 13 algorithms reached on 12 Middlebury images, of families only for these
 # thresholds: what it says of one threshold is not true of another.
+HEURISTIC = "heuristic range"
 HEURISTIC_MAXIMA = {"bad@1": 80.0, "bad@4": 45.0}
 
 
@@ -55,7 +56,7 @@ def heuristic_scale(metric: str, costs: Values) -> Scale:
     known = heuristic_maximum(metric)
     if known is not None:
         low = (declared.heuristic_range or (0.0, 0.0))[0] if higher else 0.0
-        return Scale(known - low, known if higher else 0.0, "heuristic range")
+        return Scale(known - low, known if higher else 0.0, HEURISTIC)
     low, high = declared.range
     if math.isfinite(high) and (math.isfinite(low) or not higher):
         return Scale(high - low if higher else high, high if higher else 0.0, "theoretical range")
@@ -74,13 +75,15 @@ def worst_scale(metric: str, costs: Values) -> Scale:
     return Scale(float(finite.max()), 0.0, "maximum of the selection")
 
 
-def normalised(metric: str, costs: Values, rule: Normalisation) -> tuple[Values, str]:
+def normalised(metric: str, costs: Values, rule: Normalisation, sizes: Values | None = None) -> tuple[Values, str]:
     """Costs (algorithms, columns) of one metric as comparable numbers, and where their scale comes from.
 
     `heuristic` and `max`: badness / unit, 0 perfect, 1 the worst that real algorithms (or this selection) show;
     `z-score`: standard deviations of each column from its mean; `rank`: average rank / number of algorithms. A gap
     (+inf under the rule `worst`) counts as the column's worst finite cost, but at least 1 unit where the scale is
     fixed. A perfect score without bound (−inf, from an infinite PSNR) counts as 0 units, or as the column's best.
+    Heuristic maxima are those of full-size images: where a metric is a length in px they are multiplied by `sizes`,
+    the size of each column's scene relative to full resolution.
     """
     if rule == "rank":
         return column_ranks(costs, "average") / costs.shape[0], "ranks"
@@ -92,7 +95,9 @@ def normalised(metric: str, costs: Values, rule: Normalisation) -> tuple[Values,
         result[:, spread > 0] = scored
         return result, "standard deviations of the selection"
     scale = heuristic_scale(metric, costs) if rule == "heuristic" else worst_scale(metric, costs)
-    unit = scale.unit if scale.unit > 0 else 1.0
+    unit = np.full(costs.shape[1], scale.unit if scale.unit > 0 else 1.0)
+    if sizes is not None and scale.origin == HEURISTIC and metric_of(metric).metric.scaling == "length":
+        unit = unit * sizes
     badness = np.where(np.isneginf(costs), 0.0, (filled + scale.best) / unit)
     return np.where(np.isposinf(costs), np.maximum(badness, 1.0), badness), scale.origin
 

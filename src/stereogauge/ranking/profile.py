@@ -1,12 +1,19 @@
-"""Application profiles: named weights of metrics, as TOML. Five come with the package; a user writes their own.
+"""Application profiles: named weights, as TOML. Five come with the package; a user writes their own.
+
+A profile weighs properties, then the metrics inside each of them:
 
     name = "Warehouse robot"
     description = "Thin shelf edges matter, planes less."
-    [weights]
-    "f-por" = 2
+    [properties]
+    accuracy = 1
+    "fine structures" = 2
+    [accuracy]
     "bad@4:nonocc" = 1
+    ["fine structures"]
+    "f-missing" = 2
+    "f-por" = 1
 
-Weights are relative: they are divided by their sum.
+or metrics alone, in a table `[weights]`. Weights are relative: within their table they are divided by their sum.
 """
 
 from __future__ import annotations
@@ -24,6 +31,8 @@ from stereogauge.errors import FileError, StereogaugeError, unknown_name
 from stereogauge.metrics.declaration import parse_column
 
 NUMBERS = (int, float, np.integer, np.floating)
+PROPERTIES = {"disc": "discontinuities", "planar": "planes", "fine": "fine structures"}
+"""What metrics bound to these pixel sets measure; all others measure accuracy."""
 
 
 @dataclass(frozen=True)
@@ -83,12 +92,44 @@ def parse_profile(text: str, identifier: str, owner: str) -> Profile:
         content: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
         raise FileError(f"{owner} is not TOML: {problem}.") from None
-    weights = content.get("weights")
+    weights = _property_weights(content, owner) if "properties" in content else content.get("weights")
     if not isinstance(weights, dict):
-        raise FileError(f"{owner} needs a table [weights] with one number a metric; found the keys {sorted(content)}.")
+        raise FileError(
+            f"{owner} needs a table [weights] with one number per metric, or [properties] and a table of metrics for "
+            f"each of them; found the keys {sorted(content)}."
+        )
     return Profile(
         id=identifier,
         name=str(content.get("name", identifier)),
         description=str(content.get("description", "")),
         weights=checked_weights(weights, owner),
     )
+
+
+def _property_weights(content: Mapping[str, Any], owner: str) -> dict[str, float]:
+    """The weight of each metric: that of its property, times its share inside it."""
+    properties = content["properties"]
+    if not isinstance(properties, dict) or not properties:
+        raise FileError(f"{owner}: [properties] holds one number per property; found {properties!r}.")
+    weights: dict[str, float] = {}
+    for name, weight in properties.items():
+        metrics = content.get(name)
+        if isinstance(weight, bool) or not isinstance(weight, NUMBERS) or not 0 <= weight < float("inf"):
+            raise StereogaugeError(f"{owner}: the weight of {name!r} must be a number of at least 0; found {weight!r}.")
+        if not isinstance(metrics, dict) or not metrics:
+            raise FileError(f"{owner} weighs the property {name!r} and needs a table [{name}] with its metrics.")
+        for metric, part in checked_weights(metrics, f"{owner}, {name}").items():
+            if metric in weights:
+                raise StereogaugeError(f"{owner} weights {metric!r} under two properties; write it under one.")
+            weights[metric] = float(weight) * part
+    return weights
+
+
+def property_of(term: str) -> str:
+    """The property that a metric or column measures: the pixel set that it is bound to tells.
+
+    >>> [property_of(term) for term in ("bad@1:nonocc", "d-fat", "p-off", "f-missing")]
+    ['accuracy', 'discontinuities', 'planes', 'fine structures']
+    """
+    region = parse_column(term)[0].metric.region or ""
+    return PROPERTIES.get(region.partition("-")[0], "accuracy")

@@ -38,6 +38,7 @@ class Ranking:
     arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.algorithms)
@@ -125,6 +126,7 @@ class Ranking:
             "ranking": rows,
             "arrays": {name: json_value(array) for name, array in self.arrays.items() if name != "dominates"},
             "names": {name: list(values) for name, values in self.names.items()},
+            "notes": list(self.notes),
         }
 
     def to_json(self) -> str:

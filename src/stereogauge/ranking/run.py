@@ -82,8 +82,9 @@ def model_costs(cube: ScoreCube, model: Model, missing: str, options: dict[str, 
 
 
 def arranged(model: Model, costs: Costs, selection: Selection, outcome: Outcome, options: dict[str, Any]) -> Ranking:
-    """An outcome in order of rank, then value, then as selected."""
-    order = np.lexsort((np.arange(len(costs.algorithms)), outcome.value, outcome.rank))
+    """An outcome in order of rank, then of the model's tie-break or value, then as selected."""
+    keys = outcome.tie_break or (outcome.value,)
+    order = np.lexsort((np.arange(len(costs.algorithms)), *reversed(keys), outcome.rank))
     return Ranking(
         model=model.id,
         value_name=model.value_name,
@@ -97,4 +98,5 @@ def arranged(model: Model, costs: Costs, selection: Selection, outcome: Outcome,
         arrays=along_algorithms(outcome.arrays, outcome.axes, order),
         axes=outcome.axes,
         names=outcome.names,
+        notes=outcome.notes,
     )

@@ -1,4 +1,4 @@
-"""What a region is: a named, pure function from a scene to a mask, and its declaration. The registry of all of them.
+"""What a region is: a pure function from a scene to a mask, and its declaration. The registry of all of them.
 
 A package adds regions through the entry-point group `stereogauge.regions`.
 """
@@ -6,32 +6,26 @@ A package adds regions through the entry-point group `stereogauge.regions`.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from stereogauge.errors import unknown_name
 from stereogauge.model import Mask
+from stereogauge.regions.evaluated_scene import EvaluatedScene
 from stereogauge.registry import collect
-
-if TYPE_CHECKING:
-    from stereogauge.regions.scene_regions import SceneRegions
 
 ENTRY_POINTS = "stereogauge.regions"
 
 
 @dataclass(frozen=True)
 class Region:
-    """A declared region.
-
-    `compute(regions)` returns a mask; known ground truth and the border are applied by the caller.
-    """
+    """A declared region; `region` explains its fields. `compute` is the function."""
 
     id: str
     name: str
     definition: str
     source: str
-    compute: Callable[[SceneRegions], Mask]
+    compute: Callable[[EvaluatedScene], Mask]
     needs: frozenset[str] = frozenset({"gt"})
     version: int = 1
 
@@ -41,12 +35,24 @@ class Region:
         return (self.compute.__doc__ or "").strip()
 
 
-def region(**declaration: Any) -> Callable[[Callable[[SceneRegions], Mask]], Region]:
-    """Declare the decorated function as a region."""
-    needs = frozenset(declaration.pop("needs", ("gt",)))
+def region(
+    *,
+    id: str,  # noqa: A002 – the field's name
+    name: str,
+    definition: str,
+    source: str,
+    needs: Iterable[str] = ("gt",),
+    version: int = 1,
+) -> Callable[[Callable[[EvaluatedScene], Mask]], Region]:
+    """Declare the decorated function as a region: `function(evaluated_scene)` returns the mask of its pixels.
 
-    def declare(function: Callable[[SceneRegions], Mask]) -> Region:
-        return Region(compute=function, needs=needs, **declaration)
+    The function need not exclude unknown ground truth and the border: every region is cut to the known pixels.
+    needs: parts of the scene ("gt", "left", "right", "gt_right", "mask:NAME"). version: to be raised when the same
+    scene gives another mask.
+    """
+
+    def declare(function: Callable[[EvaluatedScene], Mask]) -> Region:
+        return Region(id, name, definition, source, function, frozenset(needs), version)
 
     return declare
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from stereogauge.model import DisparityMap, Mask
 from stereogauge.regions.declaration import region
-from stereogauge.regions.scene_regions import SceneRegions
+from stereogauge.regions.evaluated_scene import EvaluatedScene
 
 REFERENCE_WIDTH = 450  # px: the image width at which the gap and radius of the protocol hold
 
@@ -48,17 +48,17 @@ def middlebury_v2_near(truth: DisparityMap, visible: Mask, border: int) -> Mask:
     return dilated(marked, 4)
 
 
-def near_discontinuities(scene_regions: SceneRegions, *, with_occlusions: bool) -> Mask:
+def near_discontinuities(evaluated: EvaluatedScene, *, with_occlusions: bool) -> Mask:
     """Pixels near jumps, and near occluded pixels if asked for; gap and radius grow with the image width."""
-    truth = scene_regions.scene.gt
-    if scene_regions.rule == "middlebury-v2":
-        return middlebury_v2_near(truth, scene_regions.visible, scene_regions.scene.border)
+    truth = evaluated.scene.gt
+    if evaluated.rule == "middlebury-v2":
+        return middlebury_v2_near(truth, evaluated.visible, evaluated.scene.border)
     factor = truth.shape[1] / REFERENCE_WIDTH
-    gap = max(1.0, scene_regions.parameters.discontinuity_gap * factor)
-    radius = min(max(1, round(scene_regions.parameters.discontinuity_radius * factor)), max(truth.shape))
+    gap = max(1.0, evaluated.parameters.discontinuity_gap * factor)
+    radius = min(max(1, round(evaluated.parameters.discontinuity_radius * factor)), max(truth.shape))
     marked = jumps(truth, gap)
     if with_occlusions:
-        marked |= ~scene_regions.visible & np.isfinite(truth) & scene_regions.extent
+        marked |= ~evaluated.visible & np.isfinite(truth) & evaluated.extent
     return dilated(marked, radius)
 
 
@@ -68,11 +68,11 @@ def near_discontinuities(scene_regions: SceneRegions, *, with_occlusions: bool) 
     definition=r"\{x \in \mathrm{nonocc} : \text{a disparity jump lies near } x\}",
     source="Scharstein & Szeliski 2002",
 )
-def disc(scene_regions: SceneRegions) -> Mask:
+def disc(evaluated: EvaluatedScene) -> Mask:
     """Visible pixels near depth discontinuities; nested in nonocc.
 
     Under the Middlebury rule also near occluded pixels.
     """
-    if scene_regions.rule == "dataset" and "disc" in scene_regions.scene.masks:
-        return scene_regions.own_mask("disc") & scene_regions.visible
-    return near_discontinuities(scene_regions, with_occlusions=False) & scene_regions.visible
+    if evaluated.rule == "dataset" and "disc" in evaluated.scene.masks:
+        return evaluated.own_mask("disc") & evaluated.visible
+    return near_discontinuities(evaluated, with_occlusions=False) & evaluated.visible

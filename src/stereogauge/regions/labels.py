@@ -1,4 +1,4 @@
-"""Regions packed into one label image: a bit a region, so that one pass over the pixels serves all of them."""
+"""Regions packed into one label image: one bit per region, so that one pass over the pixels serves all of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RegionLabels:
 
 
 def pack_regions(masks: Mapping[str, Mask]) -> list[RegionLabels]:
-    """Label images for all regions, at most sixteen to an image."""
+    """Label images for all regions, at most sixteen per image."""
     names = tuple(masks)
     return [_packed({n: masks[n] for n in names[i : i + MOST_REGIONS]}) for i in range(0, len(names), MOST_REGIONS)]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from stereogauge.errors import NotApplicable
 from stereogauge.model import Mask
 from stereogauge.regions.declaration import region
-from stereogauge.regions.scene_regions import SceneRegions
+from stereogauge.regions.evaluated_scene import EvaluatedScene
 
 
-def _object_mask(scene_regions: SceneRegions, name: str) -> Mask:
-    if name not in scene_regions.scene.masks:
-        raise NotApplicable(f"Region {name!r} needs an object map, and scene {scene_regions.scene.id!r} has none.")
-    return scene_regions.own_mask(name)
+def _object_mask(evaluated: EvaluatedScene, name: str) -> Mask:
+    if name not in evaluated.scene.masks:
+        raise NotApplicable(f"Region {name!r} needs an object map, and scene {evaluated.scene.id!r} has none.")
+    return evaluated.own_mask(name)
 
 
 @region(
@@ -21,9 +21,9 @@ def _object_mask(scene_regions: SceneRegions, name: str) -> Mask:
     source="Menze & Geiger 2015",
     needs=("gt", "mask:fg"),
 )
-def foreground(scene_regions: SceneRegions) -> Mask:
+def foreground(evaluated: EvaluatedScene) -> Mask:
     """Pixels of moving objects in KITTI's object map."""
-    return _object_mask(scene_regions, "fg")
+    return _object_mask(evaluated, "fg")
 
 
 @region(
@@ -33,6 +33,6 @@ def foreground(scene_regions: SceneRegions) -> Mask:
     source="Menze & Geiger 2015",
     needs=("gt", "mask:bg"),
 )
-def background(scene_regions: SceneRegions) -> Mask:
+def background(evaluated: EvaluatedScene) -> Mask:
     """Pixels outside all objects in KITTI's object map."""
-    return _object_mask(scene_regions, "bg")
+    return _object_mask(evaluated, "bg")

@@ -6,8 +6,6 @@ import numpy as np
 
 from stereogauge.kernels import occlusion as kernels
 from stereogauge.model import DisparityMap, Mask
-from stereogauge.regions.declaration import region
-from stereogauge.regions.scene_regions import SceneRegions
 
 
 def middlebury_v2_visible(truth: DisparityMap) -> Mask:
@@ -35,26 +33,3 @@ def z_buffer_visible(left: DisparityMap, tolerance: float = 1.0) -> Mask:
     visible = np.empty(left.shape, np.bool_)
     kernels.z_buffer_visible(left, np.float32(tolerance), visible)
     return visible
-
-
-@region(
-    id="nonocc",
-    name="Not occluded",
-    definition=r"\{x \in I : x \text{ is visible in both views}\}",
-    source="Scharstein & Szeliski 2002",
-)
-def nonocc(scene_regions: SceneRegions) -> Mask:
-    """Pixels that both cameras see, by the rule of the protocol."""
-    return scene_regions.visible
-
-
-@region(
-    id="occluded",
-    name="Occluded",
-    definition=r"I \setminus \mathrm{nonocc}",
-    source="Cabezas, Padilla & Trujillo 2011",
-    version=2,
-)
-def occluded(scene_regions: SceneRegions) -> Mask:
-    """Pixels with known ground truth that the right camera does not see."""
-    return ~scene_regions.visible

@@ -11,7 +11,7 @@ from stereogauge.errors import ProtocolError
 from stereogauge.model import Mask
 from stereogauge.regions.declaration import region
 from stereogauge.regions.discontinuities import near_discontinuities
-from stereogauge.regions.scene_regions import SceneRegions
+from stereogauge.regions.evaluated_scene import EvaluatedScene
 
 PARTITION = ("boundary", "interior", "occluded")
 
@@ -23,9 +23,9 @@ PARTITION = ("boundary", "interior", "occluded")
     source="Cabezas & Trujillo 2013",
     version=2,
 )
-def boundary(scene_regions: SceneRegions) -> Mask:
+def boundary(evaluated: EvaluatedScene) -> Mask:
     """Visible pixels near depth discontinuities or near occluded regions."""
-    return near_discontinuities(scene_regions, with_occlusions=True) & scene_regions.visible
+    return near_discontinuities(evaluated, with_occlusions=True) & evaluated.visible
 
 
 @region(
@@ -35,9 +35,9 @@ def boundary(scene_regions: SceneRegions) -> Mask:
     source="Cabezas & Trujillo 2013",
     version=2,
 )
-def interior(scene_regions: SceneRegions) -> Mask:
+def interior(evaluated: EvaluatedScene) -> Mask:
     """Visible pixels that are not boundary."""
-    return scene_regions.visible & ~scene_regions.mask("boundary")
+    return evaluated.visible & ~evaluated.mask("boundary")
 
 
 def check_partition(masks: Mapping[str, Mask], whole: Mask, scene: str = "") -> None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from stereogauge.model import Image, Mask
 from stereogauge.regions.declaration import region
-from stereogauge.regions.scene_regions import SceneRegions
+from stereogauge.regions.evaluated_scene import EvaluatedScene
 
 
 def grey(image: Image) -> Image:
@@ -31,11 +31,11 @@ def texture_energy(image: Image) -> Image:
     needs=("gt", "left"),
     version=2,
 )
-def textureless(scene_regions: SceneRegions) -> Mask:
+def textureless(evaluated: EvaluatedScene) -> Mask:
     """Pixels whose windowed gradient energy lies below the protocol's threshold."""
-    scene_regions.check_size(scene_regions.scene.left, "left image")
-    energy: Image = texture_energy(scene_regions.scene.left)
-    mask: Mask = energy < scene_regions.parameters.texture_threshold
+    evaluated.check_size(evaluated.scene.left, "left image")
+    energy: Image = texture_energy(evaluated.scene.left)
+    mask: Mask = energy < evaluated.parameters.texture_threshold
     return mask
 
 
@@ -47,6 +47,6 @@ def textureless(scene_regions: SceneRegions) -> Mask:
     needs=("gt", "left"),
     version=2,
 )
-def textured(scene_regions: SceneRegions) -> Mask:
+def textured(evaluated: EvaluatedScene) -> Mask:
     """Pixels with enough horizontal gradient energy."""
-    return ~scene_regions.mask("textureless")
+    return ~evaluated.mask("textureless")

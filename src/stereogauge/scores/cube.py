@@ -51,7 +51,7 @@ class ScoreCube:
     the sufficient statistics, or None where they were not kept. `protocol` is the hash under which every score was
     computed. Scenes of several datasets are called "dataset/scene"; `datasets` names the dataset of each scene. `void`
     (scenes, columns) marks scenes that have nothing to measure in a column, whatever the algorithm; None takes those
-    on which no algorithm has a score.
+    on which no algorithm has a score. `sizes` gives the size of each scene relative to full resolution; () means 1.
     """
 
     algorithms: tuple[str, ...]
@@ -64,6 +64,7 @@ class ScoreCube:
     protocol: str = ""
     datasets: tuple[str, ...] = ()
     void: NDArray[np.bool_] | None = None
+    sizes: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         shape = (len(self.algorithms), len(self.scenes), len(self.columns))
@@ -213,6 +214,7 @@ class ScoreCube:
             missing=cut(self.missing),
             void=None if self.void is None else self.void[np.ix_(middle, last)],
             datasets=tuple(self.datasets[i] for i in middle) if self.datasets else (),
+            sizes=tuple(self.sizes[i] for i in middle) if self.sizes else (),
         )
 
     def scores(self) -> Iterator[Score]:

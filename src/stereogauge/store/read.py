@@ -222,7 +222,10 @@ def read_cube(connection: Connection, selection: Selection) -> ScoreCube:
         protocol=selection.protocol,
         datasets=tuple(owner for owner, _ in owners),
         void=void_scenes(measured, filled["counts"], filled["missing"]),
-        **filled,
+        values=filled["values"],
+        sums=filled["sums"],
+        counts=filled["counts"],
+        missing=filled["missing"],
     )
 
 

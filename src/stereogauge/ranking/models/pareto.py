@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from stereogauge.ranking.costs import Costs
 from stereogauge.ranking.model import Model, Outcome
+from stereogauge.ranking.ranks import column_ranks
 from stereogauge.scores.cube import Values
 
 Relation = NDArray[np.bool_]
@@ -71,6 +72,7 @@ def a_star_groups(costs: Costs) -> Outcome:
     """The partition A*₁, A*₂, … with who dominates whom.
 
     rank = group; value = number of algorithms that dominate it (0 exactly in A*₁). Equal vectors land in one group.
+    Within a group algorithms stand by how many they dominate, then by their mean rank over the columns.
     `arrays["dominates"]` is the relation (algorithms, algorithms).
     """
     dominates = dominance(costs.matrix)
@@ -78,16 +80,20 @@ def a_star_groups(costs: Costs) -> Outcome:
     dominators = dominates.sum(axis=0, dtype=np.int32)
     who = [costs.algorithms[a] for a in np.nonzero(dominates.T)[1].tolist()]
     ends = itertools.pairwise([0, *np.cumsum(dominators).tolist()])
+    dominated = dominates.sum(axis=1, dtype=np.int32)
+    mean_rank = column_ranks(costs.matrix, "average").mean(axis=1)
     return Outcome(
         rank=group,
         value=dominators.astype(np.float64),
         group=group,
         extra={
-            "dominates": dominates.sum(axis=1, dtype=np.int32).tolist(),
+            "dominates": dominated.tolist(),
+            "mean rank": mean_rank.tolist(),
             "dominated by": [", ".join(who[start:end]) for start, end in ends],
         },
         arrays={"dominates": dominates},
         axes={"dominates": ("algorithms", "algorithms")},
+        tie_break=(-dominated.astype(np.float64), mean_rank),
     )
 
 
@@ -116,7 +122,7 @@ A_STAR = Model(
     "none dominates once A*₁ is removed, and so on.",
     source="I. Cabezas, V. Padilla and M. Trujillo, A measure for accuracy disparity maps evaluation, CIARP 2011; "
     "A* groups: the same authors, 2012.",
-    value_name="dominators",
+    value_name="beaten everywhere by",
     compute=a_star_groups,
     resample=resampled_groups,
     classes=True,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +13,14 @@ from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.costs import Costs
 from stereogauge.ranking.model import Model, Outcome
 from stereogauge.ranking.normalisation import normalisation_rule, normalised
-from stereogauge.ranking.profile import checked_weights, load_profile
+from stereogauge.ranking.profile import checked_weights, load_profile, property_of
 from stereogauge.ranking.ranks import final_ranks
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.selection import Dropped
 
 Weights = Mapping[str, float]
+DECIDES = 2.0
+"""A term that causes more than this many times its declared share of the differences is named."""
 
 
 def stated_weights(weights: Weights | None, profile: str | Path | None) -> dict[str, float] | None:
@@ -42,34 +45,79 @@ def weighted_columns(
     if stated is None:
         return cube
     terms = [term for term, weight in stated.items() if weight > 0]
-    kept = [place for place, column in enumerate(cube.columns) if any(covers(term, *column) for term in terms)]
+    kept = [
+        place
+        for place, column in enumerate(cube.columns)
+        if any(covers(term, column.metric, column.region) for term in terms)
+    ]
     if not kept:
         raise StereogaugeError(
             f"None of the weighted metrics ({', '.join(terms)}) is among the selected ones "
-            f"({', '.join(cube.metrics)}); "
-            "evaluate them or choose other weights."
+            f"({', '.join(cube.metrics)}); evaluate them or choose other weights."
         )
     return cube.take(columns=kept)
 
 
-def term_cells(
+class Term(NamedTuple):
+    """A weighted metric or column with scores: its weight, flat columns, normalised cells, and where its scale is from.
+
+    The weights of all terms sum to 1.
+    """
+
+    weight: float
+    flat: NDArray[np.intp]
+    cells: Values
+    origin: str
+
+
+def weighted_terms(
     costs: Costs, weights: Weights | None, profile: str | Path | None, normalisation: str
-) -> tuple[dict[str, float], dict[str, tuple[NDArray[np.intp], Values, str]], tuple[Dropped, ...]]:
-    """Weights of the terms that have scores; each term's flat columns, normalised cells and scale; what is lacking."""
+) -> tuple[dict[str, Term], tuple[Dropped, ...]]:
+    """The terms that have scores, and those that lack them.
+
+    The weight of a term without scores goes to the others of its property (accuracy, discontinuities, planes, fine
+    structures), and to all others where the whole property lacks them.
+    """
     rule = normalisation_rule(normalisation)
     stated = stated_weights(weights, profile) or dict.fromkeys(costs.metrics, 1.0 / len(costs.metrics))
-    cells: dict[str, tuple[NDArray[np.intp], Values, str]] = {}
-    dropped = []
-    for term, weight in stated.items():
-        own = np.array([covers(term, *column) for column in costs.columns], bool)[costs.column_of]
-        if weight > 0 and own.any():
-            flat = np.flatnonzero(own)
-            cells[term] = (flat, *normalised(term.partition(":")[0], costs.matrix[:, flat], rule))
-        elif weight > 0:
-            reason = f"no score in the selection; its weight {weight:.3g} was shared among the others"
-            dropped.append(Dropped("metric", term, reason))
-    total = sum(stated[term] for term in cells)
-    return {term: stated[term] / total for term in cells}, cells, tuple(dropped)
+    flat_columns = {
+        term: np.flatnonzero(
+            np.array([covers(term, column.metric, column.region) for column in costs.columns], bool)[costs.column_of]
+        )
+        for term, weight in stated.items()
+        if weight > 0
+    }
+    scored = _shared(
+        {term: stated[term] for term in flat_columns}, {t for t, flat in flat_columns.items() if len(flat)}
+    )
+    terms = {}
+    for term, weight in scored.items():
+        flat = flat_columns[term]
+        cells, origin = normalised(term.partition(":")[0], costs.matrix[:, flat], rule, costs.sizes[flat])
+        terms[term] = Term(weight, flat, cells, origin)
+    dropped = tuple(
+        Dropped("metric", term, f"no score in the selection; its weight {stated[term]:.3g} was shared among the others")
+        for term in flat_columns
+        if term not in scored
+    )
+    return terms, dropped
+
+
+def _shared(weights: dict[str, float], scored: set[str]) -> dict[str, float]:
+    """The weights of the scored terms; each property keeps its weight where at least one of its terms has scores."""
+    totals: dict[str, float] = {}
+    kept: dict[str, float] = {}
+    for term, weight in weights.items():
+        name = property_of(term)
+        totals[name] = totals.get(name, 0.0) + weight
+        kept[name] = kept.get(name, 0.0) + (weight if term in scored else 0.0)
+    raised = {
+        term: weight * totals[property_of(term)] / kept[property_of(term)]
+        for term, weight in weights.items()
+        if term in scored
+    }
+    total = sum(raised.values())
+    return {term: weight / total for term, weight in raised.items()}
 
 
 def weighted_scores(
@@ -77,21 +125,80 @@ def weighted_scores(
 ) -> Outcome:
     """Score = Σₘ wₘ · mean over the columns of m of norm(m); lower is better, weights ≥ 0 that sum to 1.
 
-    Without weights every selected metric weighs the same. `arrays["contributions"]` (algorithms, terms) holds the
-    summands, `arrays["weights"]` the weights used, `names["terms"]` and `names["scales"]` the metrics and where
-    their scales come from.
+    Without weights every selected metric weighs the same. `arrays` holds, over `names["terms"]`: `contributions`, the
+    summands of each algorithm; `weights`, those used; `effective_weights`, the share of the differences between
+    algorithms that a term causes; `break_even`, the weight of a term at which an algorithm ties with the first one,
+    the others scaled to sum to 1 (NaN where no weight does). `names["scales"]` says where the scales come from.
     """
-    used, cells, dropped = term_cells(costs, weights, profile, normalisation)
-    contributions = np.stack([used[term] * values.mean(axis=1) for term, (_, values, _) in cells.items()], axis=1)
+    terms, dropped = weighted_terms(costs, weights, profile, normalisation)
+    used = np.array([term.weight for term in terms.values()])
+    means = np.stack([term.cells.mean(axis=1) for term in terms.values()], axis=1)
+    contributions = used * means
     value = contributions.sum(axis=1)
+    effective = effective_weights(contributions)
+    names = tuple(terms)
     return Outcome(
         rank=final_ranks(value),
         value=value,
-        extra={f"share of {term}": contributions[:, place].tolist() for place, term in enumerate(cells)},
-        arrays={"contributions": contributions, "weights": np.array(list(used.values()))},
-        axes={"contributions": ("algorithms", "terms"), "weights": ("terms",)},
-        names={"terms": tuple(cells), "scales": tuple(origin for _, _, origin in cells.values())},
+        extra={f"share of {term}": contributions[:, place].tolist() for place, term in enumerate(names)},
+        arrays={
+            "contributions": contributions,
+            "weights": used,
+            "effective_weights": effective,
+            "break_even": break_even(means, used, int(np.argmin(value))),
+        },
+        axes={
+            "contributions": ("algorithms", "terms"),
+            "weights": ("terms",),
+            "effective_weights": ("terms",),
+            "break_even": ("algorithms", "terms"),
+        },
+        names={"terms": names, "scales": tuple(term.origin for term in terms.values())},
         dropped=dropped,
+        notes=deciding_terms(names, used, effective),
+    )
+
+
+def effective_weights(contributions: Values) -> Values:
+    """Share of the differences between algorithms that each term causes.
+
+    e_t = Σ_{a<b} |c_{a,t} − c_{b,t}| / Σ_u Σ_{a<b} |c_{a,u} − c_{b,u}| over contributions (algorithms, terms); 0 where
+    all algorithms are equal. In sorted order Σ_{a<b} |c_a − c_b| = Σ_i (2 i − n + 1) c_i.
+
+    >>> effective_weights(np.array([[0.0, 0.1], [0.3, 0.2]])).round(2).tolist()
+    [0.75, 0.25]
+    """
+    count = len(contributions)
+    spread = (2 * np.arange(count) - count + 1) @ np.sort(contributions, axis=0)
+    total = spread.sum()
+    return np.asarray(spread / total if total > 0 else np.zeros_like(spread), np.float64)
+
+
+def break_even(means: Values, weights: Values, first: int) -> Values:
+    """The weight of each term at which an algorithm ties with the one at `first`, shape (algorithms, terms).
+
+    With d the difference of the normalised means to the first, and the other weights scaled to sum to 1 − x, the scores
+    differ by x d_t + (1 − x) o_t with o_t = Σ_{u≠t} w_u d_u / (1 − w_t): they tie at x = o_t / (o_t − d_t). NaN where
+    that is no weight between 0 and 1, and for the first itself.
+
+    >>> break_even(np.array([[0.2, 0.4], [0.6, 0.3]]), np.array([0.5, 0.5]), 0).round(2).tolist()
+    [[nan, nan], [0.2, 0.8]]
+    """
+    difference = means - means[first]
+    total = (difference * weights).sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        others = (total - difference * weights) / (1 - weights)
+        tie = others / (others - difference)
+    return np.where((tie >= 0) & (tie <= 1) & (difference != 0).any(axis=1, keepdims=True), tie, np.nan)
+
+
+def deciding_terms(names: tuple[str, ...], weights: Values, effective: Values) -> tuple[str, ...]:
+    """A sentence for each term that causes more than twice its declared share of the differences."""
+    return tuple(
+        f"{name} decides more than its weight says: it weighs {100 * weight:.0f} % and causes {100 * share:.0f} % of "
+        "the differences between the algorithms."
+        for name, weight, share in zip(names, weights, effective, strict=True)
+        if share > DECIDES * weight
     )
 
 
@@ -106,15 +213,15 @@ def resampled_scores(
 
     A draw without any column of a term shares that term's weight among the others.
     """
-    used, cells, _ = term_cells(costs, weights, profile, normalisation)
+    terms, _ = weighted_terms(costs, weights, profile, normalisation)
     total = np.zeros((len(multiplicity), len(costs.algorithms)))
     present = np.zeros(len(multiplicity))
-    for term, (flat, values, _) in cells.items():
-        membership = costs.in_scene[flat]
+    for term in terms.values():
+        membership = costs.in_scene[term.flat]
         columns = multiplicity @ membership.sum(axis=0)
-        mean = (multiplicity @ (values @ membership).T) / np.maximum(columns, 1)[:, None]
-        total += used[term] * mean
-        present += used[term] * (columns > 0)
+        mean = (multiplicity @ (term.cells @ membership).T) / np.maximum(columns, 1)[:, None]
+        total += term.weight * mean
+        present += term.weight * (columns > 0)
     return np.asarray(total / present[:, None], np.float64)
 
 
@@ -124,8 +231,7 @@ WEIGHTED = Model(
     definition="Normalise each metric, average it over its columns, and add the metrics with the weights of an "
     "application.",
     source="K. Honauer, L. Maier-Hein and D. Kondermann, The HCI Stereo Metrics: geometry-aware performance "
-    "analysis of stereo "
-    "algorithms, ICCV 2015.",
+    "analysis of stereo algorithms, ICCV 2015.",
     value_name="weighted score",
     compute=weighted_scores,
     resample=resampled_scores,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels.bands import adopt_beyond, follow_bands
+from stereogauge.kernels.distances import squared_distances
 from stereogauge.kernels.geometry_maps import central_gradient
 from stereogauge.model import DisparityMap, Mask
 from stereogauge.protocol.geometry import GeometryParameters
@@ -39,30 +39,11 @@ class Bands:
         return cls(nowhere, nowhere, nowhere, zeros, zeros, zeros, zeros)
 
 
-def distance_to(mask: NDArray[Any]) -> NDArray[np.float32]:
+def distance_to(mask: Mask) -> NDArray[np.float32]:
     """Exact Euclidean distance in px to the nearest pixel of `mask`; the image diagonal where the mask is empty."""
     if not mask.any():
         return np.full(mask.shape, np.hypot(*mask.shape), np.float32)
-    return _exact(_transformed(mask)).astype(np.float32)
-
-
-def distances_at(mask: NDArray[Any], places: tuple[NDArray[Any], NDArray[Any]]) -> NDArray[np.float64]:
-    """`distance_to` of a mask that is not empty, at some (rows, columns) only."""
-    return _exact(_transformed(mask)[places])
-
-
-def _transformed(mask: NDArray[Any]) -> NDArray[np.float32]:
-    outside = np.ascontiguousarray(mask == 0, dtype=np.uint8)
-    return np.asarray(cv2.distanceTransform(outside, cv2.DIST_L2, cv2.DIST_MASK_PRECISE), dtype=np.float32)
-
-
-def _exact(distances: NDArray[np.float32]) -> NDArray[np.float64]:
-    """OpenCV takes one of two ways, by its number of threads, and they differ in the last bits.
-
-    Squared distances between pixels are whole numbers, which removes the difference.
-    """
-    squared = np.square(distances, dtype=np.float64)
-    return np.sqrt(np.rint(squared, out=squared), out=squared)
+    return np.asarray(np.sqrt(squared_distances(mask)), np.float32)
 
 
 def _filled_gaps(

@@ -35,6 +35,7 @@ SOURCES = (
     "regions/geometry/sets",
     "kernels/bands",
     "kernels/components",
+    "kernels/distances",
     "kernels/fine_runs",
     "kernels/geometry_maps",
     "kernels/geometry_scores",

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 import stereogauge
 from stereogauge.errors import unknown_name
-from stereogauge.metrics.declaration import Metric, metrics
+from stereogauge.metrics.declaration import MISSING, SCALING, Metric, metrics
 from stereogauge.ranking.model import models
 from stereogauge.ranking.normalisation import Normalisation
 from stereogauge.ranking.profile import load_profile, shipped_profiles
@@ -37,6 +37,8 @@ class MetricEntry(BaseModel):
     heuristic_range: Bounds | None
     region: str | None
     pools: bool
+    missing: str
+    scaling: str
     picture: bool
     needs: list[str]
     parameters: list[str]
@@ -157,6 +159,8 @@ def _metric(metric: Metric) -> MetricEntry:
         heuristic_range=None if metric.heuristic_range is None else _bounds(metric.heuristic_range),
         region=metric.region,
         pools=metric.pools,
+        missing=MISSING[metric.missing],
+        scaling=SCALING[metric.scaling],
         picture=metric.picture is not None,
         needs=sorted(metric.needs),
         parameters=[f"{p.name} ({p.unit or 'no unit'}) {p.description}".strip() for p in metric.parameters],

@@ -67,6 +67,8 @@ export function defineColumn(anchor, catalogue, metric, region) {
       ["range", bound(declared.range)],
       ["range of real algorithms", bound(declared.heuristic_range)],
       ["parameter", declared.parameters.join("; ")],
+      ["a missing estimate is", declared.missing],
+      ["the value is", declared.scaling],
       ["pooled", declared.pools ? "over the pixels of several scenes" : "no, only averaged over scenes"],
       ["source", declared.source],
     ]),
