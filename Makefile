@@ -22,6 +22,7 @@ lint: $(READY)
 	$(BIN)/ruff check src tests benchmarks docs
 	$(BIN)/ruff format --check src tests benchmarks docs
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 	scripts/lint-javascript.sh
 
 system:

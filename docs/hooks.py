@@ -36,11 +36,10 @@ NAVIGATION = {
         "sensitivity.md",
         "tuning.md",
         "site.md",
-        "hosting.md",
         "store.md",
         "scale.md",
     ),
-    "Reference": (GENERATED, "evaluators.md", "reproduction.md"),
+    "Reference": (GENERATED, "architecture.md", "evaluators.md", "reproduction.md"),
 }
 BETTER = {"lower": "lower is better", "higher": "higher is better", "zero": "nearer to 0 is better"}
 

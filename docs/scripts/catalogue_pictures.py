@@ -12,11 +12,12 @@ from pathlib import Path
 import cv2
 from matplotlib.figure import Figure
 from PIL import Image
+from small_images import save_small
 
 import stereogauge as sg
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures.data.study import response_curves_data
-from stereogauge.figures.mpl.figure import draw, encoded
+from stereogauge.figures.mpl import draw
 from stereogauge.figures.pictures import render
 from stereogauge.matching.result import MatchResult
 from stereogauge.metrics.declaration import Metric, metrics
@@ -29,11 +30,6 @@ RESPONSES = (
     "bad@1", "mae", "rms", "mre", "sze", "quantile@95", "ssim", "r-ssim", "d-fat", "d-thin", "d-fuz", "p-bump", "p-off",
     "p-mis", "f-por", "f-frag", "f-missing", "f-fat", "smooth-gradient@1", "smooth-acceleration@1",
 )  # fmt: skip
-
-
-def small(data: bytes, path: Path, colours: int = 64) -> None:
-    """A PNG with few colours."""
-    Image.open(io.BytesIO(data)).convert("RGB").quantize(colours).save(path, optimize=True)
 
 
 def example(metric: Metric, scene: sg.Scene, result: MatchResult, seen: set[str]) -> bool:
@@ -54,18 +50,18 @@ def example(metric: Metric, scene: sg.Scene, result: MatchResult, seen: set[str]
     shown = cv2.resize(colours, (WIDTH, height), interpolation=cv2.INTER_AREA)
     stream = io.BytesIO()
     Image.fromarray(shown).save(stream, "png")
-    small(stream.getvalue(), IMAGES / f"guide-picture-{metric.id}.png", 40)
+    save_small(stream.getvalue(), IMAGES / f"guide-picture-{metric.id}.png", colours=40)
     return True
 
 
 def responses() -> None:
-    """One response curve a metric."""
+    """One response curve per metric."""
     scene = next(iter(sg.load_dataset("synthetic:anatomy")))
     study = run_study(scene, RESPONSES)
     for column in study.metrics:
         figure: Figure = draw(response_curves_data(study, [column]))
         name = column.partition(":")[0].partition("@")[0]
-        small(encoded(figure, "png", dpi=90), IMAGES / f"guide-response-{name}.png")
+        save_small(figure, IMAGES / f"guide-response-{name}.png", dpi=90, colours=64)
 
 
 if __name__ == "__main__":

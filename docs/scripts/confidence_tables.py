@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from small_images import save_small
 
 from stereogauge.confidence.declaration import confidence_measures
 from stereogauge.confidence.evaluation import SceneCurves, evaluate_maps
@@ -162,11 +163,11 @@ def paper() -> None:
         ("confidence-figure-3", few, "Frames with few bad pixels (figure 3)"),
     ):
         data = sparsification_data(chosen, labels=labels, title=title, caption=caption)
-        mpl.save(mpl.draw(data), IMAGES / f"{name}.png", dpi=150)
+        save_small(mpl.draw(data), IMAGES / f"{name}.png")
     kinds: tuple[Kind, ...] = ("rates", "normalised")
     for kind in kinds:
         data = sparsification_data(curves, kind, labels=labels, title=f"All nine frames, {kind}", caption=caption)
-        mpl.save(mpl.draw(data), IMAGES / f"confidence-{kind}.png", dpi=150)
+        save_small(mpl.draw(data), IMAGES / f"confidence-{kind}.png")
     put("paper", paper_table(curves))
 
 

@@ -17,11 +17,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from small_images import save_small
 
 from stereogauge.datasets import load_dataset
 from stereogauge.evaluation.evaluate import evaluate
 from stereogauge.figures import mpl
 from stereogauge.figures.data.geometry import direction_histograms_data, plane_segmentation_data, set_pictures
+from stereogauge.figures.mpl.figure import new_figure
 from stereogauge.figures.pictures import render, render_disparity
 from stereogauge.io.files import DisparityFile, load_disparity
 from stereogauge.matching import match
@@ -107,7 +109,7 @@ def sets_figure(scene_regions: SceneRegions) -> Figure:
     pictures = set_pictures(scene_regions)
     names = ("discontinuities", "extrapolated-background", "fine-structures", "extrapolated-foreground")
     height, width = scene_regions.scene.shape
-    figure = mpl.new_figure(
+    figure = new_figure(
         mpl.figure.PAGE_WIDTH,
         mpl.figure.PAGE_WIDTH * height / width + 0.3,
         f"Pixel sets of {scene_regions.scene.id}",
@@ -124,7 +126,7 @@ def metrics_figure(measurement: Measurement, algorithm: str) -> Figure:
     pictures = [parse_metric(name).picture(measurement) for name in NINE]
     scores = [parse_metric(name).value(measurement, "") for name in NINE]
     height, width = measurement.scene.shape
-    figure = mpl.new_figure(
+    figure = new_figure(
         mpl.figure.PAGE_WIDTH,
         mpl.figure.PAGE_WIDTH * height / width + 0.5,
         f"{algorithm} on {measurement.scene.id}: nine metrics, each with its pixels",
@@ -152,7 +154,7 @@ def pair_figure(scene_regions: SceneRegions, maps: Mapping[str, Any]) -> Figure:
     measurements = {name: Measurement(load_disparity(source), scene_regions) for name, source in maps.items()}
     pictures = {name: [parse_metric(m).picture(one) for m in rows if m] for name, one in measurements.items()}
     height, width = scene.shape
-    figure = mpl.new_figure(
+    figure = new_figure(
         mpl.figure.PAGE_WIDTH,
         2 * mpl.figure.PAGE_WIDTH * height / width + 0.6,
         f"Two maps of {scene.id} with the same RMS",
@@ -176,7 +178,7 @@ def pair() -> None:
     scene = quarter(load_dataset("middlebury-v2", DATA / "middlebury-v2")["cones"])
     maps = {name: DisparityFile(DATA / f"middlebury-v2/results/{name}/cones.png", "middlebury", 4.0) for name in PAIR}
     scene_regions = SceneRegions(scene, PROTOCOL)
-    mpl.save(pair_figure(scene_regions, maps), IMAGES / "geometry-pair.png")
+    save_small(pair_figure(scene_regions, maps), IMAGES / "geometry-pair.png", dpi=110, colours=128)
     table = evaluate(maps, scene, ["rms", "bad@1", *NINE], ["nonocc"], PROTOCOL)
     columns = ("rms", "bad@1", *NINE)
     heading(columns, "Cones")
@@ -192,13 +194,14 @@ def main() -> None:
     tables(table, {scene.id: SceneRegions(scene, PROTOCOL).geometry.plane_floors for scene in data})
     pair()
     motorcycle = SceneRegions(data["Motorcycle"], PROTOCOL)
-    mpl.save(sets_figure(motorcycle), IMAGES / "geometry-sets.png", dpi=160)
+    save_small(sets_figure(motorcycle), IMAGES / "geometry-sets.png", dpi=140, colours=128)
     planes = plane_segmentation_data(motorcycle)
     if planes is not None:
-        mpl.save(mpl.draw(planes), IMAGES / "geometry-planes.png", dpi=140)
+        save_small(mpl.draw(planes), IMAGES / "geometry-planes.png", dpi=140)
     measurements = {name: Measurement(load_disparity(found["Motorcycle"]), motorcycle) for name, found in maps.items()}
-    mpl.save(metrics_figure(measurements["OpenCV SGBM"], "OpenCV SGBM"), IMAGES / "geometry-metrics.png", dpi=160)
-    mpl.save(mpl.draw(direction_histograms_data(measurements)), IMAGES / "geometry-directions.png", dpi=140)
+    nine = metrics_figure(measurements["OpenCV SGBM"], "OpenCV SGBM")
+    save_small(nine, IMAGES / "geometry-metrics.png", dpi=120, colours=128)
+    save_small(mpl.draw(direction_histograms_data(measurements)), IMAGES / "geometry-directions.png", dpi=140)
 
 
 if __name__ == "__main__":

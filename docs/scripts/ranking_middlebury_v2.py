@@ -9,6 +9,8 @@ import os
 import sys
 from pathlib import Path
 
+from small_images import save_small
+
 import stereogauge as sg
 from stereogauge.analysis.correlation import determination
 from stereogauge.analysis.double_counting import double_counting
@@ -19,12 +21,11 @@ from stereogauge.figures.data import analysis, ranking
 from stereogauge.figures.data.galleries import gallery_data
 from stereogauge.figures.palette import algorithm_styles
 from stereogauge.figures.pictures import render, render_disparity
-from stereogauge.ranking import ScoreCube, rank
+from stereogauge.ranking import ScoreCube
 from stereogauge.ranking.bootstrap import bootstrap
-from stereogauge.ranking.profile import load_profile
 from stereogauge.ranking.significance import friedman
 from stereogauge.report.tables import double_counting_table, orders_table, subset_table
-from stereogauge.tables.table import Table
+from stereogauge.tables.text import markdown_table
 
 IMAGES = Path(__file__).parents[1] / "images"
 SCALES = {"tsukuba": 16, "venus": 8, "teddy": 4, "cones": 4}
@@ -32,13 +33,6 @@ ALGORITHMS = ("PatchMatch-alg117", *(f"S0{number}" for number in range(1, 10)))
 REGIONS = ("nonocc", "all", "disc")
 GEOMETRY = ("d-fat", "d-thin", "d-fuz", "p-bump", "p-off", "p-mis", "f-por", "f-frag", "f-fat")
 SUBSETS = ("disc-background", "disc-foreground", "disc-edge", "planar", "fine", "fine-surround")
-
-
-def markdown(table: Table) -> str:
-    """A table for the docs."""
-    rows = [[cell.text + cell.mark for cell in row] for row in table.rows]
-    lines = [table.header, ["---"] * len(table.header), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def main() -> None:
@@ -63,7 +57,6 @@ def main() -> None:
     first = {name: one.winners for name, one in groups.items()}
     counted = double_counting(cube, "bad@1")
     single = two.select(metrics=["bad@1"])
-    weighted = rank(cube.select(regions=["all"]), "weighted", profile="computer-assisted-surgery")
     columns = ["rms:all", "bad@1:all", "bad@4:all", *GEOMETRY]
     pictures = {
         name: (
@@ -78,8 +71,6 @@ def main() -> None:
         "a-star-sze": ranking.layers_data(groups["sze"], styles),
         "critical-difference": ranking.critical_difference_data(friedman(single), styles),
         "intervals": ranking.intervals_data(bootstrap(single), styles),
-        "rank-map": ranking.rank_map_data(single),
-        "bars": ranking.stacked_bars_data(weighted, load_profile("computer-assisted-surgery").name),
         "double-counting": analysis.counted_errors_data(*counted),
         "determination": analysis.determination_data(determination(cube.select(metrics=columns))),
         "scatter": analysis.scatter_matrix_data(
@@ -90,10 +81,10 @@ def main() -> None:
         ),
     }
     for name, data in drawn.items():
-        mpl.save(mpl.draw(data), IMAGES / f"ranking-{name}.png", dpi=150)
-    sys.stdout.write(f"{markdown(orders_table(agreed, groups))}\n\nKendall's τ-b {agreed.kendall[0, 1]:.2f}\n\n")
+        save_small(mpl.draw(data), IMAGES / f"ranking-{name}.png")
+    sys.stdout.write(f"{markdown_table(orders_table(agreed, groups))}\n\nKendall's τ-b {agreed.kendall[0, 1]:.2f}\n\n")
     sys.stdout.write(
-        f"{markdown(double_counting_table(*counted))}\n\n{markdown(subset_table(subset_experiment(cube)))}\n"
+        f"{markdown_table(double_counting_table(*counted))}\n\n{markdown_table(subset_table(subset_experiment(cube)))}\n"
     )
 
 

@@ -5,13 +5,12 @@ python docs/scripts/reproduction.py FOLDER_OF_DATA
 
 from __future__ import annotations
 
-import io
 import sys
 from pathlib import Path
 
-from PIL import Image
+from small_images import save_small
 
-from stereogauge.figures.mpl.figure import draw, encoded
+from stereogauge.figures.mpl import draw
 from stereogauge.reproduction.run import Reproduction, reproduce
 from stereogauge.reproduction.text import markdown
 
@@ -22,14 +21,10 @@ HEAD = Path(__file__).with_name("reproduction-head.md")
 
 def figures(redone: Reproduction) -> int:
     """Every figure as a small PNG file; the sum of their sizes."""
-    total = 0
-    for name, data in redone.figures.items():
-        picture = Image.open(io.BytesIO(encoded(draw(data), "png", dpi=100))).convert("RGB").quantize(192)
-        path = DOCS / f"{PREFIX}{name}.png"
-        path.parent.mkdir(exist_ok=True)
-        picture.save(path, optimize=True)
-        total += path.stat().st_size
-    return total
+    return sum(
+        save_small(draw(data), DOCS / f"{PREFIX}{name}.png", dpi=100, colours=192)
+        for name, data in redone.figures.items()
+    )
 
 
 def main(data: Path) -> None:

@@ -24,6 +24,7 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
+from small_images import save_small
 
 IMAGES = Path(__file__).parents[1] / "images"
 DEMO = "stereogauge demo --out ."
@@ -88,7 +89,7 @@ def site(store: Path) -> None:
         page = browser.new_page(viewport={"width": 1280, "height": 860})
         page.goto(address, wait_until="networkidle")
         page.wait_for_timeout(1500)
-        page.screenshot(path=str(IMAGES / "readme-site.png"))
+        save_small(page.screenshot(), IMAGES / "readme-site.png")
         browser.close()
 
 

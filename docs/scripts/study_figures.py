@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from small_images import save_small
 
 from stereogauge.datasets import load_dataset
 from stereogauge.datasets.synthetic.dataset import load_synthetic
@@ -21,6 +22,7 @@ from stereogauge.datasets.synthetic.presets import PRESETS
 from stereogauge.evaluation.evaluate import evaluate, picture
 from stereogauge.figures import mpl
 from stereogauge.figures.data.study import response_curves_data, sensitivity_data
+from stereogauge.figures.mpl.figure import new_figure
 from stereogauge.model import DisparityMap, Scene
 from stereogauge.study.damage import damages
 from stereogauge.study.ground import ground_of
@@ -46,7 +48,7 @@ def show(axes: Axes, values: np.ndarray, title: str, *, limits: tuple[float, flo
 
 def presets() -> Figure:
     """Left image and true disparity of every preset."""
-    figure = mpl.new_figure(
+    figure = new_figure(
         mpl.figure.PAGE_WIDTH, 5.6, "Presets of the synthetic dataset, seed 0", "Left image above, disparity below."
     )
     grid = figure.subplots(4, 5)
@@ -64,7 +66,7 @@ def damage_gallery() -> Figure:
     ground = ground_of(scene)
     maps = {"truth": ground.truth} | {d.name: d.apply(ground, d.strengths[-2]) for d in damages().values()}
     caption = "Scene anatomy-0 at 320 × 240, each damage at its last but one step. White: no estimate."
-    figure = mpl.new_figure(mpl.figure.PAGE_WIDTH, 5.2, "Damages", caption)
+    figure = new_figure(mpl.figure.PAGE_WIDTH, 5.2, "Damages", caption)
     grid = figure.subplots(4, 5).ravel()
     for axes, (name, disparity) in zip(grid, maps.items(), strict=False):
         show(axes, disparity, name, limits=ground.limits)
@@ -89,7 +91,7 @@ def speckles(scene: Scene) -> Figure:
         strengths=dict.fromkeys(names, (0.05, 0.1)),
     )
     ground = ground_of(scene)
-    figure = mpl.new_figure(
+    figure = new_figure(
         mpl.figure.PAGE_WIDTH, 2.3, "The same number of errors, small and large", "Tsukuba, 10 % of the pixels."
     )
     grid = figure.subplots(1, 3)
@@ -117,7 +119,7 @@ def smooth_but_wrong(scenes: dict[str, Scene]) -> Figure:
         "view-mssim",
     ]
     caption = "Ground truth − 1: as smooth as the truth, no bad pixel at δ = 1, wrong at every pixel."
-    figure = mpl.new_figure(mpl.figure.PAGE_WIDTH, 1.9, "Smooth and wrong", caption)
+    figure = new_figure(mpl.figure.PAGE_WIDTH, 1.9, "Smooth and wrong", caption)
     for axes, (name, scene) in zip(figure.subplots(1, 4), scenes.items(), strict=True):
         maps: dict[str, DisparityMap] = {"truth": scene.gt, "shifted": scene.gt - 1}
         table = evaluate(maps, scene, metrics, ["all", "nonocc"], "sigma-z-2011")
@@ -134,7 +136,7 @@ def smooth_but_wrong(scenes: dict[str, Scene]) -> Figure:
 
 def predicted(scene: Scene) -> Figure:
     """Rendered views and differences of the truth and of the truth − 1."""
-    figure = mpl.new_figure(
+    figure = new_figure(
         mpl.figure.PAGE_WIDTH, 3.9, "View prediction on Cones", "Backward warping of the right image; black: holes."
     )
     grid = figure.subplots(2, 2)
@@ -166,7 +168,7 @@ def main() -> None:
         figures["smooth"] = smooth_but_wrong(scenes)
         figures["view"] = predicted(scenes["cones"])
     for name, figure in figures.items():
-        mpl.save(figure, IMAGES / f"study-{name}.png", dpi=110 if name == "view" else 150)
+        save_small(figure, IMAGES / f"study-{name}.png", dpi=110 if name == "view" else 150)
 
 
 if __name__ == "__main__":

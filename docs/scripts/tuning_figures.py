@@ -10,6 +10,8 @@ import os
 import sys
 from pathlib import Path
 
+from small_images import save_small
+
 from stereogauge.datasets import load_dataset
 from stereogauge.evaluation.progress import Lines
 from stereogauge.figures import mpl
@@ -94,12 +96,12 @@ def main() -> None:
     for profile in ("fine", "planar"):
         result = swept(profile, dataset, store)
         report(result)
-        mpl.save(mpl.draw(gains_data(result)), IMAGES / f"tuning-gains-{profile}.png")
-        mpl.save(mpl.draw(slices_data(result)), IMAGES / f"tuning-slices-{profile}.png")
-        mpl.save(mpl.draw(importance_data(result)), IMAGES / f"tuning-importance-{profile}.png")
+        save_small(mpl.draw(gains_data(result)), IMAGES / f"tuning-gains-{profile}.png")
+        save_small(mpl.draw(slices_data(result)), IMAGES / f"tuning-slices-{profile}.png")
+        save_small(mpl.draw(importance_data(result)), IMAGES / f"tuning-importance-{profile}.png")
     result = traded(dataset, store)
     report(result)
-    mpl.save(mpl.draw(trade_off_data(result)), IMAGES / "tuning-front.png")
+    save_small(mpl.draw(trade_off_data(result)), IMAGES / "tuning-front.png")
 
 
 if __name__ == "__main__":

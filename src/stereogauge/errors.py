@@ -11,7 +11,14 @@ from collections.abc import Iterable
 
 
 class StereogaugeError(Exception):
-    """Something about the input that its owner can mend."""
+    """Something about the input that its owner can mend.
+
+    >>> try:
+    ...     sg.load_protocol("kiti-2015")
+    ... except sg.StereogaugeError as problem:
+    ...     print(problem)
+    Unknown protocol 'kiti-2015'; known are: ... Did you mean 'kitti-2015'?
+    """
 
 
 class FileError(StereogaugeError):

@@ -58,5 +58,5 @@ def snippets(page: Path) -> Iterator[Snippet]:
 
 def guide_pages() -> list[Path]:
     """The pages whose snippets are run."""
-    named = [ROOT / "README.md", ROOT / "docs" / "index.md", ROOT / "docs" / "evaluators.md"]
+    named = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "docs/index.md", "docs/evaluators.md")]
     return [*named, *sorted((ROOT / "docs" / "guide").glob("*.md"))]

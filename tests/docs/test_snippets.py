@@ -11,9 +11,13 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import stereogauge as sg
 from stereogauge.cli import COMMANDS, main
+from stereogauge.metrics.measurement import Measurement
+from stereogauge.regions.scene_regions import SceneRegions
 
 from .snippets import ROOT, Snippet, guide_pages, snippets
 
@@ -107,6 +111,17 @@ def test_what_is_not_run_says_why() -> None:
     for page in PAGES:
         for snippet in snippets(page):
             assert snippet.directives.get("not run", "a reason"), f"{snippet} is not run and does not say why"
+
+
+def test_the_metric_of_the_page_on_taking_part_measures() -> None:
+    names: dict[str, Any] = {}
+    for snippet in snippets(ROOT / "CONTRIBUTING.md"):
+        if snippet.language == "python":
+            exec(snippet.text, names)
+    truth = np.array([[4, 4], [8, 8]], np.float32)
+    regions = SceneRegions(sg.Scene("step", gt=truth), sg.load_protocol())
+    largest = names["mine"].bind().measure(Measurement(truth + np.float32([0, 3]), regions), "all")
+    assert (largest.sum, largest.count, largest.missing) == (3, 4, 0)
 
 
 def test_the_package_of_the_page_on_extending_adds_one_thing_of_each_kind(workspace: Path) -> None:

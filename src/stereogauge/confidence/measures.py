@@ -41,6 +41,12 @@ def confidence(
     `literal` gives those of Haeusler and Klette as printed. `sigma` and `temperature` are ς and T of the exponential
     measures (default: P2 of the matcher). `gt` is for the oracle, `model` (a file or `Trees`) for the learned
     combination.
+
+    >>> left = np.random.default_rng(0).integers(0, 255, (40, 60), np.uint8)
+    >>> result = sg.match(left, np.roll(left, -4, axis=1), ndisp=16)  # every point moves by 4 px
+    >>> maps = sg.confidence(result, ["peak-ratio", "lr-difference"])
+    >>> maps["peak-ratio"].shape, bool(np.median(maps["lr-difference"]) < 0.1)
+    ((40, 60), True)
     """
     trained = model if model is None or isinstance(model, Trees) else Trees.load(model)
     evidence = Evidence.of(result, sigma=sigma, temperature=temperature, gt=gt, model=trained)

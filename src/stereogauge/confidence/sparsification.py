@@ -174,6 +174,11 @@ def sparsify(
     `confidence` is a map in which lower means more confident (or higher, if so declared); NaN is the least confident
     of all. The domain are the pixels with known ground truth, inside `mask`. A pixel without an estimate is bad, or
     with missing="excluded" outside the domain.
+
+    >>> disparity, truth = np.array([[4, 4, 9, 8]]), np.array([[4, 4, 4, 8]])
+    >>> curve = sg.sparsify(np.array([[0.1, 0.2, 0.9, 0.3]]), disparity, truth)
+    >>> curve.at(1.0), curve.at(0.75)  # bad pixels left; the only one is the least confident, so it leaves first
+    (1.0, 0.0)
     """
     order = np.asarray(confidence)
     estimate, truth = as_disparity(disparity), as_disparity(gt, "ground truth")

@@ -190,6 +190,12 @@ def evaluate(
     `regions` default to the protocol's; of several scenes those that the protocol names are taken, all where it names
     none. A scene without an estimate is a gap: NaN with a note. For many scenes and algorithms with a store, progress
     and several processes, see `stereogauge.evaluation.run`.
+
+    >>> truth = np.array([[4, 4, 8], [4, 4, 8], [4, 4, 8]])
+    >>> estimate = truth + [0, 0, 3]  # the last column is off by 3 px
+    >>> table = sg.evaluate(estimate, sg.Scene("step", gt=truth), metrics=["bad@1", "mae"], regions=["all"])
+    >>> round(table.value("bad@1"), 2), table.value("mae")
+    (33.33, 1.0)
     """
     chosen = load_protocol(protocol)
     chosen = chosen.replace(
@@ -264,7 +270,13 @@ def picture(
     right_estimate: Any = None,
     confidence: ConfidenceSource | None = None,
 ) -> Picture:
-    """The per-pixel map behind a metric's score, from the same functions."""
+    """The per-pixel map behind a metric's score, from the same functions.
+
+    >>> truth = np.array([[4, 4, 8], [4, 4, 8], [4, 4, 8]])
+    >>> seen = sg.picture(truth + [0, 0, 3], sg.Scene("step", gt=truth), "mae")
+    >>> seen.values[0], seen.unit
+    (array([0., 0., 3.], dtype=float32), 'px')
+    """
     from stereogauge.io.files import load_disparity
 
     bound, _ = parse_column(metric)

@@ -39,6 +39,10 @@ class Protocol:
     region. border: pixels to leave out along each side; "dataset" takes the scene's own, "hci" the margin of the
     geometry parameters, max(20, 0.01 · width) px at full resolution. peak: the signal range of psnr in px; none takes
     ndisp. scenes: those of a dataset that are evaluated, in this order; none named means all.
+
+    >>> lenient = sg.load_protocol("default").replace(invalid="exclude")
+    >>> lenient.scoring_hash == sg.load_protocol("default").scoring_hash  # other choices make other scores
+    False
     """
 
     name: str = "default"
@@ -205,6 +209,10 @@ def load_protocol(source: str | Path | Protocol | None = None) -> Protocol:
     """A preset by name, a protocol from a TOML file, or the protocol itself; None is the preset `default`.
 
     A file may start from a preset with `extends = "middlebury-v3"` and give only what differs.
+
+    >>> kitti = sg.load_protocol("kitti-2015")
+    >>> kitti.invalid, kitti.aggregation
+    ('fill', 'pooled')
     """
     if isinstance(source, Protocol):
         return source

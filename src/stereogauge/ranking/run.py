@@ -68,6 +68,14 @@ def rank(
     options
         The model's own: `ties` (middlebury, extended), `tau` (extended), `weights`, `profile`, `normalisation`
         (weighted).
+
+    Examples
+    --------
+    >>> truth = np.array([[4, 4, 8], [4, 4, 8], [4, 4, 8]])
+    >>> maps = {"near": truth + 2, "exact": truth}
+    >>> scores = sg.evaluate(maps, sg.Scene("step", gt=truth), ["bad@1", "mae"], ["all"])
+    >>> sg.rank(scores, "middlebury", metrics=["mae"])
+    Ranking(middlebury: 1 exact, 2 near)
     """
     declared = model_declaration(model)
     cube = selected(scores, metrics, regions, scenes, algorithms)

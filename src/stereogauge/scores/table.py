@@ -21,7 +21,20 @@ if TYPE_CHECKING:
 
 
 class ScoreTable(Sequence[Score]):
-    """Scores of some algorithms on some scenes, all under one protocol."""
+    """Scores of some algorithms on some scenes, all under one protocol.
+
+    >>> truth = np.array([[4, 4, 8], [4, 4, 8], [4, 4, 8]])
+    >>> scene = sg.Scene("step", gt=truth)
+    >>> table = sg.evaluate({"near": truth + 2, "exact": truth}, scene, ["bad@1", "mae"], ["all"])
+    >>> table.value("mae", algorithm="near")
+    2.0
+    >>> print(table.to_pandas()[["algorithm", "metric", "region", "value"]].to_string(index=False))
+    algorithm metric region  value
+         near  bad@1    all  100.0
+         near    mae    all    2.0
+        exact  bad@1    all    0.0
+        exact    mae    all    0.0
+    """
 
     def __init__(self, scores: Iterable[Score], protocol: Protocol | None = None) -> None:
         self._scores = tuple(scores)

@@ -18,6 +18,13 @@ def open_store(url: str | os.PathLike[str], *, read_only: bool = False, timeout:
 
     `read_only` refuses to write and works on media that cannot be written. `timeout` is how many seconds to wait for
     another writer.
+
+    >>> truth = np.array([[4, 4, 8], [4, 4, 8], [4, 4, 8]])
+    >>> with sg.open_store("scores.sqlite") as store:
+    ...     store.write(sg.evaluate({"near": truth + 2}, sg.Scene("step", gt=truth), ["mae"], ["all"]))
+    >>> with sg.open_store("scores.sqlite", read_only=True) as store:
+    ...     store.scores(algorithms=["near"]).value("mae")
+    2.0
     """
     from stereogauge.store.store import Store
 
