@@ -9,6 +9,7 @@ import numpy as np
 
 from stereogauge.confidence.files import ConfidenceSource
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError, StereogaugeError, unknown_name
+from stereogauge.io.files import load_disparity
 from stereogauge.metrics.declaration import BoundMetric, Statistic, parse_column
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
@@ -81,8 +82,6 @@ def evaluate_cell(
     resize: bool = False,
 ) -> list[Score]:
     """All columns of one algorithm on one scene."""
-    from stereogauge.io.files import load_disparity
-
     scene = scene_regions.scene
     disparity = as_disparity(load_disparity(estimate), "estimate")
     right = None if right_estimate is None else load_disparity(right_estimate)
@@ -264,8 +263,6 @@ def picture(
     confidence: ConfidenceSource | None = None,
 ) -> Picture:
     """The per-pixel map behind a metric's score, from the same functions."""
-    from stereogauge.io.files import load_disparity
-
     bound, _ = parse_column(metric)
     scene_regions = SceneRegions(scene, load_protocol(protocol))
     measurement = Measurement(

@@ -7,13 +7,12 @@ range, so it is made once. Beside it lie wall time, processor time and peak memo
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shlex
 import shutil
 import traceback
-from collections.abc import Sequence
-from concurrent.futures import CancelledError, Executor, Future
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -21,16 +20,16 @@ from typing import Any
 
 import stereogauge
 from stereogauge.errors import FileError, MatcherError, StereogaugeError
-from stereogauge.evaluation.executors import is_lost_worker
 from stereogauge.evaluation.fingerprints import ContentHashes
 from stereogauge.evaluation.peak_memory import PeakMemory
 from stereogauge.evaluation.progress import Progress
-from stereogauge.evaluation.run import AHEAD, wait_for_some
+from stereogauge.evaluation.tasks import Tasks, worker_count
+from stereogauge.hashing import values_hash
 from stereogauge.io import write_disparity
 from stereogauge.io.files import content_hash
 from stereogauge.io.replace import write_bytes
 from stereogauge.matching.declaration import Matcher, parse_matcher, stated_matcher
-from stereogauge.matching.run import settled
+from stereogauge.matching.run import match, settled
 from stereogauge.model import Dataset, ResultSet, Scene
 
 MEBIBYTE = 2**20
@@ -116,7 +115,7 @@ def map_key(wanted: Wanted, scene: Scene, ndisp: int, hashes: ContentHashes) -> 
             raise answer
     versions = [stereogauge.__version__, metadata.version("opencv-python-headless")]
     values = [wanted.text, [list(pair) for pair in wanted.parameters], ndisp, images, versions, _program(wanted.text)]
-    return hashlib.sha256(json.dumps(values).encode()).hexdigest()
+    return values_hash(values)
 
 
 def _program(text: str) -> list[str]:
@@ -165,6 +164,7 @@ def make_maps(
                 failures.append((task.wanted.name, task.scene.id, outcome.reason, outcome.detail))
             else:
                 made[task.wanted.name, task.scene.id] = (task.folder, outcome)
+            progress.advance(int(not outcome.reason), int(bool(outcome.reason)))
     finally:
         progress.finish()
     results = tuple(_result_set(one, dataset, made) for one in wanted)
@@ -190,33 +190,19 @@ def _known_facts(task: MatchTask) -> dict[str, float] | None:
     return facts
 
 
-def _outcomes(tasks: Sequence[MatchTask], executor: Executor, progress: Progress) -> Any:
+def _outcomes(tasks: Sequence[MatchTask], executor: Executor, progress: Progress) -> Iterator[tuple[MatchTask, Made]]:
     """Outcomes as they come; a task that loses its worker is tried once more."""
-    waiting = [(task, 1) for task in reversed(tasks)]
-    running: dict[Future[Made], tuple[MatchTask, int]] = {}
-    workers: int = getattr(executor, "workers", 1)
-    while waiting or running:
-        while waiting and len(running) < AHEAD * workers:
-            task, attempt = waiting.pop()
-            progress.scene(f"{task.wanted.name} on {task.scene.id}")
-            running[executor.submit(make_map, task)] = (task, attempt)
-        for future in wait_for_some(running):
-            task, attempt = running.pop(future)
-            try:
-                outcome = future.result()
-            except (Exception, CancelledError) as problem:
-                if is_lost_worker(problem) and attempt == 1:
-                    waiting.append((task, 2))
-                    continue
-                outcome = Made({}, str(problem) or type(problem).__name__)
-            progress.advance(int(not outcome.reason), int(bool(outcome.reason)))
-            yield task, outcome
+
+    def submit(task: MatchTask) -> Future[Made]:
+        progress.scene(f"{task.wanted.name} on {task.scene.id}")
+        return executor.submit(make_map, task)
+
+    for outcome in Tasks(submit, worker_count(executor), tasks, again=lambda task: [task]).outcomes():
+        yield outcome.task, outcome.answer or Made({}, outcome.reason)
 
 
 def make_map(task: MatchTask) -> Made:
     """Run a matcher and keep its maps; the facts are written last, so that a folder with facts is complete."""
-    from stereogauge.matching.run import match
-
     try:
         with PeakMemory() as peak:
             result = match(

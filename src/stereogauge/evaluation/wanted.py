@@ -1,20 +1,19 @@
 """The columns that a protocol asks for, with the versions of their declarations.
 
 Finding them means importing every metric, and with them Numba. A second run with nothing to do should not pay for that,
-so the answer is kept beside the other caches, under a key that changes with any file of a declaration.
+so the answer is kept beside the other caches, under a key that changes with any file that declares some.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import importlib.metadata
 import json
 from collections.abc import Iterable
-from pathlib import Path
 
 import stereogauge
 from stereogauge.errors import FileError, unknown_name
+from stereogauge.hashing import source_hash, values_hash
 from stereogauge.io.replace import write_bytes
 from stereogauge.metrics.declaration import ENTRY_POINTS as METRICS
 from stereogauge.metrics.declaration import parse_column
@@ -34,9 +33,10 @@ def declared_columns(protocol: Protocol) -> tuple[ColumnKey, ...]:
     """Every column of the protocol as it is declared now."""
     installed = importlib.metadata.entry_points()
     if any(installed.select(group=group) for group in (METRICS, REGIONS)):
-        # The files of other packages are not watched, so their declarations are asked each time.
+        # The sources of other packages are not hashed, so their declarations are read each time.
         return _computed(protocol)
-    path = cache_folder("columns") / f"{_key(protocol)}.json"
+    key = values_hash([stereogauge.__version__, protocol.metrics, protocol.regions, source_hash(*DECLARING)])
+    path = cache_folder("columns") / f"{key[:32]}.json"
     with contextlib.suppress(OSError, ValueError, TypeError):
         return tuple(ColumnKey(*values) for values in json.loads(path.read_text(encoding="utf-8")))
     columns = _computed(protocol)
@@ -52,16 +52,6 @@ def _computed(protocol: Protocol) -> tuple[ColumnKey, ...]:
         for region in metric.regions((named,) if named else protocol.regions):
             found[column_key(metric.id, region)] = None
     return tuple(found)
-
-
-def _key(protocol: Protocol) -> str:
-    digest = hashlib.sha256(json.dumps([stereogauge.__version__, protocol.metrics, protocol.regions]).encode())
-    root = Path(__file__).parent.parent
-    for package in DECLARING:
-        for source in sorted((root / package).rglob("*.py")):
-            status = source.stat()
-            digest.update(f"{source} {status.st_size} {status.st_mtime_ns}\n".encode())
-    return digest.hexdigest()[:32]
 
 
 def columns_of_scene(columns: Iterable[ColumnKey], scene: Scene, dataset: Dataset) -> tuple[ColumnKey, ...]:

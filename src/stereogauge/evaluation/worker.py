@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.evaluate import Column, evaluate_cell
-from stereogauge.evaluation.plan import Cell, Group
+from stereogauge.evaluation.groups import Cell, Group
 from stereogauge.metrics.declaration import parse_metric
 from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.scores.cell import CellScores

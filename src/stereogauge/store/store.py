@@ -19,6 +19,7 @@ from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.table import Score, ScoreTable
 from stereogauge.store import exchange, listing, names, provenance, read, schema, write
 from stereogauge.store.engine import Database
+from stereogauge.store.merge import merge
 from stereogauge.store.migrations import prepare
 from stereogauge.store.sources import scene_of_text, source_of_text
 from stereogauge.store.stored import StoredCells, stored_cells
@@ -32,17 +33,6 @@ class Store:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-
-    @classmethod
-    def open(cls, url: PathLike, *, read_only: bool = False, timeout: float = 30.0) -> Store:
-        """See `stereogauge.store.open_store`."""
-        database = Database(url, read_only=read_only, timeout=timeout)
-        try:
-            prepare(database)
-        except StoreError:
-            database.close()
-            raise
-        return cls(database)
 
     def __repr__(self) -> str:
         return f"Store({self.name!r})"
@@ -313,9 +303,23 @@ class Store:
 
         Returns how many cells came in.
         """
-        from stereogauge.store.merge import merge
-
         if other.name == self.name:
             raise StoreError(f"{self.name} cannot be merged into itself; name two stores.")
         with other._database.reading() as source, self._database.writing() as target:
             return merge(source, target)
+
+
+def open_store(url: PathLike, *, read_only: bool = False, timeout: float = 30.0) -> Store:
+    """The store at a path (SQLite) or a database URL (`postgresql+psycopg://user@host/name`); made when it does not
+    exist.
+
+    `read_only` refuses to write and works on media that cannot be written. `timeout` is how many seconds to wait for
+    another writer.
+    """
+    database = Database(url, read_only=read_only, timeout=timeout)
+    try:
+        prepare(database)
+    except StoreError:
+        database.close()
+        raise
+    return Store(database)
