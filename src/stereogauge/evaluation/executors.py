@@ -130,7 +130,7 @@ class Cluster(Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Let go of the cluster; it goes on for others."""
+        """Disconnect from the cluster, which goes on running."""
         self._executor.shutdown(wait=wait and not cancel_futures)
         self._client.close()
 

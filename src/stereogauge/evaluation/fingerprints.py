@@ -110,14 +110,14 @@ def fingerprint(values: Any) -> int:
 
 def scene_contents(scenes: Sequence[Scene], hashes: ContentHashes) -> dict[str, str | StereogaugeError]:
     """For each scene one hash of all that a metric may read: truth, images, masks, views, calibration and size."""
-    places: list[tuple[str, str]] = []
+    parts: list[tuple[str, str]] = []
     sources: list[Any] = []
     for scene in scenes:
         for part, source in _parts(scene).items():
-            places.append((scene.id, part))
+            parts.append((scene.id, part))
             sources.append(source)
     found: dict[str, dict[str, str | StereogaugeError]] = {scene.id: {} for scene in scenes}
-    for (scene_id, part), answer in zip(places, hashes.of(sources), strict=True):
+    for (scene_id, part), answer in zip(parts, hashes.of(sources), strict=True):
         found[scene_id][part] = answer
     return {scene.id: _scene_content(scene, found[scene.id]) for scene in scenes}
 

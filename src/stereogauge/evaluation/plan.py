@@ -9,9 +9,9 @@ from types import MappingProxyType
 
 from stereogauge.confidence.files import ConfidenceSource
 from stereogauge.errors import StereogaugeError, unknown_name
+from stereogauge.evaluation.columns import columns_of_scene, declared_columns
 from stereogauge.evaluation.fingerprints import ContentHashes, fingerprint, scene_contents
 from stereogauge.evaluation.groups import Cell, Group
-from stereogauge.evaluation.wanted import columns_of_scene, declared_columns
 from stereogauge.model import Dataset, DisparitySource, ResultSet, Scene
 from stereogauge.protocol import Protocol
 from stereogauge.store import Store
@@ -103,8 +103,10 @@ def make_plan(
             continue
         extras = _extras(result, scene.id, facts.get(key, {}))
         confidence = ConfidenceSource.of(result, scene.id)
-        own = [] if confidence is None else [confidence_hashes[key], confidence.better]
-        inputs = fingerprint([contents[scene.id], content, right_hashes.get(key, ""), extras, resize, *own])
+        confidence_inputs = [] if confidence is None else [confidence_hashes[key], confidence.better]
+        inputs = fingerprint(
+            [contents[scene.id], content, right_hashes.get(key, ""), extras, resize, *confidence_inputs]
+        )
         missing = stored.missing(scene.id, result.name, inputs, wanted[scene.id])
         if not missing:
             done += 1

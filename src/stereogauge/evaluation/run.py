@@ -87,20 +87,20 @@ class _Runner:
         for outcome in outcomes:
             group, result = outcome.task, outcome.answer
             if result is None:
-                troubles = tuple(Trouble(place, outcome.reason) for place in range(len(group.cells)))
+                troubles = tuple(Trouble(index, outcome.reason) for index in range(len(group.cells)))
                 result = GroupResult((), troubles, 0.0)
             self.summary.seconds += result.seconds
             self.record(
                 [cell for _, cell in result.cells],
-                [_map_record(group, place) for place, _ in result.cells],
+                [_map_record(group, index) for index, _ in result.cells],
                 [_failure(group, trouble) for trouble in result.troubles],
             )
         self.summary.retried = self.tasks.retried
 
     def _count_gaps(self, cell: CellScores) -> None:
-        for place, note in cell.notes.items():
-            if math.isnan(cell.values[place]):
-                metric = cell.columns[place].metric
+        for index, note in cell.notes.items():
+            if math.isnan(cell.values[index]):
+                metric = cell.columns[index].metric
                 count, first = self.summary.gaps.get(metric, (0, note))
                 self.summary.gaps[metric] = (count + 1, first)
 
@@ -117,8 +117,8 @@ class _Runner:
         self.progress.advance(len(done), len(failed))
 
 
-def _map_record(group: Group, place: int) -> MapRecord:
-    cell = group.cells[place]
+def _map_record(group: Group, index: int) -> MapRecord:
+    cell = group.cells[index]
     return MapRecord(
         dataset=group.scene.dataset,
         scene=group.scene.id,
@@ -134,7 +134,7 @@ def _failure(group: Group, trouble: Trouble) -> Failure:
     return Failure(
         dataset=group.scene.dataset,
         scene=group.scene.id,
-        algorithm=group.cells[trouble.place].algorithm,
+        algorithm=group.cells[trouble.index].algorithm,
         protocol=group.protocol.scoring_hash,
         reason=trouble.reason,
         detail=trouble.detail,

@@ -164,12 +164,12 @@ class Database:
         return f"{self.name}: {text if meaning is None else meaning.format(timeout=self.timeout)}."
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         self.engine.dispose()
 
 
 def _shared_memory_possible(file: Path) -> bool:
-    """Whether SQLite can coordinate with a writer here; on media that cannot be written nobody else writes either."""
+    """Whether SQLite can coordinate with a writer here; where it cannot write, no other program can either."""
     return os.access(file.parent, os.W_OK) or file.with_name(file.name + "-wal").exists()
 
 

@@ -51,7 +51,7 @@ class Store:
         return self._database.name
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._database.close()
 
     def check_writable(self) -> None:
@@ -113,7 +113,7 @@ class Store:
             return stored_cells(connection, dataset, protocol)
 
     def datasets(self) -> list[listing.DatasetEntry]:
-        """The datasets with the number of their scenes."""
+        """The datasets with the names of their scenes."""
         with self._database.reading() as connection:
             return listing.datasets(connection)
 
@@ -143,7 +143,7 @@ class Store:
             return listing.state(connection)
 
     def counts(self) -> Mapping[str, int]:
-        """How much of everything there is."""
+        """Numbers of datasets, scenes, algorithms, protocols, failures, runs, cells and scores."""
         with self._database.reading() as connection:
             return listing.counts(connection)
 
@@ -210,12 +210,12 @@ class Store:
             write.write_algorithms(connection, results)
 
     def begin_run(self, command: str = "") -> int:
-        """Note that an evaluation starts, with the versions and host that its scores come from."""
+        """Record that an evaluation begins, with host and versions; returns the id of the run."""
         with self._database.writing() as connection:
             return provenance.begin_run(connection, command)
 
     def finish_run(self, run: int) -> None:
-        """Note that an evaluation came to its end."""
+        """Record that an evaluation came to its end."""
         with self._database.writing() as connection:
             connection.execute(schema.runs.update().where(schema.runs.c.id == run).values(finished=time.time()))
 
@@ -283,13 +283,13 @@ class Store:
         return self.cells(**selection) if any(value is not None for value in selection.values()) else self.all_cells()
 
     def import_csv(self, path: PathLike) -> int:
-        """Take in scores in long form from CSV; returns how many."""
+        """Import scores in long form from CSV; returns how many."""
         cells = exchange.import_csv(path)
         self.write(cells)
         return sum(len(cell.columns) for cell in cells)
 
     def import_parquet(self, path: PathLike) -> int:
-        """Take in scores in long form from Parquet; returns how many."""
+        """Import scores in long form from Parquet; returns how many."""
         cells, texts = exchange.import_parquet(path)
         with self._database.writing() as connection:
             for text in texts:
@@ -298,10 +298,9 @@ class Store:
         return sum(len(cell.columns) for cell in cells)
 
     def merge(self, other: Store) -> int:
-        """Take in everything that `other` holds; where both have a cell from different inputs, the one written later
-        stays.
+        """Copy everything that `other` holds into this store; returns how many cells came in.
 
-        Returns how many cells came in.
+        Where both have a cell from different inputs, the one written later stays.
         """
         if other.name == self.name:
             raise StoreError(f"{self.name} cannot be merged into itself; name two stores.")

@@ -88,7 +88,7 @@ class Submissions:
         return owner
 
     def own(self, request: Request, identifier: str) -> Job:
-        """The asker's own submission; somebody else's does not exist for them."""
+        """The submission with this id, which must belong to the owner of the request's token."""
         owner = self.submitter(request)
         job = self.jobs.get(identifier)
         if job is None or job.submitter != owner:

@@ -74,7 +74,7 @@ def _valid(work: Work, folder: Path, report: Report) -> bool:
         report("state", ("validating", done / max(1, total), "checking the maps"))
 
     found = validate_results(maps, work.dataset, progress=follow)
-    findings = [_told(finding, work, folder) for finding in found.findings]
+    findings = [_finding_entry(finding, work, folder) for finding in found.findings]
     if len(found.algorithms) > 1:
         sentence = f"The zip holds {len(found.algorithms)} algorithms; a submission is one, with one map per scene."
         findings.insert(0, {"severity": "problem", "sentence": sentence, "scene": ""})
@@ -83,7 +83,7 @@ def _valid(work: Work, folder: Path, report: Report) -> bool:
     return ok
 
 
-def _told(finding: Any, work: Work, folder: Path) -> dict[str, str]:
+def _finding_entry(finding: Any, work: Work, folder: Path) -> dict[str, str]:
     """A finding as its submitter may read it: without paths of the server and without numbers of a hidden truth."""
     sentence = without_paths(finding.sentence, folder)
     if finding.kind == "bad-ground-truth":

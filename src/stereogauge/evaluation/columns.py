@@ -25,7 +25,7 @@ from stereogauge.regions.declaration import declared_regions
 from stereogauge.scores.cell import ColumnKey, column_key
 
 DECLARING = ("metrics", "regions")
-OWN_SET = "scene"
+WHOLE_SCENE = "scene"
 """The region of metrics that are not about pixels, such as run time."""
 
 
@@ -58,7 +58,7 @@ def columns_of_scene(columns: Iterable[ColumnKey], scene: Scene, dataset: Datase
     """The columns that this scene can have: a mask that only other scenes ship is a gap here."""
     kept = []
     for column in columns:
-        if column.region_version or column.region == OWN_SET or column.region in scene.masks:
+        if column.region_version or column.region == WHOLE_SCENE or column.region in scene.masks:
             kept.append(column)
         elif not any(column.region in other.masks for other in dataset):
             known = {*declared_regions(), *(name for other in dataset for name in other.masks)}
