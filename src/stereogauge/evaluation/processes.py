@@ -193,7 +193,9 @@ def _serve(connection: Connection, memory_bytes: int | None) -> None:
                 answer = ("error", _sendable(problem))
             try:
                 send(number, *answer)
-            except (pickle.PicklingError, TypeError, AttributeError) as problem:
+            except GONE:
+                return
+            except Exception as problem:  # an answer that cannot be pickled may raise anything
                 send(number, "error", StereogaugeError(f"A worker's answer cannot be sent: {problem}"))
         except GONE:
             return
