@@ -18,7 +18,8 @@ import numpy as np
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.fingerprints import ContentHashes
-from stereogauge.evaluation.plan import Group, make_plan
+from stereogauge.evaluation.groups import Group
+from stereogauge.evaluation.plan import make_plan
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import load_protocol
 from stereogauge.ranking import rank

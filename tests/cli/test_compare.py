@@ -13,6 +13,9 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.cli import main
+from stereogauge.io import files
+from stereogauge.metrics import declaration
+from stereogauge.metrics.measurement import Measurement
 
 
 @pytest.fixture
@@ -41,6 +44,47 @@ def test_json_is_one_document_and_nothing_else(folder: Path, capsys: pytest.Capt
     assert code == 0
     values = {(s["algorithm"], s["metric"]): s["value"] for s in document["scores"]}
     assert values == {("mine", "bad@1"): 100.0, ("mine", "mae"): pytest.approx(1.5)}
+
+
+def test_every_map_is_read_once(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[str] = []
+    read = files.read_disparity
+
+    def counted(path: Path, **options: object) -> np.ndarray:
+        reads.append(Path(path).name)
+        return read(path, **options)
+
+    monkeypatch.setattr(files, "read_disparity", counted)
+    paths = [folder / "disp0GT.pfm", folder / "mine.pfm", folder / "other.pfm"]
+    code, *_ = run(capsys, *paths, "-m", "bad@1,mae", "-r", "all", "--out", folder / "pictures")
+    assert code == 0
+    assert sorted(reads) == ["disp0GT.pfm", "mine.pfm", "other.pfm"]
+
+
+def test_a_metric_may_have_several_parameters(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @declaration.metric(
+        id="between",
+        name="share of errors between two bounds",
+        formula="",
+        unit="%",
+        source="this test",
+        parameters=(declaration.Parameter("low"), declaration.Parameter("high")),
+    )
+    def between(measurement: Measurement, region: str, low: float, high: float) -> declaration.Statistic:
+        error = np.abs(measurement.estimate - measurement.scene.gt)
+        hits = int(((error > low) & (error < high)).sum())
+        return declaration.Statistic(sum=hits, count=error.size, missing=0, value=100 * hits / error.size)
+
+    known = {**declaration.metrics(), "between": between}
+    monkeypatch.setattr(declaration, "metrics", lambda: known)
+    paths = [folder / "disp0GT.pfm", folder / "other.pfm"]
+    _, out, _ = run(capsys, *paths, "-m", "between@0.1,0.5,mae,between@1,2:all", "-r", "all", "-f", "csv")
+    rows = {row["metric"]: float(row["value"]) for row in csv.DictReader(io.StringIO(out))}
+    assert rows == {"between@0.1,0.5": 100.0, "mae": pytest.approx(0.25), "between@1,2": 0.0}
 
 
 def test_csv_and_latex(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

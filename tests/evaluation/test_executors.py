@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-from stereogauge.evaluation.executors import InProcess, LocalProcesses, WorkerDied, default_workers
+from stereogauge.evaluation.executors import InProcess, LocalProcesses, default_workers
+from stereogauge.evaluation.processes import WorkerDied
 
 
 @pytest.fixture(scope="module")

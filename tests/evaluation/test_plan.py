@@ -10,7 +10,8 @@ import pytest
 
 from stereogauge.datasets.results.find import find_results
 from stereogauge.errors import StereogaugeError
-from stereogauge.evaluation import fingerprints, wanted
+from stereogauge.evaluation import columns as protocol_columns
+from stereogauge.evaluation import fingerprints
 from stereogauge.evaluation.fingerprints import ContentHashes
 from stereogauge.evaluation.plan import LARGEST_GROUP, Plan, make_plan
 from stereogauge.evaluation.run import run_plan
@@ -38,7 +39,7 @@ def columns(plan: Plan) -> set[str]:
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch):
     """What is kept of declarations goes where other tests do not look."""
-    monkeypatch.setattr(wanted, "cache_folder", lambda part: tmp_path)
+    monkeypatch.setattr(protocol_columns, "cache_folder", lambda part: tmp_path)
 
 
 @pytest.fixture
@@ -107,7 +108,7 @@ def test_a_higher_version_of_a_metric_costs_that_metric(evaluated, store, monkey
     known = dict(declaration.metrics())
     known["mae"] = dataclasses.replace(known["mae"], version=known["mae"].version + 1)
     monkeypatch.setattr(declaration, "metrics", lambda: known)
-    monkeypatch.setattr(wanted, "_key", lambda protocol: "changed" + protocol.hash)
+    monkeypatch.setattr(protocol_columns, "source_hash", lambda *names: "changed")
     plan = planned(evaluated, store)
     assert columns(plan) == {"mae:all", "mae:nonocc"}
     run_plan(plan, store)
@@ -117,14 +118,16 @@ def test_a_higher_version_of_a_metric_costs_that_metric(evaluated, store, monkey
 
 def test_declarations_are_asked_once_until_a_file_of_theirs_changes(monkeypatch):
     asked: list[str] = []
-    original = wanted.column_key
-    monkeypatch.setattr(wanted, "column_key", lambda metric, region: asked.append(metric) or original(metric, region))
-    first = wanted.declared_columns(PROTOCOL)
-    assert wanted.declared_columns(PROTOCOL) == first
+    original = protocol_columns.column_key
+    monkeypatch.setattr(
+        protocol_columns, "column_key", lambda metric, region: asked.append(metric) or original(metric, region)
+    )
+    first = protocol_columns.declared_columns(PROTOCOL)
+    assert protocol_columns.declared_columns(PROTOCOL) == first
     assert [str(column) for column in first] == ["bad@1:all", "bad@1:nonocc", "mae:all", "mae:nonocc"]
     assert len(asked) == 4
-    monkeypatch.setattr("stereogauge.__version__", "another")
-    assert wanted.declared_columns(PROTOCOL) == first
+    monkeypatch.setattr(protocol_columns, "source_hash", lambda *names: "another file")
+    assert protocol_columns.declared_columns(PROTOCOL) == first
     assert len(asked) == 8
 
 

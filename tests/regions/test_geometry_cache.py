@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from stereogauge.hashing import PACKAGE, source_hash
 from stereogauge.protocol.geometry import GeometryParameters
 from stereogauge.regions.geometry import cache
 from stereogauge.regions.geometry.cache import cached_geometry_sets, sets_key
@@ -84,7 +89,7 @@ def test_a_damaged_or_foreign_file_is_computed_again_and_replaced(
     assert len(computed) == before + 1
 
 
-def test_the_key_depends_on_code_mask_resolution_and_drawn_planes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_depends_on_mask_resolution_and_drawn_planes() -> None:
     drawn = np.zeros(TRUTH.shape, np.uint8)
     keys = {
         sets_key(TRUTH, BASE, 1.0, PARAMETERS, None),
@@ -93,9 +98,34 @@ def test_the_key_depends_on_code_mask_resolution_and_drawn_planes(monkeypatch: p
         sets_key(TRUTH, BASE, 1.0, PARAMETERS, drawn),
         sets_key(None, BASE, 1.0, PARAMETERS, drawn),
     }
-    monkeypatch.setattr(cache, "code_version", lambda: "another")
-    keys.add(sets_key(TRUTH, BASE, 1.0, PARAMETERS, None))
-    assert len(keys) == 6
+    assert len(keys) == 5
+
+
+def test_the_key_changes_with_each_source_that_the_sets_depend_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    keys = {sets_key(TRUTH, BASE, 1.0, PARAMETERS, None)}
+    for place, changed in enumerate(cache.SOURCES):
+        package = tmp_path / str(place)
+        for source in cache.SOURCES:
+            (package / source).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(PACKAGE / source, package / source)
+        with (package / changed).open("a") as file:
+            file.write("# another line")
+        monkeypatch.setattr(cache, "source_hash", functools.partial(source_hash, package=package))
+        keys.add(sets_key(TRUTH, BASE, 1.0, PARAMETERS, None))
+    assert len(keys) == 1 + len(cache.SOURCES)
+
+
+def test_every_module_behind_the_sets_is_among_the_sources() -> None:
+    """A module that is not listed could change what is computed without a new key."""
+    script = (
+        "import sys, stereogauge.regions.geometry.sets; print(*(m for m in sys.modules if m[:12] == 'stereogauge.'))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    parts = {name.removeprefix("stereogauge.").replace(".", "/") + ".py" for name in loaded}
+    own = {part for part in parts if part.startswith(("regions/", "kernels/")) and (PACKAGE / part).is_file()}
+    assert own - {"kernels/jit.py"} <= set(cache.SOURCES)
 
 
 def test_a_folder_that_cannot_be_written_costs_only_the_cache(tmp_path: Path, computed: list[int]) -> None:

@@ -274,6 +274,15 @@ def test_an_evaluation_that_takes_too_long_is_stopped(small_store: Path, tmp_pat
         assert "longer than" in done["message"]
 
 
+def test_an_evaluation_whose_process_dies_fails_alone(small_store: Path, tmp_path: Path) -> None:
+    with benchmark_at(small_store, tmp_path, Rules(memory_bytes=1 << 20)) as one:
+        done = one.finished(one.upload(uploads.good(), "first").json()["id"])
+        assert done["state"] == "failed"
+        assert "too much memory" in done["message"]
+        again = one.finished(one.upload(uploads.good(), "second").json()["id"])
+        assert again["state"] == "failed"
+
+
 def test_jobs_survive_a_restart(small_store: Path, tmp_path: Path) -> None:
     with open_store(small_store, read_only=True) as store:
         taken = Submissions(store, StoreSource(store), tmp_path / "submissions", RULES)

@@ -16,8 +16,8 @@ from typing import Any
 
 import typer
 
-import stereogauge
 from stereogauge.errors import StereogaugeError
+from stereogauge.version import VERSION
 
 COMMANDS = {
     "demo": "Real matchers on the built-in Motorcycle pair, evaluated.",
@@ -138,7 +138,7 @@ def _unloaded() -> None:
 
 def _version(asked: bool) -> None:
     if asked:
-        typer.echo(f"stereogauge {stereogauge.__version__}")
+        typer.echo(f"stereogauge {VERSION}")
         raise typer.Exit
 
 

@@ -14,8 +14,7 @@ from stereogauge.cli.output import announce_compilation, notes, print_scores, sa
 from stereogauge.errors import FileError
 
 if TYPE_CHECKING:
-    from stereogauge.io.files import DisparityFile
-    from stereogauge.model import Calibration, Scene
+    from stereogauge.model import Calibration, DisparityMap, Scene
     from stereogauge.protocol import Protocol
 
 TRUTH_NAME = re.compile(r"(?i)(?:^|[^a-z])(?:gt|ground_?truth|truth)(?:[^a-z]|$)|disp\d?gt|disp_(?:occ|noc)")
@@ -99,8 +98,9 @@ def command(
     )
     _check_files(scene, left, right, gt_right, planes)
     names = _names(estimates)
+    # Read once: scores, doubts and pictures are all made of these.
     maps = {
-        name: DisparityFile(path, encoding=encoding, scale=scale, offset=offset) if _open(path) else DisparityFile(path)
+        name: (DisparityFile(path, encoding, scale, offset) if _open(path) else DisparityFile(path)).read()
         for name, path in zip(names, estimates, strict=True)
     }
     table = evaluate(maps, scene, protocol=chosen, resize=resize)
@@ -166,13 +166,12 @@ def _calibration(
     )
 
 
-def _suspicions(maps: Mapping[str, DisparityFile], scene: Scene) -> list[str]:
+def _suspicions(maps: Mapping[str, DisparityMap], scene: Scene) -> list[str]:
     """What makes an estimate look as if it had been read wrongly: reversed sign, wrong scale, the other view."""
     from stereogauge.datasets.plausibility import suspicion
 
     found = []
-    for name, file in maps.items():
-        estimate = file.read()
+    for name, estimate in maps.items():
         doubt = suspicion(estimate, scene.gt) if estimate.shape == scene.shape else None
         if doubt is not None:
             found.append(f"{name}: {doubt[1]}")
@@ -197,7 +196,7 @@ def _masks(texts: list[str]) -> dict[str, str]:
     return masks
 
 
-def _pictures(folder: Path, maps: Mapping[str, object], scene: Scene, protocol: Protocol) -> None:
+def _pictures(folder: Path, maps: Mapping[str, DisparityMap], scene: Scene, protocol: Protocol) -> None:
     from stereogauge.figures.scene_pictures import write_pictures
 
     written = write_pictures(folder, maps, scene, protocol)

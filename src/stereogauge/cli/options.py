@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,11 @@ from stereogauge.protocol import Protocol, load_protocol, parse_override
 
 if TYPE_CHECKING:
     from stereogauge.model import Scene
+
+
+NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+NAMES = re.compile(rf"[^\s,@]+@{NUMBER}(?:,{NUMBER}(?=[\s,:]|$))*[^\s,]*|[^\s,]+")
+"""Names between commas or spaces; `name@1,2` is one."""
 
 
 class Format(enum.StrEnum):
@@ -57,10 +63,7 @@ OutputFolder = Annotated[Path | None, typer.Option("--out", "-o", help="Folder f
 
 def listed(values: list[str] | None) -> list[str] | None:
     """Repeated and comma-separated values as one list; a comma between two numbers after @ belongs to the metric."""
-    if values is None:
-        return None
-    parts = [part for value in values for part in value.replace(" ", ",").split(",")]
-    return [part for part in parts if part]
+    return None if values is None else [name for value in values for name in NAMES.findall(value)]
 
 
 def make_folder(path: Path | None) -> None:

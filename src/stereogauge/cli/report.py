@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-import stereogauge
 from stereogauge.cli import selected
 from stereogauge.cli.options import listed, make_folder
 from stereogauge.cli.output import console, say
+from stereogauge.version import VERSION
 
 if TYPE_CHECKING:
     from stereogauge.protocol import Protocol
@@ -87,7 +87,7 @@ def command(
             content,
             out,
             formats=listed(formats) or FORMATS,
-            made=f"Made by Stereogauge {stereogauge.__version__} on {now}.",
+            made=f"Made by Stereogauge {VERSION} on {now}.",
             progress=tell,
         )
     for section in content.sections:

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import FileError, NotApplicable
+from stereogauge.io.disparity import read_disparity
+from stereogauge.io.images import read_pixels
 from stereogauge.model import ResultSet
 
 IMAGES = (".png", ".pgm")
@@ -49,9 +51,6 @@ def read_confidence(path: str | os.PathLike[str], *, higher_is_better: bool) -> 
     PNG and PGM give their stored numbers, whatever their scale: only the order counts. Other files are read as
     disparity maps are.
     """
-    from stereogauge.io.disparity import read_disparity
-    from stereogauge.io.images import read_pixels
-
     if Path(path).suffix.lower() in IMAGES:
         values: NDArray[Any] = read_pixels(path)
         if values.ndim == 3 and (values[..., :3] == values[..., :1]).all():

@@ -20,6 +20,7 @@ from stereogauge.errors import NotApplicable
 from stereogauge.matching.result import MatchResult
 from stereogauge.matching.run import match
 from stereogauge.model import DisparityMap, Mask, Scene
+from stereogauge.regions.scene_regions import regions
 
 PAPER_DOMAIN = "haeusler-klette"
 LEARNED = "learned"
@@ -104,8 +105,6 @@ def run_scene(scene: Scene, choices: ConfidenceChoices, *, with_features: bool =
 def domain_of(scene: Scene, result: MatchResult, domain: str) -> tuple[DisparityMap, Mask]:
     """Ground truth and the pixels that count."""
     if domain != PAPER_DOMAIN:
-        from stereogauge.regions.scene_regions import regions
-
         return scene.gt, regions(scene, [domain])[domain]
     truth = scene.gt
     if "nonocc" in scene.masks:

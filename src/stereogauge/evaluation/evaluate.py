@@ -9,6 +9,7 @@ import numpy as np
 
 from stereogauge.confidence.files import ConfidenceSource
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError, StereogaugeError, unknown_name
+from stereogauge.io.files import load_disparity
 from stereogauge.metrics.declaration import BoundMetric, Statistic, parse_column
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
@@ -82,8 +83,6 @@ def evaluate_cell(
     resize: bool = False,
 ) -> list[Score]:
     """All columns of one algorithm on one scene."""
-    from stereogauge.io.files import load_disparity
-
     scene = scene_regions.scene
     disparity = as_disparity(load_disparity(estimate), "estimate")
     right = None if right_estimate is None else load_disparity(right_estimate)
@@ -277,8 +276,6 @@ def picture(
     >>> seen.values[0], seen.unit
     (array([0., 0., 3.], dtype=float32), 'px')
     """
-    from stereogauge.io.files import load_disparity
-
     bound, _ = parse_column(metric)
     scene_regions = SceneRegions(scene, load_protocol(protocol))
     measurement = Measurement(

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stereogauge.errors import FileError, StereogaugeError
+from stereogauge.hashing import values_hash
 from stereogauge.io.content import display_name, is_remote, remote_file_system
 from stereogauge.io.files import content_hash
 from stereogauge.model import Scene
-
-if TYPE_CHECKING:
-    from stereogauge.store import Store
+from stereogauge.store import Store
+from stereogauge.store.sources import paths_of, source_text
 
 SETTLED = 2_000_000_000
 """Nanoseconds that a file must be older than: one that changes twice within a clock tick would look unchanged."""
@@ -36,8 +34,6 @@ class ContentHashes:
 
     def of(self, sources: Sequence[Any]) -> list[str | StereogaugeError]:
         """The hash of each source, or the error that reading it gave."""
-        from stereogauge.store.sources import source_text
-
         texts = [source_text(source) for source in sources]
         stamps = {text: _stamp(source) for text, source in zip(texts, sources, strict=True) if text}
         lookup = [text for text, stamp in stamps.items() if stamp]
@@ -79,8 +75,6 @@ def _hashed(source: Any) -> str | StereogaugeError:
 
 def _stamp(source: Any) -> str:
     """What changes whenever the source's files do; "" when that cannot be told."""
-    from stereogauge.store.sources import paths_of
-
     marks = [_file_stamp(path) for path in paths_of(source)]
     return "" if "" in marks else " ".join(marks)
 
@@ -110,21 +104,20 @@ def _settled(stamp: str) -> bool:
 
 
 def fingerprint(values: Any) -> int:
-    """64 bits that stand for plain values; never 0, which means that nobody knows."""
-    digest = hashlib.sha256(json.dumps(values, sort_keys=True).encode()).digest()
-    return int.from_bytes(digest[:8], "little", signed=True) or 1
+    """64 bits that stand for plain values; never 0, which means unknown."""
+    return int.from_bytes(bytes.fromhex(values_hash(values)[:16]), "little", signed=True) or 1
 
 
 def scene_contents(scenes: Sequence[Scene], hashes: ContentHashes) -> dict[str, str | StereogaugeError]:
     """For each scene one hash of all that a metric may read: truth, images, masks, views, calibration and size."""
-    places: list[tuple[str, str]] = []
+    parts: list[tuple[str, str]] = []
     sources: list[Any] = []
     for scene in scenes:
         for part, source in _parts(scene).items():
-            places.append((scene.id, part))
+            parts.append((scene.id, part))
             sources.append(source)
     found: dict[str, dict[str, str | StereogaugeError]] = {scene.id: {} for scene in scenes}
-    for (scene_id, part), answer in zip(places, hashes.of(sources), strict=True):
+    for (scene_id, part), answer in zip(parts, hashes.of(sources), strict=True):
         found[scene_id][part] = answer
     return {scene.id: _scene_content(scene, found[scene.id]) for scene in scenes}
 
@@ -140,4 +133,4 @@ def _scene_content(scene: Scene, parts: Mapping[str, str | StereogaugeError]) ->
     if problem is not None:
         return problem
     values = [dict(parts), dataclasses.asdict(scene.calibration), scene.resolution, scene.border]
-    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+    return values_hash(values)

@@ -1,44 +1,42 @@
-"""Maps that are made rather than found: matchers run on the scenes of a dataset, their maps kept by what went into
-them.
+"""Maps of matchers that run on the scenes of a dataset, cached by the hash of what went into them.
 
-A map's place in the cache is the hash of the matcher, its parameters, the program it runs, the images and the search
+A map's name in the cache is the hash of the matcher, its parameters, the program it runs, the images and the search
 range, so it is made once. Beside it lie wall time, processor time and peak memory, which become scores.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shlex
 import shutil
 import traceback
-from collections.abc import Sequence
-from concurrent.futures import CancelledError, Executor, Future
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import stereogauge
 from stereogauge.errors import FileError, MatcherError, StereogaugeError
-from stereogauge.evaluation.executors import is_lost_worker
 from stereogauge.evaluation.fingerprints import ContentHashes
 from stereogauge.evaluation.peak_memory import PeakMemory
 from stereogauge.evaluation.progress import Progress
-from stereogauge.evaluation.run import AHEAD, wait_for_some
+from stereogauge.evaluation.tasks import Tasks, worker_count
+from stereogauge.hashing import values_hash
 from stereogauge.io import write_disparity
 from stereogauge.io.files import content_hash
 from stereogauge.io.replace import write_bytes
 from stereogauge.matching.declaration import Matcher, parse_matcher, stated_matcher
-from stereogauge.matching.run import settled
+from stereogauge.matching.run import match, settled
 from stereogauge.model import Dataset, ResultSet, Scene
+from stereogauge.version import VERSION
 
 MEBIBYTE = 2**20
 FACTS = "facts.json"
 
 
 @dataclass(frozen=True)
-class Wanted:
+class MatcherRequest:
     """A matcher as it was asked for: `name` is what tables call it, `text` what `parse_matcher` reads."""
 
     name: str
@@ -50,15 +48,15 @@ class Wanted:
 class MatchTask:
     """One matcher on one scene, and the folder that its map belongs into."""
 
-    wanted: Wanted
+    request: MatcherRequest
     scene: Scene
     ndisp: int
     folder: str
 
 
 @dataclass(frozen=True)
-class Made:
-    """What came of a task: facts of the run, or the reason why there is no map."""
+class MapOutcome:
+    """Facts of the run that made a map, or the reason why there is no map."""
 
     facts: dict[str, float]
     reason: str = ""
@@ -74,7 +72,7 @@ class MatchedResults:
     failures: tuple[tuple[str, str, str, str], ...]
 
 
-def wanted_matcher(text: str, *, time_limit: float | None = None, memory_limit: float | None = None) -> Wanted:
+def wanted_matcher(text: str, *, time_limit: float | None = None, memory_limit: float | None = None) -> MatcherRequest:
     """`[NAME=]MATCHER[:parameters]`, or `[NAME=]FILE.toml` that states one.
 
     The limits, in seconds and GiB, are for outside programs.
@@ -93,7 +91,7 @@ def wanted_matcher(text: str, *, time_limit: float | None = None, memory_limit: 
         # One processor each, so that run times compare whatever else the machine does.
         chosen["threads"] = 1
     title = name.strip() if named else stated.name or _title(spec, matcher)
-    return Wanted(title, spec, tuple(sorted(chosen.items())))
+    return MatcherRequest(title, spec, tuple(sorted(chosen.items())))
 
 
 def _title(text: str, matcher: Matcher) -> str:
@@ -108,15 +106,22 @@ def search_range(scene: Scene, given: int | None) -> int:
     return int(found)
 
 
-def map_key(wanted: Wanted, scene: Scene, ndisp: int, hashes: ContentHashes) -> str:
+def map_key(request: MatcherRequest, scene: Scene, ndisp: int, hashes: ContentHashes) -> str:
     """The hash of all that a map depends on."""
     images = hashes.of([scene.source("left"), scene.source("right")])
     for answer in images:
         if isinstance(answer, StereogaugeError):
             raise answer
-    versions = [stereogauge.__version__, metadata.version("opencv-python-headless")]
-    values = [wanted.text, [list(pair) for pair in wanted.parameters], ndisp, images, versions, _program(wanted.text)]
-    return hashlib.sha256(json.dumps(values).encode()).hexdigest()
+    versions = [VERSION, metadata.version("opencv-python-headless")]
+    values = [
+        request.text,
+        [list(pair) for pair in request.parameters],
+        ndisp,
+        images,
+        versions,
+        _program(request.text),
+    ]
+    return values_hash(values)
 
 
 def _program(text: str) -> list[str]:
@@ -129,7 +134,7 @@ def _program(text: str) -> list[str]:
 
 
 def make_maps(
-    wanted: Sequence[Wanted],
+    wanted: Sequence[MatcherRequest],
     dataset: Dataset,
     folder: Path,
     executor: Executor,
@@ -140,7 +145,7 @@ def make_maps(
 ) -> MatchedResults:
     """Run every matcher on every scene that has two images, unless the map is in `folder` already."""
     tasks: list[MatchTask] = []
-    made: dict[tuple[str, str], tuple[str, Made]] = {}
+    made: dict[tuple[str, str], tuple[str, MapOutcome]] = {}
     failures: list[tuple[str, str, str, str]] = []
     for one in wanted:
         for scene in dataset:
@@ -157,21 +162,24 @@ def make_maps(
             if facts is None:
                 tasks.append(task)
             else:
-                made[one.name, scene.id] = (task.folder, Made(facts))
+                made[one.name, scene.id] = (task.folder, MapOutcome(facts))
     progress.start(len(tasks), len(made))
     try:
         for task, outcome in _outcomes(tasks, executor, progress):
             if outcome.reason:
-                failures.append((task.wanted.name, task.scene.id, outcome.reason, outcome.detail))
+                failures.append((task.request.name, task.scene.id, outcome.reason, outcome.detail))
             else:
-                made[task.wanted.name, task.scene.id] = (task.folder, outcome)
+                made[task.request.name, task.scene.id] = (task.folder, outcome)
+            progress.advance(int(not outcome.reason), int(bool(outcome.reason)))
     finally:
         progress.finish()
     results = tuple(_result_set(one, dataset, made) for one in wanted)
     return MatchedResults(results, {key: outcome.facts for key, (_, outcome) in made.items()}, tuple(failures))
 
 
-def _result_set(one: Wanted, dataset: Dataset, made: dict[tuple[str, str], tuple[str, Made]]) -> ResultSet:
+def _result_set(
+    one: MatcherRequest, dataset: Dataset, made: dict[tuple[str, str], tuple[str, MapOutcome]]
+) -> ResultSet:
     folders = {scene.id: made[one.name, scene.id][0] for scene in dataset if (one.name, scene.id) in made}
     right = {scene: Path(folder) / "right.pfm" for scene, folder in folders.items()}
     return ResultSet(
@@ -190,44 +198,32 @@ def _known_facts(task: MatchTask) -> dict[str, float] | None:
     return facts
 
 
-def _outcomes(tasks: Sequence[MatchTask], executor: Executor, progress: Progress) -> Any:
+def _outcomes(
+    tasks: Sequence[MatchTask], executor: Executor, progress: Progress
+) -> Iterator[tuple[MatchTask, MapOutcome]]:
     """Outcomes as they come; a task that loses its worker is tried once more."""
-    waiting = [(task, 1) for task in reversed(tasks)]
-    running: dict[Future[Made], tuple[MatchTask, int]] = {}
-    workers: int = getattr(executor, "workers", 1)
-    while waiting or running:
-        while waiting and len(running) < AHEAD * workers:
-            task, attempt = waiting.pop()
-            progress.scene(f"{task.wanted.name} on {task.scene.id}")
-            running[executor.submit(make_map, task)] = (task, attempt)
-        for future in wait_for_some(running):
-            task, attempt = running.pop(future)
-            try:
-                outcome = future.result()
-            except (Exception, CancelledError) as problem:
-                if is_lost_worker(problem) and attempt == 1:
-                    waiting.append((task, 2))
-                    continue
-                outcome = Made({}, str(problem) or type(problem).__name__)
-            progress.advance(int(not outcome.reason), int(bool(outcome.reason)))
-            yield task, outcome
+
+    def submit(task: MatchTask) -> Future[MapOutcome]:
+        progress.scene(f"{task.request.name} on {task.scene.id}")
+        return executor.submit(make_map, task)
+
+    for outcome in Tasks(submit, worker_count(executor), tasks, again=lambda task: [task]).outcomes():
+        yield outcome.task, outcome.answer or MapOutcome({}, outcome.reason)
 
 
-def make_map(task: MatchTask) -> Made:
+def make_map(task: MatchTask) -> MapOutcome:
     """Run a matcher and keep its maps; the facts are written last, so that a folder with facts is complete."""
-    from stereogauge.matching.run import match
-
     try:
         with PeakMemory() as peak:
             result = match(
                 task.scene.source("left"),
                 task.scene.source("right"),
-                task.wanted.text,
+                task.request.text,
                 ndisp=task.ndisp,
-                **dict(task.wanted.parameters),
+                **dict(task.request.parameters),
             )
         # What this process took says nothing about a program that ran beside it.
-        outside = task.wanted.text.startswith("cmd:")
+        outside = task.request.text.startswith("cmd:")
         memory = result.peak_memory if outside or result.peak_memory is not None else peak.bytes
         facts = {"seconds": result.seconds, "cpu_seconds": result.cpu_seconds}
         if memory is not None:
@@ -239,9 +235,9 @@ def make_map(task: MatchTask) -> Made:
             write_disparity(folder / "right.pfm", result.right_disparity)
         write_bytes(folder / FACTS, json.dumps(facts).encode())
     except StereogaugeError as problem:
-        return Made({}, str(problem), str(getattr(problem, "stderr", "")))
+        return MapOutcome({}, str(problem), str(getattr(problem, "stderr", "")))
     except OSError as problem:
-        return Made({}, str(FileError(f"{task.folder}: the map cannot be kept ({problem.strerror}).")))
+        return MapOutcome({}, str(FileError(f"{task.folder}: the map cannot be kept ({problem.strerror}).")))
     except Exception as problem:  # a matcher of the user's may raise anything
-        return Made({}, f"{type(problem).__name__}: {problem}", traceback.format_exc())
-    return Made(facts)
+        return MapOutcome({}, f"{type(problem).__name__}: {problem}", traceback.format_exc())
+    return MapOutcome(facts)

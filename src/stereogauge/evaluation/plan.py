@@ -4,62 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
 
 from stereogauge.confidence.files import ConfidenceSource
 from stereogauge.errors import StereogaugeError, unknown_name
+from stereogauge.evaluation.columns import columns_of_scene, declared_columns
 from stereogauge.evaluation.fingerprints import ContentHashes, fingerprint, scene_contents
-from stereogauge.evaluation.wanted import columns_of_scene, declared_columns
+from stereogauge.evaluation.groups import Cell, Group
 from stereogauge.model import Dataset, DisparitySource, ResultSet, Scene
 from stereogauge.protocol import Protocol
-from stereogauge.scores.cell import ColumnKey
-
-if TYPE_CHECKING:
-    from stereogauge.store import Store
-    from stereogauge.store.write import Failure
+from stereogauge.store import Store
+from stereogauge.store.write import Failure
 
 LARGEST_GROUP = 32
-"""Cells of one task at most, so that an interruption costs little."""
+"""The most cells of one task, so that an interruption costs little."""
 TASKS_PER_WORKER = 4
-"""Tasks a worker at least, where there are enough cells: the last ones then end at about the same time."""
+"""The fewest tasks per worker where there are enough cells, so that all workers end at about the same time."""
 
 Facts = Mapping[tuple[str, str], Mapping[str, float]]
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One algorithm on one scene: where its map is, and the columns to compute."""
-
-    algorithm: str
-    estimate: Any
-    columns: tuple[ColumnKey, ...]
-    inputs: int
-    content: str
-    right_estimate: Any = None
-    confidence: ConfidenceSource | None = None
-    extras: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Group:
-    """Cells of one scene that are computed together, so that the scene's pixel sets are made once."""
-
-    scene: Scene
-    protocol: Protocol
-    cells: tuple[Cell, ...]
-    resize: bool = False
-
-    def split(self) -> list[Group]:
-        """Each cell on its own."""
-        return [replace(self, cells=(cell,)) for cell in self.cells]
-
-
-@dataclass(frozen=True)
 class Plan:
-    """What to do. `stored` cells are there already; `gaps` are (algorithm, scene) without a map; `unreadable` cannot be
-    computed.
+    """What to compute, scene by scene.
+
+    `stored` counts the cells that the store holds already; `gaps` are (algorithm, scene) without a map; `unreadable`
+    are cells whose files cannot be read.
     """
 
     dataset: Dataset
@@ -110,8 +81,6 @@ def make_plan(
     `facts` are further facts of runs by (algorithm, scene), such as `cpu_seconds`. A file that cannot be read does not
     stop the others.
     """
-    from stereogauge.store.write import Failure
-
     sets = tuple(results)
     _check_names(sets, dataset)
     declared = declared_columns(protocol)
@@ -134,8 +103,10 @@ def make_plan(
             continue
         extras = _extras(result, scene.id, facts.get(key, {}))
         confidence = ConfidenceSource.of(result, scene.id)
-        own = [] if confidence is None else [confidence_hashes[key], confidence.better]
-        inputs = fingerprint([contents[scene.id], content, right_hashes.get(key, ""), extras, resize, *own])
+        confidence_inputs = [] if confidence is None else [confidence_hashes[key], confidence.better]
+        inputs = fingerprint(
+            [contents[scene.id], content, right_hashes.get(key, ""), extras, resize, *confidence_inputs]
+        )
         missing = stored.missing(scene.id, result.name, inputs, wanted[scene.id])
         if not missing:
             done += 1

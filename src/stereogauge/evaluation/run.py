@@ -5,30 +5,28 @@ cells.
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Iterable
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
-from stereogauge.evaluation.executors import InProcess, is_lost_worker
-from stereogauge.evaluation.plan import Group, Plan
+from stereogauge.evaluation.executors import InProcess
+from stereogauge.evaluation.groups import Group
+from stereogauge.evaluation.plan import Plan
 from stereogauge.evaluation.progress import Progress, Silent
+from stereogauge.evaluation.tasks import Outcome, Tasks, worker_count
 from stereogauge.evaluation.worker import GroupResult, Trouble, evaluate_group
-
-if TYPE_CHECKING:
-    from stereogauge.scores.cell import CellScores
-    from stereogauge.store import Store
-    from stereogauge.store.write import Failure, MapRecord
-
-AHEAD = 2
-"""Tasks that are handed out per worker before the first answer."""
+from stereogauge.scores.cell import CellScores
+from stereogauge.store import Store
+from stereogauge.store.sources import source_text
+from stereogauge.store.write import Failure, MapRecord
 
 
 @dataclass
 class Summary:
-    """What a run came to. `seconds` is computing time summed over workers; `interrupted` says that the rest is still to
-    be done. `gaps` tells by metric how many scores have no value, and the reason of the first.
+    """What a run came to.
+
+    `seconds` is computing time summed over workers; `interrupted` says that the rest is still to be done. `gaps` holds,
+    per metric, how many scores have no value and the reason of the first.
     """
 
     done: int = 0
@@ -38,14 +36,6 @@ class Summary:
     seconds: float = 0.0
     interrupted: bool = False
     gaps: dict[str, tuple[int, str]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Task:
-    """A group on its way; `alone` when it is the second try of a single cell."""
-
-    group: Group
-    alone: bool = False
 
 
 def run_plan(
@@ -71,11 +61,11 @@ def run_plan(
     progress.start(plan.cells, plan.stored)
     try:
         runner.record((), (), plan.unreadable)
-        runner.work()
+        runner.store_all(runner.tasks.outcomes())
         store.finish_run(run)
     except KeyboardInterrupt:
         summary.interrupted = True
-        runner.keep_finished()
+        runner.store_all(runner.tasks.finished_outcomes())
     finally:
         progress.finish()
     return summary
@@ -85,60 +75,37 @@ class _Runner:
     def __init__(
         self, plan: Plan, store: Store, executor: Executor, progress: Progress, summary: Summary, run: int
     ) -> None:
-        self.plan, self.store, self.executor = plan, store, executor
-        self.progress, self.summary, self.run = progress, summary, run
-        self.workers: int = getattr(executor, "workers", 1)
-        self.waiting = deque(Task(group) for group in plan.groups(self.workers))
-        self.running: dict[Future[GroupResult], Task] = {}
+        self.store, self.executor, self.progress, self.summary, self.run = store, executor, progress, summary, run
+        workers = worker_count(executor)
+        self.tasks = Tasks(self.submit, workers, plan.groups(workers), again=Group.split)
 
-    def work(self) -> None:
-        while self.waiting or self.running:
-            while self.waiting and len(self.running) < AHEAD * self.workers:
-                task = self.waiting.popleft()
-                self.progress.scene(task.group.scene.id)
-                self.running[self.executor.submit(evaluate_group, task.group)] = task
-            for future in wait_for_some(self.running):
-                self.take(future)
+    def submit(self, group: Group) -> Future[GroupResult]:
+        self.progress.scene(group.scene.id)
+        return self.executor.submit(evaluate_group, group)
 
-    def keep_finished(self) -> None:
-        """Store what was finished when the interruption came."""
-        for future in [future for future in self.running if future.done() and not future.cancelled()]:
-            if future.exception() is None:
-                self.take(future)
-
-    def take(self, future: Future[GroupResult]) -> None:
-        task = self.running.pop(future)
-        try:
-            result = future.result()
-        except (Exception, CancelledError) as problem:
-            self.lost(task, problem)
-            return
-        self.summary.seconds += result.seconds
-        cells = [cell for _, cell in result.cells]
-        maps = [_map_record(task.group, place) for place, _ in result.cells]
-        self.record(cells, maps, [_failure(task.group, trouble) for trouble in result.troubles])
-
-    def lost(self, task: Task, problem: BaseException) -> None:
-        """Try the cells of a lost worker once more, each alone; a cell that loses another one has failed."""
-        gone = is_lost_worker(problem) or isinstance(problem, CancelledError)
-        if gone and not task.alone:
-            self.summary.retried += len(task.group.cells)
-            self.waiting.extendleft(Task(group, alone=True) for group in reversed(task.group.split()))
-            return
-        reason = str(problem) or type(problem).__name__
-        reason = f"{reason}, twice" if gone else f"{type(problem).__name__}: {reason}"
-        troubles = [Trouble(place, reason) for place in range(len(task.group.cells))]
-        self.record((), (), [_failure(task.group, trouble) for trouble in troubles])
+    def store_all(self, outcomes: Iterable[Outcome[Group, GroupResult]]) -> None:
+        for outcome in outcomes:
+            group, result = outcome.task, outcome.answer
+            if result is None:
+                troubles = tuple(Trouble(index, outcome.reason) for index in range(len(group.cells)))
+                result = GroupResult((), troubles, 0.0)
+            self.summary.seconds += result.seconds
+            self.record(
+                [cell for _, cell in result.cells],
+                [_map_record(group, index) for index, _ in result.cells],
+                [_failure(group, trouble) for trouble in result.troubles],
+            )
+        self.summary.retried = self.tasks.retried
 
     def _count_gaps(self, cell: CellScores) -> None:
-        for place, note in cell.notes.items():
-            if math.isnan(cell.values[place]):
-                metric = cell.columns[place].metric
+        for index, note in cell.notes.items():
+            if math.isnan(cell.values[index]):
+                metric = cell.columns[index].metric
                 count, first = self.summary.gaps.get(metric, (0, note))
                 self.summary.gaps[metric] = (count + 1, first)
 
     def record(self, cells: Iterable[CellScores], maps: Iterable[MapRecord], failures: Iterable[Failure]) -> None:
-        """One transaction: these cells are there, or none of them."""
+        """Store cells and failures in one transaction: all of them are there, or none."""
         done, failed = list(cells), list(failures)
         if not done and not failed:
             return
@@ -150,20 +117,8 @@ class _Runner:
         self.progress.advance(len(done), len(failed))
 
 
-def wait_for_some(running: Iterable[Future[Any]]) -> list[Future[Any]]:
-    """The futures that are done, once at least one is; works for the futures of a cluster too."""
-    futures = list(running)
-    finished = [future for future in futures if future.done()]
-    if finished or not futures:
-        return finished
-    return list(wait(futures, return_when=FIRST_COMPLETED).done)
-
-
-def _map_record(group: Group, place: int) -> MapRecord:
-    from stereogauge.store.sources import source_text
-    from stereogauge.store.write import MapRecord
-
-    cell = group.cells[place]
+def _map_record(group: Group, index: int) -> MapRecord:
+    cell = group.cells[index]
     return MapRecord(
         dataset=group.scene.dataset,
         scene=group.scene.id,
@@ -176,12 +131,10 @@ def _map_record(group: Group, place: int) -> MapRecord:
 
 
 def _failure(group: Group, trouble: Trouble) -> Failure:
-    from stereogauge.store.write import Failure
-
     return Failure(
         dataset=group.scene.dataset,
         scene=group.scene.id,
-        algorithm=group.cells[trouble.place].algorithm,
+        algorithm=group.cells[trouble.index].algorithm,
         protocol=group.protocol.scoring_hash,
         reason=trouble.reason,
         detail=trouble.detail,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.evaluate import Column, evaluate_cell
-from stereogauge.evaluation.plan import Cell, Group
+from stereogauge.evaluation.groups import Cell, Group
 from stereogauge.metrics.declaration import parse_metric
 from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.scores.cell import CellScores
@@ -17,16 +17,16 @@ from stereogauge.scores.cell import CellScores
 
 @dataclass(frozen=True)
 class Trouble:
-    """Why a cell could not be computed, by its place in the group."""
+    """Why a cell could not be computed, by its index in the group."""
 
-    place: int
+    index: int
     reason: str
     detail: str = ""
 
 
 @dataclass(frozen=True)
 class GroupResult:
-    """The cells that were computed, by place in the group, and the others with their reasons."""
+    """The cells that were computed, by index in the group, and the others with their reasons."""
 
     cells: tuple[tuple[int, CellScores], ...]
     troubles: tuple[Trouble, ...]
@@ -39,15 +39,15 @@ def evaluate_group(group: Group) -> GroupResult:
     scene_regions = SceneRegions(group.scene, group.protocol)
     cells: list[tuple[int, CellScores]] = []
     troubles: list[Trouble] = []
-    for place, cell in enumerate(group.cells):
+    for index, cell in enumerate(group.cells):
         try:
-            cells.append((place, compute(cell, scene_regions, group.resize)))
+            cells.append((index, compute(cell, scene_regions, group.resize)))
         except StereogaugeError as problem:
-            troubles.append(Trouble(place, str(problem)))
+            troubles.append(Trouble(index, str(problem)))
         except MemoryError:
-            troubles.append(Trouble(place, "there was not enough memory; use fewer workers (--jobs)"))
+            troubles.append(Trouble(index, "there was not enough memory; use fewer workers (--jobs)"))
         except Exception as problem:  # a defect of one metric must not cost the cells of the others
-            troubles.append(Trouble(place, f"{type(problem).__name__}: {problem}", traceback.format_exc()))
+            troubles.append(Trouble(index, f"{type(problem).__name__}: {problem}", traceback.format_exc()))
     group.scene.release()
     return GroupResult(tuple(cells), tuple(troubles), time.perf_counter() - started)
 

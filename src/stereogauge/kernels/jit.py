@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import importlib
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +19,7 @@ import numba
 import numba.np.linalg
 from numba.core import config
 
+from stereogauge.hashing import source_hash, values_hash
 from stereogauge.paths import cache_folder
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -49,11 +49,7 @@ _trust_in_blas()
 @functools.cache
 def kernel_cache() -> Path:
     """The folder of compiled kernels for exactly these sources and this Numba."""
-    digest = hashlib.sha256(numba.__version__.encode())
-    for source in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(source.name.encode())
-        digest.update(source.read_bytes())
-    return cache_folder("kernels") / digest.hexdigest()[:16]
+    return cache_folder("kernels") / values_hash([numba.__version__, source_hash("kernels")])[:16]
 
 
 def kernel(function: Function | None = None, *, fastmath: bool | set[str] = False, **options: Any) -> Any:

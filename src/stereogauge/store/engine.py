@@ -42,20 +42,24 @@ def database_url(location: str | os.PathLike[str]) -> sql.URL:
 
 AGAIN = "run the same command again, what was stored is kept"
 WAIT = "and did not finish within {timeout:g} s; wait for it and " + AGAIN
+FULL = f"the disk is full; free some space and {AGAIN}"
 MEANINGS = {
-    "database or disk is full": f"the disk is full; free some space and {AGAIN}",
-    "disk i/o error": f"the disk cannot be written (full, over quota, or failing); free some space and {AGAIN}",
-    "no space left": f"the server's disk is full; free some space and {AGAIN}",
-    "database is locked": f"another program is writing to it {WAIT}",
-    "lock timeout": f"another program holds it locked {WAIT}",
-    "readonly database": "it cannot be written (read-only file or folder); give another path with --store",
-    "read-only transaction": "it was opened read-only; nothing can be written to it",
-    "unable to open database file": "it cannot be opened or made there; check the path and its permissions",
-    "file is not a database": "this is not a store but some other file; give another path with --store",
-    "database disk image is malformed": "the file is damaged; restore a copy, or evaluate into a new store",
-    "connection refused": "the server does not answer; check that it runs, and host and port",
+    "SQLITE_FULL": FULL,
+    "SQLITE_IOERR": f"the disk cannot be written (full, over quota, or failing); free some space and {AGAIN}",
+    "SQLITE_BUSY": f"another program is writing to it {WAIT}",
+    "SQLITE_LOCKED": f"another program is writing to it {WAIT}",
+    "SQLITE_READONLY": "it cannot be written (read-only file or folder); give another path with --store",
+    "SQLITE_CANTOPEN": "it cannot be opened or made there; check the path and its permissions",
+    "SQLITE_NOTADB": "this is not a store but some other file; give another path with --store",
+    "SQLITE_CORRUPT": "the file is damaged; restore a copy, or evaluate into a new store",
+    "53100": FULL.replace("the disk", "the server's disk"),
+    "55P03": f"another program holds it locked {WAIT}",
+    "25006": "it was opened read-only; nothing can be written to it",
 }
-"""What a part of a database's own message means for the user."""
+"""What an error means for the user, by SQLite's name of it or PostgreSQL's SQLSTATE."""
+REFUSED = "connection refused"
+"""In the message of a PostgreSQL client that reached no server; such an error has no SQLSTATE."""
+NO_SERVER = "the server does not answer; check that it runs, and host and port"
 
 
 class Database:
@@ -150,19 +154,22 @@ class Database:
 
     def sentence(self, problem: BaseException) -> str:
         """What happened to the store, and what to do."""
+        # SQLite's extended names begin with the plain one: SQLITE_IOERR_WRITE.
+        name = "_".join(str(getattr(problem, "sqlite_errorname", "")).split("_")[:2])
+        state = getattr(problem, "sqlstate", None)
+        meaning = MEANINGS.get(name) or MEANINGS.get(state or "")
         text = _first_line(problem)
-        for sign, meaning in MEANINGS.items():
-            if sign in text.lower():
-                return f"{self.name}: {meaning.format(timeout=self.timeout)}."
-        return f"{self.name}: {text}."
+        if meaning is None and state is None and not self.sqlite and REFUSED in text.lower():
+            meaning = NO_SERVER
+        return f"{self.name}: {text if meaning is None else meaning.format(timeout=self.timeout)}."
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         self.engine.dispose()
 
 
 def _shared_memory_possible(file: Path) -> bool:
-    """Whether SQLite can coordinate with a writer here; on media that cannot be written nobody else writes either."""
+    """Whether SQLite can coordinate with a writer here; where it cannot write, no other program can either."""
     return os.access(file.parent, os.W_OK) or file.with_name(file.name + "-wal").exists()
 
 

@@ -1,4 +1,4 @@
-"""Scores in long form, one a row: CSV for people and other programs, Parquet for many of them.
+"""Scores in long form, one per row: CSV for people and other programs, Parquet for many of them.
 
 Both hold everything that a score is made of, so that importing an export gives the same cells, bit for bit.
 """

@@ -133,7 +133,7 @@ def failures(connection: Connection) -> list[Failure]:
 
 
 def state(connection: Connection) -> str:
-    """A text that is another one after every change of scores, algorithms, protocols or runs."""
+    """A text that differs after every change of scores, algorithms, protocols or runs."""
     scores, known = schema.scores.c, schema.algorithms.c
     texts = sql.func.length(known.description) + sql.func.length(known.link) + sql.func.length(known.colour)
     questions = (

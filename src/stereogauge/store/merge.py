@@ -1,4 +1,4 @@
-"""One store taken into another."""
+"""Copying one store into another."""
 
 from __future__ import annotations
 

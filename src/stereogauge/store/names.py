@@ -68,17 +68,17 @@ def _ensured(
 
 
 def dataset_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
-    """Ids of datasets, made where they are new."""
+    """Ids of datasets, created where they are new."""
     return _ensured(connection, schema.datasets, "name", names)
 
 
 def algorithm_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
-    """Ids of algorithms, made where they are new."""
+    """Ids of algorithms, created where they are new."""
     return _ensured(connection, schema.algorithms, "name", names, added=time.time())
 
 
 def scoring_ids(connection: Connection, hashes: Iterable[str]) -> dict[str, int]:
-    """Ids of scoring hashes, made where they are new."""
+    """Ids of scoring hashes, created where they are new."""
     return _ensured(connection, schema.scorings, "hash", hashes)
 
 
@@ -100,7 +100,7 @@ def scene_ids(connection: Connection, dataset_id: int, names: Iterable[str]) -> 
 
 
 def column_ids(connection: Connection, columns: Iterable[ColumnKey]) -> dict[ColumnKey, int]:
-    """Ids of columns, made where they are new."""
+    """Ids of columns, created where they are new."""
     wanted = dict.fromkeys(columns)
     found = {column: number for number, column in known_columns(connection).items()}
     absent = [column._asdict() for column in wanted if column not in found]
@@ -120,7 +120,7 @@ def known_columns(connection: Connection) -> dict[int, ColumnKey]:
 def column_set_ids(
     connection: Connection, sets: Iterable[tuple[ColumnKey, ...]]
 ) -> Mapping[tuple[ColumnKey, ...], int]:
-    """Ids of ordered sets of columns, made where they are new."""
+    """Ids of ordered sets of columns, created where they are new."""
     wanted = list(dict.fromkeys(sets))
     numbers = column_ids(connection, (column for columns in wanted for column in columns))
     texts = {columns: json.dumps([numbers[column] for column in columns]) for columns in wanted}

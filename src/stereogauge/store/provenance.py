@@ -1,4 +1,4 @@
-"""Which versions, on which machine, scores come from."""
+"""Runs: when, on which machine and with which versions scores were computed."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from importlib import metadata
 
 from sqlalchemy.engine import Connection
 
-import stereogauge
 from stereogauge.store import schema
+from stereogauge.version import VERSION
 
 PACKAGES = ("numpy", "numba", "opencv-python-headless", "scikit-image", "scipy")
 
 
 def versions() -> dict[str, str]:
-    """Of everything that a score's last digits may depend on."""
+    """Versions of everything that a score's last digits may depend on, by package."""
     found = {
-        "stereogauge": stereogauge.__version__,
+        "stereogauge": VERSION,
         "python": platform.python_version(),
         "platform": platform.platform(),
     }
@@ -32,7 +32,7 @@ def versions() -> dict[str, str]:
 
 
 def begin_run(connection: Connection, command: str) -> int:
-    """A new run, by its id."""
+    """Record that a run begins; returns its id."""
     row = {
         "started": time.time(),
         "host": socket.gethostname(),

@@ -128,9 +128,9 @@ def scoring_of(
         return candidates[0], known[candidates[0]]
     if not candidates:
         raise StoreError("The store holds no scores yet for what was asked; `stereogauge evaluate` computes some.")
-    told = [f"{known[number]} ({_names_of(number, named)})" for number in candidates]
+    choices = [f"{known[number]} ({_names_of(number, named)})" for number in candidates]
     raise StoreError(
-        f"The store holds scores under several protocols, which do not compare; choose one of {', '.join(told)}."
+        f"The store holds scores under several protocols, which do not compare; choose one of {', '.join(choices)}."
     )
 
 

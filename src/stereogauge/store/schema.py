@@ -1,9 +1,9 @@
 """The tables of a store.
 
 One row of `scores` holds all columns that were computed together for one algorithm on one scene under one protocol:
-four packed arrays (value, sum, count, missing), each with one entry a column of its column set. That is a twentieth of
-the rows of a table with a row a score, which is what lets a cube of a million scores be read in a fraction of a second
-(docs/store.md). A column stands at most once for a cell.
+four packed arrays (value, sum, count, missing), each with one entry per column of its column set. That is a twentieth
+of the rows of a table with one row per score, so that a cube of a million scores is read in a fraction of a second
+(docs/store.md). A cell has each column at most once.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Where maps, images and masks came from, as text that gives the same source back; an array in memory came from
-nowhere.
-"""
+"""Sources of maps, images and masks as text from which the same source is made again; an array has no such text."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ from stereogauge.scores.score import Score
 from stereogauge.scores.table import ScoreTable
 from stereogauge.store import exchange, listing, names, provenance, read, schema, write
 from stereogauge.store.engine import Database
+from stereogauge.store.merge import merge
 from stereogauge.store.migrations import prepare
 from stereogauge.store.sources import scene_of_text, source_of_text
 from stereogauge.store.stored import StoredCells, stored_cells
@@ -33,17 +34,6 @@ class Store:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-
-    @classmethod
-    def open(cls, url: PathLike, *, read_only: bool = False, timeout: float = 30.0) -> Store:
-        """See `stereogauge.store.open_store`."""
-        database = Database(url, read_only=read_only, timeout=timeout)
-        try:
-            prepare(database)
-        except StoreError:
-            database.close()
-            raise
-        return cls(database)
 
     def __repr__(self) -> str:
         return f"Store({self.name!r})"
@@ -62,7 +52,7 @@ class Store:
         return self._database.name
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._database.close()
 
     def check_writable(self) -> None:
@@ -124,7 +114,7 @@ class Store:
             return stored_cells(connection, dataset, protocol)
 
     def datasets(self) -> list[listing.DatasetEntry]:
-        """The datasets with the number of their scenes."""
+        """The datasets with the names of their scenes."""
         with self._database.reading() as connection:
             return listing.datasets(connection)
 
@@ -154,7 +144,7 @@ class Store:
             return listing.state(connection)
 
     def counts(self) -> Mapping[str, int]:
-        """How much of everything there is."""
+        """Numbers of datasets, scenes, algorithms, protocols, failures, runs, cells and scores."""
         with self._database.reading() as connection:
             return listing.counts(connection)
 
@@ -221,12 +211,12 @@ class Store:
             write.write_algorithms(connection, results)
 
     def begin_run(self, command: str = "") -> int:
-        """Note that an evaluation starts, with the versions and host that its scores come from."""
+        """Record that an evaluation begins, with host and versions; returns the id of the run."""
         with self._database.writing() as connection:
             return provenance.begin_run(connection, command)
 
     def finish_run(self, run: int) -> None:
-        """Note that an evaluation came to its end."""
+        """Record that an evaluation came to its end."""
         with self._database.writing() as connection:
             connection.execute(schema.runs.update().where(schema.runs.c.id == run).values(finished=time.time()))
 
@@ -294,13 +284,13 @@ class Store:
         return self.cells(**selection) if any(value is not None for value in selection.values()) else self.all_cells()
 
     def import_csv(self, path: PathLike) -> int:
-        """Take in scores in long form from CSV; returns how many."""
+        """Import scores in long form from CSV; returns how many."""
         cells = exchange.import_csv(path)
         self.write(cells)
         return sum(len(cell.columns) for cell in cells)
 
     def import_parquet(self, path: PathLike) -> int:
-        """Take in scores in long form from Parquet; returns how many."""
+        """Import scores in long form from Parquet; returns how many."""
         cells, texts = exchange.import_parquet(path)
         with self._database.writing() as connection:
             for text in texts:
@@ -309,14 +299,34 @@ class Store:
         return sum(len(cell.columns) for cell in cells)
 
     def merge(self, other: Store) -> int:
-        """Take in everything that `other` holds; where both have a cell from different inputs, the one written later
-        stays.
+        """Copy everything that `other` holds into this store; returns how many cells came in.
 
-        Returns how many cells came in.
+        Where both have a cell from different inputs, the one written later stays.
         """
-        from stereogauge.store.merge import merge
-
         if other.name == self.name:
             raise StoreError(f"{self.name} cannot be merged into itself; name two stores.")
         with other._database.reading() as source, self._database.writing() as target:
             return merge(source, target)
+
+
+def open_store(url: PathLike, *, read_only: bool = False, timeout: float = 30.0) -> Store:
+    """The store at a path (SQLite) or a database URL (`postgresql+psycopg://user@host/name`); made when it does not
+    exist.
+
+    `read_only` refuses to write and works on media that cannot be written. `timeout` is how many seconds to wait for
+    another writer.
+
+    >>> truth = np.array([[4, 4, 8], [4, 4, 8], [4, 4, 8]])
+    >>> with sg.open_store("scores.sqlite") as store:
+    ...     store.write(sg.evaluate({"near": truth + 2}, sg.Scene("step", gt=truth), ["mae"], ["all"]))
+    >>> with sg.open_store("scores.sqlite", read_only=True) as store:
+    ...     store.scores(algorithms=["near"]).value("mae")
+    2.0
+    """
+    database = Database(url, read_only=read_only, timeout=timeout)
+    try:
+        prepare(database)
+    except StoreError:
+        database.close()
+        raise
+    return Store(database)

@@ -1,4 +1,4 @@
-"""What a store already holds of a dataset under a protocol, read from an index alone."""
+"""Which columns a store already holds for each cell of a dataset; the database answers that from an index alone."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from stereogauge.store import names, schema
 
 
 class StoredCells:
-    """For each (scene, algorithm): the fingerprint of its inputs and the ids of its column sets; and what those ids
-    mean.
+    """The cells that a store holds.
+
+    `cells`: for each (scene, algorithm), the fingerprint of its inputs and the ids of its column sets. `column_sets`:
+    the columns of each set.
     """
 
     def __init__(

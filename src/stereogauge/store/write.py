@@ -1,4 +1,4 @@
-"""Writing cells, failures and what is known of scenes and algorithms, inside a transaction of the caller's."""
+"""Writing cells, failures and what is known of scenes and algorithms, in a transaction that the caller opened."""
 
 from __future__ import annotations
 
@@ -112,8 +112,8 @@ def write_maps(connection: Connection, records: Sequence[MapRecord]) -> None:
 def write_cells(
     connection: Connection, cells: Sequence[CellScores], run: int, written: Sequence[float] | None = None
 ) -> None:
-    """Keep cells. Scores of the same cell from other inputs, and older ones of the same columns, make room; failures
-    are forgotten.
+    """Write cells in place of older scores of the same columns and of all scores from other inputs; their failures are
+    deleted.
     """
     if not cells:
         return
@@ -121,7 +121,7 @@ def write_cells(
     scenes = _scene_numbers(connection, cells)
     algorithms = names.algorithm_ids(connection, [cell.algorithm for cell in cells])
     keys = [(scorings[cell.protocol], scenes[cell.dataset, cell.scene], algorithms[cell.algorithm]) for cell in cells]
-    _make_room(connection, cells, keys)
+    _delete_outdated(connection, cells, keys)
     sets = names.column_set_ids(connection, [cell.columns for cell in cells])
     now = time.time()
     rows = [
@@ -137,7 +137,7 @@ def write_cells(
         for place, (key, cell) in enumerate(zip(keys, cells, strict=True))
     ]
     connection.execute(schema.scores.insert(), rows)
-    _forget_failures(connection, keys)
+    _delete_failures(connection, keys)
 
 
 def write_failures(connection: Connection, failures: Sequence[Failure], run: int) -> None:
@@ -191,7 +191,7 @@ def _scene_numbers(
     }
 
 
-def _stored_near(table: sql.Table, keys: Sequence[tuple[int, int, int]]) -> Any:
+def _rows_near(table: sql.Table, keys: Sequence[tuple[int, int, int]]) -> Any:
     """The condition that finds the rows of these cells, and perhaps of some others of the same scenes."""
     scorings, scenes, algorithms = (sorted(set(part)) for part in zip(*keys, strict=True))
     return sql.and_(
@@ -199,7 +199,7 @@ def _stored_near(table: sql.Table, keys: Sequence[tuple[int, int, int]]) -> Any:
     )
 
 
-def _make_room(connection: Connection, cells: Sequence[CellScores], keys: Sequence[tuple[int, int, int]]) -> None:
+def _delete_outdated(connection: Connection, cells: Sequence[CellScores], keys: Sequence[tuple[int, int, int]]) -> None:
     """Delete stored scores of these cells that came from other inputs, and cut the columns that are about to be written
     again.
     """
@@ -217,7 +217,7 @@ def _make_room(connection: Connection, cells: Sequence[CellScores], keys: Sequen
             table.c.algorithm_id,
             table.c.column_set_id,
             table.c.inputs,
-        ).where(_stored_near(table, keys))
+        ).where(_rows_near(table, keys))
     ).all()
     if not rows:
         return
@@ -244,11 +244,11 @@ def _cut(connection: Connection, number: int, columns: tuple[ColumnKey, ...], ke
     connection.execute(table.update().where(table.c.id == number).values(column_set_id=column_set, **packed(rest)))
 
 
-def _forget_failures(connection: Connection, keys: Sequence[tuple[int, int, int]]) -> None:
+def _delete_failures(connection: Connection, keys: Sequence[tuple[int, int, int]]) -> None:
     table = schema.failures
     wanted = set(keys)
     found = connection.execute(
-        sql.select(table.c.scoring_id, table.c.scene_id, table.c.algorithm_id).where(_stored_near(table, keys))
+        sql.select(table.c.scoring_id, table.c.scene_id, table.c.algorithm_id).where(_rows_near(table, keys))
     ).all()
     for scoring, scene, algorithm in found:
         if (scoring, scene, algorithm) in wanted:

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from stereogauge.errors import MatcherError
-from stereogauge.evaluation.executors import LocalProcesses, is_lost_worker
+from stereogauge.evaluation.executors import LocalProcesses
+from stereogauge.evaluation.processes import TimeLimitExceeded
+from stereogauge.evaluation.tasks import Outcome, Tasks, worker_count
 from stereogauge.matching.declaration import Matcher
 from stereogauge.matching.run import as_matcher
 from stereogauge.scores.cube import Values
@@ -33,7 +35,7 @@ class Bench:
         self.grounds = tuple(grounds)
         self.time_limit = time_limit
         self.executor = executor
-        self.workers: int = getattr(executor, "workers", 1)
+        self.workers = worker_count(executor)
         self._matcher = matcher
         declared: Matcher = as_matcher(matcher)[0]
         self._limits_itself = any(parameter.name == "time_limit" for parameter in declared.parameters)
@@ -63,26 +65,25 @@ class Bench:
             found: Future[SceneOutcome] = Future()
             found.set_result(SceneOutcome(known))
             return found
-        return self.executor.submit(score_scene, self._task(point, ground, seconds_left))
-
-    def _task(self, point: Parameters, ground: Ground, seconds_left: float | None) -> SceneTask:
         parameters = {**self._threads, **self.space.fixed, **point}
         limit = seconds_left
         if limit is not None and self._limits_itself:
             parameters["time_limit"] = max(0.01, min(limit, float(parameters.get("time_limit", limit))))
             limit += MARGIN
-        return SceneTask(ground, self._matcher, parameters, limit, isinstance(self.executor, LocalProcesses))
+        task = SceneTask(ground, self._matcher, parameters)
+        if isinstance(self.executor, LocalProcesses):
+            return self.executor.submit_limited(limit, score_scene, task)
+        return self.executor.submit(score_scene, task)
 
-    def outcome(self, future: Future[SceneOutcome]) -> SceneOutcome:
+    def scene_outcome(self, outcome: Outcome[Any, SceneOutcome]) -> SceneOutcome:
         """What came of a run; a worker that was lost is a failure of the point that it worked on."""
-        try:
-            return future.result()
-        except Exception as problem:
-            if not is_lost_worker(problem):
-                raise
-            if "SIGALRM" in str(problem):
-                return SceneOutcome(failure=self.too_long)
-            return SceneOutcome(failure=str(problem) or type(problem).__name__)
+        if outcome.answer is not None:
+            return outcome.answer
+        if isinstance(outcome.problem, TimeLimitExceeded):
+            return SceneOutcome(failure=self.too_long)
+        if outcome.lost or outcome.problem is None:
+            return SceneOutcome(failure=outcome.reason)
+        raise outcome.problem
 
     @property
     def too_long(self) -> str:
@@ -91,14 +92,15 @@ class Bench:
 
     def scores(self, point: Parameters, scenes: Sequence[int]) -> dict[str, list[float | None]]:
         """Scores of a point on several scenes at once; a failure is an error here."""
-        futures = {scene: self.submit(point, scene, self.time_limit) for scene in scenes}
-        found: dict[str, list[float | None]] = {}
-        for scene, future in futures.items():
-            outcome = self.outcome(future)
-            name = self.grounds[scene].scene.id
+        tasks = Tasks(lambda scene: self.submit(point, scene, self.time_limit), self.workers, scenes)
+        values: dict[int, tuple[float, ...]] = {}
+        for done in tasks.outcomes():
+            outcome = self.scene_outcome(done)
             if outcome.failure:
+                name = self.grounds[done.task].scene.id
                 raise MatcherError(f"{name}: {outcome.failure.rstrip('.')} (with the parameters {point}).")
-            found[name] = plain_scores(outcome.values)
+            values[done.task] = outcome.values
+        found = {self.grounds[scene].scene.id: plain_scores(values[scene]) for scene in scenes}
         self.remember(point, found)
         return found
 

@@ -16,7 +16,7 @@ from optuna.storages import BaseStorage
 
 from stereogauge.errors import MatcherError, StereogaugeError
 from stereogauge.evaluation.executors import InProcess, LocalProcesses
-from stereogauge.evaluation.fingerprints import ContentHashes
+from stereogauge.evaluation.fingerprints import ContentHashes, scene_contents
 from stereogauge.evaluation.matchers import search_range
 from stereogauge.evaluation.progress import Progress, Silent
 from stereogauge.matching.declaration import Matcher, MatcherParameter
@@ -222,8 +222,6 @@ def _usable_scenes(scenes: Dataset | Sequence[Scene] | Scene) -> list[Scene]:
 
 def _content(scenes: Sequence[Scene]) -> tuple[list[str], list[str]]:
     """Hashes of each scene's ground truth, and of ground truth and images together."""
-    from stereogauge.evaluation.fingerprints import scene_contents
-
     hashes = ContentHashes(None)
     truths: list[str] = []
     for answer in hashes.of([scene.source("gt") for scene in scenes]):

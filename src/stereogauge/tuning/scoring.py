@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import functools
-import signal
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,15 +34,11 @@ class Ground:
 
 @dataclass(frozen=True)
 class SceneTask:
-    """Parameters to try on a scene. `limit` seconds are allowed; `alarm` lets the worker process die of exceeding them,
-    which ends even a matcher that is deep inside compiled code.
-    """
+    """Parameters to try on a scene."""
 
     ground: Ground
     matcher: Any
     parameters: dict[str, Value]
-    limit: float | None = None
-    alarm: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,8 +64,7 @@ def score_scene(task: SceneTask) -> SceneOutcome:
     """Match and measure; whatever goes wrong in a matcher is the outcome, not an exception."""
     started = time.perf_counter()
     try:
-        with _alarm(task.limit if task.alarm else None):
-            values = _scores(task)
+        values = _scores(task)
     except StereogaugeError as problem:
         return SceneOutcome(seconds=time.perf_counter() - started, failure=str(problem))
     except MemoryError:
@@ -97,16 +89,3 @@ def _scores(task: SceneTask) -> tuple[float, ...]:
         extras={"seconds": result.seconds, "cpu_seconds": result.cpu_seconds},
     )
     return tuple(score.value for score in scores)
-
-
-@contextmanager
-def _alarm(seconds: float | None) -> Iterator[None]:
-    if seconds is None:
-        yield
-        return
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.01))
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)

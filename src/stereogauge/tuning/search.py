@@ -17,7 +17,7 @@ import optuna
 from optuna.trial import FrozenTrial, TrialState
 
 from stereogauge.evaluation.progress import Progress
-from stereogauge.evaluation.run import wait_for_some
+from stereogauge.evaluation.tasks import Tasks
 from stereogauge.scores.cube import Values
 from stereogauge.tuning.bench import Bench, plain_scores
 from stereogauge.tuning.goals import Goal
@@ -38,17 +38,13 @@ class Running:
     point: Parameters
     waiting: list[int]
     race: Race | None
-    future: Future[SceneOutcome] | None = None
     scene: int = 0
+    seconds_left: float | None = None
+    ended: bool = False
     scores: dict[str, list[float | None]] = field(default_factory=dict)
     seconds: float = 0.0
     failure: str = ""
     pruned: bool = False
-
-    @property
-    def ended(self) -> bool:
-        """Whether nothing of it is left to run."""
-        return self.future is None
 
 
 class Search:
@@ -72,6 +68,7 @@ class Search:
         self._progress, self._pulse = progress, pulse
         self._window = bench.workers + (bench.workers > 1)
         self._active: list[Running] = []
+        self._tasks: Tasks[Running, SceneOutcome] = Tasks(self._submit, bench.workers)
         self._shares: dict[int, Values] = {}
         self._distributions = bench.space.distributions
 
@@ -133,24 +130,25 @@ class Search:
             time.sleep(POLL)
         return found
 
+    def _submit(self, running: Running) -> Future[SceneOutcome]:
+        self._progress.scene(f"trial {running.trial.number} on {self._bench.scene_ids[running.scene]}")
+        return self._bench.submit(running.point, running.scene, running.seconds_left)
+
     def _next_scene(self, running: Running) -> None:
         limit = self._bench.time_limit
         left = None if limit is None else limit - running.seconds
         if left is not None and left <= 0:
             running.failure = self._bench.too_long
         if running.failure or running.pruned or not running.waiting:
-            running.future = None
+            running.ended = True
             return
         running.scene = running.waiting.pop(0)
-        name = self._bench.scene_ids[running.scene]
-        self._progress.scene(f"trial {running.trial.number} on {name}")
-        running.future = self._bench.submit(running.point, running.scene, left)
+        running.seconds_left = left
+        self._tasks.add(running)
 
     def _advance(self) -> None:
-        futures = {running.future: running for running in self._active if running.future is not None}
-        for future in wait_for_some(futures):
-            running = futures[future]
-            outcome = self._bench.outcome(future)
+        for done in self._tasks.next_outcomes():
+            running, outcome = done.task, self._bench.scene_outcome(done)
             running.seconds += outcome.seconds
             running.failure = _located(outcome.failure, self._bench.scene_ids[running.scene])
             if not running.failure:

@@ -13,7 +13,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import FileResponse
 from fastapi.staticfiles import StaticFiles
 
-import stereogauge
+from stereogauge.version import VERSION
 from stereogauge.web import tuning
 from stereogauge.web.refusals import register_refusals
 from stereogauge.web.scenes import api as scene_api
@@ -45,7 +45,7 @@ def create_app(site: Site, hosts: Iterable[str] = LOCAL_HOSTS) -> FastAPI:
 
     app = FastAPI(
         title="Stereogauge",
-        version=stereogauge.__version__,
+        version=VERSION,
         description="Scores, rankings and pictures of stereo algorithms for any selection.",
         openapi_url=f"{API}/openapi.json",
         docs_url=None,

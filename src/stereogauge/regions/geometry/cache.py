@@ -7,8 +7,6 @@ another key or not ours at all is computed again and replaced.
 from __future__ import annotations
 
 import contextlib
-import functools
-import hashlib
 import os
 import threading
 import zipfile
@@ -20,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.hashing import source_hash, values_hash
+from stereogauge.io.files import content_hash
 from stereogauge.model import DisparityMap, Mask
 from stereogauge.paths import cache_folder
 from stereogauge.protocol.geometry import GeometryParameters
@@ -27,31 +27,21 @@ from stereogauge.regions.geometry.sets import GeometrySets, geometry_sets
 
 DAMAGED = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError)
 SOURCES = (
-    "protocol/geometry",
-    "regions/connected",
-    "regions/geometry/bands",
-    "regions/geometry/fine_structures",
-    "regions/geometry/planes",
-    "regions/geometry/sets",
-    "kernels/bands",
-    "kernels/components",
-    "kernels/distances",
-    "kernels/fine_runs",
-    "kernels/geometry_maps",
-    "kernels/geometry_scores",
-    "kernels/plane_fit",
-    "kernels/ransac",
+    "protocol/geometry.py",
+    "regions/connected.py",
+    "regions/geometry/bands.py",
+    "regions/geometry/fine_structures.py",
+    "regions/geometry/planes.py",
+    "regions/geometry/sets.py",
+    "kernels/bands.py",
+    "kernels/components.py",
+    "kernels/distances.py",
+    "kernels/fine_runs.py",
+    "kernels/geometry_maps.py",
+    "kernels/geometry_scores.py",
+    "kernels/plane_fit.py",
+    "kernels/ransac.py",
 )
-
-
-@functools.cache
-def code_version() -> str:
-    """A hash of the sources that the sets depend on."""
-    digest = hashlib.blake2b(digest_size=8)
-    package = Path(__file__).parents[2]
-    for source in SOURCES:
-        digest.update((package / f"{source}.py").read_bytes())
-    return digest.hexdigest()
 
 
 def sets_key(
@@ -62,12 +52,8 @@ def sets_key(
     drawn_planes: NDArray[Any] | None,
 ) -> str:
     """A hash of ground truth, evaluation mask, drawn planes, parameters, resolution and code."""
-    digest = hashlib.blake2b(f"{code_version()} {parameters!r} {resolution!r}".encode(), digest_size=20)
-    for part in (truth, base, drawn_planes):
-        array = np.empty(0) if part is None else np.ascontiguousarray(part)
-        digest.update(f"\n{array.shape} {array.dtype.str}\n".encode())
-        digest.update(array.data)
-    return digest.hexdigest()
+    arrays = ["" if part is None else content_hash(part) for part in (truth, base, drawn_planes)]
+    return values_hash([source_hash(*SOURCES), repr(parameters), float(resolution), *arrays])[:40]
 
 
 def cached_geometry_sets(

@@ -11,7 +11,6 @@ from typing import Any
 
 from pydantic import BaseModel
 
-import stereogauge
 from stereogauge.errors import unknown_name
 from stereogauge.metrics.declaration import MISSING, SCALING, Metric, metrics
 from stereogauge.ranking.model import models
@@ -20,6 +19,7 @@ from stereogauge.ranking.profile import load_profile, shipped_profiles
 from stereogauge.ranking.ranks import Ties
 from stereogauge.regions.declaration import declared_regions
 from stereogauge.scores.selection import MissingRule
+from stereogauge.version import VERSION
 from stereogauge.web.source import ProtocolRecord
 
 Bounds = tuple[float | None, float | None]
@@ -111,7 +111,7 @@ class CatalogueAnswer(BaseModel):
 def catalogue_answer(records: tuple[ProtocolRecord, ...], *, submissions: bool) -> CatalogueAnswer:
     """The catalogue of a site with scores under these protocols."""
     return CatalogueAnswer(
-        version=stereogauge.__version__,
+        version=VERSION,
         submissions=submissions,
         metrics=[_metric(metric) for metric in metrics().values()],
         regions=[

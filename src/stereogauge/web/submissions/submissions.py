@@ -12,6 +12,7 @@ from typing import Any
 from fastapi import Request
 
 from stereogauge.errors import StereogaugeError, StoreError, unknown_name
+from stereogauge.evaluation.processes import TimeLimitExceeded, WorkerDied, WorkerProcess
 from stereogauge.model import Dataset
 from stereogauge.scores.score import Score
 from stereogauge.scores.table import ScoreTable
@@ -29,7 +30,7 @@ from stereogauge.web.submissions.rules import Rules
 from stereogauge.web.submissions.schema import metadata
 from stereogauge.web.submissions.tokens import FailureLimit, Tokens
 from stereogauge.web.submissions.uploads import UploadRefusedError
-from stereogauge.web.submissions.worker import StoppedError, Work, Worker
+from stereogauge.web.submissions.worker import SubmissionError, Work, process
 
 LONGEST_NAME = 80
 
@@ -88,7 +89,7 @@ class Submissions:
         return owner
 
     def own(self, request: Request, identifier: str) -> Job:
-        """The asker's own submission; somebody else's does not exist for them."""
+        """The submission with this id, which must belong to the owner of the request's token."""
         owner = self.submitter(request)
         job = self.jobs.get(identifier)
         if job is None or job.submitter != owner:
@@ -180,7 +181,7 @@ class Submissions:
         self._database.close()
 
     def _work(self) -> None:
-        worker = Worker(self.rules.memory_bytes)
+        worker = WorkerProcess(self.rules.memory_bytes)
         try:
             while not self._stopping.is_set():
                 job = self.jobs.next()
@@ -190,10 +191,14 @@ class Submissions:
                     continue
                 self._run(worker, job)
         finally:
-            worker.stop()
+            worker.end()
 
-    def _run(self, worker: Worker, job: Job) -> None:
+    def _run(self, worker: WorkerProcess, job: Job) -> None:
         """One submission from the queue to its end; only a stop of the server leaves it open."""
+
+        def cancelled() -> bool:
+            return self._stopping.is_set() or job.id in self._cancelled
+
         try:
             record = self.protocol()
             dataset = self.dataset()
@@ -207,18 +212,29 @@ class Submissions:
                 most_entries=self.rules.most_entries,
                 largest_unpacked=self.rules.largest_unpacked,
             )
-            worker.run(work, self.rules.seconds, lambda kind, value: self._note(job.id, kind, value), self._ended(job))
-        except StoppedError as reason:
-            if not self._stopping.is_set() and job.id not in self._cancelled:
-                self._note(job.id, "failed", str(reason))
-        except StereogaugeError as problem:
-            self._note(job.id, "failed", f"The host's set-up is at fault: {type(problem).__name__}.")
+            worker.call(
+                process,
+                work,
+                seconds=self.rules.seconds,
+                report=lambda kind, value: self._note(job.id, kind, value),
+                cancelled=cancelled,
+            )
+        except Exception as problem:  # the queue goes on whatever one submission does
+            if not cancelled():
+                self._note(job.id, "failed", self._sentence(problem))
         if job.id in self._cancelled:
             self._cancelled.discard(job.id)
             self.discard(job.id)
 
-    def _ended(self, job: Job) -> Any:
-        return lambda: self._stopping.is_set() or job.id in self._cancelled
+    def _sentence(self, problem: Exception) -> str:
+        """What its submitter reads about a submission that was not evaluated to the end."""
+        if isinstance(problem, SubmissionError):
+            return str(problem)
+        if isinstance(problem, TimeLimitExceeded):
+            return f"The evaluation took longer than {self.rules.seconds:g} s and was stopped."
+        if isinstance(problem, WorkerDied):
+            return "The evaluation ended unexpectedly; it may have needed too much memory."
+        return f"The host's set-up is at fault: {type(problem).__name__}."
 
     def _note(self, identifier: str, kind: str, value: Any) -> None:
         """Keep what the worker reports."""

@@ -1,20 +1,18 @@
 """The columns that a protocol asks for, with the versions of their declarations.
 
 Finding them means importing every metric, and with them Numba. A second run with nothing to do should not pay for that,
-so the answer is kept beside the other caches, under a key that changes with any file of a declaration.
+so the answer is kept beside the other caches, under a key that changes with any file that declares some.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import importlib.metadata
 import json
 from collections.abc import Iterable
-from pathlib import Path
 
-import stereogauge
 from stereogauge.errors import FileError, unknown_name
+from stereogauge.hashing import source_hash, values_hash
 from stereogauge.io.replace import write_bytes
 from stereogauge.metrics.declaration import ENTRY_POINTS as METRICS
 from stereogauge.metrics.declaration import parse_column
@@ -24,9 +22,10 @@ from stereogauge.protocol import Protocol
 from stereogauge.regions.declaration import ENTRY_POINTS as REGIONS
 from stereogauge.regions.declaration import declared_regions
 from stereogauge.scores.cell import ColumnKey, column_key
+from stereogauge.version import VERSION
 
 DECLARING = ("metrics", "regions")
-OWN_SET = "scene"
+WHOLE_SCENE = "scene"
 """The region of metrics that are not about pixels, such as run time."""
 
 
@@ -34,9 +33,10 @@ def declared_columns(protocol: Protocol) -> tuple[ColumnKey, ...]:
     """Every column of the protocol as it is declared now."""
     installed = importlib.metadata.entry_points()
     if any(installed.select(group=group) for group in (METRICS, REGIONS)):
-        # The files of other packages are not watched, so their declarations are asked each time.
+        # The sources of other packages are not hashed, so their declarations are read each time.
         return _computed(protocol)
-    path = cache_folder("columns") / f"{_key(protocol)}.json"
+    key = values_hash([VERSION, protocol.metrics, protocol.regions, source_hash(*DECLARING)])
+    path = cache_folder("columns") / f"{key[:32]}.json"
     with contextlib.suppress(OSError, ValueError, TypeError):
         return tuple(ColumnKey(*values) for values in json.loads(path.read_text(encoding="utf-8")))
     columns = _computed(protocol)
@@ -54,21 +54,11 @@ def _computed(protocol: Protocol) -> tuple[ColumnKey, ...]:
     return tuple(found)
 
 
-def _key(protocol: Protocol) -> str:
-    digest = hashlib.sha256(json.dumps([stereogauge.__version__, protocol.metrics, protocol.regions]).encode())
-    root = Path(__file__).parent.parent
-    for package in DECLARING:
-        for source in sorted((root / package).rglob("*.py")):
-            status = source.stat()
-            digest.update(f"{source} {status.st_size} {status.st_mtime_ns}\n".encode())
-    return digest.hexdigest()[:32]
-
-
 def columns_of_scene(columns: Iterable[ColumnKey], scene: Scene, dataset: Dataset) -> tuple[ColumnKey, ...]:
     """The columns that this scene can have: a mask that only other scenes ship is a gap here."""
     kept = []
     for column in columns:
-        if column.region_version or column.region == OWN_SET or column.region in scene.masks:
+        if column.region_version or column.region == WHOLE_SCENE or column.region in scene.masks:
             kept.append(column)
         elif not any(column.region in other.masks for other in dataset):
             known = {*declared_regions(), *(name for other in dataset for name in other.masks)}

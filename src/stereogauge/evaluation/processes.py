@@ -1,0 +1,227 @@
+"""A worker process that makes one call at a time, within limits of time and memory.
+
+Whatever a call does to its process - it crashes, hangs or takes all memory - costs that call and nothing else. Every
+message between the two processes carries the number of its call, and a process is used again only after a call that
+came to its end, so that no message can be taken for one of another call.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import pickle
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from multiprocessing.reduction import ForkingPickler
+from types import MappingProxyType
+from typing import Any, Literal
+
+from stereogauge.errors import StereogaugeError
+
+STARTING = 120.0
+"""Seconds that a process has to start and to import what its first call needs, beside the time limit of the call."""
+POLL = 0.2
+"""Seconds between two looks at whether a call was cancelled."""
+GONE = (EOFError, ConnectionResetError, BrokenPipeError)
+
+Message = tuple[int, Literal["started", "report", "result", "error"], Any]
+
+
+class WorkerDied(StereogaugeError):  # noqa: N818 - what happened, not whose mistake it is
+    """A worker process ended in the middle of a call."""
+
+
+class TimeLimitExceeded(StereogaugeError):  # noqa: N818
+    """A call took longer than it was allowed to, and its process was ended."""
+
+
+class CallCancelled(StereogaugeError):  # noqa: N818
+    """A call was cancelled, and its process was ended."""
+
+
+class WorkerProcess:
+    """A spawned process, started at the first call and anew after a call that failed or was stopped.
+
+    `memory_bytes` limits its address space where the system can do that. `call` is for one thread; `kill` is for any.
+    """
+
+    def __init__(self, memory_bytes: int | None = None) -> None:
+        self._memory_bytes = memory_bytes
+        self._process: BaseProcess | None = None
+        self._connection: Connection | None = None
+        self._calls = 0
+        self._killed = False
+        self._lock = threading.Lock()
+
+    @property
+    def process_id(self) -> int | None:
+        """The id of the process; None while there is none."""
+        with self._lock:
+            return self._process.pid if self._process is not None and self._process.is_alive() else None
+
+    def call(
+        self,
+        function: Callable[..., Any],
+        *arguments: Any,
+        options: Mapping[str, Any] = MappingProxyType({}),
+        seconds: float | None = None,
+        report: Callable[..., None] | None = None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> Any:
+        """The result of `function(*arguments, **options)` in the process; what it raises is raised here.
+
+        `seconds` is its time limit. With `report`, the function gets an argument of that name, and what it calls it
+        with is what `report` is called with here. `cancelled` is asked now and then whether to stop.
+        """
+        self._calls += 1
+        call = bytes(ForkingPickler.dumps((function, arguments, dict(options))))
+        connection = self._started()
+        try:
+            connection.send((self._calls, call, report is not None))
+        except GONE:
+            raise WorkerDied(self._cause_of_death()) from None
+        try:
+            return self._answer(connection, seconds, report, cancelled)
+        except BaseException:
+            self.end()
+            raise
+
+    def _answer(
+        self,
+        connection: Connection,
+        seconds: float | None,
+        report: Callable[..., None] | None,
+        cancelled: Callable[[], bool] | None,
+    ) -> Any:
+        end = None if seconds is None else time.monotonic() + seconds + STARTING
+        while True:
+            if cancelled is not None and cancelled():
+                raise CallCancelled("the call was cancelled")
+            left = None if end is None else end - time.monotonic()
+            if left is not None and left <= 0:
+                raise TimeLimitExceeded(f"it took longer than the time limit of {seconds:g} s")
+            waits = [wait for wait in (left, None if cancelled is None else POLL) if wait is not None]
+            try:
+                if not connection.poll(min(waits, default=None)):
+                    continue
+                message: Message = connection.recv()
+            except GONE:
+                raise WorkerDied(self._cause_of_death()) from None
+            number, kind, value = message
+            if number != self._calls:
+                continue
+            if kind == "result":
+                return value
+            if kind == "error":
+                raise value
+            if kind == "report" and report is not None:
+                report(*value)
+            elif kind == "started" and seconds is not None:
+                end = time.monotonic() + seconds
+
+    def _started(self) -> Connection:
+        with self._lock:
+            if self._killed:
+                raise WorkerDied("the worker process was ended")
+            if self._connection is None:
+                context = multiprocessing.get_context("spawn")
+                self._connection, theirs = context.Pipe()
+                self._process = context.Process(target=_serve, args=(theirs, self._memory_bytes), daemon=True)
+                self._process.start()
+                theirs.close()
+            return self._connection
+
+    def kill(self) -> None:
+        """End the process at once and for good: the call that it makes is lost, and no other can be made."""
+        with self._lock:
+            self._killed = True
+            if self._process is not None:
+                self._process.kill()
+
+    def end(self, *, at_once: bool = True) -> int:
+        """End the process between two calls, at once or when it notices that there are no more; returns its exit code.
+
+        The next call starts another one.
+        """
+        with self._lock:
+            process, self._process = self._process, None
+            connection, self._connection = self._connection, None
+            if process is not None and at_once:
+                process.kill()
+        if connection is not None:
+            connection.close()
+        if process is None:
+            return 0
+        process.join()
+        code = process.exitcode or 0
+        process.close()
+        return code
+
+    def _cause_of_death(self) -> str:
+        code = self.end(at_once=False)
+        if code == -signal.SIGKILL:
+            return "the worker process was killed (signal 9), for example by the system when memory ran out"
+        what = f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+        return f"the worker process ended {what}"
+
+
+def _serve(connection: Connection, memory_bytes: int | None) -> None:
+    """Answer calls until the other side is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if memory_bytes is not None:
+        _limit_memory(memory_bytes)
+    _use_one_thread()
+    sending = threading.Lock()
+
+    def send(*message: Any) -> None:
+        with sending:
+            connection.send(message)
+
+    while True:
+        try:
+            number, call, reports = connection.recv()
+            try:
+                function, arguments, options = pickle.loads(call)
+                if reports:
+                    options["report"] = lambda *values, number=number: send(number, "report", values)
+                send(number, "started", None)
+                answer = ("result", function(*arguments, **options))
+            except Exception as problem:
+                answer = ("error", _sendable(problem))
+            try:
+                send(number, *answer)
+            except GONE:
+                return
+            except Exception as problem:  # an answer that cannot be pickled may raise anything
+                send(number, "error", StereogaugeError(f"A worker's answer cannot be sent: {problem}"))
+        except GONE:
+            return
+
+
+def _sendable(problem: Exception) -> Exception:
+    """The error itself, or one that says the same where it cannot be copied to another process."""
+    try:
+        pickle.loads(ForkingPickler.dumps(problem))
+    except Exception:  # whatever the constructor of a foreign error raises
+        return StereogaugeError(f"{type(problem).__name__}: {problem}")
+    return problem
+
+
+def _limit_memory(memory_bytes: int) -> None:
+    try:
+        import resource
+    except ImportError:  # not on this system: the host limits the service instead
+        return
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    wanted = memory_bytes if hard == resource.RLIM_INFINITY else min(memory_bytes, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
+
+
+def _use_one_thread() -> None:
+    """Let a worker keep to one processor, since there is a worker for each of them."""
+    import cv2
+
+    cv2.setNumThreads(1)

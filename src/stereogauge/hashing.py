@@ -1,0 +1,31 @@
+"""Hashes that tell whether code or plain values changed; `stereogauge.io.files.content_hash` does so for data files."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+PACKAGE = Path(__file__).parent
+
+
+def values_hash(values: Any) -> str:
+    """SHA-256, in hexadecimal, of values that JSON can hold; the order of a mapping's keys does not matter."""
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
+@functools.cache
+def source_hash(*names: str, package: Path = PACKAGE) -> str:
+    """SHA-256, in hexadecimal, of Python sources: files (`regions/connected.py`) and folders with all that is in them.
+
+    A hash is computed once per process, since a running process does not load changed sources either.
+    """
+    digest = hashlib.sha256()
+    for name in names:
+        path = package / name
+        for source in [path] if path.suffix == ".py" else sorted(path.rglob("*.py")):
+            digest.update(f"{source.relative_to(package).as_posix()} {source.stat().st_size}\n".encode())
+            digest.update(source.read_bytes())
+    return digest.hexdigest()

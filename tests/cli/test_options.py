@@ -1,0 +1,32 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import pytest
+
+from stereogauge.cli.options import listed
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        (["bad@1,mae", "rms"], ["bad@1", "mae", "rms"]),
+        (["bad@1 mae, rms,"], ["bad@1", "mae", "rms"]),
+        (["within@0.1,5,mae"], ["within@0.1,5", "mae"]),
+        (["mae,within@1e-3,.5:nonocc,bad@2:all"], ["mae", "within@1e-3,.5:nonocc", "bad@2:all"]),
+        (["within@1,2,3 bad@1"], ["within@1,2,3", "bad@1"]),
+        (["bad@1,2view"], ["bad@1", "2view"]),
+        (["bad@1:all,2"], ["bad@1:all", "2"]),
+        (["000001_10,000002_10"], ["000001_10", "000002_10"]),
+        (["bad@x,y"], ["bad@x", "y"]),
+        (["", ","], []),
+    ],
+)
+def test_commas_and_spaces_separate_names_except_between_the_numbers_of_a_metric(
+    values: list[str], names: list[str]
+) -> None:
+    assert listed(values) == names
+
+
+def test_nothing_given_is_not_an_empty_list() -> None:
+    assert listed(None) is None
