@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.kernels.confidence import CostSummary
 from stereogauge.model import DisparityMap, Image
-
-if TYPE_CHECKING:
-    from stereogauge.kernels.confidence import CostSummary
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import MatcherError, SizeError
 from stereogauge.io.files import load_image
-from stereogauge.matching.declaration import Matcher, Value, parse_matcher
+from stereogauge.matching.declaration import Matcher, Value
 from stereogauge.matching.images import grey
 from stereogauge.matching.postprocess import POST_PARAMETERS, PostProcessing
 from stereogauge.matching.result import MatcherOutput, MatchResult
+from stereogauge.matching.text import parse_matcher
 from stereogauge.model import DisparityMap, ImageSource, as_disparity
 
 LARGEST_RANGE = 32768

@@ -6,13 +6,13 @@ import math
 
 from rich.table import Table
 
-from stereogauge.tuning.export import value_text
+from stereogauge.matching.text import value_text
 from stereogauge.tuning.improvement import Improvement
-from stereogauge.tuning.result import TuningResult
+from stereogauge.tuning.result import TuningResult, counted_states
 
 
 def gain_table(result: TuningResult) -> Table:
-    """Default against tuned for each goal, on held-out scenes where there are folds, and on the scenes searched on."""
+    """Default against tuned per objective, on held-out scenes where there are folds, and on the scenes searched on."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("goal")
     table.add_column("scenes")
@@ -44,15 +44,12 @@ def parameter_table(result: TuningResult) -> Table:
 
 
 def state_words(result: TuningResult) -> str:
-    """How many trials came to what."""
-    counts: dict[str, int] = {}
-    for trial in result.trials:
-        counts[trial.state] = counts.get(trial.state, 0) + 1
-    return ", ".join(f"{count} {state}" for state, count in counts.items())
+    """How many trials are in which state."""
+    return ", ".join(f"{count} {state}" for state, count in counted_states(result.trials).items() if count)
 
 
 def gain_words(result: TuningResult) -> list[str]:
-    """What the figures mean, where somebody could take them for more."""
+    """How the gain is to be read, where it could be taken for more than it is."""
     if not result.held_out:
         return ["no scene was held out: the gain is on the scenes that were searched on, and flatters the tuning"]
     return [_verdict(found) for found in result.held_out[:1]]
