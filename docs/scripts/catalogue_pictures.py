@@ -15,11 +15,11 @@ from PIL import Image
 
 import stereogauge as sg
 from stereogauge.errors import StereogaugeError
-from stereogauge.figures.data.study import response_curves_data
 from stereogauge.figures.mpl.figure import draw, encoded
 from stereogauge.figures.pictures import render
 from stereogauge.matching.result import MatchResult
 from stereogauge.metrics.declaration import Metric, metrics
+from stereogauge.study.figures import response_curves_data
 from stereogauge.study.run import run_study
 
 IMAGES = Path(__file__).parents[1] / "images"

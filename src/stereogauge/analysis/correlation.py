@@ -6,17 +6,15 @@ Honauer et al., The HCI Stereo Metrics, 2015, section 4.4.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.stats import linregress
 
 from stereogauge.scores.cube import Column, ScoreCube, Values
 from stereogauge.scores.selection import Selection
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 FEWEST_POINTS = 3
 

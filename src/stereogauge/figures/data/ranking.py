@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures.palette import Style, Styles, complete
+from stereogauge.ranking.bootstrap import Bootstrap
 from stereogauge.ranking.costs import prepare
 from stereogauge.ranking.normalisation import normalised
 from stereogauge.ranking.ranks import column_ranks
 from stereogauge.ranking.result import Ranking
+from stereogauge.ranking.significance import Friedman
 from stereogauge.scores.cube import Column, ScoreCube, Values, metric_of
 from stereogauge.scores.selection import missing_rule
-
-if TYPE_CHECKING:
-    from stereogauge.ranking.bootstrap import Bootstrap
-    from stereogauge.ranking.significance import Friedman
 
 MOST_NAMED = 4
 LETTERS_BETWEEN = 6  # space between two names of a layer, in letters

@@ -38,7 +38,7 @@ def _panel(axes: Axes, panel: ResponsePanel) -> None:
     for curve in panel.curves:
         if not curve.colour:
             axes.plot(curve.relative, curve.values, color=FAINT, linewidth=0.8, zorder=1)
-    for curve in sorted(panel.curves, key=lambda one: one.place):
+    for curve in sorted(panel.curves, key=lambda one: one.rank):
         if curve.colour:
             axes.plot(
                 curve.relative,
