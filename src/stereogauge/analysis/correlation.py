@@ -48,7 +48,7 @@ class SceneFit(NamedTuple):
 
 
 class Scatter(NamedTuple):
-    """Two columns against each other: one point a (scene, algorithm), one fitted line a scene."""
+    """Two columns against each other: one point per (scene, algorithm), one fitted line per scene."""
 
     selection: Selection
     x: Column
@@ -72,7 +72,7 @@ def scatter(cube: ScoreCube, x: str, y: str) -> Scatter:
     first, second = cube.column(x), cube.column(y)
     x_values, y_values = _finite(cube.values[:, :, first]), _finite(cube.values[:, :, second])
     fits = tuple(
-        SceneFit(scene, *line(x_values[:, place], y_values[:, place])) for place, scene in enumerate(cube.scenes)
+        SceneFit(scene, *line(x_values[:, index], y_values[:, index])) for index, scene in enumerate(cube.scenes)
     )
     overall = line(x_values.ravel(), y_values.ravel())[2]
     selected = cube.take(columns=[first, second] if first != second else [first])

@@ -74,7 +74,7 @@ def weight_stability(
     low, high = np.quantile(ranks, [0.025, 0.975], axis=0, method="inverted_cdf").astype(np.int64)
     return WeightStability(
         selection=selection,
-        algorithms=tuple(costs.algorithms[place] for place in order),
+        algorithms=tuple(costs.algorithms[index] for index in order),
         terms=tuple(used),
         weights=centre,
         concentration=concentration,
@@ -91,7 +91,7 @@ def weight_stability(
 class ThresholdStability:
     """Orders along the thresholds of one family, for example bad@0.5, bad@1, bad@2, bad@4.
 
-    `rankings` has one order a threshold; `changed` is the share of neighbouring thresholds between which the winners
+    `rankings` has one order per threshold; `changed` is the share of neighbouring thresholds between which the winners
     change.
     """
 

@@ -30,7 +30,7 @@ class Archive:
     """One official file to download.
 
     `target` is where it goes below the dataset's folder: the folder that a zip or tar is unpacked into, or, when
-    `unpack` is false, the file itself. `size` in bytes and `sha256` are None where nobody publishes them.
+    `unpack` is false, the file itself. `size` in bytes and `sha256` are None where they are not published.
     """
 
     url: str

@@ -45,9 +45,9 @@ def match(
         sizes = [f"{image.shape[1]} x {image.shape[0]}" for image in images]
         raise SizeError(f"Left and right image must have the same size; found {sizes[0]} and {sizes[1]}.")
     greys = grey(images[0], "left"), grey(images[1], "right")
-    taken = images if declared.colour else greys
+    inputs = images if declared.colour else greys
     wall, processor = time.perf_counter(), time.process_time()
-    output = _as_output(declared.function(*taken, int(ndisp), **complete), declared.id, greys[0].shape)
+    output = _as_output(declared.function(*inputs, int(ndisp), **complete), declared.id, greys[0].shape)
     raw = as_disparity(output.disparity, f"disparity map of {declared.id}")
     disparity, right_disparity = post.apply(raw, output.right_disparity, int(ndisp), declared.id)
     seconds = time.perf_counter() - wall
@@ -77,10 +77,10 @@ def match(
 
 
 def settled(declared: Matcher, given: Mapping[str, Any]) -> tuple[dict[str, Value], PostProcessing]:
-    """The matcher's own parameters, checked and completed, and the post-processing that is asked for beside them."""
-    own = {name: value for name, value in given.items() if name not in POST_PARAMETERS}
-    asked = {name: value for name, value in given.items() if name in POST_PARAMETERS}
-    return declared.complete(own), PostProcessing.of(asked, declared.id)
+    """The matcher's own parameters, checked and completed, and the requested post-processing."""
+    matching = {name: value for name, value in given.items() if name not in POST_PARAMETERS}
+    post = {name: value for name, value in given.items() if name in POST_PARAMETERS}
+    return declared.complete(matching), PostProcessing.of(post, declared.id)
 
 
 def as_matcher(matcher: str | Matcher | Callable[..., Any]) -> tuple[Matcher, Mapping[str, Value]]:

@@ -22,7 +22,7 @@ def shown(value: Value | None) -> str:
 
 
 def csv_text(reproduction: Reproduction) -> str:
-    """One line a row."""
+    """One line per row."""
     stream = io.StringIO()
     rows = [row.to_dict() for row in reproduction.rows]
     writer = csv.DictWriter(stream, fieldnames=list(rows[0]) if rows else ["paper"], lineterminator="\n")
