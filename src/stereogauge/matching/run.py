@@ -28,13 +28,19 @@ def match(
     ndisp: int = 64,
     **parameters: Any,
 ) -> MatchResult:
-    """Disparity of a rectified pair.
+    """Match a rectified pair: disparity, and what the matcher tells about it.
 
     `matcher` is an id with optional parameters ("sgm", "opencv-sgbm:block=5"), an outside program ("cmd:./run {left}
     {right} {out} {ndisp}"), a declared `Matcher`, or any function (left, right, ndisp, **parameters) that returns a
     left map or a tuple of left and right maps. Disparities 0…ndisp − 1 are searched. Images may be arrays or files,
     grey or colour, 8 or 16 bit; they must have the same size. Besides the matcher's own parameters every matcher
     takes those of post-processing: `lr_check`, `median`, `speckle`, `fill`.
+
+    >>> left = np.random.default_rng(0).integers(0, 255, (40, 60), dtype=np.uint8)
+    >>> right = np.roll(left, -5, axis=1)  # everything is 5 px further left
+    >>> result = sg.match(left, right, matcher="opencv-bm", ndisp=16, block=5)
+    >>> float(np.nanmedian(result.disparity))
+    5.0
     """
     declared, from_text = as_matcher(matcher)
     complete, post = settled(declared, {**from_text, **parameters})

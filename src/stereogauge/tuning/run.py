@@ -64,6 +64,16 @@ def tune(
     states the parameters to search where the matcher's declaration does not. With a `store` the studies are kept, and
     the same call continues where it stopped. `jobs` worker processes shield this one from crashes and enforce
     `time_limit` (seconds per trial); without them, everything runs here.
+
+    >>> left = np.random.default_rng(0).integers(0, 255, (40, 60), dtype=np.uint8)
+    >>> right = np.roll(left, -5, axis=1)
+    >>> scene = sg.Scene("plane", gt=np.full((40, 60), 5.0), left=left, right=right)
+    >>> space = {"parameters": {"block": {"low": 5, "high": 15}}}
+    >>> result = sg.tune("opencv-bm", scene, {"bad@1": 1}, 4, space=space, sampler="grid", ndisp=16, protocol="default")
+    >>> [trial.parameters["block"] for trial in result.trials]
+    [15, 5, 9]
+    >>> result.matcher
+    'opencv-bm:block=5'
     """
     prepared = prepare(
         matcher,
