@@ -54,7 +54,7 @@ def main() -> None:
     dataset = sg.load_dataset("middlebury-v2", root)
     metrics = ["bad@1", "bad@4", "rms", "sze", *GEOMETRY, *(f"rms:{region}" for region in SUBSETS)]
     regions = [*REGIONS, "boundary", "interior", "occluded"]
-    cube = ScoreCube.from_table(sg.evaluate(maps, dataset, metrics=metrics, regions=regions, protocol="middlebury-v2"))
+    cube = ScoreCube.of(sg.evaluate(maps, dataset, metrics=metrics, regions=regions, protocol="middlebury-v2"))
     styles = algorithm_styles(cube.algorithms)
 
     two = cube.select(metrics=["bad@1", "sze"], regions=REGIONS)

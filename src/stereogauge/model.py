@@ -1,47 +1,45 @@
-"""What a disparity map, a calibration, a scene and a set of results are.
-
-A disparity map is a float32 array (height, width), NaN = no value; nothing else means "unknown" past the reader. A left
-pixel (x, y) with disparity d corresponds to the right pixel (x − d, y).
-"""
+"""What a calibration, a scene, a dataset and a set of results are; see `stereogauge.disparity` for the maps."""
 
 from __future__ import annotations
 
-import math
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Real
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.errors import FileError, SizeError, unknown_name
+from stereogauge.disparity import DisparityMap, Image, Mask, as_disparity, is_finite_number
+from stereogauge.errors import FileError, StereogaugeError, unknown_name
+from stereogauge.io.files import DisparitySource, ImageSource, MaskSource, load_disparity, load_image, load_mask
 
-if TYPE_CHECKING:
-    from stereogauge.io.files import DisparityFile, ImageFile, MaskFile
-
-DisparityMap: TypeAlias = NDArray[np.float32]
-Mask: TypeAlias = NDArray[np.bool_]
-Image: TypeAlias = NDArray[Any]
-DisparitySource: TypeAlias = "NDArray[Any] | str | os.PathLike[str] | DisparityFile"
-ImageSource: TypeAlias = "NDArray[Any] | str | os.PathLike[str] | ImageFile"
-MaskSource: TypeAlias = "NDArray[Any] | str | os.PathLike[str] | MaskFile"
-
-
-def is_finite_number(value: object) -> bool:
-    """Whether `value` is a real number, neither NaN nor infinite."""
-    return isinstance(value, Real) and math.isfinite(value)
+__all__ = [
+    "Calibration",
+    "Dataset",
+    "DisparityMap",
+    "DisparitySource",
+    "Image",
+    "ImageSource",
+    "Mask",
+    "MaskSource",
+    "ResultSet",
+    "Scene",
+    "as_disparity",
+    "is_finite_number",
+]
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """A rectified pair: depth Z = focal·baseline / (d + doffs).
+    """The geometry of a rectified pair: depth Z = focal·baseline / (d + doffs).
 
-    focal and doffs are in pixels of this image size, baseline in metres, ndisp is the number of disparities to search.
-    Each may be absent (None); doffs, the difference of the principal points' x, is 0 unless the dataset says otherwise.
+    `focal` and `doffs` are in pixels of this image size, `baseline` is in metres, `ndisp` is the number of disparities
+    to search. None means unknown; `doffs`, the difference of the principal points' x coordinates, is 0 by default.
+
+    >>> Calibration(focal=1000, baseline=0.1).depth(np.array([[50.0]]))
+    array([[2.]])
     """
 
     focal: float | None = None
@@ -54,11 +52,13 @@ class Calibration:
         for name, unit in lengths.items():
             value = getattr(self, name)
             if value is not None and not (is_finite_number(value) and value > 0):
-                raise FileError(f"A calibration's {name} is a positive number of {unit}; found {value!r}.")
+                raise StereogaugeError(f"A calibration's {name} is a positive number of {unit}; found {value!r}.")
         if not is_finite_number(self.doffs):
-            raise FileError(f"A calibration's doffs is a finite number of pixels; found {self.doffs!r}.")
+            raise StereogaugeError(f"A calibration's doffs is a finite number of pixels; found {self.doffs!r}.")
         if self.ndisp is not None and not (is_finite_number(self.ndisp) and self.ndisp >= 1):
-            raise FileError(f"A calibration's ndisp is a number of disparities, at least 1; found {self.ndisp!r}.")
+            raise StereogaugeError(
+                f"A calibration's ndisp is a number of disparities, at least 1; found {self.ndisp!r}."
+            )
 
     @property
     def metric(self) -> bool:
@@ -73,7 +73,7 @@ class Calibration:
     def depth(self, disparity: NDArray[Any]) -> NDArray[np.float64]:
         """Depth in metres; NaN where the disparity is unknown or the point is not in front of the cameras."""
         if self.focal_baseline is None:
-            raise FileError("Depth needs a calibration with focal length and baseline; this scene has none.")
+            raise StereogaugeError("Depth needs a calibration with focal length and baseline; this scene has none.")
         shifted = np.asarray(disparity, dtype=np.float64) + self.doffs
         return self.focal_baseline / np.where(shifted > 0, shifted, np.nan)
 
@@ -87,32 +87,19 @@ class Calibration:
         )
 
 
-def as_disparity(values: NDArray[Any], name: str = "disparity map") -> DisparityMap:
-    """A float32 map with NaN for everything that is not finite; the input itself when it is one already."""
-    array = np.asarray(values)
-    if array.ndim != 2:
-        raise SizeError(f"A {name} has two dimensions (height, width); found shape {array.shape}.")
-    if array.size == 0:
-        raise SizeError(f"The {name} is empty: its shape is {array.shape}.")
-    if array.dtype.kind not in "fiu":
-        raise FileError(f"A {name} holds real numbers; found type {array.dtype}.")
-    with np.errstate(over="ignore"):
-        disparity = np.ascontiguousarray(array, dtype=np.float32)
-    finite = np.isfinite(disparity)
-    if finite.all() or np.isnan(disparity[~finite]).all():
-        return disparity
-    return np.where(finite, disparity, np.float32(np.nan))
-
-
 class Scene:
-    """One stereo pair and what is known of it; images and maps are read when first asked for.
+    """One stereo pair with its ground truth, masks and calibration; files are read when first used.
 
     `gt`, `left`, `right`, … may be arrays, paths, or the file objects of `stereogauge.io.files`. `masks` are those that
-    the dataset ships, by region ("nonocc", "sky", …), true = belongs to it. `resolution` is the size relative to the
-    dataset's full resolution (Middlebury 2014: F = 1, H = 0.5, Q = 0.25); geometry thresholds scale with it. `border`
-    is the margin that the dataset's own evaluation leaves out. `views` are further images with their position on the
-    baseline (left = 0, right = 1). Arrays are read-only. A pickled scene carries its sources, not the arrays read from
-    them.
+    the dataset ships, by region ("nonocc", "sky", …), true = inside. `resolution` is the size relative to the dataset's
+    full resolution (Middlebury 2014: F = 1, H = 0.5, Q = 0.25); geometry thresholds scale with it. `border` is
+    the width in pixels of the margin that the dataset's own evaluation leaves out. `views` are further images with
+    their position on the baseline (left = 0, right = 1). Arrays are read-only. A pickled scene carries its sources, not
+    the arrays read from them.
+
+    >>> scene = Scene("flat", gt=np.full((2, 3), 8.0))
+    >>> scene.shape, scene.has("left")
+    ((2, 3), False)
     """
 
     def __init__(
@@ -172,22 +159,22 @@ class Scene:
     @property
     def gt(self) -> DisparityMap:
         """The ground truth of the left view."""
-        return self._load("gt", self._required("gt"), _read_disparity)
+        return self._load("gt", self._required("gt"), load_disparity)
 
     @property
     def gt_right(self) -> DisparityMap:
-        """The ground truth of the right view, positive as the left one's: x_left = x_right + d."""
-        return self._load("gt_right", self._required("gt_right"), _read_disparity)
+        """The ground truth of the right view, positive like that of the left view: x_left = x_right + d."""
+        return self._load("gt_right", self._required("gt_right"), load_disparity)
 
     @property
     def left(self) -> Image:
         """The left image, (H, W) or (H, W, 3) RGB; uint8, uint16, or floats from 0 to 255."""
-        return self._load("left", self._required("left"), _read_image)
+        return self._load("left", self._required("left"), load_image)
 
     @property
     def right(self) -> Image:
         """The right image."""
-        return self._load("right", self._required("right"), _read_image)
+        return self._load("right", self._required("right"), load_image)
 
     @property
     def masks(self) -> tuple[str, ...]:
@@ -198,19 +185,19 @@ class Scene:
         """One of the scene's own masks."""
         if name not in self._mask_sources:
             raise unknown_name(f"mask of scene {self.id!r}", name, self._mask_sources)
-        return self._load(("mask", name), self._mask_sources[name], _read_mask)
+        return self._load(("mask", name), self._mask_sources[name], load_mask)
 
     @property
     def views(self) -> tuple[float, ...]:
-        """Positions of the further views on the baseline, in units of it."""
+        """Positions of the further views, in units of the baseline (left = 0, right = 1)."""
         return tuple(sorted(self._view_sources))
 
     def view(self, position: float) -> Image:
         """The further view at `position`."""
-        return self._load(("view", position), self._view_sources[position], _read_image)
+        return self._load(("view", position), self._view_sources[position], load_image)
 
     def has(self, part: str) -> bool:
-        """Whether `gt`, `gt_right`, `left` or `right` is there (it may still fail to be read)."""
+        """Whether the scene has `gt`, `gt_right`, `left` or `right`; reading it may still fail."""
         return self._sources[part] is not None
 
     def source(self, part: str) -> Any:
@@ -232,30 +219,17 @@ class Scene:
         return int(shape[0]), int(shape[1])
 
     def release(self) -> None:
-        """Forget what was read; it is read again when asked for."""
+        """Free the arrays that were read; they are read again when next used."""
         self._loaded.clear()
 
 
-def _read_disparity(source: Any) -> NDArray[Any]:
-    from stereogauge.io.files import load_disparity
-
-    return load_disparity(source)
-
-
-def _read_image(source: Any) -> NDArray[Any]:
-    from stereogauge.io.files import load_image
-
-    return load_image(source)
-
-
-def _read_mask(source: Any) -> NDArray[Any]:
-    from stereogauge.io.files import load_mask
-
-    return load_mask(source)
-
-
 class Dataset:
-    """An ordered collection of scenes; iterating gives the scenes, indexing takes an id."""
+    """An ordered collection of scenes; iterating gives the scenes, indexing takes an id.
+
+    >>> data = Dataset("mine", [Scene("left-garden"), Scene("street")])
+    >>> [scene.id for scene in data], "street" in data
+    (['left-garden', 'street'], True)
+    """
 
     def __init__(self, name: str, scenes: list[Scene], *, version: str = "", root: Path | None = None) -> None:
         self.name = name
@@ -295,11 +269,14 @@ class Dataset:
 
 @dataclass(frozen=True)
 class ResultSet:
-    """What one algorithm produced: a map per scene, and what is known of the algorithm.
+    """The results of one algorithm: one map per scene, and facts about the algorithm.
 
-    A scene that is absent from `maps` is a gap in every table. `right_maps` and `confidence` are optional maps per
-    scene; `confidence_better` says which values of the latter are the confident ones, "higher" or "lower". `seconds` is
-    run time per scene where known.
+    A scene that is absent from `maps` is a gap in every table. `right_maps` and `confidence` hold one optional map per
+    scene; `confidence_better` says whether "higher" or "lower" confidence values are better. `seconds` is the run time
+    per scene where known.
+
+    >>> ResultSet("SGM", {"teddy": "sgm/teddy.pfm"}, seconds={"teddy": 0.8}).maps["teddy"]
+    'sgm/teddy.pfm'
     """
 
     name: str

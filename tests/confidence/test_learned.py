@@ -28,7 +28,7 @@ def example(seed: int, scene: str = "", group: str = "") -> Example:
 
 @pytest.fixture(scope="module")
 def model() -> Trees:
-    return train([example(1), example(2)], NAMES, trees=20, leaves=8)
+    return train([example(1), example(2)], NAMES, trees=20)
 
 
 def test_our_trees_score_as_scikit_learn_does(model: Trees) -> None:
@@ -36,17 +36,17 @@ def test_our_trees_score_as_scikit_learn_does(model: Trees) -> None:
 
     unseen = example(3)
     captured: list[Any] = []
-    original = sklearn.ensemble.HistGradientBoostingClassifier.fit
+    original = sklearn.ensemble.RandomForestClassifier.fit
 
     def fit(self: Any, *arguments: Any, **options: Any) -> Any:
         captured.append(self)
         return original(self, *arguments, **options)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sklearn.ensemble.HistGradientBoostingClassifier, "fit", fit)
-        again = train([example(1), example(2)], NAMES, trees=20, leaves=8)
+        patch.setattr(sklearn.ensemble.RandomForestClassifier, "fit", fit)
+        again = train([example(1), example(2)], NAMES, trees=20)
     table = np.stack([unseen.features[name].reshape(-1) for name in NAMES], axis=1)
-    expected = captured[0].decision_function(table).reshape(30, 40)
+    expected = captured[0].predict_proba(table)[:, 1].reshape(30, 40)
     np.testing.assert_allclose(again.score(unseen.features), expected, rtol=1e-5, atol=1e-5)
     assert np.array_equal(again.score(unseen.features), model.score(unseen.features))
 

@@ -33,7 +33,7 @@ def cube(data_root: Path) -> ScoreCube:
     dataset = sg.load_dataset("middlebury-v2", root)
     regions = ["nonocc", "all", "disc", "boundary", "interior", "occluded"]
     table = sg.evaluate(maps, dataset, metrics=["bad@1", "sze"], regions=regions, protocol="middlebury-v2")
-    return ScoreCube.from_table(table)
+    return ScoreCube.of(table)
 
 
 def test_bmp_and_sze_give_different_orders_under_the_middlebury_model(cube: ScoreCube) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stereogauge.datasets.calibration import read_kitti_calibration, read_middlebury_calibration
-from stereogauge.errors import FileError
+from stereogauge.errors import FileError, StereogaugeError
 from stereogauge.model import Calibration
 
 MIDDLEBURY = "cam0=[1000 0 300; 0 1000 200; 0 0 1]\ncam1=[1000 0 330; 0 1000 200; 0 0 1]\ndoffs=30\nbaseline=193.001\n"
@@ -103,5 +103,6 @@ def test_no_text_makes_a_parser_crash(tmp_path_factory: pytest.TempPathFactory, 
     ],
 )
 def test_an_impossible_calibration_is_refused(values: dict[str, Any], said: str) -> None:
-    with pytest.raises(FileError, match=said):
+    with pytest.raises(StereogaugeError, match=said) as refusal:
         Calibration(**values)
+    assert not isinstance(refusal.value, FileError)  # no file is wrong

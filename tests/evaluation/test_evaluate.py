@@ -12,7 +12,9 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.errors import ProtocolError, SizeError, StereogaugeError
-from stereogauge.tables.score_table import format_value, latex_table
+from stereogauge.tables.latex import latex_tabular
+from stereogauge.tables.number import number_text
+from stereogauge.tables.score_table import score_table
 
 
 @pytest.fixture
@@ -117,7 +119,7 @@ def test_json_has_the_protocol_and_no_bare_infinity(scenes: list[sg.Scene]) -> N
 
 def test_latex_escapes_names_and_marks_the_best(scenes: list[sg.Scene]) -> None:
     table = sg.evaluate({"my_best&": scenes[0].gt, "other": scenes[0].gt + 1}, scenes[0], ["mae", "bad@0.5"], ["all"])
-    text = latex_table(table)
+    text = latex_tabular(score_table(table.cube))
     assert r"my\_best\&" in text
     assert r"\textbf{0.00}" in text
     assert r"[\%]" in text
@@ -175,9 +177,9 @@ def test_a_protocol_may_name_its_scenes(scenes: list[sg.Scene]) -> None:
 def test_a_column_that_is_averaged_among_pooled_ones_says_so(scenes: list[sg.Scene]) -> None:
     maps = {"one": {scene.id: scene.gt + 1 for scene in scenes}}
     pooled = sg.load_protocol().replace(aggregation="pooled")
-    text = latex_table(sg.evaluate(maps, scenes, ["mae", "quantile@50"], ["all"], pooled))
-    assert "[px] & [px, mean of scenes]" in text
-    assert "mean of scenes" not in latex_table(sg.evaluate(maps, scenes, ["mae", "quantile@50"], ["all"]))
+    cube = sg.evaluate(maps, scenes, ["mae", "quantile@50"], ["all"], pooled).cube
+    assert "[px] & [px, mean of scenes]" in latex_tabular(score_table(cube, "pooled"))
+    assert "mean of scenes" not in latex_tabular(score_table(cube))
 
 
 @pytest.mark.parametrize(
@@ -189,13 +191,13 @@ def test_a_column_that_is_averaged_among_pooled_ones_says_so(scenes: list[sg.Sce
         (99.96, "100"),
         (123.4, "123"),
         (0.01234, "0.0123"),
-        (2.5e-7, "2.50e-07"),
+        (2.5e-7, "2.50e-7"),
         (math.nan, "–"),
         (math.inf, "∞"),
     ],
 )
 def test_numbers_have_three_significant_digits(value: float, text: str) -> None:
-    assert format_value(value) == text
+    assert number_text(value) == text
 
 
 def test_a_pickled_scene_carries_its_sources_and_not_its_arrays(tmp_path: Path) -> None:

@@ -155,6 +155,7 @@ def lying_headers() -> Iterator[Sample]:
         yield Sample("npz", ".npz", npz_file({"a.npy": lying_npy(f"({height}, {width})")}), {})
     for width, height in sizes[::3]:
         yield Sample("tiff", ".tif", patched_tiff(width, height), {})
+    for width, height in sizes[::12]:
         yield Sample("exr", ".exr", patched_exr(width, height), {})
     yield Sample("spring", ".dsp5", hdf5_file(shape=(0, 5), dtype="f4"), {})
     for tag in (256, 257, 278, 273, 279, 258):
@@ -296,8 +297,9 @@ DEEDS: tuple[Callable[[bytearray, random.Random], None], ...] = (
 def damaged(count: int, seed: int) -> Iterator[Sample]:
     """Good files cut short, with bytes changed, removed, inserted, repeated."""
     chance = random.Random(seed)
-    # Few of the compression that starts a process for each file.
-    files = whole_files() * 16 + [Sample("exr", ".exr", exr_file(compression="PIZ"), {})]
+    # Few of the encoding that starts a process for each file.
+    several = [sample for sample in whole_files() if sample.kind != "exr"]
+    files = several * 16 + [Sample("exr", ".exr", exr_file(compression=name), {}) for name in ("ZIP", "NO", "PIZ")]
     for number in range(count):
         sample = files[number % len(files)]
         data = bytearray(sample.data)

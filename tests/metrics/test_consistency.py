@@ -14,7 +14,7 @@ from stereogauge.io.files import DisparityFile
 from stereogauge.metrics.consistency import left_right_difference
 from stereogauge.model import ResultSet, Scene
 from stereogauge.protocol import load_protocol
-from stereogauge.scores.table import Score
+from stereogauge.scores.score import Score
 
 NAN = np.nan
 

@@ -8,7 +8,7 @@ import pytest
 from stereogauge.evaluation.evaluate import evaluate, picture
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol
-from stereogauge.scores.table import Score
+from stereogauge.scores.score import Score
 
 HEIGHT, WIDTH, EDGE = 80, 160, 80
 EVERYWHERE = np.ones((HEIGHT, WIDTH), bool)

@@ -9,7 +9,7 @@ import pytest
 
 from stereogauge.evaluation.evaluate import evaluate, picture
 from stereogauge.model import Scene
-from stereogauge.scores.table import Score
+from stereogauge.scores.score import Score
 
 HEIGHT, WIDTH = 140, 200
 EVERYWHERE = np.ones((HEIGHT, WIDTH), bool)

@@ -16,7 +16,7 @@ from stereogauge.errors import FileError, SizeError
 from stereogauge.evaluation.evaluate import evaluate, picture
 from stereogauge.metrics.directions import circular_earth_movers_distance
 from stereogauge.model import Scene
-from stereogauge.scores.table import Score
+from stereogauge.scores.score import Score
 
 HEIGHT, WIDTH = 120, 160
 EVERYWHERE = np.ones((HEIGHT, WIDTH), bool)

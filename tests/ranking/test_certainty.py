@@ -16,7 +16,7 @@ from stereogauge.ranking import Column, ScoreCube, rank
 from stereogauge.ranking.bootstrap import beats, bootstrap
 from stereogauge.ranking.costs import prepare
 from stereogauge.ranking.model import models
-from stereogauge.ranking.significance import cliques, friedman, wilcoxon_pairs
+from stereogauge.ranking.significance import cliques, friedman, scenes_for_pair, wilcoxon_pairs
 
 Build = Callable[..., ScoreCube]
 COLUMNS = ("bad@1:nonocc", "bad@1:all")
@@ -111,8 +111,8 @@ def test_the_critical_distance_is_the_range_of_as_many_normal_numbers(alpha: flo
 
     Average ranks have the variance k (k + 1) / (12 N), so that q stands for CD / √(k (k + 1) / (12 N)).
     """
-    count, columns = 5, 14
-    q = friedman(noisy, alpha=alpha).critical_distance / math.sqrt(count * (count + 1) / (12 * columns))
+    count, scenes = 5, 7
+    q = friedman(noisy, alpha=alpha).critical_distance / math.sqrt(count * (count + 1) / (12 * scenes))
     below, _ = quad(lambda z: count * norm.pdf(z) * (norm.cdf(z) - norm.cdf(z - q)) ** (count - 1), -8, 8 + q)
     assert below == pytest.approx(1 - alpha, abs=1e-6)
 
@@ -151,8 +151,9 @@ def test_friedman_refuses_two_algorithms(cube_of: Build) -> None:
 
 def test_wilcoxon_is_scipys_and_holm_orders_the_corrections(noisy: ScoreCube) -> None:
     pairs = wilcoxon_pairs(noisy, "bad@1", [("A", "E"), ("A", "B"), ("B", "C")])
-    flat = noisy.values.reshape(5, -1)
-    assert pairs[0].p_value == pytest.approx(wilcoxon(flat[0], flat[4]).pvalue)
+    scenes = noisy.values.mean(axis=2)
+    assert pairs[0].p_value == pytest.approx(wilcoxon(scenes[0], scenes[4]).pvalue)
+    assert pairs[0].superiority == np.mean(scenes[0] < scenes[4])
     assert pairs[0].better == "A"
     by_size = sorted(pairs, key=lambda pair: pair.p_value)
     running = np.maximum.accumulate(
@@ -183,3 +184,41 @@ def test_equal_algorithms_have_a_p_value_of_one(cube_of: Build) -> None:
 
 def test_all_pairs_are_tested_by_default(noisy: ScoreCube) -> None:
     assert len(wilcoxon_pairs(noisy, "bad@1")) == 10
+
+
+class TestScenesAsBlocks:
+    """Columns of one scene depend on each other: repeating them is no new evidence."""
+
+    def test_repeating_the_columns_of_a_scene_changes_no_p_value(self, noisy: ScoreCube) -> None:
+        one = noisy.select(metrics=["bad@1:all"])
+        names = tuple(Column("bad@1", f"copy{place}") for place in range(20))
+        many = ScoreCube(one.algorithms, one.scenes, names, np.repeat(one.values, 20, axis=2))
+        assert friedman(many).p_value == friedman(one).p_value
+        assert friedman(many).blocks == 7
+        assert wilcoxon_pairs(many, "bad@1")[0].p_value == wilcoxon_pairs(one, "bad@1")[0].p_value
+
+    def test_few_scenes_say_that_they_cannot_tell_and_how_many_could(self, cube_of: Build) -> None:
+        test = friedman(cube_of([[[1], [2]], [[2], [1]], [[3], [3]], [[4], [4]]]))
+        assert not test.can_tell
+        assert test.sentence.startswith("2 scenes cannot tell 4 algorithms apart")
+        assert test.scenes_needed is not None
+        assert 2 < test.scenes_needed < 10
+        assert f"about {test.scenes_needed} scenes" in test.sentence
+
+    def test_as_many_scenes_as_it_asks_for_do_find_the_difference(self) -> None:
+        random = np.random.default_rng(4)
+        values = np.stack([random.random(8), random.random(8) + 0.05, random.random(8) + 0.1])
+        few = ScoreCube(("a", "b", "c"), tuple(f"s{n}" for n in range(8)), COLUMN, values[:, :, None])
+        needed = friedman(few).scenes_needed
+        assert needed is not None
+        found = 0
+        for turn in range(100):
+            drawn = np.random.default_rng(turn).integers(0, 8, needed)
+            names = tuple(f"s{n}" for n in range(needed))
+            again = ScoreCube(few.algorithms, names, COLUMN, values[:, drawn, None])
+            found += friedman(again).differ
+        assert found >= 70
+
+    def test_a_pair_that_differs_by_chance_only_needs_more_scenes_than_there_are(self) -> None:
+        assert scenes_for_pair(np.array([-1.0, 1.0, -1.0, 1.0])) is None
+        assert scenes_for_pair(np.array([-1.0, -2.0, -3.0, -1.5])) == 6

@@ -78,8 +78,8 @@ def test_scores_come_from_a_table_a_cube_or_a_store(cube_of: Build, tmp_path: Pa
     cube = cube_of([[[3.0], [4.0]], [[1.0], [2.0]]])
     path = tmp_path / "scores.sqlite"
     with sg.open_store(path) as store:
-        store.write(cube.to_table())
-    for scores in (cube, cube.to_table(), path, str(path)):
+        store.write(sg.ScoreTable(cube.scores()))
+    for scores in (cube, sg.ScoreTable(cube.scores()), path, str(path)):
         assert sg.rank(scores, model="middlebury").algorithms == ("B", "A")
 
 

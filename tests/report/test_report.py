@@ -21,6 +21,7 @@ from stereogauge.report.content import Content, Provenance, ReportOptions
 from stereogauge.report.maps import Origins, galleries
 from stereogauge.report.page import to_html
 from stereogauge.report.write import write_report
+from stereogauge.tables.latex import latex_table
 
 OPTIONS = ReportOptions(title="Report & <test>", draws=50, profiles=("balanced", "3d-metrology"))
 ORIGIN = Provenance(
@@ -99,7 +100,7 @@ class TestContent:
 class TestFiles:
     def test_tables_figures_and_scores_are_files(self, folder: Path, content: Content) -> None:
         for table in content.tables:
-            assert (folder / "tables" / f"{table.name}.tex").read_text(encoding="utf-8") == table.to_latex()
+            assert (folder / "tables" / f"{table.name}.tex").read_text(encoding="utf-8") == latex_table(table)
             assert (folder / "tables" / f"{table.name}.csv").is_file()
         for figure in content.figures:
             assert (folder / "figures" / f"{figure.name}.png").stat().st_size > 5000
@@ -142,7 +143,7 @@ class TestGalleries:
         scene = sg.Scene("box", gt=folder / "gt.pfm")
         maps = {name: {"box": folder / f"{name}.pfm"} for name in ("bad", "good")}
         dataset = sg.Dataset("made", [scene])
-        return ScoreCube.from_table(sg.evaluate(maps, dataset, metrics=["bad@1", "rms"], regions=["all"]))
+        return ScoreCube.of(sg.evaluate(maps, dataset, metrics=["bad@1", "rms"], regions=["all"]))
 
     def test_maps_stand_from_best_to_worst(self, map_folder: Path) -> None:
         calls: list[str] = []

@@ -59,7 +59,7 @@ def test_a_cube_has_gaps_where_there_is_no_score(store, make_cell):
 
 def test_the_cube_equals_the_cube_of_the_single_scores(store, make_cell):
     store.write([make_cell(algorithm, scene, dataset=name) for algorithm in "BCA" for name in "xy" for scene in "ts"])
-    cube, slow = store.cube(), ScoreCube.from_table(store.scores())
+    cube, slow = store.cube(), ScoreCube.of(store.scores())
     part = slow.select(algorithms=cube.algorithms, scenes=cube.scenes)
     assert cube.scenes == part.scenes
     for name in ("values", "sums", "counts", "missing"):

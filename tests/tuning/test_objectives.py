@@ -8,7 +8,8 @@ import pytest
 import stereogauge as sg
 from stereogauge.errors import StereogaugeError
 from stereogauge.scores.cube import Column
-from stereogauge.scores.table import Score, ScoreTable
+from stereogauge.scores.score import Score
+from stereogauge.scores.table import ScoreTable
 from stereogauge.tuning.folds import scene_folds, scene_groups
 from stereogauge.tuning.improvement import improvement
 from stereogauge.tuning.objectives import ObjectiveFunction, objective_columns, parse_objective, profile_objective

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -84,17 +83,20 @@ def _check(cube: ScoreCube, choices: AnalysisOptions) -> None:
 
 
 def _print(tables: list[Table], form: options.Format) -> None:
+    from stereogauge.tables.latex import latex_table
+    from stereogauge.tables.terminal import terminal_table
+    from stereogauge.tables.text import csv_table, json_tables
+
     if form is options.Format.json:
-        document = {table.name: table.to_dict() for table in tables}
-        sys.stdout.write(json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
+        sys.stdout.write(json_tables(tables))
     elif form is options.Format.csv:
-        one = len(tables) == 1
-        sys.stdout.write("\n".join(table.to_csv() if one else f"# {table.title}\n{table.to_csv()}" for table in tables))
+        titles = len(tables) > 1
+        sys.stdout.write("\n".join(csv_table(table, [table.title] if titles else []) for table in tables))
     elif form is options.Format.latex:
-        sys.stdout.write("\n".join(table.to_latex() for table in tables))
+        sys.stdout.write("\n".join(latex_table(table) for table in tables))
     else:
         for table in tables:
-            print_table(table.to_rich())
+            print_table(terminal_table(table))
 
 
 def _write(figures: list[FigureEntry], out: Path) -> None:

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.cli.rows import csv_text
 from stereogauge.confidence.declaration import confidence_measures
 from stereogauge.confidence.evaluation import SceneCurves, curve_rows, pooled_curves
 from stereogauge.confidence.files import read_confidence
@@ -21,6 +20,8 @@ from stereogauge.figures.pictures import save_picture
 from stereogauge.io.disparity import read_disparity
 from stereogauge.matching.result import MatchResult
 from stereogauge.model import DisparityMap, Scene
+from stereogauge.tables.table import of_records
+from stereogauge.tables.text import csv_table
 
 KINDS: tuple[Kind, ...] = ("counts", "rates", "normalised")
 DIRECTIONS = {"higher": True, "lower": False}
@@ -115,7 +116,7 @@ def write_files(folder: Path, runs: Sequence[SceneRun], curves: Sequence[SceneCu
         "pixels; ties in expectation."
     )
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "curves.csv").write_text(csv_text(curve_rows(shown)), encoding="utf-8")
+    (folder / "curves.csv").write_text(csv_table(of_records("curves", curve_rows(shown))), encoding="utf-8")
     count = 1
     for kind in KINDS:
         data = sparsification_data(shown, kind, labels=labels, caption=caption, title=f"Sparsification, {kind}")

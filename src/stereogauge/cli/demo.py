@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stereogauge.cli.output import announce_compilation, console, print_table, say
+from stereogauge.cli.output import announce_compilation, console, print_score_table, say
 
 if TYPE_CHECKING:
     from stereogauge.model import DisparityMap, ResultSet, Scene
@@ -39,7 +39,6 @@ def command(
     from stereogauge.evaluation.run import run_plan
     from stereogauge.protocol import load_protocol
     from stereogauge.store import open_store
-    from stereogauge.tables.score_table import rich_table
 
     announce_compilation()
     dataset = load_dataset("motorcycle")
@@ -54,7 +53,7 @@ def command(
     with open_store(out / "demo.sqlite") as store:
         run_plan(make_plan(store, dataset, results, protocol), store, progress=terminal_progress(console(errors=True)))
         table = store.scores(dataset=dataset.name, protocol=protocol, algorithms=[result.name for result in results])
-    print_table(rich_table(table, title=f"{scene.id}, visible pixels"))
+    print_score_table(table, f"{scene.id}, visible pixels")
     _pictures(out / "pictures", results, scene, protocol)
     say(
         f"maps, pictures and store in {out}/; look at a ranking with: stereogauge rank {out}/demo.sqlite --model a-star"

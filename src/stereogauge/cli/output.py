@@ -6,6 +6,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from stereogauge.cli.options import Format
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from stereogauge.scores.table import ScoreTable
+    from stereogauge.tables.table import Table as PlainTable
 
 
 def console(*, errors: bool = False) -> Console:
@@ -63,16 +65,33 @@ def announce_compilation() -> None:
 
 def print_scores(table: ScoreTable, form: Format) -> None:
     """The whole table in the chosen format; scenes are aggregated in `table` and `latex`."""
-    from stereogauge.tables.score_table import latex_table, rich_table
-
     if form is Format.json:
         sys.stdout.write(table.to_json() + "\n")
     elif form is Format.csv:
         sys.stdout.write(table.to_csv())
     elif form is Format.latex:
-        sys.stdout.write(latex_table(table))
+        from stereogauge.tables.latex import latex_tabular
+
+        sys.stdout.write(latex_tabular(_over_scenes(table)))
     else:
-        print_table(rich_table(table))
+        print_score_table(table)
+
+
+def print_score_table(table: ScoreTable, title: str = "") -> None:
+    """The scores over all scenes; turned on its side when there are more columns than algorithms."""
+    from stereogauge.tables.terminal import terminal_table
+
+    shown = replace(_over_scenes(table), title=title, notes=())
+    upright = len(table.columns) <= max(6, len(table.algorithms))
+    print_table(terminal_table(shown if upright else shown.turned(), boxed=False))
+
+
+def _over_scenes(table: ScoreTable) -> PlainTable:
+    from stereogauge.protocol import Protocol
+    from stereogauge.tables.score_table import score_table
+
+    read = table.protocol or Protocol()
+    return score_table(table.cube, read.aggregation, read.scene_weights)
 
 
 def notes(table: ScoreTable) -> list[str]:

@@ -79,12 +79,14 @@ def _print(ranking: Ranking, sure: Bootstrap | None, form: options.Format) -> No
         sys.stdout.write(ranking.to_csv())
         return
     from stereogauge.report.tables import ranking_table
+    from stereogauge.tables.latex import latex_table
+    from stereogauge.tables.terminal import terminal_table
 
     table = ranking_table(ranking, sure)
     if form is options.Format.latex:
-        sys.stdout.write(table.to_latex())
+        sys.stdout.write(latex_table(table))
         return
-    print_table(table.to_rich())
+    print_table(terminal_table(table))
 
 
 def _columns(sure: Bootstrap) -> dict[str, object]:

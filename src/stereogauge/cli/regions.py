@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,7 +11,9 @@ import typer
 
 from stereogauge.cli import options
 from stereogauge.cli.output import announce_compilation, console, print_table, say
+from stereogauge.cli.rows import print_rows
 from stereogauge.errors import DatasetError, FileError, NotApplicable, StereogaugeError
+from stereogauge.tables.table import Cell
 
 if TYPE_CHECKING:
     from stereogauge.model import Mask, Scene
@@ -195,50 +196,30 @@ def _estimates(texts: list[str]) -> dict[str, str]:
 
 
 def _print(rows: list[Row], form: options.Format) -> None:
-    if form is options.Format.json:
-        sys.stdout.write(json.dumps([asdict(row) for row in rows], indent=1, ensure_ascii=False) + "\n")
+    if form in (options.Format.json, options.Format.csv):
+        print_rows([asdict(row) for row in rows], form)
         return
-    if form is options.Format.csv:
-        import csv
+    from stereogauge.tables.latex import latex_tabular
+    from stereogauge.tables.table import table, words
+    from stereogauge.tables.terminal import terminal_table
 
-        writer = csv.DictWriter(sys.stdout, fieldnames=list(Row.__dataclass_fields__))
-        writer.writeheader()
-        writer.writerows(asdict(row) for row in rows)
-        return
-    cells = _cells(rows)
-    if form is options.Format.latex:
-        sys.stdout.write(_latex(cells))
-        return
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for position, heading in enumerate(cells[0]):
-        table.add_column(heading, justify="left" if position == 0 else "right")
-    for line in cells[1:]:
-        table.add_row(*line)
-    print_table(table)
-
-
-def _cells(rows: list[Row]) -> list[list[str]]:
-    """Regions down, scenes across: pixels and share."""
     names = list(dict.fromkeys(row.scene for row in rows))
     found = {(row.region, row.scene): row for row in rows}
-    scene_regions = dict.fromkeys(row.region for row in rows)
-    lines = [[region, *(_cell(found.get((region, name))) for name in names)] for region in scene_regions]
-    return [["region", *names], *lines]
+    lines = [
+        [words(region), *(_cell(found.get((region, name))) for name in names)]
+        for region in dict.fromkeys(row.region for row in rows)
+    ]
+    shown = table("regions", "", ["region", *names], lines)
+    if form is options.Format.latex:
+        sys.stdout.write(latex_tabular(shown))
+    else:
+        print_table(terminal_table(shown, boxed=False))
 
 
-def _cell(row: Row | None) -> str:
+def _cell(row: Row | None) -> Cell:
     if row is None or row.pixels is None:
-        return "–"
-    return f"{row.pixels}" if row.share is None else f"{row.pixels} ({row.share:.1f} %)"
-
-
-def _latex(cells: list[list[str]]) -> str:
-    lines = [" & ".join(cell.replace("%", r"\%").replace("_", r"\_") for cell in line) + r" \\" for line in cells]
-    columns = "l" + "r" * (len(cells[0]) - 1)
-    body = "\n".join([lines[0], r"\midrule", *lines[1:]])
-    return f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{body}\n\\bottomrule\n\\end{{tabular}}\n"
+        return Cell()
+    return Cell(row.pixels, "" if row.share is None else f"{row.pixels} ({row.share:.1f} %)")
 
 
 def _say_ending(rows: list[Row], protocol: Protocol, out: Path | None) -> None:

@@ -81,7 +81,7 @@ def command(
         stored = opened.protocol(cube.protocol)
         shown = _galleries(opened, cube, stored, chosen, tell) if galleries else []
         tell("tables")
-        content = build(cube, chosen, _provenance(opened, cube, stored), shown)
+        content = build(cube, chosen, _provenance(opened, cube, stored), shown, stored)
         now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
         write_report(
             content,

@@ -196,11 +196,12 @@ def _print(result: TuningResult, form: Format) -> None:
 
 
 def _print_table(result: TuningResult) -> None:
+    from stereogauge.tables.terminal import terminal_table
     from stereogauge.tuning.tables import gain_table, gain_words, parameter_table, state_words
 
-    print_table(gain_table(result))
+    print_table(terminal_table(gain_table(result), boxed=False))
     sys.stdout.write("\n")
-    print_table(parameter_table(result))
+    print_table(terminal_table(parameter_table(result), boxed=False))
     sys.stdout.write(f"\n--matcher {result.matcher!r}\n")
     say(f"study {result.name}: {state_words(result)}")
     for words in gain_words(result):

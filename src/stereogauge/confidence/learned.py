@@ -1,7 +1,6 @@
-"""The learned combination: gradient-boosted trees that predict from all measures whether a pixel is bad.
+"""The learned combination: a random forest that predicts from all measures whether a pixel is bad.
 
-Trained with scikit-learn, cross-validated by scene: a pixel is only ever judged by trees that saw no pixel of its
-scene.
+Trained with scikit-learn, cross-validated by scene: a pixel is judged only by trees that saw no pixel of its scene.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ PIXELS_PER_SCENE = 8_000
 @measure(
     id="learned",
     name="learned combination",
-    formula="log-odds of a bad pixel, gradient-boosted trees over all measures",
+    formula="probability of a bad pixel, random forest over all measures",
     source="after Haeusler, Nair, Kondermann 2013",
     needs=("costs", "right", "model"),
 )
@@ -72,12 +71,15 @@ def train(
     features: Sequence[str] = FEATURES,
     *,
     trees: int = 100,
-    leaves: int = 31,
-    learning_rate: float = 0.1,
+    leaf_pixels: int = 20,
+    share: float = 0.25,
     pixels: int = PIXELS_PER_SCENE,
     seed: int = 0,
 ) -> Trees:
-    """An ensemble from up to `pixels` random pixels of each scene's domain, every scene weighted alike."""
+    """An ensemble from up to `pixels` random pixels of each scene's domain, every scene weighted alike.
+
+    Each tree sees a random `share` of these pixels, and each of its leaves holds at least `leaf_pixels` of them.
+    """
     rng = np.random.default_rng(seed)
     tables, labels, weights = [], [], []
     for example in examples:
@@ -89,16 +91,12 @@ def train(
     table, label, weight = np.concatenate(tables), np.concatenate(labels), np.concatenate(weights)
     if label.all() or not label.any():
         raise StereogaugeError("Training needs good and bad pixels; the scenes given have only one of the two.")
-    classifier = _scikit_learn().ensemble.HistGradientBoostingClassifier(
-        max_iter=trees,
-        max_leaf_nodes=leaves,
-        learning_rate=learning_rate,
-        l2_regularization=1.0,
-        early_stopping=False,
-        random_state=seed,
+    classifier = _scikit_learn().ensemble.RandomForestClassifier(
+        n_estimators=trees, min_samples_leaf=leaf_pixels, max_samples=share, random_state=seed, n_jobs=-1
     )
-    classifier.fit(table, label, sample_weight=weight * len(weight) / weight.sum())
-    facts = {"scenes": [example.scene for example in examples], "pixels": len(label), "trees": trees, "leaves": leaves}
+    largest = np.finfo(np.float32).max  # scikit-learn takes NaN as missing and refuses infinities
+    classifier.fit(np.clip(table, -largest, largest), label, sample_weight=weight * len(weight) / weight.sum())
+    facts = {"scenes": [example.scene for example in examples], "pixels": len(label), "trees": trees}
     return _exported(classifier, tuple(features), facts)
 
 
@@ -127,32 +125,24 @@ def _scikit_learn() -> Any:
 
 
 def _exported(classifier: Any, features: tuple[str, ...], facts: Mapping[str, Any]) -> Trees:
-    """The classifier's trees as plain arrays, children numbered through all trees."""
-    parts: dict[str, list[NDArray[Any]]] = {
-        name: [] for name in ("feature", "threshold", "missing", "left", "right", "value")
-    }
-    roots, offset = [], 0
-    for (predictor,) in classifier._predictors:
-        nodes = predictor.nodes
-        leaf = nodes["is_leaf"].astype(bool)
-        parts["feature"].append(np.where(leaf, -1, nodes["feature_idx"]))
-        parts["threshold"].append(nodes["num_threshold"])
-        parts["missing"].append(nodes["missing_go_to_left"].astype(bool))
-        parts["left"].append(np.where(leaf, -1, nodes["left"].astype(np.int64) + offset))
-        parts["right"].append(np.where(leaf, -1, nodes["right"].astype(np.int64) + offset))
-        parts["value"].append(nodes["value"])
-        roots.append(offset)
-        offset += len(nodes)
-    joined = {name: np.concatenate(arrays) for name, arrays in parts.items()}
+    """The classifier's trees as plain arrays, children numbered through all trees; the mean over trees is a sum."""
+    trees = [estimator.tree_ for estimator in classifier.estimators_]
+    roots = np.cumsum([0, *(tree.node_count for tree in trees)])[:-1]
+    inner = np.concatenate([tree.feature for tree in trees]) >= 0
+
+    def children(side: str) -> NDArray[np.int32]:
+        numbered = [getattr(tree, side) + root for tree, root in zip(trees, roots, strict=True)]
+        return np.where(inner, np.concatenate(numbered), -1).astype(np.int32)
+
     return Trees(
         features=features,
-        feature=joined["feature"].astype(np.int32),
-        threshold=joined["threshold"].astype(np.float64),
-        missing_left=joined["missing"].astype(np.bool_),
-        left=joined["left"].astype(np.int32),
-        right=joined["right"].astype(np.int32),
-        value=joined["value"].astype(np.float64),
-        roots=np.array(roots, np.int32),
-        baseline=float(np.asarray(classifier._baseline_prediction).reshape(-1)[0]),
+        feature=np.where(inner, np.concatenate([tree.feature for tree in trees]), -1).astype(np.int32),
+        threshold=np.concatenate([tree.threshold for tree in trees]).astype(np.float64),
+        missing_left=np.concatenate([tree.missing_go_to_left for tree in trees]).astype(np.bool_),
+        left=children("children_left"),
+        right=children("children_right"),
+        value=np.concatenate([tree.value[:, 0, 1] for tree in trees]) / len(trees),
+        roots=roots.astype(np.int32),
+        baseline=0.0,
         facts=facts,
     )

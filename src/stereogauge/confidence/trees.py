@@ -1,4 +1,4 @@
-"""Gradient-boosted trees as plain arrays: saved without code, read and evaluated without scikit-learn."""
+"""Ensembles of decision trees as plain arrays: saved without code, read and evaluated without scikit-learn."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Trees:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def score(self, features: Mapping[str, NDArray[np.float32]]) -> NDArray[np.float32]:
-        """baseline + Σ leaf values per pixel: the log-odds that the pixel is bad."""
+        """baseline + Σ leaf values per pixel; higher means more likely to be bad."""
         maps = [np.ascontiguousarray(features[name], dtype=np.float32) for name in self.features]
         shape = maps[0].shape
         table = np.stack([each.reshape(-1) for each in maps], axis=1)

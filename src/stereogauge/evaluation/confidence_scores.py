@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from stereogauge.confidence.evaluation import SceneCurves
 from stereogauge.confidence.sparsification import SparsificationCurve
 from stereogauge.protocol import Protocol
-from stereogauge.scores.table import Score, ScoreTable
+from stereogauge.scores.score import Score
+from stereogauge.scores.table import ScoreTable
 
 
 def score_table(

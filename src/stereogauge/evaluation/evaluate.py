@@ -16,7 +16,8 @@ from stereogauge.model import Dataset, DisparityMap, ResultSet, Scene, as_dispar
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.regions.declaration import declared_regions
 from stereogauge.regions.scene_regions import SceneRegions
-from stereogauge.scores.table import NO_ESTIMATE, Score, ScoreTable
+from stereogauge.scores.score import NO_ESTIMATE, Score
+from stereogauge.scores.table import ScoreTable
 
 Column = tuple[BoundMetric, str]
 

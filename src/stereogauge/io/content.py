@@ -1,7 +1,7 @@
-"""The bytes of a file with the name that its errors carry, wherever it lies, and the limits that every reader keeps.
+"""What every reader gets: the bytes of a file, the name that errors call it, and the options of the caller.
 
-A local file is mapped, so nothing is allocated before a reader has checked the header against the size. Everything
-with a scheme (`s3://`, `http://`, `memory://`, …) goes through fsspec.
+A local file is mapped into memory, so nothing is allocated before a reader has checked the header against the size
+of the file. Everything with a scheme (`s3://`, `http://`, `memory://`, …) goes through fsspec.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
+from stereogauge.disparity import is_finite_number
 from stereogauge.errors import FileError, MissingDependency
 
 LARGEST_PIXEL_COUNT = 2**28
@@ -23,7 +24,7 @@ LARGEST_FILE = 16 * LARGEST_PIXEL_COUNT
 LARGEST_DEFLATE_RATIO = 1032
 """Deflate cannot expand a byte to more than this many."""
 LARGEST_OTHER_RATIO = 64
-"""How far compressions whose real size cannot be counted beforehand may expand a file."""
+"""The largest expansion accepted from compressions other than deflate, whose output cannot be measured beforehand."""
 STEP = 1 << 20
 SMALL_STEP = 1 << 16
 SCHEME_PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "http": "aiohttp", "https": "aiohttp"}
@@ -31,7 +32,7 @@ SCHEME_PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "http": "aiohttp", "https": "aio
 
 @dataclass(frozen=True)
 class Content:
-    """What a reader gets: the bytes, and the name for its errors."""
+    """The bytes of a file, the name that errors call it, and its suffix."""
 
     name: str
     data: memoryview
@@ -47,7 +48,7 @@ class Content:
         return bytes(self.data[: len(magic)]) == magic
 
     def error(self, sentence: str) -> FileError:
-        """The error that says `sentence` about this file; what it quotes of the file may hold any characters."""
+        """The error that says `sentence` about this file; characters that cannot be printed become question marks."""
         printable = "".join(letter if letter.isprintable() else "?" for letter in sentence)
         return FileError(f"{self.name}: {printable}")
 
@@ -56,11 +57,30 @@ class Content:
         return self.error(f"not {expected}; {looks_like(self.data)}.")
 
     def check_dimensions(self, width: int, height: int) -> None:
-        """Refuse sizes that no disparity map has."""
+        """Raise an error for a size below 1 pixel or above the largest that is read."""
         if width < 1 or height < 1:
             raise self.error(f"the header says {width} × {height} pixels; both must be at least 1.")
         if width * height > LARGEST_PIXEL_COUNT:
             raise self.error(f"the header says {width} × {height} pixels; at most {LARGEST_PIXEL_COUNT} are read.")
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """The scale and offset that turn a stored integer v into a disparity: d = v / scale + offset."""
+
+    scale: float | None = None
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.scale is not None and not (is_finite_number(self.scale) and self.scale > 0):
+            raise FileError(f"The scale {self.scale!r} is not possible; it must be a positive number (for example 4).")
+        if not is_finite_number(self.offset):
+            raise FileError(f"The offset {self.offset!r} is not possible; it must be a finite number of pixels.")
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the caller gave a scale or an offset."""
+        return self.scale is not None or self.offset != 0
 
 
 SIGNATURES: tuple[tuple[bytes, str], ...] = (
@@ -88,7 +108,7 @@ SIGNATURES: tuple[tuple[bytes, str], ...] = (
 
 
 def looks_like(data: memoryview) -> str:
-    """What the first bytes suggest, as half a sentence."""
+    """The kind of file that the first bytes suggest, as the second half of a sentence."""
     head = bytes(data[:24])
     for magic, kind in SIGNATURES:
         if head.startswith(magic):
@@ -99,7 +119,7 @@ def looks_like(data: memoryview) -> str:
 
 
 def one_line(reason: object) -> str:
-    """A foreign message as a short part of a sentence."""
+    """The message of another library, shortened to fit into a sentence."""
     text = " ".join(str(reason).split()).rstrip(".")
     return text if len(text) <= 160 else text[:157] + "…"
 
@@ -120,7 +140,7 @@ def display_name(path: str | os.PathLike[str]) -> str:
 def suffix_of(path: str | os.PathLike[str]) -> str:
     """The suffix in lower case, with its dot."""
     name = os.fsdecode(path)
-    # Of a chained address (zip://map.pfm::results.zip) the first part is the file itself.
+    # In a chained address (zip://map.pfm::results.zip) the first part is the file itself.
     own = name.split("::")[0].split("?")[0] if is_remote(name) else name.replace(os.sep, "/")
     return PurePosixPath(own).suffix.lower()
 
@@ -136,12 +156,12 @@ def fetch(path: str | os.PathLike[str]) -> Content:
 
 def _check_size(size: int, name: str) -> None:
     if size > LARGEST_FILE:
-        raise FileError(f"{name}: {size} bytes is more than any disparity map or image that is read ({LARGEST_FILE}).")
+        raise FileError(f"{name}: the file has {size} bytes; at most {LARGEST_FILE} are read.")
 
 
 def _map_local(path: str | os.PathLike[str], name: str) -> memoryview:
     try:
-        # Asked before opening, because opening a pipe waits for a writer.
+        # Checked before opening, because opening a pipe waits for a writer.
         status = os.stat(path)
         if stat.S_ISDIR(status.st_mode):
             raise FileError(f"{name}: this is a folder; a file is needed.")
@@ -159,7 +179,7 @@ def _map_local(path: str | os.PathLike[str], name: str) -> memoryview:
 
 
 def stream(path: str | os.PathLike[str]) -> Iterator[memoryview | bytes]:
-    """The content in pieces of a megabyte, for those who need not hold it."""
+    """The content in pieces of a megabyte, for callers that need not keep it in memory."""
     name = display_name(path)
     if is_remote(path):
         yield from _remote_pieces(str(path), name)
@@ -228,7 +248,7 @@ def inflate(parts: Iterable[memoryview], expected: int) -> bytearray | None:
 
 
 def _pieces(parts: Iterable[memoryview]) -> Iterator[memoryview]:
-    """Small pieces, because zlib copies what it has not consumed at each step."""
+    """The parts cut into small pieces, because zlib copies what it has not consumed at each step."""
     for part in parts:
         for start in range(0, len(part), SMALL_STEP):
             yield part[start : start + SMALL_STEP]

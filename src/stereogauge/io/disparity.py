@@ -1,4 +1,4 @@
-"""Reading and writing a disparity map, whatever its encoding."""
+"""Reading and writing disparity maps in any encoding."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.disparity import DisparityMap, as_disparity
 from stereogauge.errors import FileError, SizeError
-from stereogauge.io.content import display_name, fetch, suffix_of
-from stereogauge.io.encodings import Decoding, Encoding, encoding_called, encoding_of_content, encoding_to_write
+from stereogauge.io.content import Decoding, display_name, fetch, suffix_of
+from stereogauge.io.encodings import Encoding, encoding_called, encoding_of_content, encoding_to_write
 from stereogauge.io.images import read_pixels
 from stereogauge.io.replace import write_bytes
-from stereogauge.model import DisparityMap, as_disparity
 
 PathLike = str | os.PathLike[str]
 
@@ -33,7 +33,12 @@ def read_disparity(
     certain (pfm, npy, npz, float TIFF, exr, dsp5, 16-bit grey PNG = KITTI's); an 8-bit PNG or a PGM does not say how
     its values become disparities and needs `scale`: d = v / scale + offset, 0 = unknown. `masks` are images of the same
     size in which a pixel that is not 0 marks an unknown disparity (Sintel's out-of-frame and occlusion masks). A file
-    that is not what it should be raises one `FileError`.
+    that cannot be read raises a `FileError` that says why.
+
+    >>> import numpy as np
+    >>> write_disparity("memory://example/map.pfm", np.array([[1.5, np.nan]]))
+    >>> read_disparity("memory://example/map.pfm")
+    array([[1.5, nan]], dtype=float32)
     """
     content = fetch(path)
     decoding = Decoding(scale, offset)
@@ -53,11 +58,15 @@ def write_disparity(
     scale: float | None = None,
     offset: float = 0.0,
 ) -> None:
-    """Write a map so that reading it gives the same values.
+    """Write a map so that `read_disparity` gives the same values.
 
-    Exactly so for pfm, npy and tiff, to the nearest 1/256 for kitti (0 becomes 1/256) and 1/scale for middlebury. The
-    file appears whole or not at all. A disparity that an integer encoding cannot hold is an error, never a wrapped
-    value.
+    The values are exact in pfm, npy and tiff, rounded to 1/256 in kitti (0 becomes 1/256) and to 1/scale in middlebury.
+    The file appears whole or not at all. A disparity that an integer encoding cannot hold raises a `FileError`.
+
+    >>> import numpy as np
+    >>> write_disparity("memory://example/teddy.png", np.array([[12.25, np.nan]]), encoding="middlebury", scale=4)
+    >>> read_disparity("memory://example/teddy.png", encoding="middlebury", scale=4)
+    array([[12.25,   nan]], dtype=float32)
     """
     name = display_name(path)
     decoding = Decoding(scale, offset)

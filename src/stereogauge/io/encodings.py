@@ -7,46 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from stereogauge.disparity import DisparityMap
 from stereogauge.errors import FileError, unknown_name
 from stereogauge.io import exr, hdf5, numpy_, pfm, png, png_file, tiff
-from stereogauge.io.content import Content
-from stereogauge.model import is_finite_number
+from stereogauge.io.content import Content, Decoding
 
-if TYPE_CHECKING:
-    from stereogauge.model import DisparityMap
-
-
-@dataclass(frozen=True)
-class Decoding:
-    """What an integer encoding needs beside the file: d = v / scale + offset."""
-
-    scale: float | None = None
-    offset: float = 0.0
-
-    def __post_init__(self) -> None:
-        if self.scale is not None and not (is_finite_number(self.scale) and self.scale > 0):
-            raise FileError(f"The scale {self.scale!r} is not possible; it must be a positive number (for example 4).")
-        if not is_finite_number(self.offset):
-            raise FileError(f"The offset {self.offset!r} is not possible; it must be a finite number of pixels.")
-
-    @property
-    def is_given(self) -> bool:
-        """Whether the caller asked for anything."""
-        return self.scale is not None or self.offset != 0
-
-
-Reader: TypeAlias = "Callable[[Content, Decoding], DisparityMap]"
-Writer: TypeAlias = "Callable[[DisparityMap, Decoding, str], bytes | bytearray]"
+Reader: TypeAlias = Callable[[Content, Decoding], DisparityMap]
+Writer: TypeAlias = Callable[[DisparityMap, Decoding, str], bytes | bytearray]
 
 
 @dataclass(frozen=True)
 class Encoding:
     """One way to store a disparity map.
 
-    `suffixes` are those that say it for certain; `files` is what the user knows it by. `takes_scale` is true where the
-    caller gives scale and offset.
+    `suffixes` are the file suffixes that always mean this encoding; `files` describes its files to the user.
+    `takes_scale` is true if the caller gives a scale and an offset.
     """
 
     id: str
@@ -105,7 +82,7 @@ def encoding_called(name: str) -> Encoding:
 
 
 def encoding_of_content(content: Content, decoding: Decoding) -> Encoding:
-    """The encoding of a file that does not come with one, where suffix and bit depth make it certain."""
+    """The encoding of a file for which none was given; an error unless suffix and bit depth make it certain."""
     for encoding in ENCODINGS.values():
         if content.suffix in encoding.suffixes:
             return encoding
@@ -128,7 +105,7 @@ def encoding_of_content(content: Content, decoding: Decoding) -> Encoding:
 
 
 def _integer_encoding(content: Content, decoding: Decoding, kind: str) -> Encoding:
-    """A scale says all there is to say of whole numbers; without it nothing is certain."""
+    """The encoding of integers if a scale was given; without a scale their meaning is unknown."""
     if decoding.scale is not None:
         return ENCODINGS["middlebury"]
     raise content.error(

@@ -1,6 +1,6 @@
-"""Files as values: frozen, hashable, picklable, read when asked.
+"""Descriptions of files (frozen, hashable, picklable), which are read later.
 
-The loaders beside them take an array, a path or such a file, whichever the caller has.
+The loaders accept an array, a path or such a description.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ import hashlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.disparity import DisparityMap, Image, Mask, as_disparity
 from stereogauge.errors import FileError, SizeError
 from stereogauge.io.content import display_name, stream
 from stereogauge.io.disparity import PathLike, read_disparity
 from stereogauge.io.images import read_image, read_pixels
-from stereogauge.model import DisparityMap, DisparitySource, Image, ImageSource, Mask, MaskSource, as_disparity
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class ImageFile:
 
 @dataclass(frozen=True)
 class MaskFile:
-    """A mask in an image: true where the pixel has (one of) `value`; the other way round with `invert`."""
+    """A mask in an image: true where the pixel equals `value` or one of them; the opposite with `invert`."""
 
     path: PathLike
     value: int | tuple[int, ...] = 255
@@ -58,6 +58,11 @@ class MaskFile:
     def read(self) -> Mask:
         """The mask as booleans."""
         return np.isin(_mask_pixels(self.path), self.value, invert=self.invert)
+
+
+DisparitySource: TypeAlias = NDArray[Any] | PathLike | DisparityFile
+ImageSource: TypeAlias = NDArray[Any] | PathLike | ImageFile
+MaskSource: TypeAlias = NDArray[Any] | PathLike | MaskFile
 
 
 def load_disparity(source: DisparitySource) -> DisparityMap:
@@ -97,7 +102,7 @@ def load_mask(source: MaskSource) -> Mask:
     """The mask of an array, a path or a `MaskFile`.
 
     A path means the usual convention, true = 255; a file that has other values but never 255 is refused rather than
-    taken as empty. An array is of booleans, or of zeros and one other value.
+    taken as empty. An array holds booleans, or zeros and one other value.
     """
     if isinstance(source, MaskFile):
         return source.read()
@@ -114,10 +119,9 @@ def load_mask(source: MaskSource) -> Mask:
 
 
 def content_hash(source: Any) -> str:
-    """SHA-256, in hexadecimal, of what a source will give.
+    """SHA-256, in hexadecimal, of an array or of the bytes of files and how they are decoded.
 
-    That is the bytes of its file or files and how they are decoded, or the array itself. Equal content has equal hashes
-    wherever it lies; nothing larger than a row or a megabyte is copied.
+    Equal content has equal hashes wherever it is stored; nothing larger than a row or a megabyte is copied.
     """
     digest = hashlib.sha256()
     for part in _hashed_parts(source):
@@ -146,7 +150,7 @@ def _hashed_parts(source: Any) -> Iterator[bytes | memoryview]:
 
 
 def _mask_pixels(path: str | os.PathLike[str]) -> NDArray[Any]:
-    """The pixels of a mask; several channels must agree, transparency aside."""
+    """The pixels of a mask; colour channels must be equal, transparency is ignored."""
     pixels = read_pixels(path)
     if pixels.ndim == 2:
         return pixels

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import io
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from stereogauge.disparity import DisparityMap, as_disparity
 from stereogauge.errors import StereogaugeError
-from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Content, one_line
+from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Content, Decoding, one_line
 from stereogauge.io.optional import require
-from stereogauge.model import as_disparity
-
-if TYPE_CHECKING:
-    from stereogauge.io.encodings import Decoding
-    from stereogauge.model import DisparityMap
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
 DATASET = "disparity"
@@ -31,7 +27,7 @@ def read(content: Content, decoding: Decoding) -> DisparityMap:
             return _read_dataset(h5py, file, content)
     except StereogaugeError:
         raise
-    except Exception as error:  # h5py turns damage into OSError, RuntimeError, KeyError, ValueError, … as it falls
+    except Exception as error:  # h5py turns damage into OSError, RuntimeError, KeyError, ValueError and others
         raise content.error(f"the HDF5 file is truncated or damaged ({one_line(error)}).") from error
 
 
@@ -59,7 +55,7 @@ def _read_dataset(h5py: Any, file: Any, content: Content) -> DisparityMap:
 
 
 def _check_storage(dataset: Any, content: Content) -> None:
-    """All pixels must be stored in the file, before memory is given to them."""
+    """Raise an error unless all pixels are stored in the file; called before memory is allocated for them."""
     stored = dataset.id.get_storage_size()
     ratio = LARGEST_DEFLATE_RATIO if dataset.chunks and dataset.compression else 1
     whole = dataset.chunks is None or dataset.id.get_num_chunks() == math.prod(

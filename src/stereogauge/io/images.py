@@ -1,4 +1,4 @@
-"""Photographs and masks: PNG, PGM, PPM and TIFF by our own checks, JPEG, BMP and WebP through Pillow."""
+"""Photographs and masks: PNG, PGM, PPM and TIFF by the readers of disparity maps; JPEG, BMP and WebP by Pillow."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _decode_with_pillow(content: Content) -> NDArray[Any]:
                 )
             if image.mode not in PILLOW_MODES:
                 raise content.error(
-                    f"images have 8 or 16 bits a sample; this {image.format} is of the kind {image.mode}."
+                    f"images have 8 or 16 bits per sample; this {image.format} has the Pillow mode {image.mode}."
                 )
             return np.array(image.convert(PILLOW_MODES[image.mode]))
     except UnidentifiedImageError:

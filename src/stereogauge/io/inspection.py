@@ -1,4 +1,4 @@
-"""What a disparity file holds, and what about it is suspicious: for looking before an evaluation, not for scoring."""
+"""Reports on disparity files: size, range of values, and signs that a file was read wrongly."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stereogauge.io.content import display_name, fetch
+from stereogauge.disparity import DisparityMap
+from stereogauge.io.content import Decoding, display_name, fetch
 from stereogauge.io.disparity import read_disparity
-from stereogauge.io.encodings import Decoding, encoding_of_content
-from stereogauge.model import DisparityMap
+from stereogauge.io.encodings import encoding_of_content
 
 PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
 KITTI_FACTOR = 256.0
@@ -19,10 +19,10 @@ SMALLEST_KITTI_QUOTIENT = 0.25
 
 @dataclass(frozen=True)
 class FileReport:
-    """A disparity file at a glance.
+    """Size, range of values and problems of a disparity file.
 
-    Disparities are in pixels and over the valid ones only; `minimum`, `maximum` and `percentiles` (percent → value) are
-    None or empty when none is. `valid_share` is between 0 and 1. `problems` are sentences, none = nothing suspicious.
+    `minimum`, `maximum` and `percentiles` (percent → value) are in pixels and cover valid pixels only; without any
+    valid pixel they are None or empty. `valid_share` is between 0 and 1. `problems` holds one sentence per problem.
     """
 
     name: str
@@ -46,7 +46,7 @@ def inspect_disparity(
 
 
 def report(disparity: DisparityMap, name: str, encoding: str) -> FileReport:
-    """The report on a map that was read already."""
+    """The report on a map that has been read already."""
     values = disparity[np.isfinite(disparity)]
     height, width = disparity.shape
     quantiles = np.percentile(values, PERCENTILES) if values.size else np.empty(0)

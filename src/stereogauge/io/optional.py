@@ -9,7 +9,7 @@ from stereogauge.errors import MissingDependency
 
 
 def require(package: str, name: str, kind: str) -> Any:
-    """The module `package`; `name` is the file that needs it and `kind` what the file is."""
+    """The module `package`; the error for its absence names the file `name`, which is of the kind `kind`."""
     try:
         return importlib.import_module(package)
     except ImportError as error:

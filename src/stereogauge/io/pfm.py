@@ -1,22 +1,19 @@
 """PFM: a text header `Pf`, width, height, scale; then 32-bit floats, bottom row first.
 
 The sign of the scale gives the byte order (negative = little endian). Its magnitude is ignored: Middlebury writes a
-display factor there, and multiplying it in turns 1.5 into 0.006. ±inf and NaN are unknown.
+display factor there, and multiplying by it would turn 1.5 into 0.006. Libraries disagree on this, so the reader is our
+own. ±inf and NaN are unknown.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stereogauge.io.content import Content
-
-if TYPE_CHECKING:
-    from stereogauge.io.encodings import Decoding
-    from stereogauge.model import DisparityMap
+from stereogauge.disparity import DisparityMap
+from stereogauge.io.content import Content, Decoding
 
 LONGEST_HEADER = 4096
 ROWS_PER_BLOCK = 16
@@ -45,7 +42,7 @@ def read(content: Content, decoding: Decoding) -> DisparityMap:
         raise content.error("the PFM header gives an absurd width or height.")
     width, height = int(header[1]), int(header[2])
     content.check_dimensions(width, height)
-    # A single blank may end the header, and the data's first bytes look like more of it; the size tells where it ends.
+    # One blank may end the header, and the first bytes of data may look like blanks; the file size tells them apart.
     exact = content.size - 4 * width * height
     start = exact if header.end(3) < exact < header.end() else header.end()
     needed = start + 4 * width * height
@@ -71,7 +68,7 @@ def _is_little_endian(content: Content, scale: str) -> bool:
 
 
 def _upright(stored: np.ndarray[tuple[int, int], np.dtype[np.float32]]) -> DisparityMap:
-    """Top row first, infinities as NaN; in blocks that stay in the cache, so that the map is passed over once."""
+    """The map with its top row first and NaN for infinities; copied in blocks that stay in the cache."""
     flipped = stored[::-1]
     disparity = np.empty(stored.shape, np.float32)
     for start in range(0, len(disparity), ROWS_PER_BLOCK):

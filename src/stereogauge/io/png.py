@@ -7,18 +7,15 @@ sintel       d = 4·R + G/64 + B/16384 8-bit RGB PNG                   unknown w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.disparity import DisparityMap
 from stereogauge.errors import FileError
 from stereogauge.io import netpbm, png_file
-from stereogauge.io.content import Content
-
-if TYPE_CHECKING:
-    from stereogauge.io.encodings import Decoding
-    from stereogauge.model import DisparityMap
+from stereogauge.io.content import Content, Decoding
 
 KITTI_SCALE = 256.0
 
@@ -46,7 +43,7 @@ def read_middlebury(content: Content, decoding: Decoding) -> DisparityMap:
         return _linear(_one_channel(netpbm.decode(content), content), decoding.scale, decoding.offset)
     header = png_file.read_header(content)
     if header.bit_depth < 8 and header.colour_type != png_file.PALETTE:
-        raise content.error(f"a disparity map has 8 or 16 bits a value, this PNG is {header.description}.")
+        raise content.error(f"a disparity map has 8 or 16 bits per value, this PNG is {header.description}.")
     return _linear(_one_channel(png_file.decode(content), content), decoding.scale, decoding.offset)
 
 

@@ -1,8 +1,7 @@
-"""PNG as a container: checked chunk by chunk before anything is decoded, then decoded by OpenCV, silently.
+"""PNG files: check sums and length of the data are checked here, then OpenCV decodes the pixels.
 
-libpng (inside OpenCV) writes its complaints to standard error and believes a header until the data ends. So the chunks,
-their sums and the length of the inflated data are checked here, and only what is proven to fit the header is handed
-over.
+Neither library does both: OpenCV (libpng) prints to standard error on damaged files and on harmless extra chunks, and
+Pillow reduces 16-bit colour to 8 bits. So OpenCV gets only data that is known to be whole and to fit the header.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ ADAM7 = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (
 
 @dataclass(frozen=True)
 class PngHeader:
-    """What IHDR says, already known to be possible."""
+    """The contents of the header chunk (IHDR), checked to be possible."""
 
     width: int
     height: int
@@ -39,12 +38,12 @@ class PngHeader:
 
     @property
     def channels(self) -> int:
-        """Samples a pixel as they are after decoding: a palette gives three."""
+        """Samples per pixel after decoding; a palette gives three."""
         return 3 if self.colour_type == PALETTE else CHANNELS[self.colour_type]
 
     @property
     def description(self) -> str:
-        """For errors, as "8-bit grey"."""
+        """The kind of image as errors name it, for example "8-bit grey"."""
         kinds = {0: "grey", 2: "RGB", 3: "palette", 4: "grey with alpha", 6: "RGB with alpha"}
         return f"{self.bit_depth}-bit {kinds[self.colour_type]}"
 
@@ -61,7 +60,7 @@ class PngHeader:
 
 
 def read_header(content: Content) -> PngHeader:
-    """IHDR, checked against what PNG allows and what the file can hold."""
+    """The header (IHDR), checked against the PNG standard and the size of the file."""
     if not content.starts_with(SIGNATURE):
         raise content.wrong_kind("a PNG file")
     if content.size < 33 or bytes(content.data[8:16]) != b"\x00\x00\x00\x0dIHDR":
@@ -114,7 +113,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def _chunks(content: Content) -> Iterator[tuple[bytes, memoryview]]:
-    """Every chunk up to IEND, its check sum verified."""
+    """Every chunk up to IEND, with its check sum verified."""
     position = len(SIGNATURE)
     while position + 12 <= content.size:
         (length,) = struct.unpack(">I", content.data[position : position + 4])

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Writing files that appear whole or not at all."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """TIFF through tifffile.
 
 As a disparity map: float values; NaN, ±inf and GDAL's nodata value (tag 42113) are unknown. As an image: 8 or 16 bits.
+The first directory is checked here before tifffile sees it, because tifffile trusts the counts in its entries.
 """
 
 from __future__ import annotations
@@ -8,28 +9,31 @@ from __future__ import annotations
 import io
 import logging
 import math
+import struct
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.disparity import DisparityMap, as_disparity
 from stereogauge.errors import StereogaugeError
-from stereogauge.io.content import LARGEST_DEFLATE_RATIO, LARGEST_OTHER_RATIO, Content, inflate, one_line
+from stereogauge.io.content import LARGEST_DEFLATE_RATIO, LARGEST_OTHER_RATIO, Content, Decoding, inflate, one_line
 from stereogauge.io.optional import require
-from stereogauge.io.tiff_directory import check_directory
-from stereogauge.model import as_disparity
-
-if TYPE_CHECKING:
-    from stereogauge.io.encodings import Decoding
-    from stereogauge.model import DisparityMap
 
 NODATA_TAG = 42113
 SIGNATURES = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 NOT_COMPRESSED = 1
 DEFLATE = (8, 32946)
+# Bytes of a value by the number of its type: byte, text, short, long, rational, … and BigTIFF's three.
+TYPE_SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 13: 4, 16: 8, 17: 8, 18: 8}
+WHOLE_NUMBERS = (1, 3, 4, 13, 16)
+# Width, length, compression, photometric, fill order, samples, rows per strip, planar, predictor, tile sizes, depths.
+SINGLE_TAGS = frozenset((256, 257, 259, 262, 266, 277, 278, 284, 317, 322, 323, 32997, 32998))
+DESCRIPTION_OF_DATA = frozenset((258, 273, 279, 324, 325, 339))
+MOST_ENTRIES = 4096
 
-# Without a handler of its own, tifffile's remarks on damaged files would appear on standard error.
+# Without a handler, what tifffile logs about damaged files would appear on standard error.
 _SILENCE = logging.NullHandler()
 
 
@@ -48,7 +52,7 @@ def _decode(content: Content, check: Callable[[Any, Content], None]) -> tuple[ND
     """The samples of the only page, which `check` has found to be of the right kind, and its nodata tag."""
     if not is_tiff(content):
         raise content.wrong_kind("a TIFF file")
-    check_directory(content)
+    _check_directory(content)
     tifffile = require("tifffile", content.name, "a TIFF file")
     logging.getLogger("tifffile").addHandler(_SILENCE)
     try:
@@ -64,13 +68,41 @@ def _decode(content: Content, check: Callable[[Any, Content], None]) -> tuple[ND
             return page.asarray(maxworkers=1), page.tags.get(NODATA_TAG)
     except StereogaugeError:
         raise
-    except Exception as error:  # tifffile meets damage with whatever kind of exception it causes
+    except Exception as error:  # tifffile raises many kinds of exceptions on damaged files
         raise content.error(f"the TIFF is truncated or damaged ({one_line(error) or type(error).__name__}).") from error
 
 
 def is_tiff(content: Content) -> bool:
     """Whether the file claims to be a TIFF."""
     return any(content.starts_with(signature) for signature in SIGNATURES)
+
+
+def _check_directory(content: Content) -> None:
+    """Raise an error for a first directory that no writer of a single image makes."""
+    data = content.data
+    order = "<" if bytes(data[:2]) == b"II" else ">"
+    big = bytes(data[2:4]) in (b"+\0", b"\0+")
+    count_format, entry_format, pointer_place = ("Q", "HHQ8x", 8) if big else ("H", "HHI4x", 4)
+    try:
+        (start,) = struct.unpack_from(order + ("Q" if big else "I"), data, pointer_place)
+        (count,) = struct.unpack_from(order + count_format, data, start)
+        if count > MOST_ENTRIES:
+            raise content.error(f"the TIFF is damaged (its directory says that it has {count} entries).")
+        first = start + struct.calcsize(count_format)
+        size = struct.calcsize("<" + entry_format)
+        for place in range(first, first + count * size, size):
+            tag, kind, values = struct.unpack_from(order + entry_format, data, place)
+            _check_entry(tag, kind, values, content)
+    except struct.error as error:
+        raise content.error("truncated: the TIFF's directory lies beyond the end of the file.") from error
+
+
+def _check_entry(tag: int, kind: int, count: int, content: Content) -> None:
+    whole = kind in WHOLE_NUMBERS
+    single = tag not in SINGLE_TAGS or (whole and count == 1)
+    describing = tag not in DESCRIPTION_OF_DATA or (whole and count > 0)
+    if not single or not describing or count * TYPE_SIZES.get(kind, 1) > content.size:
+        raise content.error(f"the TIFF is damaged (the entry {tag} of its directory is impossible).")
 
 
 def _check_disparity(page: Any, content: Content) -> None:
@@ -84,11 +116,11 @@ def _check_image(page: Any, content: Content) -> None:
     if len(page.shape) != 2 and (len(page.shape) != 3 or page.shape[2] not in (3, 4)):
         raise content.error(f"an image is grey or RGB; this TIFF has shape {page.shape}.")
     if page.dtype not in (np.uint8, np.uint16):
-        raise content.error(f"images have 8 or 16 bits a sample; this TIFF holds {page.dtype}.")
+        raise content.error(f"images have 8 or 16 bits per sample; this TIFF holds {page.dtype}.")
 
 
 def _check_data(page: Any, content: Content) -> None:
-    """The strips or tiles must lie within the file and make the promised pixels, before memory is given to them."""
+    """Raise an error unless the strips or tiles lie within the file and can hold the promised pixels."""
     segments = list(zip(page.dataoffsets, page.databytecounts, strict=True))
     if any(offset < 8 or count < 0 or offset + count > content.size for offset, count in segments):
         raise content.error("truncated: the TIFF's data lies beyond the end of the file.")

@@ -1,4 +1,4 @@
-"""Evaluation of gradient-boosted trees on many pixels."""
+"""Evaluation of ensembles of decision trees on many pixels."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels.jit import kernel
+
+BLOCK = 1024
+"""Pixels that pass through one tree after the other, so that the nodes of a tree stay in the cache."""
 
 
 @kernel
@@ -22,14 +25,17 @@ def tree_scores(
     scores: NDArray[np.float32],
 ) -> None:
     """scores[i] = baseline + the leaves that row i of `table` reaches; see `stereogauge.confidence.trees.Trees`."""
-    for i in range(table.shape[0]):
-        row = table[i]
-        total = baseline
+    totals = np.empty(BLOCK)
+    for start in range(0, table.shape[0], BLOCK):
+        rows = table[start : start + BLOCK]
+        count = len(rows)
+        totals[:count] = baseline
         for root in roots:
-            node = root
-            while feature[node] >= 0:
-                found = row[feature[node]]
-                goes_left = missing_left[node] if np.isnan(found) else found <= threshold[node]
-                node = left[node] if goes_left else right[node]
-            total += value[node]
-        scores[i] = total
+            for i in range(count):
+                node = root
+                while feature[node] >= 0:
+                    found = rows[i, feature[node]]
+                    goes_left = missing_left[node] if np.isnan(found) else found <= threshold[node]
+                    node = right[node] + goes_left * (left[node] - right[node])  # no branch to mispredict
+                totals[i] += value[node]
+        scores[start : start + count] = totals[:count]

@@ -56,6 +56,11 @@ class Costs:
         """Sums over the flat columns of each scene, shape (…, scenes), of an array with flat columns last."""
         return np.asarray(cells @ self.in_scene, np.float64)
 
+    def scene_means(self, cells: Values) -> Values:
+        """Means over the flat columns of each scene, shape (…, scenes)."""
+        means = [cells[..., self.scene_of == scene].mean(axis=-1) for scene in range(len(self.scenes))]
+        return np.stack(means, axis=-1)
+
     @cached_property
     def in_scene(self) -> Values:
         """1 where a flat column belongs to a scene, shape (flat columns, scenes)."""
@@ -72,13 +77,18 @@ class Costs:
 
 def oriented(cube: ScoreCube) -> Values:
     """The cube's values as costs, NaN where there is a gap."""
-    costs = cube.values.copy()
-    for place, column in enumerate(cube.columns):
+    return column_costs(cube.columns, cube.values)
+
+
+def column_costs(columns: Sequence[Column], values: Values) -> Values:
+    """Values whose last axis counts columns, as costs: lower is better."""
+    costs = values.copy()
+    for place, column in enumerate(columns):
         direction = column.declared.metric.direction
         if direction == "higher":
-            costs[:, :, place] *= -1.0
+            costs[..., place] *= -1.0
         elif direction == "zero":
-            np.abs(costs[:, :, place], out=costs[:, :, place])
+            np.abs(costs[..., place], out=costs[..., place])
     return costs
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.errors import unknown_name
+from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.ranking.costs import Costs
 from stereogauge.registry import collect
 from stereogauge.scores.cube import ScoreCube, Values
@@ -30,8 +30,9 @@ class Outcome:
 
     `rank` counts from 1, smaller is better, equal for algorithms that the model does not separate; `value` is the
     number behind it; `group` a class that the model forms, or None. `extra` holds more facts of each algorithm, by
-    heading; `arrays` whatever else the model found (named and described in its definition); `dropped` what it had to
-    leave out.
+    heading; `arrays` whatever else the model found (named and described in its definition); `axes` says what each axis
+    of an array counts: "algorithms", or a key of `names`, which names the entries along it. `dropped` lists what the
+    model had to leave out.
     """
 
     rank: NDArray[np.int64]
@@ -39,8 +40,17 @@ class Outcome:
     group: NDArray[np.int64] | None = None
     extra: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     dropped: tuple[Dropped, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, array in self.arrays.items():
+            if len(self.axes.get(name, ())) != array.ndim:
+                raise StereogaugeError(
+                    f"A model's array {name!r} has {array.ndim} axes; `axes` must say what each of them counts, "
+                    f"found {self.axes.get(name, ())}."
+                )
 
 
 @dataclass(frozen=True)

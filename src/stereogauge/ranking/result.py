@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.scores.cube import Values
+from stereogauge.scores.plain import json_value
 from stereogauge.scores.selection import Selection
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class Ranking:
     """Algorithms from best to worst under one model.
 
-    All sequences stand in that order (ties by name order of the selection). `arrays` keeps what else the model found,
-    its first axis, and a square relation's second, in the same order; `names` names their other axes.
+    All sequences stand in that order (ties by name order of the selection). `arrays` keeps what else the model found.
+    `axes` says what each axis of an array counts: "algorithms", in the order of the ranking, or a key of `names`.
     """
 
     model: str
@@ -36,6 +36,7 @@ class Ranking:
     group: NDArray[np.int64] | None = None
     extra: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -54,11 +55,6 @@ class Ranking:
         """The first `most` algorithms with their places among all; for figures with limited room."""
         if len(self) <= most:
             return self
-        relations = {name for name, array in self.arrays.items() if array.shape == (len(self), len(self))}
-        arrays = {
-            name: array[:most, :most] if name in relations else array[:most] if array.ndim == 2 else array
-            for name, array in self.arrays.items()
-        }
         return replace(
             self,
             algorithms=self.algorithms[:most],
@@ -66,7 +62,7 @@ class Ranking:
             value=self.value[:most],
             group=None if self.group is None else self.group[:most],
             extra={name: values[:most] for name, values in self.extra.items()},
-            arrays=arrays,
+            arrays=along_algorithms(self.arrays, self.axes, np.arange(most)),
         )
 
     def groups(self) -> tuple[tuple[str, ...], ...]:
@@ -114,10 +110,10 @@ class Ranking:
             row = {
                 "algorithm": name,
                 "rank": int(self.rank[place]),
-                "value": finite(self.value[place]),
+                "value": json_value(self.value[place]),
                 "group": None if self.group is None else int(self.group[place]),
             }
-            rows.append(row | {key: finite(values[place]) for key, values in self.extra.items()})
+            rows.append(row | {key: json_value(values[place]) for key, values in self.extra.items()})
         return {
             "model": self.model,
             "value_name": self.value_name,
@@ -127,19 +123,22 @@ class Ranking:
             },
             "selection": self.selection.to_dict(),
             "ranking": rows,
-            "arrays": {name: finite(array.tolist()) for name, array in self.arrays.items() if name != "dominates"},
+            "arrays": {name: json_value(array) for name, array in self.arrays.items() if name != "dominates"},
             "names": {name: list(values) for name, values in self.names.items()},
         }
 
     def to_json(self) -> str:
-        """`to_dict` as one JSON document; what is not finite is null."""
+        """`to_dict` as one JSON document; NaN is null, infinity the text "inf"."""
         return json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False)
 
 
-def finite(value: Any) -> Any:
-    """The value for JSON: None instead of NaN and infinity, plain numbers instead of NumPy's; lists cell by cell."""
-    if isinstance(value, list):
-        return [finite(one) for one in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def along_algorithms(
+    arrays: Mapping[str, NDArray[Any]], axes: Mapping[str, tuple[str, ...]], places: NDArray[np.intp]
+) -> dict[str, NDArray[Any]]:
+    """The arrays with only `places`, in that order, along every axis that counts algorithms."""
+    taken = dict(arrays)
+    for name in arrays:
+        for axis, what in enumerate(axes.get(name, ())):
+            if what == "algorithms":
+                taken[name] = taken[name].take(places, axis=axis)
+    return taken

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stereogauge.ranking.costs import Costs, prepare
 from stereogauge.ranking.model import Model, Outcome, model_declaration
-from stereogauge.ranking.result import Ranking
+from stereogauge.ranking.result import Ranking, along_algorithms
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.selection import Selection, frozen_options, missing_rule
 from stereogauge.scores.table import ScoreTable
@@ -25,7 +24,7 @@ def as_cube(scores: Scores) -> ScoreCube:
     if isinstance(scores, ScoreCube):
         return scores
     if isinstance(scores, ScoreTable):
-        return ScoreCube.from_table(scores)
+        return ScoreCube.of(scores)
     from stereogauge.store import open_store
 
     with open_store(scores, read_only=True) as store:
@@ -87,14 +86,7 @@ def arranged(model: Model, costs: Costs, selection: Selection, outcome: Outcome,
         value=outcome.value[order],
         group=None if outcome.group is None else outcome.group[order],
         extra={name: [values[place] for place in order] for name, values in outcome.extra.items()},
-        arrays={name: _in_order(array, order) for name, array in outcome.arrays.items()},
+        arrays=along_algorithms(outcome.arrays, outcome.axes, order),
+        axes=outcome.axes,
         names=outcome.names,
     )
-
-
-def _in_order(array: NDArray[Any], order: NDArray[np.intp]) -> NDArray[Any]:
-    """Arrays over the algorithms follow their order, relations among them on both axes; others stay as they are."""
-    count = len(order)
-    if array.ndim == 2 and array.dtype == np.bool_ and array.shape == (count, count):
-        return array[order].take(order, axis=1)
-    return array[order] if array.ndim == 2 else array

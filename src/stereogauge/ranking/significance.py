@@ -1,9 +1,8 @@
 """Tests of difference: Friedman with Nemenyi's critical distance over many algorithms, Wilcoxon with Holm for pairs.
 
 Every number comes from SciPy, scikit-posthocs and statsmodels; this module prepares what they read and keeps what
-they say. The blocks of all tests are the flat columns (scene × region × metric) of the selection. Columns of one
-scene depend on each other, nested regions most of all: with few scenes the tests are optimistic; select one
-region to avoid that.
+they say. The blocks of all tests are scenes: the columns (region × metric) of one scene depend on each other, so they
+are averaged within the scene first, and N is the number of scenes.
 """
 
 from __future__ import annotations
@@ -15,14 +14,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import scikit_posthocs
-from scipy.stats import friedmanchisquare, rankdata, studentized_range, wilcoxon
+from scipy.stats import chi2, friedmanchisquare, norm, rankdata, studentized_range, wilcoxon
 from statsmodels.stats.multitest import multipletests
 
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.ranking.costs import Costs, prepare
 from stereogauge.ranking.run import Scores, as_cube
-from stereogauge.scores.cube import Values, metric_of
+from stereogauge.scores.cube import ScoreCube, Values, metric_of
 from stereogauge.scores.selection import Selection, missing_rule
 
 if TYPE_CHECKING:
@@ -33,9 +31,11 @@ if TYPE_CHECKING:
 class Friedman:
     """Whether the algorithms differ at all, and by how much two must differ to be told apart.
 
-    `average_rank` (ties averaged, gaps under the rule `worst` too) stands in ascending order with `algorithms`. Two of
-    them differ at the level `alpha` when their average ranks lie at least `critical_distance` apart; `cliques` are the
-    maximal runs (first, last) of algorithms that do not. `nemenyi[a, b]` is the p-value of the pair.
+    `blocks` is the number of scenes. `average_rank` (ties averaged, gaps under the rule `worst` too) stands in
+    ascending order with `algorithms`. Two of them differ at the level `alpha` when their average ranks lie at least
+    `critical_distance` apart; `cliques` are the maximal runs (first, last) of algorithms that do not. `nemenyi[a, b]`
+    is the p-value of the pair. `scenes_needed` estimates how many scenes would tell the algorithms apart; None where a
+    thousand would not.
     """
 
     selection: Selection
@@ -48,11 +48,39 @@ class Friedman:
     critical_distance: float
     cliques: tuple[tuple[int, int], ...]
     nemenyi: Values
+    scenes_needed: int | None = None
 
     @property
     def differ(self) -> bool:
         """Whether the hypothesis that all algorithms perform alike is rejected."""
         return self.p_value < self.alpha
+
+    @property
+    def can_tell(self) -> bool:
+        """Whether so few scenes could tell any two algorithms apart: average ranks differ by at most k − 1."""
+        return self.critical_distance <= len(self.algorithms) - 1
+
+    @property
+    def sentence(self) -> str:
+        """What the test says, in words."""
+        needed = (
+            f" With differences as observed, about {self.scenes_needed} scenes would be needed."
+            if self.scenes_needed is not None
+            else " With differences as observed, not even a thousand scenes would do."
+        )
+        scenes = f"{self.blocks} scenes"
+        if not self.can_tell:
+            return (
+                f"{scenes} cannot tell {len(self.algorithms)} algorithms apart: average ranks differ by at most "
+                f"{len(self.algorithms) - 1}, and {self.critical_distance:.2f} are needed at α = {self.alpha:g}."
+                f"{needed}"
+            )
+        if not self.differ:
+            return f"The algorithms cannot be told apart on {scenes} (Friedman: p = {self.p_value:.2g}).{needed}"
+        return (
+            f"The algorithms differ (Friedman over {scenes}: χ² = {self.statistic:.2f}, p = {self.p_value:.2g}); two "
+            f"of them do when their average ranks lie {self.critical_distance:.2f} apart (Nemenyi, α = {self.alpha:g})."
+        )
 
     def to_pandas(self) -> pd.DataFrame:
         """The p-values of Nemenyi's test, algorithms on both axes."""
@@ -62,18 +90,20 @@ class Friedman:
 
 
 class Pair(NamedTuple):
-    """Wilcoxon's signed-rank test of two algorithms over the columns of one metric.
+    """Wilcoxon's signed-rank test of two algorithms over the scenes, by one metric.
 
-    `better` is the one with more columns won ("" when even). `median` is the median of first − second in the metric's
+    `better` is the one that wins more scenes ("" when even). `median` is the median of first − second in the metric's
     unit, as the scores are shown: negative where the first is better if lower is better, positive if higher is; for a
-    bias, of the distances from 0. `p_holm` is the p-value after Holm's correction over all pairs tested together.
+    bias, of the distances from 0. `superiority` is the effect size: the share of scenes on which the first is better,
+    ties counting half. `p_holm` is the p-value after Holm's correction over all pairs tested together.
     """
 
     first: str
     second: str
-    columns: int
+    scenes: int
     better: str
     median: float
+    superiority: float
     p_value: float
     p_holm: float
 
@@ -88,20 +118,24 @@ def friedman(
     missing: str = "drop-algorithm",
     alpha: float = 0.05,
 ) -> Friedman:
-    """Friedman's test over the columns with Nemenyi's post-hoc comparison (Demšar, JMLR 2006).
+    """Friedman's test over the scenes with Nemenyi's post-hoc comparison (Demšar, JMLR 2006).
 
-    CD = q_α √(k (k + 1) / (6 N)) for k algorithms and N columns, q_α = the studentised range / √2.
+    Within a scene the ranks over the selected columns are averaged, and the averages ranked again.
+    CD = q_α √(k (k + 1) / (6 N)) for k algorithms and N scenes, q_α = the studentised range / √2.
     """
+    import scikit_posthocs  # it loads pyplot, which figures do without
+
     if not 0 < alpha < 1:
         raise StereogaugeError(f"A significance level lies between 0 and 1, for example 0.05; found {alpha:g}.")
     costs, selection = _costs(scores, metrics, regions, scenes, algorithms, missing)
-    count, blocks = costs.matrix.shape
+    count, blocks = len(costs.algorithms), len(costs.scenes)
     if count < 3 or blocks < 2:
         raise StereogaugeError(
-            f"Friedman's test needs at least three algorithms and two columns; found {count} and {blocks}. "
+            f"Friedman's test needs at least three algorithms and two scenes; found {count} and {blocks}. "
             "For two algorithms take Wilcoxon's test."
         )
-    ranks = np.asarray(rankdata(costs.matrix, axis=0), np.float64)
+    within = costs.scene_means(np.asarray(rankdata(costs.matrix, axis=0), np.float64))
+    ranks = np.asarray(rankdata(within, axis=0), np.float64)
     average = ranks.mean(axis=1)
     order = np.lexsort((np.arange(count), average))
     if np.ptp(ranks) == 0:
@@ -122,7 +156,50 @@ def friedman(
         critical_distance=distance,
         cliques=cliques(average[order], distance),
         nemenyi=nemenyi,
+        scenes_needed=None if p_value < alpha else _scenes_for_friedman(ranks, alpha),
     )
+
+
+MOST_SCENES = 1000
+POWER = 0.8
+"""Share of simulated selections of scenes in which a difference must be found to call it enough scenes."""
+SIMULATIONS = 200
+
+
+def _scene_counts(present: int) -> list[int]:
+    """Numbers of scenes to try, from those at hand to a thousand, each about a seventh more than the last."""
+    steps = np.geomspace(max(2, present), MOST_SCENES, 48).astype(int)
+    return sorted({int(step) for step in steps if step <= MOST_SCENES})
+
+
+def _scenes_for_friedman(ranks: Values, alpha: float) -> int | None:
+    """The fewest scenes, drawn from those at hand, on which Friedman's test mostly finds a difference."""
+    count, present = ranks.shape
+    random = np.random.default_rng(0)
+    for scenes in _scene_counts(present):
+        drawn = random.multinomial(scenes, np.full(present, 1 / present), size=SIMULATIONS)
+        average = drawn @ ranks.T / scenes
+        statistic = 12 * scenes / (count * (count + 1)) * ((average - (count + 1) / 2) ** 2).sum(axis=1)
+        if np.mean(chi2.sf(statistic, count - 1) < alpha) >= POWER:
+            return scenes
+    return None
+
+
+def scenes_for_pair(differences: Values, alpha: float = 0.05) -> int | None:
+    """The fewest scenes, drawn from those with these differences, on which Wilcoxon's test mostly finds one.
+
+    None where a thousand scenes would not do.
+    """
+    random = np.random.default_rng(0)
+    for scenes in _scene_counts(len(differences)):
+        drawn = random.choice(differences, size=(SIMULATIONS, scenes))
+        sizes = rankdata(np.abs(drawn), axis=1)
+        total = (np.sign(drawn) * sizes).sum(axis=1)
+        spread = np.sqrt((np.where(drawn != 0, sizes, 0.0) ** 2).sum(axis=1))
+        deviation = np.abs(total) / np.where(spread > 0, spread, 1.0)
+        if np.mean(2 * norm.sf(deviation) < alpha) >= POWER and 2.0 ** (1 - scenes) < alpha:
+            return scenes
+    return None
 
 
 def cliques(average_rank: Values, distance: float) -> tuple[tuple[int, int], ...]:
@@ -145,10 +222,10 @@ def wilcoxon_pairs(
     *,
     missing: str = "drop-algorithm",
 ) -> tuple[Pair, ...]:
-    """Wilcoxon's signed-rank test for chosen pairs (all of them by default), corrected by Holm over those pairs.
+    """Wilcoxon's signed-rank test over scenes for chosen pairs (all of them by default), corrected by Holm.
 
-    One metric only: differences in different units cannot be ranked together. Equal scores everywhere give p = 1;
-    two perfect ones (infinite PSNR) are equal.
+    One metric only: differences in different units cannot be ranked together. The differences of a scene's columns
+    are averaged. Equal scores everywhere give p = 1; two perfect ones (infinite PSNR) are equal.
     """
     if missing == "worst":
         raise StereogaugeError(
@@ -162,7 +239,10 @@ def wilcoxon_pairs(
     for name in itertools.chain.from_iterable(chosen):
         if name not in place:
             raise unknown_name("algorithm of these scores", name, place)
-    differences = [_difference(costs.matrix[place[first]], costs.matrix[place[second]]) for first, second in chosen]
+    differences = [
+        costs.scene_means(_difference(costs.matrix[place[first]], costs.matrix[place[second]]))
+        for first, second in chosen
+    ]
     sign = -1.0 if metric_of(costs.metrics[0]).metric.direction == "higher" else 1.0
     p_values = [1.0 if not np.any(difference) else float(wilcoxon(difference).pvalue) for difference in differences]
     corrected = multipletests(p_values, method="holm")[1]
@@ -173,6 +253,7 @@ def wilcoxon_pairs(
             len(difference),
             _better(first, second, difference),
             sign * float(np.median(difference)) + 0.0,
+            float(np.mean(difference < 0) + np.mean(difference == 0) / 2),
             p,
             float(holm),
         )
@@ -199,3 +280,33 @@ def _costs(
 ) -> tuple[Costs, Selection]:
     cube = as_cube(scores).select(metrics=metrics, regions=regions, scenes=scenes, algorithms=algorithms)
     return prepare(cube, missing_rule(missing))
+
+
+def different_from_best(cube: ScoreCube, place: int, costs: Values, alpha: float = 0.05) -> list[bool]:
+    """Which algorithms Wilcoxon's test over scenes, corrected by Holm, tells apart from a column's best.
+
+    `costs` are those of the column over all scenes.
+    """
+    none = [False] * len(cube.algorithms)
+    if 2.0 ** (1 - len(cube.scenes)) >= alpha or not np.isfinite(costs).any():
+        return none
+    best = cube.algorithms[int(np.nanargmin(np.where(np.isfinite(costs), costs, np.nan)))]
+    complete = [name for name, cost in zip(cube.algorithms, costs, strict=True) if np.isfinite(cost) and name != best]
+    if not complete:
+        return none
+    try:
+        pairs = wilcoxon_pairs(
+            cube.take(columns=[place]), cube.columns[place].metric, [(best, name) for name in complete]
+        )
+    except StereogaugeError:
+        return none
+    worse = {pair.second for pair in pairs if pair.p_holm < alpha}
+    return [name in worse for name in cube.algorithms]
+
+
+def mark_note(scenes: int, alpha: float) -> str:
+    """What the mark of `different_from_best` means, or why so few scenes allow none."""
+    smallest = 2.0 ** (1 - scenes)
+    if smallest >= alpha:
+        return f"With {scenes} scenes Wilcoxon's test cannot fall below p = {smallest:.3g}, so no difference is marked."
+    return f"† differs from the best of its column (Wilcoxon over scenes, Holm, α = {alpha:g})."

@@ -24,7 +24,7 @@ from stereogauge.report.build import MOST_PANELS, one_column_each
 from stereogauge.report.content import FigureEntry
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.selection import Selection
-from stereogauge.tables.table import Table, number, table, text
+from stereogauge.tables.table import Cell, Table, number, table, words
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def correlation(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
     """r² between all pairs of columns."""
     found = determination(cube)
     names = [column.label for column in found.columns]
-    rows = [[text(name), *(number(value, 2) for value in found.r_squared[row])] for row, name in enumerate(names)]
+    rows = [[words(name), *(number(value, 2) for value in found.r_squared[row])] for row, name in enumerate(names)]
     shown = table("determination", "r² of linear fits between columns", ["column", *names], rows)
     figure = FigureEntry("determination", analysis_figures.determination_data(found), "")
     return Analysis([shown], [figure])
@@ -63,7 +63,7 @@ def scatter(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
         raise StereogaugeError(f"A scatter plot needs two metrics; the selection has {', '.join(cube.metrics)}.")
     data = analysis_figures.scatter_matrix_data(cube, columns[:panels], columns[panels : 2 * panels])
     rows = [
-        [text(panel.x_label), text(panel.y_label), number(panel.r_squared), *(number(r) for r in panel.opacity)]
+        [words(panel.x_label), words(panel.y_label), number(panel.r_squared), *(number(r) for r in panel.opacity)]
         for panel in data.panels
     ]
     header = ["x", "y", "r² over all points", *(f"r² on {scene}" for scene in data.scenes)]
@@ -89,7 +89,7 @@ def orders(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
 
 def _agreement_table(name: str, what: str, agreed: OrderAgreement) -> Table:
     rows = [
-        [text(first), text(second), number(agreed.kendall[row, column]), number(agreed.spearman[row, column])]
+        [words(first), words(second), number(agreed.kendall[row, column]), number(agreed.spearman[row, column])]
         for row, first in enumerate(agreed.names)
         for column, second in enumerate(agreed.names)
         if row < column
@@ -103,10 +103,10 @@ def histograms(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
     found = [score_histogram(cube, str(column), options.mark) for column in cube.columns]
     rows = [
         [
-            text(one.column.label),
+            words(one.column.label),
             number(one.empirical[0]),
             number(one.empirical[1]),
-            text("–") if one.heuristic is None else number(one.heuristic[1]),
+            Cell() if one.heuristic is None else number(one.heuristic[1]),
             number(one.theoretical[1]),
         ]
         for one in found
@@ -150,15 +150,11 @@ def significance(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
 
 def _friedman(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
     test = friedman(cube, [options.metric], missing=options.missing, alpha=options.alpha)
-    rows = [[text(name), *(number(p, 2) for p in test.nemenyi[row])] for row, name in enumerate(test.algorithms)]
-    note = (
-        f"Friedman: χ² = {test.statistic:.2f}, p = {test.p_value:.2g} over {test.blocks} columns; critical distance "
-        f"{test.critical_distance:.3f} at α = {test.alpha:g}."
-    )
+    rows = [[words(name), *(number(p, 2) for p in test.nemenyi[row])] for row, name in enumerate(test.algorithms)]
     title = f"p-values of Nemenyi's test, {options.metric}"
     data = ranking_figures.critical_difference_data(test, algorithm_styles(cube.algorithms))
     return Analysis(
-        [table("nemenyi", title, ["algorithm", *test.algorithms], rows, [note])],
+        [table("nemenyi", title, ["algorithm", *test.algorithms], rows, [test.sentence])],
         [FigureEntry("critical-difference", data, "")],
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -16,16 +17,17 @@ from stereogauge.errors import StereogaugeError
 from stereogauge.figures.data import analysis as analysis_figures
 from stereogauge.figures.data import ranking as ranking_figures
 from stereogauge.figures.palette import Styles, algorithm_styles
+from stereogauge.protocol import Protocol
 from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.profile import Profile, load_profile
 from stereogauge.ranking.result import Ranking
 from stereogauge.ranking.run import rank
-from stereogauge.ranking.significance import friedman, wilcoxon_pairs
+from stereogauge.ranking.significance import different_from_best, friedman, mark_note, wilcoxon_pairs
 from stereogauge.report import tables
 from stereogauge.report.content import Content, FigureEntry, GalleryEntry, Provenance, ReportOptions, Section
-from stereogauge.report.score_tables import score_tables
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.selection import Selection
+from stereogauge.tables.score_table import score_tables
 from stereogauge.tables.table import Table
 
 MOST_IN_RADAR, MOST_IN_PAIRS, MOST_IN_DIAGRAM, MOST_IN_FIGURE, MOST_SCENES = 6, 10, 30, 40, 12
@@ -68,6 +70,7 @@ def build(
     options: ReportOptions | None = None,
     provenance: Provenance | None = None,
     galleries: Sequence[GalleryEntry] = (),
+    protocol: Protocol | None = None,
 ) -> Content:
     """The report of a cube; galleries are made by `stereogauge.report.maps`, since they need the maps."""
     chosen = options or ReportOptions()
@@ -75,7 +78,7 @@ def build(
     styles = algorithm_styles(cube.algorithms)
     main = rank(cube, chosen.model, missing=chosen.missing)
     sections = [
-        _scores(cube, main, chosen),
+        _scores(cube, main, chosen, protocol),
         _orders(cube, metric, main, chosen, styles),
         _profiles(cube, main, chosen, styles),
         _certainty(cube, metric, main, chosen, styles),
@@ -100,10 +103,14 @@ def one_column_each(cube: ScoreCube) -> list[str]:
     return [column for _, column in sorted(found, key=lambda entry: entry[0])]
 
 
-def _scores(cube: ScoreCube, main: Ranking, options: ReportOptions) -> Section:
+def _scores(cube: ScoreCube, main: Ranking, options: ReportOptions, protocol: Protocol | None) -> Section:
     attempts = _Attempts()
     order = [*main.algorithms, *(name for name in cube.algorithms if name not in main.algorithms)]
-    attempts.entries += attempts.get(lambda: score_tables(cube, order, options.alpha)) or []
+    read = protocol or Protocol()
+    marks = partial(different_from_best, alpha=options.alpha)
+    found = attempts.get(lambda: score_tables(cube, read.aggregation, read.scene_weights, order=order, marks=marks))
+    note = f"Best bold, second underlined. {mark_note(len(cube.scenes), options.alpha)}"
+    attempts.entries += [replace(one, notes=(*one.notes, note)) for one in found or ()]
     prose = f"Algorithms in the order of the model {main.model}. A dash is a gap: nothing could be measured there."
     return attempts.section("scores", "Scores", prose)
 

@@ -17,6 +17,7 @@ from plotly.offline import get_plotlyjs
 from stereogauge.figures import mpl, plotly
 from stereogauge.figures.data.galleries import Colours, heading
 from stereogauge.report.content import Content, FigureEntry, GalleryEntry, Section
+from stereogauge.tables.html import html_table
 from stereogauge.tables.table import Table
 
 CARD_WIDTH, PICTURE_QUALITY = 360, 82  # pixels; per cent of WebP
@@ -45,6 +46,7 @@ def to_html(content: Content, made: str = "", drawn: Mapping[str, bytes] | None 
         script=_asset("page.js"),
         plotly=get_plotlyjs(),
         entries=_entries,
+        html_table=html_table,
         svg=svg,
         values=_values,
         webp=_webp,

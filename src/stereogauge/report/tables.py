@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stereogauge.ranking.result import Ranking
 from stereogauge.scores.selection import Selection
-from stereogauge.tables.table import MARK, Cell, Emphasis, Table, number, table, text
+from stereogauge.tables.table import MARK, Cell, Emphasis, Table, count, number, share, table, words
 
 if TYPE_CHECKING:
     from stereogauge.analysis.double_counting import DoubleCounting
@@ -47,21 +48,21 @@ def ranking_table(
     for place, name in enumerate(ranking.algorithms):
         row = [
             Cell(name, mark=MARK if name in together and name != (test.algorithms[0] if test else "") else ""),
-            Cell(str(ranking.rank[place]), float(ranking.rank[place]), _emphasis(int(ranking.rank[place]))),
-            _count(int(ranking.value[place])) if whole else number(float(ranking.value[place])),
+            Cell(int(ranking.rank[place]), emphasis=_emphasis(int(ranking.rank[place]))),
+            count(int(ranking.value[place])) if whole else number(float(ranking.value[place])),
         ]
         if ranking.group is not None:
-            row.append(Cell(f"A*{ranking.group[place]}", float(ranking.group[place])))
+            row.append(Cell(int(ranking.group[place]), f"A*{ranking.group[place]}"))
         if sure is not None:
             own = sure.algorithms.index(name)
-            row.append(text(f"{sure.rank_low[own]} – {sure.rank_high[own]}"))
-            row.append(Cell(f"{100 * sure.first[own]:.0f} %", float(sure.first[own])))
+            row.append(words(f"{sure.rank_low[own]} – {sure.rank_high[own]}"))
+            row.append(share(sure.first[own]))
         row += [_any(ranking.extra[name][place]) for name in shown]
         rows.append(row)
     notes = _selection_notes(ranking.selection)
     if test is not None:
         notes.insert(
-            0, f"{MARK} not told apart from the first by Nemenyi's test (α = {test.alpha:g}, {test.blocks} columns)."
+            0, f"{MARK} not told apart from the first by Nemenyi's test (α = {test.alpha:g}, {test.blocks} scenes)."
         )
     return table(f"rank-{ranking.model}", title or f"Order by the model {ranking.model}", header, rows, notes)
 
@@ -72,8 +73,8 @@ def _emphasis(rank: int) -> Emphasis:
 
 def _any(value: object) -> Cell:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return text(_shortened(str(value)))
-    return Cell(str(value), float(value)) if isinstance(value, int) else number(value)
+        return words(_shortened(str(value)))
+    return Cell(value) if isinstance(value, int) else number(value)
 
 
 def _shortened(words: str) -> str:
@@ -97,9 +98,9 @@ def orders_table(found: OrderAgreement, groups: Mapping[str, Ranking] | None = N
     members = {name: set((groups or {})[name].winners) if groups and name in groups else set() for name in found.names}
     rows = [
         [
-            text(name),
+            words(name),
             *(
-                Cell(f"{rank:g}", rank, _emphasis(int(rank)), "*" if name in members[order] else "")
+                Cell(float(rank), f"{rank:g}", _emphasis(int(rank)), "*" if name in members[order] else "")
                 for order, rank in zip(found.names, found.ranks[row], strict=True)
             ),
         ]
@@ -113,8 +114,8 @@ def beats_table(sure: Bootstrap) -> Table:
     """Probability that the row's algorithm beats the column's, over draws of scenes."""
     rows = [
         [
-            text(name),
-            *(Cell(f"{p:.2f}", float(p)) if row != place else text("") for place, p in enumerate(sure.beats[row])),
+            words(name),
+            *(Cell(float(p), f"{p:.2f}") if row != place else words("") for place, p in enumerate(sure.beats[row])),
         ]
         for row, name in enumerate(sure.algorithms)
     ]
@@ -126,19 +127,20 @@ def pairs_table(pairs: Sequence[Pair], metric: str, alpha: float = 0.05) -> Tabl
     """Wilcoxon's test of pairs with Holm's correction."""
     rows = [
         [
-            text(pair.first),
-            text(pair.second),
-            text(pair.better or "even"),
+            words(pair.first),
+            words(pair.second),
+            words(pair.better or "even"),
             number(pair.median),
+            share(pair.superiority),
             number(pair.p_value, 2),
-            number(pair.p_holm, 2)._replace(emphasis="best" if pair.p_holm < alpha else ""),
+            replace(number(pair.p_holm, 2), emphasis="best" if pair.p_holm < alpha else ""),
         ]
         for pair in pairs
     ]
-    header = ["first", "second", "better more often", "median difference", "p", "p (Holm)"]
+    header = ["first", "second", "better more often", "median difference", "first better on", "p", "p (Holm)"]
     return table(
         "pairs",
-        f"Wilcoxon's signed-rank test over the columns of {metric}",
+        f"Wilcoxon's signed-rank test over the scenes, {metric}",
         header,
         rows,
         [f"p below {alpha:g} bold."],
@@ -150,11 +152,11 @@ def double_counting_table(nested: DoubleCounting, parted: DoubleCounting) -> Tab
     header = ["algorithm", *nested.regions, "counted", *parted.regions, "distinct", "counted twice or more [%]"]
     rows = [
         [
-            text(name),
-            *(_count(errors) for errors in nested.errors[row]),
-            _count(nested.counted[row]),
-            *(_count(errors) for errors in parted.errors[row]),
-            _count(nested.distinct[row]),
+            words(name),
+            *(count(errors) for errors in nested.errors[row]),
+            count(nested.counted[row]),
+            *(count(errors) for errors in parted.errors[row]),
+            count(nested.distinct[row]),
             number(float(nested.repeated_share[row])),
         ]
         for row, name in enumerate(nested.algorithms)
@@ -164,14 +166,10 @@ def double_counting_table(nested: DoubleCounting, parted: DoubleCounting) -> Tab
     return table("double-counting", "Errors counted more than once", header, rows, [note])
 
 
-def _count(amount: int) -> Cell:
-    return Cell(f"{amount:d}", float(amount))
-
-
 def subset_table(found: SubsetExperiment) -> Table:
     """Each metric against RMS everywhere and on its own pixels."""
     header = ["metric", "pixels", "r² with RMS", "r² with RMS there", "τ-b with RMS", "τ-b with RMS there"]
-    rows = [[text(row.metric), text(row.subset), *(number(value, 2) for value in row[2:])] for row in found.rows]
+    rows = [[words(row.metric), words(row.subset), *(number(value, 2) for value in row[2:])] for row in found.rows]
     note = (
         f"RMS everywhere is {found.reference}. What RMS on the metric's own pixels leaves open is due to the function."
     )
@@ -181,7 +179,7 @@ def subset_table(found: SubsetExperiment) -> Table:
 def weight_stability_table(found: WeightStability, profile: Profile) -> Table:
     """How often each algorithm wins when the weights move."""
     rows = [
-        [text(name), Cell(f"{100 * found.first[row]:.1f} %", float(found.first[row])), text(_range(found, row))]
+        [words(name), share(found.first[row], 1), words(_range(found, row))]
         for row, name in enumerate(found.algorithms)
     ]
     note = (
@@ -203,8 +201,8 @@ def threshold_stability_table(found: ThresholdStability) -> Table:
     places = [dict(zip(ranking.algorithms, ranking.rank.tolist(), strict=True)) for ranking in found.rankings]
     rows = [
         [
-            text(name),
-            *(Cell(str(p[name]), float(p[name]), _emphasis(p[name])) if name in p else text("–") for p in places),
+            words(name),
+            *(Cell(p[name], emphasis=_emphasis(p[name])) if name in p else Cell() for p in places),
         ]
         for name in names
     ]

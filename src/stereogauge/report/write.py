@@ -8,7 +8,9 @@ from pathlib import Path
 from stereogauge.figures import mpl
 from stereogauge.report.content import Content, FigureEntry
 from stereogauge.report.page import to_html
-from stereogauge.tables.table import latex
+from stereogauge.scores.table import ScoreTable
+from stereogauge.tables.latex import latex_table, latex_text
+from stereogauge.tables.text import csv_table
 
 PREAMBLE = r"""\documentclass[10pt]{article}
 \usepackage[T1]{fontenc}
@@ -38,10 +40,10 @@ def write_report(
         written.append(path)
 
     for entry in content.tables:
-        put(folder / "tables" / f"{entry.name}.tex", entry.to_latex())
-        put(folder / "tables" / f"{entry.name}.csv", entry.to_csv())
+        put(folder / "tables" / f"{entry.name}.tex", latex_table(entry))
+        put(folder / "tables" / f"{entry.name}.csv", csv_table(entry))
     put(folder / "tables" / "all.tex", tables_document(content))
-    put(folder / "scores.csv", content.cube.to_table().to_csv())
+    put(folder / "scores.csv", ScoreTable(content.cube.scores()).to_csv())
     drawn: dict[str, bytes] = {}
     for figure_entry in content.figures:
         tell(f"figure {figure_entry.name}")
@@ -57,4 +59,4 @@ def write_report(
 def tables_document(content: Content) -> str:
     """A LaTeX document that holds all tables, each no wider than the page."""
     inputs = "\n".join(rf"\input{{{entry.name}}}" + "\n" + r"\clearpage" for entry in content.tables)
-    return f"{PREAMBLE}\\section*{{{latex(content.title)}}}\n{inputs}\n\\end{{document}}\n"
+    return f"{PREAMBLE}\\section*{{{latex_text(content.title)}}}\n{inputs}\n\\end{{document}}\n"

@@ -91,7 +91,7 @@ class Material:
             regions=["boundary", "interior", "occluded", "nonocc", "all", "disc"],
             metrics=["bad@1", "sze", "mae", "mse", "mre", "mape"],
         )
-        return ScoreCube.from_table(evaluate(self.published_maps, self.middlebury, protocol=protocol))
+        return ScoreCube.of(evaluate(self.published_maps, self.middlebury, protocol=protocol))
 
     @functools.cached_property
     def hci_data(self) -> Dataset:
@@ -113,7 +113,7 @@ class Material:
     def hci_scores(self) -> ScoreCube:
         """Nine settings × six scenes × the paper's metrics, and RMS on the metrics' own pixels."""
         protocol = load_protocol("hci").replace(metrics=list(HCI_METRICS))
-        return ScoreCube.from_table(evaluate(self.hci_maps, self.hci_data, protocol=protocol))
+        return ScoreCube.of(evaluate(self.hci_maps, self.hci_data, protocol=protocol))
 
     @functools.cached_property
     def hci_regions(self) -> Mapping[str, SceneRegions]:

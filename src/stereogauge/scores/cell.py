@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from stereogauge.metrics.declaration import parse_metric
 from stereogauge.regions.declaration import declared_regions
-from stereogauge.scores.table import Score
+from stereogauge.scores.score import NO_ESTIMATE, Score
 
 
 class ColumnKey(NamedTuple):
@@ -125,10 +125,14 @@ class CellScores:
 
 
 def cells_of_scores(scores: Iterable[Score]) -> list[CellScores]:
-    """Scores grouped into cells, in order of appearance; versions are those of the present declarations."""
+    """Scores grouped into cells, in order of appearance; versions are those of the present declarations.
+
+    A scene that an algorithm has no estimate for makes no cell: the store holds what was measured.
+    """
     groups: dict[tuple[str, str, str, str], list[Score]] = {}
     for score in scores:
-        groups.setdefault((score.dataset, score.scene, score.algorithm, score.protocol), []).append(score)
+        if score.note != NO_ESTIMATE:
+            groups.setdefault((score.dataset, score.scene, score.algorithm, score.protocol), []).append(score)
     return [
         CellScores.of_scores(group, tuple(column_key(score.metric, score.region) for score in group))
         for group in groups.values()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.metrics.declaration import BoundMetric, parse_column, parse_metric
-from stereogauge.scores.table import Score, ScoreTable
+from stereogauge.scores.score import NO_ESTIMATE, Score
 
 Values = NDArray[np.float64]
 metric_of = functools.lru_cache(maxsize=4096)(parse_metric)
@@ -49,7 +49,9 @@ class ScoreCube:
 
     `values` holds the scores as declared (not negated), NaN where there is none. `sums`, `counts` and `missing` hold
     the sufficient statistics, or None where they were not kept. `protocol` is the hash under which every score was
-    computed. Scenes of several datasets are called "dataset/scene"; `datasets` names the dataset of each scene.
+    computed. Scenes of several datasets are called "dataset/scene"; `datasets` names the dataset of each scene. `void`
+    (scenes, columns) marks scenes that have nothing to measure in a column, whatever the algorithm; None takes those
+    on which no algorithm has a score.
     """
 
     algorithms: tuple[str, ...]
@@ -61,6 +63,7 @@ class ScoreCube:
     missing: Values | None = None
     protocol: str = ""
     datasets: tuple[str, ...] = ()
+    void: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         shape = (len(self.algorithms), len(self.scenes), len(self.columns))
@@ -71,6 +74,8 @@ class ScoreCube:
                     f"A score cube of {shape[0]} algorithms × {shape[1]} scenes × {shape[2]} columns needs {name} "
                     f"of that shape; found {array.shape}."
                 )
+        if self.void is not None and self.void.shape != shape[1:]:
+            raise StereogaugeError(f"A score cube needs `void` of shape {shape[1:]}; found {self.void.shape}.")
         for kind, names in (("algorithm", self.algorithms), ("scene", self.scenes), ("column", self.columns)):
             if len(set(names)) != len(names):
                 twice = next(name for name in names if names.count(name) > 1)
@@ -93,6 +98,19 @@ class ScoreCube:
         """Regions in order of appearance."""
         return tuple(dict.fromkeys(column.region for column in self.columns))
 
+    @property
+    def scene_names(self) -> tuple[str, ...]:
+        """The scenes' names within their datasets."""
+        datasets = self.datasets or ("",) * len(self.scenes)
+        return tuple(scene.removeprefix(f"{name}/") for scene, name in zip(self.scenes, datasets, strict=True))
+
+    @property
+    def applies(self) -> NDArray[np.bool_]:
+        """Which scenes count in a column, shape (scenes, columns): all but those with nothing to measure there."""
+        if self.void is None:
+            return np.asarray(~np.isnan(self.values).all(axis=0), np.bool_)
+        return ~self.void
+
     def column(self, text: str) -> int:
         """The index of the column that `bad@1:nonocc`, or a metric that stands on one region only, names."""
         found = _columns(self, [text])
@@ -103,8 +121,8 @@ class ScoreCube:
         return found[0]
 
     @classmethod
-    def from_table(cls, table: ScoreTable) -> ScoreCube:
-        """The cube of a table's scores; a key that the table lacks is a gap."""
+    def of(cls, table: Sequence[Score]) -> ScoreCube:
+        """The cube of scores under one protocol; a key that they lack is a gap."""
         several = len({score.dataset for score in table}) > 1
         algorithms: dict[str, int] = {}
         scenes: dict[tuple[str, str], int] = {}
@@ -120,7 +138,7 @@ class ScoreCube:
         flat: NDArray[np.intp] = np.asarray(np.ravel_multi_index(tuple(places.T), shape) if len(table) else [], np.intp)
         if len(np.unique(flat)) != len(flat):
             raise StereogaugeError(
-                "Two scores of this table have the same algorithm, dataset, scene, metric and region; keep one."
+                "Two of these scores have the same algorithm, dataset, scene, metric and region; keep one."
             )
 
         def spread(part: str, gap: float) -> Values:
@@ -128,14 +146,19 @@ class ScoreCube:
             array[flat] = [getattr(score, part) for score in table]
             return array.reshape(shape)
 
+        measured = np.zeros(math.prod(shape), bool)
+        measured[flat] = [score.note != NO_ESTIMATE for score in table]
+        counts, missing = spread("count", 0.0), spread("missing", 0.0)
+
         return cls(
             algorithms=tuple(algorithms),
             scenes=tuple(f"{dataset}/{scene}" if several else scene for dataset, scene in scenes),
             columns=tuple(columns),
             values=spread("value", np.nan),
             sums=spread("sum", 0.0),
-            counts=spread("count", 0.0),
-            missing=spread("missing", 0.0),
+            counts=counts,
+            missing=missing,
+            void=void_scenes(measured.reshape(shape), counts, missing),
             protocol=table[0].protocol if len(table) else "",
             datasets=tuple(dataset for dataset, _ in scenes),
         )
@@ -188,20 +211,22 @@ class ScoreCube:
             sums=cut(self.sums),
             counts=cut(self.counts),
             missing=cut(self.missing),
+            void=None if self.void is None else self.void[np.ix_(middle, last)],
             datasets=tuple(self.datasets[i] for i in middle) if self.datasets else (),
         )
 
-    def to_table(self) -> ScoreTable:
+    def scores(self) -> Iterator[Score]:
         """The scores in long form; statistics that were not kept are NaN and 0."""
         nothing = np.zeros_like(self.values)
         sums = np.full_like(self.values, np.nan) if self.sums is None else self.sums
         counts = nothing if self.counts is None else self.counts
         missing = nothing if self.missing is None else self.missing
         datasets = self.datasets or ("",) * len(self.scenes)
-        return ScoreTable(
+        names = self.scene_names
+        return (
             Score(
                 dataset=datasets[s],
-                scene=self.scenes[s].removeprefix(f"{datasets[s]}/"),
+                scene=names[s],
                 algorithm=self.algorithms[a],
                 metric=column.metric,
                 region=column.region,
@@ -215,6 +240,12 @@ class ScoreCube:
             for s in range(len(self.scenes))
             for c, column in enumerate(self.columns)
         )
+
+
+def void_scenes(measured: NDArray[np.bool_], counts: Values, missing: Values) -> NDArray[np.bool_]:
+    """Scenes and columns where at least one algorithm was measured and no measured one had a pixel to measure."""
+    empty = (counts == 0) & (missing == 0)
+    return np.asarray((empty | ~measured).all(axis=0) & measured.any(axis=0), np.bool_)
 
 
 def _places(kind: str, known: tuple[str, ...], wanted: Iterable[str] | None) -> list[int] | None:

@@ -1,50 +1,23 @@
-"""Scores and tables of them: what an evaluation returns and everything after it reads.
-
-A score's key is (dataset, scene, algorithm, metric, region, protocol). Sums and counts are kept, so pooling over pixels
-or averaging over scenes is a choice made when reading.
-"""
+"""A table of scores in long form: what an evaluation returns."""
 
 from __future__ import annotations
 
 import functools
 import json
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from stereogauge.errors import ProtocolError, StereogaugeError, unknown_name
-from stereogauge.metrics.declaration import parse_column, parse_metric
+from stereogauge.metrics.declaration import parse_column
+from stereogauge.protocol import Protocol
+from stereogauge.scores.aggregation import Aggregation, aggregated, way
+from stereogauge.scores.cube import ScoreCube
+from stereogauge.scores.plain import json_value
+from stereogauge.scores.score import Score
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from stereogauge.protocol import Protocol
-
-NO_ESTIMATE = "no estimate for this scene"
-Aggregation = Literal["mean", "pooled", "weighted"]
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """One number with its sufficient statistics; NaN with a note where nothing could be measured.
-
-    `rule` is the occlusion rule that made the region, which the protocol's "auto" leaves open. It follows from scene
-    and protocol, so it is no part of what makes two scores equal; a score from a store has "".
-    """
-
-    dataset: str
-    scene: str
-    algorithm: str
-    metric: str
-    region: str
-    value: float
-    sum: float
-    count: int
-    missing: int
-    protocol: str
-    note: str = ""
-    rule: str = field(default="", compare=False, repr=False)
 
 
 class ScoreTable(Sequence[Score]):
@@ -172,24 +145,24 @@ class ScoreTable(Sequence[Score]):
         scene that only this algorithm lacks is a gap, and a gap is never averaged away: the result is NaN.
         """
         how = how or (self.protocol.aggregation if self.protocol else "mean")
-        weights = dict(self.protocol.scene_weights) if self.protocol else {}
         chosen = self.select(metric, region, algorithm=algorithm)
-        return aggregate([score for score in chosen if not self.is_void(score)], how, weights)
-
-    def is_void(self, score: Score) -> bool:
-        """Whether the scene of `score` has nothing for its metric and region to measure, whatever the algorithm."""
-        return (score.scene, score.metric, score.region) in self._void
+        if len(chosen.algorithms) != 1 or len(chosen.columns) != 1:
+            raise StereogaugeError(
+                f"Aggregation takes one algorithm, metric and region at a time; found {len(chosen.algorithms)} "
+                f"algorithms and {len(chosen.columns)} columns."
+            )
+        part = self.cube.select(algorithms=chosen.algorithms, metrics=[":".join(chosen.columns[0])])
+        if way(part.columns[0], how) != how:
+            raise ProtocolError(
+                f"{part.columns[0].metric} cannot be pooled over pixels, since it is not made of sums; "
+                "aggregate it as the mean of scenes."
+            )
+        return float(aggregated(part, how, self.protocol.scene_weights if self.protocol else None)[0, 0])
 
     @functools.cached_property
-    def _void(self) -> set[tuple[str, str, str]]:
-        cells: dict[tuple[str, str, str], list[Score]] = {}
-        for score in self._scores:
-            cells.setdefault((score.scene, score.metric, score.region), []).append(score)
-        return {
-            key
-            for key, scores in cells.items()
-            if all(s.count == 0 and s.missing == 0 for s in scores) and any(s.note != NO_ESTIMATE for s in scores)
-        }
+    def cube(self) -> ScoreCube:
+        """The scores as dense arrays."""
+        return ScoreCube.of(self._scores)
 
     def to_pandas(self) -> pd.DataFrame:
         """Long form: dataset scene algorithm metric region value count missing protocol, then sum, note and rule."""
@@ -217,42 +190,10 @@ class ScoreTable(Sequence[Score]):
 
     def to_json(self) -> str:
         """One document: the protocol's text and hash, and a list of scores; NaN is null, infinity the text "inf"."""
-        rows = [{key: json_number(value) for key, value in asdict(score).items()} for score in self._scores]
+        rows = [{key: json_value(value) for key, value in asdict(score).items()} for score in self._scores]
         protocol = (
             None
             if self.protocol is None
             else {"name": self.protocol.name, "hash": self.protocol.hash, **self.protocol.choices()}
         )
         return json.dumps({"protocol": protocol, "scores": rows}, indent=1, allow_nan=False, default=str)
-
-
-def json_number(value: Any) -> Any:
-    """What JSON can hold: null for NaN, "inf" or "-inf" for infinities, everything else as it is."""
-    if not isinstance(value, float) or math.isfinite(value):
-        return value
-    return None if math.isnan(value) else str(value)
-
-
-def aggregate(scores: Sequence[Score], how: Aggregation, weights: dict[str, float] | None = None) -> float:
-    """One value of one metric, region and algorithm over scenes; see `ScoreTable.aggregate`."""
-    if not scores:
-        return math.nan
-    keys = {(s.algorithm, s.metric, s.region) for s in scores}
-    if len(keys) > 1:
-        raise StereogaugeError(
-            f"Aggregation takes one algorithm, metric and region at a time; found {len(keys)} combinations."
-        )
-    if how == "pooled":
-        metric = parse_metric(scores[0].metric).metric
-        if metric.finalize is None:
-            raise ProtocolError(
-                f"{scores[0].metric} cannot be pooled over pixels, since it is not made of sums; "
-                "aggregate it as the mean of scenes."
-            )
-        count = sum(s.count for s in scores)
-        if any(math.isnan(s.value) for s in scores) or count == 0:
-            return math.nan
-        return metric.finalize(math.fsum(s.sum for s in scores), count)
-    weight = [(weights or {}).get(s.scene, 1.0) if how == "weighted" else 1.0 for s in scores]
-    total = math.fsum(weight)
-    return math.fsum(w * s.value for w, s in zip(weight, scores, strict=True)) / total if total else math.nan

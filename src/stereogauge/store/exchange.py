@@ -13,7 +13,7 @@ from typing import Any
 
 from stereogauge.errors import FileError, MissingDependency, cause
 from stereogauge.scores.cell import CellScores, ColumnKey
-from stereogauge.scores.table import Score
+from stereogauge.scores.score import Score
 
 PathLike = str | os.PathLike[str]
 

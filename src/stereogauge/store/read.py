@@ -15,7 +15,7 @@ from stereogauge.errors import StoreError, unknown_name
 from stereogauge.metrics.declaration import parse_column
 from stereogauge.protocol import Protocol
 from stereogauge.scores.cell import CellScores, ColumnKey, joined
-from stereogauge.scores.cube import Column, ScoreCube
+from stereogauge.scores.cube import Column, ScoreCube, void_scenes
 from stereogauge.store import names, schema
 from stereogauge.store.blocks import FLOATS, INTEGERS, cell_of_row, unpacked
 
@@ -197,6 +197,7 @@ def read_cube(connection: Connection, selection: Selection) -> ScoreCube:
     columns = chosen_columns(present, selection.columns)
     shape = (len(algorithms), len(scenes), len(columns))
     filled = {"values": np.full(shape, np.nan), **{part: np.zeros(shape) for part in ("sums", "counts", "missing")}}
+    measured = np.zeros(shape, bool)
     for number in used:
         members = np.flatnonzero(set_numbers == number)
         inside = [place for place, column in enumerate(sets[number]) if column in columns]
@@ -211,6 +212,7 @@ def read_cube(connection: Connection, selection: Selection) -> ScoreCube:
         for part, blobs, dtype in zip(filled, parts[3:], (FLOATS, FLOATS, INTEGERS, INTEGERS), strict=True):
             matrix = unpacked([blobs[member] for member in members], dtype, width)
             filled[part][place] = matrix[:, inside]
+        measured[place] = True
     owners = [selection.scenes[number] for number in scenes]
     several = len({owner for owner, _ in owners}) > 1
     return ScoreCube(
@@ -219,6 +221,7 @@ def read_cube(connection: Connection, selection: Selection) -> ScoreCube:
         columns=tuple(Column(column.metric, column.region) for column in columns),
         protocol=selection.protocol,
         datasets=tuple(owner for owner, _ in owners),
+        void=void_scenes(measured, filled["counts"], filled["missing"]),
         **filled,
     )
 

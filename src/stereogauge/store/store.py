@@ -16,7 +16,8 @@ from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import Protocol, load_protocol, parse_protocol, preset_names
 from stereogauge.scores.cell import CellScores, cells_of_scores
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.scores.table import Score, ScoreTable
+from stereogauge.scores.score import Score
+from stereogauge.scores.table import ScoreTable
 from stereogauge.store import exchange, listing, names, provenance, read, schema, write
 from stereogauge.store.engine import Database
 from stereogauge.store.migrations import prepare

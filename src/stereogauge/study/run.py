@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
@@ -14,6 +13,7 @@ from stereogauge.metrics.declaration import parse_metric
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.regions.scene_regions import SceneRegions
+from stereogauge.scores.plain import json_value
 from stereogauge.study.damage import Damage, damage_called, damages
 from stereogauge.study.ground_truth import GroundTruth, ground_truth_of
 
@@ -91,13 +91,10 @@ class Study:
         return str(self.to_pandas().to_csv(index=False))
 
     def to_json(self) -> str:
-        """One document; what is unknown or infinite is null."""
-        rows = [
-            {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in asdict(r).items()}
-            for r in self.responses
-        ]
-        document = {"scene": self.scene, "protocol": self.protocol, "idle": self.idle, "responses": rows}
-        return json.dumps(document, indent=1, allow_nan=False)
+        """One document; what is unknown is null."""
+        responses = [asdict(response) for response in self.responses]
+        document = {"scene": self.scene, "protocol": self.protocol, "idle": self.idle, "responses": responses}
+        return json.dumps(json_value(document), indent=1, allow_nan=False)
 
 
 def label(response: Response) -> str:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol
+from stereogauge.scores.plain import json_value
 from stereogauge.study.damage import damage_called, damages
 from stereogauge.study.run import GEOMETRY_METRICS, Progress, Study, label, run_study
 
@@ -80,19 +81,15 @@ class Sensitivity:
 
     def to_json(self) -> str:
         """One document with all three matrices; NaN is null."""
-
-        def plain(matrix: Matrix) -> list[list[float | None]]:
-            return [[float(v) if np.isfinite(v) else None for v in row] for row in matrix]
-
         document = {
             "metrics": self.metrics,
             "damages": self.damages,
-            "responses": plain(self.responses),
-            "scaled": plain(self.scaled),
-            "selective": plain(self.selective),
+            "responses": self.responses,
+            "scaled": self.scaled,
+            "selective": self.selective,
             "strongest": self.strongest(),
         }
-        return json.dumps(document, indent=1, allow_nan=False)
+        return json.dumps(json_value(document), indent=1, allow_nan=False)
 
 
 def sensitivity_of(study: Study) -> Sensitivity:

@@ -1,143 +1,93 @@
-"""Score tables as text: for the terminal, LaTeX, CSV and JSON."""
+"""The table of scores: one row per algorithm, one column per metric and region, over the scenes of a selection.
+
+Command line, report, site, CSV and LaTeX all show this table.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
-from stereogauge.metrics.declaration import parse_metric
-from stereogauge.scores.table import Aggregation, Score, ScoreTable, aggregate
+import numpy as np
 
-if TYPE_CHECKING:
-    from rich.table import Table
+from stereogauge.ranking.costs import column_costs
+from stereogauge.scores.aggregation import Aggregation, aggregated, way
+from stereogauge.scores.cube import Column, ScoreCube, Values
+from stereogauge.tables.table import MARK, Emphasis, Heading, Table, number, table, words
 
-
-def format_value(value: float) -> str:
-    """Three significant digits, more before the point; an en dash where nothing was measured."""
-    if math.isnan(value):
-        return "–"
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    rounded = float(f"{value:.3g}")
-    if rounded != 0 and not 1e-3 <= abs(rounded) < 1e5:
-        return f"{value:.2e}"
-    digits = 2 - math.floor(math.log10(abs(rounded))) if rounded else 2
-    return f"{value:.{max(0, min(digits, 5))}f}"
+Marks = Callable[[ScoreCube, int, Values], Sequence[bool]]
+MOST_COLUMNS = 9
+DIRECTIONS = {"lower": "", "higher": "higher is better", "zero": "0 is best"}
+WAYS = {"mean": "Mean", "pooled": "Pooled over the pixels", "weighted": "Weighted mean"}
 
 
-def column_title(metric: str, region: str) -> tuple[str, str, str]:
-    """Metric id, region and unit of a column; a metric on its own pixel set shows no region."""
-    declared = parse_metric(metric).metric
-    return metric, "" if declared.region else region, declared.unit
+def score_table(
+    cube: ScoreCube,
+    how: Aggregation = "mean",
+    scene_weights: Mapping[str, float] | None = None,
+    *,
+    order: Sequence[str] | None = None,
+    marks: Marks | None = None,
+) -> Table:
+    """Scores over the scenes, the best of each column bold, the second underlined.
 
-
-def _aggregation(table: ScoreTable, metric: str) -> Aggregation:
-    """The protocol's way over the scenes; a metric that does not pool is averaged where the others are pooled."""
-    how = table.protocol.aggregation if table.protocol else "mean"
-    return "mean" if how == "pooled" and not parse_metric(metric).metric.pools else how
-
-
-def _titles(table: ScoreTable, scene: str | None) -> list[tuple[str, str, str]]:
-    """The columns' titles; the unit also says where several scenes are not aggregated as the protocol says."""
-    several = scene is None and len(table.scenes) > 1 and table.protocol is not None
-    titles = []
-    for column in table.columns:
-        metric, region, unit = column_title(*column)
-        if several and table.protocol and _aggregation(table, metric) != table.protocol.aggregation:
-            unit = f"{unit}, mean of scenes" if unit else "mean of scenes"
-        titles.append((metric, region, unit))
-    return titles
-
-
-def _cells(table: ScoreTable, scene: str | None) -> dict[tuple[str, str, str], float]:
-    """(algorithm, metric, region) → value on one scene, or aggregated over all as the protocol says."""
-    weights = dict(table.protocol.scene_weights) if table.protocol else {}
-    grouped: dict[tuple[str, str, str], list[Score]] = {}
-    for score in table:
-        counted = grouped.setdefault((score.algorithm, score.metric, score.region), [])
-        if score.scene == scene or (scene is None and not table.is_void(score)):
-            counted.append(score)
-    return {key: aggregate(scores, _aggregation(table, key[1]), weights) for key, scores in grouped.items()}
-
-
-def best_in_column(values: Sequence[float], metric: str) -> float:
-    """The best of the finite values, NaN where there is none."""
-    finite = [v for v in values if not math.isnan(v)]
-    direction = parse_metric(metric).metric.direction
-    if not finite:
-        return math.nan
-    if direction == "zero":
-        return min(finite, key=abs)
-    return max(finite) if direction == "higher" else min(finite)
-
-
-def rich_table(table: ScoreTable, scene: str | None = None, title: str = "") -> Table:
-    """One row an algorithm, one column a metric and region; the best of each column in bold.
-
-    Turned on its side (a row a column) when there are more columns than algorithms.
+    `marks` says which algorithms get a † in a column, for example those that a test tells apart from its best.
     """
-    from rich.table import Table
-
-    cells = _cells(table, scene)
-    best = {c: best_in_column([cells[a, *c] for a in table.algorithms], c[0]) for c in table.columns}
-    several = len(table.algorithms) > 1
-
-    def shown(algorithm: str, column: tuple[str, str]) -> str:
-        value = cells[algorithm, *column]
-        text = format_value(value)
-        return f"[bold]{text}[/bold]" if several and value == best[column] else text
-
-    rich = Table(title=title or None, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    upright = len(table.columns) <= max(6, len(table.algorithms))
-    if upright:
-        rich.add_column("algorithm")
-        for title_lines in _titles(table, scene):
-            rich.add_column("\n".join(title_lines), justify="right")
-        for algorithm in table.algorithms:
-            rich.add_row(_escaped(algorithm), *(shown(algorithm, c) for c in table.columns))
-        return rich
-    for heading in ("metric", "region", "unit"):
-        rich.add_column(heading)
-    for algorithm in table.algorithms:
-        rich.add_column(_escaped(algorithm), justify="right")
-    for column, title_lines in zip(table.columns, _titles(table, scene), strict=True):
-        rich.add_row(*title_lines, *(shown(a, column) for a in table.algorithms))
-    return rich
+    chosen = cube if order is None else cube.select(algorithms=[name for name in order if name in cube.algorithms])
+    values = aggregated(chosen, how, scene_weights)
+    costs = column_costs(chosen.columns, values)
+    several = len(chosen.algorithms) > 1
+    columns = []
+    for place in range(len(chosen.columns)):
+        emphasis: list[Emphasis] = emphases(costs[:, place]) if several else [""] * len(costs)
+        columns.append([replace(number(v), emphasis=e) for v, e in zip(values[:, place], emphasis, strict=True)])
+    notes = [f"{WAYS[how]} of {len(chosen.scenes)} scenes."] if len(chosen.scenes) > 1 else []
+    if marks is not None:
+        for place, column in enumerate(columns):
+            marked = marks(chosen, place, costs[:, place])
+            columns[place] = [
+                replace(cell, mark=MARK) if differs else cell for cell, differs in zip(column, marked, strict=True)
+            ]
+    header = [Heading("algorithm"), *(heading(column, how, len(chosen.scenes)) for column in chosen.columns)]
+    rows = [[words(name), *(column[row] for column in columns)] for row, name in enumerate(chosen.algorithms)]
+    return table("scores", "Scores", header, rows, notes)
 
 
-def _escaped(text: str) -> str:
-    from rich.markup import escape
+def score_tables(
+    cube: ScoreCube,
+    how: Aggregation = "mean",
+    scene_weights: Mapping[str, float] | None = None,
+    *,
+    order: Sequence[str] | None = None,
+    marks: Marks | None = None,
+) -> list[Table]:
+    """The scores in tables that fit a page: the regions of a metric stay together."""
+    blocks: list[list[int]] = [[]]
+    for metric in cube.metrics:
+        places = [place for place, column in enumerate(cube.columns) if column.metric == metric]
+        if blocks[-1] and len(blocks[-1]) + len(places) > MOST_COLUMNS:
+            blocks.append([])
+        blocks[-1] += places
+    tables = []
+    for turn, block in enumerate(blocks, start=1):
+        part = cube.take(columns=block)
+        name = "scores" if len(blocks) == 1 else f"scores-{turn}"
+        made = score_table(part, how, scene_weights, order=order, marks=marks)
+        tables.append(replace(made, name=name, title=f"Scores: {', '.join(part.metrics)}"))
+    return tables
 
-    return escape(text)
+
+def heading(column: Column, how: Aggregation = "mean", scenes: int = 1) -> Heading:
+    """A column's head; the unit says where several scenes are not aggregated as asked."""
+    metric = column.declared.metric
+    unit = metric.unit
+    if scenes > 1 and way(column, how) != how:
+        unit = f"{unit}, mean of scenes" if unit else "mean of scenes"
+    return Heading(column.metric, "" if metric.region else column.region, unit, DIRECTIONS[metric.direction])
 
 
-_LATEX_SPECIAL = str.maketrans(
-    {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}",
-     "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "²": r"\textsuperscript{2}", "°": r"\textdegree{}"}
-)  # fmt: skip
-
-
-def latex_text(text: str) -> str:
-    """Text with LaTeX's special characters escaped."""
-    return text.translate(_LATEX_SPECIAL)
-
-
-def latex_table(table: ScoreTable, scene: str | None = None) -> str:
-    """A booktabs table, the best value of each column in bold; needs the package booktabs."""
-    cells = _cells(table, scene)
-    lines = [r"\begin{tabular}{l" + "r" * len(table.columns) + "}", r"\toprule"]
-    titles = _titles(table, scene)
-    lines.append(" & ".join(["algorithm", *(latex_text(metric) for metric, _, _ in titles)]) + r" \\")
-    lines.append(" & ".join(["", *(latex_text(region) for _, region, _ in titles)]) + r" \\")
-    lines.append(" & ".join(["", *(latex_text(f"[{unit}]") if unit else "" for _, _, unit in titles)]) + r" \\")
-    lines.append(r"\midrule")
-    best = {c: best_in_column([cells[a, *c] for a in table.algorithms], c[0]) for c in table.columns}
-    for algorithm in table.algorithms:
-        row = [latex_text(algorithm)]
-        for column in table.columns:
-            value = cells[algorithm, *column]
-            text = {"–": "--", "∞": r"$\infty$", "−∞": r"$-\infty$"}.get(format_value(value), format_value(value))
-            row.append(rf"\textbf{{{text}}}" if value == best[column] else text)
-        lines.append(" & ".join(row) + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+def emphases(costs: Values) -> list[Emphasis]:
+    """Best and second of one column of costs; equal ones share, and gaps get nothing."""
+    levels = np.unique(costs[~np.isnan(costs)])[:2]
+    names: tuple[Emphasis, Emphasis] = ("best", "second")
+    return [next((name for level, name in zip(levels, names, strict=False) if cost == level), "") for cost in costs]

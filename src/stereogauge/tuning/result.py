@@ -17,6 +17,7 @@ import tomli_w
 from stereogauge.matching.declaration import Value
 from stereogauge.matching.text import matcher_text
 from stereogauge.scores.cube import Values
+from stereogauge.scores.plain import json_value
 from stereogauge.tuning.definition import Definition
 from stereogauge.tuning.folds import scene_groups
 from stereogauge.tuning.improvement import Improvement, improvement
@@ -200,7 +201,7 @@ class TuningResult:
         folds            [{held_out: [scene], states, best: a trial or None}]
         """
         definition, best = self.definition, self.best
-        plain: dict[str, Any] = _plain(
+        plain: dict[str, Any] = json_value(
             {
                 "name": self.name,
                 "matcher": definition.matcher,
@@ -293,12 +294,3 @@ def counted_states(trials: Sequence[Trial]) -> dict[str, int]:
 
 def _plain_improvement(found: Improvement) -> dict[str, Any]:
     return {**dataclasses.asdict(found), "better": found.better, "compared": found.compared}
-
-
-def _plain(value: Any) -> Any:
-    """The same as dictionaries, lists and numbers, with None for every number that JSON cannot hold."""
-    if isinstance(value, Mapping):
-        return {key: _plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -269,7 +269,7 @@ class TableSource:
 
     @cached_property
     def _cubes(self) -> dict[str, ScoreCube]:
-        return {table[0].protocol: ScoreCube.from_table(table) for table in self._tables.values()}
+        return {table[0].protocol: ScoreCube.of(table) for table in self._tables.values()}
 
     def protocols(self) -> tuple[ProtocolRecord, ...]:
         """The tables' protocols."""

@@ -166,9 +166,11 @@ def radar_data(
 
 
 def critical_difference_data(test: Friedman, styles: Styles | None = None) -> CriticalDifference:
-    """The diagram of a Friedman test with Nemenyi's critical distance."""
+    """The diagram of a Friedman test with Nemenyi's critical distance; refused where so few scenes can tell nothing."""
+    if not test.can_tell:
+        raise StereogaugeError(test.sentence)
     return CriticalDifference(
-        title=f"Critical difference (α = {test.alpha:g}, {test.blocks} columns)",
+        title=f"Critical difference (α = {test.alpha:g}, {test.blocks} scenes)",
         caption=test.selection.caption(),
         algorithms=test.algorithms,
         average_rank=test.average_rank,

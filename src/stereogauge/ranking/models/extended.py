@@ -39,6 +39,7 @@ def rank_sums(costs: Costs, ties: str = "min", tau: float | None = None) -> Outc
             "alike with": [_names(costs.algorithms, row, place) for place, row in enumerate(alike)],
         },
         arrays={"metric_ranks": intermediate, "alike": alike, "tau": np.array(threshold)},
+        axes={"metric_ranks": ("algorithms", "metrics"), "alike": ("algorithms", "algorithms"), "tau": ()},
         names={"metrics": costs.metrics},
     )
 

@@ -31,6 +31,7 @@ def average_ranks(costs: Costs, ties: str = "min") -> Outcome:
         value=value,
         extra={"first places": (ranks == 1).sum(axis=1).tolist(), "worst column rank": ranks.max(axis=1).tolist()},
         arrays={"column_ranks": ranks},
+        axes={"column_ranks": ("algorithms", "columns")},
         names={"columns": costs.labels},
     )
 

@@ -87,6 +87,7 @@ def a_star_groups(costs: Costs) -> Outcome:
             "dominated by": [", ".join(who[start:end]) for start, end in ends],
         },
         arrays={"dominates": dominates},
+        axes={"dominates": ("algorithms", "algorithms")},
     )
 
 

@@ -89,6 +89,7 @@ def weighted_scores(
         value=value,
         extra={f"share of {term}": contributions[:, place].tolist() for place, term in enumerate(cells)},
         arrays={"contributions": contributions, "weights": np.array(list(used.values()))},
+        axes={"contributions": ("algorithms", "terms"), "weights": ("terms",)},
         names={"terms": tuple(cells), "scales": tuple(origin for _, _, origin in cells.values())},
         dropped=dropped,
     )

@@ -11,8 +11,8 @@ from pydantic import BaseModel
 from stereogauge.errors import FileError, NotApplicable, StereogaugeError
 from stereogauge.metrics.picture import Picture
 from stereogauge.model import DisparityMap
-from stereogauge.ranking.result import finite
 from stereogauge.scores.cube import metric_of
+from stereogauge.web.numbers import finite
 from stereogauge.web.scenes.gallery import Gallery, Place
 from stereogauge.web.scenes.layers import block_means
 

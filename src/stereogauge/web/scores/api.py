@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.model import models
+from stereogauge.tables.score_table import score_table
 from stereogauge.web.responses import tagged
 from stereogauge.web.scores.catalogue import CatalogueAnswer, catalogue_answer, formula_picture
 from stereogauge.web.scores.downloads import leaderboard_csv, leaderboard_latex
@@ -135,11 +136,17 @@ def rank(
 @router.get("/rank.{form}", summary="The leaderboard as CSV or LaTeX", response_class=Response)
 def download(request: Request, site: Here, form: Literal["csv", "tex"], selected: Selected, model: Chosen) -> Response:
     """The ranking with its scores as a file."""
-    kind, write = ("text/csv", leaderboard_csv) if form == "csv" else ("application/x-tex", leaderboard_latex)
 
     def make() -> Response:
-        ranking = rank_answer(site.desk, selected, model.name, model.options)
-        return Response(write(ranking, table_answer(site.desk, selected)), media_type=f"{kind}; charset=utf-8")
+        ranking = site.desk.ranking(selected, model.name, model.options)
+        record = site.desk.protocol(selected).protocol
+        weights = record.scene_weights if record else None
+        scores = score_table(site.desk.scores(selected), selected.aggregation, weights)
+        if form == "csv":
+            return Response(
+                leaderboard_csv(ranking, scores, selected.aggregation), media_type="text/csv; charset=utf-8"
+            )
+        return Response(leaderboard_latex(ranking, scores), media_type="application/x-tex; charset=utf-8")
 
     response = site.answer(request, selected, make)
     response.headers["Content-Disposition"] = f'attachment; filename="leaderboard.{form}"'

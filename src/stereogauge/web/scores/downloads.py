@@ -2,78 +2,37 @@
 
 from __future__ import annotations
 
-import csv
-import io
+from dataclasses import replace
 
-from stereogauge.web.scores.rankings import RankAnswer, RankRow
-from stereogauge.web.scores.tables import Row, TableAnswer
-
-LATEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-}  # fmt: skip
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+from stereogauge.ranking.result import Ranking
+from stereogauge.tables.latex import latex_tabular
+from stereogauge.tables.table import Cell, Heading, Table, number, words
+from stereogauge.tables.text import csv_table
 
 
-def leaderboard_csv(ranking: RankAnswer, table: TableAnswer) -> str:
-    """One row an algorithm in order of rank; the selection precedes it in lines that begin with #."""
-    target = io.StringIO()
-    target.write(f"# model: {ranking.name} (value: {ranking.value_name})\n")
-    target.write(f"# selection: {_one_line(ranking.caption)}\n")
-    target.write(f"# aggregation over scenes: {table.aggregation}\n")
-    writer = csv.writer(target, lineterminator="\n")
-    writer.writerow(["rank", "algorithm", "group", ranking.value_name, *(column.id for column in table.columns)])
-    for row, values in _rows(ranking, table):
-        group = "" if row.group is None else row.group
-        cells = ["" if value is None else repr(value) for value in values]
-        writer.writerow([row.rank, _safe(row.algorithm), group, "" if row.value is None else repr(row.value), *cells])
-    return target.getvalue()
+def leaderboard(ranking: Ranking, scores: Table) -> Table:
+    """Rank, algorithm and the model's value before the scores of each ranked algorithm, in order of rank."""
+    rows = {row[0].value: row for row in scores.rows}
+    grouped = ranking.group is not None
+    found = []
+    for place, name in enumerate(ranking.algorithms):
+        group = [] if ranking.group is None else [Cell(int(ranking.group[place]))]
+        value = number(ranking.value[place])
+        found.append((Cell(int(ranking.rank[place])), words(name), *group, value, *rows[name][1:]))
+    header = ["rank", "algorithm", *(["group"] if grouped else []), ranking.value_name]
+    return replace(scores, header=(*map(Heading, header), *scores.header[1:]), rows=tuple(found))
 
 
-def leaderboard_latex(ranking: RankAnswer, table: TableAnswer) -> str:
-    """A tabular for a paper: three significant digits, best values bold, unit in the header."""
-    heads = [
-        f"{escaped(column.label)}{f' [{escaped(column.unit)}]' if column.unit else ''}" for column in table.columns
+def leaderboard_csv(ranking: Ranking, scores: Table, aggregation: str) -> str:
+    """One row per algorithm; the selection precedes it in lines that begin with #."""
+    comments = [
+        f"model: {ranking.model} (value: {ranking.value_name})",
+        f"selection: {ranking.selection.caption()}",
+        f"aggregation over scenes: {aggregation}",
     ]
-    lines = [
-        f"% {_one_line(ranking.caption)}",
-        rf"\begin{{tabular}}{{rl{'r' * (len(heads) + 1)}}}",
-        r"\hline",
-        " & ".join(["rank", "algorithm", escaped(ranking.value_name), *heads]) + r" \\",
-        r"\hline",
-    ]
-    places = {name: place for place, name in enumerate(table.algorithms)}
-    for row, values in _rows(ranking, table):
-        place = places[row.algorithm]
-        cells = [
-            rf"\textbf{{{digits(value)}}}" if place in column.best else digits(value)
-            for value, column in zip(values, table.columns, strict=True)
-        ]
-        lines.append(" & ".join([str(row.rank), escaped(row.algorithm), digits(row.value), *cells]) + r" \\")
-    return "\n".join([*lines, r"\hline", r"\end{tabular}", ""])
+    return csv_table(leaderboard(ranking, scores), comments)
 
 
-def _rows(ranking: RankAnswer, table: TableAnswer) -> list[tuple[RankRow, Row]]:
-    places = {name: place for place, name in enumerate(table.algorithms)}
-    return [(row, table.values[places[row.algorithm]]) for row in ranking.rows]
-
-
-def digits(value: float | None) -> str:
-    """Three significant digits; a dash where there is no value."""
-    if value is None:
-        return "--"
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:#.3g}".rstrip(".")
-
-
-def escaped(text: str) -> str:
-    """Text that LaTeX sets as it is."""
-    return "".join(LATEX.get(letter, letter) for letter in text)
-
-
-def _safe(name: str) -> str:
-    """A name that a spreadsheet does not take for a formula."""
-    return f"'{name}" if name.startswith(FORMULA_STARTS) else name
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+def leaderboard_latex(ranking: Ranking, scores: Table) -> str:
+    """A tabular for a paper; the selection precedes it as a comment."""
+    return f"% {' '.join(ranking.selection.caption().split())}\n{latex_tabular(leaderboard(ranking, scores))}"

@@ -19,7 +19,7 @@ def joined(cube: ScoreCube, table: ScoreTable) -> ScoreCube:
     """
     if not len(table):
         return cube
-    own = ScoreCube.from_table(table)
+    own = ScoreCube.of(table)
     names = {scene.removeprefix(f"{dataset}/"): place for place, (scene, dataset) in enumerate(_scenes(cube))}
     scenes = [(place, names[scene.removeprefix(f"{dataset}/")]) for place, (scene, dataset) in enumerate(_scenes(own))]
     columns = [(place, cube.columns.index(c)) for place, c in enumerate(own.columns) if c in cube.columns]
@@ -34,6 +34,8 @@ def joined(cube: ScoreCube, table: ScoreTable) -> ScoreCube:
         rows[target] = new[source]
         return np.concatenate([old, rows])
 
+    measured = np.zeros((len(cube.scenes), len(cube.columns)), bool)
+    measured[target[1:]] = ~np.isnan(own.values[source]).all(axis=0)
     values = added("values", np.nan)
     assert values is not None
     return replace(
@@ -43,6 +45,7 @@ def joined(cube: ScoreCube, table: ScoreTable) -> ScoreCube:
         sums=added("sums", 0.0),
         counts=added("counts", 0.0),
         missing=added("missing", 0.0),
+        void=None if cube.void is None else cube.void & ~measured,
     )
 
 

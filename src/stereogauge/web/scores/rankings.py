@@ -11,7 +11,8 @@ from pydantic import BaseModel
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.model import model_declaration
-from stereogauge.ranking.result import Ranking, finite
+from stereogauge.ranking.result import Ranking
+from stereogauge.web.numbers import finite
 from stereogauge.web.scores.desk import Desk
 from stereogauge.web.selection import Asked, UnknownChoiceError
 

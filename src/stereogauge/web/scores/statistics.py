@@ -14,9 +14,9 @@ from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.declaration import metrics
 from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.costs import oriented
-from stereogauge.ranking.result import finite
 from stereogauge.ranking.significance import friedman, wilcoxon_pairs
 from stereogauge.scores.cube import ScoreCube, metric_of
+from stereogauge.web.numbers import finite
 from stereogauge.web.scores.desk import Desk
 from stereogauge.web.scores.tables import Row, rows
 from stereogauge.web.selection import Asked, UnknownChoiceError, known_column

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from stereogauge.errors import ProtocolError
-from stereogauge.protocol import Protocol
-from stereogauge.ranking.costs import oriented
+from stereogauge.ranking.costs import column_costs
 from stereogauge.ranking.normalisation import normalised
 from stereogauge.ranking.ranks import column_ranks
+from stereogauge.scores.aggregation import aggregated
 from stereogauge.scores.cube import Column, ScoreCube, Values
 from stereogauge.web.scores.desk import Desk
 from stereogauge.web.selection import Asked, known_column
@@ -84,67 +82,14 @@ def rows(values: Values | None, shape: tuple[int, int]) -> list[Row]:
     ]
 
 
-def aggregated(cube: ScoreCube, how: str, protocol: Protocol | None = None) -> Values:
-    """One value for each (algorithm, column) over the scenes: `mean` of scenes, `pooled` over pixels, or `weighted`.
-
-    Scenes on which nobody has a score in a column do not count there, as in a ranking. NaN when an algorithm lacks any
-    other scene; also where `pooled` is asked of a metric that is not made of sums.
-    """
-    applies = applicable(cube)
-    if how == "pooled":
-        return _pooled(cube, applies)
-    weights = _scene_weights(cube, protocol) if how == "weighted" else np.ones(len(cube.scenes))
-    total = weights @ applies
-    values = cube.values if applies.all() else np.where(applies, cube.values, 0.0)
-    means = np.full((len(cube.algorithms), len(cube.columns)), np.nan)
-    np.divide(weights @ values, total, out=means, where=total > 0)
-    return means
-
-
-def applicable(cube: ScoreCube) -> NDArray[np.bool_]:
-    """Where a column applies: scenes (rows) on which at least one algorithm has a score in it."""
-    return np.asarray(~np.isnan(cube.values).all(axis=0), np.bool_)
-
-
-def _scene_weights(cube: ScoreCube, protocol: Protocol | None) -> Values:
-    stated = dict(protocol.scene_weights) if protocol is not None else {}
-    if not stated:
-        raise ProtocolError("This protocol states no scene weights; aggregate as mean or pooled.")
-    datasets = cube.datasets or ("",) * len(cube.scenes)
-    names = [scene.removeprefix(f"{dataset}/") for scene, dataset in zip(cube.scenes, datasets, strict=True)]
-    return np.array([stated.get(name, 1.0) for name in names])
-
-
-def _pooled(cube: ScoreCube, applies: NDArray[np.bool_]) -> Values:
-    if cube.sums is None or cube.counts is None:
-        raise ProtocolError("These scores came without their sums and cannot be pooled; aggregate them as mean.")
-    gap = np.asarray((np.isnan(cube.values) & applies).any(axis=1))
-    sums, counts = cube.sums.sum(axis=1), cube.counts.sum(axis=1)
-    pooled = np.full(sums.shape, np.nan)
-    for place, column in enumerate(cube.columns):
-        finalize = column.declared.metric.finalize
-        if finalize is None:
-            continue
-        for row in np.flatnonzero(~gap[:, place] & (counts[:, place] > 0)):
-            pooled[row, place] = finalize(float(sums[row, place]), int(counts[row, place]))
-    return pooled
-
-
-def column_costs(columns: tuple[Column, ...], values: Values) -> Values:
-    """Aggregated values as costs: lower is better."""
-    shape = (values.shape[0], 1, values.shape[1])
-    names = tuple(str(place) for place in range(values.shape[0]))
-    return oriented(ScoreCube(names, ("all",), columns, values.reshape(shape)))[:, 0]
-
-
 def table_answer(desk: Desk, wanted: Asked, column: str | None = None) -> TableAnswer:
     """The table of a selection; `column` names the one to show scene by scene."""
     record = desk.protocol(wanted)
     cube = desk.scores(wanted) if wanted.aggregation == "pooled" or column is not None else desk.values(wanted)
     whole = desk.everything(wanted)
-    values = aggregated(cube, wanted.aggregation, record.protocol)
+    values = aggregated(cube, wanted.aggregation, record.protocol.scene_weights if record.protocol else None)
     costs = column_costs(cube.columns, values)
-    applies = applicable(cube)
+    applies = cube.applies
     filled = np.where(np.isnan(costs), np.inf, costs)
     ranks = np.where(np.isnan(costs), np.nan, column_ranks(filled)) if costs.size else costs
     shares = np.full_like(costs, np.nan)

@@ -6,11 +6,12 @@ import numpy as np
 from pydantic import BaseModel
 
 from stereogauge.protocol import Protocol
+from stereogauge.ranking.costs import column_costs
 from stereogauge.ranking.ranks import column_ranks
+from stereogauge.scores.aggregation import aggregated
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.table import ScoreTable
 from stereogauge.web.scores.joining import joined
-from stereogauge.web.scores.tables import aggregated, column_costs
 
 
 class ColumnResult(BaseModel):
@@ -31,7 +32,7 @@ def column_results(
         return []
     keep = [place for place, other in enumerate(others.algorithms) if other != name]
     cube = joined(others.take(algorithms=keep), table)
-    values = aggregated(cube, "mean", protocol)
+    values = aggregated(cube)
     costs = column_costs(cube.columns, values)
     ranks = column_ranks(np.where(np.isnan(costs), np.inf, costs))
     results = []

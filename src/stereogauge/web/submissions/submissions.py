@@ -13,7 +13,8 @@ from fastapi import Request
 
 from stereogauge.errors import StereogaugeError, StoreError, unknown_name
 from stereogauge.model import Dataset
-from stereogauge.scores.table import Score, ScoreTable
+from stereogauge.scores.score import Score
+from stereogauge.scores.table import ScoreTable
 from stereogauge.store.engine import Database
 from stereogauge.store.store import Store
 from stereogauge.store.write import MapRecord

@@ -1,13 +1,13 @@
 // Numbers as they are printed: three significant digits, a dash for a gap.
 
-/** Three significant digits; whole numbers from 100 on. */
+/** Three significant digits, more before the point: the rule of `stereogauge.tables.number`. */
 export function digits(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
-  if (value === 0) return "0";
-  const size = Math.abs(value);
-  if (size >= 1e6 || size < 1e-3) return value.toExponential(2).replace("e+", "e");
-  if (size >= 100) return value.toFixed(0);
-  return value.toPrecision(3);
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+  const rounded = Math.abs(Number(value.toPrecision(3)));
+  if (rounded !== 0 && (rounded >= 1e5 || rounded < 1e-3)) return value.toExponential(2).replace("e+", "e");
+  const decimals = rounded === 0 ? 2 : 2 - Math.floor(Math.log10(rounded));
+  return value.toFixed(Math.max(0, Math.min(decimals, 5)));
 }
 
 /** Every digit that was sent. */

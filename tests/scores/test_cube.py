@@ -7,7 +7,8 @@ import pytest
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.scores.cube import Column, ScoreCube
-from stereogauge.scores.table import Score, ScoreTable
+from stereogauge.scores.score import Score
+from stereogauge.scores.table import ScoreTable
 
 
 def score(algorithm: str, scene: str, metric: str, region: str, value: float, dataset: str = "m") -> Score:
@@ -26,7 +27,7 @@ TABLE = ScoreTable(
 
 
 def test_a_table_becomes_a_cube_with_gaps_where_it_has_no_score() -> None:
-    cube = ScoreCube.from_table(TABLE)
+    cube = ScoreCube.of(TABLE)
     assert cube.algorithms == ("SGM", "BM")
     assert cube.scenes == ("teddy", "cones")
     assert cube.columns == (Column("bad@1", "all"), Column("d-fat", "disc-background"))
@@ -39,31 +40,31 @@ def test_a_table_becomes_a_cube_with_gaps_where_it_has_no_score() -> None:
 
 def test_a_cube_gives_its_table_back() -> None:
     complete = ScoreTable(s for s in TABLE if s.metric == "bad@1")
-    assert sorted(map(repr, ScoreCube.from_table(complete).to_table())) == sorted(map(repr, complete))
+    assert sorted(map(repr, ScoreCube.of(complete).scores())) == sorted(map(repr, complete))
 
 
 def test_scenes_of_two_datasets_keep_apart() -> None:
     both = ScoreTable(
         [score("SGM", "teddy", "bad@1", "all", 1.0, "v2"), score("SGM", "teddy", "bad@1", "all", 2.0, "v3")]
     )
-    cube = ScoreCube.from_table(both)
+    cube = ScoreCube.of(both)
     assert cube.scenes == ("v2/teddy", "v3/teddy")
-    assert [s.scene for s in cube.to_table()] == ["teddy", "teddy"]
-    assert [s.dataset for s in cube.to_table()] == ["v2", "v3"]
+    assert [s.scene for s in cube.scores()] == ["teddy", "teddy"]
+    assert [s.dataset for s in cube.scores()] == ["v2", "v3"]
 
 
 def test_a_selection_follows_the_order_of_asking_and_canonical_ids() -> None:
-    cube = ScoreCube.from_table(TABLE).select(scenes=["cones", "teddy"], metrics=["bad@1.0"], algorithms=["BM", "SGM"])
+    cube = ScoreCube.of(TABLE).select(scenes=["cones", "teddy"], metrics=["bad@1.0"], algorithms=["BM", "SGM"])
     assert cube.values[:, :, 0].tolist() == [[8.0, 9.0], [4.0, 3.0]]
 
 
 def test_a_metric_bound_to_its_own_pixels_survives_a_choice_of_regions() -> None:
-    cube = ScoreCube.from_table(TABLE).select(regions=["all"])
+    cube = ScoreCube.of(TABLE).select(regions=["all"])
     assert [str(column) for column in cube.columns] == ["bad@1:all", "d-fat:disc-background"]
 
 
 def test_a_column_is_named_with_its_region() -> None:
-    cube = ScoreCube.from_table(TABLE)
+    cube = ScoreCube.of(TABLE)
     assert cube.column("bad@1:all") == 0
     with pytest.raises(StereogaugeError, match="bad@1:nonocc"):
         cube.select(metrics=["bad@1:nonocc"])
@@ -74,13 +75,13 @@ def test_a_column_is_named_with_its_region() -> None:
 )
 def test_an_unknown_name_is_refused_with_what_there_is(part: str, name: str) -> None:
     with pytest.raises(StereogaugeError, match=name):
-        ScoreCube.from_table(TABLE).select(**{part: [name]})
+        ScoreCube.of(TABLE).select(**{part: [name]})
 
 
 def test_two_scores_under_one_key_are_refused() -> None:
     twice = ScoreTable([score("SGM", "teddy", "bad@1", "all", 1.0)] * 2)
     with pytest.raises(StereogaugeError, match="same algorithm"):
-        ScoreCube.from_table(twice)
+        ScoreCube.of(twice)
 
 
 def test_arrays_of_another_shape_are_refused() -> None:

@@ -1,0 +1,84 @@
+"""`stereogauge table`: the scores of a store, over its scenes or scene by scene."""
+
+from __future__ import annotations
+
+import enum
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stereogauge.cli import options, selected
+from stereogauge.cli.output import print_table
+
+if TYPE_CHECKING:
+    from stereogauge.tables.table import Table
+
+
+class Way(enum.StrEnum):
+    """How scenes become one number."""
+
+    mean = "mean"
+    pooled = "pooled"
+    weighted = "weighted"
+
+
+class By(enum.StrEnum):
+    """What a table stands for."""
+
+    all = "all"
+    scene = "scene"
+
+
+def command(
+    store: selected.StoreAddress,
+    scenes: selected.Scenes = None,
+    regions: selected.Regions = None,
+    metrics: selected.Metrics = None,
+    algorithms: selected.Algorithms = None,
+    dataset: selected.DatasetName = None,
+    protocol: selected.ProtocolName = None,
+    aggregation: Annotated[
+        Way | None, typer.Option(help="How scenes become one number; default: as the protocol says.")
+    ] = None,
+    by: Annotated[By, typer.Option(help="One table over all scenes, or one per scene.")] = By.all,
+    form: options.OutputFormat = options.Format.table,
+) -> None:
+    """Print the scores of a store: one row per algorithm, one column per metric and region.
+
+    Scenes are aggregated as the protocol says. A scene that an algorithm lacks is a gap, never averaged away.
+    """
+    from stereogauge.protocol import Protocol
+    from stereogauge.tables.score_table import score_table
+
+    wanted = selected.Wanted(store, scenes, regions, metrics, algorithms, dataset, protocol)
+    with selected.opened(wanted) as (opened, cube):
+        read = opened.protocol(cube.protocol) or Protocol()
+    how = read.aggregation if aggregation is None else aggregation.value
+    parts = [cube] if by is By.all else [cube.take(scenes=[place]) for place in range(len(cube.scenes))]
+    tables = [score_table(part, how if by is By.all else "mean", read.scene_weights) for part in parts]
+    if by is By.scene:
+        tables = [
+            replace(table, name=f"scores-{scene}", title=scene)
+            for table, scene in zip(tables, cube.scenes, strict=True)
+        ]
+    _print(tables, form)
+
+
+def _print(tables: list[Table], form: options.Format) -> None:
+    from stereogauge.tables.latex import latex_tabular
+    from stereogauge.tables.terminal import terminal_table
+    from stereogauge.tables.text import csv_table, json_tables
+
+    if form is options.Format.json:
+        sys.stdout.write(json_tables(tables))
+    elif form is options.Format.csv:
+        several = len(tables) > 1
+        sys.stdout.write("\n".join(csv_table(table, [table.title] if several else []) for table in tables))
+    elif form is options.Format.latex:
+        sys.stdout.write("\n".join(latex_tabular(table) for table in tables))
+    else:
+        for table in tables:
+            upright = len(table.header) - 1 <= max(6, len(table.rows))
+            print_table(terminal_table(table if upright else table.turned(), boxed=False))
