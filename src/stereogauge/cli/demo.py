@@ -90,7 +90,7 @@ def _maps(scene: Scene, folder: Path) -> list[ResultSet]:
 
 
 def _pictures(folder: Path, results: list[ResultSet], scene: Scene, protocol: Protocol) -> None:
-    from stereogauge.figures.scene_pictures import write_pictures
+    from stereogauge.figures.picture_files import write_pictures
 
     maps = {result.name: result.maps[scene.id] for result in results if result.name in MATCHERS}
     write_pictures(folder, maps, scene, protocol.replace(metrics=PICTURES))

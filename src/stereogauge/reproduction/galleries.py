@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stereogauge.figures.data.galleries import Gallery, gallery_data
-from stereogauge.figures.pictures import render, render_disparity
-from stereogauge.figures.scene_pictures import disparity_limits
+from stereogauge.figures.pictures import disparity_limits, render, render_disparity
 from stereogauge.metrics.declaration import parse_metric
 from stereogauge.reproduction.material import Material
 
