@@ -16,11 +16,11 @@ from small_images import save_small
 
 import stereogauge as sg
 from stereogauge.errors import StereogaugeError
-from stereogauge.figures.data.study import response_curves_data
 from stereogauge.figures.mpl import draw
 from stereogauge.figures.pictures import render
 from stereogauge.matching.result import MatchResult
 from stereogauge.metrics.declaration import Metric, metrics
+from stereogauge.study.figures import response_curves_data
 from stereogauge.study.run import run_study
 
 IMAGES = Path(__file__).parents[1] / "images"

@@ -21,11 +21,11 @@ from stereogauge.datasets.synthetic.dataset import load_synthetic
 from stereogauge.datasets.synthetic.presets import PRESETS
 from stereogauge.evaluation.evaluate import evaluate, picture
 from stereogauge.figures import mpl
-from stereogauge.figures.data.study import response_curves_data, sensitivity_data
 from stereogauge.figures.mpl.figure import new_figure
 from stereogauge.model import DisparityMap, Scene
 from stereogauge.study.damage import damages
-from stereogauge.study.ground import ground_of
+from stereogauge.study.figures import response_curves_data, sensitivity_data
+from stereogauge.study.ground_truth import ground_truth_of
 from stereogauge.study.run import GEOMETRY_METRICS, OTHER_METRICS, run_study
 from stereogauge.study.sensitivity import run_sensitivity, sensitivity_of
 
@@ -63,13 +63,13 @@ def presets() -> Figure:
 def damage_gallery() -> Figure:
     """Every damage at its reference strength on the same scene."""
     scene = load_synthetic("anatomy", size=(240, 320))["anatomy-0"]
-    ground = ground_of(scene)
-    maps = {"truth": ground.truth} | {d.name: d.apply(ground, d.strengths[-2]) for d in damages().values()}
+    truth = ground_truth_of(scene)
+    maps = {"truth": truth.disparity} | {d.name: d.apply(truth, d.strengths[-2]) for d in damages().values()}
     caption = "Scene anatomy-0 at 320 × 240, each damage at its last but one step. White: no estimate."
     figure = new_figure(mpl.figure.PAGE_WIDTH, 5.2, "Damages", caption)
     grid = figure.subplots(4, 5).ravel()
     for axes, (name, disparity) in zip(grid, maps.items(), strict=False):
-        show(axes, disparity, name, limits=ground.limits)
+        show(axes, disparity, name, limits=truth.limits)
     for axes in grid[len(maps) :]:
         axes.set_axis_off()
     return figure
@@ -90,17 +90,17 @@ def speckles(scene: Scene) -> Figure:
         damage_ids=names,
         strengths=dict.fromkeys(names, (0.05, 0.1)),
     )
-    ground = ground_of(scene)
+    truth = ground_truth_of(scene)
     figure = new_figure(
         mpl.figure.PAGE_WIDTH, 2.3, "The same number of errors, small and large", "Tsukuba, 10 % of the pixels."
     )
     grid = figure.subplots(1, 3)
-    show(grid[0], ground.truth, "truth", limits=(0, 20))
+    show(grid[0], truth.disparity, "truth", limits=(0, 20))
     for axes, name in zip(grid[1:], names, strict=True):
         kind = damages()[name]
         found = {r.metric: r.value for r in study.responses if r.damage == name and r.strength == 0.1}
         text = f"bad@1 {found['bad@1']:.2f} %, mae {found['mae']:.2f} px, mse {found['mse']:.1f} px²"
-        show(axes, kind.apply(ground, 0.1), f"{kind.name}\n{text}", limits=(0, 20))
+        show(axes, kind.apply(truth, 0.1), f"{kind.name}\n{text}", limits=(0, 20))
     for response in study.responses:
         say(f"{response.damage} {response.strength:g} {response.metric} {response.value:.4f}")
     return figure

@@ -15,15 +15,10 @@ from small_images import save_small
 from stereogauge.datasets import load_dataset
 from stereogauge.evaluation.progress import Lines
 from stereogauge.figures import mpl
-from stereogauge.figures.data.tuning import (
-    gains_data,
-    importance_data,
-    slices_data,
-    trade_off_data,
-)
+from stereogauge.matching.text import value_text
 from stereogauge.model import Dataset
 from stereogauge.tuning import TuningResult, tune
-from stereogauge.tuning.export import value_text
+from stereogauge.tuning.figures import gains_data, importance_data, slices_data, trade_off_data
 
 HERE = Path(__file__).resolve().parent
 IMAGES = HERE.parent / "images"
@@ -85,7 +80,7 @@ def report(result: TuningResult) -> None:
             chosen = ", ".join(f"{name}={value_text(value)}" for name, value in fold.best.parameters.items())
             say(f"  without {', '.join(fold.held_out)}: {chosen}")
     say(f"  importance: {result.importance}")
-    say(f"  trials: {result.to_plain()['states']}, {sum(trial.seconds for trial in result.trials):.0f} s")
+    say(f"  trials: {result.to_dict()['states']}, {sum(trial.seconds for trial in result.trials):.0f} s")
 
 
 def main() -> None:

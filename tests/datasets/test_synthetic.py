@@ -11,8 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from stereogauge.datasets import load_dataset
+from stereogauge.datasets.native.generated import DESCRIPTIONS
 from stereogauge.datasets.synthetic.camera import IDEAL, ImageModel
-from stereogauge.datasets.synthetic.dataset import DESCRIPTIONS, load_synthetic
+from stereogauge.datasets.synthetic.dataset import load_synthetic
 from stereogauge.datasets.synthetic.files import save_middlebury_layout
 from stereogauge.datasets.synthetic.presets import NEAR, PRESETS
 from stereogauge.datasets.synthetic.render import Renderer

@@ -8,8 +8,8 @@ import cv2
 import numpy as np
 import pytest
 
+from stereogauge.figures.picture_files import file_name
 from stereogauge.figures.pictures import picture_figure, render, render_disparity, save_picture, write_png
-from stereogauge.figures.scene_pictures import file_name
 from stereogauge.metrics.picture import Picture
 
 VALUES = np.linspace(-1, 4, 60, dtype=np.float32).reshape(6, 10)

@@ -136,6 +136,15 @@ def test_data_without_a_renderer_are_refused() -> None:
         plotly.draw({})
 
 
+def test_the_data_of_figures_need_no_drawing_library() -> None:
+    code = (
+        "import sys, importlib, pkgutil, stereogauge.figures.data as data;"
+        "[importlib.import_module(f'{data.__name__}.{module.name}') for module in pkgutil.iter_modules(data.__path__)];"
+        "sys.exit(any(name in sys.modules for name in ('matplotlib', 'plotly')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 def test_drawing_needs_no_pyplot() -> None:
     code = (
         "import sys, stereogauge.figures.mpl.ranking, stereogauge.figures.mpl.analysis, "

@@ -1,4 +1,4 @@
-"""The papers redone: what must agree does, and every item of every paper has a status and a reason."""
+"""Reproduction of the papers: what must agree does, and every item of every paper has a status and a reason."""
 
 from __future__ import annotations
 

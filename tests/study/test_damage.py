@@ -8,74 +8,76 @@ import pytest
 from stereogauge.datasets.synthetic.dataset import load_synthetic
 from stereogauge.errors import StereogaugeError
 from stereogauge.study.damage import damage_called, damages
-from stereogauge.study.ground import Ground, ground_of
+from stereogauge.study.ground_truth import GroundTruth, ground_truth_of
 from stereogauge.study.run import GEOMETRY_METRICS
 
 
 @pytest.fixture(scope="module")
-def ground() -> Ground:
-    return ground_of(load_synthetic("anatomy", size=(480, 640))["anatomy-0"])
+def truth() -> GroundTruth:
+    return ground_truth_of(load_synthetic("anatomy", size=(480, 640))["anatomy-0"])
 
 
-def step_map(height: int = 40, width: int = 60, jump: float = 20.0) -> Ground:
+def step_map(height: int = 40, width: int = 60, jump: float = 20.0) -> GroundTruth:
     """Background 10 on the left, foreground 10 + jump on the right, no planes, nothing thin."""
     truth = np.full((height, width), 10.0, np.float32)
     truth[:, width // 2 :] += jump
     jumps = np.zeros(truth.shape, bool)
     jumps[:, width // 2 - 1 : width // 2 + 1] = True
-    return Ground(truth, np.zeros(truth.shape, np.int16), np.zeros(truth.shape, np.int32), jumps, reach=5.0, step=4.0)
+    return GroundTruth(
+        truth, np.zeros(truth.shape, np.int16), np.zeros(truth.shape, np.int32), jumps, reach=5.0, step=4.0
+    )
 
 
-def changed(ground: Ground, name: str, strength: float, seed: int = 0) -> np.ndarray:
-    damaged = damage_called(name).apply(ground, strength, seed)
-    return ~((damaged == ground.truth) | (np.isnan(damaged) & np.isnan(ground.truth)))
-
-
-@pytest.mark.parametrize("name", damages())
-def test_strength_zero_is_the_truth(ground: Ground, name: str) -> None:
-    assert np.array_equal(damage_called(name).apply(ground, 0.0), ground.truth)
+def changed(truth: GroundTruth, name: str, strength: float, seed: int = 0) -> np.ndarray:
+    damaged = damage_called(name).apply(truth, strength, seed)
+    return ~((damaged == truth.disparity) | (np.isnan(damaged) & np.isnan(truth.disparity)))
 
 
 @pytest.mark.parametrize("name", damages())
-def test_the_same_seed_gives_the_same_map(ground: Ground, name: str) -> None:
+def test_strength_zero_is_the_truth(truth: GroundTruth, name: str) -> None:
+    assert np.array_equal(damage_called(name).apply(truth, 0.0), truth.disparity)
+
+
+@pytest.mark.parametrize("name", damages())
+def test_the_same_seed_gives_the_same_map(truth: GroundTruth, name: str) -> None:
     kind = damage_called(name)
-    first, again = (kind.apply(ground, kind.reference, seed=7) for _ in range(2))
+    first, again = (kind.apply(truth, kind.reference, seed=7) for _ in range(2))
     assert np.array_equal(first, again, equal_nan=True)
     assert first.dtype == np.float32
 
 
 @pytest.mark.parametrize("name", damages())
-def test_a_damage_keeps_to_its_zone_and_does_something_there(ground: Ground, name: str) -> None:
+def test_a_damage_keeps_to_its_zone_and_does_something_there(truth: GroundTruth, name: str) -> None:
     kind = damage_called(name)
-    touched = changed(ground, name, kind.reference)
+    touched = changed(truth, name, kind.reference)
     assert touched.any()
-    assert not (touched & ~kind.zone(ground)).any()
+    assert not (touched & ~kind.zone(truth)).any()
 
 
 @pytest.mark.parametrize("name", damages())
-def test_more_strength_hurts_more(ground: Ground, name: str) -> None:
+def test_more_strength_hurts_more(truth: GroundTruth, name: str) -> None:
     kind = damage_called(name)
     errors = []
     for strength in (kind.strengths[0], kind.strengths[-1]):
-        damaged = kind.apply(ground, strength)
-        error = np.where(np.isnan(damaged), 100.0, np.abs(damaged - ground.truth))
+        damaged = kind.apply(truth, strength)
+        error = np.where(np.isnan(damaged), 100.0, np.abs(damaged - truth.disparity))
         errors.append(float(error.mean()))
     assert errors[1] > errors[0] > 0
 
 
 @pytest.mark.parametrize(("name", "share"), [("salt-pepper-small", 0.1), ("salt-pepper-large", 0.3), ("guesses", 0.2)])
-def test_speckles_strike_the_share_that_was_asked_for(ground: Ground, name: str, share: float) -> None:
-    assert changed(ground, name, share).mean() == pytest.approx(share, abs=0.01)
+def test_speckles_strike_the_share_that_was_asked_for(truth: GroundTruth, name: str, share: float) -> None:
+    assert changed(truth, name, share).mean() == pytest.approx(share, abs=0.01)
 
 
 @pytest.mark.parametrize("name", ["holes", "blobs"])
 @pytest.mark.parametrize("share", [0.05, 0.2, 0.4])
-def test_round_spots_cover_the_share_that_was_asked_for(ground: Ground, name: str, share: float) -> None:
-    assert changed(ground, name, share).mean() == pytest.approx(share, rel=0.15)
+def test_round_spots_cover_the_share_that_was_asked_for(truth: GroundTruth, name: str, share: float) -> None:
+    assert changed(truth, name, share).mean() == pytest.approx(share, rel=0.15)
 
 
-def test_small_and_large_speckles_strike_the_same_pixels(ground: Ground) -> None:
-    assert np.array_equal(changed(ground, "salt-pepper-small", 0.1), changed(ground, "salt-pepper-large", 0.1))
+def test_small_and_large_speckles_strike_the_same_pixels(truth: GroundTruth) -> None:
+    assert np.array_equal(changed(truth, "salt-pepper-small", 0.1), changed(truth, "salt-pepper-large", 0.1))
 
 
 def test_fattening_moves_the_edge_by_whole_pixels() -> None:
@@ -96,48 +98,48 @@ def test_a_fractional_radius_lies_between_the_two_whole_ones() -> None:
 
 
 def test_fuzzy_edges_keep_the_mean_of_a_step_and_lose_its_slope() -> None:
-    ground = step_map()
-    damaged = damage_called("fuzzy-edges").apply(ground, 0.2)
+    truth = step_map()
+    damaged = damage_called("fuzzy-edges").apply(truth, 0.2)
     assert np.abs(np.diff(damaged, axis=1)).max() < 10
-    assert damaged.mean() == pytest.approx(ground.truth.mean(), abs=0.01)
+    assert damaged.mean() == pytest.approx(truth.disparity.mean(), abs=0.01)
 
 
-def test_staircase_leaves_only_multiples(ground: Ground) -> None:
-    damaged = damage_called("staircase").apply(ground, 0.5)
+def test_staircase_leaves_only_multiples(truth: GroundTruth) -> None:
+    damaged = damage_called("staircase").apply(truth, 0.5)
     assert np.array_equal(damaged * 2, np.rint(damaged * 2))
 
 
-def test_planes_shift_as_a_whole(ground: Ground) -> None:
-    damaged = damage_called("plane-offset").apply(ground, 0.2)
-    for plane in range(1, int(ground.planes.max()) + 1):
-        inside = (ground.planes == plane) & ground.plane_zone
-        moved = (damaged - ground.truth)[inside]
-        assert np.abs(moved) == pytest.approx(0.2 * ground.reach, abs=1e-4)
+def test_planes_shift_as_a_whole(truth: GroundTruth) -> None:
+    damaged = damage_called("plane-offset").apply(truth, 0.2)
+    for plane in range(1, int(truth.planes.max()) + 1):
+        inside = (truth.planes == plane) & truth.plane_zone
+        moved = (damaged - truth.disparity)[inside]
+        assert np.abs(moved) == pytest.approx(0.2 * truth.reach, abs=1e-4)
         assert np.ptp(moved) < 1e-4
 
 
-def test_facets_tilt_about_their_centres(ground: Ground) -> None:
-    error = (damage_called("plane-tilt").apply(ground, 0.2) - ground.truth)[ground.plane_zone]
+def test_facets_tilt_about_their_centres(truth: GroundTruth) -> None:
+    error = (damage_called("plane-tilt").apply(truth, 0.2) - truth.disparity)[truth.plane_zone]
     assert abs(error.mean()) < 0.02
     assert error.std() > 0.2
 
 
 @pytest.mark.parametrize("name", ["pores", "cuts"])
-def test_thin_structures_lose_about_the_share_that_was_asked_for(ground: Ground, name: str) -> None:
-    lost = changed(ground, name, 0.2)
-    assert lost[ground.fine > 0].mean() == pytest.approx(0.2, abs=0.06)
-    damaged = damage_called(name).apply(ground, 0.2)
-    assert np.array_equal(damaged[lost], ground.behind_fine[lost])
+def test_thin_structures_lose_about_the_share_that_was_asked_for(truth: GroundTruth, name: str) -> None:
+    lost = changed(truth, name, 0.2)
+    assert lost[truth.fine > 0].mean() == pytest.approx(0.2, abs=0.06)
+    damaged = damage_called(name).apply(truth, 0.2)
+    assert np.array_equal(damaged[lost], truth.behind_fine[lost])
 
 
 def test_every_geometry_metric_has_exactly_one_damage_named_after_it() -> None:
     assert sorted(d.metric for d in damages().values() if d.metric) == sorted(GEOMETRY_METRICS)
 
 
-def test_impossible_strengths_and_unknown_names_are_refused(ground: Ground) -> None:
+def test_impossible_strengths_and_unknown_names_are_refused(truth: GroundTruth) -> None:
     with pytest.raises(StereogaugeError, match=r"'holes' takes a strength from 0 to 1 share; found 1\.5"):
-        damage_called("holes").apply(ground, 1.5)
+        damage_called("holes").apply(truth, 1.5)
     with pytest.raises(StereogaugeError, match="found -1"):
-        damage_called("bumps").apply(ground, -1)
+        damage_called("bumps").apply(truth, -1)
     with pytest.raises(StereogaugeError, match=r"Unknown damage 'hole'.*Did you mean 'holes'"):
         damage_called("hole")

@@ -56,7 +56,7 @@ def main(store: str, log: str, trials: str, seconds: str) -> None:
         seed=3,
     )
     for trial in result.trials:
-        sys.stdout.write(f"{trial.place} {trial.state} {dict(trial.parameters)} {trial.values}\n")
+        sys.stdout.write(f"{trial.position} {trial.state} {dict(trial.parameters)} {trial.values}\n")
 
 
 if __name__ == "__main__":

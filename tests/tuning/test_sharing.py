@@ -13,7 +13,14 @@ import optuna
 import pytest
 from optuna.trial import TrialState
 
-from stereogauge.tuning.tickets import MOST_ATTEMPTS, PLACE, counted, give_back, recover, take_ticket
+from stereogauge.tuning.claims import (
+    MOST_ATTEMPTS,
+    POSITION,
+    claim_trial,
+    counted_trials,
+    recover_trials,
+    release_trial,
+)
 
 PROGRAM = Path(__file__).with_name("study_process.py")
 SPACE = {"x": optuna.distributions.FloatDistribution(0, 1)}
@@ -77,47 +84,47 @@ def study() -> optuna.Study:
     return optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
 
 
-def test_a_trial_given_back_keeps_its_place_and_its_parameters() -> None:
+def test_a_released_trial_keeps_its_position_and_its_parameters() -> None:
     found = study()
-    first = take_ticket(found, SPACE, planned=2)
+    first = claim_trial(found, SPACE, planned=2)
     assert first is not None
-    assert give_back(found, found.trials[0])
-    again = take_ticket(found, SPACE, planned=2)
+    assert release_trial(found, found.trials[0])
+    again = claim_trial(found, SPACE, planned=2)
     assert again is not None
-    assert again.user_attrs[PLACE] == 0
+    assert again.user_attrs[POSITION] == 0
     assert again.params == first.params
-    second = take_ticket(found, SPACE, planned=2)
+    second = claim_trial(found, SPACE, planned=2)
     assert second is not None
-    assert second.user_attrs[PLACE] == 1
-    assert take_ticket(found, SPACE, planned=2) is None
+    assert second.user_attrs[POSITION] == 1
+    assert claim_trial(found, SPACE, planned=2) is None
 
 
 def test_a_trial_of_a_dead_process_waits_again_and_fails_in_the_end() -> None:
     found = study()
     for _ in range(MOST_ATTEMPTS):
-        trial = take_ticket(found, SPACE, planned=1)
+        trial = claim_trial(found, SPACE, planned=1)
         assert trial is not None
         trial.set_user_attr("owner", {**trial.user_attrs["owner"], "process": _dead_process()})
-        assert recover(found) == 1
-    assert take_ticket(found, SPACE, planned=1) is None
-    assert [trial.state for trial in counted(found.trials)] == [TrialState.FAIL]
+        assert recover_trials(found) == 1
+    assert claim_trial(found, SPACE, planned=1) is None
+    assert [trial.state for trial in counted_trials(found.trials)] == [TrialState.FAIL]
 
 
 def test_a_trial_of_a_living_process_is_left_alone() -> None:
     found = study()
-    take_ticket(found, SPACE, planned=1)
-    assert recover(found) == 0
+    claim_trial(found, SPACE, planned=1)
+    assert recover_trials(found) == 0
     assert found.trials[0].state == TrialState.RUNNING
 
 
-def test_a_trial_of_another_machine_without_a_sign_of_life_is_lost() -> None:
+def test_a_trial_of_another_machine_without_a_heartbeat_is_lost() -> None:
     found = study()
-    trial = take_ticket(found, SPACE, planned=1)
+    trial = claim_trial(found, SPACE, planned=1)
     assert trial is not None
     trial.set_user_attr("owner", {"host": "elsewhere", "process": 1, "seen": time.time() - 10})
-    assert recover(found) == 0
+    assert recover_trials(found) == 0
     trial.set_user_attr("owner", {"host": "elsewhere", "process": 1, "seen": time.time() - 10_000})
-    assert recover(found) == 1
+    assert recover_trials(found) == 1
 
 
 def _dead_process() -> int:

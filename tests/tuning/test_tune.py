@@ -10,16 +10,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 import stereogauge as sg
 from stereogauge.errors import MatcherError, StoreError, UnknownNameError
 from stereogauge.evaluation.matchers import wanted_matcher
 from stereogauge.figures import mpl, plotly
-from stereogauge.figures.data.tuning import figures_of, gains_data, history_data, slices_data, trade_off_data
 from stereogauge.matching import parse_matcher
 from stereogauge.matching.declaration import MatcherParameter
+from stereogauge.matching.text import matcher_text
 from stereogauge.tuning import TuningResult, load_result, studies, study_summary
-from stereogauge.tuning.export import matcher_text
+from stereogauge.tuning.figures import figures_of, gains_data, history_data, slices_data, trade_off_data
 
 SPACE = [
     MatcherParameter("level", "float", 1.0, low=0.0, high=15.0, step=0.25),
@@ -247,13 +249,45 @@ def test_an_outside_program_is_tuned_through_its_template(tmp_path: Path) -> Non
     assert f"{result.best.parameters['level']:.10g} {{left}}" in result.matcher
 
 
-def test_every_figure_is_drawn_by_both_renderers() -> None:
+def axes_text(figure: Figure) -> set[str]:
+    """Every text that a reader sees in the axes and legends of a Matplotlib figure."""
+    figure.canvas.draw()
+    return {text.get_text() for text in figure.findobj(Text) if text.get_visible()}
+
+
+def test_every_figure_shows_its_trials_in_both_renderers() -> None:
     result = tuned(objectives=["mae:all", "bad@1:all"], trials=20, folds=2)
     found = figures_of(result)
-    assert {name.partition("-")[0] for name in found} == {"gains", "history", "slices", "importance", "front"}
-    for data in found.values():
-        assert mpl.encoded(mpl.draw(data), "png").startswith(b"\x89PNG")
-        assert plotly.draw(data).to_json()
+    names = ["gains", "history-mae-all", "slices-mae-all", "history-bad1-all", "slices-bad1-all", "importance", "front"]
+    assert list(found) == names
+    drawn = {name: mpl.draw(data) for name, data in found.items()}
+    pages = {name: plotly.draw(data) for name, data in found.items()}
+    for name, data in found.items():
+        assert data.title in "".join(axes_text(drawn[name])).replace("\n", " ")
+        assert data.title in pages[name].layout.title.text
+
+    complete = len(result.complete)
+    history, page = drawn["history-mae-all"].axes[0], pages["history-mae-all"]
+    values = [trial.values[0] for trial in result.complete if trial.values]
+    assert history.lines[0].get_ydata().tolist() == values == list(page.data[0].y)
+    assert history.lines[1].get_ydata()[-1] == min(values) == page.data[1].y[-1]
+    assert history.get_ylabel() == page.layout.yaxis.title.text == "mae:all [px]"
+
+    slices, page = drawn["slices-mae-all"].axes, pages["slices-mae-all"]
+    assert [axes.get_xlabel() for axes in slices] == ["level", "tilt", "kind"]
+    assert slices[0].collections[0].get_offsets()[:, 0].tolist() == [t.parameters["level"] for t in result.complete]
+    assert [page.layout[axis].title.text for axis in ("xaxis", "xaxis2", "xaxis3")] == ["level", "tilt", "kind"]
+    assert {"plain", "rough"} <= axes_text(drawn["slices-mae-all"])
+    assert page.layout.xaxis3.ticktext == ("plain", "rough")
+
+    front, page = drawn["front"].axes[0], pages["front"]
+    assert sorted(front.lines[1].get_xdata().tolist()) == sorted(t.values[0] for t in result.front if t.values)
+    assert len(page.data[0].x) + len(page.data[1].x) == complete
+    assert {"level", "tilt", "kind"} <= axes_text(drawn["importance"])
+    assert set(pages["importance"].data[0].y) == {"level", "tilt", "kind"}
+    scenes = [*result.definition.scenes, "all scenes"]
+    assert [label.get_text() for label in drawn["gains"].axes[0].get_yticklabels()] == scenes
+    assert list(pages["gains"].data[-1].y) == scenes
 
 
 def test_the_data_of_figures_are_those_of_the_trials() -> None:

@@ -6,17 +6,15 @@ Honauer et al., The HCI Stereo Metrics, 2015, section 4.4.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.stats import linregress
 
 from stereogauge.scores.cube import Column, ScoreCube, Values
 from stereogauge.scores.selection import Selection
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 FEWEST_POINTS = 3
 
@@ -50,7 +48,7 @@ class SceneFit(NamedTuple):
 
 
 class Scatter(NamedTuple):
-    """Two columns against each other: one point a (scene, algorithm), one fitted line a scene."""
+    """Two columns against each other: one point per (scene, algorithm), one fitted line per scene."""
 
     selection: Selection
     x: Column
@@ -74,7 +72,7 @@ def scatter(cube: ScoreCube, x: str, y: str) -> Scatter:
     first, second = cube.column(x), cube.column(y)
     x_values, y_values = _finite(cube.values[:, :, first]), _finite(cube.values[:, :, second])
     fits = tuple(
-        SceneFit(scene, *line(x_values[:, place], y_values[:, place])) for place, scene in enumerate(cube.scenes)
+        SceneFit(scene, *line(x_values[:, index], y_values[:, index])) for index, scene in enumerate(cube.scenes)
     )
     overall = line(x_values.ravel(), y_values.ravel())[2]
     selected = cube.take(columns=[first, second] if first != second else [first])

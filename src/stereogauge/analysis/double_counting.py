@@ -52,8 +52,8 @@ class DoubleCounting:
         return shares
 
     def to_pandas(self) -> pd.DataFrame:
-        """One row an algorithm: errors by region, counted, distinct, repeated and its share in per cent."""
-        by_region = {f"errors {name}": self.errors[:, place] for place, name in enumerate(self.regions)}
+        """One row per algorithm: errors by region, counted, distinct, repeated and its share in per cent."""
+        by_region = {f"errors {name}": self.errors[:, index] for index, name in enumerate(self.regions)}
         totals = {
             "counted": self.counted,
             "distinct": self.distinct,
@@ -78,10 +78,10 @@ def nested(algorithms: Sequence[str], regions: Sequence[str], errors: Counts) ->
 def partition(algorithms: Sequence[str], regions: Sequence[str], errors: Counts, total: Counts) -> DoubleCounting:
     """Regions that should not overlap, checked against the errors of their union."""
     counted = errors.sum(axis=1)
-    for name, own, whole in zip(algorithms, counted, total, strict=True):
-        if own != whole:
+    for name, added, whole in zip(algorithms, counted, total, strict=True):
+        if added != whole:
             raise StereogaugeError(
-                f"{', '.join(regions)} are no partition for {name}: their errors add up to {own}, the union has "
+                f"{', '.join(regions)} are no partition for {name}: their errors add up to {added}, the union has "
                 f"{whole}."
             )
     return DoubleCounting(tuple(algorithms), tuple(regions), errors, total, np.zeros(len(errors), np.int64))
@@ -108,15 +108,15 @@ def error_counts(cube: ScoreCube, metric: str, regions: Sequence[str]) -> Counts
         raise StereogaugeError(
             "These scores came without their sums, so errors cannot be counted; evaluate them again."
         )
-    places = [cube.column(f"{metric}:{name}") for name in regions]
-    values = cube.values[:, :, places]
+    columns = [cube.column(f"{metric}:{name}") for name in regions]
+    values = cube.values[:, :, columns]
     if np.isnan(values).any():
         row = int(np.argwhere(np.isnan(values))[0][0])
         raise StereogaugeError(
             f"{cube.algorithms[row]} has no score of {metric} on some of {', '.join(regions)}; select algorithms "
             f"and scenes without gaps."
         )
-    return np.asarray(np.rint(cube.sums[:, :, places].sum(axis=1)), np.int64)
+    return np.asarray(np.rint(cube.sums[:, :, columns].sum(axis=1)), np.int64)
 
 
 def double_counting(

@@ -36,21 +36,21 @@ class ScoreHistogram(NamedTuple):
 
 def score_histogram(cube: ScoreCube, column: str, mark: tuple[str, ...] = (), bins: int = 20) -> ScoreHistogram:
     """The histogram of one column's finite scores over all scenes and algorithms."""
-    place = cube.column(column)
+    column_index = cube.column(column)
     for name in mark:
         if name not in cube.algorithms:
             raise unknown_name("algorithm of these scores", name, cube.algorithms)
-    scores = cube.values[:, :, place]
+    scores = cube.values[:, :, column_index]
     finite = scores[np.isfinite(scores)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (np.nan, np.nan)
-    declared = cube.columns[place].declared.metric
+    declared = cube.columns[column_index].declared.metric
     start = declared.range[0] if declared.range[0] == 0 else low
     span = (start, high if high > start else start + 1.0) if finite.size else (0.0, 1.0)
     counts, edges = np.histogram(finite, bins=bins, range=span)
-    maximum = heuristic_maximum(cube.columns[place].metric)
+    maximum = heuristic_maximum(cube.columns[column_index].metric)
     return ScoreHistogram(
-        selection=Selection.of(cube.take(columns=[place])),
-        column=cube.columns[place],
+        selection=Selection.of(cube.take(columns=[column_index])),
+        column=cube.columns[column_index],
         edges=edges,
         counts=counts.astype(np.int64),
         marked={name: scores[cube.algorithms.index(name)] for name in mark},

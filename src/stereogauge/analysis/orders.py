@@ -31,7 +31,7 @@ class OrderAgreement:
     spearman: Values
 
     def to_pandas(self) -> pd.DataFrame:
-        """Ranks: one row an algorithm, one column an order."""
+        """Ranks: one row per algorithm, one column per order."""
         return pd.DataFrame(self.ranks, index=self.algorithms, columns=self.names)
 
 
@@ -41,8 +41,8 @@ def agreement(orders: Mapping[str, Ranking]) -> OrderAgreement:
         raise StereogaugeError(f"Agreement compares at least two orders; found {', '.join(orders) or 'none'}.")
     rankings = list(orders.values())
     common = [name for name in rankings[0].algorithms if all(name in other.algorithms for other in rankings)]
-    places = [dict(zip(ranking.algorithms, ranking.rank.tolist(), strict=True)) for ranking in rankings]
-    ranks = np.array([[place[name] for place in places] for name in common], np.float64)
+    ranks_of = [dict(zip(ranking.algorithms, ranking.rank.tolist(), strict=True)) for ranking in rankings]
+    ranks = np.array([[ranks[name] for ranks in ranks_of] for name in common], np.float64)
     count = len(rankings)
     kendall, spearman = np.full((count, count), np.nan), np.full((count, count), np.nan)
     varies = [np.ptp(ranks[:, order]) > 0 for order in range(count)] if len(common) > 1 else [False] * count

@@ -91,7 +91,7 @@ def weight_stability(
 class ThresholdStability:
     """Orders along the thresholds of one family, for example bad@0.5, bad@1, bad@2, bad@4.
 
-    `rankings` has one order a threshold; `changed` is the share of neighbouring thresholds between which the winners
+    `rankings` has one order per threshold; `changed` is the share of neighbouring thresholds between which the winners
     change.
     """
 

@@ -32,7 +32,7 @@ COMMANDS = {
     "serve": "The interactive benchmark site for a store.",
     "tune": "Search matcher parameters for an application profile.",
     "study": "Response of metrics to controlled damage of a map.",
-    "robustness": "How much maps change when only light or moment do.",
+    "robustness": "How much maps change when only lighting or time changes.",
     "regions": "Show the pixel sets of a scene as counts and pictures.",
     "metrics": "The catalogue of metrics, or one metric in full.",
     "protocols": "The shipped protocols, or one in full.",
@@ -40,7 +40,7 @@ COMMANDS = {
     "store": "Look into a store; export, import, merge, delete.",
     "validate": "Check a map, results folder or zip before evaluating it.",
     "convert": "Convert disparity maps between encodings.",
-    "reproduce": "Redo the tables and figures of the papers, and compare.",
+    "reproduce": "Reproduce the tables and figures of the papers, and compare.",
     "warmup": "Compile all kernels now instead of at first use.",
 }
 INTERRUPTED = 130

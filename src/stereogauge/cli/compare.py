@@ -197,7 +197,7 @@ def _masks(texts: list[str]) -> dict[str, str]:
 
 
 def _pictures(folder: Path, maps: Mapping[str, DisparityMap], scene: Scene, protocol: Protocol) -> None:
-    from stereogauge.figures.scene_pictures import write_pictures
+    from stereogauge.figures.picture_files import write_pictures
 
     written = write_pictures(folder, maps, scene, protocol)
     say(f"{len(written)} pictures in {folder}")

@@ -66,9 +66,9 @@ def _maps(scene: Scene, folder: Path) -> list[ResultSet]:
     from stereogauge.matching import match
     from stereogauge.model import ResultSet
     from stereogauge.study.damage import damage_called
-    from stereogauge.study.ground import ground_of
+    from stereogauge.study.ground_truth import ground_truth_of
 
-    ground = ground_of(scene)
+    truth = ground_truth_of(scene)
     ndisp = scene.calibration.ndisp or 70
     results = []
 
@@ -85,12 +85,12 @@ def _maps(scene: Scene, folder: Path) -> list[ResultSet]:
         keep(name, matched.disparity, matched.seconds)
     for name, damage in DAMAGES.items():
         declared = damage_called(damage)
-        keep(name, declared.apply(ground, declared.reference), None)
+        keep(name, declared.apply(truth, declared.reference), None)
     return results
 
 
 def _pictures(folder: Path, results: list[ResultSet], scene: Scene, protocol: Protocol) -> None:
-    from stereogauge.figures.scene_pictures import write_pictures
+    from stereogauge.figures.picture_files import write_pictures
 
     maps = {result.name: result.maps[scene.id] for result in results if result.name in MATCHERS}
     write_pictures(folder, maps, scene, protocol.replace(metrics=PICTURES))

@@ -43,8 +43,8 @@ def command(
     Writes the disparity map and prints run time and density. Every matcher also takes lr_check, median, speckle and
     fill for post-processing.
     """
-    from stereogauge.matching.declaration import parse_parameters
     from stereogauge.matching.run import match
+    from stereogauge.matching.text import parse_parameters
 
     if list_matchers:
         _print_matchers(form)

@@ -177,7 +177,7 @@ def _lacking(scene: Scene, name: str) -> str:
 
 
 def _write(folder: Path, scene_regions: SceneRegions, masks: dict[str, Mask], maps: dict[str, str]) -> None:
-    from stereogauge.figures.region_files import write_directions, write_regions
+    from stereogauge.figures.picture_files import write_directions, write_regions
 
     write_regions(folder, scene_regions, masks)
     if maps:

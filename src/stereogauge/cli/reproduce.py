@@ -1,4 +1,4 @@
-"""`stereogauge reproduce`: the tables and figures of the papers, done again."""
+"""`stereogauge reproduce`: reproduction of the papers' tables and figures."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def command(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the figures.")] = None,
     listing: Annotated[bool, typer.Option("--list", help="Only list papers and items.")] = False,
 ) -> None:
-    """Redo the tables and figures of the papers, with the differences.
+    """Reproduce the tables and figures of the papers, with the differences.
 
     Every row is reproduced (ours rounds to what the paper prints), the same experiment on other data (theirs are not
     public), or cannot be checked, with the reason.
@@ -67,22 +67,22 @@ def command(
     make_folder(out)
     total = sum(len(paper.choose(item)) for paper in chosen_papers(papers))
     with _progress(total) as report:
-        redone = reproduce(data, papers, item, progress=report)
+        reproduction = reproduce(data, papers, item, progress=report)
     if form is ReproductionFormat.json:
-        sys.stdout.write(redone.to_json() + "\n")
+        sys.stdout.write(reproduction.to_json() + "\n")
     elif form is ReproductionFormat.csv:
-        sys.stdout.write(csv_text(redone))
+        sys.stdout.write(csv_text(reproduction))
     elif form is ReproductionFormat.markdown:
-        sys.stdout.write(markdown(redone))
+        sys.stdout.write(markdown(reproduction))
     else:
-        _print(redone)
+        _print(reproduction)
     if out is not None:
-        _draw(redone, out)
+        _draw(reproduction, out)
 
 
 @contextlib.contextmanager
 def _progress(total: int) -> Iterator[Callable[[str, str], None]]:
-    """A bar with the time left on a terminal, one line an item elsewhere."""
+    """A bar with the time left on a terminal, one line per item elsewhere."""
     from rich.progress import Progress
 
     if not sys.stderr.isatty():
@@ -94,7 +94,7 @@ def _progress(total: int) -> Iterator[Callable[[str, str], None]]:
         yield lambda paper, name: bar.update(task, completed=next(started), description=f"{paper}: {name}")
 
 
-def _print(redone: Reproduction) -> None:
+def _print(reproduction: Reproduction) -> None:
     from rich.table import Table
 
     from stereogauge.reproduction.text import shown
@@ -102,18 +102,18 @@ def _print(redone: Reproduction) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("item", "what", "status", "ours", "theirs", "difference"):
         table.add_column(heading, justify="right" if heading == "difference" else "left")
-    for row in redone.rows:
+    for row in reproduction.rows:
         cells = (row.item, row.what, row.status.value, shown(row.ours), shown(row.theirs), shown(row.difference))
         table.add_row(*(cell.replace("[", r"\[") for cell in cells))
     print_table(table)
-    for paper in dict.fromkeys(row.paper for row in redone.rows):
-        counts = redone.counts(paper)
+    for paper in dict.fromkeys(row.paper for row in reproduction.rows):
+        counts = reproduction.counts(paper)
         say(f"{paper}: " + ", ".join(f"{number} {status}" for status, number in counts.items()))
 
 
-def _draw(redone: Reproduction, folder: Path) -> None:
+def _draw(reproduction: Reproduction, folder: Path) -> None:
     from stereogauge.figures.mpl import draw, save
 
-    for name, data in redone.figures.items():
+    for name, data in reproduction.figures.items():
         save(draw(data), folder / f"{name}.png", dpi=130)
-    say(f"{len(redone.figures)} figures in {folder}")
+    say(f"{len(reproduction.figures)} figures in {folder}")

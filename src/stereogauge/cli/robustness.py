@@ -61,11 +61,11 @@ def command(
     form: options.OutputFormat = options.Format.table,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for table, figure and pictures.")] = None,
 ) -> None:
-    """How much maps change when only light or moment do.
+    """How much maps change when only lighting or time changes.
 
-    Two maps of one place should be one map; no ground truth is needed. Prints, for every algorithm and pair of scenes,
-    the share of pixels that changed, the mean and median change, and the shares of estimates lost and gained. Maps of
-    matchers are kept, so that the same command goes on where it was stopped.
+    Two maps of the same scene should be equal; no ground truth is needed. Prints, for every algorithm and pair of
+    scenes, the share of pixels that changed, the mean and median change, and the shares of estimates lost and gained.
+    Maps of matchers are kept, so that the same command continues where it was stopped.
     """
     from stereogauge.datasets import open_dataset
 

@@ -194,7 +194,7 @@ def _table(study: Study, matrix: Sensitivity) -> Any:
 
 def _write(folder: Path, study: Study, matrix: Sensitivity) -> None:
     from stereogauge.figures import mpl, plotly
-    from stereogauge.figures.data.study import response_curves_data, sensitivity_data
+    from stereogauge.study.figures import response_curves_data, sensitivity_data
 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "study.csv").write_text(study.to_csv(), encoding="utf-8")

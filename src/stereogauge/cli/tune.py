@@ -16,8 +16,8 @@ from stereogauge.errors import MissingDependency
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from stereogauge.tuning.preparation import Prepared
     from stereogauge.tuning.result import TuningResult
-    from stereogauge.tuning.run import Prepared
 
 INTERRUPTED = 130
 FAILURES_SHOWN = 5
@@ -125,7 +125,8 @@ def command(
 
 def _tuning() -> tuple[Any, Any]:
     try:
-        from stereogauge.tuning.run import prepare, run_prepared
+        from stereogauge.tuning.preparation import prepare
+        from stereogauge.tuning.run import run_prepared
     except ModuleNotFoundError as problem:
         if problem.name != "optuna":
             raise
@@ -143,7 +144,7 @@ def _dataset(text: str, scenes: list[str] | None) -> Any:
 
 def _protocol(name: str | None, overrides: list[str] | None) -> Any:
     from stereogauge.protocol import parse_override
-    from stereogauge.tuning.run import tuning_protocol
+    from stereogauge.tuning.preparation import tuning_protocol
 
     if name is not None:
         return options.chosen_protocol(name, overrides)
@@ -158,8 +159,8 @@ def _executor(prepared: Prepared, jobs: int | None, cluster: str | None) -> Exec
     if cluster is not None:
         return Cluster("" if cluster == "auto" else cluster)
     pixels = 0
-    for ground in prepared.grounds:
-        height, width = ground.scene.shape
+    for one in prepared.scenes:
+        height, width = one.scene.shape
         pixels += height * width
     wanted = jobs or default_workers()
     fitting = fitting_workers(wanted, pixels, free_memory())
@@ -195,11 +196,12 @@ def _print(result: TuningResult, form: Format) -> None:
 
 
 def _print_table(result: TuningResult) -> None:
+    from stereogauge.tables.terminal import terminal_table
     from stereogauge.tuning.tables import gain_table, gain_words, parameter_table, state_words
 
-    print_table(gain_table(result))
+    print_table(terminal_table(gain_table(result), boxed=False))
     sys.stdout.write("\n")
-    print_table(parameter_table(result))
+    print_table(terminal_table(parameter_table(result), boxed=False))
     sys.stdout.write(f"\n--matcher {result.matcher!r}\n")
     say(f"study {result.name}: {state_words(result)}")
     for words in gain_words(result):

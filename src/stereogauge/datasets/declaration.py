@@ -30,7 +30,7 @@ class Archive:
     """One official file to download.
 
     `target` is where it goes below the dataset's folder: the folder that a zip or tar is unpacked into, or, when
-    `unpack` is false, the file itself. `size` in bytes and `sha256` are None where nobody publishes them.
+    `unpack` is false, the file itself. `size` in bytes and `sha256` are None where they are not published.
     """
 
     url: str
@@ -89,8 +89,14 @@ def family_of(name: str) -> tuple[DatasetFamily, str]:
 def load_dataset(name: str, root: str | os.PathLike[str] | None = None, **options: Any) -> Dataset:
     """The dataset `name` (ID or ID:VARIANT) in the folder `root`, as an ordered collection of scenes.
 
-    Only the folder is listed and its small calibration files are read; images and maps are read when a scene is asked
-    for them. `options` are those that the family declares, for example `truth="noc"` for KITTI.
+    Only the folder is listed and its small calibration files are read; images and maps are read at their first use.
+    `options` are those that the family declares, for example `truth="noc"` for KITTI.
+
+    >>> data = sg.load_dataset("synthetic:planes", size=(48, 64), scenes=2)
+    >>> [scene.id for scene in data]
+    ['planes-0', 'planes-1']
+    >>> data["planes-1"].gt.shape
+    (48, 64)
     """
     family, variant = family_of(name)
     unknown = [option for option in options if option not in family.options]

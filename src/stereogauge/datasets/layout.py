@@ -58,8 +58,8 @@ def wrong_folder(name: str, folder: Path, wanted: str) -> DatasetError:
 
 def in_order(names: Iterable[str], official: Sequence[str]) -> list[str]:
     """`names` in the dataset's own order; those that it does not list follow by name."""
-    place = {name.lower(): index for index, name in enumerate(official)}
-    return sorted(names, key=lambda name: (place.get(name.lower(), len(place)), name))
+    order = {name.lower(): index for index, name in enumerate(official)}
+    return sorted(names, key=lambda name: (order.get(name.lower(), len(order)), name))
 
 
 def template_pattern(template: str) -> re.Pattern[str]:

@@ -26,8 +26,9 @@ from stereogauge.hashing import values_hash
 from stereogauge.io import write_disparity
 from stereogauge.io.files import content_hash
 from stereogauge.io.replace import write_bytes
-from stereogauge.matching.declaration import Matcher, parse_matcher, stated_matcher
+from stereogauge.matching.declaration import Matcher
 from stereogauge.matching.run import match, settled
+from stereogauge.matching.text import parse_matcher, stated_matcher
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.version import VERSION
 

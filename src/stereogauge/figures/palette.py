@@ -43,11 +43,11 @@ class Style(NamedTuple):
 Styles = Mapping[str, Style]
 
 
-def colour(place: int) -> str:
-    """The colour at a place of the palette."""
-    if place < len(OKABE_ITO):
-        return OKABE_ITO[place]
-    later = place - len(OKABE_ITO)
+def colour(index: int) -> str:
+    """The colour at an index of the palette."""
+    if index < len(OKABE_ITO):
+        return OKABE_ITO[index]
+    later = index - len(OKABE_ITO)
     lightness = (0.28, 0.37, 0.45)[later % 3]
     red, green, blue = colorsys.hls_to_rgb((0.11 + later * GOLDEN_ANGLE) % 1.0, lightness, 0.6)
     return "#" + "".join(f"{round(255 * part):02x}" for part in (red, green, blue))
@@ -56,14 +56,14 @@ def colour(place: int) -> str:
 def algorithm_styles(names: Iterable[str]) -> dict[str, Style]:
     """The style of each name; it depends on the set of names, not on their order: hand over all that a report shows."""
     ordered = sorted(set(names), key=lambda name: (name.casefold(), name))
-    return {name: Style(colour(place), *MARKERS[place % len(MARKERS)]) for place, name in enumerate(ordered)}
+    return {name: Style(colour(index), *MARKERS[index % len(MARKERS)]) for index, name in enumerate(ordered)}
 
 
 def segment_styles(names: Iterable[str]) -> dict[str, tuple[str, str]]:
     """Colour and hatching of each segment of a stacked bar, in the order given; hatching tells later rounds apart."""
     count = len(OKABE_ITO) - 1
     return {
-        name: (OKABE_ITO[place % count], HATCHES[place // count % len(HATCHES)]) for place, name in enumerate(names)
+        name: (OKABE_ITO[index % count], HATCHES[index // count % len(HATCHES)]) for index, name in enumerate(names)
     }
 
 

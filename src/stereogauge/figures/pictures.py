@@ -87,6 +87,12 @@ def render_disparity(disparity: DisparityMap, limits: tuple[float, float]) -> Co
     return colours
 
 
+def disparity_limits(truth: DisparityMap) -> tuple[float, float]:
+    """The range in which all maps of a scene are drawn: that of its ground truth."""
+    known = truth[np.isfinite(truth)]
+    return (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+
+
 def write_png(path: Path, colours: Colours) -> None:
     """Colours as a PNG file, pixel for pixel."""
     import cv2

@@ -6,9 +6,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from stereogauge.matching.declaration import Matcher, MatcherParameter, matchers, parse_matcher
+    from stereogauge.matching.declaration import Matcher, MatcherParameter, matchers
     from stereogauge.matching.result import MatcherOutput, MatchResult
     from stereogauge.matching.run import match
+    from stereogauge.matching.text import parse_matcher
 
 _HOMES = {
     "match": "run",
@@ -17,7 +18,7 @@ _HOMES = {
     "Matcher": "declaration",
     "MatcherParameter": "declaration",
     "matchers": "declaration",
-    "parse_matcher": "declaration",
+    "parse_matcher": "text",
 }
 
 __all__ = ["MatchResult", "Matcher", "MatcherOutput", "MatcherParameter", "match", "matchers", "parse_matcher"]

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import functools
 import math
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from stereogauge.errors import FileError, MatcherError, cause, unknown_name
+from stereogauge.errors import MatcherError, unknown_name
 from stereogauge.registry import collect
 
 ENTRY_POINTS = "stereogauge.matchers"
-PACKAGE = "stereogauge.matching"
 
 Value: TypeAlias = int | float | bool | str
 Kind: TypeAlias = Literal["int", "float", "bool", "choice"]
@@ -29,12 +26,12 @@ _FALSE = frozenset({"0", "false", "no", "off"})
 
 @dataclass(frozen=True)
 class MatcherParameter:
-    """One knob of a matcher.
+    """One parameter of a matcher.
 
     Values lie between `low` and `high`, in steps of `step` (for searching; other values are accepted), or among
     `choices`. `above` names a parameter whose value this one must exceed; `only_if` = (parameter, values) says when
-    this one has an effect. `tuned` says whether a search varies it unless told otherwise; `logarithmic` that it
-    should be searched by ratio.
+    this one has an effect. `tuned` says whether a search varies it by default; `logarithmic` that it should be
+    searched by ratio.
     """
 
     name: str
@@ -143,52 +140,3 @@ class Matcher:
 def matchers() -> Mapping[str, Matcher]:
     """Every matcher by id: ours, then those of installed packages."""
     return collect("matcher", Matcher, "stereogauge.matching", ENTRY_POINTS)
-
-
-def parse_matcher(text: str) -> tuple[Matcher, dict[str, str]]:
-    """The matcher and the parameters that a text names: `sgm`, `opencv-sgbm:block=5,mode=hh`, `cmd:./run {left}
-    {right} {out} {ndisp}`, or a TOML file with a line `matcher = "…"`, as tuning writes it.
-    """
-    identifier, _, rest = stated_matcher(text).text.strip().partition(":")
-    if identifier == "cmd":
-        from stereogauge.matching.external import command_matcher
-
-        return command_matcher(rest), {}
-    known = matchers()
-    if identifier not in known:
-        raise unknown_name("matcher", identifier, [*known, "cmd:PROGRAM {left} {right} {out}"])
-    return known[identifier], parse_parameters(rest, identifier)
-
-
-@dataclass(frozen=True)
-class StatedMatcher:
-    """A matcher's text, and the name that its file gives to it; "" where there is none."""
-
-    text: str
-    name: str = ""
-
-
-def stated_matcher(text: str) -> StatedMatcher:
-    """What a TOML file states, or the text itself where it names no such file."""
-    if text.startswith("cmd:") or not text.strip().endswith(".toml"):
-        return StatedMatcher(text)
-    path = Path(text.strip())
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
-        raise FileError(f"{path}: cannot be read as a matcher's parameters ({cause(problem)}).") from None
-    stated = content.get("matcher")
-    if not isinstance(stated, str) or stated.endswith(".toml"):
-        raise FileError(f'{path} needs a line matcher = "opencv-sgbm:block=5", as `stereogauge tune` writes it.')
-    return StatedMatcher(stated, str(content.get("name", "")))
-
-
-def parse_parameters(text: str, matcher: str) -> dict[str, str]:
-    """The pairs in `name=value,name=value`."""
-    parameters: dict[str, str] = {}
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        name, equals, value = part.partition("=")
-        if not equals:
-            raise MatcherError(f"{matcher}: {part!r} is not a parameter; write name=value, separated by commas.")
-        parameters[name.strip()] = value.strip()
-    return parameters

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import MatcherError, StereogaugeError
+from stereogauge.io.disparity import read_disparity
 from stereogauge.matching.declaration import Matcher, MatcherParameter
 from stereogauge.matching.result import MatcherOutput
 
@@ -96,8 +97,6 @@ def run_program(
 
     `encoding` and `scale` say how, where the file does not.
     """
-    from stereogauge.io.disparity import read_disparity
-
     with tempfile.TemporaryDirectory(prefix="stereogauge-") as folder:
         files = {"left": f"{folder}/left.png", "right": f"{folder}/right.png", "out": f"{folder}/disparity.{extension}"}
         for name, image in (("left", left), ("right", right)):

@@ -1,4 +1,4 @@
-"""Post-processing of disparity maps, each step a function of its own and none applied unless asked for.
+"""Post-processing of disparity maps, each step a separate function, applied only on request.
 
 H. Hirschmüller, "Stereo processing by semiglobal matching and mutual information", IEEE TPAMI 30(2), 2008, sections
 2.4–2.6.
@@ -93,7 +93,7 @@ def interpolate(disparity: DisparityMap, occluded: Mask) -> DisparityMap:
 
 @dataclass(frozen=True)
 class PostProcessing:
-    """The steps that were asked for, in the order in which they run."""
+    """The requested steps, in the order in which they run."""
 
     lr_check: float = 0.0
     median: int = 0

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.kernels.confidence import CostSummary
 from stereogauge.model import DisparityMap, Image
-
-if TYPE_CHECKING:
-    from stereogauge.kernels.confidence import CostSummary
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ class MatcherOutput:
 class MatchResult:
     """One run of a matcher on one pair.
 
-    `disparity` and `right_disparity` are float32 with NaN = unknown, after the post-processing that was asked for;
+    `disparity` and `right_disparity` are float32 with NaN = unknown, after the requested post-processing;
     `raw` and `right_raw` are the maps before it. `seconds` is wall time of matching and post-processing,
     `cpu_seconds` processor time, `peak_memory` bytes where they were measured. `costs`, `winners`, `summary`: see
     `MatcherOutput`.

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import MatcherError, SizeError
 from stereogauge.io.files import load_image
-from stereogauge.matching.declaration import Matcher, Value, parse_matcher
+from stereogauge.matching.declaration import Matcher, Value
 from stereogauge.matching.images import grey
 from stereogauge.matching.postprocess import POST_PARAMETERS, PostProcessing
 from stereogauge.matching.result import MatcherOutput, MatchResult
+from stereogauge.matching.text import parse_matcher
 from stereogauge.model import DisparityMap, ImageSource, as_disparity
 
 LARGEST_RANGE = 32768
@@ -27,13 +28,19 @@ def match(
     ndisp: int = 64,
     **parameters: Any,
 ) -> MatchResult:
-    """Disparity of a rectified pair.
+    """Match a rectified pair: disparity, and what the matcher tells about it.
 
     `matcher` is an id with optional parameters ("sgm", "opencv-sgbm:block=5"), an outside program ("cmd:./run {left}
     {right} {out} {ndisp}"), a declared `Matcher`, or any function (left, right, ndisp, **parameters) that returns a
     left map or a tuple of left and right maps. Disparities 0…ndisp − 1 are searched. Images may be arrays or files,
     grey or colour, 8 or 16 bit; they must have the same size. Besides the matcher's own parameters every matcher
     takes those of post-processing: `lr_check`, `median`, `speckle`, `fill`.
+
+    >>> left = np.random.default_rng(0).integers(0, 255, (40, 60), dtype=np.uint8)
+    >>> right = np.roll(left, -5, axis=1)  # everything is 5 px further left
+    >>> result = sg.match(left, right, matcher="opencv-bm", ndisp=16, block=5)
+    >>> float(np.nanmedian(result.disparity))
+    5.0
     """
     declared, from_text = as_matcher(matcher)
     complete, post = settled(declared, {**from_text, **parameters})
@@ -44,9 +51,9 @@ def match(
         sizes = [f"{image.shape[1]} x {image.shape[0]}" for image in images]
         raise SizeError(f"Left and right image must have the same size; found {sizes[0]} and {sizes[1]}.")
     greys = grey(images[0], "left"), grey(images[1], "right")
-    taken = images if declared.colour else greys
+    inputs = images if declared.colour else greys
     wall, processor = time.perf_counter(), time.process_time()
-    output = _as_output(declared.function(*taken, int(ndisp), **complete), declared.id, greys[0].shape)
+    output = _as_output(declared.function(*inputs, int(ndisp), **complete), declared.id, greys[0].shape)
     raw = as_disparity(output.disparity, f"disparity map of {declared.id}")
     disparity, right_disparity = post.apply(raw, output.right_disparity, int(ndisp), declared.id)
     seconds = time.perf_counter() - wall
@@ -76,10 +83,10 @@ def match(
 
 
 def settled(declared: Matcher, given: Mapping[str, Any]) -> tuple[dict[str, Value], PostProcessing]:
-    """The matcher's own parameters, checked and completed, and the post-processing that is asked for beside them."""
-    own = {name: value for name, value in given.items() if name not in POST_PARAMETERS}
-    asked = {name: value for name, value in given.items() if name in POST_PARAMETERS}
-    return declared.complete(own), PostProcessing.of(asked, declared.id)
+    """The matcher's own parameters, checked and completed, and the requested post-processing."""
+    matching = {name: value for name, value in given.items() if name not in POST_PARAMETERS}
+    post = {name: value for name, value in given.items() if name in POST_PARAMETERS}
+    return declared.complete(matching), PostProcessing.of(post, declared.id)
 
 
 def as_matcher(matcher: str | Matcher | Callable[..., Any]) -> tuple[Matcher, Mapping[str, Value]]:

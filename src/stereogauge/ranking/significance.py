@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import scikit_posthocs
 from scipy.stats import chi2, friedmanchisquare, norm, rankdata, studentized_range, wilcoxon
 from statsmodels.stats.multitest import multipletests
 
@@ -127,6 +126,8 @@ def friedman(
     Within a scene the ranks over the selected columns are averaged, and the averages ranked again.
     CD = q_α √(k (k + 1) / (6 N)) for k algorithms and N scenes, q_α = the studentised range / √2.
     """
+    import scikit_posthocs  # it loads pyplot, which figures do without
+
     if not 0 < alpha < 1:
         raise StereogaugeError(f"A significance level lies between 0 and 1, for example 0.05; found {alpha:g}.")
     costs, selection = _costs(scores, metrics, regions, scenes, algorithms, missing, least_coverage, least_support)

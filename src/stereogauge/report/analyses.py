@@ -56,7 +56,7 @@ def correlation(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
 
 
 def scatter(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
-    """Columns against each other with one line a scene."""
+    """Columns against each other with one line per scene."""
     columns = one_column_each(cube)
     panels = min(MOST_PANELS, len(columns) // 2)
     if not panels:
@@ -165,9 +165,9 @@ def _wilcoxon(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
 
 
 def _bootstrap(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
-    sure = bootstrap(cube, "middlebury", [options.metric], missing=options.missing)
-    data = ranking_figures.intervals_data(sure, algorithm_styles(cube.algorithms))
-    return Analysis([tables.beats_table(sure)], [FigureEntry("intervals", data, "")])
+    bootstrapped = bootstrap(cube, "middlebury", [options.metric], missing=options.missing)
+    data = ranking_figures.intervals_data(bootstrapped, algorithm_styles(cube.algorithms))
+    return Analysis([tables.beats_table(bootstrapped)], [FigureEntry("intervals", data, "")])
 
 
 def stability(cube: ScoreCube, options: AnalysisOptions) -> Analysis:

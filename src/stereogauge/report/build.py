@@ -95,10 +95,11 @@ def one_column_each(cube: ScoreCube) -> list[str]:
     families: dict[str, int] = {}
     found = []
     for name in cube.metrics:
-        own = [column for column in cube.columns if column.metric == name]
-        family = own[0].declared.metric.id
+        matching = [column for column in cube.columns if column.metric == name]
+        family = matching[0].declared.metric.id
         families[family] = families.get(family, 0) + 1
-        found.append((families[family], str(next((column for column in own if column.region == "all"), own[0]))))
+        everywhere = next((column for column in matching if column.region == "all"), matching[0])
+        found.append((families[family], str(everywhere)))
     return [column for _, column in sorted(found, key=lambda entry: entry[0])]
 
 
@@ -201,15 +202,17 @@ def _certainty(cube: ScoreCube, metric: str, main: Ranking, options: ReportOptio
             lambda: ranking_figures.critical_difference_data(test, styles),
             "A bar joins algorithms whose average ranks the test does not tell apart.",
         )
-    sure = attempts.get(
+    bootstrapped = attempts.get(
         lambda: bootstrap(cube, "middlebury", [metric], missing=options.missing, draws=options.draws, seed=options.seed)
     )
-    if sure is not None:
+    if bootstrapped is not None:
         single = rank(cube, "middlebury", [metric], missing=options.missing)
-        attempts.table(lambda: tables.ranking_table(single, sure, test, f"Order by {metric} (Middlebury model)"))
+        attempts.table(
+            lambda: tables.ranking_table(single, bootstrapped, test, f"Order by {metric} (Middlebury model)")
+        )
         attempts.figure(
             "intervals",
-            lambda: ranking_figures.intervals_data(sure, styles, MOST_IN_FIGURE),
+            lambda: ranking_figures.intervals_data(bootstrapped, styles, MOST_IN_FIGURE),
             "How far scenes decide the order.",
         )
     few = cube.select(algorithms=main.algorithms[:MOST_IN_PAIRS])
@@ -226,7 +229,7 @@ def _certainty(cube: ScoreCube, metric: str, main: Ranking, options: ReportOptio
         "Would other scenes or thresholds have given another order? The tests take the columns of one metric as their "
         "blocks; columns of one scene depend on each other, so with few scenes p-values are too small."
     )
-    return attempts.section("certainty", "How sure is this?", prose)
+    return attempts.section("certainty", "How certain is this?", prose)
 
 
 def _relations(cube: ScoreCube, metric: str, main: Ranking, styles: Styles) -> Section:

@@ -52,7 +52,7 @@ def galleries(
     scenes: Sequence[str] = (),
     progress: Callable[[str], None] | None = None,
 ) -> tuple[list[GalleryEntry], list[str]]:
-    """One gallery a scene and metric, and the reasons for those that could not be made.
+    """One gallery per scene and metric, and the reasons for those that could not be made.
 
     Without a choice: two scenes, and the four metrics of the supplement's galleries where they have scores, else the
     first ones.
@@ -72,11 +72,11 @@ def galleries(
 
 def _metrics(cube: ScoreCube, scene: str) -> list[str]:
     """Metrics with a picture and at least one score on the scene; those of the paper first."""
-    place = cube.scenes.index(scene)
+    scene_index = cube.scenes.index(scene)
     scored = [
         column
         for index, column in enumerate(cube.columns)
-        if np.isfinite(cube.values[:, place, index]).any() and column.declared.metric.picture is not None
+        if np.isfinite(cube.values[:, scene_index, index]).any() and column.declared.metric.picture is not None
     ]
     names = list(dict.fromkeys(column.metric for column in scored))
     paper = [name for name in OF_THE_PAPER if name in names]
@@ -85,7 +85,7 @@ def _metrics(cube: ScoreCube, scene: str) -> list[str]:
 
 def _gallery(cube: ScoreCube, origins: Origins, scene: str, metric: str) -> GalleryEntry:
     found = origins.scene(scene)
-    own = [str(column) for column in cube.columns if column.metric == metric]
+    columns = [str(column) for column in cube.columns if column.metric == metric]
     truth = found.gt
     known = truth[np.isfinite(truth)] if truth is not None else np.empty(0)
     pictures: dict[str, tuple[Colours, ...]] = {}
@@ -98,7 +98,7 @@ def _gallery(cube: ScoreCube, origins: Origins, scene: str, metric: str) -> Gall
         shown = picture(estimate, found, metric, origins.protocol)
         pictures[algorithm] = (_small(render_disparity(estimate, limits)), _small(render(shown)))
     others = tuple(str(column) for column in cube.columns if column.metric == "rms")[:2]
-    data = gallery_data(cube, scene, own[0], pictures, ("disparity", metric), others)
+    data = gallery_data(cube, scene, columns[0], pictures, ("disparity", metric), others)
     return GalleryEntry(f"{scene}-{metric}".replace("/", "-").replace("@", "-"), data)
 
 

@@ -1,1 +1,1 @@
-"""The tables and figures of the papers behind Stereogauge, done again. One module a paper; `run` redoes them."""
+"""Reproduction of the papers behind Stereogauge: their tables and figures. One module per paper; `run` does all."""

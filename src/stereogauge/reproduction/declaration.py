@@ -1,4 +1,4 @@
-"""What a reproduction is made of: papers, their items (a table, a figure, a claim), and the rows that an item gives.
+"""The parts of a reproduction: papers, their items (a table, a figure, a claim), and the rows that an item gives.
 
 An item is a function of the data at hand; it computes and returns, and neither draws nor prints.
 """
@@ -8,19 +8,17 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stereogauge.errors import unknown_name
-
-if TYPE_CHECKING:
-    from stereogauge.reproduction.material import Material
+from stereogauge.reproduction.material import Material
 
 Value = float | str
 ARITHMETIC = "from the paper's own printed numbers; says nothing about how they were measured"
 
 
 class Status(enum.StrEnum):
-    """What became of a published number, picture or claim."""
+    """Whether a published number, picture or claim was reproduced."""
 
     REPRODUCED = "reproduced"
     SAME_EXPERIMENT = "same experiment on other data"
@@ -32,7 +30,7 @@ class Row:
     """One published number or claim beside ours.
 
     `difference` is ours − theirs where both are numbers. A row is *reproduced* only if ours, rounded as printed, is
-    what the paper prints; `reason` says what stands in the way of that, or what the reader must know.
+    what the paper prints; `reason` says what prevents that, or what the reader must know.
     """
 
     paper: str
@@ -121,7 +119,7 @@ class Recorder:
         self.rows: list[Row] = []
 
     def printed(self, what: str, ours: float, theirs: float, digits: int, reason: str = "") -> None:
-        """A number that the paper prints with so many decimals, computed from the same data.
+        """A number that the paper prints with `digits` decimals, computed from the same data.
 
         Reproduced if ours rounds to it; otherwise the same experiment with the reason for the difference.
         """
@@ -130,7 +128,7 @@ class Recorder:
         self.rows.append(Row(self.paper, self.item, what, status, ours, theirs, "" if same else reason))
 
     def equal(self, what: str, ours: Value, theirs: Value, reason: str = "") -> None:
-        """A fact that is the same or is not."""
+        """A fact that is either equal or not."""
         status = Status.REPRODUCED if ours == theirs else Status.SAME_EXPERIMENT
         self.rows.append(Row(self.paper, self.item, what, status, ours, theirs, reason))
 
@@ -139,7 +137,7 @@ class Recorder:
         self.rows.append(Row(self.paper, self.item, what, Status.SAME_EXPERIMENT, ours, theirs, reason))
 
     def unchecked(self, what: str, theirs: Value | None, reason: str) -> None:
-        """Something that nobody can check with what is public."""
+        """Something that cannot be checked with public data."""
         self.rows.append(Row(self.paper, self.item, what, Status.UNCHECKABLE, None, theirs, reason))
 
     def contradiction(self, what: str, ours: Value, theirs: Value, reason: str) -> None:

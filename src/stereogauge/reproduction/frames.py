@@ -15,7 +15,7 @@ from stereogauge.model import Scene
 
 
 class Frame(NamedTuple):
-    """Sparsification of one pair; `number` is the frame's own, or its place in the list of pairs."""
+    """Sparsification of one pair."""
 
     name: str
     curves: SceneCurves

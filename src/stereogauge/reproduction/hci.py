@@ -55,7 +55,7 @@ def scores(material: Material, scene: str, metric: str) -> dict[str, float]:
 
 
 def column_of(cube: ScoreCube, metric: str) -> int:
-    """The place of a metric: on visible pixels, or on its own."""
+    """The column index of a metric: on visible pixels, or on the pixels that it is bound to."""
     return next(p for p, c in enumerate(cube.columns) if c.metric == metric and c.label in (metric, f"{metric}:nonocc"))
 
 
@@ -64,7 +64,7 @@ def with_fine_structures(material: Material) -> ScoreCube:
     cube = material.hci_scores
     names = [str(cube.columns[column_of(cube, metric)]) for metric in METRICS]
     cube = cube.select(metrics=names)
-    full = [scene for place, scene in enumerate(cube.scenes) if np.isfinite(cube.values[:, place]).all()]
+    full = [scene for i, scene in enumerate(cube.scenes) if np.isfinite(cube.values[:, i]).all()]
     return cube.select(scenes=full)
 
 
@@ -243,14 +243,14 @@ def figure_11(material: Material) -> Findings:
     record = Recorder(ID, "figure 11")
     cube = with_fine_structures(material)
     found = determination(cube)
-    place = {metric: column_of(cube, metric) for metric in METRICS}
+    column_index = {metric: column_of(cube, metric) for metric in METRICS}
     for row, text in FIGURE_11.items():
         for column, printed in zip(FIGURE_11_COLUMNS, text.split(), strict=True):
             if printed != "-":
-                ours = float(found.r_squared[place[row], place[column]])
+                ours = float(found.r_squared[column_index[row], column_index[column]])
                 record.other_data(f"r² of {row} and {column}", ours, float(printed), OTHER_DATA)
     theirs = [float(text) for text in FIGURE_11["rms"].split()[2:]]
-    nine = [float(found.r_squared[place["rms"], place[metric]]) for metric in FIGURE_11_COLUMNS[2:]]
+    nine = [float(found.r_squared[column_index["rms"], column_index[metric]]) for metric in FIGURE_11_COLUMNS[2:]]
     record.other_data(
         "mean r² of RMS and the nine metrics (“little correlation”)",
         float(np.mean(nine)),

@@ -87,16 +87,16 @@ def figure_6(material: Material) -> Findings:
     cube = material.hci_scores
     scene_names = with_fine_structures(material).scenes
     for metric, subset in SUBSETS.items():
-        whole, own = [], []
+        whole, bound = [], []
         for scene in scene_names:
             by_metric = list(scores(material, scene, metric).values())
-            place = cube.scenes.index(scene)
-            on_subset = cube.values[:, place, cube.column(subset)].tolist()
+            index = cube.scenes.index(scene)
+            on_subset = cube.values[:, index, cube.column(subset)].tolist()
             whole.append(float(kendalltau(by_metric, list(scores(material, scene, "rms").values())).statistic))
-            own.append(float(kendalltau(by_metric, on_subset).statistic))
+            bound.append(float(kendalltau(by_metric, on_subset).statistic))
         record.other_data(
             f"mean τ-b of the order by {metric} with that by RMS, and with that by RMS on its own pixels",
-            f"{np.mean(whole):.2f}, {np.mean(own):.2f}",
+            f"{np.mean(whole):.2f}, {np.mean(bound):.2f}",
             "more similar on the subset, yet not identical",
             OTHER_DATA,
         )

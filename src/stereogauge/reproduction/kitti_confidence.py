@@ -1,7 +1,7 @@
 """R. Haeusler, R. Klette, "Analysis of KITTI data for stereo analysis with stereo confidence measures", 2012.
 
-ECCV workshops. Redone on the paper's own nine frames with our census SGM at its penalties. Its plots carry no numbers
-that could be read off, so its statements are checked one by one.
+ECCV workshops. Reproduced on the paper's nine frames with our census SGM at its penalties. Its plots carry no numbers,
+so its statements are checked one by one.
 """
 
 from __future__ import annotations

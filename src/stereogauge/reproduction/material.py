@@ -1,4 +1,4 @@
-"""The data that the papers are redone on, and the scores that several items share; computed when first asked for."""
+"""The data of the reproduction, and the scores that several items share; computed at their first use."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Material:
 
     @functools.cached_property
     def hci_data(self) -> Dataset:
-        """The six quarter-size scenes of Middlebury 2014 that are here and that the paper would keep."""
+        """The six quarter-size scenes of Middlebury 2014 that are available and that the paper would keep."""
         return load_dataset("middlebury-v3", self.folder("middlebury-2014")).subset(list(HCI_SCENES))
 
     @functools.cached_property
@@ -140,5 +140,5 @@ class Material:
 
     @functools.cached_property
     def middlebury_frames(self) -> tuple[Frame, ...]:
-        """Teddy and Cones, treated likewise."""
+        """Teddy and Cones, evaluated in the same way."""
         return tuple(frame_of(self.middlebury[name], name, PAIR_RANGE, PAIR_THRESHOLD) for name in ("teddy", "cones"))

@@ -19,7 +19,7 @@ from stereogauge.regions.scene_regions import regions as pixel_sets
 from stereogauge.reproduction.declaration import ARITHMETIC, Findings, Item, Paper, Recorder, Table
 from stereogauge.reproduction.material import SCALES, Material
 from stereogauge.study.damage import damage_called
-from stereogauge.study.ground import ground_of
+from stereogauge.study.ground_truth import ground_truth_of
 
 ID = "evaluation-methodology"
 NO_MAPS = "the maps of all entries of Middlebury v2 (2013) are no longer public"
@@ -73,8 +73,8 @@ def figure_3(material: Material) -> Findings:
     """Bad pixels do not tell small errors from large ones; PSNR does."""
     record = Recorder(ID, "figure 3")
     scene = material.middlebury["tsukuba"]
-    ground = ground_of(scene)
-    maps = {name: damage_called(name).apply(ground, 0.1) for name in ("salt-pepper-small", "salt-pepper-large")}
+    truth = ground_truth_of(scene)
+    maps = {name: damage_called(name).apply(truth, 0.1) for name in ("salt-pepper-small", "salt-pepper-large")}
     table = evaluate(maps, scene, ["bad@1", "psnr"], ["all"], protocol="middlebury-v2")
     values = {name: (table.value("bad@1", algorithm=name), table.value("psnr", algorithm=name)) for name in maps}
     small, large = values["salt-pepper-small"], values["salt-pepper-large"]

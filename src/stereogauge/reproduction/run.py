@@ -1,4 +1,4 @@
-"""Redoing papers: every item of the chosen ones, in order, with what it found."""
+"""Reproduction of the papers: every item of the chosen ones, in order, with its findings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAPERS: dict[str, Paper] = {
 
 
 @dataclass(frozen=True)
-class Redone:
+class ReproducedItem:
     """One item of a paper with its findings."""
 
     paper: Paper
@@ -30,22 +30,22 @@ class Redone:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Everything that was redone."""
+    """All reproduced items."""
 
-    items: tuple[Redone, ...]
+    items: tuple[ReproducedItem, ...]
 
     @property
     def rows(self) -> tuple[Row, ...]:
         """All rows in order."""
-        return tuple(row for redone in self.items for row in redone.findings.rows)
+        return tuple(row for item in self.items for row in item.findings.rows)
 
     @property
     def figures(self) -> dict[str, Any]:
         """The data of all figures by file name."""
-        return {name: data for redone in self.items for name, data in redone.findings.figures.items()}
+        return {name: data for item in self.items for name, data in item.findings.figures.items()}
 
     def counts(self, paper: str) -> dict[str, int]:
-        """Rows of one paper by status; those that only add up printed numbers are counted beside."""
+        """Rows of one paper by status; those that only check printed numbers are also counted."""
         rows = [row for row in self.rows if row.paper == paper]
         found = {status.value: sum(row.status is status for row in rows) for status in Status}
         return found | {"printed arithmetic": sum(row.reason == ARITHMETIC for row in rows)}
@@ -54,13 +54,13 @@ class Reproduction:
         """Rows, tables and figure names of every item as one JSON document."""
         items = [
             {
-                "paper": redone.paper.id,
-                "item": redone.item.id,
-                "title": redone.item.title,
-                "tables": [table.to_dict() for table in redone.findings.tables],
-                "figures": list(redone.findings.figures),
+                "paper": item.paper.id,
+                "item": item.item.id,
+                "title": item.item.title,
+                "tables": [table.to_dict() for table in item.findings.tables],
+                "figures": list(item.findings.figures),
             }
-            for redone in self.items
+            for item in self.items
         ]
         document = {"rows": [row.to_dict() for row in self.rows], "items": items}
         return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
@@ -81,11 +81,11 @@ def reproduce(
     *,
     progress: Callable[[str, str], None] = lambda paper, item: None,
 ) -> Reproduction:
-    """Redo papers on the data in a folder; `progress` is told of each item before it starts."""
+    """Reproduce papers on the data in a folder; `progress(paper, item)` is called before each item."""
     material = Material(data)
-    redone = []
+    reproduced = []
     for paper in chosen_papers(papers):
         for item in paper.choose(items):
             progress(paper.id, item.id)
-            redone.append(Redone(paper, item, item.compute(material)))
-    return Reproduction(tuple(redone))
+            reproduced.append(ReproducedItem(paper, item, item.compute(material)))
+    return Reproduction(tuple(reproduced))

@@ -113,8 +113,8 @@ def table_2(material: Material) -> Findings:
 
 def _algorithm_table(material: Material, scene: str, region: str) -> tuple[Table, dict[str, list[float]]]:
     cube = material.methodology_scores
-    place = cube.scenes.index(scene)
-    columns = {name: cube.values[:, place, cube.column(f"{name}:{region}")].tolist() for name in METRICS}
+    index = cube.scenes.index(scene)
+    columns = {name: cube.values[:, index, cube.column(f"{name}:{region}")].tolist() for name in METRICS}
     cells = tuple((name, *(round(columns[m][row], 3) for m in METRICS)) for row, name in enumerate(cube.algorithms))
     table = Table(
         f"{scene}, {region}: ten algorithms at hand", ("algorithm", "SZE", "BMP", "MAE", "MSE", "MAPE"), cells
@@ -149,7 +149,7 @@ def _ratio(values: list[float]) -> float:
 def table_4(material: Material) -> Findings:
     """Tsukuba: SZE orders algorithms as MAE, MSE and MAPE do, bad pixels do not."""
     record = Recorder(ID, "table 4 and figure 2")
-    printed = {metric: [row[place] for row in TABLE_4.values()] for place, metric in enumerate(METRICS)}
+    printed = {metric: [row[index] for row in TABLE_4.values()] for index, metric in enumerate(METRICS)}
     table, ours = _algorithm_table(material, "tsukuba", "nonocc")
     for metric in METRICS[1:]:
         record.other_data(
@@ -159,8 +159,8 @@ def table_4(material: Material) -> Findings:
             f"theirs from the four printed rows, ours from ten algorithms; {NO_MAPS}",
         )
     for name, row in TABLE_4.items():
-        for place, metric in enumerate(METRICS):
-            record.unchecked(f"{name} {metric} nonocc", row[place], NO_MAPS)
+        for index, metric in enumerate(METRICS):
+            record.unchecked(f"{name} {metric} nonocc", row[index], NO_MAPS)
     record.unchecked("MSSIM of rendered views, four algorithms", "0.905 … 0.908", NO_MAPS)
     return record.findings([table])
 
@@ -207,8 +207,8 @@ def _two_orders(cube: ScoreCube) -> tuple[tuple[tuple[float | str, ...], ...], d
         best = rank(cube, "a-star", metrics=[metric], regions=regions).winners
         sizes[metric] = len(best)
         columns[metric] = {
-            name: (round(float(value), 2), int(place), "yes" if name in best else "no")
-            for name, value, place in zip(order.algorithms, order.value, order.rank, strict=True)
+            name: (round(float(value), 2), int(rank), "yes" if name in best else "no")
+            for name, value, rank in zip(order.algorithms, order.value, order.rank, strict=True)
         }
     return tuple((name, *columns["sze"][name], *columns["bad@1"][name]) for name in columns["sze"]), sizes
 

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable
 
 from stereogauge.reproduction.declaration import Row, Status, Table, Value
-from stereogauge.reproduction.run import PAPERS, Redone, Reproduction
+from stereogauge.reproduction.run import PAPERS, ReproducedItem, Reproduction
 
 DECIMALS = 4
 
@@ -22,7 +22,7 @@ def shown(value: Value | None) -> str:
 
 
 def csv_text(reproduction: Reproduction) -> str:
-    """One line a row."""
+    """One line per row."""
     stream = io.StringIO()
     rows = [row.to_dict() for row in reproduction.rows]
     writer = csv.DictWriter(stream, fieldnames=list(rows[0]) if rows else ["paper"], lineterminator="\n")
@@ -33,7 +33,7 @@ def csv_text(reproduction: Reproduction) -> str:
 
 def markdown(reproduction: Reproduction, pictures: str = "") -> str:
     """A page: the counts, then each paper with its items, rows and tables; `pictures` is where figure files lie."""
-    papers = list(dict.fromkeys(redone.paper.id for redone in reproduction.items))
+    papers = list(dict.fromkeys(reproduced.paper.id for reproduced in reproduction.items))
     lines = [_line(["paper", *(status.value for status in Status)]), _line(["---"] * (len(Status) + 1))]
     for paper in papers:
         counts = reproduction.counts(paper)
@@ -44,16 +44,16 @@ def markdown(reproduction: Reproduction, pictures: str = "") -> str:
     parts = ["\n".join(lines)]
     for paper in papers:
         parts.append(f"## {PAPERS[paper].title}")
-        parts += [_item(redone, pictures) for redone in reproduction.items if redone.paper.id == paper]
+        parts += [_item(reproduced, pictures) for reproduced in reproduction.items if reproduced.paper.id == paper]
     return "\n\n".join(parts) + "\n"
 
 
-def _item(redone: Redone, pictures: str) -> str:
-    heading = redone.item.id[0].upper() + redone.item.id[1:]
-    parts = [f"### {heading}: {redone.item.title}", *_groups(redone.findings.rows)]
-    parts += [_table(table) for table in redone.findings.tables]
+def _item(reproduced: ReproducedItem, pictures: str) -> str:
+    heading = reproduced.item.id[0].upper() + reproduced.item.id[1:]
+    parts = [f"### {heading}: {reproduced.item.title}", *_groups(reproduced.findings.rows)]
+    parts += [_table(table) for table in reproduced.findings.tables]
     if pictures:
-        parts += [f"![{name}]({pictures}{name}.png)" for name in redone.findings.figures]
+        parts += [f"![{name}]({pictures}{name}.png)" for name in reproduced.findings.figures]
     return "\n\n".join(parts)
 
 

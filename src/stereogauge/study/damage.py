@@ -1,8 +1,7 @@
-"""What a damage is: a named, controlled corruption of a true disparity map, with a strength. The registry of all of
-them.
+"""Damages: named, controlled corruptions of a true disparity map, each with a strength. Their registry.
 
-A damage is a pure function of the ground, a strength and a random generator. Strength 0 returns the truth. Packages add
-their own through the entry-point group `stereogauge.damages`.
+A damage is a pure function of the ground truth, a strength and a random generator. Strength 0 returns the truth.
+Packages add their own through the entry-point group `stereogauge.damages`.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ import numpy as np
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.model import DisparityMap, Mask
 from stereogauge.registry import collect
-from stereogauge.study.ground import Ground
+from stereogauge.study.ground_truth import GroundTruth
 
 ENTRY_POINTS = "stereogauge.damages"
-DamageFunction = Callable[[Ground, float, np.random.Generator], DisparityMap]
+DamageFunction = Callable[[GroundTruth, float, np.random.Generator], DisparityMap]
 
 
 @dataclass(frozen=True)
@@ -30,9 +29,9 @@ class Damage:
     `strengths` are the default steps of a study, `reference` the one that metrics are compared at, `limit` the largest
     that makes sense.
 
-    `zone(ground)` are the pixels that it may touch; `metric` is the geometry metric that is named after it, "" where
-    none is. A damage with `per_reach` takes its strength in units of the ground's reach, so that scenes of any size are
-    hurt alike.
+    `zone(truth)` are the pixels that it may touch; `metric` is the geometry metric that is named after it, "" where
+    none is. A damage with `per_reach` takes its strength in units of the ground truth's reach, so that scenes of any
+    size are damaged alike.
     """
 
     id: str
@@ -42,7 +41,7 @@ class Damage:
     reference: float
     limit: float
     compute: DamageFunction
-    zone: Callable[[Ground], Mask]
+    zone: Callable[[GroundTruth], Mask]
     metric: str = ""
     per_reach: bool = False
 
@@ -51,16 +50,16 @@ class Damage:
         """The function's docstring."""
         return (self.compute.__doc__ or "").strip()
 
-    def apply(self, ground: Ground, strength: float, seed: int = 0) -> DisparityMap:
+    def apply(self, truth: GroundTruth, strength: float, seed: int = 0) -> DisparityMap:
         """The damaged map; the same seed gives the same map."""
         if not 0.0 <= strength <= self.limit:
             raise StereogaugeError(
                 f"Damage {self.id!r} takes a strength from 0 to {self.limit:g} {self.unit}; found {strength:g}."
             )
         if strength == 0.0:
-            return ground.truth.copy()
-        scaled = strength * ground.reach if self.per_reach else strength
-        return self.compute(ground, scaled, np.random.default_rng(seed)).astype(np.float32)
+            return truth.disparity.copy()
+        scaled = strength * truth.reach if self.per_reach else strength
+        return self.compute(truth, scaled, np.random.default_rng(seed)).astype(np.float32)
 
 
 def damage(**declaration: Any) -> Callable[[DamageFunction], Damage]:
@@ -86,6 +85,6 @@ def damage_called(name: str) -> Damage:
     return known[name]
 
 
-def everywhere(ground: Ground) -> Mask:
+def everywhere(truth: GroundTruth) -> Mask:
     """The zone of a damage that may touch any pixel."""
-    return ground.everywhere
+    return truth.everywhere

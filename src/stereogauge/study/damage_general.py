@@ -1,4 +1,4 @@
-"""Damages that strike anywhere: noise, blur, quantisation, gaps, streaks, blobs, guesses."""
+"""Damages that may occur anywhere: noise, blur, quantisation, gaps, streaks, blobs, guesses."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 
 from stereogauge.model import DisparityMap
 from stereogauge.study.damage import damage, everywhere
-from stereogauge.study.ground import Ground
+from stereogauge.study.ground_truth import GroundTruth
 
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
 SMALL_MAGNITUDE = 2.0  # px: beyond the usual threshold of 1, and barely visible
@@ -16,11 +16,11 @@ BLOB_REACHES = 1.0
 STREAK_REACHES = 8.0
 
 
-def _speckled(ground: Ground, share: float, magnitude: float, random: np.random.Generator) -> DisparityMap:
-    shape = ground.truth.shape
+def _speckled(truth: GroundTruth, share: float, magnitude: float, random: np.random.Generator) -> DisparityMap:
+    shape = truth.disparity.shape
     struck = random.random(shape) < share
     sign = np.where(random.random(shape) < 0.5, np.float32(-magnitude), np.float32(magnitude))
-    return np.where(struck, ground.truth + sign, ground.truth)
+    return np.where(struck, truth.disparity + sign, truth.disparity)
 
 
 @damage(
@@ -32,9 +32,9 @@ def _speckled(ground: Ground, share: float, magnitude: float, random: np.random.
     limit=1.0,
     zone=everywhere,
 )
-def salt_pepper_small(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+def salt_pepper_small(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """A share of the pixels is off by ±2 px."""
-    return _speckled(ground, strength, SMALL_MAGNITUDE, random)
+    return _speckled(truth, strength, SMALL_MAGNITUDE, random)
 
 
 @damage(
@@ -46,10 +46,10 @@ def salt_pepper_small(ground: Ground, strength: float, random: np.random.Generat
     limit=1.0,
     zone=everywhere,
 )
-def salt_pepper_large(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+def salt_pepper_large(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """A share of the pixels is off by ± three quarters of the disparity range."""
-    low, high = ground.limits
-    return _speckled(ground, strength, max(LARGE_SHARE * (high - low), 2 * SMALL_MAGNITUDE), random)
+    low, high = truth.limits
+    return _speckled(truth, strength, max(LARGE_SHARE * (high - low), 2 * SMALL_MAGNITUDE), random)
 
 
 @damage(
@@ -62,9 +62,9 @@ def salt_pepper_large(ground: Ground, strength: float, random: np.random.Generat
     zone=everywhere,
     per_reach=True,
 )
-def blur(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+def blur(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """The whole map is smoothed by a Gaussian."""
-    return np.asarray(cv2.GaussianBlur(ground.truth, (0, 0), strength), dtype=np.float32)
+    return np.asarray(cv2.GaussianBlur(truth.disparity, (0, 0), strength), dtype=np.float32)
 
 
 @damage(
@@ -76,31 +76,31 @@ def blur(ground: Ground, strength: float, random: np.random.Generator) -> Dispar
     limit=1000.0,
     zone=everywhere,
 )
-def staircase(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+def staircase(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Disparities are rounded to multiples of the strength."""
     step = np.float32(strength)
-    return np.asarray(np.rint(ground.truth / step) * step, dtype=np.float32)
+    return np.asarray(np.rint(truth.disparity / step) * step, dtype=np.float32)
 
 
 @damage(id="holes", name="holes", unit="share", strengths=SHARES, reference=0.1, limit=1.0, zone=everywhere)
-def holes(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+def holes(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Round gaps without an estimate cover a share of the map."""
-    return np.where(_blobs(ground, strength, random) > 0, np.float32(np.nan), ground.truth)
+    return np.where(_blobs(truth, strength, random) > 0, np.float32(np.nan), truth.disparity)
 
 
 @damage(id="blobs", name="outlier blobs", unit="share", strengths=SHARES, reference=0.1, limit=1.0, zone=everywhere)
-def blobs(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+def blobs(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Round spots, each with one wrong disparity drawn from the scene's range, cover a share of the map."""
-    labels = _blobs(ground, strength, random)
-    values = random.uniform(*ground.limits, int(labels.max()) + 1).astype(np.float32)
-    return np.where(labels > 0, values[labels], ground.truth)
+    labels = _blobs(truth, strength, random)
+    values = random.uniform(*truth.limits, int(labels.max()) + 1).astype(np.float32)
+    return np.where(labels > 0, values[labels], truth.disparity)
 
 
-def _blobs(ground: Ground, share: float, random: np.random.Generator) -> np.ndarray:
+def _blobs(truth: GroundTruth, share: float, random: np.random.Generator) -> np.ndarray:
     """Numbered discs that cover about `share` of the image: n discs of area a leave exp(−n·a/A) of it free."""
-    height, width = ground.truth.shape
+    height, width = truth.disparity.shape
     labels = np.zeros((height, width), np.int32)
-    radius = max(2.0, BLOB_REACHES * ground.reach)
+    radius = max(2.0, BLOB_REACHES * truth.reach)
     free = max(1.0 - share, 1e-3)
     count = max(1, round(-np.log(free) * height * width / (np.pi * radius**2)))
     centres = random.uniform((0, 0), (width, height), (count, 2))
@@ -110,25 +110,25 @@ def _blobs(ground: Ground, share: float, random: np.random.Generator) -> np.ndar
 
 
 @damage(id="streaks", name="streaks", unit="share", strengths=SHARES, reference=0.1, limit=1.0, zone=everywhere)
-def streaks(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+def streaks(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Horizontal runs repeat the disparity of their first pixel, as scan-line methods do, over a share of the map."""
-    height, width = ground.truth.shape
-    length = max(4, round(STREAK_REACHES * ground.reach))
-    damaged = ground.truth.copy()
+    height, width = truth.disparity.shape
+    length = max(4, round(STREAK_REACHES * truth.reach))
+    damaged = truth.disparity.copy()
     free = max(1.0 - strength, 1e-3)
     count = max(1, round(-np.log(free) * height * width / length))
     rows, columns = random.integers(0, height, count), random.integers(-length, width, count)
     for y, x in zip(rows.tolist(), columns.tolist(), strict=True):
         first = max(x, 0)
-        damaged[y, first : x + length] = ground.truth[y, first]
+        damaged[y, first : x + length] = truth.disparity[y, first]
     return damaged
 
 
 @damage(
     id="guesses", name="random re-estimation", unit="share", strengths=SHARES, reference=0.1, limit=1.0, zone=everywhere
 )
-def guesses(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+def guesses(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """A share of the pixels gets a new disparity, drawn evenly from the scene's range."""
-    shape = ground.truth.shape
-    drawn = random.uniform(*ground.limits, shape).astype(np.float32)
-    return np.where(random.random(shape) < strength, drawn, ground.truth)
+    shape = truth.disparity.shape
+    drawn = random.uniform(*truth.limits, shape).astype(np.float32)
+    return np.where(random.random(shape) < strength, drawn, truth.disparity)

@@ -1,7 +1,7 @@
 """Damages of one kind of geometry each: edges, planes, thin structures. Each is what one geometry metric is named
 after.
 
-They keep to their own zone, so that what a metric answers is an answer to this damage.
+Each changes only its zone, so that the response of a metric is a response to this damage alone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from stereogauge.model import DisparityMap, Mask
 from stereogauge.study.damage import damage
-from stereogauge.study.ground import Ground, disc
+from stereogauge.study.ground_truth import GroundTruth, disc
 
 REACHES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 OFFSETS = (0.02, 0.05, 0.1, 0.2, 0.4)
@@ -25,24 +25,24 @@ PORE_REACHES = 1.0
 CUT = 2.0  # px along the structure: the least that separates 8-connected parts at any angle
 
 
-def edge_zone(ground: Ground) -> Mask:
+def edge_zone(truth: GroundTruth) -> Mask:
     """Around depth discontinuities."""
-    return ground.edge_zone
+    return truth.edge_zone
 
 
-def plane_zone(ground: Ground) -> Mask:
+def plane_zone(truth: GroundTruth) -> Mask:
     """Inside planes."""
-    return ground.plane_zone
+    return truth.plane_zone
 
 
-def fine_zone(ground: Ground) -> Mask:
+def fine_zone(truth: GroundTruth) -> Mask:
     """On thin structures."""
-    return ground.fine > 0
+    return truth.fine > 0
 
 
-def around_fine(ground: Ground) -> Mask:
+def around_fine(truth: GroundTruth) -> Mask:
     """On and beside thin structures."""
-    return ground.around_fine
+    return truth.around_fine
 
 
 def _filtered(values: Any) -> NDArray[np.float32]:
@@ -50,19 +50,19 @@ def _filtered(values: Any) -> NDArray[np.float32]:
 
 
 def _partly(
-    ground: Ground, radius: float, random: np.random.Generator, filtered: Callable[[int], Any]
+    truth: GroundTruth, radius: float, random: np.random.Generator, filtered: Callable[[int], Any]
 ) -> NDArray[np.float32]:
     """A filter whose radius in px is fractional: some tiles get the next whole radius, the others the one below."""
-    height, width = ground.truth.shape
-    side = max(4, round(2.0 * ground.reach))
+    height, width = truth.disparity.shape
+    side = max(4, round(2.0 * truth.reach))
     whole = int(radius)
     tiles = random.random((height // side + 1, width // side + 1)) < radius - whole
     more = tiles.repeat(side, axis=0).repeat(side, axis=1)[:height, :width]
     return np.where(more, _filtered(filtered(whole + 1)), _filtered(filtered(whole)))
 
 
-def _where(zone: Mask, damaged: NDArray[np.float32], ground: Ground) -> DisparityMap:
-    return np.where(zone, damaged, ground.truth)
+def _where(zone: Mask, damaged: NDArray[np.float32], truth: GroundTruth) -> DisparityMap:
+    return np.where(zone, damaged, truth.disparity)
 
 
 @damage(
@@ -76,10 +76,10 @@ def _where(zone: Mask, damaged: NDArray[np.float32], ground: Ground) -> Disparit
     metric="d-fat",
     per_reach=True,
 )
-def fatten_foreground(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+def fatten_foreground(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Foreground objects grow over their background; slanted surfaces stay as they are."""
-    larger = _partly(ground, strength, random, lambda radius: cv2.dilate(ground.truth, disc(radius)))
-    return _where(ground.edge_zone & (larger - ground.truth > ground.step), larger, ground)
+    larger = _partly(truth, strength, random, lambda radius: cv2.dilate(truth.disparity, disc(radius)))
+    return _where(truth.edge_zone & (larger - truth.disparity > truth.step), larger, truth)
 
 
 @damage(
@@ -93,10 +93,10 @@ def fatten_foreground(ground: Ground, strength: float, random: np.random.Generat
     metric="d-thin",
     per_reach=True,
 )
-def thin_foreground(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+def thin_foreground(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Background grows over the rims of foreground objects; slanted surfaces stay as they are."""
-    smaller = _partly(ground, strength, random, lambda radius: cv2.erode(ground.truth, disc(radius)))
-    return _where(ground.edge_zone & (ground.truth - smaller > ground.step), smaller, ground)
+    smaller = _partly(truth, strength, random, lambda radius: cv2.erode(truth.disparity, disc(radius)))
+    return _where(truth.edge_zone & (truth.disparity - smaller > truth.step), smaller, truth)
 
 
 @damage(
@@ -110,9 +110,9 @@ def thin_foreground(ground: Ground, strength: float, random: np.random.Generator
     metric="d-fuz",
     per_reach=True,
 )
-def fuzzy_edges(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+def fuzzy_edges(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Depth discontinuities are smoothed by a Gaussian; the rest of the map stays as it is."""
-    return _where(ground.edge_zone, _filtered(cv2.GaussianBlur(ground.truth, (0, 0), strength)), ground)
+    return _where(truth.edge_zone, _filtered(cv2.GaussianBlur(truth.disparity, (0, 0), strength)), truth)
 
 
 @damage(
@@ -126,10 +126,10 @@ def fuzzy_edges(ground: Ground, strength: float, random: np.random.Generator) ->
     zone=plane_zone,
     metric="p-bump",
 )
-def bumps(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+def bumps(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Planes carry independent Gaussian noise of that standard deviation."""
-    noise = random.normal(0.0, strength, ground.truth.shape).astype(np.float32)
-    return _where(ground.plane_zone, ground.truth + noise, ground)
+    noise = random.normal(0.0, strength, truth.disparity.shape).astype(np.float32)
+    return _where(truth.plane_zone, truth.disparity + noise, truth)
 
 
 @damage(
@@ -143,10 +143,10 @@ def bumps(ground: Ground, strength: float, random: np.random.Generator) -> Dispa
     zone=plane_zone,
     metric="p-off",
 )
-def plane_offset(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+def plane_offset(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Each plane moves nearer or farther by that much, as a whole."""
-    signs = random.choice([-1.0, 1.0], int(ground.planes.max()) + 1).astype(np.float32)
-    return _where(ground.plane_zone, ground.truth + np.float32(strength) * signs[ground.planes], ground)
+    signs = random.choice([-1.0, 1.0], int(truth.planes.max()) + 1).astype(np.float32)
+    return _where(truth.plane_zone, truth.disparity + np.float32(strength) * signs[truth.planes], truth)
 
 
 @damage(
@@ -159,15 +159,15 @@ def plane_offset(ground: Ground, strength: float, random: np.random.Generator) -
     zone=plane_zone,
     metric="p-mis",
 )
-def plane_tilt(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+def plane_tilt(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Planes break into square facets, each turned about its own centre by that slope in a random direction."""
-    height, width = ground.truth.shape
-    side = max(6, round(FACET_REACHES * ground.reach))
+    height, width = truth.disparity.shape
+    side = max(6, round(FACET_REACHES * truth.reach))
     y, x = np.mgrid[:height, :width]
     direction = random.uniform(0.0, 2.0 * np.pi, (height // side + 1, width // side + 1))[y // side, x // side]
     from_centre_x, from_centre_y = x % side - 0.5 * (side - 1), y % side - 0.5 * (side - 1)
     relief = strength * (np.cos(direction) * from_centre_x + np.sin(direction) * from_centre_y)
-    return _where(ground.plane_zone, ground.truth + relief.astype(np.float32), ground)
+    return _where(truth.plane_zone, truth.disparity + relief.astype(np.float32), truth)
 
 
 @damage(
@@ -180,17 +180,17 @@ def plane_tilt(ground: Ground, strength: float, random: np.random.Generator) -> 
     zone=fine_zone,
     metric="f-por",
 )
-def pores(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+def pores(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Round holes, a few and large, show the background through thin structures until that share of them is lost."""
-    pixels = np.flatnonzero(ground.fine)
-    lost = np.zeros(ground.truth.shape, np.uint8)
-    radius = max(2, round(PORE_REACHES * ground.reach))
+    pixels = np.flatnonzero(truth.fine)
+    lost = np.zeros(truth.disparity.shape, np.uint8)
+    radius = max(2, round(PORE_REACHES * truth.reach))
     for centre in random.permutation(pixels):
         if lost.ravel()[pixels].mean() >= strength:
             break
-        y, x = divmod(int(centre), ground.truth.shape[1])
+        y, x = divmod(int(centre), truth.disparity.shape[1])
         cv2.circle(lost, (x, y), radius, 1, cv2.FILLED)
-    return np.where((lost > 0) & (ground.fine > 0), ground.behind_fine, ground.truth)
+    return np.where((lost > 0) & (truth.fine > 0), truth.behind_fine, truth.disparity)
 
 
 @damage(
@@ -203,20 +203,20 @@ def pores(ground: Ground, strength: float, random: np.random.Generator) -> Dispa
     zone=fine_zone,
     metric="f-frag",
 )
-def cuts(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+def cuts(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Thin structures are cut across, again and again, until that share of them is lost to the background."""
-    lost = np.zeros(ground.truth.shape, np.bool_)
+    lost = np.zeros(truth.disparity.shape, np.bool_)
     period = CUT / strength
-    for pixels, along in _axes(ground):
+    for pixels, along in _axes(truth):
         phase = random.uniform(0.0, period)
         lost.ravel()[pixels[np.mod(along + phase, period) < CUT]] = True
-    return np.where(lost, ground.behind_fine, ground.truth)
+    return np.where(lost, truth.behind_fine, truth.disparity)
 
 
-def _axes(ground: Ground) -> list[tuple[NDArray[np.intp], NDArray[np.float64]]]:
+def _axes(truth: GroundTruth) -> list[tuple[NDArray[np.intp], NDArray[np.float64]]]:
     """Per thin structure, its flat pixel positions and their coordinate in px along its longest direction."""
-    width = ground.truth.shape[1]
-    labels = ground.fine.ravel()
+    width = truth.disparity.shape[1]
+    labels = truth.fine.ravel()
     found = []
     for number in range(1, int(labels.max()) + 1):
         pixels = np.flatnonzero(labels == number)
@@ -240,8 +240,8 @@ def _axes(ground: Ground) -> list[tuple[NDArray[np.intp], NDArray[np.float64]]]:
     metric="f-fat",
     per_reach=True,
 )
-def fatten_fine(ground: Ground, strength: float, random: np.random.Generator) -> DisparityMap:
+def fatten_fine(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Thin structures grow sideways over their background."""
-    structures = np.where(ground.fine > 0, ground.truth, np.float32(-1e9))
-    larger = _partly(ground, strength, random, lambda radius: cv2.dilate(structures, disc(radius)))
-    return np.where((larger > ground.truth) & ground.around_fine, larger, ground.truth)
+    structures = np.where(truth.fine > 0, truth.disparity, np.float32(-1e9))
+    larger = _partly(truth, strength, random, lambda radius: cv2.dilate(structures, disc(radius)))
+    return np.where((larger > truth.disparity) & truth.around_fine, larger, truth.disparity)

@@ -1,7 +1,7 @@
-"""Robustness: how much an algorithm's map changes when only the light, the exposure or the moment changes.
+"""Robustness: how much an algorithm's map changes when only the lighting, the exposure or the time changes.
 
-Two maps of the same scene should be the same map. What differs is the algorithm's doing; no ground truth is needed.
-Middlebury 2014 has such pairs: Motorcycle and MotorcycleE (another exposure), Piano and PianoL (another lamp).
+Two maps of the same scene should be equal. Every difference is due to the algorithm; no ground truth is needed.
+Middlebury 2014 has such pairs: Motorcycle and MotorcycleE (other exposure), Piano and PianoL (other lighting).
 """
 
 from __future__ import annotations
@@ -10,16 +10,14 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from stereogauge.errors import SizeError, StereogaugeError
+from stereogauge.io.files import load_disparity
 from stereogauge.metrics.picture import Picture
 from stereogauge.model import DisparityMap, Mask, ResultSet
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 GUARD = 1e-6
 """px by which float32 may miss a change that equals the threshold; the same as in the bad-pixel metrics."""
@@ -112,15 +110,11 @@ def robustness_table(
     masks: Mapping[str, Mask] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> pd.DataFrame:
-    """One row an algorithm and pair: algorithm, condition, first, second and the numbers of `Robustness`.
+    """One row per algorithm and pair: algorithm, condition, first, second and the numbers of `Robustness`.
 
     `pairs` maps a condition to the two scenes; `masks` the first scene's id to the pixels to compare. An algorithm
-    without both maps has a row of NaN. `progress` hears of every row, once it is there.
+    without both maps has a row of NaN. `progress` is called with the name of every finished row.
     """
-    import pandas as pd
-
-    from stereogauge.io.files import load_disparity
-
     rows = []
     for result in results:
         for condition, (first, second) in pairs.items():

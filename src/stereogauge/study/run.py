@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from stereogauge.evaluation.evaluate import Column, columns, evaluate_cell
 from stereogauge.metrics.declaration import parse_metric
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.regions.scene_regions import SceneRegions
+from stereogauge.scores.plain import json_value
 from stereogauge.study.damage import Damage, damage_called, damages
-from stereogauge.study.ground import Ground, ground_of
-
-if TYPE_CHECKING:
-    import pandas as pd
+from stereogauge.study.ground_truth import GroundTruth, ground_truth_of
 
 GEOMETRY_METRICS = ("d-fat", "d-thin", "d-fuz", "p-bump", "p-off", "p-mis", "f-por", "f-frag", "f-fat")
 OTHER_METRICS = (
@@ -37,7 +35,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Response:
-    """What one metric said to one damage: its value, the truth's own value, and how much worse that is."""
+    """The response of one metric to one damage: its value, that on the ground truth, and how much worse it is."""
 
     damage: str
     strength: float
@@ -57,7 +55,7 @@ def worsening(metric: str, value: float, truth: float) -> float:
 
 
 class Study:
-    """The responses of some metrics on one scene; `idle` are damages that find nothing to strike there."""
+    """The responses of some metrics on one scene; `idle` are damages that apply to no pixel of it."""
 
     def __init__(self, scene: str, responses: Iterable[Response], protocol: str, idle: Sequence[str] = ()) -> None:
         self.scene = scene
@@ -75,19 +73,17 @@ class Study:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Ids in order, each with its region where that is not its own."""
+        """Ids in order, each with its region unless the metric has a fixed one."""
         return self._distinct(label)
 
     def curve(self, metric: str, damage: str) -> list[tuple[float, float]]:
-        """(strength, value) from 0 upwards; at 0 stands the truth's own value."""
+        """(strength, value) from 0 upwards; the value at 0 is that of the ground truth."""
         found = [r for r in self.responses if label(r) == metric and r.damage == damage]
         steps = sorted((r.strength, r.value) for r in found)
         return [(0.0, found[0].truth), *steps] if found else []
 
     def to_pandas(self) -> pd.DataFrame:
-        """One row a response."""
-        import pandas as pd
-
+        """One row per response."""
         return pd.DataFrame([{"scene": self.scene, **asdict(r), "protocol": self.protocol} for r in self.responses])
 
     def to_csv(self) -> str:
@@ -95,17 +91,14 @@ class Study:
         return str(self.to_pandas().to_csv(index=False))
 
     def to_json(self) -> str:
-        """One document; what is unknown or infinite is null."""
-        rows = [
-            {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in asdict(r).items()}
-            for r in self.responses
-        ]
-        document = {"scene": self.scene, "protocol": self.protocol, "idle": self.idle, "responses": rows}
-        return json.dumps(document, indent=1, allow_nan=False)
+        """One document; what is unknown is null."""
+        responses = [asdict(response) for response in self.responses]
+        document = {"scene": self.scene, "protocol": self.protocol, "idle": self.idle, "responses": responses}
+        return json.dumps(json_value(document), indent=1, allow_nan=False)
 
 
 def label(response: Response) -> str:
-    """The metric's name in tables: with its region, unless it is bound to its own pixels."""
+    """The metric's name in tables: with its region, unless the metric has a fixed one."""
     bound = parse_metric(response.metric).metric.region is not None
     return response.metric if bound else f"{response.metric}:{response.region}"
 
@@ -131,14 +124,14 @@ def run_study(
     given = strengths or {}
     wanted = columns(metrics, regions)
     scene_regions = SceneRegions(scene, chosen)
-    ground = ground_of(scene, chosen)
-    idle = [kind.id for kind in known if not kind.zone(ground).any()]
+    ground_truth = ground_truth_of(scene, chosen)
+    idle = [kind.id for kind in known if not kind.zone(ground_truth).any()]
     active = [kind for kind in known if kind.id not in idle]
     work = [(kind, float(strength)) for kind in active for strength in given.get(kind.id, kind.strengths)]
-    truth = _values(scene_regions, wanted, ground, None, 0.0, seed)
+    truth = _values(scene_regions, wanted, ground_truth, None, 0.0, seed)
     responses: list[Response] = []
     for done, (kind, strength) in enumerate(work, start=1):
-        values = _values(scene_regions, wanted, ground, kind, strength, seed)
+        values = _values(scene_regions, wanted, ground_truth, kind, strength, seed)
         for (metric, region), value, perfect in zip(wanted, values, truth, strict=True):
             worse = worsening(metric.id, value, perfect)
             responses.append(Response(kind.id, strength, metric.id, region, value, perfect, worse))
@@ -150,11 +143,11 @@ def run_study(
 def _values(
     scene_regions: SceneRegions,
     wanted: Sequence[Column],
-    ground: Ground,
+    ground_truth: GroundTruth,
     kind: Damage | None,
     strength: float,
     seed: int,
 ) -> list[float]:
-    damaged = ground.truth if kind is None else kind.apply(ground, strength, seed)
+    damaged = ground_truth.disparity if kind is None else kind.apply(ground_truth, strength, seed)
     name = "truth" if kind is None else kind.id
     return [score.value for score in evaluate_cell(damaged, scene_regions, wanted, algorithm=name)]

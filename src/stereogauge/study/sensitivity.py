@@ -1,10 +1,10 @@
-"""Which metric sees what: responses to every damage at its reference strength, made comparable in two steps.
+"""Which metric reacts to which damage: responses at reference strengths, made comparable in two steps.
 
 1. Each metric in units of its own largest response (`scaled`): a metric in degrees and one in pixels become comparable.
 2. Each damage in units of its total effect, the root of the sum of squares over the metrics (`selective`): no damage
-wins by being stronger.
+dominates by being stronger.
 
-A metric is named well when, after both, its own damage is the one that it reacts to most.
+A metric is well named when, after both steps, it reacts most to the damage that it is named after.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol
+from stereogauge.scores.plain import json_value
 from stereogauge.study.damage import damage_called, damages
 from stereogauge.study.run import GEOMETRY_METRICS, Progress, Study, label, run_study
 
@@ -52,24 +53,24 @@ class Sensitivity:
 
     def namesakes(self) -> dict[str, bool]:
         """For each metric that a damage here is named after and that has a value: does it react most to that one?"""
-        own = {damage_called(d).metric: d for d in self.damages if damage_called(d).metric in self.metrics}
+        named_after = {damage_called(d).metric: d for d in self.damages if damage_called(d).metric in self.metrics}
         strongest = self.strongest()
         valued = [bool(np.isfinite(row).any()) for row in self.responses]
         return {
-            metric: strongest[metric] == own[metric]
+            metric: strongest[metric] == named_after[metric]
             for metric, has_value in zip(self.metrics, valued, strict=True)
-            if has_value and metric in own
+            if has_value and metric in named_after
         }
 
     def named(self) -> Sensitivity | None:
         """The square part: metrics that a damage here is named after, and those damages; None where there is none."""
-        own = {damage_called(damage).metric: column for column, damage in enumerate(self.damages)}
-        rows = [row for row, metric in enumerate(self.metrics) if metric in own and metric]
+        named_after = {damage_called(damage).metric: column for column, damage in enumerate(self.damages)}
+        rows = [row for row, metric in enumerate(self.metrics) if metric in named_after and metric]
         if not rows:
             return None
-        columns = [own[self.metrics[row]] for row in rows]
+        columns = [named_after[self.metrics[row]] for row in rows]
         metrics, damages_ = (
-            tuple(names[i] for i in places) for names, places in ((self.metrics, rows), (self.damages, columns))
+            tuple(names[i] for i in indices) for names, indices in ((self.metrics, rows), (self.damages, columns))
         )
         return Sensitivity(metrics, damages_, self.responses[np.ix_(rows, columns)])
 
@@ -80,23 +81,19 @@ class Sensitivity:
 
     def to_json(self) -> str:
         """One document with all three matrices; NaN is null."""
-
-        def plain(matrix: Matrix) -> list[list[float | None]]:
-            return [[float(v) if np.isfinite(v) else None for v in row] for row in matrix]
-
         document = {
             "metrics": self.metrics,
             "damages": self.damages,
-            "responses": plain(self.responses),
-            "scaled": plain(self.scaled),
-            "selective": plain(self.selective),
+            "responses": self.responses,
+            "scaled": self.scaled,
+            "selective": self.selective,
             "strongest": self.strongest(),
         }
-        return json.dumps(document, indent=1, allow_nan=False)
+        return json.dumps(json_value(document), indent=1, allow_nan=False)
 
 
 def sensitivity_of(study: Study) -> Sensitivity:
-    """The matrix of a study that holds one strength a damage, or the reference strengths where it holds them."""
+    """The matrix of a study that holds one strength per damage, or the reference strengths where it holds them."""
     found = np.full((len(study.metrics), len(study.damages)), np.nan)
     for response in study.responses:
         row, column = study.metrics.index(label(response)), study.damages.index(response.damage)

@@ -16,11 +16,11 @@ from stereogauge.evaluation.tasks import Outcome, Tasks, worker_count
 from stereogauge.matching.declaration import Matcher
 from stereogauge.matching.run import as_matcher
 from stereogauge.scores.cube import Values
-from stereogauge.tuning.scoring import Ground, SceneOutcome, SceneTask, score_scene
+from stereogauge.tuning.scoring import PreparedScene, SceneOutcome, SceneTask, score_scene
 from stereogauge.tuning.space import Parameters, SearchSpace
 
 MARGIN = 5.0
-"""Seconds after which a worker is ended although its matcher has a time limit of its own."""
+"""Seconds beyond the limit after which a worker is ended although its matcher has a time limit of its own."""
 DIGITS = 6
 ScoresByScene = Mapping[str, Sequence[float | None]]
 
@@ -29,10 +29,15 @@ class Bench:
     """Runs points of a space on scenes; a point that was run on a scene before, in whatever search, is looked up."""
 
     def __init__(
-        self, matcher: Any, space: SearchSpace, grounds: Sequence[Ground], executor: Executor, time_limit: float | None
+        self,
+        matcher: Any,
+        space: SearchSpace,
+        scenes: Sequence[PreparedScene],
+        executor: Executor,
+        time_limit: float | None,
     ) -> None:
         self.space = space
-        self.grounds = tuple(grounds)
+        self.scenes = tuple(scenes)
         self.time_limit = time_limit
         self.executor = executor
         self.workers = worker_count(executor)
@@ -45,22 +50,22 @@ class Bench:
     @property
     def scene_ids(self) -> tuple[str, ...]:
         """Ids of all scenes."""
-        return tuple(ground.scene.id for ground in self.grounds)
+        return tuple(prepared.scene.id for prepared in self.scenes)
 
     @property
     def work(self) -> Values:
         """Pixels × disparities of each scene."""
-        return np.array([math.prod(g.scene.shape) * g.ndisp for g in self.grounds], np.float64)
+        return np.array([math.prod(prepared.scene.shape) * prepared.ndisp for prepared in self.scenes], np.float64)
 
     def remember(self, point: Parameters, scores: ScoresByScene) -> None:
-        """Take in scores that were computed before."""
+        """Keep scores that were computed before."""
         for scene, values in scores.items():
             self._known[self.space.key(point), scene] = tuple(math.nan if v is None else v for v in values)
 
     def submit(self, point: Parameters, scene: int, seconds_left: float | None) -> Future[SceneOutcome]:
         """Run a point on a scene, or look it up."""
-        ground = self.grounds[scene]
-        known = self._known.get((self.space.key(point), ground.scene.id))
+        prepared = self.scenes[scene]
+        known = self._known.get((self.space.key(point), prepared.scene.id))
         if known is not None:
             found: Future[SceneOutcome] = Future()
             found.set_result(SceneOutcome(known))
@@ -70,7 +75,7 @@ class Bench:
         if limit is not None and self._limits_itself:
             parameters["time_limit"] = max(0.01, min(limit, float(parameters.get("time_limit", limit))))
             limit += MARGIN
-        task = SceneTask(ground, self._matcher, parameters)
+        task = SceneTask(prepared, self._matcher, parameters)
         if isinstance(self.executor, LocalProcesses):
             return self.executor.submit_limited(limit, score_scene, task)
         return self.executor.submit(score_scene, task)
@@ -97,19 +102,19 @@ class Bench:
         for done in tasks.outcomes():
             outcome = self.scene_outcome(done)
             if outcome.failure:
-                name = self.grounds[done.task].scene.id
+                name = self.scenes[done.task].scene.id
                 raise MatcherError(f"{name}: {outcome.failure.rstrip('.')} (with the parameters {point}).")
             values[done.task] = outcome.values
-        found = {self.grounds[scene].scene.id: plain_scores(values[scene]) for scene in scenes}
+        found = {self.scenes[scene].scene.id: plain_scores(values[scene]) for scene in scenes}
         self.remember(point, found)
         return found
 
     def matrix(self, scores: ScoresByScene) -> Values:
         """Scores as (scenes, columns) over all scenes; NaN where a scene or column has none."""
-        result = np.full((len(self.grounds), len(self.grounds[0].columns)), np.nan)
-        for place, name in enumerate(self.scene_ids):
+        result = np.full((len(self.scenes), len(self.scenes[0].columns)), np.nan)
+        for index, name in enumerate(self.scene_ids):
             if name in scores:
-                result[place] = [math.nan if value is None else value for value in scores[name]]
+                result[index] = [math.nan if value is None else value for value in scores[name]]
         return result
 
 

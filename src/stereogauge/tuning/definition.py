@@ -1,4 +1,4 @@
-"""What a study is about: everything that its trials depend on, kept with it as plain values."""
+"""The definition of a study: everything that its trials depend on, stored with it as plain values."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from optuna.exceptions import ExperimentalWarning
 
 from stereogauge.errors import StoreError
 from stereogauge.scores.cube import Column
-from stereogauge.tuning.goals import Wish
+from stereogauge.tuning.objectives import Objective
 
-DEFINITION, BASELINE, HELD_OUT, FORMAT = "stereogauge", "stereogauge:baseline", "stereogauge:held-out", 1
+DEFINITION, BASELINE, HELD_OUT, FORMAT = "stereogauge", "stereogauge:baseline", "stereogauge:held-out", 2
 
 
 @dataclass(frozen=True)
 class Definition:
-    """`wishes` are the objectives in order, `judge` picks one parameter set among those that none dominates.
+    """What is searched for, where, and how; `judge` picks one parameter set among those that none dominates.
 
     `scenes` are all scenes with the hash of their ground truth in `truths`; `folds` the ids held out in each search,
     and `held_out` those of this study (empty for the search on all scenes). `protocol` is its TOML text.
@@ -33,8 +33,8 @@ class Definition:
     truths: tuple[str, ...]
     contents: str
     columns: tuple[str, ...]
-    wishes: tuple[Wish, ...]
-    judge: Wish | None
+    objectives: tuple[Objective, ...]
+    judge: Objective | None
     space: Mapping[str, Any]
     sampler: str
     seed: int
@@ -51,9 +51,14 @@ class Definition:
         return tuple(Column(*text.split(":", 1)) for text in self.columns)
 
     @property
+    def matcher_name(self) -> str:
+        """The matcher without its parameters; of an outside program only the program."""
+        return self.matcher.split()[0] if self.matcher.startswith("cmd:") else self.matcher.partition(":")[0]
+
+    @property
     def tuned_on(self) -> tuple[int, ...]:
-        """Places of the scenes that the search sees."""
-        return tuple(place for place, scene in enumerate(self.scenes) if scene not in self.held_out)
+        """Indices of the scenes that the search sees."""
+        return tuple(index for index, scene in enumerate(self.scenes) if scene not in self.held_out)
 
     @property
     def digest(self) -> str:
@@ -70,8 +75,8 @@ class Definition:
         """The definition that `text` made."""
         plain = json.loads(text)
         plain.pop("format")
-        plain["wishes"] = tuple(Wish(**wished) for wished in plain["wishes"])
-        plain["judge"] = None if plain["judge"] is None else Wish(**plain["judge"])
+        plain["objectives"] = tuple(Objective(**objective) for objective in plain["objectives"])
+        plain["judge"] = None if plain["judge"] is None else Objective(**plain["judge"])
         for name in ("scenes", "truths", "columns", "ranges", "held_out"):
             plain[name] = tuple(plain[name])
         plain["folds"] = tuple(tuple(fold) for fold in plain["folds"])
@@ -79,9 +84,10 @@ class Definition:
 
 
 def definition_of(study: optuna.Study) -> Definition | None:
-    """A study's definition; None for studies that somebody else made."""
+    """A study's definition; None for studies of other programs and of other versions of this one."""
     text = study.user_attrs.get(DEFINITION)
-    return None if text is None else Definition.of_text(text)
+    known = text is not None and json.loads(text)["format"] == FORMAT
+    return Definition.of_text(str(text)) if known else None
 
 
 def fold_name(name: str, fold: int) -> str:
@@ -98,16 +104,16 @@ def open_study(
         study_name=name,
         sampler=sampler,
         pruner=optuna.pruners.NopPruner(),
-        directions=[wished.direction for wished in definition.wishes],
+        directions=[objective.direction for objective in definition.objectives],
         load_if_exists=True,
     )
     found = study.user_attrs.get(DEFINITION)
     if found is None:
         study.set_user_attr(DEFINITION, definition.text)
         with warnings.catch_warnings():
-            # The names are for optuna-dashboard; nothing of ours depends on them.
+            # The names are for optuna-dashboard; nothing here depends on them.
             warnings.simplefilter("ignore", ExperimentalWarning)
-            study.set_metric_names([wished.name for wished in definition.wishes])
+            study.set_metric_names([objective.name for objective in definition.objectives])
     elif found != definition.text:
         raise StoreError(f"The study {name!r} {_difference(found, definition.text)}; give this one another --name.")
     return study

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from stereogauge.figures import mpl, plotly
-from stereogauge.figures.data.tuning import figures_of
+from stereogauge.tuning.figures import figures_of
 from stereogauge.tuning.result import TuningResult
 
 
 def write_result(result: TuningResult, folder: Path) -> list[Path]:
-    """Write best.toml, trials.csv, result.json and each figure as PNG, SVG and HTML; the files that were written.
+    """Write best.toml, trials.csv, result.json and each figure as PNG, SVG and HTML; the written files.
 
     The pages share one plotly.min.js beside them.
     """

@@ -1,4 +1,4 @@
-"""Which scenes are held out together: k folds by scene, where scenes with one ground truth are one."""
+"""Which scenes are held out together: k folds by scene; scenes with the same ground truth stay together."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from stereogauge.errors import StereogaugeError
 
 
 def scene_groups(truths: Sequence[str]) -> tuple[tuple[int, ...], ...]:
-    """Places of scenes by the hash of their ground truth, in order of appearance.
+    """Indices of scenes by the hash of their ground truth, in order of appearance.
 
-    Middlebury's PianoL is Piano under another light: parameters tuned on one have seen the other.
+    Middlebury's PianoL is Piano under other lighting: parameters tuned on one have seen the other.
     """
     groups: dict[str, list[int]] = {}
-    for place, truth in enumerate(truths):
-        groups.setdefault(truth, []).append(place)
+    for index, truth in enumerate(truths):
+        groups.setdefault(truth, []).append(index)
     return tuple(tuple(group) for group in groups.values())
 
 
@@ -31,5 +31,5 @@ def scene_folds(groups: Sequence[Sequence[int]], folds: int, seed: int) -> tuple
         )
     dealt = np.random.default_rng(seed).permutation(len(groups))
     return tuple(
-        tuple(sorted(place for index in dealt[fold::folds] for place in groups[index])) for fold in range(folds)
+        tuple(sorted(scene for group in dealt[fold::folds] for scene in groups[group])) for fold in range(folds)
     )

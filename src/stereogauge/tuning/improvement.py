@@ -1,4 +1,4 @@
-"""How much better tuned parameters are than the defaults, and how sure that is: bootstrap over scenes."""
+"""How much better tuned parameters are than the defaults, and how certain that is: bootstrap over scenes."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from stereogauge.scores.cube import Values
-from stereogauge.tuning.goals import Direction, Goal
+from stereogauge.tuning.objectives import Direction, ObjectiveFunction
 
 DRAWS, LEVEL = 2000, 0.95
 
 
 @dataclass(frozen=True)
 class Improvement:
-    """The value of a goal with the default and with the tuned parameters.
+    """The value of an objective (`goal`) with the default and with the tuned parameters.
 
-    `difference` is positive where tuning made it better, whatever the goal's direction; `low` and `high` bound the
+    `difference` is positive where tuning made it better, whatever the objective's direction; `low` and `high` bound the
     central share `level` of it over draws of scenes (those of one ground truth drawn together), NaN where all scenes
     share one. `percent` is relative to the default. `scene_default` and `scene_tuned` are the values on each scene
     alone.
@@ -46,23 +46,29 @@ class Improvement:
 
     @property
     def compared(self) -> int:
-        """Scenes on which a metric of the goal applies."""
+        """Scenes on which a metric of the objective applies."""
         return int(np.isfinite(self.scene_default).sum())
 
 
 def improvement(
-    goal: Goal, default: Values, tuned: Values, scenes: Sequence[str], groups: Sequence[Sequence[int]], seed: int
+    function: ObjectiveFunction,
+    default: Values,
+    tuned: Values,
+    scenes: Sequence[str],
+    groups: Sequence[Sequence[int]],
+    seed: int,
 ) -> Improvement:
-    """Compare two sets of scores (scenes, columns) under a goal."""
-    sign = -1.0 if goal.wish.direction == "maximize" else 1.0
+    """Compare two sets of scores (scenes, columns) under an objective."""
+    objective = function.objective
+    sign = -1.0 if objective.direction == "maximize" else 1.0
     whole = np.ones((1, len(default)))
-    costs = [float(goal.costs(scores, whole)[0]) for scores in (default, tuned)]
-    low, high = _interval(goal, default, tuned, groups, seed)
+    costs = [float(function.costs(scores, whole)[0]) for scores in (default, tuned)]
+    low, high = _interval(function, default, tuned, groups, seed)
     difference = costs[0] - costs[1]
     return Improvement(
-        goal=goal.wish.name,
-        unit=goal.wish.unit,
-        direction=goal.wish.direction,
+        goal=objective.name,
+        unit=objective.unit,
+        direction=objective.direction,
         default=sign * costs[0],
         tuned=sign * costs[1],
         difference=difference,
@@ -70,22 +76,22 @@ def improvement(
         high=high,
         percent=100.0 * difference / abs(costs[0]) if costs[0] else float("nan"),
         scenes=tuple(scenes),
-        scene_default=tuple(goal.scene_values(default).tolist()),
-        scene_tuned=tuple(goal.scene_values(tuned).tolist()),
+        scene_default=tuple(function.scene_values(default).tolist()),
+        scene_tuned=tuple(function.scene_values(tuned).tolist()),
     )
 
 
 def _interval(
-    goal: Goal, default: Values, tuned: Values, groups: Sequence[Sequence[int]], seed: int
+    function: ObjectiveFunction, default: Values, tuned: Values, groups: Sequence[Sequence[int]], seed: int
 ) -> tuple[float, float]:
     count = len(groups)
     if count < 2:
         return float("nan"), float("nan")
     drawn = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=DRAWS)
     multiplicity = np.zeros((DRAWS, len(default)))
-    for place, group in enumerate(groups):
-        multiplicity[:, list(group)] = drawn[:, [place]]
-    differences = goal.costs(default, multiplicity) - goal.costs(tuned, multiplicity)
+    for index, group in enumerate(groups):
+        multiplicity[:, list(group)] = drawn[:, [index]]
+    differences = function.costs(default, multiplicity) - function.costs(tuned, multiplicity)
     found = differences[np.isfinite(differences)]
     low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)

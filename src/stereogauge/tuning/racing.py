@@ -1,4 +1,4 @@
-"""Which scene a trial runs on next, and when it has lost: cheap or telling scenes first, so that bad ones end early."""
+"""Early end of losing trials: the order of scenes, cheap or informative ones first, and the test that ends a trial."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from scipy.stats import rankdata, wilcoxon
 from stereogauge.scores.cube import Values
 
 ENOUGH_TRIALS = 8
-"""Complete trials from which on it is known which scenes tell."""
+"""Complete trials that it takes to know which scenes are informative."""
 FEWEST_SCENES = 4
-"""Scenes before a comparison with the best trial can be significant."""
+"""Scenes that it takes for a significant difference from the best trial."""
 SIGNIFICANT = 0.1
 
 
 def scene_order(work: Values, history: Values) -> tuple[int, ...]:
     """Scenes in the order in which a trial visits them.
 
-    `work` is pixels × disparities of each scene, `history` (trials, scenes) what the scenes added to the cost of the
-    complete trials. At first the cheapest come first; later those whose part follows the whole most closely
-    (Spearman's ρ) for their work.
+    `work` is pixels × disparities of each scene, `history` (trials, scenes) the share of each scene in the cost of the
+    complete trials. At first the cheapest come first; later those whose share correlates best with the whole cost
+    (Spearman's ρ), relative to their work.
     """
     if len(history) < ENOUGH_TRIALS:
-        return tuple(int(place) for place in np.argsort(work, kind="stable"))
+        return tuple(int(index) for index in np.argsort(work, kind="stable"))
     ranks = rankdata(np.column_stack([history, history.sum(axis=1)]), axis=0)
     centred = ranks - ranks.mean(axis=0)
     spread = np.sqrt((centred**2).sum(axis=0))
     agreement = (centred[:, :-1] * centred[:, -1:]).sum(axis=0) / np.maximum(spread[:-1] * spread[-1], 1e-12)
-    telling = np.maximum(agreement, 0.0) / work
-    return tuple(int(place) for place in np.argsort(-telling, kind="stable"))
+    informative = np.maximum(agreement, 0.0) / work
+    return tuple(int(index) for index in np.argsort(-informative, kind="stable"))
 
 
 @dataclass(frozen=True)
 class Race:
-    """The best complete trial when a new one started: what it cost on each scene.
+    """The best complete trial when a new one started: its cost on each scene.
 
-    `bounded`: no scene lowers a cost, so that a sum which exceeds the whole of the best has lost for certain.
+    `bounded`: no scene lowers a cost, so that a trial whose sum exceeds the whole cost of the best has lost.
     """
 
     best: Values

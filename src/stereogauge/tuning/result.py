@@ -1,55 +1,49 @@
-"""What a tuning came to, read back from the studies of a store: usable without the scenes and while it still runs."""
+"""The result of a tuning: one object, and its one form as plain values (`to_dict`) for pages, files and JSON."""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
-import optuna
-from optuna.trial import FrozenTrial, TrialState
+import pandas as pd
+import tomli_w
 
 from stereogauge.matching.declaration import Value
+from stereogauge.matching.text import matcher_text
 from stereogauge.scores.cube import Values
+from stereogauge.scores.plain import json_value
 from stereogauge.tuning.definition import Definition
 from stereogauge.tuning.folds import scene_groups
-from stereogauge.tuning.goals import Goal
 from stereogauge.tuning.improvement import Improvement, improvement
-from stereogauge.tuning.search import SCORES, SECONDS
-from stereogauge.tuning.tickets import FAILURE, PLACE, counted
-
-if TYPE_CHECKING:
-    import pandas as pd
+from stereogauge.tuning.objectives import ObjectiveFunction
 
 State = Literal["complete", "pruned", "failed", "running", "waiting"]
-STATES: Mapping[TrialState, State] = {
-    TrialState.COMPLETE: "complete",
-    TrialState.PRUNED: "pruned",
-    TrialState.FAIL: "failed",
-    TrialState.RUNNING: "running",
-    TrialState.WAITING: "waiting",
-}
-GONE = "the process that ran it ended, three times"
+Scores = Mapping[str, Sequence[float | None]]
+"""For each scene the value of every column; None where there is none."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One parameter set and what came of it; `values` are those of the objectives, None unless it is complete.
+    """One parameter set and its outcome; `values` are those of the objectives, None unless it is complete.
 
-    `scores` holds, for each scene that was run, the value of every column; None where there was none.
+    `position` counts trials in the order in which they were started, 0 being the default parameters. `scores` holds
+    the scenes that were run.
     """
 
     number: int
-    place: int
+    position: int
     state: State
     parameters: Mapping[str, Value]
     values: tuple[float, ...] | None
     seconds: float
     failure: str
-    scores: Mapping[str, Sequence[float | None]]
+    scores: Scores
 
 
 @dataclass(frozen=True)
@@ -59,7 +53,7 @@ class Fold:
     held_out: tuple[str, ...]
     trials: tuple[Trial, ...]
     best: Trial | None
-    scores: Mapping[str, Sequence[float | None]]
+    scores: Scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +64,7 @@ class TuningResult:
     definition: Definition
     trials: tuple[Trial, ...]
     folds: tuple[Fold, ...]
-    baseline_scores: Mapping[str, Sequence[float | None]]
-    front_numbers: frozenset[int]
+    baseline_scores: Scores
     importance: Mapping[str, Mapping[str, float]]
 
     @property
@@ -81,63 +74,66 @@ class TuningResult:
 
     @property
     def baseline(self) -> Trial | None:
-        """The default parameters."""
-        return next((trial for trial in self.complete if trial.place == 0), None)
+        """The trial with the default parameters."""
+        return next((trial for trial in self.complete if trial.position == 0), None)
 
-    @property
+    @functools.cached_property
     def best(self) -> Trial | None:
         """The recommended parameters: best by the objective, or by the judge among those that none dominates."""
-        return best_trial(self.complete, self.front_numbers, self)
+        return self.best_of(self.complete)
 
-    @property
+    @functools.cached_property
     def front(self) -> tuple[Trial, ...]:
         """The complete trials that no other dominates, by the first objective."""
-        found = [trial for trial in self.complete if trial.number in self.front_numbers]
-        return tuple(sorted(found, key=lambda trial: trial.values or ()))
+        return tuple(sorted(self._not_dominated(self.complete), key=lambda trial: trial.values or ()))
 
     @property
     def parameters(self) -> dict[str, Value]:
         """The recommended parameters with the fixed ones: what to give to the matcher."""
-        best = self.best
-        searched = {} if best is None else dict(best.parameters)
+        searched = {} if self.best is None else dict(self.best.parameters)
         return {**self.definition.space["fixed"], **searched}
 
     @property
     def matcher(self) -> str:
         """The matcher with the recommended parameters, as `--matcher` and `match` take it."""
-        from stereogauge.tuning.export import matcher_text
-
         return matcher_text(self.definition.matcher, self.parameters)
 
-    def matrix(self, scores: Mapping[str, Sequence[float | None]]) -> Values:
+    @property
+    def algorithm_name(self) -> str:
+        """What tables call the tuned matcher."""
+        judge = self.definition.judge or self.definition.objectives[0]
+        return f"{self.definition.matcher_name} tuned for {judge.name}"
+
+    def matrix(self, scores: Scores) -> Values:
         """Scores as (scenes, columns); NaN where there is none."""
         result = np.full((len(self.definition.scenes), len(self.definition.columns)), np.nan)
-        for place, scene in enumerate(self.definition.scenes):
+        for index, scene in enumerate(self.definition.scenes):
             if scene in scores:
-                result[place] = [math.nan if value is None else value for value in scores[scene]]
+                result[index] = [math.nan if value is None else value for value in scores[scene]]
         return result
 
     @functools.cached_property
-    def goals(self) -> tuple[Goal, ...]:
-        """The objectives, then the judge where it is none of them."""
-        wishes = list(self.definition.wishes)
-        if self.definition.judge is not None and self.definition.judge not in wishes:
-            wishes.append(self.definition.judge)
-        return tuple(Goal(wish, self.definition.column_list, self.matrix(self.baseline_scores)) for wish in wishes)
+    def functions(self) -> tuple[ObjectiveFunction, ...]:
+        """The objectives as functions of scores, then the judge where it is none of them."""
+        objectives = list(self.definition.objectives)
+        if self.definition.judge is not None and self.definition.judge not in objectives:
+            objectives.append(self.definition.judge)
+        baseline = self.matrix(self.baseline_scores)
+        return tuple(ObjectiveFunction(objective, self.definition.column_list, baseline) for objective in objectives)
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
-        """Places of scenes that share a ground truth."""
+        """Indices of scenes that share a ground truth."""
         return scene_groups(self.definition.truths)
 
-    @property
+    @functools.cached_property
     def seen(self) -> tuple[Improvement, ...]:
         """Improvement on the scenes that the search saw, for each objective and the judge; an optimistic figure."""
         return () if self.best is None else self._improvements(self.best.scores)
 
-    @property
+    @functools.cached_property
     def held_out(self) -> tuple[Improvement, ...]:
-        """Improvement on scenes that the search did not see: every scene with the parameters of its own fold.
+        """Improvement on scenes that the search did not see: every scene with the parameters of the fold without it.
 
         Empty without folds, or while one of them is unfinished.
         """
@@ -146,89 +142,155 @@ class TuningResult:
             return ()
         return self._improvements(scores)
 
-    def _improvements(self, scores: Mapping[str, Sequence[float | None]]) -> tuple[Improvement, ...]:
+    def _improvements(self, scores: Scores) -> tuple[Improvement, ...]:
         before, after = self.matrix(self.baseline_scores), self.matrix(scores)
-        seed = self.definition.seed
-        return tuple(improvement(goal, before, after, self.definition.scenes, self.groups, seed) for goal in self.goals)
+        scenes, seed = self.definition.scenes, self.definition.seed
+        return tuple(improvement(function, before, after, scenes, self.groups, seed) for function in self.functions)
 
-    def to_toml(self) -> str:
-        """The recommended parameters as a file that `match` and `evaluate` take."""
-        from stereogauge.tuning.export import parameters_toml
+    def best_of(self, trials: Sequence[Trial]) -> Trial | None:
+        """The trial that the judge prefers among those that none dominates; the first of equals.
 
-        return parameters_toml(self)
+        Without a judge, several objectives count alike, each relative to its value with the default parameters.
+        """
+        candidates = self._not_dominated(trials)
+        if not candidates:
+            return None
+        multiplicity = np.array([[float(scene in candidates[0].scores) for scene in self.definition.scenes]])
+        judge = self.definition.judge
+        functions = [function for function in self.functions if judge is None or function.objective == judge]
+        before = self.matrix(self.baseline_scores)
+        references = [abs(function.costs(before, multiplicity)[0]) or 1.0 for function in functions]
 
-    def to_plain(self) -> dict[str, Any]:
-        """Everything as plain values; see `stereogauge.tuning.study_summary`."""
-        from stereogauge.tuning.export import plain_result
+        def badness(trial: Trial) -> float:
+            after = self.matrix(trial.scores)
+            costs = [function.costs(after, multiplicity)[0] for function in functions]
+            return math.fsum(cost / reference for cost, reference in zip(costs, references, strict=True))
 
-        return plain_result(self)
+        return min(candidates, key=lambda trial: (badness(trial), trial.position))
+
+    def _not_dominated(self, trials: Sequence[Trial]) -> list[Trial]:
+        """The complete trials that no other dominates: at least as good everywhere and better somewhere."""
+        complete = [trial for trial in trials if trial.values is not None]
+        if not complete:
+            return []
+        signs = [-1.0 if objective.direction == "maximize" else 1.0 for objective in self.definition.objectives]
+        costs = np.array([trial.values for trial in complete]) * signs
+        no_worse = (costs[:, None] <= costs[None]).all(axis=2)
+        better = (costs[:, None] < costs[None]).any(axis=2)
+        dominated = np.asarray((no_worse & better).any(axis=0))
+        return [trial for trial, lost in zip(complete, dominated, strict=True) if not lost]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values that JSON can hold; a number that does not exist is None.
+
+        name matcher dataset scenes sampler seed prune protocol space   the request
+        groups           scenes that share a ground truth, as lists of ids
+        columns          "metric:region", the order of every list of scores
+        objectives       [{name, unit, direction: minimize|maximize, terms: {metric: {weight, unit, origin}}}]
+        judge            the profile that picks the best trial, or None
+        states           {complete, pruned, failed, running, waiting}: counts
+        baseline best    numbers of trials, or None while there is none
+        parameters matcher_text toml                                    the recommended setting in three forms
+        trials           [{number, position, state, parameters, values, seconds, failure,
+                         scores: {scene: [one value per column]}}]
+        front            numbers of the trials that none dominates
+        importance       {objective: {parameter: share}}
+        seen held_out    [{goal, unit, direction, default, tuned, difference, low, high, percent, level, draws,
+                         better, compared, scenes, scene_default, scene_tuned}], one for each objective, then the
+                         judge; [] while unknown
+        folds            [{held_out: [scene], states, best: a trial or None}]
+        """
+        definition, best = self.definition, self.best
+        plain: dict[str, Any] = json_value(
+            {
+                "name": self.name,
+                "matcher": definition.matcher,
+                "dataset": definition.dataset,
+                "scenes": definition.scenes,
+                "groups": [[definition.scenes[index] for index in group] for group in self.groups],
+                "columns": definition.columns,
+                "objectives": [
+                    {
+                        "name": objective.name,
+                        "unit": objective.unit,
+                        "direction": objective.direction,
+                        "terms": self.functions[index].scales if self.baseline_scores else {},
+                    }
+                    for index, objective in enumerate(definition.objectives)
+                ],
+                "judge": None if definition.judge is None else definition.judge.name,
+                "sampler": definition.sampler,
+                "seed": definition.seed,
+                "prune": definition.prune,
+                "protocol": definition.protocol,
+                "space": definition.space,
+                "states": counted_states(self.trials),
+                "baseline": None if self.baseline is None else self.baseline.number,
+                "best": None if best is None else best.number,
+                "parameters": None if best is None else self.parameters,
+                "matcher_text": None if best is None else self.matcher,
+                "toml": None if best is None else self.to_toml(),
+                "trials": [vars(trial) for trial in self.trials],
+                "front": [trial.number for trial in self.front],
+                "importance": self.importance,
+                "seen": [_plain_improvement(found) for found in self.seen],
+                "held_out": [_plain_improvement(found) for found in self.held_out],
+                "folds": [
+                    {
+                        "held_out": fold.held_out,
+                        "states": counted_states(fold.trials),
+                        "best": None if fold.best is None else vars(fold.best),
+                    }
+                    for fold in self.folds
+                ],
+            }
+        )
+        return plain
 
     def to_json(self) -> str:
-        """`to_plain` as one document; NaN is null."""
-        from stereogauge.tuning.export import json_text
+        """`to_dict` as one document."""
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False)
 
-        return json_text(self)
+    def to_toml(self) -> str:
+        """The recommended parameters as a file that `match` and `evaluate` take, with the facts of the tuning."""
+        definition = self.definition
+        facts: dict[str, Any] = {
+            "study": self.name,
+            "dataset": definition.dataset,
+            "scenes": list(definition.scenes),
+            "objectives": [objective.name for objective in definition.objectives],
+            "sampler": definition.sampler,
+            "seed": definition.seed,
+            "trials": len(self.complete),
+        }
+        for found in (self.held_out or self.seen)[:1]:
+            numbers = {"default": found.default, "tuned": found.tuned, "low": found.low, "high": found.high}
+            known = {name: value for name, value in numbers.items() if math.isfinite(value)}
+            facts["held_out" if self.held_out else "seen"] = {"goal": found.goal} | known
+        content = {"name": self.algorithm_name, "matcher": self.matcher, "parameters": self.parameters}
+        return tomli_w.dumps({**content, "tuning": facts})
 
     def to_pandas(self) -> pd.DataFrame:
-        """One row a trial: number, state, values, seconds, parameters, failure."""
-        from stereogauge.tuning.export import trial_table
-
-        return trial_table(self)
-
-
-def trial_of(frozen: FrozenTrial) -> Trial:
-    """A trial of Optuna as ours."""
-    attributes = frozen.user_attrs
-    complete = frozen.state == TrialState.COMPLETE
-    failed = frozen.state == TrialState.FAIL
-    return Trial(
-        number=frozen.number,
-        place=int(attributes[PLACE]),
-        state=STATES[frozen.state],
-        parameters=dict(frozen.params),
-        values=tuple(float(value) for value in frozen.values) if complete else None,
-        seconds=float(attributes.get(SECONDS, 0.0)),
-        failure=str(attributes.get(FAILURE, GONE)) if failed else "",
-        scores=attributes.get(SCORES, {}),
-    )
+        """One row per trial: number, state, values, seconds, parameters, failure."""
+        names = [objective.name for objective in self.definition.objectives]
+        rows = [
+            {
+                "trial": trial.number,
+                "state": trial.state,
+                **dict(zip(names, trial.values or [math.nan] * len(names), strict=True)),
+                "seconds": trial.seconds,
+                **trial.parameters,
+                "failure": trial.failure,
+            }
+            for trial in self.trials
+        ]
+        return pd.DataFrame(rows)
 
 
-def trials_of(study: optuna.Study) -> tuple[Trial, ...]:
-    """The trials of a study by place, without those that lost their process."""
-    return tuple(trial_of(trial) for trial in counted(study.get_trials(deepcopy=False)))
+def counted_states(trials: Sequence[Trial]) -> dict[str, int]:
+    """How many trials are in each state."""
+    return {state: sum(trial.state == state for trial in trials) for state in get_args(State)}
 
 
-def front_of(trials: Sequence[Trial], directions: Sequence[str]) -> frozenset[int]:
-    """Numbers of the complete trials that no other dominates: at least as good everywhere and better somewhere."""
-    complete = [trial for trial in trials if trial.values is not None]
-    if not complete:
-        return frozenset()
-    signs = np.array([-1.0 if direction == "maximize" else 1.0 for direction in directions])
-    costs = np.array([trial.values for trial in complete]) * signs
-    no_worse = (costs[:, None] <= costs[None]).all(axis=2)
-    better = (costs[:, None] < costs[None]).any(axis=2)
-    dominated = (no_worse & better).any(axis=0)
-    return frozenset(trial.number for trial, lost in zip(complete, dominated, strict=True) if not lost)
-
-
-def best_trial(trials: Sequence[Trial], front: frozenset[int], result: TuningResult) -> Trial | None:
-    """The trial of the front that the judge prefers; the first of equals.
-
-    Without a judge, several objectives count alike, each relative to its value with the default parameters.
-    """
-    candidates = [trial for trial in trials if trial.number in front]
-    if not candidates:
-        return None
-    scenes = [place for place, scene in enumerate(result.definition.scenes) if scene in candidates[0].scores]
-    multiplicity = np.zeros((1, len(result.definition.scenes)))
-    multiplicity[0, scenes] = 1.0
-    judge = result.definition.judge
-    goals = [goal for goal in result.goals if judge is None or goal.wish == judge]
-    before = result.matrix(result.baseline_scores)
-
-    def badness(trial: Trial) -> float:
-        after = result.matrix(trial.scores)
-        costs = [(goal.costs(after, multiplicity)[0], abs(goal.costs(before, multiplicity)[0])) for goal in goals]
-        return math.fsum(cost / (reference or 1.0) for cost, reference in costs)
-
-    return min(candidates, key=lambda trial: (badness(trial), trial.place))
+def _plain_improvement(found: Improvement) -> dict[str, Any]:
+    return {**dataclasses.asdict(found), "better": found.better, "compared": found.compared}

@@ -1,4 +1,4 @@
-"""`tune`: the search on all scenes and one for every fold, then the best parameters of each fold on its own scenes."""
+"""`tune`: a search on all scenes and one per fold, then the best parameters of each fold on its held-out scenes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,68 +14,24 @@ import optuna
 from optuna.exceptions import StorageInternalError
 from optuna.storages import BaseStorage
 
-from stereogauge.errors import MatcherError, StereogaugeError
+from stereogauge.errors import MatcherError
 from stereogauge.evaluation.executors import InProcess, LocalProcesses
-from stereogauge.evaluation.fingerprints import ContentHashes, scene_contents
-from stereogauge.evaluation.matchers import search_range
 from stereogauge.evaluation.progress import Progress, Silent
-from stereogauge.matching.declaration import Matcher, MatcherParameter
-from stereogauge.matching.run import as_matcher
+from stereogauge.matching.declaration import Matcher
 from stereogauge.model import Dataset, Scene
-from stereogauge.protocol import Protocol, load_protocol
+from stereogauge.protocol import Protocol
 from stereogauge.tuning.bench import Bench
+from stereogauge.tuning.claims import Heartbeat, counted_trials
 from stereogauge.tuning.definition import BASELINE, HELD_OUT, Definition, fold_name, open_study
-from stereogauge.tuning.folds import scene_folds, scene_groups
-from stereogauge.tuning.goals import Goal, Wish, profile_wish, wish, wished_columns
-from stereogauge.tuning.reading import read_result
-from stereogauge.tuning.result import TuningResult, trials_of
+from stereogauge.tuning.objectives import ObjectiveFunction
+from stereogauge.tuning.preparation import Prepared, default_name, prepare
+from stereogauge.tuning.reading import read_result, trials_of
+from stereogauge.tuning.result import TuningResult
 from stereogauge.tuning.sampling import sampler_name, search_sampler
-from stereogauge.tuning.scoring import Ground, forget_scenes
+from stereogauge.tuning.scoring import forget_scenes
 from stereogauge.tuning.search import Search
-from stereogauge.tuning.space import Parameters, SearchSpace, declared_space, grid, stated_space, sweep
+from stereogauge.tuning.space import SpaceSource
 from stereogauge.tuning.storage import close_storage, open_storage, quiet, store_error
-from stereogauge.tuning.tickets import Pulse, counted
-
-PROTOCOL = "hci"
-FOLDS = 3
-
-
-def tuning_protocol() -> Protocol:
-    """The protocol of a tuning unless another is given: HCI's, with gaps filled.
-
-    Planar and magnitude metrics leave missing estimates out, so a search would learn to leave out what is difficult.
-    """
-    return load_protocol(PROTOCOL).replace(invalid="fill")
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A tuning that is ready to run."""
-
-    matcher: Any
-    space: SearchSpace
-    grounds: tuple[Ground, ...]
-    definition: Definition
-    trials: int
-
-    @property
-    def points(self) -> list[Parameters]:
-        """The parameters that are known beforehand: the defaults, then those of a grid or sweep."""
-        makers = {"grid": grid, "sweep": sweep}
-        maker = makers.get(self.definition.sampler)
-        return [self.space.defaults, *(maker(self.space, self.trials - 1) if maker and self.trials > 1 else [])]
-
-    @property
-    def planned(self) -> int:
-        """Trials of each search: as many as were asked for, unless the grid, sweep or whole space is smaller."""
-        if self.definition.sampler in ("grid", "sweep"):
-            return len(self.points)
-        return int(min(self.trials, self.space.size))
-
-    @property
-    def searches(self) -> int:
-        """How many searches are run: one on all scenes, one for every fold."""
-        return 1 + len(self.definition.folds)
 
 
 def tune(
@@ -87,7 +43,7 @@ def tune(
     objectives: Iterable[str] = (),
     sampler: str | None = None,
     folds: int | None = None,
-    space: str | Path | Mapping[str, Any] | Sequence[MatcherParameter] | None = None,
+    space: SpaceSource | None = None,
     protocol: Protocol | str | None = None,
     store: str | os.PathLike[str] | None = None,
     name: str | None = None,
@@ -99,15 +55,25 @@ def tune(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> TuningResult:
-    """Search the matcher's parameters for an application, and say how much that gains on scenes not searched on.
+    """Search the matcher's parameters for an application, and measure the gain on scenes that the search did not see.
 
     `profile` names the weights of metrics that are to become better (a shipped profile, a TOML file or a mapping);
     `objectives` are metrics or profiles that are traded off against each other instead, the profile then picking
     one point of the front. With neither, the profile is "balanced". `trials` are run in every search: one on all
     scenes and one for each of `folds` (default 3, or none below three scenes), which holds its scenes out. `space`
     states the parameters to search where the matcher's declaration does not. With a `store` the studies are kept, and
-    the same call goes on where it was. `jobs` worker processes shield this one from crashes and enforce `time_limit`
-    (seconds a trial); without, everything runs here.
+    the same call continues where it stopped. `jobs` worker processes shield this one from crashes and enforce
+    `time_limit` (seconds per trial); without them, everything runs here.
+
+    >>> left = np.random.default_rng(0).integers(0, 255, (40, 60), dtype=np.uint8)
+    >>> right = np.roll(left, -5, axis=1)
+    >>> scene = sg.Scene("plane", gt=np.full((40, 60), 5.0), left=left, right=right)
+    >>> space = {"parameters": {"block": {"low": 5, "high": 15}}}
+    >>> result = sg.tune("opencv-bm", scene, {"bad@1": 1}, 4, space=space, sampler="grid", ndisp=16, protocol="default")
+    >>> [trial.parameters["block"] for trial in result.trials]
+    [15, 5, 9]
+    >>> result.matcher
+    'opencv-bm:block=5'
     """
     prepared = prepare(
         matcher,
@@ -134,106 +100,6 @@ def tune(
         if owned:
             running.shutdown(wait=True, cancel_futures=not finished)
     return result
-
-
-def prepare(
-    matcher: str | Matcher | Callable[..., Any],
-    scenes: Dataset | Sequence[Scene] | Scene,
-    profile: str | Path | Mapping[str, float] | None,
-    trials: int,
-    *,
-    objectives: Iterable[str],
-    sampler: str | None,
-    folds: int | None,
-    space: str | Path | Mapping[str, Any] | Sequence[MatcherParameter] | None,
-    protocol: Protocol | str | None,
-    seed: int,
-    prune: bool,
-    time_limit: float | None,
-    ndisp: int | None,
-) -> Prepared:
-    """Everything that can be wrong with a request is found here, before anything is computed."""
-    if trials < 1:
-        raise StereogaugeError(f"A tuning needs at least one trial; found {trials}.")
-    declared, fixed = as_matcher(matcher)
-    searched = declared_space(declared, fixed) if space is None else stated_space(space, declared, fixed)
-    wishes, judge = _wishes(profile, objectives)
-    chosen = tuning_protocol() if protocol is None else load_protocol(protocol)
-    columns = wished_columns([*wishes, *([judge] if judge else [])], chosen.regions)
-    chosen = chosen.replace(metrics=[str(column) for column in columns])
-    listed = _usable_scenes(scenes)
-    truths, contents = _content(listed)
-    ranges = tuple(search_range(scene, ndisp) for scene in listed)
-    grounds = tuple(
-        Ground(f"{content} {chosen.scoring_hash}", scene, chosen, columns, reach)
-        for scene, content, reach in zip(listed, contents, ranges, strict=True)
-    )
-    groups = scene_groups(truths)
-    count = (FOLDS if len(groups) >= FOLDS else 0) if folds is None else folds
-    held = scene_folds(groups, count, seed)
-    definition = Definition(
-        matcher=matcher if isinstance(matcher, str) else declared.id,
-        dataset=scenes.name if isinstance(scenes, Dataset) else listed[0].dataset,
-        scenes=tuple(scene.id for scene in listed),
-        truths=tuple(truths),
-        contents=" ".join(content[:12] for content in contents),
-        columns=tuple(str(column) for column in columns),
-        wishes=wishes,
-        judge=judge,
-        space=searched.to_plain(),
-        sampler=sampler_name(sampler, len(wishes)),
-        seed=seed,
-        prune=prune,
-        protocol=chosen.to_toml(),
-        ranges=ranges,
-        time_limit=time_limit,
-        folds=tuple(tuple(listed[place].id for place in fold) for fold in held),
-    )
-    callable_matcher = matcher if isinstance(matcher, str | Matcher) else declared
-    return Prepared(_bare(callable_matcher), searched, grounds, definition, trials)
-
-
-def _bare(matcher: str | Matcher) -> str | Matcher:
-    """The matcher without parameters in its text: they are part of the space."""
-    if isinstance(matcher, Matcher) or matcher.startswith("cmd:"):
-        return matcher
-    return matcher.partition(":")[0]
-
-
-def _wishes(
-    profile: str | Path | Mapping[str, float] | None, objectives: Iterable[str]
-) -> tuple[tuple[Wish, ...], Wish | None]:
-    named = tuple(dict.fromkeys(objectives))
-    if named:
-        return tuple(wish(text) for text in named), None if profile is None else profile_wish(profile)
-    only = profile_wish("balanced" if profile is None else profile)
-    return (only,), only
-
-
-def _usable_scenes(scenes: Dataset | Sequence[Scene] | Scene) -> list[Scene]:
-    listed = [scenes] if isinstance(scenes, Scene) else list(scenes)
-    usable = [scene for scene in listed if all(scene.has(part) for part in ("gt", "left", "right"))]
-    if not usable:
-        raise StereogaugeError(
-            f"Tuning needs scenes with both images and ground truth; none of these {len(listed)} has all three."
-        )
-    return usable
-
-
-def _content(scenes: Sequence[Scene]) -> tuple[list[str], list[str]]:
-    """Hashes of each scene's ground truth, and of ground truth and images together."""
-    hashes = ContentHashes(None)
-    truths: list[str] = []
-    for answer in hashes.of([scene.source("gt") for scene in scenes]):
-        if isinstance(answer, StereogaugeError):
-            raise answer
-        truths.append(answer)
-    contents: list[str] = []
-    for found in scene_contents(scenes, hashes).values():
-        if isinstance(found, StereogaugeError):
-            raise found
-        contents.append(found)
-    return truths, contents
 
 
 def run_prepared(
@@ -267,14 +133,6 @@ def _opened(store: str | os.PathLike[str] | None) -> Iterator[BaseStorage]:
         close_storage(storage)
 
 
-def default_name(definition: Definition) -> str:
-    """A name that says what the study is about and is the same for the same request."""
-    judged = definition.judge or definition.wishes[0]
-    matcher = definition.matcher.partition(":")[0] if not definition.matcher.startswith("cmd:") else "program"
-    goal = judged.name if definition.judge else " and ".join(wished.name for wished in definition.wishes)
-    return f"{matcher} for {goal} on {definition.dataset or 'scenes'} {definition.digest}"
-
-
 class _Run:
     """The searches of one tuning in one storage."""
 
@@ -283,7 +141,7 @@ class _Run:
     ) -> None:
         self.prepared, self.storage, self.name, self.progress = prepared, storage, name, progress
         self.definition = prepared.definition
-        self.bench = Bench(prepared.matcher, prepared.space, prepared.grounds, executor, prepared.definition.time_limit)
+        self.bench = Bench(prepared.matcher, prepared.space, prepared.scenes, executor, prepared.definition.time_limit)
 
     def run(self) -> None:
         parts = [self._study(self.name, self.definition)]
@@ -293,12 +151,12 @@ class _Run:
             for trial in trials_of(study):
                 self.bench.remember(dict(trial.parameters), trial.scores)
         baseline = self._baseline(parts[0][0])
-        done = sum(trial.state.is_finished() for study, _ in parts for trial in counted(study.get_trials()))
+        done = sum(trial.state.is_finished() for study, _ in parts for trial in counted_trials(study.get_trials()))
         self.progress.start(self.prepared.planned * len(parts) - done, done)
         try:
-            with Pulse() as pulse:
+            with Heartbeat() as heartbeat:
                 for study, definition in parts:
-                    self._search(study, definition, baseline, pulse)
+                    self._search(study, definition, baseline, heartbeat)
         finally:
             self.progress.finish()
         for fold, (study, definition) in enumerate(parts[1:]):
@@ -306,7 +164,7 @@ class _Run:
 
     def _study(self, name: str, definition: Definition) -> tuple[optuna.Study, Definition]:
         sampler = search_sampler(
-            sampler_name(definition.sampler, len(definition.wishes)),
+            sampler_name(definition.sampler, len(definition.objectives)),
             self.prepared.space,
             self.prepared.points,
             definition.seed,
@@ -321,23 +179,27 @@ class _Run:
             return found
         self.progress.scene("default parameters")
         try:
-            scores = self.bench.scores(self.prepared.space.defaults, range(len(self.prepared.grounds)))
+            scores = self.bench.scores(self.prepared.space.defaults, range(len(self.prepared.scenes)))
         except MatcherError as problem:
             raise MatcherError(f"The default parameters, which tuning is compared with, fail: {problem}") from problem
         study.set_user_attr(BASELINE, scores)
         return scores
 
-    def _search(self, study: optuna.Study, definition: Definition, baseline: dict[str, Any], pulse: Pulse) -> None:
-        goals = [Goal(wished, definition.column_list, self.bench.matrix(baseline)) for wished in definition.wishes]
+    def _search(
+        self, study: optuna.Study, definition: Definition, baseline: dict[str, Any], heartbeat: Heartbeat
+    ) -> None:
+        matrix = self.bench.matrix(baseline)
+        columns = definition.column_list
+        functions = [ObjectiveFunction(objective, columns, matrix) for objective in definition.objectives]
         Search(
             study,
             self.bench,
-            goals,
+            functions,
             definition.tuned_on,
             trials=self.prepared.planned,
             prune=definition.prune,
             progress=self.progress,
-            pulse=pulse,
+            heartbeat=heartbeat,
         ).run()
 
     def _hold_out(self, study: optuna.Study, definition: Definition, fold: int) -> None:
@@ -346,7 +208,7 @@ class _Run:
         known = study.user_attrs.get(HELD_OUT)
         if best is None or (known is not None and known["trial"] == best.number):
             return
-        places = [definition.scenes.index(scene) for scene in definition.held_out]
+        indices = [definition.scenes.index(scene) for scene in definition.held_out]
         self.progress.scene(f"held-out scenes of fold {fold + 1}")
-        scores = self.bench.scores(dict(best.parameters), places)
+        scores = self.bench.scores(dict(best.parameters), indices)
         study.set_user_attr(HELD_OUT, {"trial": best.number, "scores": scores})

@@ -1,7 +1,7 @@
-"""Where the next trial looks: Optuna's samplers, kept to admissible points that nobody has tried.
+"""The parameters of the next trial: drawn by Optuna's samplers, restricted to admissible points not tried before.
 
-The draw of a trial depends on the seed, the trial's place and the trials told before it, and on nothing else: a run
-that was stopped goes on exactly as it would have.
+A draw depends on the seed, the trial's position and the trials reported before it, and on nothing else: a run that was
+stopped continues exactly as it would have without the stop.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from optuna.samplers import BaseSampler, NSGAIISampler, RandomSampler, TPESample
 from optuna.trial import FrozenTrial, TrialState
 
 from stereogauge.errors import unknown_name
+from stereogauge.tuning.claims import position_of
 from stereogauge.tuning.space import Parameters, SearchSpace
-from stereogauge.tuning.tickets import place_of
 
 Sampler = Literal["tpe", "nsga2", "random", "grid", "sweep"]
 ATTEMPTS = 20
@@ -48,7 +48,7 @@ def search_sampler(
 
 
 class DistinctSampler(BaseSampler):
-    """Given points first, then those of another sampler, made admissible; what the study has already is drawn again."""
+    """Given points first, then those of another sampler, made admissible; a point that was tried is drawn again."""
 
     def __init__(
         self, space: SearchSpace, points: Sequence[Parameters], seed: int, make: Callable[[int], BaseSampler]
@@ -66,12 +66,12 @@ class DistinctSampler(BaseSampler):
     def sample_relative(
         self, study: optuna.Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
-        """A point that is new to the study, as long as one is found."""
+        """A point that is new to the study, if one is found within some attempts."""
         trials = study.get_trials(deepcopy=False)
-        place = place_of(trials, trial)
-        if place < len(self._points):
-            return self._points[place]
-        seed = int(np.random.SeedSequence([self._seed, place]).generate_state(1)[0])
+        position = position_of(trials, trial)
+        if position < len(self._points):
+            return self._points[position]
+        seed = int(np.random.SeedSequence([self._seed, position]).generate_state(1)[0])
         tried = {
             self._space.key(other.params)
             for other in trials
@@ -92,13 +92,13 @@ class DistinctSampler(BaseSampler):
         return self._listener.sample_independent(study, trial, param_name, param_distribution)
 
     def before_trial(self, study: optuna.Study, trial: FrozenTrial) -> None:
-        """Tell the other sampler."""
+        """Notify the other sampler."""
         self._listener.before_trial(study, trial)
 
     def after_trial(
         self, study: optuna.Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
     ) -> None:
-        """Tell the other sampler."""
+        """Notify the other sampler."""
         self._listener.after_trial(study, trial, state, values)
 
 

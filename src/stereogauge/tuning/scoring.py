@@ -22,8 +22,8 @@ KEPT_SCENES = 64
 
 
 @dataclass(frozen=True)
-class Ground:
-    """A scene under a protocol: what all trials share. `token` stands for its content."""
+class PreparedScene:
+    """A scene under a protocol, as all trials use it. `token` stands for its content."""
 
     token: str
     scene: Scene = field(compare=False, repr=False)
@@ -36,14 +36,14 @@ class Ground:
 class SceneTask:
     """Parameters to try on a scene."""
 
-    ground: Ground
+    scene: PreparedScene
     matcher: Any
     parameters: dict[str, Value]
 
 
 @dataclass(frozen=True)
 class SceneOutcome:
-    """Scores in the order of the ground's columns, or the reason why there are none."""
+    """Scores in the order of the scene's columns, or the reason why there are none."""
 
     values: tuple[float, ...] = ()
     seconds: float = 0.0
@@ -51,17 +51,17 @@ class SceneOutcome:
 
 
 @functools.lru_cache(maxsize=KEPT_SCENES)
-def _regions(ground: Ground) -> SceneRegions:
-    return SceneRegions(ground.scene, ground.protocol)
+def _regions(prepared: PreparedScene) -> SceneRegions:
+    return SceneRegions(prepared.scene, prepared.protocol)
 
 
 def forget_scenes() -> None:
-    """Let go of the scenes that this process kept."""
+    """Free the scenes that this process kept."""
     _regions.cache_clear()
 
 
 def score_scene(task: SceneTask) -> SceneOutcome:
-    """Match and measure; whatever goes wrong in a matcher is the outcome, not an exception."""
+    """Match and measure; a failure of the matcher is an outcome, not an exception."""
     started = time.perf_counter()
     try:
         values = _scores(task)
@@ -76,14 +76,14 @@ def score_scene(task: SceneTask) -> SceneOutcome:
 
 
 def _scores(task: SceneTask) -> tuple[float, ...]:
-    ground = task.ground
-    scene_regions = _regions(ground)
+    prepared = task.scene
+    scene_regions = _regions(prepared)
     scene = scene_regions.scene
-    result = match(scene.left, scene.right, task.matcher, ndisp=ground.ndisp, **task.parameters)
+    result = match(scene.left, scene.right, task.matcher, ndisp=prepared.ndisp, **task.parameters)
     scores = evaluate_cell(
         result.disparity,
         scene_regions,
-        [(parse_metric(column.metric), column.region) for column in ground.columns],
+        [(parse_metric(column.metric), column.region) for column in prepared.columns],
         algorithm="",
         right_estimate=result.right_disparity,
         extras={"seconds": result.seconds, "cpu_seconds": result.cpu_seconds},

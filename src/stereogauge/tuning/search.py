@@ -1,7 +1,7 @@
-"""One search: trials are run scene by scene, several at once, and told in the order in which they were asked for.
+"""One search: trials run scene by scene, several at once, and are reported to Optuna in the order of their start.
 
-The draw of each depends only on those whose results had to be there: a trial is told when all before it are, and a new
-one starts right after. The same seed and number of workers give the same trials.
+A trial is reported once all earlier ones are, and a new one starts right after each report. So the drawn parameters do
+not depend on which trial happens to end first: the same seed and number of workers give the same trials.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from stereogauge.evaluation.progress import Progress
 from stereogauge.evaluation.tasks import Tasks
 from stereogauge.scores.cube import Values
 from stereogauge.tuning.bench import Bench, plain_scores
-from stereogauge.tuning.goals import Goal
+from stereogauge.tuning.claims import FAILURE, Heartbeat, claim_trial, counted_trials, recover_trials, release_trial
+from stereogauge.tuning.objectives import ObjectiveFunction
 from stereogauge.tuning.racing import Race, scene_order
 from stereogauge.tuning.scoring import SceneOutcome
 from stereogauge.tuning.space import Parameters
-from stereogauge.tuning.tickets import FAILURE, Pulse, counted, give_back, recover, take_ticket
 
 SCORES, SECONDS = "scores", "seconds"
 POLL = 0.2
@@ -32,7 +32,7 @@ POLL = 0.2
 
 @dataclass(eq=False)
 class Running:
-    """A trial on its way through the scenes."""
+    """A trial that runs on one scene after the other."""
 
     trial: optuna.Trial
     point: Parameters
@@ -54,18 +54,18 @@ class Search:
         self,
         study: optuna.Study,
         bench: Bench,
-        goals: Sequence[Goal],
+        functions: Sequence[ObjectiveFunction],
         scenes: Sequence[int],
         *,
         trials: int,
         prune: bool,
         progress: Progress,
-        pulse: Pulse,
+        heartbeat: Heartbeat,
     ) -> None:
-        self._study, self._bench, self._goals, self._scenes = study, bench, tuple(goals), tuple(scenes)
+        self._study, self._bench, self._functions, self._scenes = study, bench, tuple(functions), tuple(scenes)
         self._trials = trials
-        self._prune = prune and len(self._goals) == 1
-        self._progress, self._pulse = progress, pulse
+        self._prune = prune and len(self._functions) == 1
+        self._progress, self._heartbeat = progress, heartbeat
         self._window = bench.workers + (bench.workers > 1)
         self._active: list[Running] = []
         self._tasks: Tasks[Running, SceneOutcome] = Tasks(self._submit, bench.workers)
@@ -73,14 +73,14 @@ class Search:
         self._distributions = bench.space.distributions
 
     def run(self) -> None:
-        """Run until no trial waits or runs, here or in another process; after an interruption, give back the rest."""
-        recover(self._study)
+        """Run until no trial waits or runs, here or in another process; an interruption releases unfinished ones."""
+        recover_trials(self._study)
         try:
             while self._fill() or self._others():
                 self._advance()
                 self._settle()
         except BaseException:
-            self._give_back()
+            self._release()
             raise
 
     def _fill(self) -> bool:
@@ -89,41 +89,41 @@ class Search:
         return bool(self._active)
 
     def _start(self) -> bool:
-        trial = take_ticket(self._study, self._distributions, self._trials)
+        trial = claim_trial(self._study, self._distributions, self._trials)
         if trial is None:
             return False
-        self._pulse.add(trial)
+        self._heartbeat.add(trial)
         history = self._history()
         work = self._bench.work[list(self._scenes)]
         matrix = np.stack(list(history.values())) if history else np.empty((0, len(self._scenes)))
         order = scene_order(work, matrix) if self._prune else range(len(self._scenes))
-        running = Running(trial, dict(trial.params), [self._scenes[place] for place in order], self._race(matrix))
+        running = Running(trial, dict(trial.params), [self._scenes[index] for index in order], self._race(matrix))
         self._active.append(running)
         self._next_scene(running)
         return True
 
     def _history(self) -> dict[int, Values]:
-        """What the scenes added to the cost of every complete trial, by trial number."""
+        """The share of every scene in the cost of every complete trial, by trial number."""
         if not self._prune:
             return {}
-        complete = [t for t in counted(self._study.get_trials(deepcopy=False)) if t.state == TrialState.COMPLETE]
+        complete = [t for t in counted_trials(self._study.get_trials(deepcopy=False)) if t.state == TrialState.COMPLETE]
         for trial in complete:
             if trial.number not in self._shares:
                 self._shares[trial.number] = self._trial_shares(trial.user_attrs[SCORES])
         return {trial.number: self._shares[trial.number] for trial in complete}
 
     def _trial_shares(self, scores: dict[str, Any]) -> Values:
-        shares = self._goals[0].shares(self._bench.matrix(scores), self._scenes)
+        shares = self._functions[0].shares(self._bench.matrix(scores), self._scenes)
         return shares[list(self._scenes)]
 
     def _race(self, history: Values) -> Race | None:
         if not len(history):
             return None
-        return Race(history[int(np.argmin(history.sum(axis=1)))], self._goals[0].bounded)
+        return Race(history[int(np.argmin(history.sum(axis=1)))], self._functions[0].bounded)
 
     def _others(self) -> bool:
-        """Whether another process still runs trials of this study; those of dead processes are taken over."""
-        recover(self._study)
+        """Whether another process still runs trials of this study; those of dead processes are queued again."""
+        recover_trials(self._study)
         states = (TrialState.RUNNING, TrialState.WAITING)
         found = bool(self._study.get_trials(deepcopy=False, states=states))
         if found:
@@ -152,34 +152,34 @@ class Search:
             running.seconds += outcome.seconds
             running.failure = _located(outcome.failure, self._bench.scene_ids[running.scene])
             if not running.failure:
-                self._take(running, outcome)
+                self._record(running, outcome)
             self._next_scene(running)
 
-    def _take(self, running: Running, outcome: SceneOutcome) -> None:
+    def _record(self, running: Running, outcome: SceneOutcome) -> None:
         name = self._bench.scene_ids[running.scene]
         running.scores[name] = plain_scores(outcome.values)
         self._bench.remember(running.point, {name: running.scores[name]})
         if not self._prune:
             return
         shares = self._trial_shares(running.scores)
-        place = self._scenes.index(running.scene)
-        running.trial.report(float(shares[place]) * len(self._scenes), place)
+        index = self._scenes.index(running.scene)
+        running.trial.report(float(shares[index]) * len(self._scenes), index)
         running.pruned = running.race is not None and running.race.is_lost(shares)
 
     def _settle(self) -> None:
-        """Tell finished trials, oldest first; each makes room for a new one before the next is told."""
+        """Report finished trials to Optuna, oldest first; a new trial starts after each report."""
         while self._active and self._active[0].ended:
             running = self._active.pop(0)
-            self._pulse.remove(running.trial)
-            failed = self._tell(running)
+            self._heartbeat.remove(running.trial)
+            failed = self._report(running)
             self._progress.advance(int(not failed), int(failed))
             self._start()
 
-    def _tell(self, running: Running) -> bool:
+    def _report(self, running: Running) -> bool:
         running.trial.set_user_attr(SCORES, running.scores)
         running.trial.set_user_attr(SECONDS, running.seconds)
         if not running.failure and not running.pruned:
-            values = [goal.value(self._bench.matrix(running.scores), self._scenes) for goal in self._goals]
+            values = [function.value(self._bench.matrix(running.scores), self._scenes) for function in self._functions]
             if np.isfinite(values).all():
                 self._study.tell(running.trial, values)
                 return False
@@ -191,11 +191,11 @@ class Search:
         self._study.tell(running.trial, state=TrialState.PRUNED)
         return False
 
-    def _give_back(self) -> None:
+    def _release(self) -> None:
         frozen: dict[int, FrozenTrial] = {t.number: t for t in self._study.get_trials(deepcopy=False)}
         for running in self._active:
-            self._pulse.remove(running.trial)
-            give_back(self._study, frozen[running.trial.number])
+            self._heartbeat.remove(running.trial)
+            release_trial(self._study, frozen[running.trial.number])
 
 
 def _located(failure: str, scene: str) -> str:

@@ -57,7 +57,7 @@ class SearchSpace:
 
     @property
     def distributions(self) -> dict[str, BaseDistribution]:
-        """The same for every trial, whatever the others are: what depends is put right by `admissible`."""
+        """Optuna's distributions, the same for every trial; `admissible` mends what depends on other parameters."""
         return {parameter.name: distribution(parameter) for parameter in self.parameters}
 
     @property
@@ -309,15 +309,15 @@ def levels(parameter: MatcherParameter, count: int) -> list[Value]:
 
 
 def grid(space: SearchSpace, most: int) -> list[Parameters]:
-    """All combinations of coarse levels: as many levels a parameter as keep the combinations below `most`."""
+    """All combinations of coarse levels: as many levels per parameter as keep the combinations below `most`."""
     counts = [1] * len(space.parameters)
     available = [len(levels(parameter, most)) for parameter in space.parameters]
     grown = True
     while grown:
         grown = False
-        for place in sorted(range(len(counts)), key=lambda place: counts[place]):
-            trial = [count + (index == place) for index, count in enumerate(counts)]
-            if trial[place] <= available[place] and math.prod(trial) <= most:
+        for grown_index in sorted(range(len(counts)), key=lambda index: counts[index]):
+            trial = [count + (index == grown_index) for index, count in enumerate(counts)]
+            if trial[grown_index] <= available[grown_index] and math.prod(trial) <= most:
                 counts, grown = trial, True
     chosen = [_spread(parameter, count) for parameter, count in zip(space.parameters, counts, strict=True)]
     points = (dict(zip(space.names, values, strict=True)) for values in itertools.product(*chosen))
@@ -328,7 +328,7 @@ def _spread(parameter: MatcherParameter, count: int) -> list[Value]:
     if count == 1:
         return [parameter.default]
     found = levels(parameter, count)
-    return [found[place] for place in np.linspace(0, len(found) - 1, min(count, len(found))).round().astype(int)]
+    return [found[index] for index in np.linspace(0, len(found) - 1, min(count, len(found))).round().astype(int)]
 
 
 def sweep(space: SearchSpace, most: int) -> list[Parameters]:

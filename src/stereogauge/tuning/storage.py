@@ -81,7 +81,7 @@ def store_error(location: str | os.PathLike[str], problem: BaseException) -> Sto
 
 
 def open_studies(location: str | os.PathLike[str]) -> BaseStorage | None:
-    """Optuna's storage of an existing store, to read from; None where nobody has tuned into it yet."""
+    """Optuna's storage of an existing store, to read from; None where it holds no studies yet."""
     database = Database(location, read_only=True, timeout=WAIT)
     try:
         with database.reading() as connection:
@@ -92,7 +92,7 @@ def open_studies(location: str | os.PathLike[str]) -> BaseStorage | None:
 
 
 def close_storage(storage: BaseStorage | None) -> None:
-    """Let go of the database's connections."""
+    """Close the database's connections."""
     if isinstance(storage, RDBStorage):
         storage.remove_session()
         storage.engine.dispose()

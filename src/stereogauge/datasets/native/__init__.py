@@ -1,1 +1,1 @@
-"""One module a family of datasets: how its folder looks, and how it becomes scenes."""
+"""One module per family of datasets: how its folder looks, and how it becomes scenes."""

@@ -1,7 +1,7 @@
 """Spring: film frames in Full HD with ground truth on a grid twice as fine (HDF5 `.dsp5`, values in Full-HD pixels).
 
 The map is brought to the images' grid by taking every second row and column. Baseline 0.065 m; the focal length of each
-frame stands in `cam_data/intrinsics.txt` (one line a frame: fx fy cx cy).
+frame stands in `cam_data/intrinsics.txt` (one line per frame: fx fy cx cy).
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def list_results(path: str | os.PathLike[str]) -> ResultFiles:
 
 
 def _below(root: Path) -> Iterator[str]:
-    """Relative names of all files; one path object a folder, since there may be many thousand files."""
+    """Relative names of all files; one path object per folder, since there may be many thousand files."""
     for folder, _, names in os.walk(root):
         relative = Path(folder).relative_to(root).as_posix()
         prefix = "" if relative == "." else f"{relative}/"

@@ -71,10 +71,10 @@ def find_results(
     groups: dict[str, list[Recognised]] = {}
     for file in recognised:
         groups.setdefault(file.algorithm, []).append(file)
-    asked = Decoding(encoding, scale, offset)
+    requested = Decoding(encoding, scale, offset)
     results = []
     for algorithm, found in sorted(groups.items()):
-        result, unused = _result_set(algorithm, found, files, dataset, manifest_of(algorithm, manifests), asked)
+        result, unused = _result_set(algorithm, found, files, dataset, manifest_of(algorithm, manifests), requested)
         rest += unused
         results += [result] if result.maps else []
         rest += [] if result.maps else [file.name for file in found if file.name not in unused]
@@ -115,14 +115,14 @@ def _result_set(
     files: ResultFiles,
     dataset: Dataset,
     manifest: ResultManifest,
-    asked: Decoding,
+    requested: Decoding,
 ) -> tuple[ResultSet, list[str]]:
     """The result set and the files that another one of the same kind and scene left without use."""
     chosen: dict[tuple[str, str], Recognised] = {}
     for file in sorted(found, key=_preference):
         chosen.setdefault((file.kind, file.scene), file)
     title = manifest.name or algorithm or _title(files)
-    decoding = asked.over(manifest.decoding)
+    decoding = requested.over(manifest.decoding)
     seconds = {scene: _seconds(files, file) for (kind, scene), file in chosen.items() if kind == "time"}
     unused = [file.name for file in found if chosen[file.kind, file.scene] is not file]
     unused += [chosen["time", scene].name for scene, value in seconds.items() if value is None]

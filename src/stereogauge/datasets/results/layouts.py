@@ -1,7 +1,7 @@
 """Which algorithm and scene a result file belongs to, from its name alone.
 
 Recognised without configuration: Middlebury v3 submissions (`SCENE/disp0ALG.pfm`, `timeALG.txt`), KITTI's
-(`disp_0/000000_10.png`, `data/…`), and one folder an algorithm with one file a scene (`ALG/SCENE.png`), also several
+(`disp_0/000000_10.png`, `data/…`), and one folder per algorithm with one file per scene (`ALG/SCENE.png`), also several
 such folders. Anything else needs a path template.
 """
 

@@ -1,4 +1,4 @@
-"""A synthetic world as a scene: rendered when first asked for, exact in both views."""
+"""A synthetic world as a scene: rendered at first use, exact in both views."""
 
 from __future__ import annotations
 
@@ -135,6 +135,6 @@ class SyntheticScene(Scene):
         return visible_pixels(self.gt_right, self.gt, -1)
 
     def release(self) -> None:
-        """Forget what was rendered; it is rendered again when asked for."""
+        """Free the rendered maps; they are rendered again at the next use."""
         super().release()
         self._rendered.clear()

@@ -140,14 +140,14 @@ def scatter_matrix_data(
         algorithms=cube.algorithms,
         scenes=cube.scenes,
         styles=complete(styles, cube.algorithms),
-        scene_colours={scene: colour(place) for place, scene in enumerate(cube.scenes)},
+        scene_colours={scene: colour(index) for index, scene in enumerate(cube.scenes)},
     )
 
 
 def _panel(found: Scatter) -> ScatterPanel:
     lines = []
-    for place, fit in enumerate(found.fits):
-        x, y = found.x_values[:, place], found.y_values[:, place]
+    for index, fit in enumerate(found.fits):
+        x, y = found.x_values[:, index], found.y_values[:, index]
         known = x[np.isfinite(x) & np.isfinite(y)]
         low, high = (float(known.min()), float(known.max())) if known.size else (np.nan, np.nan)
         lines.append((low, fit.slope * low + fit.intercept, high, fit.slope * high + fit.intercept))
@@ -207,14 +207,14 @@ def slopes_data(
     """Places under several orders over the algorithms that all of them rank; `marks` names some in each order."""
     rankings = list(orders.values())
     common = tuple(name for name in rankings[0].algorithms if all(name in other.algorithms for other in rankings))
-    places = [dict(zip(ranking.algorithms, ranking.rank.tolist(), strict=True)) for ranking in rankings]
+    ranks_of = [dict(zip(ranking.algorithms, ranking.rank.tolist(), strict=True)) for ranking in rankings]
     columns = tuple(dict.fromkeys(column for ranking in rankings for column in ranking.selection.columns))
     return Slopes(
         title="Places under different orders",
         caption=replace(rankings[0].selection, columns=columns).caption(),
         algorithms=common,
         orders=tuple(orders),
-        ranks=np.array([[place[name] for place in places] for name in common], np.float64),
+        ranks=np.array([[ranks[name] for ranks in ranks_of] for name in common], np.float64),
         marks=tuple(tuple(name in (marks or {}).get(order, ()) for order in orders) for name in common),
         mark_meaning=mark_meaning,
         styles=complete(styles, common),

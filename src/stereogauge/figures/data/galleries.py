@@ -22,7 +22,7 @@ Maps = Mapping[str, tuple[Colours, ...]]
 
 
 class GalleryItem(NamedTuple):
-    """One algorithm: its place and score, its places by other columns, and its pictures (RGB, all of one size)."""
+    """One algorithm: its rank and score, its ranks by other columns, and its pictures (RGB, all of one size)."""
 
     algorithm: str
     rank: int
@@ -32,7 +32,7 @@ class GalleryItem(NamedTuple):
 
 
 class Gallery(NamedTuple):
-    """The pictures of one scene, best first; `others` names the columns of the other places, `rows` the kinds."""
+    """The pictures of one scene, best first; `others` names the columns of the other ranks, `rows` the kinds."""
 
     title: str
     caption: str
@@ -53,7 +53,7 @@ def gallery_data(
 ) -> Gallery:
     """Order the algorithms that have pictures by their score in `column` on `scene`; those without a score come last.
 
-    `pictures` holds for each algorithm as many RGB pictures as `rows` has names. `others` are columns whose places
+    `pictures` holds for each algorithm as many RGB pictures as `rows` has names. `others` are columns whose ranks
     stand beside the score, as RMS does in the supplement.
     """
     here = cube.select(scenes=[scene], algorithms=[name for name in cube.algorithms if name in pictures])
@@ -66,25 +66,25 @@ def gallery_data(
             raise StereogaugeError(
                 f"{name} has {len(pictures[name])} pictures for the {len(rows)} rows {', '.join(rows)}."
             )
-    place = here.column(column)
+    index = here.column(column)
     costs = oriented(here)[:, 0, :]
-    order = np.argsort(costs[:, place], kind="stable")
+    order = np.argsort(costs[:, index], kind="stable")
     ranks = final_ranks(np.where(np.isnan(costs), np.inf, costs).T).T
     beside = [here.column(other) for other in others]
     items = tuple(
         GalleryItem(
             algorithm=here.algorithms[row],
-            rank=int(ranks[row, place]),
-            score=_text(here.columns[place], here.values[row, 0, place]),
+            rank=int(ranks[row, index]),
+            score=_text(here.columns[index], here.values[row, 0, index]),
             other_ranks=tuple(None if np.isnan(costs[row, other]) else int(ranks[row, other]) for other in beside),
             pictures=tuple(pictures[here.algorithms[row]]),
         )
         for row in order
     )
-    shown = here.columns[place]
+    shown = here.columns[index]
     return Gallery(
         title=f"{scene}: results from best to worst by {shown.label}",
-        caption=Selection.of(here.take(columns=[place, *[other for other in beside if other != place]])).caption(),
+        caption=Selection.of(here.take(columns=[index, *[other for other in beside if other != index]])).caption(),
         metric=shown.label,
         scene=scene,
         others=tuple(here.columns[other].label for other in beside),
@@ -94,7 +94,7 @@ def gallery_data(
 
 
 def heading(gallery: Gallery, item: GalleryItem) -> str:
-    """Place, name and score of an item, then its places by the other columns."""
+    """Rank, name and score of an item, then its ranks by the other columns."""
     others = [
         f"{name}: {'–' if rank is None else rank}." for name, rank in zip(gallery.others, item.other_ranks, strict=True)
     ]

@@ -140,11 +140,11 @@ def plane_segmentation_data(scene_regions: SceneRegions) -> PlaneSegmentation | 
     pixels = [sets.planar[sets.planar_label == plane + 1] for plane in range(len(sets.planes))]
     shown = [plane for plane, positions in enumerate(pixels) if positions.size]
     layers = {
-        f"plane {place}: n = ({', '.join(f'{part:.3f}' for part in sets.plane_normals[plane] + 0.0)})": (
+        f"plane {number}: n = ({', '.join(f'{part:.3f}' for part in sets.plane_normals[plane] + 0.0)})": (
             pixels[plane],
-            _plane_colour(place - 1),
+            _plane_colour(number - 1),
         )
-        for place, plane in enumerate(shown, 1)
+        for number, plane in enumerate(shown, 1)
     }
     picture = _overlay(scene_regions, f"{len(shown)} planar surfaces", layers)
     share = 100 * sets.planar.size / (sets.height * sets.width)
@@ -162,10 +162,10 @@ def plane_segmentation_data(scene_regions: SceneRegions) -> PlaneSegmentation | 
     )
 
 
-def _plane_colour(place: int) -> str:
+def _plane_colour(number: int) -> str:
     """The palette without black, which means unknown ground truth in pictures."""
     black = OKABE_ITO.index("#000000")
-    return colour(place + (place >= black))
+    return colour(number + (number >= black))
 
 
 def _middle(sets: GeometrySets, positions: Positions) -> tuple[int, int]:

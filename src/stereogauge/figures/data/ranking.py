@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures.palette import Style, Styles, complete
+from stereogauge.ranking.bootstrap import Bootstrap
 from stereogauge.ranking.costs import prepare
 from stereogauge.ranking.normalisation import normalised
 from stereogauge.ranking.ranks import column_ranks
 from stereogauge.ranking.result import Ranking
+from stereogauge.ranking.significance import Friedman
 from stereogauge.scores.cube import Column, ScoreCube, Values, metric_of
 from stereogauge.scores.selection import missing_rule
-
-if TYPE_CHECKING:
-    from stereogauge.ranking.bootstrap import Bootstrap
-    from stereogauge.ranking.significance import Friedman
 
 MOST_NAMED = 4
 LETTERS_BETWEEN = 6  # space between two names of a layer, in letters
 
 
 class StackedBars(NamedTuple):
-    """Weighted scores as bars, shortest first; one segment a metric, shape (algorithms, terms)."""
+    """Weighted scores as bars, shortest first; one segment per metric, shape (algorithms, terms)."""
 
     title: str
     caption: str
@@ -145,8 +143,8 @@ def radar_data(
     if len(costs.columns) < 3:
         raise StereogaugeError(f"A radar chart needs at least three columns; found {len(costs.columns)}.")
     radii, labels = [], []
-    for place, column in enumerate(costs.columns):
-        cells = costs.matrix[:, costs.column_of == place]
+    for index, column in enumerate(costs.columns):
+        cells = costs.matrix[:, costs.column_of == index]
         means = cells.mean(axis=1, keepdims=True)
         if by == "rank":
             ranks = column_ranks(means)[:, 0]
@@ -199,7 +197,7 @@ def rank_map_data(
     return RankMap(
         title=f"Rank by scene and {'region, ' + costs.metrics[0] if one_metric else 'column'}",
         caption=selection.caption(),
-        algorithms=tuple(costs.algorithms[place] for place in order),
+        algorithms=tuple(costs.algorithms[index] for index in order),
         columns=names,
         ranks=ranks[order],
     )
@@ -231,18 +229,18 @@ def layers_data(ranking: Ranking, styles: Styles | None = None) -> Layers:
     )
 
 
-def intervals_data(sure: Bootstrap, styles: Styles | None = None, most: int | None = None) -> Intervals:
+def intervals_data(bootstrapped: Bootstrap, styles: Styles | None = None, most: int | None = None) -> Intervals:
     """Bootstrap intervals of the figure that decides the order, of the first `most` algorithms."""
     return Intervals(
-        title=f"{100 * sure.level:g} % intervals over scenes ({sure.draws} draws)",
-        caption=sure.selection.caption(),
-        algorithms=sure.algorithms[:most],
-        value=sure.value[:most],
-        low=sure.value_low[:most],
-        high=sure.value_high[:most],
-        first=sure.first[:most],
-        axis=sure.value_name,
-        styles=complete(styles, sure.algorithms[:most]),
+        title=f"{100 * bootstrapped.level:g} % intervals over scenes ({bootstrapped.draws} draws)",
+        caption=bootstrapped.selection.caption(),
+        algorithms=bootstrapped.algorithms[:most],
+        value=bootstrapped.value[:most],
+        low=bootstrapped.value_low[:most],
+        high=bootstrapped.value_high[:most],
+        first=bootstrapped.first[:most],
+        axis=bootstrapped.value_name,
+        styles=complete(styles, bootstrapped.algorithms[:most]),
     )
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import pandas as pd
 
 from stereogauge.figures.palette import OKABE_ITO
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SERIES = (
     ("changed", "changed, % of pixels with both estimates", OKABE_ITO[0]),
@@ -17,7 +16,7 @@ SERIES = (
 
 
 class RobustnessSeries(NamedTuple):
-    """One value an algorithm, in per cent; NaN where there is none."""
+    """One value per algorithm, in per cent; NaN where there is none."""
 
     label: str
     colour: str
@@ -32,7 +31,7 @@ class RobustnessPanel(NamedTuple):
 
 
 class RobustnessBars(NamedTuple):
-    """One panel a condition, one group of bars an algorithm."""
+    """One panel per condition, one group of bars per algorithm."""
 
     title: str
     caption: str
@@ -41,15 +40,15 @@ class RobustnessBars(NamedTuple):
 
 
 def robustness_data(table: pd.DataFrame, *, threshold: float, pixels: str = "all pixels") -> RobustnessBars:
-    """The table of `stereogauge.study.robustness.robustness_table`."""
+    """The bars of a table as `stereogauge.study.robustness.robustness_table` makes it."""
     algorithms = tuple(dict.fromkeys(table["algorithm"]))
     panels = []
     for (condition, first, second), rows in table.groupby(["condition", "first", "second"], sort=False):
-        own = rows.set_index("algorithm").reindex(algorithms)
+        values = rows.set_index("algorithm").reindex(algorithms)
         series = tuple(
-            RobustnessSeries(label, colour, tuple(float(value) for value in own[name]))
+            RobustnessSeries(label, colour, tuple(float(value) for value in values[name]))
             for name, label, colour in SERIES
         )
         panels.append(RobustnessPanel(f"{condition}: {first} → {second}", series))
     caption = f"Changed: disparities that differ by more than {threshold:g} px. Pixels: {pixels}. 0 is full robustness."
-    return RobustnessBars("What changes when only light or moment change", caption, algorithms, tuple(panels))
+    return RobustnessBars("Change of the maps when only lighting or time changes", caption, algorithms, tuple(panels))

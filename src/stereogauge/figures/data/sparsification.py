@@ -67,7 +67,7 @@ def sparsification_data(
 ) -> SparsificationPlots:
     """Curves of every measure in every scene with the oracle Δ, the random line and, for counts, the bound s(φ)."""
     names = tuple(dict.fromkeys(name for scene in scenes for name in scene.curves))
-    colours = {name: colour(place) for place, name in enumerate(names)}
+    colours = {name: colour(index) for index, name in enumerate(names)}
     shown = {name: (labels or {}).get(name, name) for name in names}
     panels = tuple(_panel(scene, kind, shown, colours) for scene in scenes)
     return SparsificationPlots(title, caption, kind, Y_LABELS[kind], panels, max(1, min(columns, len(panels))))
@@ -106,9 +106,9 @@ def _panel(
     lines.append(Line("oracle Δ", densities, _values(first.oracle, densities, kind), "#6b6b6b", "dashdot"))
     lines.append(Line("random", densities, _values(first.random, densities, kind), "#b0b0b0", "dotted"))
     if scene.bound is not None and kind == "counts":
-        counts, own = scene.bound.counts(densities), scene.bound.densities(densities)
+        counts, reached = scene.bound.counts(densities), scene.bound.densities(densities)
         lines.append(Line("bound s(φ)", densities, counts, "#1a1a1a", "dashed"))
-        lines.append(Line("s at its own density", own, counts, "#9467bd", "dashed"))
+        lines.append(Line("s at its own density", reached, counts, "#9467bd", "dashed"))
     rate = 100 * first.bad_pixels / first.pixels
     title = f"{scene.scene}: {first.bad_pixels} bad ({rate:.1f} %)"
     full = float(lines[0].values[-1])

@@ -1,28 +1,18 @@
-"""What the figures of a study show, as plain values. `mpl` and `plotly` draw them."""
+"""What the figures of a study show, as plain values. `stereogauge.study.figures` makes them from a study."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.figures.palette import OKABE_ITO
-from stereogauge.metrics.declaration import parse_column
-from stereogauge.study.damage import damage_called
-from stereogauge.study.run import Study
-from stereogauge.study.sensitivity import Sensitivity
-
-COLOURED = 4
-FAINTEST = 0.02  # of a panel's largest response: below that a curve is not worth a colour
-
 
 class ResponseCurve(NamedTuple):
     """Values of one metric over the strength of one damage.
 
-    `relative` strengths run from 0 to 1; `place` orders the curves of a panel by how far they get; a curve without a
-    `colour` is drawn faintly.
+    `relative` strengths run from 0 to 1; `rank` orders the curves of a panel by their largest change, 0 first; a curve
+    without a `colour` is drawn faintly.
     """
 
     damage: str
@@ -30,7 +20,7 @@ class ResponseCurve(NamedTuple):
     strengths: tuple[float, ...]
     values: tuple[float, ...]
     unit: str
-    place: int
+    rank: int
     colour: str
 
 
@@ -43,7 +33,7 @@ class ResponsePanel(NamedTuple):
 
 
 class ResponseCurves(NamedTuple):
-    """One panel a metric, one curve a damage."""
+    """One panel per metric, one curve per damage."""
 
     title: str
     caption: str
@@ -60,68 +50,3 @@ class SensitivityMap(NamedTuple):
     values: NDArray[np.float64]
     marked: tuple[tuple[int, int], ...]
     unit: str
-
-
-def response_curves_data(study: Study, metrics: Sequence[str] | None = None) -> ResponseCurves:
-    """The response curves of a study; in each panel the damages that move the metric most get a colour."""
-    panels = tuple(_panel(study, metric) for metric in (study.metrics if metrics is None else metrics))
-    caption = (
-        f"Scene {study.scene}, protocol {study.protocol}. Strength relative to the largest step of each damage; "
-        f"up to {COLOURED} damages that move a metric most are coloured, the others grey."
-    )
-    return ResponseCurves("Response of metrics to controlled damage", caption, panels)
-
-
-def _panel(study: Study, metric: str) -> ResponsePanel:
-    curves = {damage: study.curve(metric, damage) for damage in study.damages}
-    reach = {damage: _reach([value for _, value in curve]) for damage, curve in curves.items()}
-    ordered = sorted(reach, key=lambda damage: -reach[damage])
-    limit = FAINTEST * max(reach.values(), default=0.0)
-    colours = {d: OKABE_ITO[place] for place, d in enumerate(ordered[:COLOURED]) if reach[d] > limit}
-    bound, _ = parse_column(metric)
-    unit = bound.metric.unit
-    return ResponsePanel(
-        metric,
-        f"{metric} [{unit}]" if unit else metric,
-        tuple(
-            _curve(damage, curve, ordered.index(damage), colours.get(damage, ""))
-            for damage, curve in curves.items()
-            if curve
-        ),
-    )
-
-
-def _reach(values: Sequence[float]) -> float:
-    """How far a curve gets from where it starts; 0 for one without finite values."""
-    finite = [value for value in values if np.isfinite(value)]
-    return max(abs(value - finite[0]) for value in finite) if finite else 0.0
-
-
-def _curve(damage: str, steps: Sequence[tuple[float, float]], place: int, colour: str) -> ResponseCurve:
-    strengths = tuple(strength for strength, _ in steps)
-    relative = tuple(strength / strengths[-1] for strength in strengths)
-    kind = damage_called(damage)
-    return ResponseCurve(kind.name, relative, strengths, tuple(value for _, value in steps), kind.unit, place, colour)
-
-
-def sensitivity_data(found: Sensitivity, *, selective: bool = True, scene: str = "") -> SensitivityMap:
-    """The sensitivity matrix: after both normalisations, or (`selective=False`) with each metric's largest response
-    = 1.
-    """
-    own = {damage_called(damage).metric: column for column, damage in enumerate(found.damages)}
-    marked = tuple((row, own[metric]) for row, metric in enumerate(found.metrics) if metric in own)
-    where = f"Scene {scene}. " if scene else ""
-    how = (
-        "Each metric in units of its largest response, then each damage in units of its total effect on these metrics."
-        if selective
-        else "Each metric in units of its largest response; every damage at its reference strength."
-    )
-    return SensitivityMap(
-        title="Which metric reacts to which damage" if selective else "What every metric sees",
-        caption=f"{where}{how} Frames: the damage that the metric is named after.",
-        metrics=found.metrics,
-        damages=tuple(damage_called(damage).name for damage in found.damages),
-        values=found.selective if selective else found.scaled,
-        marked=marked,
-        unit="relative response",
-    )

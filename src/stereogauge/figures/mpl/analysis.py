@@ -55,7 +55,7 @@ def square_map(data: SquareMap) -> Figure:
 
 
 def scatter_matrix(data: ScatterMatrix) -> Figure:
-    """Panels with points and one line a scene; legends for scenes (colours) and algorithms (shapes)."""
+    """Panels with points and one line per scene; legends for scenes (colours) and algorithms (shapes)."""
     columns = data.columns
     rows = math.ceil(len(data.panels) / columns)
     width = COLUMN_WIDTH if columns == 1 else PAGE_WIDTH
@@ -75,14 +75,14 @@ def scatter_matrix(data: ScatterMatrix) -> Figure:
 
 
 def _scatter_panel(axes: Axes, panel: ScatterPanel, data: ScatterMatrix) -> None:
-    for place, scene in enumerate(data.scenes):
+    for index, scene in enumerate(data.scenes):
         colour = data.scene_colours[scene]
-        x0, y0, x1, y1 = panel.lines[place]
-        axes.plot([x0, x1], [y0, y1], color=colour, alpha=float(panel.opacity[place]), linewidth=1.2)
+        x0, y0, x1, y1 = panel.lines[index]
+        axes.plot([x0, x1], [y0, y1], color=colour, alpha=float(panel.opacity[index]), linewidth=1.2)
         for row, name in enumerate(data.algorithms):
             marker = data.styles[name].marker
             axes.plot(
-                panel.x[row, place], panel.y[row, place], marker=marker, color=colour, markersize=3.2, linestyle=""
+                panel.x[row, index], panel.y[row, index], marker=marker, color=colour, markersize=3.2, linestyle=""
             )
     axes.set_xlabel(panel.x_label, fontsize=SMALL)
     axes.set_ylabel(panel.y_label, fontsize=SMALL)
@@ -143,11 +143,11 @@ def counted_errors(data: CountedErrors) -> Figure:
     figure = new_figure(COLUMN_WIDTH, 0.5 + 1.5 * ROW * len(data.algorithms), data.title, data.caption, legend, 4)
     axes = plain(figure.add_subplot(), grid="x")
     rows = np.arange(len(data.algorithms))
-    for place, (_, regions, errors) in enumerate(data.sets):
+    for index, (_, regions, errors) in enumerate(data.sets):
         left = np.zeros(len(rows))
         for part, region in enumerate(regions):
             colour, hatch = styles[region]
-            offset = rows + (place - 0.5) * 0.4
+            offset = rows + (index - 0.5) * 0.4
             axes.barh(offset, errors[:, part], 0.38, left, color=colour, hatch=hatch, edgecolor="white", linewidth=0.4)
             left += errors[:, part]
     for row, distinct in enumerate(data.distinct):
@@ -160,7 +160,7 @@ def counted_errors(data: CountedErrors) -> Figure:
 
 
 def slopes(data: Slopes) -> Figure:
-    """Lines between the places under each order; filled markers are marked ones."""
+    """Lines between the ranks under each order; filled markers are marked ones."""
     figure = new_figure(COLUMN_WIDTH, 0.35 + 0.22 * len(data.algorithms), data.title, data.caption)
     axes = figure.add_subplot()
     positions = np.arange(len(data.orders))
@@ -168,11 +168,11 @@ def slopes(data: Slopes) -> Figure:
     for row, name in enumerate(data.algorithms):
         style = data.styles[name]
         axes.plot(positions, spread[row], color=style.colour, linewidth=1.4)
-        for place in positions:
-            filled = data.marks[row][place]
+        for index in positions:
+            filled = data.marks[row][index]
             face = style.colour if filled else "white"
             axes.plot(
-                place, spread[row, place], marker=style.marker, color=style.colour, markerfacecolor=face, markersize=5.5
+                index, spread[row, index], marker=style.marker, color=style.colour, markerfacecolor=face, markersize=5.5
             )
         axes.annotate(f"{data.ranks[row, 0]:g}  {name} ", (0, spread[row, 0]), (-6, 0), **_beside("right"))
         axes.annotate(f" {data.ranks[row, -1]:g}  {name}", (positions[-1], spread[row, -1]), (6, 0), **_beside("left"))
@@ -197,9 +197,9 @@ def _spread(
 ) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
     """Places with ties set apart, so that names do not overlap."""
     order = np.argsort(ranks, axis=0, kind="stable")
-    places = np.empty_like(ranks)
-    np.put_along_axis(places, order, np.arange(1.0, len(ranks) + 1)[:, None] + np.zeros_like(ranks), axis=0)
-    return places
+    positions = np.empty_like(ranks)
+    np.put_along_axis(positions, order, np.arange(1.0, len(ranks) + 1)[:, None] + np.zeros_like(ranks), axis=0)
+    return positions
 
 
 RENDERERS: Renderers = {

@@ -29,8 +29,8 @@ def gallery(data: Gallery) -> Figure:
     grid = figure.subplots(blocks * kinds, columns, squeeze=False)
     for axes in grid.ravel():
         axes.set_axis_off()
-    for place, item in enumerate(data.items):
-        block, column = divmod(place, columns)
+    for index, item in enumerate(data.items):
+        block, column = divmod(index, columns)
         for kind, picture in enumerate(item.pictures):
             axes = grid[block * kinds + kind, column]
             axes.imshow(picture, interpolation="antialiased")

@@ -39,7 +39,7 @@ def plane_segmentation(data: PlaneSegmentation) -> Figure:
 
 
 def direction_histograms(data: DirectionHistograms) -> Figure:
-    """One panel an estimate: its histogram as a line over the ground truth's as a filled area."""
+    """One panel per estimate: its histogram as a line over the ground truth's as a filled area."""
     names = list(data.estimates)
     columns = min(COLUMNS, max(len(names), 1))
     rows = math.ceil(len(names) / columns)

@@ -41,8 +41,8 @@ def stacked_bars(data: StackedBars) -> Figure:
     axes = plain(figure.add_subplot(), grid="x")
     rows = np.arange(len(data.algorithms))
     ahead, behind = np.zeros(len(rows)), np.zeros(len(rows))
-    for place, (colour, hatch) in enumerate(styles.values()):
-        widths = data.segments[:, place]
+    for index, (colour, hatch) in enumerate(styles.values()):
+        widths = data.segments[:, index]
         left = np.where(widths >= 0, ahead, behind)
         axes.barh(rows, widths, left=left, color=colour, hatch=hatch, edgecolor="white", linewidth=0.4)
         ahead, behind = ahead + np.maximum(widths, 0), behind + np.minimum(widths, 0)
@@ -63,9 +63,9 @@ def radar(data: Radar) -> Figure:
     figure = new_figure(COLUMN_WIDTH, 3.1, data.title, data.caption, legend)
     axes = figure.add_subplot(projection="polar")
     angles = np.linspace(0, 2 * np.pi, len(data.axes), endpoint=False)
-    for place, name in enumerate(data.algorithms):
+    for index, name in enumerate(data.algorithms):
         style = data.styles[name]
-        around, radii = np.append(angles, angles[0]), np.append(data.radii[place], data.radii[place, 0])
+        around, radii = np.append(angles, angles[0]), np.append(data.radii[index], data.radii[index, 0])
         axes.plot(around, radii, color=style.colour, marker=style.marker, markersize=3.5, linewidth=1.0)
     axes.set_xticks(angles, data.axes)
     axes.tick_params(labelsize=SMALL)
@@ -98,8 +98,8 @@ def critical_difference(data: CriticalDifference) -> Figure:
     lowest = bars + half
     short = [name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 1]}…" for name in data.algorithms]
     labels = [
-        f"{name}  {rank:.2f} " if place < half else f" {rank:.2f}  {name}"
-        for place, (name, rank) in enumerate(zip(short, data.average_rank, strict=True))
+        f"{name}  {rank:.2f} " if index < half else f" {rank:.2f}  {name}"
+        for index, (name, rank) in enumerate(zip(short, data.average_rank, strict=True))
     ]
     before, after = _text_width(labels[:half]), _text_width(labels[half:])
     width = COLUMN_WIDTH if before + after <= 0.7 * COLUMN_WIDTH else PAGE_WIDTH
@@ -118,14 +118,14 @@ def critical_difference(data: CriticalDifference) -> Figure:
     axes.plot([low, low + data.distance], [-2.0, -2.0], color=INK, linewidth=1.2, marker="|", markersize=4)
     p_text = f"p = {data.p_value:.2g}" if data.p_value >= 1e-4 else "p < 0.0001"
     axes.text(low, -2.5, f"CD = {data.distance:.2f} · Friedman {p_text}", va="bottom", fontsize=SMALL)
-    for place, name in enumerate(data.algorithms):
-        left = place < half
-        row = bars + (place if left else count - 1 - place)
-        rank, edge = data.average_rank[place], low - 0.04 * (high - low) if left else high + 0.04 * (high - low)
+    for index, name in enumerate(data.algorithms):
+        left = index < half
+        row = bars + (index if left else count - 1 - index)
+        rank, edge = data.average_rank[index], low - 0.04 * (high - low) if left else high + 0.04 * (high - low)
         axes.plot([rank, rank, edge], [0, row, row], color=data.styles[name].colour, linewidth=0.9)
-        axes.text(edge, row, labels[place], ha="right" if left else "left", va="center", fontsize=SMALL)
-    for place, (first, last) in enumerate(data.cliques):
-        level = 0.55 * (place + 0.7)
+        axes.text(edge, row, labels[index], ha="right" if left else "left", va="center", fontsize=SMALL)
+    for index, (first, last) in enumerate(data.cliques):
+        level = 0.55 * (index + 0.7)
         ends = data.average_rank[[first, last]] + np.array([-0.08, 0.08])
         axes.plot(ends, [level, level], color=INK, linewidth=2.4, solid_capstyle="butt", zorder=3)
     return figure
@@ -157,7 +157,7 @@ def rank_map(data: RankMap) -> Figure:
 def layers(data: Layers) -> Figure:
     """Groups as rows of names, the first on top; lines lead down to those that are dominated."""
     depth = int(data.group.max())
-    members = [[data.algorithms[place] for place in np.flatnonzero(data.group == one)] for one in range(1, depth + 1)]
+    members = [[data.algorithms[index] for index in np.flatnonzero(data.group == one)] for one in range(1, depth + 1)]
     widest = max(len(names) for names in members)
     longest = max(sum(len(name) + 4 for name in names) for names in members)
     width = COLUMN_WIDTH if longest * INCHES_A_LETTER + 0.5 < COLUMN_WIDTH else PAGE_WIDTH
@@ -172,8 +172,8 @@ def layers(data: Layers) -> Figure:
     for group in range(1, depth + 1):
         axes.text(-0.14, -group, f"A*$_{{{group}}}$", fontsize=HEAD, va="center", ha="left")
     size = SMALL if widest <= 12 else max(3.0, SMALL * 12 / widest)
-    for place, name in enumerate(data.algorithms):
-        x, y = data.positions[place]
+    for index, name in enumerate(data.algorithms):
+        x, y = data.positions[index]
         style = data.styles[name]
         box = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": style.colour, "linewidth": 1.2}
         axes.text(x, y, name, ha="center", va="center", fontsize=size, bbox=box, zorder=2)
@@ -210,8 +210,8 @@ def alike(data: Alike) -> Figure:
         style = data.styles[name]
         axes.plot(data.sums[row], row, color=style.colour, marker=style.marker, markersize=5)
     span = float(np.ptp(data.sums)) or 1.0
-    for place, (first, last) in enumerate(data.bars):
-        x = data.sums.max() + span * (0.06 + 0.035 * place)
+    for index, (first, last) in enumerate(data.bars):
+        x = data.sums.max() + span * (0.06 + 0.035 * index)
         axes.plot([x, x], [first - 0.25, last + 0.25], color=INK, linewidth=2.0, solid_capstyle="butt")
     axes.set_yticks(np.arange(len(data.algorithms)), data.algorithms)
     axes.invert_yaxis()

@@ -18,7 +18,7 @@ GAP = 0.3  # of a group of bars
 
 
 def robustness_bars(data: RobustnessBars) -> Figure:
-    """One panel a condition, algorithms from above, the values beside their bars."""
+    """One panel per condition, algorithms from above, the values beside their bars."""
     columns = min(COLUMNS, len(data.panels))
     rows = math.ceil(len(data.panels) / columns)
     series = data.panels[0].series
@@ -27,12 +27,12 @@ def robustness_bars(data: RobustnessBars) -> Figure:
     width = COLUMN_WIDTH if columns == 1 else PAGE_WIDTH
     figure = new_figure(width, max(height, 1.0), data.title, data.caption, legend, 1 if columns == 1 else 3)
     grid = figure.subplots(rows, columns, squeeze=False, sharey=True)
-    places = np.arange(len(data.algorithms))
+    positions = np.arange(len(data.algorithms))
     thickness = (1 - GAP) / len(series)
     for axes, panel in zip(grid.ravel(), data.panels, strict=False):
         plain(axes, grid="x")
         for number, one in enumerate(panel.series):
-            middle = places + (number - (len(series) - 1) / 2) * thickness
+            middle = positions + (number - (len(series) - 1) / 2) * thickness
             values = np.array(one.values)
             known = np.isfinite(values)
             axes.barh(middle[known], values[known], thickness, color=one.colour)
@@ -40,7 +40,7 @@ def robustness_bars(data: RobustnessBars) -> Figure:
                 text = f" {value:.3g}" if np.isfinite(value) else " –"
                 axes.text(np.nan_to_num(value), y, text, fontsize=5, va="center", color=MUTED)
         axes.set_title(panel.label, fontsize=SMALL + 0.5, loc="left", color=INK)
-        axes.set_yticks(places, data.algorithms, fontsize=SMALL)
+        axes.set_yticks(positions, data.algorithms, fontsize=SMALL)
         largest = max((value for one in panel.series for value in one.values if np.isfinite(value)), default=0.0)
         axes.set_xlim(0, 1.15 * largest or 1.0)
         axes.set_xlabel("%", fontsize=SMALL)

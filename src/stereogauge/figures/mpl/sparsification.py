@@ -16,19 +16,19 @@ PANEL_HEIGHT = 1.75  # inches
 
 
 def sparsification_plots(data: SparsificationPlots) -> Figure:
-    """One panel a scene; the vertical line marks the share of good pixels."""
+    """One panel per scene; the vertical line marks the share of good pixels."""
     rows = math.ceil(len(data.panels) / data.columns)
     width = PAGE_WIDTH if data.columns > 1 else PAGE_WIDTH * 0.62
     height = rows * (PANEL_HEIGHT if data.columns > 1 else 3.0)
     lines = data.panels[0].lines
     legend = [Line2D([], [], color=line.colour, linestyle=line.dash, linewidth=1.3, label=line.label) for line in lines]
     figure = new_figure(width, height, data.title, data.caption, legend, legend_columns=5)
-    for place, panel in enumerate(data.panels):
-        axes = figure.add_subplot(rows, data.columns, place + 1)
+    for index, panel in enumerate(data.panels):
+        axes = figure.add_subplot(rows, data.columns, index + 1)
         _draw_panel(axes, panel)
-        if place % data.columns == 0:
+        if index % data.columns == 0:
             axes.set_ylabel(data.y_label, fontsize=SMALL)
-        if place // data.columns == rows - 1 or place + data.columns >= len(data.panels):
+        if index // data.columns == rows - 1 or index + data.columns >= len(data.panels):
             axes.set_xlabel("density, %", fontsize=SMALL)
         plain(axes, grid="both")
         axes.xaxis.label.set_fontsize(SMALL)

@@ -19,7 +19,7 @@ CELL = 0.3  # inches
 
 
 def response_curves(data: ResponseCurves) -> Figure:
-    """One panel a metric; the strongest curves in colour with their names, the others faint."""
+    """One panel per metric; the strongest curves in colour with their names, the others faint."""
     columns = min(COLUMNS, len(data.panels))
     rows = math.ceil(len(data.panels) / columns)
     width = COLUMN_WIDTH if columns == 1 else PAGE_WIDTH
@@ -38,7 +38,7 @@ def _panel(axes: Axes, panel: ResponsePanel) -> None:
     for curve in panel.curves:
         if not curve.colour:
             axes.plot(curve.relative, curve.values, color=FAINT, linewidth=0.8, zorder=1)
-    for curve in sorted(panel.curves, key=lambda one: one.place):
+    for curve in sorted(panel.curves, key=lambda one: one.rank):
         if curve.colour:
             axes.plot(
                 curve.relative,

@@ -46,8 +46,8 @@ def history(data: TuningHistory) -> Figure:
         legend.append(Line2D([], [], color=INK, marker="x", linestyle="", markersize=5, label="failed"))
     figure = new_figure(PAGE_WIDTH, 2.4, data.title, data.caption, legend, 5)
     axes = plain(figure.add_subplot(), grid="y")
-    axes.plot(data.places, data.values, "o", color=TRIAL, markersize=3.5)
-    axes.step(data.places, data.best, where="post", color=TUNED, linewidth=1.4)
+    axes.plot(data.positions, data.values, "o", color=TRIAL, markersize=3.5)
+    axes.step(data.positions, data.best, where="post", color=TUNED, linewidth=1.4)
     axes.axhline(data.baseline, color=DEFAULT, linestyle="--", linewidth=1)
     below = axes.get_xaxis_transform()
     axes.plot(data.pruned, np.full(len(data.pruned), 0.02), "|", color=MUTED, markersize=6, transform=below)
@@ -58,14 +58,14 @@ def history(data: TuningHistory) -> Figure:
 
 
 def slices(data: TuningSlices) -> Figure:
-    """One panel a parameter; darker points are earlier trials."""
+    """One panel per parameter; darker points are earlier trials."""
     columns = min(SLICES_SIDE_BY_SIDE, len(data.panels))
     rows = math.ceil(len(data.panels) / columns)
     figure = new_figure(PAGE_WIDTH, 1.75 * rows, data.title, data.caption, _marks(), 2)
     grid = figure.subplots(rows, columns, squeeze=False, sharey=True)
-    for place, (axes, panel) in enumerate(zip(grid.ravel(), data.panels, strict=False)):
+    for index, (axes, panel) in enumerate(zip(grid.ravel(), data.panels, strict=False)):
         _slice(plain(axes, grid="y"), panel, data)
-        if place % columns == 0:
+        if index % columns == 0:
             axes.set_ylabel(data.axis, fontsize=SMALL)
     for axes in grid.ravel()[len(data.panels) :]:
         axes.set_axis_off()
@@ -75,7 +75,7 @@ def slices(data: TuningSlices) -> Figure:
 def _slice(axes: Axes, panel: SlicePanel, data: TuningSlices) -> None:
     if panel.logarithmic:
         axes.set_xscale("log")
-    axes.scatter(panel.positions, data.values, c=data.places, cmap=SEQUENTIAL, s=10, linewidths=0)
+    axes.scatter(panel.coordinates, data.values, c=data.positions, cmap=SEQUENTIAL, s=10, linewidths=0)
     axes.plot(panel.default, data.baseline, "D", color=DEFAULT, markersize=5)
     axes.plot(panel.best, data.best, "*", color=TUNED, markersize=9)
     if panel.choices:
@@ -85,7 +85,7 @@ def _slice(axes: Axes, panel: SlicePanel, data: TuningSlices) -> None:
 
 
 def importance(data: ParameterImportance) -> Figure:
-    """Bars, the most important parameter on top; one colour an objective."""
+    """Bars, the most important parameter on top; one colour per objective."""
     several = len(data.objectives) > 1
     colours = OKABE_ITO[: len(data.objectives)]
     legend = [Patch(color=c, label=name) for c, name in zip(colours, data.objectives, strict=True)] if several else []
@@ -93,9 +93,9 @@ def importance(data: ParameterImportance) -> Figure:
     axes = plain(figure.add_subplot(), grid="x")
     thick = 0.8 / len(data.objectives)
     rows = np.arange(len(data.parameters))
-    for place, colour in enumerate(colours):
-        bars = axes.barh(rows + place * thick, data.shares[:, place], thick, color=colour)
-        axes.bar_label(bars, [f"{share:.0%}" for share in data.shares[:, place]], fontsize=SMALL, padding=2)
+    for index, colour in enumerate(colours):
+        bars = axes.barh(rows + index * thick, data.shares[:, index], thick, color=colour)
+        axes.bar_label(bars, [f"{share:.0%}" for share in data.shares[:, index]], fontsize=SMALL, padding=2)
     axes.set_yticks(rows + thick * (len(colours) - 1) / 2, data.parameters)
     axes.invert_yaxis()
     axes.set_xlim(0, float(data.shares.max()) * 1.18)

@@ -48,31 +48,31 @@ def _place_panels(figure: go.Figure, count: int, columns: int) -> int:
 
 
 def scatter_matrix(data: ScatterMatrix) -> go.Figure:
-    """Panels with points and one line a scene: colours are scenes, shapes are algorithms."""
+    """Panels with points and one line per scene: colours are scenes, shapes are algorithms."""
     rows = math.ceil(len(data.panels) / data.columns)
     figure = new_figure(data.title, data.caption, 200 + PANEL * rows)
     _place_panels(figure, len(data.panels), data.columns)
     for index, panel in enumerate(data.panels):
         where = {"row": index // data.columns + 1, "col": index % data.columns + 1}
-        for place, scene in enumerate(data.scenes):
+        for scene_index, scene in enumerate(data.scenes):
             colour = data.scene_colours[scene]
-            x0, y0, x1, y1 = panel.lines[place]
+            x0, y0, x1, y1 = panel.lines[scene_index]
             if np.isfinite([x0, y0, x1, y1]).all():
                 figure.add_scatter(
                     x=[x0, x1],
                     y=[y0, y1],
                     mode="lines",
                     line={"color": colour},
-                    opacity=float(panel.opacity[place]),
+                    opacity=float(panel.opacity[scene_index]),
                     legendgroup=scene,
                     showlegend=False,
-                    name=f"{scene}: r² = {panel.opacity[place]:.2f}",
+                    name=f"{scene}: r² = {panel.opacity[scene_index]:.2f}",
                     hoverinfo="name",
                     **where,
                 )
             figure.add_scatter(
-                x=panel.x[:, place],
-                y=panel.y[:, place],
+                x=panel.x[:, scene_index],
+                y=panel.y[:, scene_index],
                 mode="markers",
                 marker={
                     "color": colour,
@@ -154,7 +154,7 @@ def counted_errors(data: CountedErrors) -> go.Figure:
 
 
 def slopes(data: Slopes) -> go.Figure:
-    """Lines between the places under each order; filled markers are marked ones."""
+    """Lines between the ranks under each order; filled markers are marked ones."""
     figure = new_figure(data.title, data.caption, 240 + ROW * len(data.algorithms))
     for row, name in enumerate(data.algorithms):
         style = data.styles[name]
@@ -166,9 +166,9 @@ def slopes(data: Slopes) -> go.Figure:
             name=name,
             line={"color": style.colour},
             marker={"symbol": symbols, "size": 11, "line": {"width": 2}},
-            hovertemplate="%{x}: place %{y}",
+            hovertemplate="%{x}: rank %{y}",
         )
-    figure.update_yaxes(autorange="reversed", title="place", dtick=1)
+    figure.update_yaxes(autorange="reversed", title="rank", dtick=1)
     meaning = f"filled: {data.mark_meaning}" if data.mark_meaning else None
     figure.update_xaxes(type="category", title=meaning)
     return figure

@@ -44,8 +44,8 @@ def gallery(data: Gallery) -> go.Figure:
     figure.update_layout(
         margin={"t": margin, "l": 10, "r": 10, "b": 10}, height=margin + 10 + rows * tall + (rows - 1) * room
     )
-    for place, picture in enumerate(stacked):
-        row, column = divmod(place, columns)
+    for index, picture in enumerate(stacked):
+        row, column = divmod(index, columns)
         figure.add_trace(go.Image(source=data_address(picture), hoverinfo="none"), row=row + 1, col=column + 1)
     figure.update_xaxes(visible=False)
     figure.update_yaxes(visible=False)

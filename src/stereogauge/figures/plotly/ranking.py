@@ -25,12 +25,12 @@ MOST_NUMBERED_COLUMNS = 40
 def stacked_bars(data: StackedBars) -> go.Figure:
     """Horizontal stacked bars, shortest on top; a click on a legend entry removes a metric."""
     figure = new_figure(data.title, data.caption, 230 + ROW * len(data.algorithms))
-    for place, (term, (colour, hatch)) in enumerate(segment_styles(data.terms).items()):
+    for index, (term, (colour, hatch)) in enumerate(segment_styles(data.terms).items()):
         figure.add_bar(
             y=data.algorithms,
-            x=data.segments[:, place],
+            x=data.segments[:, index],
             orientation="h",
-            name=f"{term} ({100 * data.weights[place]:.0f} %)",
+            name=f"{term} ({100 * data.weights[index]:.0f} %)",
             marker={"color": colour, "pattern": {"shape": PATTERNS[hatch]}},
             hovertemplate="%{y}: %{x:.4f}",
         )
@@ -43,12 +43,12 @@ def stacked_bars(data: StackedBars) -> go.Figure:
 def radar(data: Radar) -> go.Figure:
     """Closed lines over the axes; the centre is best. Points say the rank or score that they stand for."""
     figure = new_figure(data.title, data.caption, 560)
-    for place, name in enumerate(data.algorithms):
+    for index, name in enumerate(data.algorithms):
         style = data.styles[name]
         figure.add_scatterpolar(
-            r=np.append(data.radii[place], data.radii[place, 0]),
+            r=np.append(data.radii[index], data.radii[index, 0]),
             theta=[*data.axes, data.axes[0]],
-            text=[*data.labels[place], data.labels[place][0]],
+            text=[*data.labels[index], data.labels[index][0]],
             hovertemplate="%{theta}: %{text}",
             name=name,
             mode="lines+markers",
@@ -80,8 +80,8 @@ def critical_difference(data: CriticalDifference) -> go.Figure:
         hovertemplate="%{text}: %{x:.2f}<extra></extra>",
         showlegend=False,
     )
-    for place, (first, last) in enumerate(data.cliques):
-        x = float(data.average_rank[-1]) + 0.35 + 0.25 * place
+    for index, (first, last) in enumerate(data.cliques):
+        x = float(data.average_rank[-1]) + 0.35 + 0.25 * index
         members = ", ".join(data.algorithms[first : last + 1])
         figure.add_scatter(
             x=[x, x],
@@ -138,7 +138,7 @@ def layers(data: Layers) -> go.Figure:
     figure.add_scatter(
         x=xs, y=ys, mode="lines", line={"color": MUTED, "width": 1}, opacity=0.5, hoverinfo="skip", showlegend=False
     )
-    dominated: dict[int, list[str]] = {place: [] for place in range(len(data.algorithms))}
+    dominated: dict[int, list[str]] = {index: [] for index in range(len(data.algorithms))}
     for first, second in data.edges:
         dominated[second].append(data.algorithms[first])
     figure.add_scatter(
@@ -147,7 +147,7 @@ def layers(data: Layers) -> go.Figure:
         mode="markers+text",
         text=data.algorithms,
         textposition="top center",
-        customdata=[", ".join(names) or "nobody" for names in dominated.values()],
+        customdata=[", ".join(names) or "none" for names in dominated.values()],
         hovertemplate="%{text}: directly dominated by %{customdata}<extra></extra>",
         marker={
             "size": 15,
@@ -211,8 +211,8 @@ def alike(data: Alike) -> go.Figure:
         showlegend=False,
     )
     span = float(np.ptp(data.sums)) or 1.0
-    for place, (first, last) in enumerate(data.bars):
-        x = float(data.sums.max()) + span * (0.06 + 0.035 * place)
+    for index, (first, last) in enumerate(data.bars):
+        x = float(data.sums.max()) + span * (0.06 + 0.035 * index)
         figure.add_scatter(
             x=[x, x],
             y=[first - 0.2, last + 0.2],

@@ -11,7 +11,7 @@ ROW = 60  # pixels
 
 
 def robustness_bars(data: RobustnessBars) -> go.Figure:
-    """One panel a condition below the other; hovering tells the value."""
+    """One panel per condition below the other; hovering tells the value."""
     rows = len(data.panels)
     figure = new_figure(data.title, data.caption, 180 + rows * (70 + ROW * len(data.algorithms)))
     spacing = min(0.25, 0.4 / rows) if rows > 1 else 0.0

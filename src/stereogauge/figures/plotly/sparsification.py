@@ -17,11 +17,11 @@ PANEL_HEIGHT = 300  # px
 
 
 def sparsification_plots(data: SparsificationPlots) -> go.Figure:
-    """One panel a scene; a click on a legend entry hides that curve in every panel."""
+    """One panel per scene; a click on a legend entry hides that curve in every panel."""
     rows = math.ceil(len(data.panels) / data.columns)
     figure = make_subplots(rows, data.columns, subplot_titles=[escape(panel.title) for panel in data.panels])
-    for place, panel in enumerate(data.panels):
-        row, column = place // data.columns + 1, place % data.columns + 1
+    for index, panel in enumerate(data.panels):
+        row, column = index // data.columns + 1, index % data.columns + 1
         for line in panel.lines:
             figure.add_scatter(
                 x=100 * line.densities,
@@ -29,7 +29,7 @@ def sparsification_plots(data: SparsificationPlots) -> go.Figure:
                 mode="lines",
                 name=line.label,
                 legendgroup=line.label,
-                showlegend=place == 0,
+                showlegend=index == 0,
                 line={"color": line.colour, "dash": DASHES[line.dash], "width": 1.6},
                 hovertemplate="%{y:.4g} at %{x:.1f} %",
                 row=row,

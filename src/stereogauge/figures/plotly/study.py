@@ -15,7 +15,7 @@ PANEL = 260  # pixels
 
 
 def response_curves(data: ResponseCurves) -> go.Figure:
-    """One panel a metric; hovering names the damage, its strength and the value."""
+    """One panel per metric; hovering names the damage, its strength and the value."""
     columns = min(COLUMNS, len(data.panels))
     rows = math.ceil(len(data.panels) / columns)
     figure = new_figure(data.title, data.caption, 150 + PANEL * rows)

@@ -20,20 +20,22 @@ BOTTOM_LEGEND = {"orientation": "h", "yanchor": "top", "y": -0.18, "x": 0}
 def history(data: TuningHistory) -> go.Figure:
     """Trials as points, the best so far as steps, the default parameters as a line, ended trials as ticks below."""
     figure = new_figure(data.title, data.caption)
-    figure.add_scatter(x=data.places, y=data.values, mode="markers", marker={"color": TRIAL}, name="complete trial")
+    figure.add_scatter(x=data.positions, y=data.values, mode="markers", marker={"color": TRIAL}, name="complete trial")
     figure.add_scatter(
-        x=data.places, y=data.best, mode="lines", line={"color": TUNED, "shape": "hv"}, name="best so far"
+        x=data.positions, y=data.best, mode="lines", line={"color": TUNED, "shape": "hv"}, name="best so far"
     )
     if math.isfinite(data.baseline):
         figure.add_hline(y=data.baseline, line={"color": DEFAULT, "dash": "dash"}, annotation_text="default parameters")
-    for places, name, symbol, colour in (
+    for positions, name, symbol, colour in (
         (data.pruned, "ended early", "line-ns-open", MUTED),
         (data.failed, "failed", "x", INK),
     ):
-        if len(places):
-            level = np.full(len(places), float(data.values.min()))
+        if len(positions):
+            level = np.full(len(positions), float(data.values.min()))
             marker = {"color": colour, "symbol": symbol, "size": 9}
-            figure.add_scatter(x=places, y=level, mode="markers", marker=marker, name=name, hovertemplate="trial %{x}")
+            figure.add_scatter(
+                x=positions, y=level, mode="markers", marker=marker, name=name, hovertemplate="trial %{x}"
+            )
     figure.update_xaxes(title="trial")
     figure.update_yaxes(title=data.axis)
     figure.update_layout(legend=BOTTOM_LEGEND)
@@ -41,7 +43,7 @@ def history(data: TuningHistory) -> go.Figure:
 
 
 def slices(data: TuningSlices) -> go.Figure:
-    """One panel a parameter; darker points are earlier trials."""
+    """One panel per parameter; darker points are earlier trials."""
     columns = min(SLICES_SIDE_BY_SIDE, len(data.panels))
     rows = math.ceil(len(data.panels) / columns)
     figure = new_figure(data.title, data.caption, 160 + PANEL * rows)
@@ -49,11 +51,11 @@ def slices(data: TuningSlices) -> go.Figure:
     for index, panel in enumerate(data.panels):
         where = {"row": index // columns + 1, "col": index % columns + 1}
         figure.add_scatter(
-            x=panel.positions,
+            x=panel.coordinates,
             y=data.values,
             mode="markers",
-            marker={"color": data.places, "colorscale": "Cividis", "size": 6},
-            text=[f"trial {place:.0f}" for place in data.places],
+            marker={"color": data.positions, "colorscale": "Cividis", "size": 6},
+            text=[f"trial {position:.0f}" for position in data.positions],
             hovertemplate=f"{panel.parameter} = %{{x}}<br>%{{y:.4g}}<br>%{{text}}<extra></extra>",
             showlegend=False,
             **where,
@@ -85,15 +87,15 @@ def slices(data: TuningSlices) -> go.Figure:
 
 
 def importance(data: ParameterImportance) -> go.Figure:
-    """Bars, the most important parameter on top; one colour an objective."""
+    """Bars, the most important parameter on top; one colour per objective."""
     figure = new_figure(data.title, data.caption, 190 + ROW * len(data.parameters) * len(data.objectives))
-    for place, name in enumerate(data.objectives):
+    for index, name in enumerate(data.objectives):
         figure.add_bar(
             y=data.parameters,
-            x=data.shares[:, place],
+            x=data.shares[:, index],
             orientation="h",
             name=name,
-            marker={"color": OKABE_ITO[place % len(OKABE_ITO)]},
+            marker={"color": OKABE_ITO[index % len(OKABE_ITO)]},
             texttemplate="%{x:.0%}",
             hovertemplate="%{y}: %{x:.1%}",
         )

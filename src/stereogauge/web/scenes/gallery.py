@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.figures.scene_pictures import disparity_limits
+from stereogauge.figures.pictures import disparity_limits
 from stereogauge.io.files import load_disparity
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.model import DisparityMap, Scene

@@ -1,4 +1,4 @@
-"""What a search makes better: an application's weighted score, or a metric itself, over several scenes.
+"""Objectives of a search: an application's weighted score, or a metric itself, over several scenes.
 
 The weighted score is that of `stereogauge rank --model weighted`: Σₘ wₘ · mean over the columns of m of (cost + best) /
 unit, lower is better. Units are the heuristic ranges of the metrics; a metric without a known range has the default
@@ -28,7 +28,7 @@ Direction = Literal["minimize", "maximize"]
 
 
 @dataclass(frozen=True)
-class Wish:
+class Objective:
     """What is to become better: weights of metrics, or one metric as it is (`raw`, in its own unit)."""
 
     name: str
@@ -46,34 +46,37 @@ class Wish:
         """The unit of the value."""
         return metric_of(next(iter(self.weights)).partition(":")[0]).metric.unit if self.raw else "weighted score"
 
+    @property
+    def axis(self) -> str:
+        """The label of an axis: name and unit."""
+        return f"{self.name} [{self.unit}]" if self.unit else self.name
 
-def profile_wish(profile: str | Path | Mapping[str, float] | Profile) -> Wish:
-    """The wish of a profile: its name, its file, its weights or itself."""
-    if isinstance(profile, Profile):
-        return Wish(profile.id, dict(profile.weights))
+
+def profile_objective(profile: str | Path | Mapping[str, float] | Profile) -> Objective:
+    """The objective of a profile, which is given by its name, its file, its weights or itself."""
     if isinstance(profile, Mapping):
-        return Wish("weights", checked_weights(profile, "The weights"))
-    found = load_profile(profile)
-    return Wish(found.id, dict(found.weights))
+        return Objective("weights", checked_weights(profile, "The weights"))
+    found = profile if isinstance(profile, Profile) else load_profile(profile)
+    return Objective(found.id, dict(found.weights))
 
 
-def wish(text: str) -> Wish:
-    """The wish that `--objective` names: a metric (`f-por`, `bad@1:nonocc`) or a profile."""
+def parse_objective(text: str) -> Objective:
+    """The objective that `--objective` names: a metric (`f-por`, `bad@1:nonocc`) or a profile."""
     if text in shipped_profiles() or text.endswith(".toml"):
-        return profile_wish(text)
+        return profile_objective(text)
     metric, region = parse_column(text)
     name = metric.id if region is None else f"{metric.id}:{region}"
-    return Wish(name, {name: 1.0}, raw=True)
+    return Objective(name, {name: 1.0}, raw=True)
 
 
-def wished_columns(wishes: Sequence[Wish], regions: Sequence[str]) -> tuple[Column, ...]:
-    """Every column that the wishes weigh, on the protocol's regions where a metric names none."""
-    texts = [name for wished in wishes for name, weight in wished.weights.items() if weight > 0]
+def objective_columns(objectives: Sequence[Objective], regions: Sequence[str]) -> tuple[Column, ...]:
+    """Every column with a weight, on the protocol's regions where a metric names none."""
+    texts = [name for objective in objectives for name, weight in objective.weights.items() if weight > 0]
     return tuple(Column(metric.id, region) for metric, region in measured_columns(dict.fromkeys(texts), regions))
 
 
 class _Term(NamedTuple):
-    """A weighted metric, the places of its columns, and what 1 means for it."""
+    """A weighted metric, the indices of its columns, and the scale that makes its costs comparable."""
 
     name: str
     weight: float
@@ -81,16 +84,16 @@ class _Term(NamedTuple):
     scale: Scale
 
 
-class Goal:
-    """A wish on given scenes and columns: scores (scenes, columns) to one number, with the share of every scene.
+class ObjectiveFunction:
+    """An objective on given scenes and columns: scores (scenes, columns) to one number, with the share of every scene.
 
     `baseline` are the scores of the default parameters: a column that they have no score for says nothing about a
     scene (it has no fine structure, for example) and is left out there. Where only a trial has none, it gets the cost
     of the defaults or one unit, whichever is worse.
     """
 
-    def __init__(self, wished: Wish, columns: Sequence[Column], baseline: Values) -> None:
-        self.wish = wished
+    def __init__(self, objective: Objective, columns: Sequence[Column], baseline: Values) -> None:
+        self.objective = objective
         self._columns = tuple(columns)
         self._signs = np.array([_sign(column) for column in columns])
         self._baseline = self._costs(baseline)
@@ -98,8 +101,8 @@ class Goal:
         self._terms = self._scaled_terms()
         if not self._terms:
             raise StereogaugeError(
-                f"None of the metrics of {wished.name!r} ({', '.join(wished.weights)}) has a score for the default "
-                "parameters on these scenes; choose another profile or other scenes."
+                f"None of the metrics of {objective.name!r} ({', '.join(objective.weights)}) has a score for the "
+                "default parameters on these scenes; choose another profile or other scenes."
             )
         self._weights = np.array([term.weight for term in self._terms])
         counts = [self._applies[:, term.columns].sum(axis=1) for term in self._terms]
@@ -111,24 +114,24 @@ class Goal:
 
     def _scaled_terms(self) -> list[_Term]:
         found = []
-        for name, weight in self.wish.weights.items():
-            own = np.array([place for place, column in enumerate(self._columns) if covers(name, *column)], np.intp)
-            if weight > 0 and len(own) and self._applies[:, own].any():
-                costs = self._baseline[:, own]
+        for name, weight in self.objective.weights.items():
+            columns = np.array([i for i, column in enumerate(self._columns) if covers(name, *column)], np.intp)
+            if weight > 0 and len(columns) and self._applies[:, columns].any():
+                costs = self._baseline[:, columns]
                 scale = heuristic_scale(name.partition(":")[0], costs[np.isfinite(costs)])
-                found.append(_Term(name, weight, own, scale))
+                found.append(_Term(name, weight, columns, scale))
         return found
 
     def cells(self, scores: Values) -> Values:
         """Summed badness of every term on every scene, shape (scenes, terms); NaN where a scene has no scores yet."""
         costs = self._costs(scores)
         result = np.empty(self._counts.shape)
-        for place, (_, _, own, scale) in enumerate(self._terms):
+        for index, (_, _, columns, scale) in enumerate(self._terms):
             unit = scale.unit if scale.unit > 0 else 1.0
-            worst = np.fmax(self._baseline[:, own], unit - scale.best)
-            filled = np.where(np.isfinite(costs[:, own]), costs[:, own], worst)
-            badness = filled if self.wish.raw else (filled + scale.best) / unit
-            result[:, place] = np.where(self._applies[:, own], badness, 0.0).sum(axis=1)
+            worst = np.fmax(self._baseline[:, columns], unit - scale.best)
+            filled = np.where(np.isfinite(costs[:, columns]), costs[:, columns], worst)
+            badness = filled if self.objective.raw else (filled + scale.best) / unit
+            result[:, index] = np.where(self._applies[:, columns], badness, 0.0).sum(axis=1)
         result[np.isnan(scores).all(axis=1) & self._applies.any(axis=1)] = np.nan
         return result
 
@@ -143,7 +146,7 @@ class Goal:
     def value(self, scores: Values, scenes: Sequence[int] | None = None) -> float:
         """The number that is to become better, over all scenes or some."""
         cost = float(self.costs(scores, self._rows(scenes))[0])
-        return -cost if self.wish.direction == "maximize" else cost
+        return -cost if self.objective.direction == "maximize" else cost
 
     def shares(self, scores: Values, scenes: Sequence[int] | None = None) -> Values:
         """What each scene adds to the cost over `scenes`: they sum to it; NaN where a scene has no scores yet."""
@@ -156,12 +159,12 @@ class Goal:
     def scene_values(self, scores: Values) -> Values:
         """The value on each scene alone; NaN where no metric applies."""
         costs = self.costs(scores, np.eye(len(scores)))
-        return -costs if self.wish.direction == "maximize" else costs
+        return -costs if self.objective.direction == "maximize" else costs
 
     @property
     def bounded(self) -> bool:
         """Whether no scene can lower the cost of the others: shares are never negative."""
-        return all(_sign(self._columns[place]) >= 0 for term in self._terms for place in term.columns)
+        return all(_sign(self._columns[index]) >= 0 for term in self._terms for index in term.columns)
 
     def _rows(self, scenes: Sequence[int] | None) -> Values:
         rows = np.zeros((1, len(self._baseline)))
@@ -170,7 +173,7 @@ class Goal:
 
     @property
     def scales(self) -> dict[str, dict[str, float | str]]:
-        """For each weighted measure its share of the weight, its unit, and where the unit comes from."""
+        """For each weighted metric its share of the weight, its unit, and where the unit comes from."""
         total = math.fsum(self._weights)
         return {
             term.name: {"weight": term.weight / total, "unit": term.scale.unit, "origin": term.scale.origin}

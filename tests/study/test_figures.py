@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from stereogauge.figures import mpl, plotly
-from stereogauge.figures.data.study import response_curves_data, sensitivity_data
+from stereogauge.study.figures import response_curves_data, sensitivity_data
 from stereogauge.study.run import Response, Study
 from stereogauge.study.sensitivity import Sensitivity
 
@@ -47,7 +47,7 @@ def test_only_curves_that_get_somewhere_are_coloured(study: Study) -> None:
     (panel,) = response_curves_data(study).panels
     coloured = {curve.damage for curve in panel.curves if curve.colour}
     assert coloured == {"blur"}
-    assert [curve.place for curve in panel.curves if curve.damage == "blur"] == [0]
+    assert [curve.rank for curve in panel.curves if curve.damage == "blur"] == [0]
 
 
 def test_the_named_damage_is_marked(matrix: Sensitivity) -> None:

@@ -1,4 +1,4 @@
-"""What a damage may look at: the true map without gaps, and where its edges, planes and thin structures are."""
+"""The ground truth that damages start from: the map without gaps, and its edges, planes and thin structures."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def grown(mask: Mask, radius: float) -> Mask:
 
 
 @dataclass(frozen=True)
-class Ground:
-    """A scene's truth as damages see it.
+class GroundTruth:
+    """A scene's ground truth with its structures.
 
-    `truth` has no gaps (rows filled by the smaller neighbour). `planes` and `fine` number planar surfaces and thin
-    structures from 1, 0 = none; `jumps` are depth discontinuities. `reach` (px) is the width of the bands that edges
-    are judged in, `step` (px) the smallest jump that counts as an edge.
+    `disparity` has no gaps (rows filled by the smaller neighbour). `planes` and `fine` number planar surfaces and thin
+    structures from 1, 0 = none; `jumps` are depth discontinuities. `reach` (px) is the width of the bands in which
+    edges are assessed, `step` (px) the smallest jump that counts as an edge.
     """
 
-    truth: DisparityMap
+    disparity: DisparityMap
     planes: NDArray[np.int16]
     fine: NDArray[np.int32]
     jumps: Mask
@@ -46,12 +46,12 @@ class Ground:
     @functools.cached_property
     def limits(self) -> tuple[float, float]:
         """Smallest and largest true disparity."""
-        return float(self.truth.min()), float(self.truth.max())
+        return float(self.disparity.min()), float(self.disparity.max())
 
     @functools.cached_property
     def everywhere(self) -> Mask:
         """All pixels."""
-        return np.ones(self.truth.shape, np.bool_)
+        return np.ones(self.disparity.shape, np.bool_)
 
     @functools.cached_property
     def around_fine(self) -> Mask:
@@ -71,12 +71,12 @@ class Ground:
     @functools.cached_property
     def behind_fine(self) -> DisparityMap:
         """The truth as if thin structures were not there: their pixels take the smaller neighbour on their row."""
-        background: DisparityMap = fill_rows(np.where(self.fine > 0, np.float32(np.nan), self.truth))
+        background: DisparityMap = fill_rows(np.where(self.fine > 0, np.float32(np.nan), self.disparity))
         return background
 
 
-def ground_of(scene: Scene, protocol: Protocol | str | None = None) -> Ground:
-    """The ground of a scene, its sets found as the protocol's geometry parameters say."""
+def ground_truth_of(scene: Scene, protocol: Protocol | str | None = None) -> GroundTruth:
+    """The ground truth of a scene; the protocol's geometry parameters define its structures."""
     chosen = load_protocol(protocol)
     sets = SceneRegions(scene, chosen).geometry
     scaled = chosen.geometry.at(scene.resolution)
@@ -84,8 +84,8 @@ def ground_of(scene: Scene, protocol: Protocol | str | None = None) -> Ground:
     planes.ravel()[sets.planar] = sets.planar_label
     fine = np.zeros(scene.shape, np.int32)
     fine.ravel()[sets.fine] = sets.fine_label
-    return Ground(
-        truth=fill_rows(scene.gt),
+    return GroundTruth(
+        disparity=fill_rows(scene.gt),
         planes=planes,
         fine=fine,
         jumps=sets.mask(sets.discontinuity),

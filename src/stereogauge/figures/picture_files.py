@@ -1,13 +1,16 @@
-"""A scene's regions and geometry sets as files: pictures to look at, arrays to compute with."""
+"""Pictures of a comparison and of a scene's regions as files, with the arrays behind the regions."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from stereogauge.errors import NotApplicable
+from stereogauge.evaluation.evaluate import columns
 from stereogauge.figures import mpl
 from stereogauge.figures.data.geometry import (
     direction_histograms_data,
@@ -15,12 +18,45 @@ from stereogauge.figures.data.geometry import (
     region_picture,
     set_pictures,
 )
-from stereogauge.figures.pictures import save_picture
-from stereogauge.figures.scene_pictures import file_name
+from stereogauge.figures.pictures import disparity_limits, render_disparity, save_picture, write_png
 from stereogauge.io.files import load_disparity
 from stereogauge.metrics.measurement import Measurement
-from stereogauge.model import Mask
+from stereogauge.model import Mask, Scene
+from stereogauge.protocol import Protocol
 from stereogauge.regions.scene_regions import SceneRegions
+
+
+def file_name(text: str) -> str:
+    """`text` as a file name that every system takes."""
+    return re.sub(r"[^\w.@+-]+", "-", text).strip("-.") or "unnamed"
+
+
+def write_pictures(folder: Path, maps: Mapping[str, Any], scene: Scene, protocol: Protocol) -> list[Path]:
+    """One annotated picture per estimate and distinct metric map, and all disparity maps in one range."""
+    limits = disparity_limits(scene.gt)
+    scene_regions = SceneRegions(scene, protocol)
+    metrics = list(dict.fromkeys(metric for metric, _ in columns(protocol.metrics, protocol.regions)))
+    written = [folder / "ground-truth.png"]
+    write_png(written[0], render_disparity(scene.gt, limits))
+    for name, source in maps.items():
+        estimate = load_disparity(source)
+        written.append(folder / f"{file_name(name)}.png")
+        write_png(written[-1], render_disparity(estimate, limits))
+        measurement = Measurement(estimate, scene_regions, metrics=metrics)
+        seen: set[str] = set()
+        for metric in metrics:
+            if metric.metric.picture is None:
+                continue
+            try:
+                picture = metric.picture(measurement)
+            except NotApplicable:
+                continue
+            if picture.title in seen:
+                continue
+            seen.add(picture.title)
+            written.append(folder / f"{file_name(name)}-{file_name(metric.id)}.png")
+            save_picture(written[-1], picture, f"{name} on {scene.id}")
+    return written
 
 
 def write_regions(folder: Path, scene_regions: SceneRegions, masks: Mapping[str, Mask]) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Goals: the weighted score of the ranking, shares of scenes, gaps, and improvement with its interval."""
+"""Objectives: the weighted score of the ranking, shares of scenes, gaps, and improvement with its interval."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from stereogauge.scores.cube import Column
 from stereogauge.scores.score import Score
 from stereogauge.scores.table import ScoreTable
 from stereogauge.tuning.folds import scene_folds, scene_groups
-from stereogauge.tuning.goals import Goal, profile_wish, wish, wished_columns
 from stereogauge.tuning.improvement import improvement
+from stereogauge.tuning.objectives import ObjectiveFunction, objective_columns, parse_objective, profile_objective
 from stereogauge.tuning.racing import Race, scene_order
 
 WEIGHTS = {"bad@1": 2.0, "f-por": 1.0, "rms:nonocc": 1.0}
@@ -22,15 +22,15 @@ DEFAULT = np.array([[20.0, 10.0, 0.5, 3.0], [30.0, 22.0, NAN, 5.0], [12.0, 9.0, 
 TUNED = np.array([[15.0, 9.0, 0.3, 2.5], [31.0, 20.0, NAN, 4.0], [11.0, 8.0, 0.125, 1.0]])
 
 
-def goal() -> Goal:
-    return Goal(profile_wish(WEIGHTS), COLUMNS, DEFAULT)
+def function() -> ObjectiveFunction:
+    return ObjectiveFunction(profile_objective(WEIGHTS), COLUMNS, DEFAULT)
 
 
 def table(**algorithms: np.ndarray) -> ScoreTable:
     return ScoreTable(
-        Score("d", f"s{place}", name, *column, value=float(row[index]), sum=0, count=1, missing=0, protocol="p")
+        Score("d", f"s{scene}", name, *column, value=float(row[index]), sum=0, count=1, missing=0, protocol="p")
         for name, scores in algorithms.items()
-        for place, row in enumerate(scores)
+        for scene, row in enumerate(scores)
         for index, column in enumerate(COLUMNS)
     )
 
@@ -38,43 +38,43 @@ def table(**algorithms: np.ndarray) -> ScoreTable:
 def test_the_value_is_the_weighted_score_of_the_ranking() -> None:
     ranked = sg.rank(table(default=DEFAULT, tuned=TUNED), model="weighted", weights=WEIGHTS).to_pandas()
     values = dict(zip(ranked["algorithm"], ranked["value"], strict=True))
-    assert goal().value(DEFAULT) == pytest.approx(values["default"])
-    assert goal().value(TUNED) == pytest.approx(values["tuned"])
+    assert function().value(DEFAULT) == pytest.approx(values["default"])
+    assert function().value(TUNED) == pytest.approx(values["tuned"])
 
 
 def test_the_shares_of_scenes_sum_to_the_value() -> None:
     for scenes in (None, [0, 2], [1]):
-        assert goal().shares(TUNED, scenes).sum() == pytest.approx(goal().value(TUNED, scenes))
+        assert function().shares(TUNED, scenes).sum() == pytest.approx(function().value(TUNED, scenes))
 
 
 def test_a_scene_that_was_not_run_has_no_share_yet() -> None:
     partial = TUNED.copy()
     partial[1] = NAN
-    shares = goal().shares(partial)
+    shares = function().shares(partial)
     assert np.isnan(shares).tolist() == [False, True, False]
 
 
 def test_a_metric_that_only_a_trial_lacks_counts_as_bad_as_the_default_or_one_unit() -> None:
     lacking = TUNED.copy()
     lacking[0, 2] = NAN
-    assert goal().value(lacking) > goal().value(TUNED)
+    assert function().value(lacking) > function().value(TUNED)
     spoiled = TUNED.copy()
     spoiled[0, 2] = 1.0
-    assert goal().value(lacking) <= goal().value(spoiled) + 1.0
+    assert function().value(lacking) <= function().value(spoiled) + 1.0
 
 
-def test_a_raw_goal_is_the_mean_of_the_metric_in_its_own_unit() -> None:
-    raw = Goal(wish("rms:nonocc"), COLUMNS, DEFAULT)
+def test_a_raw_objective_is_the_mean_of_the_metric_in_its_own_unit() -> None:
+    raw = ObjectiveFunction(parse_objective("rms:nonocc"), COLUMNS, DEFAULT)
     assert raw.value(TUNED) == pytest.approx(2.5)
-    assert raw.wish.direction == "minimize"
-    assert raw.wish.unit == "px"
+    assert raw.objective.direction == "minimize"
+    assert raw.objective.unit == "px"
 
 
-def test_where_higher_is_better_the_goal_is_maximised_and_an_improvement_is_positive() -> None:
+def test_where_higher_is_better_the_objective_is_maximised_and_an_improvement_is_positive() -> None:
     columns = (Column("psnr", "all"),)
     before, after = np.array([[20.0], [30.0]]), np.array([[22.0], [31.0]])
-    raw = Goal(wish("psnr:all"), columns, before)
-    assert raw.wish.direction == "maximize"
+    raw = ObjectiveFunction(parse_objective("psnr:all"), columns, before)
+    assert raw.objective.direction == "maximize"
     assert raw.value(after) == pytest.approx(26.5)
     assert not raw.bounded
     found = improvement(raw, before, after, ("a", "b"), ((0,), (1,)), seed=0)
@@ -82,33 +82,33 @@ def test_where_higher_is_better_the_goal_is_maximised_and_an_improvement_is_posi
 
 
 def test_columns_come_from_weights_and_the_protocols_regions() -> None:
-    assert wished_columns([profile_wish(WEIGHTS)], ["all", "nonocc"]) == COLUMNS
+    assert objective_columns([profile_objective(WEIGHTS)], ["all", "nonocc"]) == COLUMNS
 
 
 def test_an_objective_may_be_a_profile() -> None:
-    assert wish("balanced") == profile_wish("balanced")
-    assert profile_wish("surgery").name == "computer-assisted-surgery"
+    assert parse_objective("balanced") == profile_objective("balanced")
+    assert profile_objective("surgery").name == "computer-assisted-surgery"
 
 
 def test_a_profile_of_which_nothing_applies_is_refused() -> None:
     with pytest.raises(StereogaugeError, match="None of the metrics"):
-        Goal(profile_wish({"f-por": 1}), COLUMNS, np.full((3, 4), NAN))
+        ObjectiveFunction(profile_objective({"f-por": 1}), COLUMNS, np.full((3, 4), NAN))
 
 
 def test_equal_scores_improve_by_nothing_for_certain() -> None:
-    found = improvement(goal(), DEFAULT, DEFAULT, ("a", "b", "c"), ((0,), (1,), (2,)), seed=0)
+    found = improvement(function(), DEFAULT, DEFAULT, ("a", "b", "c"), ((0,), (1,), (2,)), seed=0)
     assert (found.difference, found.low, found.high, found.better) == (0, 0, 0, 0)
 
 
 def test_the_interval_of_an_improvement_holds_the_difference() -> None:
-    found = improvement(goal(), DEFAULT, TUNED, ("a", "b", "c"), ((0,), (1,), (2,)), seed=0)
+    found = improvement(function(), DEFAULT, TUNED, ("a", "b", "c"), ((0,), (1,), (2,)), seed=0)
     assert 0 < found.low < found.difference < found.high
     assert (found.better, found.compared) == (3, 3)
     assert found.percent == pytest.approx(100 * found.difference / found.default)
 
 
 def test_scenes_with_one_ground_truth_give_no_interval() -> None:
-    found = improvement(goal(), DEFAULT, TUNED, ("a", "b", "c"), ((0, 1, 2),), seed=0)
+    found = improvement(function(), DEFAULT, TUNED, ("a", "b", "c"), ((0, 1, 2),), seed=0)
     assert np.isnan([found.low, found.high]).all()
 
 
@@ -117,7 +117,7 @@ def test_scenes_with_one_ground_truth_are_never_in_two_folds() -> None:
     assert groups == ((0, 2), (1,), (3,), (4,))
     for seed in range(8):
         folds = scene_folds(groups, 3, seed)
-        assert sorted(place for fold in folds for place in fold) == [0, 1, 2, 3, 4]
+        assert sorted(index for fold in folds for index in fold) == [0, 1, 2, 3, 4]
         assert all((0 in fold) == (2 in fold) for fold in folds)
 
 
