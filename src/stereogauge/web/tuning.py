@@ -1,4 +1,4 @@
-"""The API's questions about tuning studies, answered by `stereogauge.tuning`."""
+"""The calls of the API about tuning studies."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from fastapi import APIRouter, Request, Response
 
 from stereogauge import tuning
 from stereogauge.errors import MissingDependency
-from stereogauge.web.selection import UnknownChoiceError
-from stereogauge.web.site import Here, Site
+from stereogauge.web.dependencies import CurrentSite
+from stereogauge.web.errors import UnknownChoiceError
+from stereogauge.web.site import Site
 
 SECONDS_KEPT = 5.0
 """Studies on a server change without the scores, and reading them takes a second."""
@@ -18,7 +19,7 @@ router = APIRouter(tags=["tuning"])
 
 
 def known_studies(site: Site) -> list[dict[str, Any]]:
-    """The studies beside the site's scores; none where nothing can read them."""
+    """The studies in the site's store; none where Optuna, which reads them, is not installed."""
     if site.store_url is None:
         return []
     try:
@@ -28,14 +29,14 @@ def known_studies(site: Site) -> list[dict[str, Any]]:
 
 
 @router.get("/tuning", summary="Studies")
-def studies(request: Request, site: Here) -> Response:
+def studies(request: Request, site: CurrentSite) -> Response:
     """Every study."""
-    return site.answers.public(request, lambda: known_studies(site), SECONDS_KEPT)
+    return site.answers.give(request, lambda: known_studies(site), SECONDS_KEPT)
 
 
 @router.get("/tuning/{study}", summary="One study")
-def study(request: Request, site: Here, study: str) -> Response:
-    """What was gained, every trial, and which parameters matter."""
+def study(request: Request, site: CurrentSite, study: str) -> Response:
+    """The gain over the default, every trial, and which parameters matter."""
 
     def make() -> Any:
         names = [str(one["name"]) for one in known_studies(site)]
@@ -43,4 +44,4 @@ def study(request: Request, site: Here, study: str) -> Response:
             raise UnknownChoiceError("study", study, names)
         return tuning.study_summary(site.store_url, study)
 
-    return site.answers.public(request, make, SECONDS_KEPT)
+    return site.answers.give(request, make, SECONDS_KEPT)

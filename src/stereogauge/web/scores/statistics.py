@@ -17,9 +17,10 @@ from stereogauge.ranking.costs import oriented
 from stereogauge.ranking.result import finite
 from stereogauge.ranking.significance import friedman, wilcoxon_pairs
 from stereogauge.scores.cube import ScoreCube, metric_of
-from stereogauge.web.scores.desk import Desk
+from stereogauge.web.errors import UnknownChoiceError
+from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.scores.tables import Row, rows
-from stereogauge.web.selection import Asked, UnknownChoiceError, known_column
+from stereogauge.web.selection import SelectionQuery, known_column
 
 MOST_POINTS = 20_000
 DRAWS = 1000
@@ -134,13 +135,13 @@ class StabilityAnswer(BaseModel):
 
 
 def significance_answer(
-    desk: Desk, wanted: Asked, alpha: float, first: str | None, second: str | None, column: str | None
+    scores: ScoreReader, query: SelectionQuery, alpha: float, first: str | None, second: str | None, column: str | None
 ) -> SignificanceAnswer:
     """The test over all algorithms of the selection; two of them head to head in one column where they are named."""
-    cube = desk.values(wanted)
-    pair = None if first is None or second is None else head_to_head(cube, wanted, first, second, column)
+    cube = scores.values(query)
+    pair = None if first is None or second is None else head_to_head(cube, query, first, second, column)
     try:
-        test = friedman(cube, missing=wanted.missing, alpha=alpha)
+        test = friedman(cube, missing=query.missing, alpha=alpha)
     except StereogaugeError as reason:
         return SignificanceAnswer(
             algorithms=[], average_rank=[], blocks=0, alpha=alpha, statistic=None, p_value=None,
@@ -161,30 +162,30 @@ def significance_answer(
     )
 
 
-def head_to_head(cube: ScoreCube, wanted: Asked, first: str, second: str, column: str | None) -> HeadToHead:
+def head_to_head(cube: ScoreCube, query: SelectionQuery, first: str, second: str, column: str | None) -> HeadToHead:
     """Scene by scene, with Wilcoxon's test and the bootstrap's probability over the scenes that both have."""
     for name in (first, second):
         if name not in cube.algorithms:
             raise UnknownChoiceError("algorithm", name, cube.algorithms)
     if first == second:
         raise StereogaugeError(f"Head to head needs two algorithms; found {first!r} twice.")
-    place = known_column(cube, column or str(cube.columns[0]))
-    own = cube.columns[place]
-    both = cube.take(algorithms=[cube.algorithms.index(first), cube.algorithms.index(second)], columns=[place])
+    index = known_column(cube, column or str(cube.columns[0]))
+    chosen = cube.columns[index]
+    both = cube.take(algorithms=[cube.algorithms.index(first), cube.algorithms.index(second)], columns=[index])
     values, costs = both.values[:, :, 0], oriented(both)[:, :, 0]
     difference = costs[0] - costs[1]
     probability, p_value, note = None, None, ""
     try:
-        sure = bootstrap(both, "middlebury", missing="drop-column", draws=DRAWS)
-        probability = float(sure.beats[sure.algorithms.index(first), sure.algorithms.index(second)])
-        p_value = finite(wilcoxon_pairs(both, own.metric, [(first, second)], missing="drop-column")[0].p_value)
+        draws = bootstrap(both, "middlebury", missing="drop-column", draws=DRAWS)
+        probability = float(draws.beats[draws.algorithms.index(first), draws.algorithms.index(second)])
+        p_value = finite(wilcoxon_pairs(both, chosen.metric, [(first, second)], missing="drop-column")[0].p_value)
     except StereogaugeError as reason:
         note = str(reason)
     return HeadToHead(
         first=first,
         second=second,
-        column=str(own),
-        unit=own.declared.metric.unit,
+        column=str(chosen),
+        unit=chosen.declared.metric.unit,
         wins=int((difference < 0).sum()),
         losses=int((difference > 0).sum()),
         probability=probability,
@@ -202,9 +203,9 @@ def head_to_head(cube: ScoreCube, wanted: Asked, first: str, second: str, column
     )
 
 
-def correlation_answer(desk: Desk, wanted: Asked, pairs: list[tuple[str, str]]) -> CorrelationAnswer:
+def correlation_answer(scores: ScoreReader, query: SelectionQuery, pairs: list[tuple[str, str]]) -> CorrelationAnswer:
     """r² of the selection; `pairs` are the columns (x, y) to plot against each other."""
-    cube = desk.values(wanted)
+    cube = scores.values(query)
     found = determination(cube)
     size = len(found.columns)
     return CorrelationAnswer(
@@ -241,9 +242,11 @@ def points(cube: ScoreCube, x: str, y: str) -> Points:
     )
 
 
-def histogram_answer(desk: Desk, wanted: Asked, metric: str, mark: list[str], bins: int) -> HistogramAnswer:
+def histogram_answer(
+    scores: ScoreReader, query: SelectionQuery, metric: str, mark: list[str], bins: int
+) -> HistogramAnswer:
     """Where the scores of one column lie."""
-    cube = desk.values(wanted)
+    cube = scores.values(query)
     column = cube.columns[known_column(cube, metric)]
     for name in mark:
         if name not in cube.algorithms:
@@ -265,10 +268,12 @@ def _bounds(pair: tuple[float, float]) -> tuple[float | None, float | None]:
     return finite(pair[0]), finite(pair[1])
 
 
-def stability_answer(desk: Desk, wanted: Asked, options: dict[str, Any], family: str) -> StabilityAnswer:
+def stability_answer(
+    scores: ScoreReader, query: SelectionQuery, options: dict[str, Any], family: str
+) -> StabilityAnswer:
     """Weights drawn around those stated, and the thresholds of one family of metrics."""
-    cube = desk.values(wanted)
-    families = {own.id for own in metrics().values() if own.parameters}
+    cube = scores.values(query)
+    families = {metric.id for metric in metrics().values() if metric.parameters}
     if family not in families:
         raise UnknownChoiceError("family of metrics", family, families)
     answer = StabilityAnswer(
@@ -276,7 +281,7 @@ def stability_answer(desk: Desk, wanted: Asked, options: dict[str, Any], family:
         notes=[],
     )  # fmt: skip
     try:
-        moved = weight_stability(cube, missing=wanted.missing, **options)
+        moved = weight_stability(cube, missing=query.missing, **options)
     except StereogaugeError as reason:
         answer.notes.append(str(reason))
     else:
@@ -287,7 +292,7 @@ def stability_answer(desk: Desk, wanted: Asked, options: dict[str, Any], family:
     if members < 2:
         answer.notes.append(f"Only {members} threshold(s) of {family} are selected; two are needed to compare.")
         return answer
-    along = threshold_stability(cube, family, missing=wanted.missing)
+    along = threshold_stability(cube, family, missing=query.missing)
     answer.thresholds = [
         ThresholdOrder(
             threshold=threshold,

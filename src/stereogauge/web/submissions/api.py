@@ -1,4 +1,4 @@
-"""The API of submissions: upload, state, live progress, publication, withdrawal; all but the rules need a token."""
+"""The calls of the API about submissions; all except the rules need a token."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ router = APIRouter(tags=["submissions"])
 
 
 class FindingEntry(BaseModel):
-    """One sentence about a submission."""
+    """One finding about a submission, as a sentence."""
 
     severity: str
     sentence: str
@@ -48,13 +48,13 @@ class SubmissionEntry(BaseModel):
 
 
 class SubmissionAnswer(SubmissionEntry):
-    """The same with its results beside the best of the others."""
+    """A submission with its results beside the best of the other algorithms."""
 
     scores: list[ColumnResult]
 
 
 class OwnSubmissions(BaseModel):
-    """Everything of one submitter."""
+    """All submissions of one submitter."""
 
     submitter: str
     left: int
@@ -62,7 +62,7 @@ class OwnSubmissions(BaseModel):
 
 
 class RulesAnswer(BaseModel):
-    """What may be submitted."""
+    """The dataset and the limits of submissions."""
 
     dataset: str
     scenes: int
@@ -87,108 +87,112 @@ def _entry(job: Job) -> SubmissionEntry:
     )
 
 
-def taken_here(request: Request) -> Submissions:
-    """The submissions of the site that a request came to; their routes exist only where it takes some."""
+def current_submissions(request: Request) -> Submissions:
+    """The submissions of the current site; these routes exist only where it accepts submissions."""
     return cast(Submissions, request.app.state.site.submissions)
 
 
-Taken = Annotated[Submissions, Depends(taken_here)]
+CurrentSubmissions = Annotated[Submissions, Depends(current_submissions)]
 
 
-def own_job(request: Request, taken: Taken, identifier: str) -> Job:
-    """The asker's own submission; somebody else's does not exist for them."""
-    return taken.own(request, identifier)
+def owned_job(request: Request, submissions: CurrentSubmissions, identifier: str) -> Job:
+    """The requested submission, if it belongs to the token's owner."""
+    return submissions.own(request, identifier)
 
 
-Own = Annotated[Job, Depends(own_job)]
+OwnedJob = Annotated[Job, Depends(owned_job)]
 
 
-def _answer(taken: Submissions, job: Job) -> SubmissionAnswer:
-    return SubmissionAnswer(**_entry(job).model_dump(), scores=[] if job.open else taken.results(job))
+def _answer(submissions: Submissions, job: Job) -> SubmissionAnswer:
+    return SubmissionAnswer(**_entry(job).model_dump(), scores=[] if job.open else submissions.results(job))
 
 
 @router.get("/submissions/rules", summary="What may be submitted")
-def rules(taken: Taken) -> RulesAnswer:
+def rules(submissions: CurrentSubmissions) -> RulesAnswer:
     """The dataset and the limits."""
-    dataset, own = taken.dataset(), taken.rules
+    dataset, limits = submissions.dataset(), submissions.rules
     return RulesAnswer(
         dataset=dataset.name,
         scenes=len(dataset),
-        hidden=sum(taken.hidden(scene.id, dataset.name) for scene in dataset),
-        per_period=own.per_period,
-        period_hours=own.period_hours,
-        largest_bytes=own.largest_bytes,
-        most_entries=own.most_entries,
+        hidden=sum(submissions.hidden(scene.id, dataset.name) for scene in dataset),
+        per_period=limits.per_period,
+        period_hours=limits.period_hours,
+        largest_bytes=limits.largest_bytes,
+        most_entries=limits.most_entries,
     )
 
 
 @router.post("/submissions", status_code=202, summary="Upload a zip of maps as the request's body")
 async def submit(
     request: Request,
-    taken: Taken,
+    submissions: CurrentSubmissions,
     name: Annotated[str, Query(min_length=1, max_length=200, description="Name of the algorithm.")],
     description: Annotated[str, Query(max_length=500)] = "",
     link: Annotated[str, Query(max_length=300)] = "",
 ) -> SubmissionEntry:
-    """Take in an upload; everything that can be refused without reading it is refused first."""
-    owner = await run_in_threadpool(taken.submitter, request)
+    """Accept an upload; whatever can be refused without reading it is refused first."""
+    owner = await run_in_threadpool(submissions.submitter, request)
     if link and not LINK.fullmatch(link):
         raise UploadRefusedError(f"A link begins with http:// or https:// and has no spaces or quotes; found {link!r}.")
-    wanted = await run_in_threadpool(taken.check_name, name, owner)
-    await run_in_threadpool(taken.check_room, owner)
-    if taken.uploading.locked():
+    checked = await run_in_threadpool(submissions.check_name, name, owner)
+    await run_in_threadpool(submissions.check_room, owner)
+    if submissions.uploading.locked():
         raise UploadRefusedError("Too many uploads at the moment; try again in a minute.", 503)
-    async with taken.uploading:
-        job = await _taken_in(request, taken, lambda new: taken.enqueue(new, owner, wanted, description, link))
+    async with submissions.uploading:
+        job = await _received(
+            request, submissions, lambda new: submissions.enqueue(new, owner, checked, description, link)
+        )
     return _entry(job)
 
 
-async def _taken_in(request: Request, taken: Submissions, enqueue: Callable[[str], Job]) -> Job:
-    """The submission of an upload that lies in its folder as a plain zip; of any other nothing is kept."""
-    identifier, folder = await run_in_threadpool(taken.new_folder)
+async def _received(request: Request, submissions: Submissions, enqueue: Callable[[str], Job]) -> Job:
+    """The new submission of an upload that is a plain zip; nothing is kept of any other upload."""
+    identifier, folder = await run_in_threadpool(submissions.new_folder)
     try:
-        await receive(request, folder / "upload.zip", taken.rules)
-        await run_in_threadpool(check_archive, folder / "upload.zip", taken.rules)
+        await receive(request, folder / "upload.zip", submissions.rules)
+        await run_in_threadpool(check_archive, folder / "upload.zip", submissions.rules)
         return await run_in_threadpool(enqueue, identifier)
     except ClientDisconnect:
-        taken.discard(identifier)
+        submissions.discard(identifier)
         raise UploadRefusedError("The upload was cut off.", 400) from None
     except BaseException:
-        taken.discard(identifier)
+        submissions.discard(identifier)
         raise
 
 
-@router.get("/submissions", summary="One's own submissions")
-def own_submissions(request: Request, taken: Taken) -> OwnSubmissions:
-    """Everything of the token's owner."""
-    owner = taken.submitter(request)
+@router.get("/submissions", summary="The submissions of the token's owner")
+def own_submissions(request: Request, submissions: CurrentSubmissions) -> OwnSubmissions:
+    """All submissions of the token's owner."""
+    owner = submissions.submitter(request)
     return OwnSubmissions(
-        submitter=owner, left=taken.attempts.left(owner), submissions=[_entry(job) for job in taken.jobs.of(owner)]
+        submitter=owner,
+        left=submissions.attempts.left(owner),
+        submissions=[_entry(job) for job in submissions.jobs.of(owner)],
     )
 
 
 @router.get("/submissions/{identifier}", summary="State and results of a submission")
-def state(taken: Taken, job: Own) -> SubmissionAnswer:
+def state(submissions: CurrentSubmissions, job: OwnedJob) -> SubmissionAnswer:
     """The submission with its results."""
-    return _answer(taken, job)
+    return _answer(submissions, job)
 
 
 @router.get("/submissions/{identifier}/events", summary="Live progress as server-sent events")
-async def events(request: Request, taken: Taken, job: Own) -> StreamingResponse:
+async def events(request: Request, submissions: CurrentSubmissions, job: OwnedJob) -> StreamingResponse:
     """The submission whenever it changes, until it is finished."""
     return StreamingResponse(
-        _changes(request, taken, job.id), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
+        _changes(request, submissions, job.id), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
     )
 
 
-async def _changes(request: Request, taken: Submissions, identifier: str) -> AsyncIterator[str]:
+async def _changes(request: Request, submissions: Submissions, identifier: str) -> AsyncIterator[str]:
     last, waited = None, 0.0
     while waited < LONGEST_WATCH and not await request.is_disconnected():
-        job = await run_in_threadpool(taken.jobs.get, identifier)
+        job = await run_in_threadpool(submissions.jobs.get, identifier)
         if job is None:
             return
         if job != last:
-            now = await run_in_threadpool(_answer, taken, job)
+            now = await run_in_threadpool(_answer, submissions, job)
             yield f"data: {now.model_dump_json()}\n\n"
         last = job
         if not job.open:
@@ -198,21 +202,21 @@ async def _changes(request: Request, taken: Submissions, identifier: str) -> Asy
 
 
 @router.post("/submissions/{identifier}/publish", summary="Show a finished submission to everybody")
-def publish(taken: Taken, job: Own) -> SubmissionAnswer:
-    """The submission as everybody sees it from now on."""
-    taken.publish(job)
-    return _answer(taken, taken.jobs.get(job.id) or job)
+def publish(submissions: CurrentSubmissions, job: OwnedJob) -> SubmissionAnswer:
+    """The published submission."""
+    submissions.publish(job)
+    return _answer(submissions, submissions.jobs.get(job.id) or job)
 
 
 @router.delete("/submissions/{identifier}", status_code=204, summary="Withdraw a submission")
-def withdraw(taken: Taken, job: Own) -> Response:
-    """Nothing is left of it."""
-    taken.withdraw(job)
+def withdraw(submissions: CurrentSubmissions, job: OwnedJob) -> Response:
+    """Delete the submission, its files and its scores."""
+    submissions.withdraw(job)
     return Response(status_code=204)
 
 
 def register_submission_refusals(app: FastAPI) -> None:
-    """Refusals with their own status."""
+    """Answer refused uploads and wrong tokens with their status."""
 
     def refused(request: Request, problem: Exception) -> JSONResponse:
         status = problem.status if isinstance(problem, UploadRefusedError | AccessError) else 422
