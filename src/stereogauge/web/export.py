@@ -112,8 +112,10 @@ def export_site(site: Site, folder: Path) -> int:
         for kind in ("metrics", "regions"):
             for entry in catalogue[kind]:
                 writer.keep(f"catalogue/{kind}/{quote(entry['id'], safe=PATH_SAFE)}.svg", suffix="svg")
-        for one in writer.keep("tuning"):
-            writer.keep(f"tuning/{quote(one['name'], safe=PATH_SAFE)}")
+        for study in writer.keep("tuning"):
+            path = f"tuning/{quote(study['name'], safe=PATH_SAFE)}"
+            writer.keep(path)
+            writer.keep(f"{path}/figures")
         shipped: list[Shipped] = []
         scenes: list[tuple[Params, dict[str, Any]]] = []
         for index, entry in enumerate(catalogue["protocols"]):

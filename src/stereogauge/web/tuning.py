@@ -8,8 +8,10 @@ from fastapi import APIRouter, Request, Response
 
 from stereogauge import tuning
 from stereogauge.errors import MissingDependency
+from stereogauge.figures.data.tuning import history_data, importance_data, trade_off_data
 from stereogauge.web.dependencies import CurrentSite
 from stereogauge.web.errors import UnknownChoiceError
+from stereogauge.web.figures import figure_json
 from stereogauge.web.site import Site
 
 SECONDS_KEPT = 5.0
@@ -34,14 +36,31 @@ def studies(request: Request, site: CurrentSite) -> Response:
     return site.answers.give(request, lambda: known_studies(site), SECONDS_KEPT)
 
 
+def known_store(site: Site, study: str) -> str:
+    """The address of the store that holds a study; other names are refused."""
+    names = [str(entry["name"]) for entry in known_studies(site)]
+    if study not in names or site.store_url is None:
+        raise UnknownChoiceError("study", study, names)
+    return site.store_url
+
+
 @router.get("/tuning/{study}", summary="One study")
 def study(request: Request, site: CurrentSite, study: str) -> Response:
     """The gain over the default, every trial, and which parameters matter."""
+    return site.answers.give(request, lambda: tuning.study_summary(known_store(site, study), study), SECONDS_KEPT)
 
-    def make() -> Any:
-        names = [str(one["name"]) for one in known_studies(site)]
-        if study not in names or site.store_url is None:
-            raise UnknownChoiceError("study", study, names)
-        return tuning.study_summary(site.store_url, study)
+
+@router.get("/tuning/{study}/figures", summary="The figures of a study for Plotly")
+def figures(request: Request, site: CurrentSite, study: str) -> Response:
+    """`trials` (the trade-off of two objectives or the history of one) and `importance`; null without trials."""
+
+    def make() -> dict[str, Any]:
+        result = tuning.load_result(known_store(site, study), study)
+        several = any(len(trial.values or ()) > 1 for trial in result.complete)
+        trials = trade_off_data if several else history_data
+        return {
+            "trials": figure_json(trials(result)) if result.complete else None,
+            "importance": figure_json(importance_data(result)) if result.importance else None,
+        }
 
     return site.answers.give(request, make, SECONDS_KEPT)

@@ -11,6 +11,9 @@ from stereogauge.analysis.correlation import determination, scatter
 from stereogauge.analysis.histograms import score_histogram
 from stereogauge.analysis.stability import threshold_stability, weight_stability
 from stereogauge.errors import StereogaugeError
+from stereogauge.figures.data.analysis import determination_data, histograms_data, scatter_matrix_data
+from stereogauge.figures.data.ranking import critical_difference_data
+from stereogauge.figures.palette import Styles
 from stereogauge.metrics.declaration import metrics
 from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.costs import oriented
@@ -18,6 +21,7 @@ from stereogauge.ranking.result import finite
 from stereogauge.ranking.significance import friedman, wilcoxon_pairs
 from stereogauge.scores.cube import ScoreCube, metric_of
 from stereogauge.web.errors import UnknownChoiceError
+from stereogauge.web.figures import Figure, figure_json
 from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.scores.tables import Row, rows
 from stereogauge.web.selection import SelectionQuery, known_column
@@ -51,7 +55,10 @@ class HeadToHead(BaseModel):
 
 
 class SignificanceAnswer(BaseModel):
-    """Friedman's test with Nemenyi's critical distance, best first; `cliques` are runs that it does not tell apart."""
+    """Friedman's test with Nemenyi's critical distance, best first; `cliques` are runs that it does not tell apart.
+
+    `figure` is the critical-difference diagram for Plotly.
+    """
 
     algorithms: list[str]
     average_rank: list[float]
@@ -64,6 +71,7 @@ class SignificanceAnswer(BaseModel):
     caption: str
     note: str
     pair: HeadToHead | None
+    figure: Figure | None
 
 
 class Fit(BaseModel):
@@ -76,7 +84,7 @@ class Fit(BaseModel):
 
 
 class Points(BaseModel):
-    """One column against another: values (algorithms, scenes) and one line a scene."""
+    """One column against another: values (algorithms, scenes), one line per scene, and the plot for Plotly."""
 
     x: str
     y: str
@@ -86,10 +94,11 @@ class Points(BaseModel):
     y_values: list[Row]
     fits: list[Fit]
     r_squared: float | None
+    figure: Figure
 
 
 class CorrelationAnswer(BaseModel):
-    """r² between all pairs of columns, with the number of points; and scatter plots where they were asked for."""
+    """r² between all pairs of columns with the number of points, the heat map for Plotly, and the requested plots."""
 
     columns: list[str]
     r_squared: list[Row]
@@ -97,10 +106,14 @@ class CorrelationAnswer(BaseModel):
     algorithms: list[str]
     scenes: list[str]
     scatter: list[Points]
+    figure: Figure
 
 
 class HistogramAnswer(BaseModel):
-    """Counts of scores between edges, one score a (scene, algorithm); `marked` are the scores of chosen algorithms."""
+    """Counts of scores between edges, one score per (scene, algorithm); `marked` holds scores of chosen algorithms.
+
+    `figure` is the histogram for Plotly, with the mean score of each marked algorithm.
+    """
 
     column: str
     unit: str
@@ -110,6 +123,7 @@ class HistogramAnswer(BaseModel):
     empirical: tuple[float | None, float | None]
     heuristic: tuple[float | None, float | None] | None
     theoretical: tuple[float | None, float | None]
+    figure: Figure
 
 
 class ThresholdOrder(BaseModel):
@@ -121,7 +135,7 @@ class ThresholdOrder(BaseModel):
 
 
 class StabilityAnswer(BaseModel):
-    """How easily the winner changes, as weights or thresholds move; empty parts carry the reason in `notes`."""
+    """How easily the winner changes with weights or thresholds; `notes` gives the reason for an empty part."""
 
     algorithms: list[str]
     first: list[float]
@@ -145,7 +159,7 @@ def significance_answer(
     except StereogaugeError as reason:
         return SignificanceAnswer(
             algorithms=[], average_rank=[], blocks=0, alpha=alpha, statistic=None, p_value=None,
-            critical_distance=None, cliques=[], caption="", note=str(reason), pair=pair,
+            critical_distance=None, cliques=[], caption="", note=str(reason), pair=pair, figure=None,
         )  # fmt: skip
     return SignificanceAnswer(
         algorithms=list(test.algorithms),
@@ -159,11 +173,12 @@ def significance_answer(
         caption=test.selection.caption(),
         note="",
         pair=pair,
+        figure=figure_json(critical_difference_data(test, scores.styles())),
     )
 
 
 def head_to_head(cube: ScoreCube, query: SelectionQuery, first: str, second: str, column: str | None) -> HeadToHead:
-    """Scene by scene, with Wilcoxon's test and the bootstrap's probability over the scenes that both have."""
+    """Two algorithms scene by scene, with Wilcoxon's test and the bootstrap's probability over their common scenes."""
     for name in (first, second):
         if name not in cube.algorithms:
             raise UnknownChoiceError("algorithm", name, cube.algorithms)
@@ -214,11 +229,12 @@ def correlation_answer(scores: ScoreReader, query: SelectionQuery, pairs: list[t
         points=found.points.tolist(),
         algorithms=list(cube.algorithms),
         scenes=list(cube.scenes),
-        scatter=[points(cube, x, y) for x, y in pairs],
+        scatter=[points(cube, x, y, scores.styles()) for x, y in pairs],
+        figure=figure_json(determination_data(found)),
     )
 
 
-def points(cube: ScoreCube, x: str, y: str) -> Points:
+def points(cube: ScoreCube, x: str, y: str, styles: Styles) -> Points:
     """One scatter plot."""
     first, second = cube.columns[known_column(cube, x)], cube.columns[known_column(cube, y)]
     if cube.values[:, :, 0].size > MOST_POINTS:
@@ -239,13 +255,14 @@ def points(cube: ScoreCube, x: str, y: str) -> Points:
             for f in found.fits
         ],
         r_squared=finite(found.r_squared),
+        figure=figure_json(scatter_matrix_data(cube, [str(first)], [str(second)], styles)),
     )
 
 
 def histogram_answer(
     scores: ScoreReader, query: SelectionQuery, metric: str, mark: list[str], bins: int
 ) -> HistogramAnswer:
-    """Where the scores of one column lie."""
+    """The histogram of one column's scores."""
     cube = scores.values(query)
     column = cube.columns[known_column(cube, metric)]
     for name in mark:
@@ -261,6 +278,7 @@ def histogram_answer(
         empirical=_bounds(found.empirical),
         heuristic=None if found.heuristic is None else _bounds(found.heuristic),
         theoretical=_bounds(found.theoretical),
+        figure=figure_json(histograms_data([found], scores.styles())),
     )
 
 
