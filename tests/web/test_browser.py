@@ -55,7 +55,7 @@ def chromium() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def taken(small_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Submissions]]:
+def accepting(small_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Submissions]]:
     """A site with submissions, on a copy of the store."""
     folder = tmp_path_factory.mktemp("browser")
     shutil.copy(small_store, folder / "scores.sqlite")
@@ -474,8 +474,8 @@ def test_a_static_copy_shows_shipped_selections_and_refuses_others(chromium: Any
     context.close()
 
 
-def test_submitting_in_the_page(chromium: Any, taken: tuple[str, Submissions], tmp_path: Path) -> None:
-    base, submissions = taken
+def test_submitting_in_the_page(chromium: Any, accepting: tuple[str, Submissions], tmp_path: Path) -> None:
+    base, submissions = accepting
     context = chromium.new_context(viewport={"width": 1400, "height": 900})
     visitor = Visitor(context.new_page(), base).go("#submit")
     visitor.page.fill("#token", "sg_wrong")

@@ -145,7 +145,7 @@ export function create(root, context) {
     curves.style.height = "420px";
     await plot(curves, traces, {
       showlegend: true,
-      legend: { orientation: "h", y: -0.18 },
+      legend: { orientation: "h", y: -0.24 },
       xaxis: { title: { text: "pixels kept, most confident first [%]" }, range: [0, 101] },
       yaxis: { title: { text: "bad pixels among them [%]" }, rangemode: "tozero" },
     });

@@ -31,7 +31,10 @@ export async function drawDifference(element, answer) {
     ),
   );
   const most = Math.max(8, Math.floor((0.3 * chart.clientWidth) / LETTER));
+  const ranks = answer.average_rank;
   return draw(chart, answer.figure, {
+    // The bars stand to the right of the last rank, a quarter apart.
+    xaxis: { range: [ranks[0] - 0.3, ranks.at(-1) + 0.5 + 0.25 * answer.cliques.length] },
     yaxis: { ticktext: answer.algorithms.map((name) => plain(shortened(name, most))) },
     height: 90 + ROW * answer.algorithms.length,
     margin: { l: 20, r: 10, t: 24, b: 40 },
