@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.report import Report
 from stereogauge.model import Scene
 from stereogauge.scores.cube import Column, ScoreCube
-from stereogauge.web.source import AlgorithmRecord, Maps, ProtocolRecord
+from stereogauge.web.source import AlgorithmRecord, Maps, ProtocolRecord, StoreSource
 
 ALGORITHMS, SCENES = 100, 200
 METRICS = ("bad@0.5", "bad@1", "bad@2", "bad@4", "mae", "rms", "mse", "mre", "sze", "invalid", "density", "bias",
@@ -31,7 +31,7 @@ FIRST_PAGE = ("/", "/static/css/base.css", "/static/js/main.js", "/static/js/vie
               "/api/v1/scenes", "/api/v1/algorithms", "/api/v1/table", "/api/v1/rank")  # fmt: skip
 
 
-class CubeSource:
+class CubeSource(StoreSource):
     """Scores that were never measured: a cube in memory, without scenes behind it."""
 
     def __init__(self) -> None:

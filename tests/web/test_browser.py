@@ -55,7 +55,7 @@ def chromium() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def taken(small_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Submissions]]:
+def accepting(small_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Submissions]]:
     """A site with submissions, on a copy of the store."""
     folder = tmp_path_factory.mktemp("browser")
     shutil.copy(small_store, folder / "scores.sqlite")
@@ -228,8 +228,9 @@ def test_dragging_a_weight_reorders_the_bars_as_the_api_says(visitor: Visitor) -
 
 def test_compare_draws_every_figure(visitor: Visitor) -> None:
     visitor.go("#compare?regions=all&algorithms=good&algorithms=rough&algorithms=biased")
-    for label in ("Radar chart", "Parallel coordinates", "Critical-difference diagram"):
+    for label in ("Radar chart", "Parallel coordinates"):
         visitor.page.wait_for_selector(f'svg[aria-label="{label}"]')
+    visitor.page.wait_for_selector('[aria-label="Critical-difference diagram"] .scatterlayer .point')
     visitor.page.wait_for_selector("#verdict")
     visitor.page.select_option("#duel-first", "biased")
     visitor.until("document.getElementById('verdict').innerText.startsWith('biased')")
@@ -380,13 +381,18 @@ def test_scores_that_no_model_can_order_are_still_shown(visitor: Visitor) -> Non
 def test_no_label_of_a_diagram_is_cut_off(visitor: Visitor, width: int) -> None:
     visitor.page.set_viewport_size({"width": width, "height": 900})
     visitor.go("#compare")
-    visitor.page.wait_for_selector('[aria-label="Critical-difference diagram"]')
+    difference = '[aria-label="Critical-difference diagram"]'
+    visitor.page.wait_for_selector(f"{difference} .scatterlayer .point")
     outside = """all => all.flatMap(chart => [...chart.querySelectorAll("text")].filter(text => {
         const [own, frame] = [text.getBoundingClientRect(), chart.getBoundingClientRect()];
         return own.left < frame.left - 1 || own.right > frame.right + 1 || own.top < frame.top - 1;
     }).map(text => text.textContent))"""
-    assert visitor.page.locator("svg.chart").count() == 3
-    assert visitor.page.eval_on_selector_all("svg.chart", outside) == []
+    assert visitor.page.locator("svg.chart").count() == 2
+    assert visitor.page.eval_on_selector_all(f"svg.chart, {difference}", outside) == []
+    names = visitor.page.eval_on_selector_all(f"{difference} .ytick text", "all => all.map(one => one.textContent)")
+    assert names[0] == "good"
+    assert all(MARKUP.startswith(name.rstrip("…")) for name in names if name.startswith("<"))
+    assert any(name.startswith("<b>bold") for name in names)  # a name with markup is shown as text
 
 
 def test_everything_is_reached_by_keyboard(visitor: Visitor) -> None:
@@ -468,8 +474,8 @@ def test_a_static_copy_shows_shipped_selections_and_refuses_others(chromium: Any
     context.close()
 
 
-def test_submitting_in_the_page(chromium: Any, taken: tuple[str, Submissions], tmp_path: Path) -> None:
-    base, submissions = taken
+def test_submitting_in_the_page(chromium: Any, accepting: tuple[str, Submissions], tmp_path: Path) -> None:
+    base, submissions = accepting
     context = chromium.new_context(viewport={"width": 1400, "height": 900})
     visitor = Visitor(context.new_page(), base).go("#submit")
     visitor.page.fill("#token", "sg_wrong")

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from tests.web.small import PROTOCOL, SHAPE, estimates, serving, truth, write_dataset
 
-import stereogauge as sg
 from stereogauge.confidence.sparsification import sparsify
 from stereogauge.evaluation.plan import make_plan
 from stereogauge.evaluation.run import run_plan
@@ -19,7 +18,7 @@ from stereogauge.model import ResultSet
 from stereogauge.store import Store, open_store
 from stereogauge.web.app import create_app
 from stereogauge.web.site import Site
-from stereogauge.web.source import StoreSource, TableSource
+from stereogauge.web.source import StoreSource
 
 
 def confidence(seed: int) -> np.ndarray:
@@ -79,15 +78,3 @@ def test_the_map_at_a_density_shows_its_most_confident_pixels(base: str) -> None
     shown = httpx.get(address + ".png", params={"algorithm": "sure", "metric": "first", "density": 0.25})
     assert shown.headers["content-type"] == "image/png"
     assert httpx.get(address, params={"algorithm": "sure", "metric": "third"}).json()["allowed"] == ["first", "second"]
-
-
-def test_scores_in_memory_carry_their_confidence() -> None:
-    scene = sg.Scene("alpha", gt=truth(0))
-    result = ResultSet("sure", {"alpha": estimates(0)["rough"]}, confidence={"alpha": confidence(1)})
-    table = sg.evaluate(result, scene, ["rms"], ["all"])
-    source = TableSource({"default": table}, sg.Dataset("memory", [scene]), (result,))
-    assert source.with_confidence("sure", ["alpha"]) == ["alpha"]
-    assert source.with_confidence("nobody", ["alpha"]) == []
-    with serving(create_app(Site(source))) as address:
-        answer = httpx.get(f"{address}/api/v1/confidence", params={"threshold": 2}).json()
-    assert len(answer["curves"]) == 1

@@ -11,7 +11,7 @@ from tests.web.small import MARKUP
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.store import open_store
-from stereogauge.web.export import export_site, question
+from stereogauge.web.export import address, export_site
 from stereogauge.web.site import Site
 from stereogauge.web.source import StoreSource
 
@@ -34,8 +34,8 @@ def test_the_page_knows_that_it_is_a_copy(exported: Path) -> None:
 def test_pictures_are_there_but_no_hidden_truth(exported: Path) -> None:
     files = index(exported)
     assert "scenes/alpha/layers/truth.png" in files
-    assert question("scenes/alpha/layers/error.png", (("algorithm", MARKUP),)) in files
-    assert question("scenes/alpha/layers/metric.png", (("algorithm", "good"), ("metric", "rms"))) in files
+    assert address("scenes/alpha/layers/error.png", (("algorithm", MARKUP),)) in files
+    assert address("scenes/alpha/layers/metric.png", (("algorithm", "good"), ("metric", "rms"))) in files
     assert "scenes/alpha/layers/region.png?region=disc" in files
     for hidden in (
         "truth.png",
@@ -68,7 +68,7 @@ def test_pictures_of_metrics_stay_within_their_room(
 
 def test_questions_are_spelled_as_browsers_spell_them() -> None:
     # new URLSearchParams([["b", "x y~*'(é"], ["a", "1"]]) sorted by name, as Chromium writes it
-    assert question("rank", (("b", "x y~*'(é"), ("a", "1"))) == "rank?a=1&b=x+y%7E*%27%28%C3%A9"
+    assert address("rank", (("b", "x y~*'(é"), ("a", "1"))) == "rank?a=1&b=x+y%7E*%27%28%C3%A9"
 
 
 def test_an_empty_store_has_nothing_to_export(tmp_path: Path) -> None:

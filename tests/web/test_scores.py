@@ -149,6 +149,19 @@ def test_correlation_and_scatter_are_the_analysis(client: httpx.Client, cube: Sc
     assert [fit["slope"] for fit in answer["scatter"][0]["fits"]] == pytest.approx([fit.slope for fit in fits])
 
 
+def test_answers_carry_the_librarys_figures_for_plotly(client: httpx.Client, cube: ScoreCube) -> None:
+    """Numbers and names in them are those of `stereogauge.figures`; titles and colours of the page are the page's."""
+    difference = client.get("significance").json()["figure"]
+    assert difference["data"][0]["text"] == list(friedman(cube).algorithms)
+    relations = client.get("correlation", params={"scatter": "rms:all~bad@1:all"}).json()
+    assert relations["figure"]["data"][0]["type"] == "heatmap"
+    markers = [trace for trace in relations["scatter"][0]["figure"]["data"] if trace["mode"] == "markers"]
+    assert [trace["name"] for trace in markers] == list(SCENES)
+    histogram = client.get("histogram", params={"metric": "rms:all", "mark": "good"}).json()["figure"]
+    assert [trace["type"] for trace in histogram["data"]] == ["bar", "scatter"]
+    assert all(not {"title", "template", "margin"} & set(one["layout"]) for one in (difference, histogram))
+
+
 def test_histogram_counts_every_score(client: httpx.Client, cube: ScoreCube) -> None:
     answer = client.get("histogram", params={"metric": "rms:all", "mark": "good", "bins": 7}).json()
     expected = score_histogram(cube, "rms:all", ("good",), 7)

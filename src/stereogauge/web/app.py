@@ -1,4 +1,4 @@
-"""The application: the API under /api/v1 and the page that uses it."""
+"""The site as an ASGI application: the API under /api/v1 and the page that uses it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from stereogauge.version import VERSION
 from stereogauge.web import tuning
 from stereogauge.web.refusals import register_refusals
 from stereogauge.web.scenes import api as scene_api
-from stereogauge.web.scores import api
+from stereogauge.web.scores import api as score_api
 from stereogauge.web.security import LOCAL_HOSTS, Guard
 from stereogauge.web.site import Site
+from stereogauge.web.submissions import api as submission_api
 
 STATIC = Path(__file__).parent / "static"
 API = "/api/v1"
@@ -33,7 +34,7 @@ def plotly_script(compressed: bool) -> bytes:
 
 
 def create_app(site: Site, hosts: Iterable[str] = LOCAL_HOSTS) -> FastAPI:
-    """The site as an ASGI application. `hosts` are the names that it answers for; "*" means any."""
+    """The application of a site; `hosts` are the host names that it answers to, "*" means any."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -54,10 +55,8 @@ def create_app(site: Site, hosts: Iterable[str] = LOCAL_HOSTS) -> FastAPI:
     )
     app.state.site = site
     register_refusals(app)
-    routers = [api.router, scene_api.router, tuning.router]
+    routers = [score_api.router, scene_api.router, tuning.router]
     if site.submissions is not None:
-        from stereogauge.web.submissions import api as submission_api
-
         submission_api.register_submission_refusals(app)
         routers.append(submission_api.router)
     for router in routers:

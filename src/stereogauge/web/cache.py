@@ -1,4 +1,4 @@
-"""A cache that keeps what was used last, up to a size."""
+"""A cache that keeps the most recently used values, up to a total size."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ Value = TypeVar("Value")
 
 
 class RecentCache(Generic[Value]):
-    """Values by key; the least recently used go when their sizes add up to more than `limit`.
+    """Values by key; the least recently used ones are removed when all sizes add up to more than `limit`.
 
-    Two threads that ask for the same absent value may both make it; the one that was kept last stays.
+    Two threads that miss the same value may both make it; the one that is stored last stays.
     """
 
     def __init__(self, limit: float, size: Callable[[Value], float] = lambda value: 1.0) -> None:
@@ -24,7 +24,7 @@ class RecentCache(Generic[Value]):
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """The value kept under `key`, made when there is none."""
+        """The value of `key`; without one, `make` makes it."""
         with self._lock:
             if key in self._values:
                 self._values.move_to_end(key)

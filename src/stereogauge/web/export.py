@@ -1,4 +1,4 @@
-"""The same site as files for any web host: shipped selections are answered in advance, by the application itself."""
+"""The site as files for any web host: the application answers the requests for some selections in advance."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import json
 import shutil
 from collections.abc import Container, Iterable, Iterator
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote, urlencode
@@ -23,23 +24,23 @@ PATH_SAFE = "!'()*~-._"
 PRESETS = (("boundary", "interior", "occluded"), ("nonocc", "all", "disc"))
 PICTURES_OF_ALGORITHM = ("estimate", "error", "signed")
 MOST_METRIC_BYTES = 64 << 20
-"""Pictures of metrics are exported metric by metric until they fill this."""
+"""Pictures of metrics are exported metric by metric up to this size."""
 
 
 class Shipped(NamedTuple):
-    """A selection that is part of the export."""
+    """A selection in the export."""
 
     title: str
     params: Params
 
 
-def question(path: str, params: Params = ()) -> str:
-    """A question as the page writes it: parameters by name, spelled as browsers spell them."""
+def address(path: str, params: Params = ()) -> str:
+    """A request's address as the page writes it: parameters sorted by name, escaped as browsers escape them."""
     query = urlencode(sorted(params, key=lambda pair: pair[0]), safe="*").replace("~", "%7E")
     return f"{path}?{query}" if query else path
 
 
-async def _asked(app: ASGIApp, text: str) -> tuple[int, bytes]:
+async def _requested(app: ASGIApp, text: str) -> tuple[int, bytes]:
     path, _, query = text.partition("?")
     sent: list[Message] = []
 
@@ -59,7 +60,7 @@ async def _asked(app: ASGIApp, text: str) -> tuple[int, bytes]:
 
 
 class _Writer:
-    """Asks the application and keeps its answers as files."""
+    """Sends requests to the application and writes the answers as files."""
 
     def __init__(self, site: Site, folder: Path) -> None:
         self._app = create_app(site)
@@ -71,11 +72,11 @@ class _Writer:
         self._runner.close()
 
     def keep(self, path: str, params: Params = (), suffix: str = "json") -> Any:
-        """Ask and keep; what cannot be answered is left out. Returns what JSON said."""
-        text = question(path, params)
+        """Write the answer to one request; a refused one is left out. Returns the answer if it is JSON."""
+        text = address(path, params)
         if text in self.index:
             return json.loads((self._folder / self.index[text]).read_bytes()) if suffix == "json" else None
-        status, body = self._runner.run(_asked(self._app, text))
+        status, body = self._runner.run(_requested(self._app, text))
         if status != 200:
             return None
         name = f"answers/{len(self.index):05d}.{suffix}"
@@ -84,10 +85,10 @@ class _Writer:
         return json.loads(body) if suffix == "json" else None
 
     def keep_layer(self, scene: str, layer: str, params: Params) -> int:
-        """A picture with its legend; returns its bytes, 0 where it cannot be shown."""
+        """Write a picture and its legend; returns the picture's size in bytes, 0 where it is refused."""
         path = f"scenes/{quote(scene, safe=PATH_SAFE)}/layers/{layer}"
         self.keep(f"{path}.png", params, suffix="png")
-        name: str | None = self.index.get(question(f"{path}.png", params))
+        name: str | None = self.index.get(address(f"{path}.png", params))
         if name is None:
             return 0
         self.keep(path, params)
@@ -96,7 +97,7 @@ class _Writer:
 
 def export_site(site: Site, folder: Path) -> int:
     """Write the site into `folder`; returns the number of files."""
-    if not site.desk.source.protocols():
+    if not site.source.protocols():
         raise StereogaugeError("There are no scores to export yet; evaluate some results first.")
     shutil.copytree(STATIC, folder / "static", dirs_exist_ok=True)
     (folder / "static" / "plotly.min.js").write_bytes(plotly_script(compressed=False))
@@ -111,15 +112,17 @@ def export_site(site: Site, folder: Path) -> int:
         for kind in ("metrics", "regions"):
             for entry in catalogue[kind]:
                 writer.keep(f"catalogue/{kind}/{quote(entry['id'], safe=PATH_SAFE)}.svg", suffix="svg")
-        for one in writer.keep("tuning"):
-            writer.keep(f"tuning/{quote(one['name'], safe=PATH_SAFE)}")
+        for study in writer.keep("tuning"):
+            path = f"tuning/{quote(study['name'], safe=PATH_SAFE)}"
+            writer.keep(path)
+            writer.keep(f"{path}/figures")
         shipped: list[Shipped] = []
         scenes: list[tuple[Params, dict[str, Any]]] = []
-        for place, entry in enumerate(catalogue["protocols"]):
-            own: Params = () if place == 0 else (("protocol", entry["key"]),)
+        for index, entry in enumerate(catalogue["protocols"]):
+            base: Params = () if index == 0 else (("protocol", entry["key"]),)
             name = ", ".join([entry["name"], *entry["also"]]) if len(catalogue["protocols"]) > 1 else ""
-            shipped += _export_protocol(writer, own, name)
-            scenes += [(own, about) for about in _export_scenes(writer, own)]
+            shipped += _export_protocol(writer, base, name)
+            scenes += [(base, about) for about in _export_scenes(writer, base)]
         drawn = {entry["id"] for entry in catalogue["metrics"] if entry["picture"]}
         _export_metric_pictures(writer, scenes, drawn)
     finally:
@@ -129,33 +132,33 @@ def export_site(site: Site, folder: Path) -> int:
     return sum(1 for file in folder.rglob("*") if file.is_file())
 
 
-def _export_protocol(writer: _Writer, own: Params, protocol: str) -> list[Shipped]:
-    writer.keep("algorithms", own)
-    table = writer.keep("table", own)
+def _export_protocol(writer: _Writer, base: Params, protocol: str) -> list[Shipped]:
+    writer.keep("algorithms", base)
+    table = writer.keep("table", base)
     free = list(dict.fromkeys(one["region"] for one in table["columns"] if one["label"] != one["metric"]))
-    shipped = list(_selections(free, table["columns"], own, protocol))
+    shipped = list(_selections(free, table["columns"], base, protocol))
     for selection in shipped:
         _export_selection(writer, selection.params)
     return shipped
 
 
-def _selections(free: list[str], columns: list[dict[str, Any]], own: Params, protocol: str) -> Iterator[Shipped]:
-    """Everything, each region, the usual sets of regions; and each metric alone on the first region."""
+def _selections(free: list[str], columns: list[dict[str, Any]], base: Params, protocol: str) -> Iterator[Shipped]:
+    """Everything, the usual sets of regions, each region, and each metric alone on the first region."""
     prefix = f"{protocol}: " if protocol else ""
-    yield Shipped(f"{prefix}everything", own)
+    yield Shipped(f"{prefix}everything", base)
     for names in [*PRESETS, *((name,) for name in free)]:
         if set(names) <= set(free):
-            yield Shipped(f"{prefix}{', '.join(names)}", (*own, *(("regions", name) for name in names)))
+            yield Shipped(f"{prefix}{', '.join(names)}", (*base, *(("regions", name) for name in names)))
     first = "nonocc" if "nonocc" in free else next(iter(free), None)
     for metric in dict.fromkeys(one["metric"] for one in columns if one["label"] != one["metric"]):
         if first is not None:
-            yield Shipped(f"{prefix}{metric} on {first}", (*own, ("regions", first), ("metrics", metric)))
+            yield Shipped(f"{prefix}{metric} on {first}", (*base, ("regions", first), ("metrics", metric)))
 
 
 def _export_selection(writer: _Writer, params: Params) -> None:
     table = writer.keep("table", params)
-    for place, column in enumerate(table["columns"]):
-        if place < 3:
+    for index, column in enumerate(table["columns"]):
+        if index < 3:
             writer.keep("table", (*params, ("column", column["id"])))
     for options in _models(table["columns"]):
         for draws in ((), (("draws", DRAWS),)):
@@ -185,33 +188,33 @@ def _models(columns: Iterable[dict[str, Any]]) -> Iterator[Params]:
 
 
 def _export_relations(writer: _Writer, params: Params, columns: list[str]) -> None:
-    """The scatter plots that the page starts with: the first three metrics, each on its first region."""
+    """The figures that the page starts with: the first three metrics, each on its first region."""
     metrics = [column.partition(":")[0] for column in columns]
-    chosen = [column for place, column in enumerate(columns) if metrics.index(metrics[place]) == place][:3]
-    pairs = tuple(("scatter", f"{x}~{y}") for y in chosen for x in chosen if x != y)
+    chosen = [column for index, column in enumerate(columns) if metrics.index(metrics[index]) == index][:3]
+    pairs = tuple(("scatter", f"{x}~{y}") for x, y in combinations(chosen, 2))
     writer.keep("correlation", (*params, *pairs))
     if columns:
         writer.keep("histogram", (*params, ("metric", columns[0])))
 
 
-def _export_scenes(writer: _Writer, own: Params) -> Iterator[dict[str, Any]]:
+def _export_scenes(writer: _Writer, base: Params) -> Iterator[dict[str, Any]]:
     """Every scene that can be shown, with its photographs, truth, regions, estimates and errors."""
-    for scene in writer.keep("scenes", own):
-        about = writer.keep(f"scenes/{quote(scene['name'], safe=PATH_SAFE)}/about", own)
+    for scene in writer.keep("scenes", base):
+        about = writer.keep(f"scenes/{quote(scene['name'], safe=PATH_SAFE)}/about", base)
         if about is not None:
-            _export_pictures(writer, about, own)
+            _export_pictures(writer, about, base)
             yield about
 
 
-def _export_pictures(writer: _Writer, about: dict[str, Any], own: Params) -> None:
+def _export_pictures(writer: _Writer, about: dict[str, Any], base: Params) -> None:
     shown = set(about["layers"])
     for layer in ("left", "right", "truth"):
         if layer in shown:
-            writer.keep_layer(about["name"], layer, own)
+            writer.keep_layer(about["name"], layer, base)
     for region in about["regions"]:
-        writer.keep_layer(about["name"], "region", (*own, ("region", region)))
+        writer.keep_layer(about["name"], "region", (*base, ("region", region)))
     for algorithm in about["algorithms"]:
-        params = (*own, ("algorithm", algorithm))
+        params = (*base, ("algorithm", algorithm))
         for layer in PICTURES_OF_ALGORITHM:
             if layer in shown:
                 writer.keep_layer(about["name"], layer, params)
@@ -222,19 +225,19 @@ def _export_pictures(writer: _Writer, about: dict[str, Any], own: Params) -> Non
 def _export_metric_pictures(
     writer: _Writer, scenes: list[tuple[Params, dict[str, Any]]], drawn: Container[str]
 ) -> None:
-    """Pictures of the metrics with scores, the first metric of every protocol first, until the room is used up."""
-    metrics = {own: _metrics(writer, own, drawn) for own in dict.fromkeys(own for own, _ in scenes)}
+    """Pictures of the metrics with scores, the first metric of every protocol first, up to MOST_METRIC_BYTES."""
+    metrics = {base: _metrics(writer, base, drawn) for base in dict.fromkeys(base for base, _ in scenes)}
     room = MOST_METRIC_BYTES
-    for place in range(max(map(len, metrics.values()), default=0)):
-        for own, about in scenes:
+    for index in range(max(map(len, metrics.values()), default=0)):
+        for base, about in scenes:
             for algorithm in about["algorithms"] if "metric" in about["layers"] else ():
-                for metric in metrics[own][place : place + 1]:
-                    params = (*own, ("algorithm", algorithm), ("metric", metric))
+                for metric in metrics[base][index : index + 1]:
+                    params = (*base, ("algorithm", algorithm), ("metric", metric))
                     room -= writer.keep_layer(about["name"], "metric", params)
                     if room <= 0:
                         return
 
 
-def _metrics(writer: _Writer, own: Params, drawn: Container[str]) -> list[str]:
-    names = dict.fromkeys(column["metric"] for column in writer.keep("table", own)["columns"])
+def _metrics(writer: _Writer, base: Params, drawn: Container[str]) -> list[str]:
+    names = dict.fromkeys(column["metric"] for column in writer.keep("table", base)["columns"])
     return [name for name in names if name.partition("@")[0] in drawn]

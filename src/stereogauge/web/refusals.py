@@ -1,4 +1,4 @@
-"""What a question that cannot be answered gets back: one sentence as JSON, never a path of the server."""
+"""Refusals of requests: one sentence as JSON that never shows a path of the server."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from stereogauge.errors import FileError, StereogaugeError, StoreError
-from stereogauge.web.hiding import HiddenTruthError
-from stereogauge.web.selection import UnknownChoiceError
+from stereogauge.web.errors import HiddenTruthError, UnknownChoiceError
 
 LOST_FILE = "A file behind this answer cannot be read; the server's log says which."
 LOST_STORE = "The store cannot be read at the moment; the server's log says why."
@@ -24,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 def register_refusals(app: FastAPI) -> None:
-    """Answer every mistake of an asker, and every trouble of the host, in one sentence."""
+    """Answer every mistake in a request, and every failure of the server, with one sentence."""
     app.add_exception_handler(HiddenTruthError, _hidden)
     app.add_exception_handler(FileError, _lost)
     app.add_exception_handler(StoreError, _lost)
@@ -43,7 +42,7 @@ def _hidden(request: Request, problem: Exception) -> JSONResponse:
 
 
 def _lost(request: Request, problem: Exception) -> JSONResponse:
-    # The sentence names a path or host of the server, which is nobody's business outside.
+    # The sentence names a path or host of the server, which visitors must not see.
     log.warning("%s: %s", request.url.path, problem)
     file = isinstance(problem, FileError)
     return JSONResponse({"detail": LOST_FILE if file else LOST_STORE}, status_code=410 if file else 503)
@@ -67,7 +66,7 @@ def _nowhere(request: Request, problem: Exception) -> JSONResponse:
 
 
 def parameter_sentence(error: Mapping[str, Any]) -> str:
-    """What is wrong with one parameter of a request, from what pydantic found."""
+    """A sentence about one wrong parameter of a request, from pydantic's finding."""
     name = str(error["loc"][1] if len(error["loc"]) > 1 else error["loc"][0])
     if error["type"] == "missing":
         return f"The parameter {name} is missing."
@@ -81,5 +80,5 @@ def parameter_sentence(error: Mapping[str, Any]) -> str:
 
 
 def _allowed(error: Mapping[str, Any]) -> list[str]:
-    """The values of a parameter that has only a few, which pydantic quotes in a sentence."""
+    """The allowed values of a parameter with a fixed list of them, from pydantic's sentence."""
     return re.findall(r"'([^']*)'", str(error["ctx"]["expected"])) if error["type"] == "literal_error" else []

@@ -1,4 +1,4 @@
-"""Answers as bytes: made once for each version of the store, with an entity tag for the browser's cache."""
+"""Answers as bytes: encoded once per version of the store, with an entity tag for the browser's cache."""
 
 from __future__ import annotations
 
@@ -17,22 +17,29 @@ MOST_ANSWER_BYTES = 64 << 20
 
 
 class Answers:
-    """Finished answers by question."""
+    """Finished answers by the address that was requested."""
 
     def __init__(self, version: Callable[[], str]) -> None:
         self._version = version
         self._kept: RecentCache[tuple[bytes, str, str]] = RecentCache(MOST_ANSWER_BYTES, lambda kept: len(kept[0]))
 
-    def public(self, request: Request, make: Callable[[], Any], seconds: float = math.inf) -> Response:
-        """An answer that is the same for everybody; kept for so many seconds where not only scores change it."""
+    def give(self, request: Request, make: Callable[[], Any], seconds: float = math.inf) -> Response:
+        """The kept answer, or a new one from `make`.
+
+        It is kept until the store changes, and for at most `seconds` where other things change it too. An answer about
+        an unpublished submission is for one visitor only and is never kept.
+        """
+        if "submission" in request.query_params:
+            return fresh(make())
         key = (self._version(), request.url.path, request.url.query, time.monotonic() // seconds)
         data, tag, kind = self._kept.get(key, lambda: _encoded(make()))
         return tagged(request, data, tag, kind)
 
-    def fresh(self, make: Callable[[], Any]) -> Response:
-        """An answer that is never kept: for one asker only, or too small to be worth it."""
-        data, _, kind = _encoded(make())
-        return Response(data, media_type=kind, headers={"Cache-Control": "no-store"})
+
+def fresh(answer: Any) -> Response:
+    """An answer that nobody keeps: for one visitor only, or too small to be worth it."""
+    data, _, kind = _encoded(answer)
+    return Response(data, media_type=kind, headers={"Cache-Control": "no-store"})
 
 
 def _encoded(answer: Any) -> tuple[bytes, str, str]:
@@ -46,7 +53,7 @@ def _encoded(answer: Any) -> tuple[bytes, str, str]:
 
 
 def tagged(request: Request, data: bytes, tag: str, kind: str, cache: str = "no-cache") -> Response:
-    """The data, or "not modified" when the asker has them already."""
+    """The data, or "not modified" where the browser has them already."""
     headers = {"ETag": f'"{tag}"', "Cache-Control": cache}
     if f'"{tag}"' in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)

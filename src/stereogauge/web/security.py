@@ -1,4 +1,4 @@
-"""What every answer carries and every request must meet: no foreign scripts, no foreign hosts, no cross-site writes."""
+"""Protection of the site: no scripts from elsewhere, no other host names, no writes from other sites."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ POLICY = "; ".join(
     (
         "default-src 'none'",
         "script-src 'self'",
-        # Plotly sizes its parts by style attributes; no script can come in that way.
+        # Plotly sizes its parts by style attributes; no script can enter that way.
         "style-src 'self' 'unsafe-inline'",
         "img-src 'self' data: blob:",
         "connect-src 'self'",
@@ -36,7 +36,7 @@ LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
 class Guard:
-    """Wraps the application: refuses foreign host names and cross-site writes, and adds the headers above."""
+    """Refuses unknown host names and writes from other sites, and adds the headers above to every answer."""
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str] = LOCAL_HOSTS) -> None:
         self.app = app
@@ -64,7 +64,7 @@ class Guard:
     def _refusal(self, method: str, headers: Headers) -> str:
         host = headers.get("host", "")
         if "*" not in self.hosts and host_name(host) not in self.hosts:
-            return f"This site does not answer for the host {host[:80]!r}; name it with --host-name."
+            return f"This site does not answer to the host name {host[:80]!r}; name it with --host-name."
         if method in READING:
             return ""
         if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):

@@ -1,53 +1,35 @@
-"""Everything that a running site is made of."""
+"""The parts of a running site."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Annotated, Any, cast
-
-from fastapi import Depends, Request, Response
+from collections.abc import Iterable
 
 from stereogauge.web.hiding import Hidden
 from stereogauge.web.responses import Answers
-from stereogauge.web.scenes.gallery import Gallery
 from stereogauge.web.scenes.layers import LayerPainter
-from stereogauge.web.scores.desk import Desk
-from stereogauge.web.selection import Asked
-from stereogauge.web.source import ScoreSource
-
-if TYPE_CHECKING:
-    from stereogauge.web.submissions.submissions import Submissions
+from stereogauge.web.scenes.reader import SceneReader
+from stereogauge.web.scores.reader import ScoreReader
+from stereogauge.web.source import StoreSource
+from stereogauge.web.submissions.submissions import Submissions
 
 
 class Site:
-    """A source of scores, what is hidden of it, and the caches of answers and pictures; `store_url` is for studies."""
+    """A store's scores and scenes, what is hidden of them, and the finished answers.
+
+    `store_url` is where tuning studies are looked for.
+    """
 
     def __init__(
         self,
-        source: ScoreSource,
+        source: StoreSource,
         hidden: Iterable[str] = (),
         submissions: Submissions | None = None,
         store_url: str | None = None,
     ) -> None:
+        self.source = source
         self.store_url = store_url
         self.submissions = submissions
-        self.desk = Desk(source) if submissions is None else Desk(source, submissions.private_scores)
-        self.gallery = Gallery(self.desk, Hidden(hidden))
-        self.painter = LayerPainter(self.gallery)
+        self.scores = ScoreReader(source) if submissions is None else ScoreReader(source, submissions.private_scores)
+        self.scenes = SceneReader(source, Hidden(hidden))
+        self.painter = LayerPainter(self.scenes)
         self.answers = Answers(source.version)
-
-    def answer(self, request: Request, wanted: Asked, make: Callable[[], Any]) -> Response:
-        """The answer to a question about a selection; one with a private submission is for its owner alone."""
-        if wanted.submission is None:
-            return self.answers.public(request, make)
-        if self.submissions is not None:
-            self.submissions.check_owner(request, wanted.submission)
-        return self.answers.fresh(make)
-
-
-async def site_here(request: Request) -> Site:
-    """The site that a request came to."""
-    return cast(Site, request.app.state.site)
-
-
-Here = Annotated[Site, Depends(site_here)]

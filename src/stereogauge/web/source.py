@@ -1,4 +1,4 @@
-"""Where the site's numbers and maps come from: a store, or scores in memory.
+"""The store behind a site, read once per version of it.
 
 A scene's name is the one that a score cube gives it: "dataset/scene" where a store holds several datasets.
 """
@@ -10,47 +10,46 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from stereogauge.datasets.layout import MAP_SUFFIXES
-from stereogauge.errors import StoreError, unknown_name
+from stereogauge.errors import StereogaugeError, StoreError, unknown_name
 from stereogauge.io.content import is_remote
 from stereogauge.io.files import DisparityFile
-from stereogauge.model import Dataset, ResultSet, Scene
-from stereogauge.protocol import Protocol as ScoringProtocol
-from stereogauge.protocol import load_protocol
+from stereogauge.model import Scene
+from stereogauge.protocol import Protocol
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.scores.table import ScoreTable
 from stereogauge.store.sources import source_of_text
 from stereogauge.store.store import Store
+from stereogauge.web.errors import UnknownChoiceError
 
 SECONDS_BETWEEN_LOOKS = 0.5
+NO_SCORES = "There are no scores yet; `stereogauge evaluate DATASET:ROOT RESULTS --store STORE` makes some."
 
 
 class ProtocolRecord(NamedTuple):
-    """A protocol under which there are scores; `key` is its scoring hash, by which scores are asked for.
+    """A protocol under which there are scores; `key` is its scoring hash.
 
-    `also` names the others with the same scoring choices: their scores are the same.
+    `also` lists the names of other protocols with the same scoring choices: their scores are the same.
     """
 
     key: str
     name: str
-    protocol: ScoringProtocol | None
+    protocol: Protocol | None
     also: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Everything that means this protocol."""
+        """The key and all names of this protocol."""
         return (self.key, self.name, *self.also)
 
 
 class AlgorithmRecord(NamedTuple):
-    """What is known of an algorithm beside its scores."""
+    """An algorithm's description, link, colour and run time."""
 
     name: str
     description: str = ""
@@ -60,48 +59,16 @@ class AlgorithmRecord(NamedTuple):
 
 
 class Maps(NamedTuple):
-    """Where the maps of one algorithm on one scene lie; None where there is none. Confidence maps have names."""
+    """The files of one algorithm's maps of one scene, None where there is none; confidence maps by name."""
 
     left: Any = None
     right: Any = None
     confidence: Mapping[str, Any] = MappingProxyType({})
 
 
-class ScoreSource(Protocol):
-    """What the site needs to know of its scores."""
-
-    def version(self) -> str:
-        """Changes whenever an answer may change."""
-        ...
-
-    def protocols(self) -> tuple[ProtocolRecord, ...]:
-        """Protocols with scores; the first is the default."""
-        ...
-
-    def cube(self, key: str) -> ScoreCube:
-        """All scores under a protocol."""
-        ...
-
-    def algorithms(self) -> tuple[AlgorithmRecord, ...]:
-        """Every algorithm."""
-        ...
-
-    def scene(self, name: str) -> Scene:
-        """A scene by its name in the cubes."""
-        ...
-
-    def maps(self, algorithm: str, scene: str) -> Maps:
-        """Where an algorithm's maps of a scene lie."""
-        ...
-
-    def with_confidence(self, algorithm: str, scenes: Iterable[str]) -> list[str]:
-        """Those of the scenes for which the algorithm has confidence maps."""
-        ...
-
-
 @dataclass
 class _Kept:
-    """What was read of a store at one version."""
+    """The parts of one version of a store that were read."""
 
     version: str
     cubes: dict[str, ScoreCube] = field(default_factory=dict)
@@ -112,7 +79,7 @@ class _Kept:
 
 
 class StoreSource:
-    """A store, read once for each of its versions."""
+    """A store, read once per version of it."""
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
@@ -122,7 +89,7 @@ class StoreSource:
         self._kept = _Kept("")
 
     def version(self) -> str:
-        """Of the store's files, or of its tables; looked at no more often than twice a second."""
+        """A text that changes whenever an answer may change; looked up at most twice per second."""
         with self._lock:
             now = self._clock()
             if not self._kept.version or now - self._looked >= SECONDS_BETWEEN_LOOKS:
@@ -133,7 +100,7 @@ class StoreSource:
             return self._kept.version
 
     def refresh(self) -> None:
-        """Look at the store again at the next question."""
+        """Look at the store again at the next request."""
         with self._lock:
             self._looked = -1.0
 
@@ -145,7 +112,7 @@ class StoreSource:
         return repr([(stamp.st_mtime_ns, stamp.st_size) for stamp in stamps])
 
     def protocols(self) -> tuple[ProtocolRecord, ...]:
-        """One record for each scoring hash with scores, the one with most algorithms on all its scenes first."""
+        """One record per scoring hash with scores; the one with most algorithms on all its scenes comes first."""
         with self._lock:
             kept = self._current()
             if kept.protocols is None:
@@ -158,9 +125,21 @@ class StoreSource:
                     elif known is None and self._has_scores(key):
                         found[key] = ProtocolRecord(key, entry.name, self._store.protocol(entry.hash))
                 kept.protocols = tuple(
-                    sorted(found.values(), key=lambda own: _coverage(self.cube(own.key)), reverse=True)
+                    sorted(found.values(), key=lambda record: _coverage(self.cube(record.key)), reverse=True)
                 )
             return kept.protocols
+
+    def protocol(self, name: str | None = None) -> ProtocolRecord:
+        """The protocol with this name or scoring hash; without a name the first one."""
+        records = self.protocols()
+        if not records:
+            raise StereogaugeError(NO_SCORES)
+        if name is None:
+            return records[0]
+        for record in records:
+            if name in record.names:
+                return record
+        raise UnknownChoiceError("protocol", name, {known for record in records for known in record.names})
 
     def _has_scores(self, key: str) -> bool:
         try:
@@ -177,7 +156,7 @@ class StoreSource:
             return cubes[key]
 
     def algorithms(self) -> tuple[AlgorithmRecord, ...]:
-        """In the order in which they came."""
+        """Every algorithm, in the order of first evaluation."""
         with self._lock:
             kept = self._current()
             if kept.algorithms is None:
@@ -188,26 +167,29 @@ class StoreSource:
             return kept.algorithms
 
     def scene(self, name: str) -> Scene:
-        """Rebuilt from where its files lay when it was evaluated."""
+        """The scene, rebuilt from the files that it was evaluated with."""
         with self._lock:
             scenes = self._current().scenes
             if name not in scenes:
-                scenes[name] = self._store.scene(*self._place(name))
+                scenes[name] = self._store.scene(*self._dataset_and_scene(name))
             return scenes[name]
 
     def maps(self, algorithm: str, scene: str) -> Maps:
-        """From where they lay when they were evaluated."""
+        """The files that were evaluated, and the confidence maps beside them."""
         with self._lock:
             kept = self._current().maps
             if (algorithm, scene) not in kept:
-                record = self._store.map_record(algorithm, *self._place(scene))
+                record = self._store.map_record(algorithm, *self._dataset_and_scene(scene))
                 left = None if record is None else source_of_text(record.source)
                 right = None if record is None else source_of_text(record.right_source)
                 kept[algorithm, scene] = Maps(left, right, _confidence_beside(left))
             return kept[algorithm, scene]
 
     def with_confidence(self, algorithm: str, scenes: Iterable[str]) -> list[str]:
-        """Looked for scene by scene only where the folder of the first map has confidence maps at all."""
+        """Those of the scenes for which the algorithm has confidence maps.
+
+        Looked for scene by scene only where there are confidence maps beside the first map.
+        """
         names = iter(scenes)
         first = next((maps.left for name in names if (maps := self.maps(algorithm, name)).left is not None), None)
         folder = _folder(first)
@@ -215,7 +197,7 @@ class StoreSource:
             return []
         return [name for name in scenes if self.maps(algorithm, name).confidence]
 
-    def _place(self, name: str) -> tuple[str, str]:
+    def _dataset_and_scene(self, name: str) -> tuple[str, str]:
         for record in self.protocols():
             cube = self.cube(record.key)
             if name in cube.scenes:
@@ -229,14 +211,14 @@ class StoreSource:
 
 
 def _coverage(cube: ScoreCube) -> tuple[int, int]:
-    """Algorithms with a score on every scene, and scores: a protocol with more of both is the better start."""
+    """The number of algorithms with a score on every scene, and of scores."""
     known = np.isfinite(cube.values)
     on_scene = np.asarray(known.any(axis=2))
     return int(on_scene.all(axis=1).sum()), int(known.sum())
 
 
 def _folder(source: Any) -> Path | None:
-    """The folder in which a map lies; None for arrays and remote files."""
+    """The folder of a map; None for arrays and remote files."""
     path = getattr(source, "path", source)
     if not isinstance(path, str | Path) or is_remote(path) or not Path(path).is_file():
         return None
@@ -244,7 +226,7 @@ def _folder(source: Any) -> Path | None:
 
 
 def _confidence_beside(left: Any) -> dict[str, Any]:
-    """The confidence maps that lie as the result layouts say: `confidence/NAME/SCENE.*` beside the map itself."""
+    """The confidence maps `confidence/NAME/SCENE.*` beside a map, by name."""
     beside = _folder(left)
     if beside is None:
         return {}
@@ -253,57 +235,3 @@ def _confidence_beside(left: Any) -> dict[str, Any]:
     found = sorted(file for file in folder.rglob(f"{glob.escape(stem)}.*") if file.suffix.lower() in MAP_SUFFIXES)
     named = {file.parent.name if file.parent != folder else "confidence": file for file in found}
     return {name: DisparityFile(file, scale=65535.0 if file.suffix == ".png" else None) for name, file in named.items()}
-
-
-class TableSource:
-    """Scores in memory with the scenes and maps behind them; what is given never changes."""
-
-    def __init__(self, tables: Mapping[str, ScoreTable], scenes: Dataset, results: tuple[ResultSet, ...] = ()) -> None:
-        self._tables = dict(tables)
-        self._scenes = scenes
-        self._results = {result.name: result for result in results}
-
-    def version(self) -> str:
-        """Always the same."""
-        return "memory"
-
-    @cached_property
-    def _cubes(self) -> dict[str, ScoreCube]:
-        return {table[0].protocol: ScoreCube.of(table) for table in self._tables.values()}
-
-    def protocols(self) -> tuple[ProtocolRecord, ...]:
-        """The tables' protocols."""
-        return tuple(
-            ProtocolRecord(table[0].protocol, name, table.protocol or load_protocol(name))
-            for name, table in self._tables.items()
-        )
-
-    def cube(self, key: str) -> ScoreCube:
-        """The cube of one table."""
-        return self._cubes[key]
-
-    def algorithms(self) -> tuple[AlgorithmRecord, ...]:
-        """In order of appearance."""
-        names = dict.fromkeys(name for cube in self._cubes.values() for name in cube.algorithms)
-        empty = ResultSet("", {})
-        return tuple(
-            AlgorithmRecord(name, *(getattr(self._results.get(name, empty), part) for part in ("description", "link")))
-            for name in names
-        )
-
-    def scene(self, name: str) -> Scene:
-        """A scene of the dataset."""
-        return self._scenes[name]
-
-    def maps(self, algorithm: str, scene: str) -> Maps:
-        """The maps that were given."""
-        result = self._results.get(algorithm)
-        if result is None:
-            return Maps()
-        own = {"confidence": result.confidence[scene]} if scene in result.confidence else {}
-        return Maps(result.maps.get(scene), result.right_maps.get(scene), own)
-
-    def with_confidence(self, algorithm: str, scenes: Iterable[str]) -> list[str]:
-        """As given."""
-        result = self._results.get(algorithm)
-        return [] if result is None else [scene for scene in scenes if scene in result.confidence]

@@ -1,4 +1,4 @@
-"""The API's questions about tuning studies, answered by `stereogauge.tuning`."""
+"""The calls of the API about tuning studies."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from fastapi import APIRouter, Request, Response
 
 from stereogauge import tuning
 from stereogauge.errors import MissingDependency
-from stereogauge.web.selection import UnknownChoiceError
-from stereogauge.web.site import Here, Site
+from stereogauge.tuning.figures import history_data, importance_data, trade_off_data
+from stereogauge.web.dependencies import CurrentSite
+from stereogauge.web.errors import UnknownChoiceError
+from stereogauge.web.figures import figure_json
+from stereogauge.web.site import Site
 
 SECONDS_KEPT = 5.0
 """Studies on a server change without the scores, and reading them takes a second."""
@@ -18,7 +21,7 @@ router = APIRouter(tags=["tuning"])
 
 
 def known_studies(site: Site) -> list[dict[str, Any]]:
-    """The studies beside the site's scores; none where nothing can read them."""
+    """The studies in the site's store; none where Optuna, which reads them, is not installed."""
     if site.store_url is None:
         return []
     try:
@@ -28,19 +31,36 @@ def known_studies(site: Site) -> list[dict[str, Any]]:
 
 
 @router.get("/tuning", summary="Studies")
-def studies(request: Request, site: Here) -> Response:
+def studies(request: Request, site: CurrentSite) -> Response:
     """Every study."""
-    return site.answers.public(request, lambda: known_studies(site), SECONDS_KEPT)
+    return site.answers.give(request, lambda: known_studies(site), SECONDS_KEPT)
+
+
+def known_store(site: Site, study: str) -> str:
+    """The address of the store that holds a study; other names are refused."""
+    names = [str(entry["name"]) for entry in known_studies(site)]
+    if study not in names or site.store_url is None:
+        raise UnknownChoiceError("study", study, names)
+    return site.store_url
 
 
 @router.get("/tuning/{study}", summary="One study")
-def study(request: Request, site: Here, study: str) -> Response:
-    """What was gained, every trial, and which parameters matter."""
+def study(request: Request, site: CurrentSite, study: str) -> Response:
+    """The gain over the default, every trial, and which parameters matter."""
+    return site.answers.give(request, lambda: tuning.study_summary(known_store(site, study), study), SECONDS_KEPT)
 
-    def make() -> Any:
-        names = [str(one["name"]) for one in known_studies(site)]
-        if study not in names or site.store_url is None:
-            raise UnknownChoiceError("study", study, names)
-        return tuning.study_summary(site.store_url, study)
 
-    return site.answers.public(request, make, SECONDS_KEPT)
+@router.get("/tuning/{study}/figures", summary="The figures of a study for Plotly")
+def figures(request: Request, site: CurrentSite, study: str) -> Response:
+    """`trials` (the trade-off of two objectives or the history of one) and `importance`; null without trials."""
+
+    def make() -> dict[str, Any]:
+        result = tuning.load_result(known_store(site, study), study)
+        several = any(len(trial.values or ()) > 1 for trial in result.complete)
+        trials = trade_off_data if several else history_data
+        return {
+            "trials": figure_json(trials(result)) if result.complete else None,
+            "importance": figure_json(importance_data(result)) if result.importance else None,
+        }
+
+    return site.answers.give(request, make, SECONDS_KEPT)

@@ -1,4 +1,4 @@
-"""`confidence`: sparsification curves of the confidence maps that lie beside the results."""
+"""`confidence`: sparsification curves of the confidence maps beside the results."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from pydantic import BaseModel
 
 from stereogauge.confidence.bound import combination_bound
 from stereogauge.confidence.sparsification import SparsificationCurve, is_bad, sparsify
-from stereogauge.web.scenes.gallery import Gallery, Place
-from stereogauge.web.selection import Asked, UnknownChoiceError
+from stereogauge.scores.cube import ScoreCube
+from stereogauge.web.errors import UnknownChoiceError
+from stereogauge.web.scenes.reader import SceneReader, SceneView
 
 DENSITIES = np.linspace(0.0, 1.0, 101)
 
 
 class Curve(BaseModel):
-    """Share of bad pixels among the most confident part of the map, by the size of that part.
+    """Share of bad pixels among the most confident pixels, by the share of pixels kept.
 
     `oracle` removes all bad pixels first, `random` removes in proportion; `auc` is the mean over all densities.
     """
@@ -32,7 +33,7 @@ class Curve(BaseModel):
 
 
 class Bound(BaseModel):
-    """What no combination of an algorithm's measures can undercut: the share of bad pixels that every measure keeps."""
+    """A lower bound for every combination of an algorithm's measures: the bad pixels that all measures keep."""
 
     algorithm: str
     density: list[float]
@@ -40,7 +41,7 @@ class Bound(BaseModel):
 
 
 class ConfidenceAnswer(BaseModel):
-    """Curves on one scene; `available` names every (algorithm, scene) with a confidence map and a truth to show."""
+    """Curves on one scene; `available` lists every (algorithm, scene) with a confidence map and public ground truth."""
 
     scene: str
     threshold: float
@@ -52,13 +53,12 @@ class ConfidenceAnswer(BaseModel):
 
 
 def confidence_answer(
-    gallery: Gallery, wanted: Asked, scene: str | None, threshold: float, region: str
+    scenes: SceneReader, cube: ScoreCube, protocol: str | None, scene: str | None, threshold: float, region: str
 ) -> ConfidenceAnswer:
     """The curves of every selected algorithm with confidence maps on a scene; larger values are more confident."""
-    cube = gallery.desk.values(wanted)
-    owners = cube.datasets or ("",) * len(cube.scenes)
-    shown = [name for name, own in zip(cube.scenes, owners, strict=True) if not gallery.hidden(name, own)]
-    present = available(gallery, cube.algorithms, shown)
+    datasets = cube.datasets or ("",) * len(cube.scenes)
+    shown = [name for name, dataset in zip(cube.scenes, datasets, strict=True) if not scenes.hidden(name, dataset)]
+    present = available(scenes, cube.algorithms, shown)
     chosen = scene or next((name for _, name in present), "")
     answer = ConfidenceAnswer(
         scene=chosen, threshold=threshold, region=region, density=DENSITIES.tolist(), curves=[], bounds=[],
@@ -68,26 +68,27 @@ def confidence_answer(
         return answer
     if chosen not in cube.scenes:
         raise UnknownChoiceError("scene", chosen, cube.scenes)
-    place = gallery.place(chosen, wanted.protocol)
-    gallery.refuse_hidden(place, "what its confidence is worth is")
-    mask = gallery.mask(place, region)
-    for algorithm in dict.fromkeys(name for name, own in present if own == chosen):
-        answer.curves += _curves(gallery, place, algorithm, threshold, mask)
-        answer.bounds += _bounds(gallery, place, algorithm, threshold, mask)
+    view = scenes.view(chosen, protocol)
+    scenes.refuse_hidden(view, "sparsification curves are")
+    mask = scenes.mask(view, region)
+    for algorithm in dict.fromkeys(name for name, scene in present if scene == chosen):
+        answer.curves += _curves(scenes, view, algorithm, threshold, mask)
+        answer.bounds += _bounds(scenes, view, algorithm, threshold, mask)
     return answer
 
 
-def available(gallery: Gallery, algorithms: Iterable[str], scenes: Sequence[str]) -> list[tuple[str, str]]:
+def available(reader: SceneReader, algorithms: Iterable[str], scenes: Sequence[str]) -> list[tuple[str, str]]:
     """Every (algorithm, scene) with a confidence map."""
-    source = gallery.desk.source
-    return [(name, scene) for name in algorithms for scene in source.with_confidence(name, scenes)]
+    return [(name, scene) for name in algorithms for scene in reader.source.with_confidence(name, scenes)]
 
 
-def _curves(gallery: Gallery, place: Place, algorithm: str, threshold: float, mask: NDArray[np.bool_]) -> list[Curve]:
-    estimate, truth = gallery.estimate(algorithm, place.name), gallery.truth(place)
+def _curves(
+    scenes: SceneReader, view: SceneView, algorithm: str, threshold: float, mask: NDArray[np.bool_]
+) -> list[Curve]:
+    estimate, truth = scenes.estimate(algorithm, view.name), scenes.truth(view)
     return [
         _curve(algorithm, measure, sparsify(values, estimate, truth, threshold, mask, higher_is_better=True))
-        for measure, values in gallery.confidence(algorithm, place.name).items()
+        for measure, values in scenes.confidence(algorithm, view.name).items()
     ]
 
 
@@ -103,11 +104,13 @@ def _curve(algorithm: str, measure: str, curve: SparsificationCurve) -> Curve:
     )
 
 
-def _bounds(gallery: Gallery, place: Place, algorithm: str, threshold: float, mask: NDArray[np.bool_]) -> list[Bound]:
-    maps = gallery.confidence(algorithm, place.name)
+def _bounds(
+    scenes: SceneReader, view: SceneView, algorithm: str, threshold: float, mask: NDArray[np.bool_]
+) -> list[Bound]:
+    maps = scenes.confidence(algorithm, view.name)
     if len(maps) < 2:
         return []
-    estimate, truth = gallery.estimate(algorithm, place.name), gallery.truth(place)
+    estimate, truth = scenes.estimate(algorithm, view.name), scenes.truth(view)
     domain = mask & np.isfinite(truth)
     bad = is_bad(estimate, truth, threshold)
     bound = combination_bound({name: -values for name, values in maps.items()}, bad, domain)

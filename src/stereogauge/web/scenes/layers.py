@@ -1,4 +1,4 @@
-"""Layers of a scene as pictures, pixel for pixel, with the words and numbers that a legend needs."""
+"""Layers of a scene as pictures, pixel for pixel, with the texts and numbers of their legends."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from stereogauge.figures.pictures import (
 from stereogauge.metrics.picture import Picture
 from stereogauge.scores.cube import metric_of
 from stereogauge.web.cache import RecentCache
-from stereogauge.web.scenes.gallery import Gallery, Place
-from stereogauge.web.selection import UnknownChoiceError
+from stereogauge.web.errors import UnknownChoiceError
+from stereogauge.web.scenes.reader import SceneReader, SceneView
 
 LayerName = Literal["left", "right", "truth", "estimate", "error", "signed", "metric", "region", "confidence"]
 LAYERS: tuple[str, ...] = get_args(LayerName)
 MOST_PICTURE_BYTES = 256 << 20
 ERROR_CLIP = 5.0
-"""px at which errors are clipped unless asked otherwise."""
+"""px; the default at which errors are clipped."""
 COARSE_BLOCKS = 16
 """Blocks over the longer side of a hidden scene."""
-MOSTLY_UNKNOWN = "most pixels without truth or estimate"
+MOSTLY_UNKNOWN = "most pixels lack ground truth or estimate"
 OVERLAY_COLOUR = (213, 94, 0)
 """Vermilion: neither the map of disparities nor a photograph's usual colours hide it."""
 BAR_STEPS = 17
 
 
 @dataclass(frozen=True)
-class Shown:
-    """What picture is wanted."""
+class LayerQuery:
+    """The layer of a scene to draw."""
 
     scene: str
     layer: LayerName
@@ -55,14 +55,14 @@ class Shown:
 
 
 class LegendEntry(BaseModel):
-    """A colour and what it stands for."""
+    """A colour and its meaning."""
 
     text: str
     colour: str
 
 
 class LayerInfo(BaseModel):
-    """What a layer shows: title, unit, the range of its colour bar, or the entries of its legend."""
+    """The legend of a layer: title, unit, and the range of its colour bar or the entries for its colours."""
 
     title: str
     unit: str
@@ -76,7 +76,7 @@ class LayerInfo(BaseModel):
 
 @dataclass(frozen=True)
 class Layer:
-    """Colours (height, width, 3 or 4) and what is said about them."""
+    """Colours (height, width, 3 or 4) and their legend."""
 
     colours: NDArray[np.uint8]
     info: LayerInfo
@@ -91,102 +91,102 @@ def colour_bar(name: str) -> list[str]:
 
 
 class LayerPainter:
-    """Paints layers and keeps the finished PNG files."""
+    """Draws layers and keeps the finished PNG files."""
 
-    def __init__(self, gallery: Gallery) -> None:
-        self.gallery = gallery
+    def __init__(self, scenes: SceneReader) -> None:
+        self.scenes = scenes
         self._layers: RecentCache[tuple[bytes, str, LayerInfo]] = RecentCache(
             MOST_PICTURE_BYTES, lambda found: float(len(found[0]))
         )
 
-    def png(self, shown: Shown) -> tuple[bytes, str, LayerInfo]:
+    def png(self, query: LayerQuery) -> tuple[bytes, str, LayerInfo]:
         """The file, its entity tag and its legend."""
-        return self._layers.get((self.gallery.desk.source.version(), shown), lambda: self._encoded(shown))
+        return self._layers.get((self.scenes.source.version(), query), lambda: self._encoded(query))
 
-    def _encoded(self, shown: Shown) -> tuple[bytes, str, LayerInfo]:
-        layer = self.paint(shown)
+    def _encoded(self, query: LayerQuery) -> tuple[bytes, str, LayerInfo]:
+        layer = self.paint(query)
         colours = layer.colours
         order = cv2.COLOR_RGBA2BGRA if colours.shape[2] == 4 else cv2.COLOR_RGB2BGR
         encoded = cv2.imencode(".png", cv2.cvtColor(colours, order), [cv2.IMWRITE_PNG_COMPRESSION, 3])[1]
         data = np.asarray(encoded).tobytes()
         return data, hashlib.sha256(data).hexdigest()[:24], layer.info
 
-    def paint(self, shown: Shown) -> Layer:
+    def paint(self, query: LayerQuery) -> Layer:
         """The layer's colours."""
-        place = self.gallery.place(shown.scene, shown.protocol)
-        if shown.layer in ("left", "right"):
-            return self._photograph(place, shown.layer)
-        if shown.layer == "truth":
-            limits = self.gallery.limits(place)
-            return _disparity("ground truth", render_disparity(self.gallery.truth(place), limits), limits)
-        if shown.layer == "region":
-            return self._region(place, _needed(shown.region, "region"))
-        algorithm = _needed(shown.algorithm, "algorithm")
-        if shown.layer == "estimate":
-            limits = self.gallery.limits(place, algorithm)
-            estimate = self.gallery.estimate(algorithm, place.name)
+        view = self.scenes.view(query.scene, query.protocol)
+        if query.layer in ("left", "right"):
+            return self._photograph(view, query.layer)
+        if query.layer == "truth":
+            limits = self.scenes.limits(view)
+            return _disparity("ground truth", render_disparity(self.scenes.truth(view), limits), limits)
+        if query.layer == "region":
+            return self._region(view, _needed(query.region, "region"))
+        algorithm = _needed(query.algorithm, "algorithm")
+        if query.layer == "estimate":
+            limits = self.scenes.limits(view, algorithm)
+            estimate = self.scenes.estimate(algorithm, view.name)
             return _disparity(algorithm, render_disparity(estimate, limits), limits)
-        if shown.layer == "confidence":
-            return self._confidence(place, algorithm, shown)
-        if shown.layer == "metric":
-            metric = _needed(shown.metric, "metric")
-            self.gallery.refuse_hidden(place, f"the picture of {metric} is")
-            return _pictured(metric_of(metric).picture(self.gallery.measurement(place, algorithm, metric)))
-        return self._error(place, algorithm, shown)
+        if query.layer == "confidence":
+            return self._confidence(view, algorithm, query)
+        if query.layer == "metric":
+            metric = _needed(query.metric, "metric")
+            self.scenes.refuse_hidden(view, f"the picture of {metric} is")
+            return _pictured(metric_of(metric).picture(self.scenes.measurement(view, algorithm, metric)))
+        return self._error(view, algorithm, query)
 
-    def _photograph(self, place: Place, side: str) -> Layer:
-        image = place.scene.left if side == "left" else place.scene.right
+    def _photograph(self, view: SceneView, side: str) -> Layer:
+        image = view.scene.left if side == "left" else view.scene.right
         eight_bit = (image >> 8).astype(np.uint8) if image.dtype == np.uint16 else image.astype(np.uint8)
         colours = np.repeat(eight_bit[..., None], 3, axis=2) if eight_bit.ndim == 2 else eight_bit
         return Layer(np.ascontiguousarray(colours), _info(f"{side} image", colours))
 
-    def _region(self, place: Place, region: str) -> Layer:
-        mask = self.gallery.mask(place, region)
+    def _region(self, view: SceneView, region: str) -> Layer:
+        mask = self.scenes.mask(view, region)
         colours = np.zeros((*mask.shape, 4), np.uint8)
         colours[mask] = (*OVERLAY_COLOUR, 140)
         legend = [LegendEntry(text=region, colour="#" + bytes(OVERLAY_COLOUR).hex())]
         return Layer(colours, _info(f"region {region}", colours, legend=legend))
 
-    def _confidence(self, place: Place, algorithm: str, shown: Shown) -> Layer:
+    def _confidence(self, view: SceneView, algorithm: str, query: LayerQuery) -> Layer:
         """The map at a density: only its most confident pixels; without a density the confidence itself."""
-        maps = self.gallery.confidence(algorithm, place.name)
-        metric = shown.metric or next(iter(maps), "")
+        maps = self.scenes.confidence(algorithm, view.name)
+        metric = query.metric or next(iter(maps), "")
         if metric not in maps:
-            raise UnknownChoiceError(f"confidence map of {algorithm} on {place.name}", metric, maps)
+            raise UnknownChoiceError(f"confidence map of {algorithm} on {view.name}", metric, maps)
         values = maps[metric]
-        if shown.density is None:
+        if query.density is None:
             return _pictured(Picture(f"confidence {metric}", values, "sequential", missing=np.isnan(values)))
-        limits = self.gallery.limits(place, algorithm)
-        kept = most_confident(values, shown.density)
-        estimate = np.where(kept, self.gallery.estimate(algorithm, place.name), np.float32(np.nan))
-        title = f"{algorithm}, the {100 * shown.density:.0f} % most confident pixels"
+        limits = self.scenes.limits(view, algorithm)
+        kept = most_confident(values, query.density)
+        estimate = np.where(kept, self.scenes.estimate(algorithm, view.name), np.float32(np.nan))
+        title = f"{algorithm}, the {100 * query.density:.0f} % most confident pixels"
         return _disparity(title, render_disparity(estimate, limits), limits)
 
-    def _error(self, place: Place, algorithm: str, shown: Shown) -> Layer:
-        if place.hidden:
-            return self._coarse(place, algorithm)
-        measurement = self.gallery.measurement(place, algorithm)
-        difference = measurement.estimate - self.gallery.truth(place)
-        limit = shown.limit or ERROR_CLIP
-        signed = shown.layer == "signed"
+    def _error(self, view: SceneView, algorithm: str, query: LayerQuery) -> Layer:
+        if view.hidden:
+            return self._coarse(view, algorithm)
+        measurement = self.scenes.measurement(view, algorithm)
+        difference = measurement.estimate - self.scenes.truth(view)
+        limit = query.limit or ERROR_CLIP
+        signed = query.layer == "signed"
         picture = Picture(
             title=f"signed error, clipped at ±{limit:g} px" if signed else f"absolute error, clipped at {limit:g} px",
             values=difference if signed else np.abs(difference),
             kind="diverging" if signed else "sequential",
             unit="px",
             limits=(-limit if signed else 0.0, limit),
-            unknown=~place.regions.known,
-            missing=place.regions.known & np.isnan(measurement.estimate),
+            unknown=~view.regions.known,
+            missing=view.regions.known & np.isnan(measurement.estimate),
         )
         return _pictured(picture)
 
-    def _coarse(self, place: Place, algorithm: str) -> Layer:
-        """Mean absolute error in large blocks: all that may be seen of a hidden scene.
+    def _coarse(self, view: SceneView, algorithm: str) -> Layer:
+        """Mean absolute error in large blocks: the only picture of errors on a hidden scene.
 
         Always clipped at the same value: means under many clips would give the distribution of errors in a block.
         """
-        measurement = self.gallery.measurement(place, algorithm)
-        error = np.minimum(np.abs(measurement.estimate - place.scene.gt), ERROR_CLIP)
+        measurement = self.scenes.measurement(view, algorithm)
+        error = np.minimum(np.abs(measurement.estimate - view.scene.gt), ERROR_CLIP)
         side = -(-max(error.shape) // COARSE_BLOCKS)
         spread = in_even_blocks(error, side)
         title = f"mean error in blocks of about {side} px, clipped at {ERROR_CLIP:g} px"
@@ -223,7 +223,7 @@ def block_means(values: NDArray[np.float32], side: int) -> NDArray[np.float32]:
 def in_even_blocks(values: NDArray[np.float32], side: int) -> NDArray[np.float32]:
     """Each pixel with the mean of its block; blocks of about `side` px, none much smaller than the others.
 
-    NaN where fewer than half of a block's pixels have a value: a mean over a few pixels would tell their values.
+    NaN where fewer than half of a block's pixels have a value: a mean over a few pixels would reveal their values.
     """
     bounds = [np.linspace(0, size, -(-size // side) + 1).round().astype(int) for size in values.shape]
     spread = np.full(values.shape, np.nan, np.float32)

@@ -1,4 +1,4 @@
-"""Values behind the pictures: under the pointer, as points in space, and the blocks where a metric's errors lie."""
+"""Values behind the pictures: at one pixel, as points in space, and the blocks with most of a metric's error."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from stereogauge.metrics.picture import Picture
 from stereogauge.model import DisparityMap
 from stereogauge.scores.cube import metric_of
 from stereogauge.web.numbers import finite
-from stereogauge.web.scenes.gallery import Gallery, Place
 from stereogauge.web.scenes.layers import block_means
+from stereogauge.web.scenes.reader import SceneReader, SceneView
 
 BLOCKS_ACROSS = 24
 MOST_BLOCKS = 12
@@ -33,7 +33,7 @@ class Estimated(BaseModel):
 
 
 class PixelAnswer(BaseModel):
-    """Everything known of one pixel."""
+    """The values at one pixel."""
 
     x: int
     y: int
@@ -69,7 +69,7 @@ class Block(BaseModel):
 
 
 class SceneAnswer(BaseModel):
-    """A scene: its size, what is known of it, and who has maps."""
+    """A scene: its size, calibration and layers, and the algorithms with maps of it."""
 
     name: str
     dataset: str
@@ -87,70 +87,70 @@ class SceneAnswer(BaseModel):
     confidence: list[str]
 
 
-def scene_answer(gallery: Gallery, name: str, protocol: str | None) -> SceneAnswer:
+def scene_answer(scenes: SceneReader, name: str, protocol: str | None) -> SceneAnswer:
     """What can be shown of a scene."""
-    place = gallery.place(name, protocol)
-    maps = {record.name: gallery.desk.source.maps(record.name, name) for record in gallery.desk.source.algorithms()}
-    present = [layer for layer in ("left", "right") if place.scene.has(layer)]
-    calibration = place.scene.calibration
-    height, width = place.scene.left.shape[:2] if place.hidden and place.scene.has("left") else place.scene.shape
-    shows = [] if place.hidden else ["truth"] * place.scene.has("gt") + ["signed", "metric", "region"]
+    view = scenes.view(name, protocol)
+    maps = {record.name: scenes.source.maps(record.name, name) for record in scenes.source.algorithms()}
+    present = [layer for layer in ("left", "right") if view.scene.has(layer)]
+    calibration = view.scene.calibration
+    height, width = view.scene.left.shape[:2] if view.hidden and view.scene.has("left") else view.scene.shape
+    shows = [] if view.hidden else ["truth"] * view.scene.has("gt") + ["signed", "metric", "region"]
     return SceneAnswer(
         name=name,
-        dataset=place.scene.dataset,
+        dataset=view.scene.dataset,
         width=width,
         height=height,
-        hidden=place.hidden,
+        hidden=view.hidden,
         layers=[*present, "estimate", "error", *shows],
-        regions=[] if place.hidden else gallery.regions(place),
+        regions=[] if view.hidden else scenes.regions(view),
         focal=calibration.focal,
         baseline=calibration.baseline,
         doffs=calibration.doffs,
         ndisp=calibration.ndisp,
-        limits=gallery.limits(place),
-        algorithms=[name for name, own in maps.items() if own.left is not None],
-        confidence=[name for name, own in maps.items() if own.confidence],
+        limits=scenes.limits(view),
+        algorithms=[name for name, files in maps.items() if files.left is not None],
+        confidence=[name for name, files in maps.items() if files.confidence],
     )
 
 
 def pixel_answer(
-    gallery: Gallery, name: str, x: int, y: int, algorithms: list[str], protocol: str | None
+    scenes: SceneReader, name: str, x: int, y: int, algorithms: list[str], protocol: str | None
 ) -> PixelAnswer:
     """The values at column x, row y."""
-    place = gallery.place(name, protocol)
-    height, width = place.scene.shape
+    view = scenes.view(name, protocol)
+    height, width = view.scene.shape
     if not (0 <= x < width and 0 <= y < height):
         raise StereogaugeError(f"The pixel ({x}, {y}) is outside of {name}, which has {width} × {height} pixels.")
-    truth = None if place.hidden or not place.scene.has("gt") else finite(gallery.truth(place)[y, x])
+    truth = None if view.hidden or not view.scene.has("gt") else finite(scenes.truth(view)[y, x])
     return PixelAnswer(
         x=x,
         y=y,
-        colour=_colour(place, x, y),
+        colour=_colour(view, x, y),
         truth=truth,
-        depth=_depth(place, truth),
-        regions=[] if place.hidden else _regions_at(gallery, place, x, y),
-        hidden=place.hidden,
-        estimates=[_estimated(gallery, place, algorithm, x, y, truth) for algorithm in algorithms],
+        depth=_depth(view, truth),
+        regions=[] if view.hidden else _regions_at(scenes, view, x, y),
+        hidden=view.hidden,
+        estimates=[_estimated(scenes, view, algorithm, x, y, truth) for algorithm in algorithms],
     )
 
 
-def _colour(place: Place, x: int, y: int) -> list[int]:
-    if not place.scene.has("left"):
+def _colour(view: SceneView, x: int, y: int) -> list[int]:
+    if not view.scene.has("left"):
         return []
-    return [int(value) for value in np.atleast_1d(place.scene.left[y, x])]
+    return [int(value) for value in np.atleast_1d(view.scene.left[y, x])]
 
 
-def _depth(place: Place, disparity: float | None) -> float | None:
-    if disparity is None or not place.scene.calibration.metric:
+def _depth(view: SceneView, disparity: float | None) -> float | None:
+    if disparity is None or not view.scene.calibration.metric:
         return None
-    return finite(place.scene.calibration.depth(np.array([[disparity]]))[0, 0])  # type: ignore[no-any-return]  # plain float
+    return finite(view.scene.calibration.depth(np.array([[disparity]]))[0, 0])  # type: ignore[no-any-return]  # plain float
 
 
-def _regions_at(gallery: Gallery, place: Place, x: int, y: int) -> list[str]:
+def _regions_at(scenes: SceneReader, view: SceneView, x: int, y: int) -> list[str]:
     found = []
-    for region in gallery.regions(place):
+    for region in scenes.regions(view):
         try:
-            inside = gallery.mask(place, region)[y, x]
+            inside = scenes.mask(view, region)[y, x]
         except NotApplicable:
             continue
         if inside:
@@ -158,17 +158,17 @@ def _regions_at(gallery: Gallery, place: Place, x: int, y: int) -> list[str]:
     return found
 
 
-def _estimated(gallery: Gallery, place: Place, algorithm: str, x: int, y: int, truth: float | None) -> Estimated:
+def _estimated(scenes: SceneReader, view: SceneView, algorithm: str, x: int, y: int, truth: float | None) -> Estimated:
     try:
-        values = gallery.estimate(algorithm, place.name)
-        fits = values.shape == place.scene.shape
+        values = scenes.estimate(algorithm, view.name)
+        fits = values.shape == view.scene.shape
         value = finite(values[y, x]) if fits else None
         note = "no estimate" if fits and value is None else "" if fits else "its map has another size than the scene"
     except FileError:
         value, note = None, "its map cannot be read"
     except StereogaugeError as reason:
         value, note = None, str(reason)
-    depth, true_depth = _depth(place, value), _depth(place, truth)
+    depth, true_depth = _depth(view, value), _depth(view, truth)
     both = value is not None and truth is not None
     return Estimated(
         algorithm=algorithm,
@@ -180,12 +180,14 @@ def _estimated(gallery: Gallery, place: Place, algorithm: str, x: int, y: int, t
     )
 
 
-def cloud_answer(gallery: Gallery, name: str, algorithm: str | None, points: int, protocol: str | None) -> CloudAnswer:
+def cloud_answer(
+    scenes: SceneReader, name: str, algorithm: str | None, points: int, protocol: str | None
+) -> CloudAnswer:
     """The ground truth (no algorithm) or an estimate as points in space, thinned to about `points`."""
-    place = gallery.place(name, protocol)
-    disparity = gallery.truth(place) if algorithm is None else gallery.estimate(algorithm, name)
+    view = scenes.view(name, protocol)
+    disparity = scenes.truth(view) if algorithm is None else scenes.estimate(algorithm, name)
     step = max(1, int(np.ceil(np.sqrt(disparity.size / points))))
-    positions, colours, unit = _points(place, disparity, step)
+    positions, colours, unit = _points(view, disparity, step)
     return CloudAnswer(
         points=len(positions),
         unit=unit,
@@ -195,11 +197,11 @@ def cloud_answer(gallery: Gallery, name: str, algorithm: str | None, points: int
     )
 
 
-def _points(place: Place, disparity: DisparityMap, step: int) -> tuple[NDArray[np.float64], NDArray[np.uint8], str]:
+def _points(view: SceneView, disparity: DisparityMap, step: int) -> tuple[NDArray[np.float64], NDArray[np.uint8], str]:
     height, width = disparity.shape
     y, x = np.mgrid[step // 2 : height : step, step // 2 : width : step]
     thinned = disparity[y, x].astype(np.float64)
-    calibration = place.scene.calibration
+    calibration = view.scene.calibration
     if calibration.metric and calibration.focal is not None:
         depth = calibration.depth(thinned)
         scale = depth / calibration.focal
@@ -207,22 +209,24 @@ def _points(place: Place, disparity: DisparityMap, step: int) -> tuple[NDArray[n
     else:
         stacked = np.stack([x - width / 2.0, y - height / 2.0, -thinned], axis=-1)
     known = np.isfinite(stacked).all(axis=-1)
-    image = place.scene.left if place.scene.has("left") else np.full((height, width), 160, np.uint8)
+    image = view.scene.left if view.scene.has("left") else np.full((height, width), 160, np.uint8)
     shade = image[y, x] if image.dtype == np.uint8 else (image[y, x] >> 8).astype(np.uint8)
     colours = np.repeat(shade[..., None], 3, axis=-1) if shade.ndim == 2 else shade
     return stacked[known], np.ascontiguousarray(colours[known], dtype=np.uint8), "m" if calibration.metric else "px"
 
 
-def blocks_answer(gallery: Gallery, name: str, algorithm: str, metric: str | None, protocol: str | None) -> list[Block]:
-    """The blocks in which most of a metric's error lies (of the absolute error, without one), the worst first.
+def blocks_answer(
+    scenes: SceneReader, name: str, algorithm: str, metric: str | None, protocol: str | None
+) -> list[Block]:
+    """The blocks with most of a metric's error (without a metric: of the absolute error), the worst first.
 
-    A metric without a picture has no place for its error, and says so.
+    A metric without a picture cannot say where its error lies, and is refused.
     """
-    place = gallery.place(name, protocol)
-    gallery.refuse_hidden(place, "where errors lie is")
-    measurement = gallery.measurement(place, algorithm, metric)
+    view = scenes.view(name, protocol)
+    scenes.refuse_hidden(view, "where errors lie is")
+    measurement = scenes.measurement(view, algorithm, metric)
     if metric is None:
-        weights = np.nan_to_num(np.abs(measurement.estimate - gallery.truth(place)))
+        weights = np.nan_to_num(np.abs(measurement.estimate - scenes.truth(view)))
     else:
         weights = contributions(metric_of(metric).picture(measurement))
     side = max(8, -(-max(weights.shape) // BLOCKS_ACROSS))
@@ -240,7 +244,7 @@ def blocks_answer(gallery: Gallery, name: str, algorithm: str, metric: str | Non
 
 
 def contributions(picture: Picture) -> NDArray[np.float64]:
-    """How much each pixel of a metric's picture adds to the error; a missing estimate counts as the worst shown."""
+    """The error that each pixel of a metric's picture adds; a missing estimate counts as the worst value shown."""
     if picture.kind == "labels":
         worst = max(picture.legend, default=1)
         values = np.nan_to_num(np.asarray(picture.values, np.float64))

@@ -1,4 +1,4 @@
-"""The API's questions about scores; those about scenes and submissions stand in modules of their own."""
+"""The calls of the API about scores."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.model import models
 from stereogauge.tables.score_table import score_table
+from stereogauge.web.dependencies import CurrentSite, ProtocolName, Selected
+from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.responses import tagged
 from stereogauge.web.scores.catalogue import CatalogueAnswer, catalogue_answer, formula_picture
 from stereogauge.web.scores.downloads import leaderboard_csv, leaderboard_latex
@@ -32,49 +34,46 @@ from stereogauge.web.scores.statistics import (
     stability_answer,
 )
 from stereogauge.web.scores.tables import TableAnswer, table_answer
-from stereogauge.web.selection import Selected, UnknownChoiceError
-from stereogauge.web.site import Here
 
 MOST_SCATTERS = 25
 MOST_DRAWS = 5000
 
-ProtocolName = Annotated[str | None, Query(description="Name or scoring hash of a protocol. Default: the first.")]
 ProfileName = Annotated[str | None, Query(description="A shipped profile of weights (weighted).")]
 Normalisation = Annotated[str | None, Query(description="heuristic, max, z-score or rank (weighted).")]
-Weights = Annotated[list[str] | None, Query(description="metric=number; repeat. Goes before a profile.")]
+Weights = Annotated[list[str] | None, Query(description="metric=number; repeat. Replaces a profile.")]
 
 router = APIRouter(tags=["scores"])
 
 
-class ChosenModel(NamedTuple):
-    """A model of ranking and those of its options that a request states."""
+class ModelQuery(NamedTuple):
+    """A ranking model and the options that a request states for it."""
 
     name: str
     options: dict[str, Any]
 
 
-async def chosen_model(
+async def model_query(
     model: Annotated[str, Query(description="middlebury, extended, a-star or weighted.")] = "a-star",
     ties: Annotated[str | None, Query(description="min, average or dense.")] = None,
     tau: Annotated[float | None, Query(description="Rank sums closer than τ are alike (extended).")] = None,
     profile: ProfileName = None,
     normalisation: Normalisation = None,
     weights: Weights = None,
-) -> ChosenModel:
-    """The model of a request."""
+) -> ModelQuery:
+    """The model that a request names."""
     if model not in models():
         raise UnknownChoiceError("model", model, models())
-    return ChosenModel(model, model_options(model, ties, tau, profile, normalisation, weights))
+    return ModelQuery(model, model_options(model, ties, tau, profile, normalisation, weights))
 
 
-Chosen = Annotated[ChosenModel, Depends(chosen_model)]
+ChosenModel = Annotated[ModelQuery, Depends(model_query)]
 
 
 @router.get("/catalogue", response_model=CatalogueAnswer, summary="Everything that can be chosen")
-def catalogue(request: Request, site: Here) -> Response:
+def catalogue(request: Request, site: CurrentSite) -> Response:
     """Metrics, regions, models, profiles and protocols with their declarations."""
-    return site.answers.public(
-        request, lambda: catalogue_answer(site.desk.source.protocols(), submissions=site.submissions is not None)
+    return site.answers.give(
+        request, lambda: catalogue_answer(site.source.protocols(), submissions=site.submissions is not None)
     )
 
 
@@ -87,68 +86,66 @@ def formula(request: Request, kind: Literal["metrics", "regions"], identifier: s
 @router.get("/datasets", response_model=list[DatasetEntry], summary="Datasets with scores")
 def datasets(
     request: Request,
-    site: Here,
+    site: CurrentSite,
     protocol: Annotated[str | None, Query(description="Name or scoring hash of a protocol. Default: any.")] = None,
 ) -> Response:
     """The datasets and their scenes."""
-    return site.answers.public(
-        request, lambda: [e.model_dump() for e in dataset_entries(site.desk, site.gallery.hidden, protocol)]
-    )
+    return site.answers.give(request, lambda: dataset_entries(site.source, site.scenes.hidden, protocol))
 
 
 @router.get("/scenes", response_model=list[SceneEntry], summary="Scenes with scores, and their gaps")
-def scenes(request: Request, site: Here, protocol: ProtocolName = None) -> Response:
+def scenes(request: Request, site: CurrentSite, protocol: ProtocolName = None) -> Response:
     """The scenes, each with the algorithms that lack it."""
-    return site.answers.public(
-        request, lambda: [e.model_dump() for e in scene_entries(site.desk, site.gallery.hidden, protocol)]
-    )
+    return site.answers.give(request, lambda: scene_entries(site.source, site.scenes.hidden, protocol))
 
 
 @router.get("/algorithms", response_model=list[AlgorithmEntry], summary="Algorithms with scores, and their gaps")
-def algorithms(request: Request, site: Here, protocol: ProtocolName = None) -> Response:
+def algorithms(request: Request, site: CurrentSite, protocol: ProtocolName = None) -> Response:
     """The algorithms, each with the scenes that it lacks."""
-    return site.answers.public(request, lambda: [e.model_dump() for e in algorithm_entries(site.desk, protocol)])
+    return site.answers.give(request, lambda: algorithm_entries(site.scores, protocol))
 
 
 @router.get("/table", response_model=TableAnswer, summary="Scores of a selection")
 def table(
     request: Request,
-    site: Here,
+    site: CurrentSite,
     selected: Selected,
     column: Annotated[str | None, Query(description="A column to show scene by scene.")] = None,
 ) -> Response:
-    """One row an algorithm, one column a measure on a region."""
-    return site.answer(request, selected, lambda: table_answer(site.desk, selected, column))
+    """One row per algorithm, one column per metric and region."""
+    return site.answers.give(request, lambda: table_answer(site.scores, selected, column))
 
 
 @router.get("/rank", response_model=RankAnswer, summary="The order that a model gives")
 def rank(
     request: Request,
-    site: Here,
+    site: CurrentSite,
     selected: Selected,
-    model: Chosen,
+    model: ChosenModel,
     draws: Annotated[int, Query(ge=0, le=MOST_DRAWS, description="Draws of scenes for intervals; 0: none.")] = 0,
 ) -> Response:
     """The ranking of a selection."""
-    return site.answer(request, selected, lambda: rank_answer(site.desk, selected, model.name, model.options, draws))
+    return site.answers.give(request, lambda: rank_answer(site.scores, selected, model.name, model.options, draws))
 
 
 @router.get("/rank.{form}", summary="The leaderboard as CSV or LaTeX", response_class=Response)
-def download(request: Request, site: Here, form: Literal["csv", "tex"], selected: Selected, model: Chosen) -> Response:
+def download(
+    request: Request, site: CurrentSite, form: Literal["csv", "tex"], selected: Selected, model: ChosenModel
+) -> Response:
     """The ranking with its scores as a file."""
 
     def make() -> Response:
-        ranking = site.desk.ranking(selected, model.name, model.options)
-        record = site.desk.protocol(selected).protocol
-        weights = record.scene_weights if record else None
-        scores = score_table(site.desk.scores(selected), selected.aggregation, weights)
+        ranking = site.scores.ranking(selected, model.name, model.options)
+        read = site.scores.source.protocol(selected.protocol).protocol
+        weights = read.scene_weights if read else None
+        scores = score_table(site.scores.with_statistics(selected), selected.aggregation, weights)
         if form == "csv":
-            return Response(
-                leaderboard_csv(ranking, scores, selected.aggregation), media_type="text/csv; charset=utf-8"
-            )
-        return Response(leaderboard_latex(ranking, scores), media_type="application/x-tex; charset=utf-8")
+            text, kind = leaderboard_csv(ranking, scores, selected.aggregation), "text/csv"
+        else:
+            text, kind = leaderboard_latex(ranking, scores), "application/x-tex"
+        return Response(text, media_type=f"{kind}; charset=utf-8")
 
-    response = site.answer(request, selected, make)
+    response = site.answers.give(request, make)
     response.headers["Content-Disposition"] = f'attachment; filename="leaderboard.{form}"'
     return response
 
@@ -156,7 +153,7 @@ def download(request: Request, site: Here, form: Literal["csv", "tex"], selected
 @router.get("/significance", response_model=SignificanceAnswer, summary="Which differences are significant")
 def significance(
     request: Request,
-    site: Here,
+    site: CurrentSite,
     selected: Selected,
     alpha: Annotated[float, Query(gt=0, lt=1)] = 0.05,
     first: Annotated[str | None, Query(description="With `second`: two algorithms head to head.")] = None,
@@ -164,40 +161,38 @@ def significance(
     column: Annotated[str | None, Query(description="The column of the head-to-head.")] = None,
 ) -> Response:
     """Friedman's test with Nemenyi's critical distance; two algorithms head to head."""
-    return site.answer(
-        request, selected, lambda: significance_answer(site.desk, selected, alpha, first, second, column)
-    )
+    return site.answers.give(request, lambda: significance_answer(site.scores, selected, alpha, first, second, column))
 
 
 @router.get("/correlation", response_model=CorrelationAnswer, summary="How much one metric says about another")
 def correlation(
     request: Request,
-    site: Here,
+    site: CurrentSite,
     selected: Selected,
     scatter: Annotated[list[str] | None, Query(description="Columns to plot against each other: x~y.")] = None,
 ) -> Response:
     """r² between all columns, and scatter plots."""
     pairs = [_pair(text) for text in (scatter or [])[:MOST_SCATTERS]]
-    return site.answer(request, selected, lambda: correlation_answer(site.desk, selected, pairs))
+    return site.answers.give(request, lambda: correlation_answer(site.scores, selected, pairs))
 
 
 @router.get("/histogram", response_model=HistogramAnswer, summary="Where the scores of a metric lie")
 def histogram(
     request: Request,
-    site: Here,
+    site: CurrentSite,
     selected: Selected,
     metric: Annotated[str, Query(description="A column such as bad@1:nonocc.")],
     mark: Annotated[list[str] | None, Query(description="Algorithms to mark.")] = None,
     bins: Annotated[int, Query(ge=2, le=200)] = 20,
 ) -> Response:
     """Counts of the scores of one column."""
-    return site.answer(request, selected, lambda: histogram_answer(site.desk, selected, metric, mark or [], bins))
+    return site.answers.give(request, lambda: histogram_answer(site.scores, selected, metric, mark or [], bins))
 
 
 @router.get("/stability", response_model=StabilityAnswer, summary="How easily the winner changes")
 def stability(
     request: Request,
-    site: Here,
+    site: CurrentSite,
     selected: Selected,
     profile: ProfileName = None,
     normalisation: Normalisation = None,
@@ -206,7 +201,7 @@ def stability(
 ) -> Response:
     """Orders under weights drawn around those stated, and under the thresholds of a family."""
     options = model_options("weighted", None, None, profile, normalisation, weights)
-    return site.answer(request, selected, lambda: stability_answer(site.desk, selected, options, family))
+    return site.answers.give(request, lambda: stability_answer(site.scores, selected, options, family))
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""`catalogue`: everything that can be chosen, from the declarations alone."""
+"""`catalogue`: everything that can be chosen, read from the declarations."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class ProfileEntry(BaseModel):
 
 
 class ProtocolEntry(BaseModel):
-    """A protocol with its whole text; scores are asked for by `key`. `also`: others with the same scoring choices."""
+    """A protocol with its whole text; `key` selects its scores, `also` lists others with the same scoring choices."""
 
     key: str
     name: str
@@ -93,7 +93,7 @@ class ProtocolEntry(BaseModel):
 
 
 class CatalogueAnswer(BaseModel):
-    """What can be chosen."""
+    """Everything that can be chosen."""
 
     version: str
     submissions: bool
@@ -137,8 +137,8 @@ def catalogue_answer(records: tuple[ProtocolRecord, ...], *, submissions: bool) 
             for model in models().values()
         ],
         profiles=[
-            ProfileEntry(id=name, name=own.name, description=own.description, weights=dict(own.weights))
-            for name, own in ((name, load_profile(name)) for name in shipped_profiles())
+            ProfileEntry(id=name, name=profile.name, description=profile.description, weights=dict(profile.weights))
+            for name, profile in ((name, load_profile(name)) for name in shipped_profiles())
         ],
         protocols=[_protocol(record) for record in records],
         normalisations=list(typing.get_args(Normalisation)),
@@ -170,18 +170,18 @@ def _metric(metric: Metric) -> MetricEntry:
 
 
 def _protocol(record: ProtocolRecord) -> ProtocolEntry:
-    own = record.protocol
+    protocol = record.protocol
     return ProtocolEntry(
         key=record.key,
         name=record.name,
         also=list(record.also),
-        hash=own.hash if own else record.key,
-        description=own.description if own else "",
-        text=own.to_toml() if own else "The store knows only the hash of this protocol.",
-        model=own.model if own else "a-star",
-        metrics=list(own.metrics) if own else [],
-        regions=list(own.regions) if own else [],
-        scene_weights=dict(own.scene_weights) if own else {},
+        hash=protocol.hash if protocol else record.key,
+        description=protocol.description if protocol else "",
+        text=protocol.to_toml() if protocol else "The store knows only the hash of this protocol.",
+        model=protocol.model if protocol else "a-star",
+        metrics=list(protocol.metrics) if protocol else [],
+        regions=list(protocol.regions) if protocol else [],
+        scene_weights=dict(protocol.scene_weights) if protocol else {},
     )
 
 
@@ -196,7 +196,7 @@ def _text(docstring: str) -> str:
 
 @functools.lru_cache(maxsize=512)
 def formula_picture(kind: str, identifier: str) -> bytes:
-    """The formula of a metric (kind `metrics`) or a region (`regions`) as SVG, black on nothing."""
+    """The formula of a metric (kind `metrics`) or a region (`regions`) as SVG, black on transparent."""
     declared: dict[str, Any] = dict(metrics() if kind == "metrics" else declared_regions())
     if identifier not in declared:
         raise unknown_name("formula", identifier, declared)
@@ -213,7 +213,7 @@ SPELLINGS = (
     (r"\\\\", r";\\quad "),
     (r"&", r"\\;\\;"),
 )
-"""What Matplotlib's mathematics spells otherwise than LaTeX."""
+"""Commands that Matplotlib spells differently from LaTeX."""
 
 
 def _drawn(formula: str) -> bytes:

@@ -1,4 +1,4 @@
-"""`datasets`, `scenes`, `algorithms`: what there is, with its gaps."""
+"""`datasets`, `scenes`, `algorithms`: everything with scores, and the gaps."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from stereogauge.web.hiding import Hidden
-from stereogauge.web.scores.desk import Desk
-from stereogauge.web.selection import Asked
+from stereogauge.web.scores.reader import ScoreReader
+from stereogauge.web.source import StoreSource
 
 
 class DatasetEntry(BaseModel):
@@ -45,48 +45,47 @@ class AlgorithmEntry(BaseModel):
 Names = tuple[str, ...]
 
 
-def _present(desk: Desk, protocol: str | None) -> tuple[Names, Names, Names, NDArray[np.bool_]]:
-    """Algorithms, scenes, their datasets, and who has any score where."""
-    if not desk.source.protocols():
+def _present(source: StoreSource, protocol: str | None) -> tuple[Names, Names, Names, NDArray[np.bool_]]:
+    """Algorithms, scenes, the scenes' datasets, and which algorithm has any score on which scene."""
+    if not source.protocols():
         return (), (), (), np.zeros((0, 0), bool)
-    cube = desk.everything(Asked(protocol=protocol))
-    return cube.algorithms, cube.scenes, cube.datasets, np.asarray(np.isfinite(cube.values).any(axis=2))
+    cube = source.cube(source.protocol(protocol).key)
+    datasets = cube.datasets or ("",) * len(cube.scenes)
+    return cube.algorithms, cube.scenes, datasets, np.asarray(np.isfinite(cube.values).any(axis=2))
 
 
-def dataset_entries(desk: Desk, hidden: Hidden, protocol: str | None = None) -> list[DatasetEntry]:
-    """The datasets that have scores: under one protocol, or under any. Scenes have the names of the first with them."""
+def dataset_entries(source: StoreSource, hidden: Hidden, protocol: str | None = None) -> list[DatasetEntry]:
+    """The datasets with scores under one protocol, or under any; scenes are named as under the first protocol."""
     entries: dict[str, DatasetEntry] = {}
-    for record in desk.source.protocols() if protocol is None else (desk.protocol(Asked(protocol=protocol)),):
-        _, scenes, datasets, _ = _present(desk, record.key)
-        owners = datasets or ("",) * len(scenes)
-        for name in dict.fromkeys(owners):
-            own = [scene for scene, owner in zip(scenes, owners, strict=True) if owner == name]
-            count = sum(hidden(scene, name) for scene in own)
-            entry = entries.setdefault(name, DatasetEntry(name=name, scenes=own, hidden=count, protocols=[]))
+    for record in source.protocols() if protocol is None else (source.protocol(protocol),):
+        _, scenes, datasets, _ = _present(source, record.key)
+        for name in dict.fromkeys(datasets):
+            members = [scene for scene, dataset in zip(scenes, datasets, strict=True) if dataset == name]
+            count = sum(hidden(scene, name) for scene in members)
+            entry = entries.setdefault(name, DatasetEntry(name=name, scenes=members, hidden=count, protocols=[]))
             entry.protocols.append(record.key)
     return list(entries.values())
 
 
-def scene_entries(desk: Desk, hidden: Hidden, protocol: str | None = None) -> list[SceneEntry]:
-    """The scenes that have scores."""
-    algorithms, scenes, datasets, present = _present(desk, protocol)
-    owners = datasets or ("",) * len(scenes)
+def scene_entries(source: StoreSource, hidden: Hidden, protocol: str | None = None) -> list[SceneEntry]:
+    """The scenes with scores."""
+    algorithms, scenes, datasets, present = _present(source, protocol)
     return [
         SceneEntry(
             name=scene,
-            dataset=owners[place],
-            hidden=hidden(scene, owners[place]),
-            gaps=[algorithms[row] for row in np.flatnonzero(~present[:, place])],
+            dataset=datasets[index],
+            hidden=hidden(scene, datasets[index]),
+            gaps=[algorithms[row] for row in np.flatnonzero(~present[:, index])],
         )
-        for place, scene in enumerate(scenes)
+        for index, scene in enumerate(scenes)
     ]
 
 
-def algorithm_entries(desk: Desk, protocol: str | None = None) -> list[AlgorithmEntry]:
-    """The algorithms that have scores."""
-    algorithms, scenes, _, present = _present(desk, protocol)
-    styles = desk.styles()
-    records = {record.name: record for record in desk.source.algorithms()}
+def algorithm_entries(scores: ScoreReader, protocol: str | None = None) -> list[AlgorithmEntry]:
+    """The algorithms with scores."""
+    algorithms, scenes, _, present = _present(scores.source, protocol)
+    styles = scores.styles()
+    records = {record.name: record for record in scores.source.algorithms()}
     return [
         AlgorithmEntry(
             name=name,
@@ -96,7 +95,7 @@ def algorithm_entries(desk: Desk, protocol: str | None = None) -> list[Algorithm
             marker=styles[name].plotly_marker,
             seconds=records[name].seconds,
             scenes=int(present[row].sum()),
-            gaps=[scenes[place] for place in np.flatnonzero(~present[row])],
+            gaps=[scenes[index] for index in np.flatnonzero(~present[row])],
         )
         for row, name in enumerate(algorithms)
     ]

@@ -1,4 +1,4 @@
-"""`rank`: the order that a model gives for a selection, with everything that the page shows beside it."""
+"""`rank`: the order that a model gives for a selection, with its reasons and intervals."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from pydantic import BaseModel
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.model import model_declaration
+from stereogauge.ranking.profile import shipped_profiles
 from stereogauge.ranking.result import Ranking
+from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.numbers import finite
-from stereogauge.web.scores.desk import Desk
-from stereogauge.web.selection import Asked, UnknownChoiceError
+from stereogauge.web.scores.reader import ScoreReader
+from stereogauge.web.selection import SelectionQuery
 
 
 class LeftOut(BaseModel):
-    """Something that was asked for and left out."""
+    """A selected algorithm or column that the ranking left out."""
 
     kind: str
     name: str
@@ -26,7 +28,7 @@ class LeftOut(BaseModel):
 
 
 class RankRow(BaseModel):
-    """One algorithm; `extra` are the model's further facts."""
+    """One algorithm; `extra` holds further values of the model."""
 
     algorithm: str
     rank: int
@@ -36,7 +38,7 @@ class RankRow(BaseModel):
 
 
 class Interval(BaseModel):
-    """The central 95 % of ranks and values when scenes are drawn anew; `first` is the share of first places."""
+    """The central 95 % of ranks and values over random draws of scenes; `first` is the share of first places."""
 
     algorithm: str
     rank_low: int
@@ -78,7 +80,7 @@ def model_options(
     normalisation: str | None = None,
     weights: list[str] | None = None,
 ) -> dict[str, Any]:
-    """The options that a model has, from those that a request carries; weights are written `d-fat=2`."""
+    """The stated options that the model has; weights are written `d-fat=2`."""
     given = {
         "ties": ties,
         "tau": tau,
@@ -87,11 +89,8 @@ def model_options(
         "weights": parsed_weights(weights) if weights else None,
     }
     declared = model_declaration(model)
-    if profile is not None and "profile" in declared.options:
-        from stereogauge.ranking.profile import shipped_profiles
-
-        if profile not in shipped_profiles():
-            raise UnknownChoiceError("profile", profile, shipped_profiles())
+    if profile is not None and "profile" in declared.options and profile not in shipped_profiles():
+        raise UnknownChoiceError("profile", profile, shipped_profiles())
     return {name: value for name, value in given.items() if value is not None and name in declared.options}
 
 
@@ -109,11 +108,13 @@ def parsed_weights(texts: list[str]) -> dict[str, float]:
     return weights
 
 
-def rank_answer(desk: Desk, wanted: Asked, model: str, options: dict[str, Any], draws: int = 0) -> RankAnswer:
+def rank_answer(
+    scores: ScoreReader, query: SelectionQuery, model: str, options: dict[str, Any], draws: int = 0
+) -> RankAnswer:
     """The ranking; with `draws` greater than 0 also the intervals of a bootstrap over scenes."""
     declared = model_declaration(model)
-    ranking = desk.ranking(wanted, model, options)
-    intervals, note = _intervals(desk, wanted, ranking, options, draws)
+    ranking = scores.ranking(query, model, options)
+    intervals, note = _intervals(scores, query, ranking, options, draws)
     extra = {name: [finite(value) for value in values] for name, values in ranking.extra.items()}
     return RankAnswer(
         model=model,
@@ -129,12 +130,12 @@ def rank_answer(desk: Desk, wanted: Asked, model: str, options: dict[str, Any], 
         rows=[
             RankRow(
                 algorithm=name,
-                rank=int(ranking.rank[place]),
-                value=finite(ranking.value[place]),
-                group=None if ranking.group is None else int(ranking.group[place]),
-                extra={key: values[place] for key, values in extra.items()},
+                rank=int(ranking.rank[index]),
+                value=finite(ranking.value[index]),
+                group=None if ranking.group is None else int(ranking.group[index]),
+                extra={key: values[index] for key, values in extra.items()},
             )
-            for place, name in enumerate(ranking.algorithms)
+            for index, name in enumerate(ranking.algorithms)
         ],
         alike=_relation(ranking, "alike"),
         dominates=_relation(ranking, "dominates"),
@@ -151,27 +152,27 @@ def _relation(ranking: Ranking, name: str) -> list[list[int]] | None:
     relation: NDArray[np.bool_] | None = ranking.arrays.get(name)
     if relation is None:
         return None
-    return [[int(other) for other in np.flatnonzero(row) if other != place] for place, row in enumerate(relation)]
+    return [[int(other) for other in np.flatnonzero(row) if other != index] for index, row in enumerate(relation)]
 
 
 def _intervals(
-    desk: Desk, wanted: Asked, ranking: Ranking, options: dict[str, Any], draws: int
+    scores: ScoreReader, query: SelectionQuery, ranking: Ranking, options: dict[str, Any], draws: int
 ) -> tuple[list[Interval] | None, str]:
     if draws < 1:
         return None, ""
     try:
-        sure = bootstrap(desk.values(wanted), ranking.model, missing=wanted.missing, draws=draws, **options)
+        found = bootstrap(scores.values(query), ranking.model, missing=query.missing, draws=draws, **options)
     except StereogaugeError as reason:
         return None, str(reason)
     rows = [
         Interval(
             algorithm=name,
-            rank_low=int(sure.rank_low[place]),
-            rank_high=int(sure.rank_high[place]),
-            value_low=finite(sure.value_low[place]),
-            value_high=finite(sure.value_high[place]),
-            first=float(sure.first[place]),
+            rank_low=int(found.rank_low[index]),
+            rank_high=int(found.rank_high[index]),
+            value_low=finite(found.value_low[index]),
+            value_high=finite(found.value_high[index]),
+            first=float(found.first[index]),
         )
-        for place, name in enumerate(sure.algorithms)
+        for index, name in enumerate(found.algorithms)
     ]
-    return rows, f"{100 * sure.level:g} % of {draws} draws of {len(sure.selection.scenes)} scenes"
+    return rows, f"{100 * found.level:g} % of {draws} draws of {len(found.selection.scenes)} scenes"

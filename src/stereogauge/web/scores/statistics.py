@@ -11,15 +11,20 @@ from stereogauge.analysis.correlation import determination, scatter
 from stereogauge.analysis.histograms import score_histogram
 from stereogauge.analysis.stability import threshold_stability, weight_stability
 from stereogauge.errors import StereogaugeError
+from stereogauge.figures.data.analysis import determination_data, histograms_data, scatter_matrix_data
+from stereogauge.figures.data.ranking import critical_difference_data
+from stereogauge.figures.palette import Styles
 from stereogauge.metrics.declaration import metrics
 from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.costs import oriented
 from stereogauge.ranking.significance import friedman, wilcoxon_pairs
 from stereogauge.scores.cube import ScoreCube, metric_of
+from stereogauge.web.errors import UnknownChoiceError
+from stereogauge.web.figures import Figure, figure_json
 from stereogauge.web.numbers import finite
-from stereogauge.web.scores.desk import Desk
+from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.scores.tables import Row, rows
-from stereogauge.web.selection import Asked, UnknownChoiceError, known_column
+from stereogauge.web.selection import SelectionQuery, known_column
 
 MOST_POINTS = 20_000
 DRAWS = 1000
@@ -50,7 +55,10 @@ class HeadToHead(BaseModel):
 
 
 class SignificanceAnswer(BaseModel):
-    """Friedman's test with Nemenyi's critical distance, best first; `cliques` are runs that it does not tell apart."""
+    """Friedman's test with Nemenyi's critical distance, best first; `cliques` are runs that it does not tell apart.
+
+    `figure` is the critical-difference diagram for Plotly.
+    """
 
     algorithms: list[str]
     average_rank: list[float]
@@ -63,6 +71,7 @@ class SignificanceAnswer(BaseModel):
     caption: str
     note: str
     pair: HeadToHead | None
+    figure: Figure | None
 
 
 class Fit(BaseModel):
@@ -75,7 +84,7 @@ class Fit(BaseModel):
 
 
 class Points(BaseModel):
-    """One column against another: values (algorithms, scenes) and one line a scene."""
+    """One column against another: values (algorithms, scenes), one line per scene, and the plot for Plotly."""
 
     x: str
     y: str
@@ -85,10 +94,11 @@ class Points(BaseModel):
     y_values: list[Row]
     fits: list[Fit]
     r_squared: float | None
+    figure: Figure
 
 
 class CorrelationAnswer(BaseModel):
-    """r² between all pairs of columns, with the number of points; and scatter plots where they were asked for."""
+    """r² between all pairs of columns with the number of points, the heat map for Plotly, and the requested plots."""
 
     columns: list[str]
     r_squared: list[Row]
@@ -96,10 +106,14 @@ class CorrelationAnswer(BaseModel):
     algorithms: list[str]
     scenes: list[str]
     scatter: list[Points]
+    figure: Figure
 
 
 class HistogramAnswer(BaseModel):
-    """Counts of scores between edges, one score a (scene, algorithm); `marked` are the scores of chosen algorithms."""
+    """Counts of scores between edges, one score per (scene, algorithm); `marked` holds scores of chosen algorithms.
+
+    `figure` is the histogram for Plotly, with the mean score of each marked algorithm.
+    """
 
     column: str
     unit: str
@@ -109,6 +123,7 @@ class HistogramAnswer(BaseModel):
     empirical: tuple[float | None, float | None]
     heuristic: tuple[float | None, float | None] | None
     theoretical: tuple[float | None, float | None]
+    figure: Figure
 
 
 class ThresholdOrder(BaseModel):
@@ -120,7 +135,7 @@ class ThresholdOrder(BaseModel):
 
 
 class StabilityAnswer(BaseModel):
-    """How easily the winner changes, as weights or thresholds move; empty parts carry the reason in `notes`."""
+    """How easily the winner changes with weights or thresholds; `notes` gives the reason for an empty part."""
 
     algorithms: list[str]
     first: list[float]
@@ -134,17 +149,17 @@ class StabilityAnswer(BaseModel):
 
 
 def significance_answer(
-    desk: Desk, wanted: Asked, alpha: float, first: str | None, second: str | None, column: str | None
+    scores: ScoreReader, query: SelectionQuery, alpha: float, first: str | None, second: str | None, column: str | None
 ) -> SignificanceAnswer:
     """The test over all algorithms of the selection; two of them head to head in one column where they are named."""
-    cube = desk.values(wanted)
-    pair = None if first is None or second is None else head_to_head(cube, wanted, first, second, column)
+    cube = scores.values(query)
+    pair = None if first is None or second is None else head_to_head(cube, query, first, second, column)
     try:
-        test = friedman(cube, missing=wanted.missing, alpha=alpha)
+        test = friedman(cube, missing=query.missing, alpha=alpha)
     except StereogaugeError as reason:
         return SignificanceAnswer(
             algorithms=[], average_rank=[], blocks=0, alpha=alpha, statistic=None, p_value=None,
-            critical_distance=None, cliques=[], caption="", note=str(reason), pair=pair,
+            critical_distance=None, cliques=[], caption="", note=str(reason), pair=pair, figure=None,
         )  # fmt: skip
     return SignificanceAnswer(
         algorithms=list(test.algorithms),
@@ -158,33 +173,34 @@ def significance_answer(
         caption=test.selection.caption(),
         note="",
         pair=pair,
+        figure=figure_json(critical_difference_data(test, scores.styles())),
     )
 
 
-def head_to_head(cube: ScoreCube, wanted: Asked, first: str, second: str, column: str | None) -> HeadToHead:
-    """Scene by scene, with Wilcoxon's test and the bootstrap's probability over the scenes that both have."""
+def head_to_head(cube: ScoreCube, query: SelectionQuery, first: str, second: str, column: str | None) -> HeadToHead:
+    """Two algorithms scene by scene, with Wilcoxon's test and the bootstrap's probability over their common scenes."""
     for name in (first, second):
         if name not in cube.algorithms:
             raise UnknownChoiceError("algorithm", name, cube.algorithms)
     if first == second:
         raise StereogaugeError(f"Head to head needs two algorithms; found {first!r} twice.")
-    place = known_column(cube, column or str(cube.columns[0]))
-    own = cube.columns[place]
-    both = cube.take(algorithms=[cube.algorithms.index(first), cube.algorithms.index(second)], columns=[place])
+    index = known_column(cube, column or str(cube.columns[0]))
+    chosen = cube.columns[index]
+    both = cube.take(algorithms=[cube.algorithms.index(first), cube.algorithms.index(second)], columns=[index])
     values, costs = both.values[:, :, 0], oriented(both)[:, :, 0]
     difference = costs[0] - costs[1]
     probability, p_value, note = None, None, ""
     try:
-        sure = bootstrap(both, "middlebury", missing="drop-column", draws=DRAWS)
-        probability = float(sure.beats[sure.algorithms.index(first), sure.algorithms.index(second)])
-        p_value = finite(wilcoxon_pairs(both, own.metric, [(first, second)], missing="drop-column")[0].p_value)
+        draws = bootstrap(both, "middlebury", missing="drop-column", draws=DRAWS)
+        probability = float(draws.beats[draws.algorithms.index(first), draws.algorithms.index(second)])
+        p_value = finite(wilcoxon_pairs(both, chosen.metric, [(first, second)], missing="drop-column")[0].p_value)
     except StereogaugeError as reason:
         note = str(reason)
     return HeadToHead(
         first=first,
         second=second,
-        column=str(own),
-        unit=own.declared.metric.unit,
+        column=str(chosen),
+        unit=chosen.declared.metric.unit,
         wins=int((difference < 0).sum()),
         losses=int((difference > 0).sum()),
         probability=probability,
@@ -202,9 +218,9 @@ def head_to_head(cube: ScoreCube, wanted: Asked, first: str, second: str, column
     )
 
 
-def correlation_answer(desk: Desk, wanted: Asked, pairs: list[tuple[str, str]]) -> CorrelationAnswer:
+def correlation_answer(scores: ScoreReader, query: SelectionQuery, pairs: list[tuple[str, str]]) -> CorrelationAnswer:
     """r² of the selection; `pairs` are the columns (x, y) to plot against each other."""
-    cube = desk.values(wanted)
+    cube = scores.values(query)
     found = determination(cube)
     size = len(found.columns)
     return CorrelationAnswer(
@@ -213,11 +229,12 @@ def correlation_answer(desk: Desk, wanted: Asked, pairs: list[tuple[str, str]]) 
         points=found.points.tolist(),
         algorithms=list(cube.algorithms),
         scenes=list(cube.scenes),
-        scatter=[points(cube, x, y) for x, y in pairs],
+        scatter=[points(cube, x, y, scores.styles()) for x, y in pairs],
+        figure=figure_json(determination_data(found)),
     )
 
 
-def points(cube: ScoreCube, x: str, y: str) -> Points:
+def points(cube: ScoreCube, x: str, y: str, styles: Styles) -> Points:
     """One scatter plot."""
     first, second = cube.columns[known_column(cube, x)], cube.columns[known_column(cube, y)]
     if cube.values[:, :, 0].size > MOST_POINTS:
@@ -238,12 +255,15 @@ def points(cube: ScoreCube, x: str, y: str) -> Points:
             for f in found.fits
         ],
         r_squared=finite(found.r_squared),
+        figure=figure_json(scatter_matrix_data(cube, [str(first)], [str(second)], styles)),
     )
 
 
-def histogram_answer(desk: Desk, wanted: Asked, metric: str, mark: list[str], bins: int) -> HistogramAnswer:
-    """Where the scores of one column lie."""
-    cube = desk.values(wanted)
+def histogram_answer(
+    scores: ScoreReader, query: SelectionQuery, metric: str, mark: list[str], bins: int
+) -> HistogramAnswer:
+    """The histogram of one column's scores."""
+    cube = scores.values(query)
     column = cube.columns[known_column(cube, metric)]
     for name in mark:
         if name not in cube.algorithms:
@@ -258,6 +278,7 @@ def histogram_answer(desk: Desk, wanted: Asked, metric: str, mark: list[str], bi
         empirical=_bounds(found.empirical),
         heuristic=None if found.heuristic is None else _bounds(found.heuristic),
         theoretical=_bounds(found.theoretical),
+        figure=figure_json(histograms_data([found], scores.styles())),
     )
 
 
@@ -265,10 +286,12 @@ def _bounds(pair: tuple[float, float]) -> tuple[float | None, float | None]:
     return finite(pair[0]), finite(pair[1])
 
 
-def stability_answer(desk: Desk, wanted: Asked, options: dict[str, Any], family: str) -> StabilityAnswer:
+def stability_answer(
+    scores: ScoreReader, query: SelectionQuery, options: dict[str, Any], family: str
+) -> StabilityAnswer:
     """Weights drawn around those stated, and the thresholds of one family of metrics."""
-    cube = desk.values(wanted)
-    families = {own.id for own in metrics().values() if own.parameters}
+    cube = scores.values(query)
+    families = {metric.id for metric in metrics().values() if metric.parameters}
     if family not in families:
         raise UnknownChoiceError("family of metrics", family, families)
     answer = StabilityAnswer(
@@ -276,7 +299,7 @@ def stability_answer(desk: Desk, wanted: Asked, options: dict[str, Any], family:
         notes=[],
     )  # fmt: skip
     try:
-        moved = weight_stability(cube, missing=wanted.missing, **options)
+        moved = weight_stability(cube, missing=query.missing, **options)
     except StereogaugeError as reason:
         answer.notes.append(str(reason))
     else:
@@ -287,7 +310,7 @@ def stability_answer(desk: Desk, wanted: Asked, options: dict[str, Any], family:
     if members < 2:
         answer.notes.append(f"Only {members} threshold(s) of {family} are selected; two are needed to compare.")
         return answer
-    along = threshold_stability(cube, family, missing=wanted.missing)
+    along = threshold_stability(cube, family, missing=query.missing)
     answer.thresholds = [
         ThresholdOrder(
             threshold=threshold,

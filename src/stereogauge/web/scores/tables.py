@@ -12,8 +12,8 @@ from stereogauge.ranking.normalisation import normalised
 from stereogauge.ranking.ranks import column_ranks
 from stereogauge.scores.aggregation import aggregated
 from stereogauge.scores.cube import Column, ScoreCube, Values
-from stereogauge.web.scores.desk import Desk
-from stereogauge.web.selection import Asked, known_column
+from stereogauge.web.scores.reader import ScoreReader
+from stereogauge.web.selection import SelectionQuery, known_column
 
 Row = list[float | None]
 MOST_SPREAD = 5
@@ -22,7 +22,7 @@ MOST_SPREAD = 5
 class ColumnInfo(BaseModel):
     """A column with what its header says.
 
-    `scenes` counts the scenes on which it applies to anybody; `best` lists the algorithms (places) with the best value.
+    `scenes` counts the scenes on which any algorithm has a score in it; `best` lists the rows with the best value.
     """
 
     id: str
@@ -82,12 +82,13 @@ def rows(values: Values | None, shape: tuple[int, int]) -> list[Row]:
     ]
 
 
-def table_answer(desk: Desk, wanted: Asked, column: str | None = None) -> TableAnswer:
+def table_answer(scores: ScoreReader, query: SelectionQuery, column: str | None = None) -> TableAnswer:
     """The table of a selection; `column` names the one to show scene by scene."""
-    record = desk.protocol(wanted)
-    cube = desk.scores(wanted) if wanted.aggregation == "pooled" or column is not None else desk.values(wanted)
-    whole = desk.everything(wanted)
-    values = aggregated(cube, wanted.aggregation, record.protocol.scene_weights if record.protocol else None)
+    record = scores.source.protocol(query.protocol)
+    statistics = query.aggregation == "pooled" or column is not None
+    cube = scores.with_statistics(query) if statistics else scores.values(query)
+    whole = scores.whole(query)
+    values = aggregated(cube, query.aggregation, record.protocol.scene_weights if record.protocol else None)
     costs = column_costs(cube.columns, values)
     applies = cube.applies
     filled = np.where(np.isnan(costs), np.inf, costs)
@@ -102,7 +103,7 @@ def table_answer(desk: Desk, wanted: Asked, column: str | None = None) -> TableA
     return TableAnswer.model_construct(
         protocol=record.key,
         protocol_name=record.name,
-        aggregation=wanted.aggregation,
+        aggregation=query.aggregation,
         algorithms=list(cube.algorithms),
         scenes=list(cube.scenes),
         columns=[

@@ -1,4 +1,4 @@
-"""The API of submissions: upload, state, live progress, publication, withdrawal; all but the rules need a token."""
+"""The calls of the API about submissions; all except the rules need a token."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ router = APIRouter(tags=["submissions"])
 
 
 class FindingEntry(BaseModel):
-    """One sentence about a submission."""
+    """One finding about a submission, as a sentence."""
 
     severity: str
     sentence: str
@@ -48,13 +48,13 @@ class SubmissionEntry(BaseModel):
 
 
 class SubmissionAnswer(SubmissionEntry):
-    """The same with its results beside the best of the others."""
+    """A submission with its results beside the best of the other algorithms."""
 
     scores: list[ColumnResult]
 
 
 class OwnSubmissions(BaseModel):
-    """Everything of one submitter."""
+    """All submissions of one submitter."""
 
     submitter: str
     left: int
@@ -62,7 +62,7 @@ class OwnSubmissions(BaseModel):
 
 
 class RulesAnswer(BaseModel):
-    """What may be submitted."""
+    """The dataset and the limits of submissions."""
 
     dataset: str
     scenes: int
@@ -87,20 +87,20 @@ def _entry(job: Job) -> SubmissionEntry:
     )
 
 
-def site_submissions(request: Request) -> Submissions:
-    """The submissions of the site that a request came to; their routes exist only where it takes some."""
+def current_submissions(request: Request) -> Submissions:
+    """The submissions of the current site; these routes exist only where it accepts submissions."""
     return cast(Submissions, request.app.state.site.submissions)
 
 
-SiteSubmissions = Annotated[Submissions, Depends(site_submissions)]
+CurrentSubmissions = Annotated[Submissions, Depends(current_submissions)]
 
 
-def own_job(request: Request, submissions: SiteSubmissions, identifier: str) -> Job:
-    """The submission with this id, which must belong to the owner of the request's token."""
+def owned_job(request: Request, submissions: CurrentSubmissions, identifier: str) -> Job:
+    """The requested submission, if it belongs to the token's owner."""
     return submissions.own(request, identifier)
 
 
-OwnJob = Annotated[Job, Depends(own_job)]
+OwnedJob = Annotated[Job, Depends(owned_job)]
 
 
 def _answer(submissions: Submissions, job: Job) -> SubmissionAnswer:
@@ -108,45 +108,45 @@ def _answer(submissions: Submissions, job: Job) -> SubmissionAnswer:
 
 
 @router.get("/submissions/rules", summary="What may be submitted")
-def rules(submissions: SiteSubmissions) -> RulesAnswer:
+def rules(submissions: CurrentSubmissions) -> RulesAnswer:
     """The dataset and the limits."""
-    dataset, own = submissions.dataset(), submissions.rules
+    dataset, limits = submissions.dataset(), submissions.rules
     return RulesAnswer(
         dataset=dataset.name,
         scenes=len(dataset),
         hidden=sum(submissions.hidden(scene.id, dataset.name) for scene in dataset),
-        per_period=own.per_period,
-        period_hours=own.period_hours,
-        largest_bytes=own.largest_bytes,
-        most_entries=own.most_entries,
+        per_period=limits.per_period,
+        period_hours=limits.period_hours,
+        largest_bytes=limits.largest_bytes,
+        most_entries=limits.most_entries,
     )
 
 
 @router.post("/submissions", status_code=202, summary="Upload a zip of maps as the request's body")
 async def submit(
     request: Request,
-    submissions: SiteSubmissions,
+    submissions: CurrentSubmissions,
     name: Annotated[str, Query(min_length=1, max_length=200, description="Name of the algorithm.")],
     description: Annotated[str, Query(max_length=500)] = "",
     link: Annotated[str, Query(max_length=300)] = "",
 ) -> SubmissionEntry:
-    """Take in an upload; everything that can be refused without reading it is refused first."""
+    """Accept an upload; whatever can be refused without reading it is refused first."""
     owner = await run_in_threadpool(submissions.submitter, request)
     if link and not LINK.fullmatch(link):
         raise UploadRefusedError(f"A link begins with http:// or https:// and has no spaces or quotes; found {link!r}.")
-    wanted = await run_in_threadpool(submissions.check_name, name, owner)
+    checked = await run_in_threadpool(submissions.check_name, name, owner)
     await run_in_threadpool(submissions.check_room, owner)
     if submissions.uploading.locked():
         raise UploadRefusedError("Too many uploads at the moment; try again in a minute.", 503)
     async with submissions.uploading:
         job = await _received(
-            request, submissions, lambda new: submissions.enqueue(new, owner, wanted, description, link)
+            request, submissions, lambda new: submissions.enqueue(new, owner, checked, description, link)
         )
     return _entry(job)
 
 
 async def _received(request: Request, submissions: Submissions, enqueue: Callable[[str], Job]) -> Job:
-    """The submission of an upload that lies in its folder as a plain zip; of any other nothing is kept."""
+    """The new submission of an upload that is a plain zip; nothing is kept of any other upload."""
     identifier, folder = await run_in_threadpool(submissions.new_folder)
     try:
         await receive(request, folder / "upload.zip", submissions.rules)
@@ -160,9 +160,9 @@ async def _received(request: Request, submissions: Submissions, enqueue: Callabl
         raise
 
 
-@router.get("/submissions", summary="One's own submissions")
-def own_submissions(request: Request, submissions: SiteSubmissions) -> OwnSubmissions:
-    """Everything of the token's owner."""
+@router.get("/submissions", summary="The submissions of the token's owner")
+def own_submissions(request: Request, submissions: CurrentSubmissions) -> OwnSubmissions:
+    """All submissions of the token's owner."""
     owner = submissions.submitter(request)
     return OwnSubmissions(
         submitter=owner,
@@ -172,13 +172,13 @@ def own_submissions(request: Request, submissions: SiteSubmissions) -> OwnSubmis
 
 
 @router.get("/submissions/{identifier}", summary="State and results of a submission")
-def state(submissions: SiteSubmissions, job: OwnJob) -> SubmissionAnswer:
+def state(submissions: CurrentSubmissions, job: OwnedJob) -> SubmissionAnswer:
     """The submission with its results."""
     return _answer(submissions, job)
 
 
 @router.get("/submissions/{identifier}/events", summary="Live progress as server-sent events")
-async def events(request: Request, submissions: SiteSubmissions, job: OwnJob) -> StreamingResponse:
+async def events(request: Request, submissions: CurrentSubmissions, job: OwnedJob) -> StreamingResponse:
     """The submission whenever it changes, until it is finished."""
     return StreamingResponse(
         _changes(request, submissions, job.id), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
@@ -202,21 +202,21 @@ async def _changes(request: Request, submissions: Submissions, identifier: str) 
 
 
 @router.post("/submissions/{identifier}/publish", summary="Show a finished submission to everybody")
-def publish(submissions: SiteSubmissions, job: OwnJob) -> SubmissionAnswer:
-    """The submission as everybody sees it from now on."""
+def publish(submissions: CurrentSubmissions, job: OwnedJob) -> SubmissionAnswer:
+    """The published submission."""
     submissions.publish(job)
     return _answer(submissions, submissions.jobs.get(job.id) or job)
 
 
 @router.delete("/submissions/{identifier}", status_code=204, summary="Withdraw a submission")
-def withdraw(submissions: SiteSubmissions, job: OwnJob) -> Response:
-    """Nothing is left of it."""
+def withdraw(submissions: CurrentSubmissions, job: OwnedJob) -> Response:
+    """Delete the submission, its files and its scores."""
     submissions.withdraw(job)
     return Response(status_code=204)
 
 
 def register_submission_refusals(app: FastAPI) -> None:
-    """Refusals with their own status."""
+    """Answer refused uploads and wrong tokens with their status."""
 
     def refused(request: Request, problem: Exception) -> JSONResponse:
         status = problem.status if isinstance(problem, UploadRefusedError | AccessError) else 422

@@ -1,4 +1,4 @@
-"""A submission's scores beside those of everybody else."""
+"""A submission's scores beside those of the other algorithms."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stereogauge.web.scores.joining import joined
 
 
 class ColumnResult(BaseModel):
-    """One column of a submission, the best of the others, and its rank among all with a value there."""
+    """One column of a submission, the best value of the other algorithms, and its rank among all with a value."""
 
     column: str
     value: float | None
@@ -27,26 +27,26 @@ class ColumnResult(BaseModel):
 def column_results(
     others: ScoreCube, name: str, table: ScoreTable, protocol: Protocol | None = None
 ) -> list[ColumnResult]:
-    """Means over the scenes for each column; an earlier version under the same name does not count among the others."""
+    """Means over the scenes per column; an earlier version under the same name is not one of the other algorithms."""
     if not len(table):
         return []
-    keep = [place for place, other in enumerate(others.algorithms) if other != name]
+    keep = [index for index, other in enumerate(others.algorithms) if other != name]
     cube = joined(others.take(algorithms=keep), table)
     values = aggregated(cube)
     costs = column_costs(cube.columns, values)
     ranks = column_ranks(np.where(np.isnan(costs), np.inf, costs))
     results = []
-    for place, column in enumerate(cube.columns):
-        rest = costs[:-1, place]
+    for index, column in enumerate(cube.columns):
+        rest = costs[:-1, index]
         best = int(np.nanargmin(rest)) if np.isfinite(rest).any() else None
-        known = bool(np.isfinite(costs[-1, place]))
+        known = bool(np.isfinite(costs[-1, index]))
         results.append(
             ColumnResult(
                 column=str(column),
-                value=float(values[-1, place]) if known else None,
-                best=None if best is None else float(values[best, place]),
-                rank=int(ranks[-1, place]) if known else None,
-                of=int(np.isfinite(costs[:, place]).sum()),
+                value=float(values[-1, index]) if known else None,
+                best=None if best is None else float(values[best, index]),
+                rank=int(ranks[-1, index]) if known else None,
+                of=int(np.isfinite(costs[:, index]).sum()),
             )
         )
     return results

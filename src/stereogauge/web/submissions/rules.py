@@ -1,4 +1,4 @@
-"""What submissions may be: how large, how often, how long they may be worked on."""
+"""Limits of submissions: size, frequency, time of evaluation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Rules:
-    """Limits. Sizes in bytes, times in seconds unless named otherwise; `hidden` are patterns of hidden scenes."""
+    """Limits: sizes in bytes, times in seconds unless the name says hours; `hidden` are patterns of hidden scenes."""
 
     per_period: int = 10
     period_hours: float = 24.0

@@ -1,4 +1,4 @@
-"""The tables behind submissions; they lie in a database of their own, so that a store can be copied without them."""
+"""The tables behind submissions, in a separate database, so that a store can be copied without them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Submissions: from an upload to a published row of the leaderboard, and back."""
+"""Submissions: upload, evaluation, publication in the leaderboard, withdrawal."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ from stereogauge.store.engine import Database
 from stereogauge.store.store import Store
 from stereogauge.store.write import MapRecord
 from stereogauge.web.hiding import Hidden
-from stereogauge.web.scores.joining import OWN_MARK
-from stereogauge.web.selection import NO_SCORES
-from stereogauge.web.source import ProtocolRecord, StoreSource
+from stereogauge.web.scores.joining import SUBMITTED_MARK
+from stereogauge.web.source import NO_SCORES, ProtocolRecord, StoreSource
 from stereogauge.web.submissions import usage
 from stereogauge.web.submissions.jobs import Job, Jobs, new_identifier
 from stereogauge.web.submissions.results import ColumnResult, column_results
@@ -36,7 +35,7 @@ LONGEST_NAME = 80
 
 
 class AccessError(StereogaugeError):
-    """A request without the right token, with the answer's status and the seconds to wait."""
+    """A request without the right token, with the HTTP status and the seconds to wait."""
 
     def __init__(self, sentence: str, status: int, wait: float = 0.0) -> None:
         super().__init__(sentence)
@@ -45,7 +44,7 @@ class AccessError(StereogaugeError):
 
 
 class Submissions:
-    """Everything that a site with submissions has beside its store."""
+    """The submissions of a site: tokens, queue, files and scores."""
 
     def __init__(
         self, store: Store, source: StoreSource, folder: Path, rules: Rules, dataset: str | None = None
@@ -71,7 +70,7 @@ class Submissions:
         self._cancelled: set[str] = set()
         self._thread: threading.Thread | None = None
 
-    # who asks
+    # who sends a request
 
     def submitter(self, request: Request) -> str:
         """The owner of the request's token."""
@@ -89,29 +88,25 @@ class Submissions:
         return owner
 
     def own(self, request: Request, identifier: str) -> Job:
-        """The submission with this id, which must belong to the owner of the request's token."""
+        """The submission, if it belongs to the token's owner; to anyone else it does not exist."""
         owner = self.submitter(request)
         job = self.jobs.get(identifier)
         if job is None or job.submitter != owner:
-            raise AccessError("There is no such submission of yours.", 404)
+            raise AccessError("You have no such submission.", 404)
         return job
 
-    def check_owner(self, request: Request, identifier: str) -> None:
-        """Refuse whoever is not the owner."""
-        self.own(request, identifier)
-
-    # what it is measured against
+    # what submissions are evaluated on
 
     def protocol(self) -> ProtocolRecord:
         """The protocol under which submissions are scored: the first one with scores on their dataset."""
         name = self.dataset().name
-        records = [own for own in self._source.protocols() if name in self._source.cube(own.key).datasets]
+        records = [record for record in self._source.protocols() if name in self._source.cube(record.key).datasets]
         if not records:
             raise StereogaugeError(NO_SCORES)
         return records[0]
 
     def dataset(self) -> Dataset:
-        """The scenes that a submission must cover, as the store knows them."""
+        """The scenes that a submission must cover, from the store."""
         entries = {entry.name: entry for entry in self._store.datasets() if entry.scenes}
         if self._dataset is None and len(entries) != 1:
             raise StoreError(f"The store holds {len(entries)} datasets; name the one for submissions with --dataset.")
@@ -120,12 +115,12 @@ class Submissions:
             raise unknown_name("dataset of this store", name, entries)
         return Dataset(name, [self._store.scene(name, scene) for scene in entries[name].scenes])
 
-    # taking one in
+    # accepting an upload
 
     def check_name(self, name: str, submitter: str) -> str:
-        """The name as it will stand in tables, when it is free."""
+        """The name as tables will show it; refused where another algorithm has it."""
         text = " ".join(name.split())
-        if not text or len(text) > LONGEST_NAME or not text.isprintable() or text.endswith(OWN_MARK):
+        if not text or len(text) > LONGEST_NAME or not text.isprintable() or text.endswith(SUBMITTED_MARK):
             raise UploadRefusedError(f"An algorithm has a name of 1 to {LONGEST_NAME} printable letters.")
         mine = {job.name for job in self.jobs.of(submitter) if job.state == "published"}
         if text in {entry.name for entry in self._store.algorithms()} and text not in mine:
@@ -152,7 +147,7 @@ class Submissions:
         shutil.rmtree(self.folder / identifier, ignore_errors=True)
 
     def enqueue(self, identifier: str, submitter: str, name: str, description: str, link: str) -> Job:
-        """Accept an upload; unfinished earlier ones of the same name make room."""
+        """Put an upload into the queue; unpublished earlier submissions of the same name are withdrawn."""
         for job in self.jobs.of(submitter):
             if job.name == name and job.state != "published":
                 self.withdraw(job)
@@ -161,10 +156,10 @@ class Submissions:
         self._wake.set()
         return job
 
-    # working on it
+    # evaluation
 
     def start(self) -> None:
-        """Begin to work on the queue, also on what an earlier run left unfinished."""
+        """Start to evaluate the queue, including what an earlier run left unfinished."""
         self.jobs.resume()
         self._stopping.clear()
         self._wake.set()
@@ -172,7 +167,7 @@ class Submissions:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop working; what is unfinished is taken up at the next start."""
+        """Stop evaluating; unfinished submissions resume at the next start."""
         self._stopping.set()
         self._wake.set()
         if self._thread is not None:
@@ -237,7 +232,7 @@ class Submissions:
         return f"The host's set-up is at fault: {type(problem).__name__}."
 
     def _note(self, identifier: str, kind: str, value: Any) -> None:
-        """Keep what the worker reports."""
+        """Record a report of the worker."""
         if kind == "state":
             state, progress, message = value
             self.jobs.change(identifier, state=state, progress=progress, message=message)
@@ -258,7 +253,7 @@ class Submissions:
         else:
             self.jobs.change(identifier, **{kind: value})
 
-    # what came of it
+    # results
 
     def private_scores(self, identifier: str) -> ScoreTable:
         """The scores of a submission that is not published; empty when there are none."""
@@ -268,12 +263,12 @@ class Submissions:
         return _table(job)
 
     def results(self, job: Job) -> list[ColumnResult]:
-        """The submission's columns beside the best of everybody else."""
+        """The submission's columns beside the best values of the other algorithms."""
         record = self.protocol()
         return column_results(self._source.cube(record.key), job.name, _table(job), record.protocol)
 
     def publish(self, job: Job) -> None:
-        """Put a finished submission into the store for everybody to see; an earlier one of the same name goes."""
+        """Write a finished submission into the store; an earlier one of the same name is removed."""
         if job.state != "done":
             raise UploadRefusedError(f"Only a finished submission can be published; this one is {job.state}.", 409)
         name = self.check_name(job.name, job.submitter)
@@ -288,7 +283,7 @@ class Submissions:
         self._source.refresh()
 
     def withdraw(self, job: Job) -> None:
-        """Take a submission back: from the queue, from private view, or from the leaderboard."""
+        """Delete a submission, whether it is queued, finished or published."""
         if job.state == "published" and job.name in {entry.name for entry in self._store.algorithms()}:
             self._store.delete_algorithm(job.name)
             self._source.refresh()

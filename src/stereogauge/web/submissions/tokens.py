@@ -1,4 +1,4 @@
-"""Tokens of submitters. Only their hashes are kept: whoever reads the database cannot submit with it."""
+"""Tokens of submitters. Only their hashes are stored, so that nobody can submit with a stolen database."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class Tokens:
         return token
 
     def revoke(self, submitter: str) -> int:
-        """Forget the tokens of a submitter; returns how many there were."""
+        """Delete the tokens of a submitter; returns their number."""
         with self._database.writing() as connection:
             return int(connection.execute(tokens.delete().where(tokens.c.submitter == submitter)).rowcount)
 
     def submitter(self, token: str) -> str | None:
-        """Whose token this is; None when it is nobody's. Looked up by its hash, so timing tells nothing about it."""
+        """The owner of a token, None for an unknown one; looked up by its hash, so that timing reveals nothing."""
         with self._database.reading() as connection:
             found = connection.execute(sql.select(tokens.c.submitter).where(tokens.c.hash == _hash(token))).scalar()
         return None if found is None else str(found)
@@ -53,7 +53,7 @@ def _hash(token: str) -> str:
 
 
 class FailureLimit:
-    """How many wrong tokens an address may try in a while."""
+    """Limits how many wrong tokens an address may try in a period."""
 
     def __init__(self, allowed: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.allowed = allowed
@@ -71,7 +71,7 @@ class FailureLimit:
             return max(0.0, recent[0] + self.seconds - self._clock())
 
     def failed(self, client: str) -> None:
-        """Note a wrong token."""
+        """Count a wrong token."""
         with self._lock:
             if client not in self._failures and len(self._failures) >= MOST_CLIENTS:
                 self._failures.pop(next(iter(self._failures)))

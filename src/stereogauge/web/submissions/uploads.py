@@ -1,4 +1,4 @@
-"""Taking in a zip from somebody who may mean harm: limits while it streams, a look at its directory after."""
+"""Uploads of untrusted zips: limits while one streams in, and checks of its directory afterwards."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ END_SIGNATURE = b"PK\x05\x06"
 END_SIZE = 22
 LONGEST_COMMENT = 65535
 BYTES_PER_ENTRY = 600
-"""More than the directory entry of any sensible file name takes."""
+"""An upper bound for the directory entry of a sensible file name."""
 
 
 class UploadRefusedError(StereogaugeError):
-    """An upload that is not taken, with the answer's status."""
+    """A refused upload, with the HTTP status."""
 
     def __init__(self, sentence: str, status: int = 422) -> None:
         super().__init__(sentence)
@@ -50,7 +50,7 @@ async def receive(request: Request, target: Path, rules: Rules) -> int:
 
 
 def check_archive(path: Path, rules: Rules) -> None:
-    """Refuse what is not a plain zip of a reasonable number of plain files, before anything is unpacked."""
+    """Refuse anything but a plain zip of a limited number of plain files, before it is unpacked."""
     _check_directory(path, rules)
     try:
         names = member_names(path, Limits(entries=rules.most_entries, size=rules.largest_unpacked))
@@ -61,20 +61,20 @@ def check_archive(path: Path, rules: Rules) -> None:
 
 
 def _check_directory(path: Path, rules: Rules) -> None:
-    """The end record says how long the directory is; nothing larger is ever read into memory."""
+    """Check the directory's length in the end record, so that no larger one is read into memory."""
     size = path.stat().st_size
     with path.open("rb") as file:
         file.seek(max(0, size - END_SIZE - LONGEST_COMMENT))
         tail = file.read()
-    place = tail.rfind(END_SIGNATURE)
-    if place < 0 or len(tail) - place < END_SIZE or not zipfile.is_zipfile(path):
+    index = tail.rfind(END_SIGNATURE)
+    if index < 0 or len(tail) - index < END_SIZE or not zipfile.is_zipfile(path):
         raise UploadRefusedError("The upload is not a zip file, or it was cut off.")
-    entries, directory = struct.unpack_from("<HL", tail, place + 10)
+    entries, directory = struct.unpack_from("<HL", tail, index + 10)
     if entries > rules.most_entries or directory > rules.most_entries * BYTES_PER_ENTRY:
         raise UploadRefusedError(f"The zip holds more than {rules.most_entries} files.")
 
 
 def without_paths(sentence: str, folder: Path) -> str:
-    """A sentence about files below `folder` without the server's own paths."""
+    """A sentence about files below `folder` without the server's paths."""
     text = sentence.replace(f"{folder}/upload.zip", "The zip").replace(f"{folder}/", "").replace(str(folder), "the zip")
     return re.sub(r"(?<![\w.])/(?:[\w.+-]+/)+", "", text.replace("maps/", ""))

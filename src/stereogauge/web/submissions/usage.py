@@ -1,4 +1,4 @@
-"""How often somebody has submitted; withdrawing does not give an attempt back."""
+"""The number of submissions per submitter; a withdrawn one still counts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ attempts = Table(
 
 
 class Attempts:
-    """Counts submissions in the last period."""
+    """Counts submissions within the last period."""
 
     def __init__(self, database: Database, per_period: int, period_hours: float) -> None:
         self._database = database
@@ -28,7 +28,7 @@ class Attempts:
         self._seconds = 3600.0 * period_hours
 
     def left(self, submitter: str) -> int:
-        """How many submissions are left now."""
+        """The number of submissions that the submitter may still make now."""
         query = (
             sql.select(sql.func.count())
             .select_from(attempts)
@@ -38,6 +38,6 @@ class Attempts:
             return max(0, self._per_period - int(connection.execute(query).scalar_one()))
 
     def note(self, submitter: str) -> None:
-        """One more."""
+        """Count one more submission."""
         with self._database.writing() as connection:
             connection.execute(attempts.insert().values(submitter=submitter, at=time.time()))

@@ -1,5 +1,5 @@
-// Small diagrams as SVG: critical difference, radar, parallel coordinates, sparklines. They draw what the server
-// computed.
+// Small diagrams as SVG, drawn here and not by the server: radar and parallel coordinates emphasise the same algorithm
+// in both when the pointer is over one and follow the check boxes at once; sparklines stand in the cells of a table.
 
 import { h, s } from "./dom.js";
 import { digits } from "./format.js";
@@ -112,82 +112,6 @@ function textWidth(text) {
   return pen.measureText(text).width;
 }
 
-/** A name, cut with an ellipsis where it would be wider than `room` px. */
-function fitted(name, room) {
-  if (textWidth(name) <= room) return name;
-  let length = name.length - 1;
-  while (length > 1 && textWidth(`${name.slice(0, length)}…`) > room) length -= 1;
-  return `${name.slice(0, length)}…`;
-}
-
-/** Average ranks on a line; thick bars join algorithms that the test does not tell apart. */
-export function criticalDifference(answer, styles, width = 640) {
-  const names = answer.algorithms;
-  const ranks = answer.average_rank;
-  const low = 1;
-  const high = Math.max(names.length, Math.ceil(ranks.at(-1)));
-  const half = Math.ceil(names.length / 2);
-  const labels = names.map((name, place) => `${fitted(name, width * 0.28)}  ${ranks[place].toFixed(2)}`);
-  const [before, after] = [labels.slice(0, half), labels.slice(half)].map(
-    (own) => 20 + Math.max(0, ...own.map(textWidth)),
-  );
-  const x = (rank) => before + ((width - before - after) * (rank - low)) / (high - low || 1);
-  const bars = answer.cliques.length;
-  const top = 46 + bars * 6;
-  const height = top + half * 16 + 8;
-  const step = Math.max(1, Math.ceil((high - low) / 12));
-  const parts = [s("line", { x1: x(low), x2: x(high), y1: 34, y2: 34, class: "ink" })];
-  for (let rank = low; rank <= high; rank += step) {
-    parts.push(
-      s("line", { x1: x(rank), x2: x(rank), y1: 30, y2: 34, class: "ink" }),
-      s("text", { x: x(rank), y: 26, "text-anchor": "middle", class: "soft" }, rank),
-    );
-  }
-  const reach = Math.min(width, x(low + answer.critical_distance));
-  const said = `critical difference ${digits(answer.critical_distance)}`;
-  parts.push(
-    s("line", { x1: x(low), x2: reach, y1: 10, y2: 10, class: "ink", "stroke-width": 1.5 }),
-    reach + 6 + textWidth(said) <= width
-      ? s("text", { x: reach + 6, y: 14 }, said)
-      : s("text", { x: x(low) - 6, y: 14, "text-anchor": "end" }, said),
-  );
-  answer.cliques.forEach(([first, last], row) => {
-    const [x1, x2, y] = [x(ranks[first]) - 3, x(ranks[last]) + 3, 42 + row * 6];
-    parts.push(s("line", { x1, x2, y1: y, y2: y, class: "ink", "stroke-width": 3 }));
-  });
-  names.forEach((name, place) => {
-    const left = place < half;
-    const y = top + 12 + (left ? place : names.length - 1 - place) * 16;
-    const end = left ? before - 8 : width - after + 8;
-    parts.push(
-      s("path", {
-        d: `M${x(ranks[place])} 34V${y}H${end}`,
-        fill: "none",
-        stroke: shown(styles.get(name)?.colour ?? "#888888"),
-      }),
-      marker(styles.get(name)?.marker, x(ranks[place]), 34, styles.get(name)?.colour ?? "#888888", 3.6),
-      s(
-        "text",
-        { x: left ? end - 4 : end + 4, y: y + 4, "text-anchor": left ? "end" : "start" },
-        labels[place],
-        s("title", {}, name),
-      ),
-    );
-  });
-  return s(
-    "svg",
-    {
-      class: "chart",
-      viewBox: `0 0 ${width} ${height}`,
-      width,
-      height,
-      role: "img",
-      "aria-label": "Critical-difference diagram",
-    },
-    parts,
-  );
-}
-
 /**
  * Algorithms over several columns; the centre is best. `radius(algorithm, column)` lies between 0 and 1, null is a gap.
  */
@@ -203,10 +127,10 @@ export function radar(names, columns, radius, label, styles, size = 420) {
     s("circle", { cx: centre, cy: centre, r: reach * share, fill: "none", class: "rule" }),
   );
   let [start, end] = [centre - reach, centre + reach];
-  columns.forEach((column, place) => {
-    const [x, y] = point(place, 1);
-    const [tx, ty] = point(place, 1.07);
-    const side = Math.cos(angle(place));
+  columns.forEach((column, index) => {
+    const [x, y] = point(index, 1);
+    const [tx, ty] = point(index, 1.07);
+    const side = Math.cos(angle(index));
     const wide = textWidth(column.label);
     const left = side > 0.2 ? tx : side < -0.2 ? tx - wide : tx - wide / 2;
     [start, end] = [Math.min(start, left - 4), Math.max(end, left + wide + 4)];
@@ -217,8 +141,8 @@ export function radar(names, columns, radius, label, styles, size = 420) {
   });
   names.forEach((name, row) => {
     const colour = shown(styles.get(name)?.colour ?? "#888888");
-    const known = columns.map((_, place) => [place, radius(row, place)]).filter(([, share]) => share !== null);
-    const corners = known.map(([place, share]) => point(place, Math.min(share, 1.12)));
+    const known = columns.map((_, index) => [index, radius(row, index)]).filter(([, share]) => share !== null);
+    const corners = known.map(([index, share]) => point(index, Math.min(share, 1.12)));
     const shape = known.length === columns.length ? "polygon" : "polyline";
     parts.push(
       s(
@@ -233,9 +157,9 @@ export function radar(names, columns, radius, label, styles, size = 420) {
         s("title", {}, name),
       ),
     );
-    known.forEach(([place], index) => {
-      const mark = marker(styles.get(name)?.marker, ...corners[index], styles.get(name)?.colour ?? "#888888", 3.2);
-      mark.append(s("title", {}, `${name}: ${label(row, place)}`));
+    known.forEach(([index], corner) => {
+      const mark = marker(styles.get(name)?.marker, ...corners[corner], styles.get(name)?.colour ?? "#888888", 3.2);
+      mark.append(s("title", {}, `${name}: ${label(row, index)}`));
       parts.push(mark);
     });
   });
@@ -263,35 +187,35 @@ export function parallel(names, columns, values, ranks, styles, width = 640) {
   const top = aslant ? 34 + 0.57 * widest : 46;
   const height = top + 204;
   const right = aslant ? Math.max(left, 0.82 * widest) : left;
-  const x = (place) => left + ((width - left - right) * place) / Math.max(1, columns.length - 1);
-  const range = columns.map((column, place) => {
-    const known = values.map((row) => row[place]).filter((value) => value !== null);
+  const x = (index) => left + ((width - left - right) * index) / Math.max(1, columns.length - 1);
+  const range = columns.map((column, index) => {
+    const known = values.map((row) => row[index]).filter((value) => value !== null);
     const low = Math.min(...known);
     const high = Math.max(...known);
     return column.direction === "higher" ? [high, low] : [low, high];
   });
-  const y = (value, place) =>
+  const y = (value, index) =>
     top +
     (height - top - 24) *
-      (range[place][1] === range[place][0] ? 0.5 : (value - range[place][0]) / (range[place][1] - range[place][0]));
-  const parts = columns.map((column, place) => [
-    s("line", { x1: x(place), x2: x(place), y1: top, y2: height - 24, class: "rule" }),
+      (range[index][1] === range[index][0] ? 0.5 : (value - range[index][0]) / (range[index][1] - range[index][0]));
+  const parts = columns.map((column, index) => [
+    s("line", { x1: x(index), x2: x(index), y1: top, y2: height - 24, class: "rule" }),
     aslant
-      ? s("text", { x: x(place), y: top - 20, transform: `rotate(-35 ${x(place)} ${top - 20})` }, column.label)
-      : s("text", { x: x(place), y: top - 20, "text-anchor": "middle" }, column.label),
-    s("text", { x: x(place), y: top - 6, "text-anchor": "middle", class: "soft" }, digits(range[place][0])),
-    s("text", { x: x(place), y: height - 10, "text-anchor": "middle", class: "soft" }, digits(range[place][1])),
+      ? s("text", { x: x(index), y: top - 20, transform: `rotate(-35 ${x(index)} ${top - 20})` }, column.label)
+      : s("text", { x: x(index), y: top - 20, "text-anchor": "middle" }, column.label),
+    s("text", { x: x(index), y: top - 6, "text-anchor": "middle", class: "soft" }, digits(range[index][0])),
+    s("text", { x: x(index), y: height - 10, "text-anchor": "middle", class: "soft" }, digits(range[index][1])),
   ]);
   names.forEach((name, row) => {
     const colour = shown(styles.get(name)?.colour ?? "#888888");
     let open = false;
     const path = columns
-      .map((_, place) => {
-        if (values[row][place] === null) {
+      .map((_, index) => {
+        if (values[row][index] === null) {
           open = false;
           return "";
         }
-        const step = `${open ? "L" : "M"}${x(place)} ${y(values[row][place], place)}`;
+        const step = `${open ? "L" : "M"}${x(index)} ${y(values[row][index], index)}`;
         open = true;
         return step;
       })
@@ -303,16 +227,16 @@ export function parallel(names, columns, values, ranks, styles, width = 640) {
         s("title", {}, name),
       ),
     );
-    columns.forEach((column, place) => {
-      if (values[row][place] === null) return;
+    columns.forEach((column, index) => {
+      if (values[row][index] === null) return;
       const mark = marker(
         styles.get(name)?.marker,
-        x(place),
-        y(values[row][place], place),
+        x(index),
+        y(values[row][index], index),
         styles.get(name)?.colour ?? "#888888",
         3,
       );
-      mark.append(s("title", {}, `${name}, ${column.id}: ${values[row][place]} (rank ${ranks[row][place]})`));
+      mark.append(s("title", {}, `${name}, ${column.id}: ${values[row][index]} (rank ${ranks[row][index]})`));
       parts.push(mark);
     });
   });
@@ -336,19 +260,19 @@ export function sparkline(values, top, scenes, open, unit) {
   return s(
     "svg",
     { class: "spark", width: step * values.length, height: 16, role: "img", "aria-label": "Scores scene by scene" },
-    values.map((value, place) => {
+    values.map((value, index) => {
       const height = value === null ? 15 : Math.max(1, 15 * Math.min(1, Math.abs(value) / (top || 1)));
       return s(
         "rect",
         {
-          x: place * step,
+          x: index * step,
           y: 16 - height,
           width: step - 1,
           height,
           class: value === null ? "none" : null,
-          onclick: () => open(scenes[place]),
+          onclick: () => open(scenes[index]),
         },
-        s("title", {}, `${scenes[place]}: ${value === null ? "no score" : `${value} ${unit}`}`),
+        s("title", {}, `${scenes[index]}: ${value === null ? "no score" : `${value} ${unit}`}`),
       );
     }),
   );
@@ -356,7 +280,7 @@ export function sparkline(values, top, scenes, open, unit) {
 
 /** The table behind a chart, filled when it is opened; `rows` is a list or a function that makes one. */
 export function behind(head, rows) {
-  const place = h("div", { class: "scroll" });
+  const content = h("div", { class: "scroll" });
   const cell = (one, at) =>
     h(
       "td",
@@ -367,8 +291,8 @@ export function behind(head, rows) {
       typeof one === "number" ? digits(one) : (one ?? "–"),
     );
   const fill = () =>
-    place.hasChildNodes() ||
-    place.append(
+    content.hasChildNodes() ||
+    content.append(
       h(
         "table",
         {},
@@ -388,5 +312,5 @@ export function behind(head, rows) {
         ),
       ),
     );
-  return h("details", { class: "data", ontoggle: fill }, h("summary", {}, "data table"), place);
+  return h("details", { class: "data", ontoggle: fill }, h("summary", {}, "data table"), content);
 }

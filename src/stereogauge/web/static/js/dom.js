@@ -44,6 +44,9 @@ export function choose(options, value, onchange, properties = {}) {
   return list;
 }
 
+/** A control with its label. */
+export const field = (title, control) => h("div", { class: "field" }, h("label", {}, title), control);
+
 /** A function that runs once, `pause` ms after its last call. */
 export function calm(action, pause) {
   let timer = 0;

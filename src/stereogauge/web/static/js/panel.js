@@ -1,11 +1,13 @@
 // The selection panel: scenes, regions, metrics, algorithms, model and weights.
 
-import { isStatic, shipped } from "./api.js";
+import { isStatic } from "./api.js";
+import { shippedPart } from "./copy.js";
 import { badge } from "./diagrams.js";
-import { calm, choose, h, put } from "./dom.js";
+import { choose, field, h, put } from "./dom.js";
 import { defineColumn, defineModel, defineRegion } from "./popup.js";
-import { chosen, metrics, PRESETS, protocolTitle, regions, weights } from "./selection.js";
+import { chosen, metrics, PRESETS, protocolTitle, regions } from "./selection.js";
 import * as state from "./state.js";
+import { weightPart } from "./weights.js";
 
 const searches = new Map();
 const SEARCH_FROM = 12;
@@ -141,8 +143,6 @@ function presets(context) {
     : null;
 }
 
-const field = (title, control) => h("div", { class: "field" }, h("label", {}, title), control);
-
 function modelPart(context, view) {
   const { catalogue } = context;
   const model = catalogue.models.find((one) => one.id === state.get("model", "a-star")) ?? catalogue.models[0];
@@ -216,85 +216,12 @@ function modelPart(context, view) {
   );
 }
 
-/** Sliders: while one is dragged the address follows, and with it the order. */
-export function weightPart(context) {
-  const { catalogue } = context;
-  const now = weights(context);
-  const total = Object.values(now).reduce((sum, one) => sum + one, 0) || 1;
-  const top = Math.max(...Object.values(now), 1e-9);
-  const follow = calm((changes) => state.update(changes, { quietly: true }), 25);
-  const list = h("div", { class: "weights" });
-  const values = { ...now };
-  const move = (name, input) => {
-    values[name] = (Number(input.value) / 100) * top;
-    const sum = Object.values(values).reduce((a, b) => a + b, 0) || 1;
-    for (const other of list.querySelectorAll("[data-weight]"))
-      other.parentElement.querySelector("output").textContent =
-        `${Math.round((100 * values[other.dataset.weight]) / sum)} %`;
-    if (sum > 1e-9)
-      follow({
-        weights: Object.entries(values).map(([key, value]) => `${key}=${Number(value.toPrecision(4))}`),
-        profile: null,
-      });
-  };
-  put(
-    list,
-    Object.entries(now).map(([name, value]) =>
-      h(
-        "div",
-        { class: "weight" },
-        h("span", { class: "name", title: name }, name),
-        h("input", {
-          type: "range",
-          min: 0,
-          max: 100,
-          step: 1,
-          value: Math.round((100 * value) / top),
-          "data-weight": name,
-          "aria-label": `Weight of ${name}`,
-          oninput: (event) => move(name, event.target),
-        }),
-        h("output", {}, `${Math.round((100 * value) / total)} %`),
-      ),
-    ),
-  );
-  const available = new Set(metrics(context));
-  return h(
-    "div",
-    { "data-part": "weights" },
-    field(
-      "profile",
-      choose(
-        [
-          ["", state.has("weights") ? "your own weights" : "equal weights"],
-          ...catalogue.profiles.map((one) => [one.id, one.name]),
-        ],
-        state.get("profile", ""),
-        (value) => state.update({ profile: value || null, weights: null }),
-        { "aria-label": "Profile", id: "profile" },
-      ),
-    ),
-    field(
-      "scale",
-      choose(
-        catalogue.normalisations,
-        state.get("normalisation", "heuristic"),
-        (value) => state.update({ normalisation: value }),
-        { "aria-label": "Normalisation" },
-      ),
-    ),
-    list,
-    Object.keys(now).some((name) => !available.has(name.split(":")[0])) &&
-      h("p", { class: "hint" }, "The weight of a metric without scores is shared among the others."),
-  );
-}
-
 /** Draw the panel, unless one of its sliders is being dragged. */
 export function drawPanel(root, context, view) {
   const focus = document.activeElement;
   if (focus?.matches?.("#panel input[type=range]") && root.contains(focus) && root.dataset.view === view) return;
   const key = focus && root.contains(focus) ? (focus.dataset.choice ?? focus.id) : null;
-  const place = Object.fromEntries(
+  const scrolled = Object.fromEntries(
     [...root.querySelectorAll("fieldset")].map((one) => [
       one.dataset.part,
       one.querySelector(".choices")?.scrollTop ?? 0,
@@ -367,87 +294,8 @@ export function drawPanel(root, context, view) {
     ),
   );
   for (const part of root.querySelectorAll("fieldset"))
-    part.querySelector(".choices")?.scrollTo(0, place[part.dataset.part] ?? 0);
+    part.querySelector(".choices")?.scrollTo(0, scrolled[part.dataset.part] ?? 0);
   if (key) root.querySelector(`[data-choice="${CSS.escape(key)}"], #${CSS.escape(key)}`)?.focus();
-}
-
-// A copy on a plain web host has answers for these selections and models only.
-function shippedPart(context, view) {
-  const sorted = (params) => {
-    const own = new URLSearchParams(params);
-    own.sort();
-    return own.toString();
-  };
-  const now = sorted(state.selection());
-  const parted = shipped().map((one) => ({
-    ...one,
-    group: one.title.includes(": ") ? one.title.split(": ")[0] : null,
-  }));
-  const models = context.catalogue.models.filter(
-    (one) => one.id !== "middlebury" || new Set(state.all("metrics")).size === 1,
-  );
-  const go = (params) =>
-    state.update({
-      ...Object.fromEntries([...state.SELECTION, "sort", "column"].map((name) => [name, null])),
-      ...Object.fromEntries(
-        params.map(([name]) => [name, params.filter(([other]) => other === name).map(([, value]) => value)]),
-      ),
-    });
-  return [
-    view !== "compare" &&
-      h(
-        "fieldset",
-        {},
-        h("legend", {}, h("span", {}, "Model")),
-        choose(
-          models.map((one) => [one.id, one.name]),
-          state.get("model", "a-star"),
-          (value) => state.update({ model: value, profile: null }),
-          { "aria-label": "Model", id: "model" },
-        ),
-      ),
-    (view === "compare" || state.get("model") === "weighted") &&
-      h(
-        "fieldset",
-        {},
-        h("legend", {}, h("span", {}, "Profile")),
-        choose(
-          [["", "equal weights"], ...context.catalogue.profiles.map((one) => [one.id, one.name])],
-          state.get("profile", ""),
-          (value) => state.update({ profile: value || null }),
-          { "aria-label": "Profile" },
-        ),
-      ),
-    h(
-      "fieldset",
-      {},
-      h("legend", {}, h("span", {}, "Selections in this copy")),
-      h(
-        "div",
-        { class: "choices endless" },
-        parted.map((one, place) => [
-          one.group && one.group !== parted[place - 1]?.group ? h("div", { class: "group-name" }, one.group) : null,
-          h(
-            "label",
-            { class: "choice", title: one.title },
-            h("input", {
-              type: "radio",
-              name: "shipped",
-              checked: sorted(one.params) === now,
-              onchange: () => go(one.params),
-            }),
-            h("span", { class: "name" }, one.group ? one.title.slice(one.group.length + 2) : one.title),
-          ),
-        ]),
-      ),
-    ),
-    h(
-      "p",
-      { class: "hint" },
-      "This is a fixed copy of the site. To select scenes, regions, metrics, algorithms and weights freely, ",
-      "run the server: stereogauge serve STORE.",
-    ),
-  ];
 }
 
 function regionsPart(context) {

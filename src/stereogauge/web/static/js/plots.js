@@ -1,11 +1,11 @@
 // Plotly, loaded when a view first needs it, in the colours of the page.
 
-import { ink } from "./theme.js";
+import { ink, shown } from "./theme.js";
 
 let loading = null;
 
 /** Plotly from the server's own copy. */
-export function plotly() {
+function plotly() {
   loading ??= new Promise((resolve, reject) => {
     const script = document.createElement("script");
     script.src = "static/plotly.min.js";
@@ -16,7 +16,12 @@ export function plotly() {
   return loading;
 }
 
-/** Draw traces in place. */
+/** Text that Plotly shows as it is: it reads a subset of HTML. */
+export const plain = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+
+const isAxis = (name) => /^[xy]axis\d*$/.test(name);
+
+/** Draw traces into an element. */
 export async function plot(element, traces, layout = {}) {
   const library = await plotly();
   const axis = {
@@ -28,12 +33,7 @@ export async function plot(element, traces, layout = {}) {
     tickcolor: ink("faint"),
     automargin: true,
   };
-  const { xaxis, yaxis, ...rest } = layout;
-  const axes = Object.fromEntries(
-    Object.entries(rest)
-      .filter(([name]) => /^[xy]axis\d+$/.test(name))
-      .map(([name, own]) => [name, { ...axis, ...own }]),
-  );
+  const axes = Object.entries({ xaxis: {}, yaxis: {}, ...layout }).filter(([name]) => isAxis(name));
   await library.react(
     element,
     traces,
@@ -42,16 +42,47 @@ export async function plot(element, traces, layout = {}) {
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
       showlegend: false,
-      font: { family: getComputedStyle(document.body).fontFamily, size: 11.5, color: ink("ink") },
       hoverlabel: { font: { size: 11.5 }, align: "left" },
-      ...rest,
-      ...axes,
-      xaxis: { ...axis, ...xaxis },
-      yaxis: { ...axis, ...yaxis },
+      ...layout,
+      ...Object.fromEntries(axes.map(([name, own]) => [name, { ...axis, ...own }])),
+      font: { family: getComputedStyle(document.body).fontFamily, size: 11.5, color: ink("ink") },
     },
     { responsive: true, displaylogo: false, displayModeBar: false },
   );
 }
 
-/** Text that Plotly shows as it is: it reads a subset of HTML. */
-export const plain = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+const names = (value) => (Array.isArray(value) ? value.map(names) : typeof value === "string" ? plain(value) : value);
+const colours = (value) => (Array.isArray(value) ? value.map(shown) : typeof value === "string" ? shown(value) : value);
+const recoloured = (part) => (part?.color ? { ...part, color: colours(part.color) } : part);
+const ADAPTED = { name: names, text: names, x: names, y: names, line: recoloured, marker: recoloured };
+
+/**
+ * Draw a figure that the server made (`figures/plotly`), in the colours of the page. Names in it are shown as they are
+ * written; `meta` of a trace keeps its name for listeners.
+ */
+export function draw(element, figure, layout = {}) {
+  const traces = figure.data.map((trace) => ({
+    ...trace,
+    meta: trace.name,
+    ...Object.fromEntries(
+      Object.entries(ADAPTED)
+        .filter(([key]) => key in trace)
+        .map(([key, adapt]) => [key, adapt(trace[key])]),
+    ),
+  }));
+  const axes = Object.entries(figure.layout)
+    .filter(([name]) => isAxis(name))
+    .map(([name, { gridcolor, ticktext, ...own }]) => [
+      name,
+      { ...own, ...(ticktext ? { ticktext: names(ticktext) } : {}), ...layout[name] },
+    ]);
+  const lines = (figure.layout.shapes ?? []).map((shape) => ({ ...shape, line: recoloured(shape.line) }));
+  element.style.height = `${layout.height ?? figure.layout.height}px`;
+  return plot(element, traces, { ...figure.layout, shapes: lines, ...layout, ...Object.fromEntries(axes) });
+}
+
+/** Call `listener(event)` on one kind of Plotly's events, in place of an earlier listener. */
+export function listen(element, kind, listener) {
+  element.removeAllListeners?.(kind);
+  element.on(kind, listener);
+}

@@ -28,12 +28,12 @@ export function open(anchor, title, ...content) {
     content,
   );
   box().hidden = false;
-  const place = anchor.getBoundingClientRect();
+  const bounds = anchor.getBoundingClientRect();
   const width = box().offsetWidth;
-  const left = Math.max(12, Math.min(place.left, document.documentElement.clientWidth - width - 12));
-  const below = place.bottom + 6 + box().offsetHeight < innerHeight;
+  const left = Math.max(12, Math.min(bounds.left, document.documentElement.clientWidth - width - 12));
+  const below = bounds.bottom + 6 + box().offsetHeight < innerHeight;
   box().style.left = `${left + scrollX}px`;
-  box().style.top = `${(below ? place.bottom + 6 : Math.max(8, place.top - box().offsetHeight - 6)) + scrollY}px`;
+  box().style.top = `${(below ? bounds.bottom + 6 : Math.max(8, bounds.top - box().offsetHeight - 6)) + scrollY}px`;
   box().querySelector("button").focus();
 }
 

@@ -1,9 +1,14 @@
-// Points in space, drawn by hand into an image with a depth buffer: no graphics card, the same everywhere.
+// Points in space, drawn here into an image with a depth buffer: no graphics card is needed, and it looks the same
+// everywhere.
+
+import { ask, isStatic, latest, Problem } from "../api.js";
+import { choose, h, put } from "../dom.js";
+import * as state from "../state.js";
 
 const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 
 /** A viewer on a canvas; `show(answer)` takes the server's points. */
-export function cloudViewer(canvas) {
+function cloudViewer(canvas) {
   let points = null;
   let colours = null;
   let centre = [0, 0, 0];
@@ -39,7 +44,7 @@ export function cloudViewer(canvas) {
     const [cy, sy, cp, sp] = [Math.cos(view.yaw), Math.sin(view.yaw), Math.cos(view.pitch), Math.sin(view.pitch)];
     const focal = 1.6 * Math.min(width, height);
     const dot = Math.max(1, Math.round(1.6 / view.distance + 0.6));
-    for (let index = 0, place = 0; index < points.length; index += 3, place += 3) {
+    for (let index = 0, shade = 0; index < points.length; index += 3, shade += 3) {
       const x = (points[index] - centre[0]) / size;
       const y = (points[index + 1] - centre[1]) / size;
       const z = (points[index + 2] - centre[2]) / size;
@@ -57,9 +62,9 @@ export function cloudViewer(canvas) {
           const at = py * width + px;
           if (far >= depth[at]) continue;
           depth[at] = far;
-          image.data[4 * at] = colours[place];
-          image.data[4 * at + 1] = colours[place + 1];
-          image.data[4 * at + 2] = colours[place + 2];
+          image.data[4 * at] = colours[shade];
+          image.data[4 * at + 1] = colours[shade + 1];
+          image.data[4 * at + 2] = colours[shade + 2];
           image.data[4 * at + 3] = 255;
         }
       }
@@ -107,4 +112,59 @@ export function cloudViewer(canvas) {
     draw();
   });
   return { show, draw };
+}
+
+/** The point cloud below the panes: a choice of maps and a canvas. */
+export function createCloud() {
+  const canvas = h("canvas", {
+    id: "cloud",
+    tabindex: 0,
+    "aria-label": "Point cloud: drag to turn, wheel to come closer, arrow keys turn",
+  });
+  const head = h("div", { class: "row" });
+  const box = h("div", { class: "section" }, head, canvas);
+  const viewer = cloudViewer(canvas);
+  const points = latest();
+
+  function show(scene) {
+    const sources = [
+      ...(scene.layers.includes("truth") ? [["", "ground truth"]] : []),
+      ...scene.algorithms.map((name) => [name, name]),
+    ];
+    const name = isStatic ? null : state.get("cloud");
+    if (isStatic)
+      put(head, h("h2", {}, "Point cloud"), h("span", { class: "hint" }, "Points in space need the server."));
+    else
+      put(
+        head,
+        h("h2", {}, "Point cloud"),
+        choose(
+          [["-", "off"], ...sources],
+          name === null ? "-" : name === "truth" ? "" : name,
+          (value) => state.update({ cloud: value === "-" ? null : value === "" ? "truth" : value }),
+          { "aria-label": "Point cloud of", id: "cloud-choice" },
+        ),
+        h("span", { class: "hint" }, "drag to turn, wheel to come closer"),
+        h("span", { class: "hint", id: "cloud-unit" }),
+      );
+    canvas.hidden = name === null;
+    canvas.style.display = name === null ? "none" : "";
+    if (name === null) return;
+    const own = new URLSearchParams({ points: 60000 });
+    if (name !== "truth") own.set("algorithm", name);
+    if (state.get("protocol")) own.set("protocol", state.get("protocol"));
+    points((signal) => ask(`scenes/${encodeURIComponent(scene.name)}/cloud`, own, { signal }))
+      .then((answer) => {
+        if (!answer) return;
+        viewer.show(answer);
+        head.querySelector("#cloud-unit").textContent =
+          answer.unit === "m" ? "in metres" : "without calibration: columns, rows and disparities in px";
+      })
+      .catch((problem) => {
+        if (!(problem instanceof Problem)) throw problem;
+        put(head, h("p", { class: "hint" }, problem.message));
+      });
+  }
+
+  return { box, show, draw: viewer.draw, clear: () => put(head) };
 }

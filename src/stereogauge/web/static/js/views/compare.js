@@ -2,13 +2,13 @@
 // to head.
 
 import { ask, isStatic, latest, Problem } from "../api.js";
-import { badge, behind, criticalDifference, parallel, radar } from "../diagrams.js";
-import { choose, h, put } from "../dom.js";
+import { badge, behind, parallel, radar } from "../diagrams.js";
+import { h, put } from "../dom.js";
 import { digits, full, listed, percent } from "../format.js";
-import { chosen, chosenColumns } from "../selection.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
-import { shown } from "../theme.js";
+import { drawDifference } from "./difference.js";
+import { createHeadToHead } from "./duel.js";
 
 const SEGMENTS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00"];
 const MOST_AXES = 12;
@@ -36,9 +36,9 @@ export function create(root, context) {
   const weighted = latest();
   const table = latest();
   const significance = latest();
-  const pair = latest();
   const moved = latest();
   const last = {};
+  const headToHead = createHeadToHead(duel, context, () => last.bars?.rows.map((row) => row.algorithm));
 
   async function guarded(target, work, draw) {
     try {
@@ -58,8 +58,12 @@ export function create(root, context) {
       guarded(bars, () => weighted((signal) => ask("rank", params, { signal })), drawBars),
       guarded(shapes, () => table((signal) => ask("table", state.selection(), { signal })), drawShapes),
     ]);
-    guarded(tests, () => significance((signal) => ask("significance", state.selection(), { signal })), drawTests);
-    guarded(duel, askPair, drawDuel);
+    guarded(
+      tests,
+      () => significance((signal) => ask("significance", state.selection(), { signal })),
+      (answer) => drawDifference(tests, answer),
+    );
+    guarded(duel, headToHead.ask, headToHead.draw);
     guarded(
       steady,
       () => moved((signal) => ask("stability", state.selection(["profile", "normalisation", "weights"]), { signal })),
@@ -69,20 +73,20 @@ export function create(root, context) {
 
   function drawBars(answer) {
     last.bars = answer;
-    const colours = new Map(answer.terms.map((term, place) => [term, SEGMENTS[place % SEGMENTS.length]]));
+    const colours = new Map(answer.terms.map((term, index) => [term, SEGMENTS[index % SEGMENTS.length]]));
     const longest = Math.max(...answer.rows.map((row) => row.value ?? 0), 1e-12);
     const profile = context.catalogue.profiles.find((one) => one.id === state.get("profile"));
-    const texture = (place) => {
-      if (place < SEGMENTS.length) return {};
-      const angle = `${45 * Math.floor(place / SEGMENTS.length)}deg`;
+    const texture = (index) => {
+      if (index < SEGMENTS.length) return {};
+      const angle = `${45 * Math.floor(index / SEGMENTS.length)}deg`;
       const stripes = `repeating-linear-gradient(${angle}, transparent 0 3px, rgba(255,255,255,.45) 3px 5px)`;
       return { "background-image": stripes };
     };
-    const told = (place, column) =>
+    const contribution = (index, column) =>
       [
-        digits(answer.contributions[place][column]),
+        digits(answer.contributions[index][column]),
         "of",
-        digits(answer.rows[place].value),
+        digits(answer.rows[index].value),
         `(${answer.scales[column]})`,
       ].join(" ");
     put(
@@ -104,19 +108,19 @@ export function create(root, context) {
       h(
         "div",
         { class: "key" },
-        answer.terms.map((term, place) =>
+        answer.terms.map((term, index) =>
           h(
             "span",
             {},
-            h("i", { class: "swatch", style: { background: colours.get(term), ...texture(place) } }),
-            `${term} ${Math.round(100 * answer.weights[place])} %`,
+            h("i", { class: "swatch", style: { background: colours.get(term), ...texture(index) } }),
+            `${term} ${Math.round(100 * answer.weights[index])} %`,
           ),
         ),
       ),
       h(
         "div",
         { class: "bars", role: "table", "aria-label": "Weighted scores, shortest first" },
-        answer.rows.map((row, place) => [
+        answer.rows.map((row, index) => [
           h(
             "div",
             { class: "name", role: "rowheader", "data-bar": row.algorithm },
@@ -129,9 +133,9 @@ export function create(root, context) {
             answer.terms.map((term, column) =>
               h("div", {
                 class: "piece",
-                title: `${term}: ${told(place, column)}`,
+                title: `${term}: ${contribution(index, column)}`,
                 style: {
-                  width: `${(100 * Math.max(0, answer.contributions[place][column])) / longest}%`,
+                  width: `${(100 * Math.max(0, answer.contributions[index][column])) / longest}%`,
                   background: colours.get(term),
                   ...texture(column),
                 },
@@ -154,18 +158,18 @@ export function create(root, context) {
         ),
       behind(
         ["algorithm", "score", ...answer.terms],
-        answer.rows.map((row, place) => [row.algorithm, row.value, ...answer.contributions[place]]),
+        answer.rows.map((row, index) => [row.algorithm, row.value, ...answer.contributions[index]]),
       ),
     );
   }
 
   // How much of the order is owed to these very weights.
   function drawSteady(answer) {
-    const rows = answer.algorithms.map((name, place) => ({
+    const rows = answer.algorithms.map((name, index) => ({
       name,
-      first: answer.first[place],
-      low: answer.rank_low[place],
-      high: answer.rank_high[place],
+      first: answer.first[index],
+      low: answer.rank_low[index],
+      high: answer.rank_high[index],
     }));
     const winners = rows.filter((row) => row.first >= 0.005).sort((a, b) => b.first - a.first);
     put(
@@ -210,13 +214,13 @@ export function create(root, context) {
     const rows = names.map((name) => answer.algorithms.indexOf(name));
     const by = state.get("radar", "rank");
     const size = answer.algorithms.length;
-    const radius = (row, place) => {
+    const radius = (row, index) => {
       const value =
-        by === "rank" ? answer.ranks[rows[row]][columns[place].at] : answer.shares[rows[row]][columns[place].at];
+        by === "rank" ? answer.ranks[rows[row]][columns[index].at] : answer.shares[rows[row]][columns[index].at];
       return value === null ? null : by === "rank" ? value / size : value;
     };
-    const label = (row, place) => {
-      const { id, unit, at } = columns[place];
+    const label = (row, index) => {
+      const { id, unit, at } = columns[index];
       return `${id} ${digits(answer.values[rows[row]][at])} ${unit}, rank ${answer.ranks[rows[row]][at]}`;
     };
     const mode = (name, text) =>
@@ -318,171 +322,6 @@ export function create(root, context) {
     const now = new Set(highlighted(table));
     on ? now.add(name) : now.delete(name);
     state.update({ lines: now.size ? [...now] : null });
-  }
-
-  function drawTests(answer) {
-    last.tests = answer;
-    put(
-      tests,
-      h("h2", {}, "Critical difference"),
-      answer.note
-        ? h("p", { class: "hint" }, answer.note)
-        : [
-            criticalDifference(answer, context.styles, Math.max(330, Math.min(900, tests.clientWidth))),
-            h(
-              "p",
-              { class: "caption" },
-              `Friedman's test over ${answer.blocks} columns, p = ${digits(answer.p_value)}. `,
-              "Columns of one scene depend on each other: with few scenes the test is optimistic. ",
-              `Bars join algorithms that Nemenyi's test at α = ${answer.alpha} does not tell apart.`,
-            ),
-            behind(
-              ["algorithm", "average rank"],
-              answer.algorithms.map((name, place) => [name, answer.average_rank[place]]),
-            ),
-          ],
-    );
-  }
-
-  function pairChoice() {
-    const names = chosen(
-      "algorithms",
-      context.algorithms.map((one) => one.name),
-    );
-    const ordered = last.bars?.rows.map((row) => row.algorithm) ?? names;
-    const best = [...ordered.filter(mine), ...ordered.filter((name) => !mine(name))];
-    const first = names.includes(state.get("first")) ? state.get("first") : best[0];
-    const second = names.includes(state.get("second")) ? state.get("second") : best.find((name) => name !== first);
-    const columns = chosenColumns(context);
-    return {
-      names,
-      first,
-      second,
-      columns,
-      column: columns.find((one) => one.id === state.get("duel"))?.id ?? columns[0]?.id,
-    };
-  }
-
-  function askPair() {
-    const { first, second, column } = pairChoice();
-    if (!second || !column) return null;
-    const params = state.selection();
-    params.set("first", first);
-    params.set("second", second);
-    params.set("column", column);
-    return pair((signal) => ask("significance", params, { signal }));
-  }
-
-  function drawDuel(answer) {
-    if (!answer?.pair) return put(duel, h("p", { class: "hint" }, "Head to head needs two algorithms."));
-    const { names, columns } = pairChoice();
-    const one = answer.pair;
-    const largest = Math.max(...one.scenes.map((row) => Math.abs(row.difference ?? 0)), 1e-12);
-    const colour = (name) => shown(context.styles.get(name)?.colour ?? "#888888");
-    const verdict =
-      one.probability === null
-        ? one.note
-        : `${one.first} beats ${one.second} with probability ${one.probability.toFixed(2)} over these scenes`;
-    return put(
-      duel,
-      h(
-        "div",
-        { class: "row" },
-        h("h2", {}, "Head to head"),
-        choose(names, one.first, (value) => state.update({ first: value }), {
-          "aria-label": "First algorithm",
-          id: "duel-first",
-        }),
-        "against",
-        choose(names, one.second, (value) => state.update({ second: value }), {
-          "aria-label": "Second algorithm",
-          id: "duel-second",
-        }),
-        "in",
-        choose(
-          columns.map((column) => [column.id, column.label]),
-          one.column,
-          (value) => state.update({ duel: value }),
-          { "aria-label": "Column" },
-        ),
-      ),
-      h(
-        "p",
-        { class: "verdict", id: "verdict" },
-        verdict,
-        one.p_value !== null &&
-          h(
-            "span",
-            { class: "hint" },
-            `  ·  ${one.wins} won, ${one.losses} lost · Wilcoxon p = ${digits(one.p_value)}`,
-          ),
-      ),
-      h(
-        "div",
-        { class: "scroll" },
-        h(
-          "table",
-          { class: "duel" },
-          h(
-            "thead",
-            {},
-            h(
-              "tr",
-              {},
-              h("th", { class: "text", scope: "col" }, "scene"),
-              h("th", { scope: "col" }, one.first, h("span", { class: "unit" }, one.unit)),
-              h("th", { scope: "col" }, one.second, h("span", { class: "unit" }, one.unit)),
-              h("th", { scope: "col" }, "difference"),
-              h("th", { class: "text", scope: "col" }, "better"),
-            ),
-          ),
-          h(
-            "tbody",
-            {},
-            one.scenes.map((row) => {
-              const share = row.difference === null ? 0 : Math.abs(row.difference) / largest;
-              const winner =
-                row.difference === null || row.difference === 0 ? null : row.difference < 0 ? one.first : one.second;
-              const style = winner && {
-                width: `${50 * share}%`,
-                [row.difference < 0 ? "right" : "left"]: "50%",
-                background: colour(winner),
-              };
-              return h(
-                "tr",
-                {},
-                h(
-                  "td",
-                  { class: "text" },
-                  h(
-                    "a",
-                    {
-                      href: state.address(
-                        {
-                          scene: row.scene,
-                          pane: [`error~${encodeURIComponent(one.first)}`, `error~${encodeURIComponent(one.second)}`],
-                        },
-                        "scene",
-                      ),
-                    },
-                    row.scene,
-                  ),
-                ),
-                h("td", { title: full(row.first) }, digits(row.first)),
-                h("td", { title: full(row.second) }, digits(row.second)),
-                h("td", { title: full(row.difference) }, digits(row.difference)),
-                h(
-                  "td",
-                  { class: "contest text" },
-                  h("div", { class: "axis" }, winner && h("i", { style })),
-                  h("span", { class: "unseen" }, winner ?? "equal, or a score is missing"),
-                ),
-              );
-            }),
-          ),
-        ),
-      ),
-    );
   }
 
   return {

@@ -1,10 +1,11 @@
-// Confidence: how many bad pixels are left when the least confident ones are removed.
+// Confidence: how many bad pixels are left when the least confident ones are removed. Drawn here and not by the server:
+// the curves of all algorithms share one plot, and the point under the pointer chooses the map beside it.
 
 import { ask, isStatic, latest, Problem, url } from "../api.js";
 import { behind } from "../diagrams.js";
 import { calm, choose, h, put } from "../dom.js";
 import { digits, percent } from "../format.js";
-import { plain, plot } from "../plots.js";
+import { listen, plain, plot } from "../plots.js";
 import * as state from "../state.js";
 import { lacking, refused } from "../states.js";
 import { shown } from "../theme.js";
@@ -91,7 +92,7 @@ export function create(root, context) {
     // At density 0 there is no pixel and no share of bad ones.
     const density = answer.density.slice(1).map((one) => 100 * one);
     const hundred = (values) => values.slice(1).map((one) => 100 * one);
-    const traces = answer.curves.map((one, place) => ({
+    const traces = answer.curves.map((one, index) => ({
       type: "scatter",
       mode: "lines",
       x: density,
@@ -102,7 +103,7 @@ export function create(root, context) {
         color: shown(context.styles.get(one.algorithm)?.colour ?? "#888888"),
         width: 2,
         dash: DASHES[
-          answer.curves.filter((other, at) => at < place && other.algorithm === one.algorithm).length % DASHES.length
+          answer.curves.filter((other, at) => at < index && other.algorithm === one.algorithm).length % DASHES.length
         ],
       },
       hovertemplate: `${plain(one.algorithm)} ${plain(one.measure)}<br>%{x:.0f} % kept: %{y:.2f} % bad<extra></extra>`,
@@ -144,12 +145,12 @@ export function create(root, context) {
     curves.style.height = "420px";
     await plot(curves, traces, {
       showlegend: true,
-      legend: { orientation: "h", y: -0.18 },
+      legend: { orientation: "h", y: -0.24 },
       xaxis: { title: { text: "pixels kept, most confident first [%]" }, range: [0, 101] },
       yaxis: { title: { text: "bad pixels among them [%]" }, rangemode: "tozero" },
     });
-    curves.removeAllListeners?.("plotly_hover");
-    curves.on(
+    listen(
+      curves,
       "plotly_hover",
       (event) => event.points[0].customdata && showMap(answer, ...event.points[0].customdata, event.points[0].x / 100),
     );
@@ -173,8 +174,8 @@ export function create(root, context) {
           h(
             "tr",
             {},
-            ["algorithm", "confidence measure", "AUC", "optimal AUC", "bad of all pixels"].map((one, place) =>
-              h("th", { class: place < 2 ? "text" : null, scope: "col" }, one),
+            ["algorithm", "confidence measure", "AUC", "optimal AUC", "bad of all pixels"].map((one, index) =>
+              h("th", { class: index < 2 ? "text" : null, scope: "col" }, one),
             ),
           ),
         ),
@@ -197,8 +198,8 @@ export function create(root, context) {
       behind(
         ["pixels kept [%]", ...answer.curves.map((one) => `${one.algorithm} ${one.measure}: bad [%]`)],
         answer.density
-          .map((one, place) => [`${Math.round(100 * one)}`, ...answer.curves.map((curve) => 100 * curve.bad[place])])
-          .filter((_, place) => place && place % 10 === 0),
+          .map((one, index) => [`${Math.round(100 * one)}`, ...answer.curves.map((curve) => 100 * curve.bad[index])])
+          .filter((_, index) => index && index % 10 === 0),
       ),
     );
   }

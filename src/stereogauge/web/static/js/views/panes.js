@@ -89,21 +89,21 @@ export function paint(canvas, look, { image, other, swipe, overlay, pointer, blo
   pen.imageSmoothingEnabled = scale * ratio < 1;
   const left = width / 2 - look.x * scale;
   const top = height / 2 - look.y * scale;
-  const place = [left, top, look.width * scale, look.height * scale];
-  pen.drawImage(image, ...place);
+  const area = [left, top, look.width * scale, look.height * scale];
+  pen.drawImage(image, ...area);
   if (other) {
     pen.save();
     pen.beginPath();
     pen.rect(width * swipe, 0, width, height);
     pen.clip();
-    pen.drawImage(other, ...place);
+    pen.drawImage(other, ...area);
     pen.restore();
     pen.fillStyle = "rgba(255,255,255,.9)";
     pen.fillRect(width * swipe - 1, 0, 2, height);
     pen.fillStyle = "rgba(0,0,0,.7)";
     pen.fillRect(width * swipe - 4, height / 2 - 12, 8, 24);
   }
-  if (overlay) pen.drawImage(overlay, ...place);
+  if (overlay) pen.drawImage(overlay, ...area);
   if (block) {
     pen.strokeStyle = "#ffffff";
     pen.lineWidth = 3;
@@ -127,7 +127,7 @@ export function paint(canvas, look, { image, other, swipe, overlay, pointer, blo
 export function steer(canvas, look, { changed, hover, swipeTo }) {
   const fingers = new Map();
   let spread = 0;
-  const place = (event) => {
+  const position = (event) => {
     const box = canvas.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
   };
@@ -135,7 +135,7 @@ export function steer(canvas, look, { changed, hover, swipeTo }) {
     "wheel",
     (event) => {
       event.preventDefault();
-      look().zoomAt(canvas, ...place(event), Math.exp(-event.deltaY * (event.ctrlKey ? 0.01 : 0.0016)));
+      look().zoomAt(canvas, ...position(event), Math.exp(-event.deltaY * (event.ctrlKey ? 0.01 : 0.0016)));
       changed("zoom");
     },
     { passive: false },
@@ -143,11 +143,11 @@ export function steer(canvas, look, { changed, hover, swipeTo }) {
   canvas.addEventListener("pointerdown", (event) => {
     canvas.setPointerCapture(event.pointerId);
     canvas.focus({ preventScroll: true });
-    fingers.set(event.pointerId, place(event));
-    canvas.dataset.swiping = swipeTo?.near(place(event)[0] / canvas.clientWidth) ? "yes" : "";
+    fingers.set(event.pointerId, position(event));
+    canvas.dataset.swiping = swipeTo?.near(position(event)[0] / canvas.clientWidth) ? "yes" : "";
   });
   canvas.addEventListener("pointermove", (event) => {
-    const now = place(event);
+    const now = position(event);
     const before = fingers.get(event.pointerId);
     if (before && canvas.dataset.swiping) swipeTo.set(Math.max(0, Math.min(1, now[0] / canvas.clientWidth)));
     else if (before && fingers.size === 1) {

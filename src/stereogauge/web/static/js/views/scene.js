@@ -1,41 +1,20 @@
 // The scene: up to four linked panes, a swipe, the values under the pointer, where errors lie, and points in space.
 
 import { ask, isStatic, latest, Problem, url } from "../api.js";
-import { badge } from "../diagrams.js";
 import { calm, choose, h, put } from "../dom.js";
-import { digits, full, percent } from "../format.js";
+import { digits, percent } from "../format.js";
 import { chosen, metrics } from "../selection.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
-import { cloudViewer } from "./cloud.js";
+import { createCloud } from "./cloud.js";
+import { drawInspector } from "./inspector.js";
+import { layerChoices, OF_ALGORITHM, paneHead, parse, write } from "./layers.js";
 import { Look, legend, paint, picture, steer } from "./panes.js";
 
-const LAYERS = {
-  left: "left image",
-  right: "right image",
-  truth: "ground truth",
-  estimate: "estimate",
-  error: "absolute error",
-  signed: "signed error",
-  metric: "metric",
-  region: "region",
-  confidence: "confidence",
-};
-const OF_ALGORITHM = ["estimate", "error", "signed", "metric", "confidence"];
 const MOST_PANES = 4;
 const STEERING =
   "drag or arrow keys to pan, wheel or plus and minus to zoom, 0 to fit, digits switch the layer, " +
   "brackets move the swipe";
-
-const parse = (text) => {
-  const [layer, algorithm, metric] = text.split("~").map(decodeURIComponent);
-  return { layer, algorithm, metric };
-};
-const write = ({ layer, algorithm, metric }) =>
-  [layer, algorithm, metric]
-    .filter((one) => one !== undefined && one !== "")
-    .map(encodeURIComponent)
-    .join("~");
 
 export function create(root, context) {
   const head = h("div", { class: "row scene-head" });
@@ -43,19 +22,11 @@ export function create(root, context) {
   const inspector = h("div", { id: "inspector" });
   const blocks = h("div", { id: "blocks" });
   const side = h("aside", { class: "inspector", "aria-label": "Inspector" }, inspector, blocks);
-  const cloudCanvas = h("canvas", {
-    id: "cloud",
-    tabindex: 0,
-    "aria-label": "Point cloud: drag to turn, wheel to come closer, arrow keys turn",
-  });
-  const cloudHead = h("div", { class: "row" });
-  const cloudBox = h("div", { class: "section" }, cloudHead, cloudCanvas);
-  put(root, head, h("div", { class: "scene-side" }, h("div", {}, panesBox), side), cloudBox);
-  const viewer = cloudViewer(cloudCanvas);
+  const cloud = createCloud();
+  put(root, head, h("div", { class: "scene-side" }, h("div", {}, panesBox), side), cloud.box);
   const about = latest();
   const pixel = latest();
   const worst = latest();
-  const points = latest();
   let scene = null;
   let look = null;
   let panes = [];
@@ -73,8 +44,6 @@ export function create(root, context) {
     200,
   );
 
-  const layerChoices = () =>
-    Object.keys(LAYERS).filter((one) => (one === "confidence" ? scene.confidence.length : scene.layers.includes(one)));
   const shownAlgorithms = () => [
     ...new Set(
       panes
@@ -88,7 +57,7 @@ export function create(root, context) {
     const stated = state
       .all("pane")
       .map(parse)
-      .filter((one) => layerChoices().includes(one.layer));
+      .filter((one) => layerChoices(scene).includes(one.layer));
     if (stated.length) return stated.slice(0, MOST_PANES);
     const own = chosen(
       "algorithms",
@@ -132,7 +101,7 @@ export function create(root, context) {
       put(head, sceneChoice(name));
       put(inspector);
       put(blocks);
-      put(cloudHead);
+      cloud.clear();
       put(panesBox, refused(problem));
       panes = [];
       return;
@@ -146,9 +115,9 @@ export function create(root, context) {
     else look.fit();
     drawHead();
     await drawPanes();
-    drawInspector(null);
+    drawInspector(inspector, context.styles, null);
     drawBlocks();
-    drawCloud();
+    cloud.show(scene);
   }
 
   const sceneChoice = (name) =>
@@ -245,7 +214,7 @@ export function create(root, context) {
     const key = JSON.stringify([visible.length, swiping]);
     if (panesBox.dataset.key !== key || panes.length !== visible.length) {
       panesBox.dataset.key = key;
-      panes = visible.map((_, place) => makePane(place));
+      panes = visible.map((_, index) => makePane(index));
       put(
         panesBox,
         panes.map((one) => one.box),
@@ -258,16 +227,16 @@ export function create(root, context) {
         ? url(`scenes/${encodeURIComponent(scene.name)}/layers/region.png`, params({ layer: "region", metric: name }))
         : null;
     overlay = overlayUrl ? await picture(overlayUrl).catch(() => null) : null;
-    await Promise.all(panes.map((pane, place) => loadPane(pane, visible[place], swiping ? wanted[1] : null)));
+    await Promise.all(panes.map((pane, index) => loadPane(pane, visible[index], swiping ? wanted[1] : null)));
   }
 
-  function makePane(place) {
+  function makePane(index) {
     const canvas = h("canvas", {
       tabindex: 0,
-      "aria-label": `Pane ${place + 1}: ${STEERING}`,
+      "aria-label": `Pane ${index + 1}: ${STEERING}`,
     });
     const own = {
-      place,
+      index,
       canvas,
       head: h("div", { class: "pane-head" }),
       foot: h("div", { class: "pane-foot" }),
@@ -275,7 +244,7 @@ export function create(root, context) {
       image: null,
       other: null,
     };
-    own.box = h("div", { class: "pane", "data-pane": place }, own.head, canvas, own.foot);
+    own.box = h("div", { class: "pane", "data-pane": index }, own.head, canvas, own.foot);
     canvas.style.aspectRatio = `${scene.width} / ${scene.height}`;
     steer(canvas, () => look, {
       changed: moved,
@@ -297,20 +266,20 @@ export function create(root, context) {
       },
     });
     canvas.addEventListener("focus", () => {
-      focused = place;
-      for (const one of panes) one.box.classList.toggle("focused", one.place === place);
+      focused = index;
+      for (const one of panes) one.box.classList.toggle("focused", one.index === index);
     });
     canvas.addEventListener("keydown", (event) => {
-      const layer = layerChoices()[Number(event.key) - 1];
-      if (layer && !event.ctrlKey && !event.metaKey) change(place, { layer });
+      const layer = layerChoices(scene)[Number(event.key) - 1];
+      if (layer && !event.ctrlKey && !event.metaKey) change(index, { layer });
     });
     return own;
   }
 
-  function change(place, changes) {
+  function change(index, changes) {
     const all = specs();
-    all[place] = { ...all[place], ...changes };
-    const one = all[place];
+    all[index] = { ...all[index], ...changes };
+    const one = all[index];
     if (OF_ALGORITHM.includes(one.layer) && !one.algorithm) one.algorithm = shownAlgorithms()[0] ?? scene.algorithms[0];
     if (!OF_ALGORITHM.includes(one.layer)) one.algorithm = one.layer === "region" ? "-" : undefined;
     if (changes.layer && changes.layer !== "metric" && changes.layer !== "region") one.metric = undefined;
@@ -320,48 +289,19 @@ export function create(root, context) {
   async function loadPane(pane, spec, second) {
     pane.spec = spec;
     const path = (layer) => `scenes/${encodeURIComponent(scene.name)}/layers/${layer}`;
-    const choices = layerChoices();
     put(
       pane.head,
-      choose(
-        choices.map((one, place) => [one, `${place + 1} ${LAYERS[one]}`]),
-        spec.layer,
-        (layer) => change(pane.place, { layer }),
-        { "aria-label": "Layer", "data-role": "layer" },
-      ),
-      OF_ALGORITHM.includes(spec.layer) &&
-        choose(
-          spec.layer === "confidence" ? scene.confidence : scene.algorithms,
-          spec.algorithm,
-          (algorithm) => change(pane.place, { algorithm }),
-          { "aria-label": "Algorithm", "data-role": "algorithm" },
-        ),
-      spec.layer === "metric" &&
-        choose(pictured(), spec.metric ?? pictured()[0], (metric) => change(pane.place, { metric }), {
-          "aria-label": "Metric",
-          "data-role": "metric",
-        }),
-      spec.layer === "region" &&
-        choose(scene.regions, spec.metric ?? scene.regions[0], (metric) => change(pane.place, { metric }), {
-          "aria-label": "Region",
-        }),
-      h(
-        "button",
-        {
-          type: "button",
-          class: "quiet",
-          style: { "margin-left": "auto" },
-          "aria-label": "Close this pane",
-          disabled: specs().length < 2,
-          onclick: () =>
+      paneHead(scene, spec, pictured(), {
+        change: (changes) => change(pane.index, changes),
+        close:
+          specs().length > 1 &&
+          (() =>
             state.update({
               pane: specs()
-                .filter((_, place) => place !== pane.place)
+                .filter((_, index) => index !== pane.index)
                 .map(write),
-            }),
-        },
-        "✕",
-      ),
+            })),
+      }),
     );
     try {
       const address = url(`${path(spec.layer)}.png`, params(spec));
@@ -402,66 +342,17 @@ export function create(root, context) {
 
   const readPixel = calm(async () => {
     if (!pointer) return;
-    if (isStatic) return drawInspector(null, "Values under the pointer need the server.");
+    if (isStatic) return drawInspector(inspector, context.styles, null, "Values under the pointer need the server.");
     const own = new URLSearchParams({ x: pointer[0], y: pointer[1] });
     for (const name of shownAlgorithms()) own.append("algorithms", name);
     if (state.get("protocol")) own.set("protocol", state.get("protocol"));
     try {
       const answer = await pixel((signal) => ask(`scenes/${encodeURIComponent(scene.name)}/pixel`, own, { signal }));
-      if (answer) drawInspector(answer);
+      if (answer) drawInspector(inspector, context.styles, answer);
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
     }
   }, 30);
-
-  function drawInspector(answer, note = "Move the pointer over a pane, or steer with the arrow keys.") {
-    if (!answer) return put(inspector, h("h2", {}, "Pixel"), h("p", { class: "hint" }, note));
-    const row = (name, style, disparity, error, depth) =>
-      h(
-        "tr",
-        {},
-        h("td", { class: "text" }, style && badge(style), name),
-        h("td", { title: full(disparity), "data-value": full(disparity) }, digits(disparity)),
-        h("td", { title: full(error), "data-error": full(error) }, error === undefined ? "" : digits(error)),
-        h("td", { title: full(depth) }, depth === undefined ? "" : digits(depth)),
-      );
-    inspector.dataset.pixel = `${answer.x},${answer.y}`;
-    return put(
-      inspector,
-      h("h2", {}, "Pixel ", h("span", { class: "where" }, `x ${answer.x}  y ${answer.y}`)),
-      h(
-        "table",
-        {},
-        h(
-          "thead",
-          {},
-          h(
-            "tr",
-            {},
-            h("th", { class: "text" }, ""),
-            h("th", {}, "disparity", h("span", { class: "unit" }, "px")),
-            h("th", {}, "error", h("span", { class: "unit" }, "px")),
-            h("th", {}, "depth", h("span", { class: "unit" }, "m")),
-          ),
-        ),
-        h(
-          "tbody",
-          {},
-          !answer.hidden && row("ground truth", null, answer.truth, undefined, answer.depth),
-          answer.estimates.map((one) =>
-            row(one.algorithm, context.styles.get(one.algorithm), one.disparity, one.error, one.depth),
-          ),
-        ),
-      ),
-      h(
-        "p",
-        {},
-        answer.regions.map((name) => h("span", { class: "chip" }, name)),
-        answer.hidden && h("span", { class: "hint" }, "Ground truth and regions of this scene are hidden."),
-      ),
-      h("p", { class: "hint" }, answer.colour.length ? `image ${answer.colour.join(" ")}` : ""),
-    );
-  }
 
   async function drawBlocks() {
     const spec = panes[focused]?.spec.algorithm
@@ -515,49 +406,9 @@ export function create(root, context) {
     moved();
   }
 
-  function drawCloud() {
-    const sources = [
-      ...(scene.layers.includes("truth") ? [["", "ground truth"]] : []),
-      ...scene.algorithms.map((name) => [name, name]),
-    ];
-    const name = isStatic ? null : state.get("cloud");
-    if (isStatic)
-      put(cloudHead, h("h2", {}, "Point cloud"), h("span", { class: "hint" }, "Points in space need the server."));
-    else
-      put(
-        cloudHead,
-        h("h2", {}, "Point cloud"),
-        choose(
-          [["-", "off"], ...sources],
-          name === null ? "-" : name === "truth" ? "" : name,
-          (value) => state.update({ cloud: value === "-" ? null : value === "" ? "truth" : value }),
-          { "aria-label": "Point cloud of", id: "cloud-choice" },
-        ),
-        h("span", { class: "hint" }, "drag to turn, wheel to come closer"),
-        h("span", { class: "hint", id: "cloud-unit" }),
-      );
-    cloudCanvas.hidden = name === null;
-    cloudCanvas.style.display = name === null ? "none" : "";
-    if (name === null) return;
-    const own = new URLSearchParams({ points: 60000 });
-    if (name !== "truth") own.set("algorithm", name);
-    if (state.get("protocol")) own.set("protocol", state.get("protocol"));
-    points((signal) => ask(`scenes/${encodeURIComponent(scene.name)}/cloud`, own, { signal }))
-      .then((answer) => {
-        if (!answer) return;
-        viewer.show(answer);
-        cloudHead.querySelector("#cloud-unit").textContent =
-          answer.unit === "m" ? "in metres" : "without calibration: columns, rows and disparities in px";
-      })
-      .catch((problem) => {
-        if (!(problem instanceof Problem)) throw problem;
-        put(cloudHead, h("p", { class: "hint" }, problem.message));
-      });
-  }
-
   const resized = new ResizeObserver(() => {
     redraw();
-    viewer.draw();
+    cloud.draw();
   });
   resized.observe(panesBox);
   return { refresh, restyle: redraw, leave: () => resized.disconnect() };

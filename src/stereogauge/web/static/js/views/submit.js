@@ -161,9 +161,9 @@ export function create(root, context) {
     );
   }
 
-  function upload(file, facts, place) {
+  function upload(file, facts, status) {
     const bar = h("progress", { max: 1, value: 0 });
-    put(place, h("p", {}, `Uploading ${file.name} … `, bar));
+    put(status, h("p", {}, `Uploading ${file.name} … `, bar));
     const params = new URLSearchParams(Object.entries(facts).filter(([, value]) => value));
     const request = new XMLHttpRequest();
     request.open("POST", `api/v1/submissions?${params}`);
@@ -180,14 +180,14 @@ export function create(root, context) {
         body = {};
       }
       if (request.status === 202) {
-        put(place);
+        put(status);
         watch(body.id);
         drawList();
-      } else put(place, problems(body.detail ?? `The server answered ${request.status}.`, body.findings));
+      } else put(status, problems(body.detail ?? `The server answered ${request.status}.`, body.findings));
     };
     request.onerror = () =>
       put(
-        place,
+        status,
         h(
           "div",
           { class: "problem", role: "alert" },

@@ -4,10 +4,9 @@ import { ask } from "../api.js";
 import { behind } from "../diagrams.js";
 import { choose, h, put } from "../dom.js";
 import { digits, full } from "../format.js";
-import { plain, plot } from "../plots.js";
+import { draw } from "../plots.js";
 import * as state from "../state.js";
 import { lacking } from "../states.js";
-import { ink } from "../theme.js";
 
 export function create(root) {
   async function refresh() {
@@ -24,10 +23,12 @@ export function create(root) {
       );
     }
     const name = studies.find((one) => one.name === state.get("study"))?.name ?? studies[0].name;
-    return draw(studies, await ask(`tuning/${encodeURIComponent(name)}`));
+    const path = `tuning/${encodeURIComponent(name)}`;
+    const [study, figures] = await Promise.all([ask(path), ask(`${path}/figures`)]);
+    return show(studies, study, figures);
   }
 
-  async function draw(studies, study) {
+  async function show(studies, study, figures) {
     const chart = h("div", { class: "plot", id: "trials" });
     const weights = h("div", { class: "plot", id: "importance" });
     const counts = Object.entries(study.states)
@@ -78,12 +79,7 @@ export function create(root) {
         h(
           "div",
           {},
-          h(
-            "h2",
-            {},
-            "Which parameters matter",
-            h("span", { class: "hint" }, ` for ${Object.keys(study.importance)[0] ?? study.objectives[0].name}`),
-          ),
+          h("h2", {}, "Which parameters matter"),
           weights,
           behind(["parameter", ...Object.keys(study.importance).map((name) => `share for ${name}`)], () =>
             shares(study),
@@ -100,12 +96,15 @@ export function create(root) {
         study.trials.map((one) => [
           String(one.number),
           one.state,
-          ...study.objectives.map((_, place) => one.values?.[place] ?? null),
+          ...study.objectives.map((_, index) => one.values?.[index] ?? null),
           ...Object.values(one.parameters).map(String),
         ]),
       ),
     );
-    await Promise.all([drawTrials(chart, study), drawImportance(weights, study)]);
+    await Promise.all([
+      drawn(chart, figures.trials, { height: 380 }),
+      drawn(weights, figures.importance, { showlegend: Object.keys(study.importance).length > 1 }),
+    ]);
   }
 
   const gains = (title, rows) =>
@@ -134,7 +133,7 @@ export function create(root) {
                     "95 % interval of the difference",
                     "relative",
                     "better on",
-                  ].map((one, place) => h("th", { class: place ? null : "text", scope: "col" }, one)),
+                  ].map((one, index) => h("th", { class: index ? null : "text", scope: "col" }, one)),
                 ),
               ),
               h(
@@ -165,89 +164,17 @@ export function create(root) {
       ...Object.values(study.importance).map((own) => own[name] ?? null),
     ]);
 
-  function drawTrials(element, study) {
-    const done = study.trials.filter((one) => one.state === "complete" && one.values?.length);
-    const front = new Set(study.front);
-    const two = study.objectives.length > 1;
-    const title = (place) =>
-      `${study.objectives[place].name}${study.objectives[place].unit ? ` [${study.objectives[place].unit}]` : ""}`;
-    const place = (one) => (two ? [one.values[0], one.values[1]] : [one.number, one.values[0]]);
-    const series = (trials, colour, symbol, name) => ({
-      type: "scatter",
-      mode: "markers",
-      x: trials.map((one) => place(one)[0]),
-      y: trials.map((one) => place(one)[1]),
-      name,
-      marker: { color: colour, symbol, size: 8 },
-      hovertemplate: trials.map(
-        (one) =>
-          `trial ${one.number}<br>${plain(
-            Object.entries(one.parameters)
-              .map(([key, value]) => `${key} = ${value}`)
-              .join("\n"),
-          ).replaceAll("\n", "<br>")}<extra></extra>`,
-      ),
-    });
-    element.style.height = "340px";
-    return plot(
-      element,
-      [
-        series(
-          done.filter((one) => !front.has(one.number)),
-          ink("muted"),
-          "circle",
-          "trials",
-        ),
-        series(
-          done.filter((one) => front.has(one.number)),
-          ink("accent"),
-          "diamond",
-          "no other trial is better",
-        ),
-        {
-          ...series(
-            done.filter((one) => one.number === study.baseline),
-            ink("ink"),
-            "circle-open",
-            "default",
-          ),
-          marker: { color: ink("ink"), symbol: "circle-open", size: 15, line: { width: 1.5 } },
-        },
-      ],
-      {
+  const drawn = (element, figure, layout) => {
+    if (figure)
+      return draw(element, figure, {
         showlegend: true,
-        legend: { orientation: "h", y: -0.22 },
-        xaxis: { title: { text: two ? plain(title(0)) : "trial" } },
-        yaxis: { title: { text: plain(title(two ? 1 : 0)) } },
-      },
-    );
-  }
-
-  function drawImportance(element, study) {
-    const rows = Object.entries(study.importance[Object.keys(study.importance)[0]] ?? {}).sort((a, b) => a[1] - b[1]);
-    if (!rows.length) {
-      element.classList.remove("plot");
-      return put(element, h("p", { class: "hint" }, "Too few complete trials to tell."));
-    }
-    element.style.height = `${90 + 26 * rows.length}px`;
-    return plot(
-      element,
-      [
-        {
-          type: "bar",
-          orientation: "h",
-          x: rows.map(([, share]) => share),
-          y: rows.map(([name]) => plain(name)),
-          marker: { color: ink("accent") },
-          hovertemplate: "%{y}: %{x:.2f}<extra></extra>",
-        },
-      ],
-      {
-        xaxis: { title: { text: "share of the variation" }, rangemode: "tozero" },
-        margin: { l: 110, r: 10, t: 6, b: 40 },
-      },
-    );
-  }
+        margin: { l: 60, r: 10, t: 10, b: 40 },
+        legend: { orientation: "h", y: -0.26 },
+        ...layout,
+      });
+    element.classList.remove("plot");
+    return put(element, h("p", { class: "hint" }, "Too few complete trials to tell."));
+  };
 
   return { refresh, restyle: refresh };
 }

@@ -1,0 +1,50 @@
+"""Parameters that several calls of the API share: the site, the selection, the protocol."""
+
+from __future__ import annotations
+
+from typing import Annotated, cast
+
+from fastapi import Depends, Query, Request
+from starlette.concurrency import run_in_threadpool
+
+from stereogauge.scores.selection import MissingRule
+from stereogauge.web.selection import Aggregation, Names, SelectionQuery
+from stereogauge.web.site import Site
+
+ProtocolName = Annotated[str | None, Query(description="Name or scoring hash of a protocol. Default: the first.")]
+
+
+async def current_site(request: Request) -> Site:
+    """The site that a request was sent to."""
+    return cast(Site, request.app.state.site)
+
+
+CurrentSite = Annotated[Site, Depends(current_site)]
+
+
+async def selection_query(
+    request: Request,
+    site: CurrentSite,
+    scenes: Annotated[list[str] | None, Query(description="Scenes; repeat the parameter. Default: all.")] = None,
+    regions: Annotated[list[str] | None, Query(description="Regions such as nonocc. Default: all.")] = None,
+    metrics: Annotated[list[str] | None, Query(description="Metrics, bad@1 or bad@1:nonocc. Default: all.")] = None,
+    algorithms: Annotated[list[str] | None, Query(description="Algorithms. Default: all.")] = None,
+    protocol: ProtocolName = None,
+    aggregation: Annotated[Aggregation, Query(description="How scenes become one number.")] = "mean",
+    missing: Annotated[MissingRule, Query(description="What a missing score does to a ranking.")] = "drop-algorithm",
+    submission: Annotated[
+        str | None, Query(description="An unpublished submission of the visitor, shown beside the others.")
+    ] = None,
+) -> SelectionQuery:
+    """The selection of a request; an unpublished submission is for its owner only."""
+    if submission is not None and site.submissions is not None:
+        await run_in_threadpool(site.submissions.own, request, submission)
+    names = (_unique(scenes), _unique(regions), _unique(metrics), _unique(algorithms))
+    return SelectionQuery(*names, protocol, aggregation, missing, submission)
+
+
+def _unique(names: list[str] | None) -> Names:
+    return None if names is None else tuple(dict.fromkeys(names))
+
+
+Selected = Annotated[SelectionQuery, Depends(selection_query)]

@@ -1,0 +1,131 @@
+"""Scenes, maps and regions behind the pictures; the last ones read are kept."""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.errors import StereogaugeError
+from stereogauge.figures.pictures import disparity_limits
+from stereogauge.io.files import load_disparity
+from stereogauge.metrics.measurement import Measurement
+from stereogauge.model import DisparityMap, Scene
+from stereogauge.protocol import Protocol
+from stereogauge.regions.scene_regions import SceneRegions
+from stereogauge.scores.cube import metric_of
+from stereogauge.web.cache import RecentCache
+from stereogauge.web.errors import HiddenTruthError, UnknownChoiceError
+from stereogauge.web.hiding import Hidden
+from stereogauge.web.source import StoreSource
+
+MOST_SCENES = 12
+MOST_MAP_BYTES = 512 << 20
+
+
+class SceneView(NamedTuple):
+    """A scene with its regions under a protocol, and whether its ground truth is hidden.
+
+    `protocol` is the protocol's key.
+    """
+
+    name: str
+    scene: Scene
+    regions: SceneRegions
+    hidden: bool
+    protocol: str
+
+
+class SceneReader:
+    """Reads what pictures are made of."""
+
+    def __init__(self, source: StoreSource, hidden: Hidden) -> None:
+        self.source = source
+        self.hidden = hidden
+        self._views: RecentCache[SceneView] = RecentCache(MOST_SCENES)
+        self._maps: RecentCache[DisparityMap] = RecentCache(MOST_MAP_BYTES, lambda values: float(values.nbytes))
+        # A scene reads its files on first use; two threads must not do so at once.
+        self._lock = threading.Lock()
+
+    def view(self, name: str, protocol: str | None = None) -> SceneView:
+        """The scene called `name`, checked against those that have scores."""
+        record = self.source.protocol(protocol)
+        cube = self.source.cube(record.key)
+        if name not in cube.scenes:
+            raise UnknownChoiceError("scene", name, cube.scenes)
+        dataset = cube.datasets[cube.scenes.index(name)] if cube.datasets else ""
+
+        def make() -> SceneView:
+            scene = self.source.scene(name)
+            regions = SceneRegions(scene, record.protocol or Protocol())
+            return SceneView(name, scene, regions, self.hidden(name, dataset), record.key)
+
+        return self._views.get((self.source.version(), name, record.key), make)
+
+    def estimate(self, algorithm: str, name: str) -> DisparityMap:
+        """An algorithm's map of a scene."""
+        known = [record.name for record in self.source.algorithms()]
+        if algorithm not in known:
+            raise UnknownChoiceError("algorithm", algorithm, known)
+        return self._maps.get((self.source.version(), algorithm, name), lambda: self._read(algorithm, name))
+
+    def confidence(self, algorithm: str, name: str) -> dict[str, DisparityMap]:
+        """An algorithm's confidence maps of a scene by name; larger values are more confident."""
+        version = self.source.version()
+        return {
+            metric: self._maps.get((version, algorithm, name, "confidence", metric), partial(load_disparity, source))
+            for metric, source in self.source.maps(algorithm, name).confidence.items()
+        }
+
+    def _read(self, algorithm: str, name: str) -> DisparityMap:
+        source = self.source.maps(algorithm, name).left
+        if source is None:
+            raise StereogaugeError(
+                f"There is no map of {algorithm} on {name}: it was not evaluated on this scene, or from memory only."
+            )
+        return load_disparity(source)
+
+    def measurement(self, view: SceneView, algorithm: str, metric: str | None = None) -> Measurement:
+        """The measurement of an algorithm's map against the scene."""
+        with self._lock:
+            right = self.source.maps(algorithm, view.name).right
+            return Measurement(
+                self.estimate(algorithm, view.name),
+                view.regions,
+                metrics=[] if metric is None else [metric_of(metric)],
+                right_estimate=None if right is None else load_disparity(right),
+            )
+
+    def mask(self, view: SceneView, region: str) -> NDArray[np.bool_]:
+        """The pixels of a region."""
+        self.refuse_hidden(view, "its regions are")
+        with self._lock:
+            return view.regions.mask(region)
+
+    def truth(self, view: SceneView) -> DisparityMap:
+        """The ground truth, where it may be shown."""
+        self.refuse_hidden(view, "it is")
+        with self._lock:
+            return view.scene.gt
+
+    def limits(self, view: SceneView, algorithm: str | None = None) -> tuple[float, float]:
+        """The range in which maps of a scene are drawn: the ground truth's, or the search's where that is hidden."""
+        if not view.hidden and view.scene.has("gt"):
+            return disparity_limits(self.truth(view))
+        ndisp = view.scene.calibration.ndisp
+        if ndisp is not None:
+            return 0.0, float(ndisp)
+        return (0.0, 1.0) if algorithm is None else disparity_limits(self.estimate(algorithm, view.name))
+
+    def refuse_hidden(self, view: SceneView, what: str) -> None:
+        """Raise where an answer would show hidden ground truth."""
+        if view.hidden:
+            raise HiddenTruthError(view.name, what)
+
+    def regions(self, view: SceneView) -> list[str]:
+        """The regions with scores, and the masks that come with the scene."""
+        cube = self.source.cube(view.protocol)
+        return [name for name in dict.fromkeys([*cube.regions, *view.scene.masks]) if name != "scene"]

@@ -1,0 +1,94 @@
+"""The scores that a selection means, and rankings of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from stereogauge.figures.palette import Style, algorithm_styles
+from stereogauge.ranking.costs import Costs, prepare
+from stereogauge.ranking.model import model_declaration
+from stereogauge.ranking.result import Ranking
+from stereogauge.ranking.run import arranged
+from stereogauge.scores.cube import Column, ScoreCube
+from stereogauge.scores.selection import Selection
+from stereogauge.scores.table import ScoreTable
+from stereogauge.web.cache import RecentCache
+from stereogauge.web.scores.joining import joined
+from stereogauge.web.selection import SelectionQuery, check_names
+from stereogauge.web.source import StoreSource
+
+COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
+MOST_CELLS = 10_000_000
+"""Scores of selections that are kept; each takes 8 bytes, and 8 more for its cost."""
+
+PrivateScores = Callable[[str], ScoreTable]
+"""The scores of an unpublished submission, by its id."""
+
+
+def _no_submissions(identifier: str) -> ScoreTable:
+    return ScoreTable(())
+
+
+@dataclass(frozen=True)
+class _Selected:
+    """The values of a selection, and their costs by the columns that a model reads: a new weight changes neither."""
+
+    cube: ScoreCube
+    costs: dict[tuple[Column, ...], tuple[Costs, Selection]] = field(default_factory=dict)
+
+
+class ScoreReader:
+    """Reads the scores of selections; the last ones are kept while the store stays the same."""
+
+    def __init__(self, source: StoreSource, private: PrivateScores = _no_submissions) -> None:
+        self.source = source
+        self.private = private
+        self._kept: RecentCache[_Selected] = RecentCache(MOST_CELLS, lambda kept: 2.0 * kept.cube.values.size)
+
+    def whole(self, query: SelectionQuery) -> ScoreCube:
+        """All scores under the selection's protocol, with the visitor's unpublished submission where one is named."""
+        cube = self.source.cube(self.source.protocol(query.protocol).key)
+        return cube if query.submission is None else joined(cube, self.private(query.submission))
+
+    def values(self, query: SelectionQuery) -> ScoreCube:
+        """The selected scores without sums and counts: models read values only, and cutting the rest costs most."""
+        return self._selected(query).cube
+
+    def with_statistics(self, query: SelectionQuery) -> ScoreCube:
+        """The selected scores with sums and counts."""
+        return _part(self.whole(query), query)
+
+    def _selected(self, query: SelectionQuery) -> _Selected:
+        def make() -> _Selected:
+            return _Selected(_part(replace(self.whole(query), sums=None, counts=None, missing=None), query))
+
+        # A submission's scores appear when it is done, without a change of the store.
+        private = 0 if query.submission is None else len(self.private(query.submission))
+        return self._kept.get((self.source.version(), query, private), make)
+
+    def ranking(self, query: SelectionQuery, model: str, options: dict[str, Any]) -> Ranking:
+        """`stereogauge.rank` of a selection."""
+        declared = model_declaration(model)
+        declared.check(options)
+        selected = self._selected(query)
+        cube = selected.cube if declared.narrow is None else declared.narrow(selected.cube, **options)
+        if cube.columns not in selected.costs:
+            selected.costs[cube.columns] = prepare(cube, query.missing)
+        costs, selection = selected.costs[cube.columns]
+        return arranged(declared, costs, selection, declared.compute(costs, **options), options)
+
+    def styles(self) -> dict[str, Style]:
+        """One colour and marker per algorithm, the same in every view."""
+        records = self.source.algorithms()
+        styles = algorithm_styles(record.name for record in records)
+        stated = {record.name: record.colour for record in records if COLOUR.fullmatch(record.colour)}
+        return {name: style._replace(colour=stated.get(name, style.colour)) for name, style in styles.items()}
+
+
+def _part(cube: ScoreCube, query: SelectionQuery) -> ScoreCube:
+    check_names(cube, query)
+    names = query.names
+    return cube if all(part is None for part in names.values()) else cube.select(**names)

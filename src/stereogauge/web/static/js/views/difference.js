@@ -1,0 +1,42 @@
+// The critical-difference diagram of a test over all algorithms; the server draws it.
+
+import { behind } from "../diagrams.js";
+import { h, put } from "../dom.js";
+import { digits } from "../format.js";
+import { draw, plain } from "../plots.js";
+
+const ROW = 19; // px
+const LETTER = 6.5; // px
+
+const shortened = (name, most) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
+
+/** Show the answer of `significance` in an element. */
+export async function drawDifference(element, answer) {
+  if (answer.note) return put(element, h("h2", {}, "Critical difference"), h("p", { class: "hint" }, answer.note));
+  const chart = h("div", { class: "plot", role: "img", "aria-label": "Critical-difference diagram" });
+  put(
+    element,
+    h("h2", {}, "Critical difference"),
+    chart,
+    h(
+      "p",
+      { class: "caption" },
+      `Friedman's test over ${answer.blocks} columns, p = ${digits(answer.p_value)}. `,
+      "Columns of one scene depend on each other: with few scenes the test is optimistic. ",
+      `Bars join algorithms that Nemenyi's test at α = ${answer.alpha} does not tell apart.`,
+    ),
+    behind(
+      ["algorithm", "average rank"],
+      answer.algorithms.map((name, index) => [name, answer.average_rank[index]]),
+    ),
+  );
+  const most = Math.max(8, Math.floor((0.3 * chart.clientWidth) / LETTER));
+  const ranks = answer.average_rank;
+  return draw(chart, answer.figure, {
+    // The bars stand to the right of the last rank, a quarter apart.
+    xaxis: { range: [ranks[0] - 0.3, ranks.at(-1) + 0.5 + 0.25 * answer.cliques.length] },
+    yaxis: { ticktext: answer.algorithms.map((name) => plain(shortened(name, most))) },
+    height: 90 + ROW * answer.algorithms.length,
+    margin: { l: 20, r: 10, t: 24, b: 40 },
+  });
+}

@@ -1,0 +1,71 @@
+// The layers of a scene, how the address names them, and the controls above a pane.
+
+import { choose, h } from "../dom.js";
+
+const LAYERS = {
+  left: "left image",
+  right: "right image",
+  truth: "ground truth",
+  estimate: "estimate",
+  error: "absolute error",
+  signed: "signed error",
+  metric: "metric",
+  region: "region",
+  confidence: "confidence",
+};
+export const OF_ALGORITHM = ["estimate", "error", "signed", "metric", "confidence"];
+
+/** The layer, algorithm and metric (or region) of a pane from its text in the address, and back. */
+export const parse = (text) => {
+  const [layer, algorithm, metric] = text.split("~").map(decodeURIComponent);
+  return { layer, algorithm, metric };
+};
+export const write = ({ layer, algorithm, metric }) =>
+  [layer, algorithm, metric]
+    .filter((one) => one !== undefined && one !== "")
+    .map(encodeURIComponent)
+    .join("~");
+
+/** The layers that a scene has. */
+export const layerChoices = (scene) =>
+  Object.keys(LAYERS).filter((one) => (one === "confidence" ? scene.confidence.length : scene.layers.includes(one)));
+
+/** The controls above a pane; `change(parts)` and `close()` follow them. */
+export function paneHead(scene, spec, pictured, { change, close }) {
+  return [
+    choose(
+      layerChoices(scene).map((one, index) => [one, `${index + 1} ${LAYERS[one]}`]),
+      spec.layer,
+      (layer) => change({ layer }),
+      { "aria-label": "Layer", "data-role": "layer" },
+    ),
+    OF_ALGORITHM.includes(spec.layer) &&
+      choose(
+        spec.layer === "confidence" ? scene.confidence : scene.algorithms,
+        spec.algorithm,
+        (algorithm) => change({ algorithm }),
+        { "aria-label": "Algorithm", "data-role": "algorithm" },
+      ),
+    spec.layer === "metric" &&
+      choose(pictured, spec.metric ?? pictured[0], (metric) => change({ metric }), {
+        "aria-label": "Metric",
+        "data-role": "metric",
+      }),
+    spec.layer === "region" &&
+      choose(scene.regions, spec.metric ?? scene.regions[0], (metric) => change({ metric }), {
+        "aria-label": "Region",
+      }),
+    h(
+      "button",
+      {
+        type: "button",
+        class: "quiet",
+        style: { "margin-left": "auto" },
+        "aria-label": "Close this pane",
+        disabled: !close,
+        onclick: close || null,
+      },
+      "✕",
+    ),
+  ];
+}
