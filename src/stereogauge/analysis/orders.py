@@ -65,9 +65,7 @@ def by_region(cube: ScoreCube, metric: str, model: str = "middlebury", **options
     return {region: rank(cube, model, metrics=[f"{metric}:{region}"], **options) for region in regions}
 
 
-def by_model(
-    cube: ScoreCube, names: Sequence[str] | None = None, *, missing: str = "drop-algorithm"
-) -> dict[str, Ranking]:
+def by_model(cube: ScoreCube, names: Sequence[str] | None = None, *, missing: str = "common") -> dict[str, Ranking]:
     """One order for each model, leaving out the Middlebury model where several metrics are selected."""
     chosen = names or [name for name in models() if name != "middlebury" or len(cube.metrics) == 1]
     return {name: rank(cube, name, missing=missing) for name in chosen}

@@ -48,7 +48,7 @@ def weight_stability(
     profile: str | Path | None = None,
     *,
     normalisation: str = "heuristic",
-    missing: str = "drop-algorithm",
+    missing: str = "common",
     concentration: float = 30.0,
     draws: int = 2000,
     seed: int = 0,

@@ -35,7 +35,7 @@ def command(
     algorithms: selected.Algorithms = None,
     dataset: selected.DatasetName = None,
     protocol: selected.ProtocolName = None,
-    missing: selected.Missing = "drop-algorithm",
+    missing: selected.Missing = "common",
     metric: Annotated[str | None, typer.Option(help="Metric of tests and counts; default: the first one.")] = None,
     mark: Annotated[list[str] | None, typer.Option(help="Algorithms to mark in histograms.")] = None,
     profile: Annotated[

@@ -28,7 +28,7 @@ def command(
     algorithms: selected.Algorithms = None,
     dataset: selected.DatasetName = None,
     protocol: selected.ProtocolName = None,
-    missing: selected.Missing = "drop-algorithm",
+    missing: selected.Missing = "common",
     ties: Annotated[str | None, typer.Option(help="Ranks of equal scores: min, average or dense.")] = None,
     tau: Annotated[float | None, typer.Option(help="Extended model: rank sums closer than this perform alike.")] = None,
     profile: Annotated[

@@ -32,7 +32,7 @@ def command(
     algorithms: selected.Algorithms = None,
     dataset: selected.DatasetName = None,
     protocol: selected.ProtocolName = None,
-    missing: selected.Missing = "drop-algorithm",
+    missing: selected.Missing = "common",
     title: Annotated[str, typer.Option(help="Heading of the report.")] = "Comparison of stereo algorithms",
     model: Annotated[str, typer.Option(help="The model that orders the tables.")] = "extended",
     metric: Annotated[str | None, typer.Option(help="Metric of the tests; default: the first one.")] = None,

@@ -30,7 +30,10 @@ ProtocolName = Annotated[
     str | None, typer.Option("--protocol", "-p", help="Name or hash, where the store holds several protocols.")
 ]
 Missing = Annotated[
-    str, typer.Option(help="What a missing cell does: drop-algorithm, drop-column, or worst (the last rank there).")
+    str,
+    typer.Option(
+        help="What a missing score does: common (compare on what all have), drop-algorithm, drop-column, or worst."
+    ),
 ]
 
 

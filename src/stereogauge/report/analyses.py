@@ -32,7 +32,7 @@ class AnalysisOptions:
     """Choices of an analysis: the metric of tests and counts, the rule for gaps, level, marked algorithms, profile."""
 
     metric: str
-    missing: str = "drop-algorithm"
+    missing: str = "common"
     alpha: float = 0.05
     mark: tuple[str, ...] = ()
     profile: str | None = None

@@ -56,7 +56,7 @@ class ReportOptions:
     model: str = "extended"
     metric: str | None = None
     profiles: tuple[str, ...] = ("balanced",)
-    missing: str = "drop-algorithm"
+    missing: str = "common"
     alpha: float = 0.05
     draws: int = 1000
     seed: int = 0

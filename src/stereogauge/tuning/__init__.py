@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from stereogauge.errors import MissingDependency
 
 if TYPE_CHECKING:
+    from stereogauge.tuning.figures import history_data, importance_data, trade_off_data
     from stereogauge.tuning.reading import load_result, studies, study_summary
     from stereogauge.tuning.result import TuningResult
     from stereogauge.tuning.run import tune
@@ -18,9 +19,21 @@ _HOMES = {
     "load_result": "reading",
     "studies": "reading",
     "study_summary": "reading",
+    "history_data": "figures",
+    "importance_data": "figures",
+    "trade_off_data": "figures",
 }
 
-__all__ = ["TuningResult", "load_result", "studies", "study_summary", "tune"]
+__all__ = [
+    "TuningResult",
+    "history_data",
+    "importance_data",
+    "load_result",
+    "studies",
+    "study_summary",
+    "trade_off_data",
+    "tune",
+]
 
 
 def __getattr__(name: str) -> Any:

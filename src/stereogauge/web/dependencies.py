@@ -31,7 +31,7 @@ async def selection_query(
     algorithms: Annotated[list[str] | None, Query(description="Algorithms. Default: all.")] = None,
     protocol: ProtocolName = None,
     aggregation: Annotated[Aggregation, Query(description="How scenes become one number.")] = "mean",
-    missing: Annotated[MissingRule, Query(description="What a missing score does to a ranking.")] = "drop-algorithm",
+    missing: Annotated[MissingRule, Query(description="What a missing score does to a ranking.")] = "common",
     submission: Annotated[
         str | None, Query(description="An unpublished submission of the visitor, shown beside the others.")
     ] = None,

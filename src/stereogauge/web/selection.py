@@ -25,7 +25,7 @@ class SelectionQuery:
     algorithms: Names = None
     protocol: str | None = None
     aggregation: Aggregation = "mean"
-    missing: MissingRule = "drop-algorithm"
+    missing: MissingRule = "common"
     submission: str | None = None
 
     @property

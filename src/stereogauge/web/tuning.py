@@ -8,7 +8,6 @@ from fastapi import APIRouter, Request, Response
 
 from stereogauge import tuning
 from stereogauge.errors import MissingDependency
-from stereogauge.tuning.figures import history_data, importance_data, trade_off_data
 from stereogauge.web.dependencies import CurrentSite
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.figures import figure_json
@@ -57,10 +56,10 @@ def figures(request: Request, site: CurrentSite, study: str) -> Response:
     def make() -> dict[str, Any]:
         result = tuning.load_result(known_store(site, study), study)
         several = any(len(trial.values or ()) > 1 for trial in result.complete)
-        trials = trade_off_data if several else history_data
+        trials = tuning.trade_off_data if several else tuning.history_data
         return {
             "trials": figure_json(trials(result)) if result.complete else None,
-            "importance": figure_json(importance_data(result)) if result.importance else None,
+            "importance": figure_json(tuning.importance_data(result)) if result.importance else None,
         }
 
     return site.answers.give(request, make, SECONDS_KEPT)

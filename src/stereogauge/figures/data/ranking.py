@@ -133,7 +133,7 @@ def radar_data(
     columns: Sequence[str] | None = None,
     *,
     by: str = "rank",
-    missing: str = "drop-algorithm",
+    missing: str = "common",
     styles: Styles | None = None,
 ) -> Radar:
     """Average over the scenes of each column, as rank among the algorithms or as share of the heuristic maximum."""
@@ -182,9 +182,7 @@ def critical_difference_data(test: Friedman, styles: Styles | None = None) -> Cr
     )
 
 
-def rank_map_data(
-    cube: ScoreCube, *, ties: str = "min", missing: str = "drop-algorithm", most: int | None = None
-) -> RankMap:
+def rank_map_data(cube: ScoreCube, *, ties: str = "min", missing: str = "common", most: int | None = None) -> RankMap:
     """Ranks by column among all, of the `most` algorithms with the best average."""
     costs, selection = prepare(cube, missing_rule(missing))
     ranks = column_ranks(costs.matrix, ties)

@@ -167,7 +167,7 @@ function modelPart(context, view) {
         }),
       ),
     );
-  const gaps = choose(catalogue.missing_rules, state.get("missing", "drop-algorithm"), set("missing"), {
+  const gaps = choose(catalogue.missing_rules, state.get("missing", "common"), set("missing"), {
     "aria-label": "What happens where a score is missing",
   });
   const aggregations = catalogue.aggregations.filter(

@@ -43,7 +43,7 @@ export function create(root, context) {
       { class: "links" },
       "Scores are missing; a ranking needs another rule for them: ",
       context.catalogue.missing_rules
-        .filter((rule) => rule !== state.get("missing", "drop-algorithm"))
+        .filter((rule) => rule !== state.get("missing", "common"))
         .map((rule) => h("a", { href: state.address({ missing: rule }) }, rule)),
     );
 
