@@ -12,7 +12,7 @@ Figure = dict[str, Any]
 
 def figure_json(data: Any) -> Figure:
     """The traces and layout of a figure's data; the page adds title, caption and theme."""
-    figure = plotly.draw(data)
-    figure.update_layout(template=None, title=None, margin=None)
-    found: Figure = json.loads(figure.to_json())
-    return found
+    figure: Figure = json.loads(plotly.draw(data).to_json())
+    for part in ("title", "template", "margin"):
+        figure["layout"].pop(part, None)
+    return figure
