@@ -29,11 +29,12 @@ from stereogauge.evaluation.run import run_plan
 from stereogauge.io import write_disparity
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import load_protocol
-from stereogauge.scores.cell import CellScores, ColumnKey
+from stereogauge.scores.cell import CellScores
+from stereogauge.scores.column import VersionedColumn
 from stereogauge.store import Store, open_store
 
 ALGORITHMS, SCENES = 100, 200
-COLUMNS = tuple(ColumnKey(f"bad@{n}", 1, region, 1) for n in range(1, 21) for region in ("all", "nonocc", "disc"))
+COLUMNS = tuple(VersionedColumn(f"bad@{n}", 1, region, 1) for n in range(1, 21) for region in ("all", "nonocc", "disc"))
 CUBE_LIMIT = 2.0
 NOTHING_LIMIT = 2.0
 OLD = 10**18

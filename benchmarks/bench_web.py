@@ -18,7 +18,8 @@ import numpy as np
 
 from benchmarks.report import Report
 from stereogauge.model import Scene
-from stereogauge.scores.cube import Column, ScoreCube
+from stereogauge.scores.column import Column
+from stereogauge.scores.cube import ScoreCube
 from stereogauge.web.source import AlgorithmRecord, Maps, ProtocolRecord, StoreSource
 
 ALGORITHMS, SCENES = 100, 200

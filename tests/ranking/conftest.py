@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from stereogauge.scores.cube import Column, ScoreCube
+from stereogauge.scores.column import Column
+from stereogauge.scores.cube import ScoreCube
 
 
 @pytest.fixture(scope="session")

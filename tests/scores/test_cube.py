@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.scores.cube import Column, ScoreCube
+from stereogauge.scores.column import Column
+from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.score import Score
 from stereogauge.scores.table import ScoreTable
 

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stereogauge.scores.cell import CellScores, ColumnKey
+from stereogauge.scores.cell import CellScores
+from stereogauge.scores.column import VersionedColumn
 from stereogauge.store import Store, open_store
 
-COLUMNS = tuple(ColumnKey(metric, 1, region, 1) for metric in ("bad@1", "mae") for region in ("all", "nonocc"))
+COLUMNS = tuple(VersionedColumn(metric, 1, region, 1) for metric in ("bad@1", "mae") for region in ("all", "nonocc"))
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
@@ -41,7 +42,7 @@ def make_cell() -> MakeCell:
         *,
         dataset: str = "d",
         protocol: str = "p1",
-        columns: tuple[ColumnKey, ...] = COLUMNS,
+        columns: tuple[VersionedColumn, ...] = COLUMNS,
         inputs: int = 7,
         seed: int = 0,
     ) -> CellScores:

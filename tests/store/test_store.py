@@ -13,13 +13,14 @@ import stereogauge as sg
 from stereogauge.errors import StoreError, UnknownNameError
 from stereogauge.io.files import DisparityFile, MaskFile
 from stereogauge.model import Calibration, Dataset, ResultSet, Scene
-from stereogauge.scores.cell import CellScores, ColumnKey, same_scores
+from stereogauge.scores.cell import CellScores, same_scores
+from stereogauge.scores.column import VersionedColumn
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.store import Store, open_store, schema
 from stereogauge.store.write import Failure, MapRecord
 
-BAD_ALL = ColumnKey("bad@1", 1, "all", 1)
-MAE_ALL = ColumnKey("mae", 1, "all", 1)
+BAD_ALL = VersionedColumn("bad@1", 1, "all", 1)
+MAE_ALL = VersionedColumn("mae", 1, "all", 1)
 
 
 def rows(store: Store, table: sql.Table) -> int:
@@ -153,7 +154,7 @@ def test_scores_of_other_inputs_make_room(store, make_cell):
 
 
 def test_only_the_newest_version_of_a_metric_is_read(store, make_cell):
-    newer = ColumnKey("bad@1", 2, "all", 1)
+    newer = VersionedColumn("bad@1", 2, "all", 1)
     store.write([make_cell("A", columns=(BAD_ALL, MAE_ALL)), make_cell("B", columns=(BAD_ALL, MAE_ALL))])
     store.write([make_cell("A", columns=(newer, MAE_ALL), seed=3)])
     cube = store.cube()
@@ -185,7 +186,7 @@ def test_failures_are_kept_until_the_cell_succeeds(store, make_cell):
 
 
 def test_a_deleted_algorithm_leaves_nothing_behind(store, make_cell):
-    extra = (*make_cell().columns, ColumnKey("rms", 1, "all", 1))
+    extra = (*make_cell().columns, VersionedColumn("rms", 1, "all", 1))
     record = MapRecord("d", "s", "A", "hash", '"/maps/a.pfm"')
     store.write([make_cell("B")])
     before = {table.name: rows(store, table) for table in schema.metadata.tables.values()}

@@ -7,7 +7,7 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.errors import StereogaugeError
-from stereogauge.scores.cube import Column
+from stereogauge.scores.column import Column
 from stereogauge.scores.score import Score
 from stereogauge.scores.table import ScoreTable
 from stereogauge.tuning.folds import scene_folds, scene_groups

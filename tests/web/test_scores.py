@@ -102,7 +102,7 @@ def test_a_gap_is_null_and_counted_never_averaged_away(client: httpx.Client) -> 
 
 def test_a_scene_where_nobody_has_a_score_does_not_count_in_that_column() -> None:
     values = np.array([[[1.0, 2.0], [3.0, np.nan]], [[5.0, 6.0], [np.nan, np.nan]]])
-    from stereogauge.scores.cube import Column
+    from stereogauge.scores.column import Column
 
     small = ScoreCube(("a", "b"), ("s", "t"), (Column("rms", "all"), Column("mae", "all")), values)
     np.testing.assert_array_equal(aggregated(small, "mean"), [[2.0, 2.0], [np.nan, 6.0]])

@@ -13,7 +13,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import linregress
 
-from stereogauge.scores.cube import Column, ScoreCube, Values
+from stereogauge.scores.column import Column
+from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.selection import Selection
 
 FEWEST_POINTS = 3

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.pooling import percent
 from stereogauge.model import Mask
-from stereogauge.scores.cube import ScoreCube, metric_of
+from stereogauge.scores.column import metric_of
+from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.selection import Selection
 
 NESTED = ("disc", "nonocc", "all")

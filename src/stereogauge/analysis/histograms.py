@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import unknown_name
 from stereogauge.ranking.normalisation import heuristic_maximum
-from stereogauge.scores.cube import Column, ScoreCube, Values
+from stereogauge.scores.column import Column
+from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.selection import Selection
 
 

@@ -17,7 +17,8 @@ from stereogauge.ranking.models.weighted import weighted_terms
 from stereogauge.ranking.ranks import final_ranks
 from stereogauge.ranking.result import Ranking
 from stereogauge.ranking.run import model_costs, rank
-from stereogauge.scores.cube import ScoreCube, Values, metric_of
+from stereogauge.scores.column import metric_of
+from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.selection import Selection
 
 

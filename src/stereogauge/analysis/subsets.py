@@ -16,7 +16,8 @@ from stereogauge.analysis.correlation import line
 from stereogauge.analysis.orders import agreement
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.run import rank
-from stereogauge.scores.cube import Column, ScoreCube
+from stereogauge.scores.column import Column
+from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.selection import Selection
 
 

@@ -15,13 +15,12 @@ from stereogauge.errors import FileError, unknown_name
 from stereogauge.hashing import source_hash, values_hash
 from stereogauge.io.replace import write_bytes
 from stereogauge.metrics.declaration import ENTRY_POINTS as METRICS
-from stereogauge.metrics.declaration import parse_column
 from stereogauge.model import Dataset, Scene
 from stereogauge.paths import cache_folder
 from stereogauge.protocol import Protocol
 from stereogauge.regions.declaration import ENTRY_POINTS as REGIONS
 from stereogauge.regions.declaration import declared_regions
-from stereogauge.scores.cell import ColumnKey, column_key
+from stereogauge.scores.column import VersionedColumn, columns_of
 from stereogauge.version import VERSION
 
 DECLARING = ("metrics", "regions")
@@ -29,7 +28,7 @@ WHOLE_SCENE = "scene"
 """The region of metrics that are not about pixels, such as run time."""
 
 
-def declared_columns(protocol: Protocol) -> tuple[ColumnKey, ...]:
+def declared_columns(protocol: Protocol) -> tuple[VersionedColumn, ...]:
     """Every column of the protocol as it is declared now."""
     installed = importlib.metadata.entry_points()
     if any(installed.select(group=group) for group in (METRICS, REGIONS)):
@@ -38,23 +37,18 @@ def declared_columns(protocol: Protocol) -> tuple[ColumnKey, ...]:
     key = values_hash([VERSION, protocol.metrics, protocol.regions, source_hash(*DECLARING)])
     path = cache_folder("columns") / f"{key[:32]}.json"
     with contextlib.suppress(OSError, ValueError, TypeError):
-        return tuple(ColumnKey(*values) for values in json.loads(path.read_text(encoding="utf-8")))
+        return tuple(VersionedColumn(*values) for values in json.loads(path.read_text(encoding="utf-8")))
     columns = _computed(protocol)
     with contextlib.suppress(FileError):
         write_bytes(path, json.dumps(columns).encode())
     return columns
 
 
-def _computed(protocol: Protocol) -> tuple[ColumnKey, ...]:
-    found: dict[ColumnKey, None] = {}
-    for text in protocol.metrics:
-        metric, named = parse_column(text)
-        for region in metric.regions((named,) if named else protocol.regions):
-            found[column_key(metric.id, region)] = None
-    return tuple(found)
+def _computed(protocol: Protocol) -> tuple[VersionedColumn, ...]:
+    return tuple(column.versioned for column in columns_of(protocol.metrics, protocol.regions))
 
 
-def columns_of_scene(columns: Iterable[ColumnKey], scene: Scene, dataset: Dataset) -> tuple[ColumnKey, ...]:
+def columns_of_scene(columns: Iterable[VersionedColumn], scene: Scene, dataset: Dataset) -> tuple[VersionedColumn, ...]:
     """The columns that this scene can have: a mask that only other scenes ship is a gap here."""
     kept = []
     for column in columns:

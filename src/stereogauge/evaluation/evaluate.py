@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,24 +17,9 @@ from stereogauge.model import Dataset, DisparityMap, ResultSet, Scene, as_dispar
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.regions.declaration import declared_regions
 from stereogauge.regions.scene_regions import SceneRegions
+from stereogauge.scores.column import Column, columns_of
 from stereogauge.scores.score import NO_ESTIMATE, Score
 from stereogauge.scores.table import ScoreTable
-
-Column = tuple[BoundMetric, str]
-
-
-def columns(metrics: Iterable[str], regions: Iterable[str]) -> tuple[Column, ...]:
-    """Every (metric, region) to measure.
-
-    Each metric on each region, unless its id or its declaration names one.
-    """
-    wanted = tuple(regions)
-    found: dict[Column, None] = {}
-    for text in metrics:
-        metric, named = parse_column(text)
-        for region in metric.regions((named,) if named else wanted):
-            found[metric, region] = None
-    return tuple(found)
 
 
 def resized(estimate: DisparityMap, shape: tuple[int, int]) -> DisparityMap:
@@ -49,12 +34,11 @@ def resized(estimate: DisparityMap, shape: tuple[int, int]) -> DisparityMap:
 
 def measure(measurement: Measurement, column: Column) -> Statistic:
     """One column's statistic; a metric that does not apply gives an empty one with the reason."""
-    metric, region = column
-    absent = _absent(metric, measurement)
+    absent = _absent(column.declared, measurement)
     if absent:
         return Statistic.empty(absent)
     try:
-        return metric.measure(measurement, region)
+        return column.declared.measure(measurement, column.region)
     except NotApplicable as reason:
         return Statistic.empty(str(reason))
 
@@ -92,7 +76,7 @@ def evaluate_cell(
     measurement = Measurement(
         disparity,
         scene_regions,
-        metrics=[metric for metric, _ in wanted],
+        metrics=[column.declared for column in wanted],
         regions=_measurable(scene_regions, wanted),
         right_estimate=right,
         confidence=None if confidence is None else confidence.read,
@@ -105,7 +89,7 @@ def _measurable(scene_regions: SceneRegions, wanted: Sequence[Column]) -> tuple[
     """The free regions of the columns that this scene has; the others get their own reason when they are measured."""
     if not scene_regions.scene.has("gt"):
         return ()
-    names = dict.fromkeys(region for metric, region in wanted if metric.metric.region is None)
+    names = dict.fromkeys(column.region for column in wanted if column.declared.metric.region is None)
     found = []
     for name in names:
         try:
@@ -117,14 +101,13 @@ def _measurable(scene_regions: SceneRegions, wanted: Sequence[Column]) -> tuple[
 
 
 def _score(scene_regions: SceneRegions, algorithm: str, column: Column, statistic: Statistic) -> Score:
-    metric, region = column
     return Score(
         dataset=scene_regions.scene.dataset,
         scene=scene_regions.scene.id,
         algorithm=algorithm,
-        metric=metric.id,
-        region=region,
-        value=float(metric.metric.value_of(statistic)),
+        metric=column.metric,
+        region=column.region,
+        value=float(column.declared.metric.value_of(statistic)),
         sum=float(statistic.sum),
         count=int(statistic.count),
         missing=int(statistic.missing),
@@ -201,7 +184,7 @@ def evaluate(
         **({"metrics": _names(metrics)} if metrics is not None else {}),
         **({"regions": _names(regions)} if regions is not None else {}),
     )
-    wanted = columns(chosen.metrics, chosen.regions)
+    wanted = columns_of(chosen.metrics, chosen.regions)
     scene_list = [scenes] if isinstance(scenes, Scene) else list(scenes)
     strange = next((type(scene).__name__ for scene in scene_list if not isinstance(scene, Scene)), None)
     if strange is not None:
@@ -250,7 +233,7 @@ def _check_names(results: Sequence[ResultSet], scenes: Sequence[Scene], wanted: 
             if name not in ids:
                 raise unknown_name(f"scene in the results of {result.name!r}", name, ids)
     known = {*declared_regions(), *(mask for scene in scenes for mask in scene.masks), "scene"}
-    for _, region in wanted:
+    for region in dict.fromkeys(column.region for column in wanted):
         if region not in known:
             raise unknown_name("region", region, known)
     names = [result.name for result in results]

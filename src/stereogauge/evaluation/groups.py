@@ -9,7 +9,7 @@ from typing import Any
 from stereogauge.confidence.files import ConfidenceSource
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol
-from stereogauge.scores.cell import ColumnKey
+from stereogauge.scores.column import VersionedColumn
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Cell:
 
     algorithm: str
     estimate: Any
-    columns: tuple[ColumnKey, ...]
+    columns: tuple[VersionedColumn, ...]
     inputs: int
     content: str
     right_estimate: Any = None

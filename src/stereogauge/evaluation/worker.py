@@ -8,9 +8,8 @@ import traceback
 from dataclasses import dataclass
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.evaluation.evaluate import Column, evaluate_cell
+from stereogauge.evaluation.evaluate import evaluate_cell
 from stereogauge.evaluation.groups import Cell, Group
-from stereogauge.metrics.declaration import parse_metric
 from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.scores.cell import CellScores
 
@@ -55,7 +54,7 @@ def evaluate_group(group: Group) -> GroupResult:
 def compute(cell: Cell, scene_regions: SceneRegions, resize: bool) -> CellScores:
     """All columns of one cell."""
     started = time.perf_counter()
-    wanted: list[Column] = [(parse_metric(column.metric), column.region) for column in cell.columns]
+    wanted = [column.column for column in cell.columns]
     scores = evaluate_cell(
         cell.estimate,
         scene_regions,

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from stereogauge.errors import NotApplicable
-from stereogauge.evaluation.evaluate import columns
 from stereogauge.figures import mpl
 from stereogauge.figures.data.geometry import (
     direction_histograms_data,
@@ -24,6 +23,7 @@ from stereogauge.metrics.measurement import Measurement
 from stereogauge.model import Mask, Scene
 from stereogauge.protocol import Protocol
 from stereogauge.regions.scene_regions import SceneRegions
+from stereogauge.scores.column import columns_of
 
 
 def file_name(text: str) -> str:
@@ -35,7 +35,7 @@ def write_pictures(folder: Path, maps: Mapping[str, Any], scene: Scene, protocol
     """One annotated picture per estimate and distinct metric map, and all disparity maps in one range."""
     limits = disparity_limits(scene.gt)
     scene_regions = SceneRegions(scene, protocol)
-    metrics = list(dict.fromkeys(metric for metric, _ in columns(protocol.metrics, protocol.regions)))
+    metrics = list(dict.fromkeys(column.declared for column in columns_of(protocol.metrics, protocol.regions)))
     written = [folder / "ground-truth.png"]
     write_png(written[0], render_disparity(scene.gt, limits))
     for name, source in maps.items():

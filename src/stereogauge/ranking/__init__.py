@@ -2,7 +2,8 @@
 
 from stereogauge.ranking.result import Ranking
 from stereogauge.ranking.run import rank
-from stereogauge.scores.cube import Column, ScoreCube
+from stereogauge.scores.column import Column
+from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.selection import Selection
 
 __all__ = ["Column", "Ranking", "ScoreCube", "Selection", "rank"]

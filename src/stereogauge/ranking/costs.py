@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.scores.cube import Column, ScoreCube, Values
+from stereogauge.scores.column import Column
+from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.evidence import LEAST_COVERAGE, Evidence, evidence
 from stereogauge.scores.selection import Dropped, MissingRule, Selection
 

@@ -14,7 +14,8 @@ from scipy.stats import zscore
 
 from stereogauge.errors import unknown_name
 from stereogauge.ranking.ranks import column_ranks
-from stereogauge.scores.cube import Values, metric_of
+from stereogauge.scores.column import metric_of
+from stereogauge.scores.cube import Values
 
 Normalisation = Literal["heuristic", "max", "z-score", "rank"]
 

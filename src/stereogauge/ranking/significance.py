@@ -20,7 +20,8 @@ from statsmodels.stats.multitest import multipletests
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.ranking.costs import Costs, prepare
 from stereogauge.ranking.run import Scores, selected
-from stereogauge.scores.cube import ScoreCube, Values, metric_of
+from stereogauge.scores.column import metric_of
+from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.evidence import LEAST_COVERAGE
 from stereogauge.scores.selection import Selection, missing_rule
 

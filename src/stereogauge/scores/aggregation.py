@@ -9,7 +9,8 @@ from typing import Literal
 import numpy as np
 
 from stereogauge.errors import ProtocolError
-from stereogauge.scores.cube import Column, ScoreCube, Values
+from stereogauge.scores.column import Column
+from stereogauge.scores.cube import ScoreCube, Values
 
 Aggregation = Literal["mean", "pooled", "weighted"]
 

@@ -8,33 +8,12 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.metrics.declaration import parse_metric
-from stereogauge.regions.declaration import declared_regions
+from stereogauge.scores.column import Column, VersionedColumn
 from stereogauge.scores.score import NO_ESTIMATE, Score
-
-
-class ColumnKey(NamedTuple):
-    """A metric on a region, with the versions of both: a column is computed again when one of them rises."""
-
-    metric: str
-    metric_version: int
-    region: str
-    region_version: int
-
-    def __str__(self) -> str:
-        return f"{self.metric}:{self.region}"
-
-
-def column_key(metric: str, region: str) -> ColumnKey:
-    """The key of a column as declared now; a scene's own mask has version 0, since its content is hashed instead."""
-    bound = parse_metric(metric)
-    declared = declared_regions().get(region)
-    return ColumnKey(bound.id, bound.metric.version, region, declared.version if declared else 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +28,7 @@ class CellScores:
     scene: str
     algorithm: str
     protocol: str
-    columns: tuple[ColumnKey, ...]
+    columns: tuple[VersionedColumn, ...]
     values: NDArray[np.float64]
     sums: NDArray[np.float64]
     counts: NDArray[np.int64]
@@ -63,7 +42,7 @@ class CellScores:
     def of_scores(
         cls,
         scores: Sequence[Score],
-        columns: tuple[ColumnKey, ...],
+        columns: tuple[VersionedColumn, ...],
         *,
         inputs: int = 0,
         seconds: float = 0.0,
@@ -134,7 +113,7 @@ def cells_of_scores(scores: Iterable[Score]) -> list[CellScores]:
         if score.note != NO_ESTIMATE:
             groups.setdefault((score.dataset, score.scene, score.algorithm, score.protocol), []).append(score)
     return [
-        CellScores.of_scores(group, tuple(column_key(score.metric, score.region) for score in group))
+        CellScores.of_scores(group, tuple(Column(score.metric, score.region).versioned for score in group))
         for group in groups.values()
     ]
 
@@ -169,7 +148,7 @@ def joined(cells: Sequence[CellScores]) -> CellScores:
 def same_scores(left: CellScores, right: CellScores) -> bool:
     """Whether two cells hold the same columns with the same numbers, bit for bit, whatever the order."""
 
-    def bits(cell: CellScores) -> dict[ColumnKey, tuple[bytes, bytes, int, int, str]]:
+    def bits(cell: CellScores) -> dict[VersionedColumn, tuple[bytes, bytes, int, int, str]]:
         return {
             column: (
                 _bits(cell.values[place]),

@@ -10,37 +10,16 @@ import functools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError, unknown_name
-from stereogauge.metrics.declaration import BoundMetric, parse_column, parse_metric
+from stereogauge.metrics.declaration import parse_column
+from stereogauge.scores.column import Column
 from stereogauge.scores.score import NO_ESTIMATE, Score
 
 Values = NDArray[np.float64]
-metric_of = functools.lru_cache(maxsize=4096)(parse_metric)
-
-
-class Column(NamedTuple):
-    """A metric on a region, written `bad@1:nonocc`."""
-
-    metric: str
-    region: str
-
-    def __str__(self) -> str:
-        return f"{self.metric}:{self.region}"
-
-    @property
-    def label(self) -> str:
-        """The metric alone where it is bound to its own pixels, else with its region: for tables and figures."""
-        return self.metric if self.declared.metric.region is not None else str(self)
-
-    @property
-    def declared(self) -> BoundMetric:
-        """The metric's declaration: direction, unit, ranges."""
-        return metric_of(self.metric)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 from stereogauge.errors import unknown_name
-from stereogauge.scores.cube import Column, ScoreCube
+from stereogauge.scores.column import Column
+from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.evidence import LEAST_COVERAGE
 
 MissingRule = Literal["common", "drop-algorithm", "drop-column", "worst"]

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.engine import RowMapping
 
-from stereogauge.scores.cell import CellScores, ColumnKey
+from stereogauge.scores.cell import CellScores
+from stereogauge.scores.column import VersionedColumn
 
 FLOATS = np.dtype("<f8")
 INTEGERS = np.dtype("<i8")
@@ -35,7 +36,7 @@ def unpacked(blobs: list[bytes], dtype: np.dtype[Any], width: int) -> NDArray[An
 
 
 def cell_of_row(
-    row: RowMapping, columns: tuple[ColumnKey, ...], *, dataset: str, scene: str, algorithm: str, protocol: str
+    row: RowMapping, columns: tuple[VersionedColumn, ...], *, dataset: str, scene: str, algorithm: str, protocol: str
 ) -> CellScores:
     """The cell that a `scores` row holds."""
     return CellScores(

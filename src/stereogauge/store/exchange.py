@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from stereogauge.errors import FileError, MissingDependency, cause
-from stereogauge.scores.cell import CellScores, ColumnKey
+from stereogauge.scores.cell import CellScores
+from stereogauge.scores.column import VersionedColumn
 from stereogauge.scores.score import Score
 
 PathLike = str | os.PathLike[str]
@@ -59,7 +60,7 @@ def _rows(cells: Iterable[CellScores]) -> Iterator[tuple[Any, ...]]:
 
 
 def _cells(rows: Iterable[Mapping[str, Any]], name: str) -> list[CellScores]:
-    groups: dict[tuple[str, str, str, str, int], list[tuple[Score, ColumnKey]]] = {}
+    groups: dict[tuple[str, str, str, str, int], list[tuple[Score, VersionedColumn]]] = {}
     for line, row in enumerate(rows, start=1):
         try:
             score = Score(
@@ -82,7 +83,7 @@ def _cells(rows: Iterable[Mapping[str, Any]], name: str) -> list[CellScores]:
                 f"{name}: row {line} is not a score ({problem}); the columns must be {', '.join(FIELDS)}."
             ) from None
         key = (score.dataset, score.scene, score.algorithm, score.protocol, inputs)
-        column = ColumnKey(score.metric, versions[0], score.region, versions[1])
+        column = VersionedColumn(score.metric, versions[0], score.region, versions[1])
         groups.setdefault(key, []).append((score, column))
     cells = []
     for key, members in groups.items():

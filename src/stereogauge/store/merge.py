@@ -8,7 +8,8 @@ import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
 from stereogauge.protocol import parse_protocol
-from stereogauge.scores.cell import CellScores, ColumnKey
+from stereogauge.scores.cell import CellScores
+from stereogauge.scores.column import VersionedColumn
 from stereogauge.store import listing, names, read, schema, write
 from stereogauge.store.blocks import cell_of_row
 from stereogauge.store.write import MapRecord
@@ -91,14 +92,14 @@ def _copy_runs(source: Connection, target: Connection) -> dict[int, int]:
     return numbers
 
 
-def _state(target: Connection) -> dict[Key, list[tuple[int, float, frozenset[ColumnKey]]]]:
+def _state(target: Connection) -> dict[Key, list[tuple[int, float, frozenset[VersionedColumn]]]]:
     """What the target holds of each cell: (inputs, written, columns) of its rows."""
     table = schema.scores
     sets = {number: frozenset(columns) for number, columns in names.known_column_sets(target).items()}
     scenes = read.all_scenes(target)
     algorithms = names.mapping(target, sql.select(schema.algorithms.c.id, schema.algorithms.c.name))
     hashes = names.mapping(target, sql.select(schema.scorings.c.id, schema.scorings.c.hash))
-    state: dict[Key, list[tuple[int, float, frozenset[ColumnKey]]]] = {}
+    state: dict[Key, list[tuple[int, float, frozenset[VersionedColumn]]]] = {}
     query = sql.select(
         table.c.scoring_id,
         table.c.scene_id,
@@ -114,7 +115,7 @@ def _state(target: Connection) -> dict[Key, list[tuple[int, float, frozenset[Col
 
 
 def _wanted(
-    cell: CellScores, written: float, present: list[tuple[int, float, frozenset[ColumnKey]]] | None
+    cell: CellScores, written: float, present: list[tuple[int, float, frozenset[VersionedColumn]]] | None
 ) -> CellScores | None:
     """The columns of `cell` that should come in: those that are absent, or all when it is of newer inputs."""
     if present is None:

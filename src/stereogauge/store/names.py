@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
-from stereogauge.scores.cell import ColumnKey
+from stereogauge.scores.column import VersionedColumn
 from stereogauge.store import schema
 
 CHUNK = 10_000
@@ -99,7 +99,7 @@ def scene_ids(connection: Connection, dataset_id: int, names: Iterable[str]) -> 
     return {name: found[name] for name in wanted}
 
 
-def column_ids(connection: Connection, columns: Iterable[ColumnKey]) -> dict[ColumnKey, int]:
+def column_ids(connection: Connection, columns: Iterable[VersionedColumn]) -> dict[VersionedColumn, int]:
     """Ids of columns, created where they are new."""
     wanted = dict.fromkeys(columns)
     found = {column: number for number, column in known_columns(connection).items()}
@@ -110,16 +110,16 @@ def column_ids(connection: Connection, columns: Iterable[ColumnKey]) -> dict[Col
     return {column: found[column] for column in wanted}
 
 
-def known_columns(connection: Connection) -> dict[int, ColumnKey]:
+def known_columns(connection: Connection) -> dict[int, VersionedColumn]:
     """All columns by id."""
     table = schema.score_columns
     query = sql.select(table.c.id, table.c.metric, table.c.metric_version, table.c.region, table.c.region_version)
-    return {row[0]: ColumnKey(*row[1:]) for row in connection.execute(query)}
+    return {row[0]: VersionedColumn(*row[1:]) for row in connection.execute(query)}
 
 
 def column_set_ids(
-    connection: Connection, sets: Iterable[tuple[ColumnKey, ...]]
-) -> Mapping[tuple[ColumnKey, ...], int]:
+    connection: Connection, sets: Iterable[tuple[VersionedColumn, ...]]
+) -> Mapping[tuple[VersionedColumn, ...], int]:
     """Ids of ordered sets of columns, created where they are new."""
     wanted = list(dict.fromkeys(sets))
     numbers = column_ids(connection, (column for columns in wanted for column in columns))
@@ -128,7 +128,7 @@ def column_set_ids(
     return {columns: found[text] for columns, text in texts.items()}
 
 
-def known_column_sets(connection: Connection) -> dict[int, tuple[ColumnKey, ...]]:
+def known_column_sets(connection: Connection) -> dict[int, tuple[VersionedColumn, ...]]:
     """All sets of columns by id."""
     columns = known_columns(connection)
     rows = connection.execute(sql.select(schema.column_sets.c.id, schema.column_sets.c.columns))

@@ -14,8 +14,9 @@ from sqlalchemy.engine import Connection
 from stereogauge.errors import StoreError, unknown_name
 from stereogauge.metrics.declaration import parse_column
 from stereogauge.protocol import Protocol
-from stereogauge.scores.cell import CellScores, ColumnKey, joined
-from stereogauge.scores.cube import Column, ScoreCube, void_scenes
+from stereogauge.scores.cell import CellScores, joined
+from stereogauge.scores.column import Column, VersionedColumn
+from stereogauge.scores.cube import ScoreCube, void_scenes
 from stereogauge.store import names, schema
 from stereogauge.store.blocks import FLOATS, INTEGERS, cell_of_row, unpacked
 
@@ -150,11 +151,13 @@ def _used_scorings(connection: Connection, known: dict[int, str], scenes: Sequen
     return used
 
 
-def chosen_columns(present: Iterable[tuple[ColumnKey, ...]], wanted: tuple[str, ...] | None) -> dict[ColumnKey, int]:
+def chosen_columns(
+    present: Iterable[tuple[VersionedColumn, ...]], wanted: tuple[str, ...] | None
+) -> dict[VersionedColumn, int]:
     """The columns of the answer with their places: the newest version of each, those that were asked for, in that
     order.
     """
-    newest: dict[tuple[str, str], ColumnKey] = {}
+    newest: dict[tuple[str, str], VersionedColumn] = {}
     for columns in present:
         for column in columns:
             other = newest.get((column.metric, column.region), column)
@@ -163,7 +166,7 @@ def chosen_columns(present: Iterable[tuple[ColumnKey, ...]], wanted: tuple[str, 
             )
     if wanted is None:
         return {column: place for place, column in enumerate(newest.values())}
-    chosen: dict[ColumnKey, None] = {}
+    chosen: dict[VersionedColumn, None] = {}
     for text in wanted:
         metric, region = parse_column(text)
         fitting = [c for (name, where), c in newest.items() if name == metric.id and region in (None, where)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
-from stereogauge.scores.cell import ColumnKey
+from stereogauge.scores.column import VersionedColumn
 from stereogauge.store import names, schema
 
 
@@ -19,14 +19,16 @@ class StoredCells:
     def __init__(
         self,
         cells: dict[tuple[str, str], tuple[int, tuple[int, ...]]],
-        column_sets: dict[int, tuple[ColumnKey, ...]],
+        column_sets: dict[int, tuple[VersionedColumn, ...]],
     ) -> None:
         self.cells = cells
         self.column_sets = column_sets
         # Most cells have the same sets, so the difference is taken once for all of them.
-        self._differences: dict[tuple[tuple[int, ...], tuple[ColumnKey, ...]], tuple[ColumnKey, ...]] = {}
+        self._differences: dict[tuple[tuple[int, ...], tuple[VersionedColumn, ...]], tuple[VersionedColumn, ...]] = {}
 
-    def missing(self, scene: str, algorithm: str, inputs: int, wanted: tuple[ColumnKey, ...]) -> tuple[ColumnKey, ...]:
+    def missing(
+        self, scene: str, algorithm: str, inputs: int, wanted: tuple[VersionedColumn, ...]
+    ) -> tuple[VersionedColumn, ...]:
         """The columns that must be computed for a cell whose inputs are these."""
         found = self.cells.get((scene, algorithm))
         if found is None or found[0] != inputs:

@@ -13,7 +13,8 @@ from sqlalchemy.engine import Connection
 
 from stereogauge.model import Dataset, ResultSet
 from stereogauge.protocol import Protocol
-from stereogauge.scores.cell import CellScores, ColumnKey
+from stereogauge.scores.cell import CellScores
+from stereogauge.scores.column import VersionedColumn
 from stereogauge.store import names, schema
 from stereogauge.store.blocks import cell_of_row, packed
 from stereogauge.store.sources import scene_text
@@ -204,7 +205,7 @@ def _delete_outdated(connection: Connection, cells: Sequence[CellScores], keys: 
     again.
     """
     table = schema.scores
-    coming: dict[tuple[int, ...], set[ColumnKey]] = {}
+    coming: dict[tuple[int, ...], set[VersionedColumn]] = {}
     inputs_now: dict[tuple[int, ...], int] = {}
     for key, cell in zip(keys, cells, strict=True):
         coming.setdefault(key, set()).update(cell.columns)
@@ -236,7 +237,7 @@ def _delete_outdated(connection: Connection, cells: Sequence[CellScores], keys: 
         connection.execute(table.delete().where(table.c.id.in_(some)))
 
 
-def _cut(connection: Connection, number: int, columns: tuple[ColumnKey, ...], kept: list[int]) -> None:
+def _cut(connection: Connection, number: int, columns: tuple[VersionedColumn, ...], kept: list[int]) -> None:
     table = schema.scores
     row = connection.execute(sql.select(table).where(table.c.id == number)).mappings().one()
     rest = cell_of_row(row, columns, dataset="", scene="", algorithm="", protocol="").take(kept)

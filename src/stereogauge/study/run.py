@@ -8,11 +8,12 @@ from dataclasses import asdict, dataclass
 
 import pandas as pd
 
-from stereogauge.evaluation.evaluate import Column, columns, evaluate_cell
+from stereogauge.evaluation.evaluate import evaluate_cell
 from stereogauge.metrics.declaration import parse_metric
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.regions.scene_regions import SceneRegions
+from stereogauge.scores.column import Column, columns_of
 from stereogauge.scores.plain import json_value
 from stereogauge.study.damage import Damage, damage_called, damages
 from stereogauge.study.ground_truth import GroundTruth, ground_truth_of
@@ -122,7 +123,7 @@ def run_study(
     chosen = load_protocol(protocol)
     known = [damage_called(name) for name in damage_ids] if damage_ids is not None else list(damages().values())
     given = strengths or {}
-    wanted = columns(metrics, regions)
+    wanted = columns_of(metrics, regions)
     scene_regions = SceneRegions(scene, chosen)
     ground_truth = ground_truth_of(scene, chosen)
     idle = [kind.id for kind in known if not kind.zone(ground_truth).any()]
@@ -132,9 +133,9 @@ def run_study(
     responses: list[Response] = []
     for done, (kind, strength) in enumerate(work, start=1):
         values = _values(scene_regions, wanted, ground_truth, kind, strength, seed)
-        for (metric, region), value, perfect in zip(wanted, values, truth, strict=True):
-            worse = worsening(metric.id, value, perfect)
-            responses.append(Response(kind.id, strength, metric.id, region, value, perfect, worse))
+        for column, value, perfect in zip(wanted, values, truth, strict=True):
+            worse = worsening(column.metric, value, perfect)
+            responses.append(Response(kind.id, strength, column.metric, column.region, value, perfect, worse))
         if progress is not None:
             progress(done, len(work))
     return Study(scene.id, responses, chosen.scoring_hash, idle)

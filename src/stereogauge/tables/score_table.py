@@ -12,7 +12,8 @@ import numpy as np
 
 from stereogauge.ranking.costs import column_costs
 from stereogauge.scores.aggregation import Aggregation, aggregated, way
-from stereogauge.scores.cube import Column, ScoreCube, Values
+from stereogauge.scores.column import Column
+from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.tables.table import MARK, Emphasis, Heading, Table, number, table, words
 
 Marks = Callable[[ScoreCube, int, Values], Sequence[bool]]

@@ -13,7 +13,7 @@ import optuna
 from optuna.exceptions import ExperimentalWarning
 
 from stereogauge.errors import StoreError
-from stereogauge.scores.cube import Column
+from stereogauge.scores.column import Column
 from stereogauge.tuning.objectives import Objective
 
 DEFINITION, BASELINE, HELD_OUT, FORMAT = "stereogauge", "stereogauge:baseline", "stereogauge:held-out", 2

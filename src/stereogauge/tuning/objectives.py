@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.evaluation.evaluate import columns as measured_columns
 from stereogauge.metrics.declaration import parse_column
 from stereogauge.ranking.models.weighted import covers
 from stereogauge.ranking.normalisation import Scale, heuristic_scale
 from stereogauge.ranking.profile import Profile, checked_weights, load_profile, shipped_profiles
-from stereogauge.scores.cube import Column, Values, metric_of
+from stereogauge.scores.column import Column, columns_of, metric_of
+from stereogauge.scores.cube import Values
 
 Direction = Literal["minimize", "maximize"]
 
@@ -72,7 +72,7 @@ def parse_objective(text: str) -> Objective:
 def objective_columns(objectives: Sequence[Objective], regions: Sequence[str]) -> tuple[Column, ...]:
     """Every column with a weight, on the protocol's regions where a metric names none."""
     texts = [name for objective in objectives for name, weight in objective.weights.items() if weight > 0]
-    return tuple(Column(metric.id, region) for metric, region in measured_columns(dict.fromkeys(texts), regions))
+    return columns_of(dict.fromkeys(texts), regions)
 
 
 class _Term(NamedTuple):

@@ -11,11 +11,10 @@ from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.evaluate import evaluate_cell
 from stereogauge.matching.declaration import Value
 from stereogauge.matching.run import match
-from stereogauge.metrics.declaration import parse_metric
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol
 from stereogauge.regions.scene_regions import SceneRegions
-from stereogauge.scores.cube import Column
+from stereogauge.scores.column import Column
 
 KEPT_SCENES = 64
 """Scenes whose images, regions and geometry sets a process keeps for the next trials."""
@@ -83,7 +82,7 @@ def _scores(task: SceneTask) -> tuple[float, ...]:
     scores = evaluate_cell(
         result.disparity,
         scene_regions,
-        [(parse_metric(column.metric), column.region) for column in prepared.columns],
+        prepared.columns,
         algorithm="",
         right_estimate=result.right_disparity,
         extras={"seconds": result.seconds, "cpu_seconds": result.cpu_seconds},

@@ -14,7 +14,8 @@ from stereogauge.analysis.histograms import ScoreHistogram
 from stereogauge.analysis.orders import OrderAgreement
 from stereogauge.figures.palette import Style, Styles, colour, complete
 from stereogauge.ranking.result import Ranking
-from stereogauge.scores.cube import Column, ScoreCube, Values
+from stereogauge.scores.column import Column
+from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.selection import Selection
 
 

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.costs import oriented
 from stereogauge.ranking.ranks import final_ranks
-from stereogauge.scores.cube import Column, ScoreCube
+from stereogauge.scores.column import Column
+from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.selection import Selection
 
 Colours = NDArray[np.uint8]

@@ -16,7 +16,8 @@ from stereogauge.ranking.normalisation import normalised
 from stereogauge.ranking.ranks import column_ranks
 from stereogauge.ranking.result import Ranking
 from stereogauge.ranking.significance import Friedman
-from stereogauge.scores.cube import Column, ScoreCube, Values, metric_of
+from stereogauge.scores.column import Column, metric_of
+from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.selection import missing_rule
 
 MOST_NAMED = 4

@@ -22,7 +22,7 @@ from stereogauge.figures.pictures import (
     render_disparity,
 )
 from stereogauge.metrics.picture import Picture
-from stereogauge.scores.cube import metric_of
+from stereogauge.scores.column import metric_of
 from stereogauge.web.cache import RecentCache
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.scenes.reader import SceneReader, SceneView

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from stereogauge.errors import FileError, NotApplicable, StereogaugeError
 from stereogauge.metrics.picture import Picture
 from stereogauge.model import DisparityMap
-from stereogauge.scores.cube import metric_of
+from stereogauge.scores.column import metric_of
 from stereogauge.web.numbers import finite
 from stereogauge.web.scenes.layers import block_means
 from stereogauge.web.scenes.reader import SceneReader, SceneView

@@ -16,7 +16,7 @@ from stereogauge.metrics.measurement import Measurement
 from stereogauge.model import DisparityMap, Scene
 from stereogauge.protocol import Protocol
 from stereogauge.regions.scene_regions import SceneRegions
-from stereogauge.scores.cube import metric_of
+from stereogauge.scores.column import metric_of
 from stereogauge.web.cache import RecentCache
 from stereogauge.web.errors import HiddenTruthError, UnknownChoiceError
 from stereogauge.web.hiding import Hidden

@@ -12,7 +12,8 @@ from stereogauge.ranking.costs import Costs, prepare
 from stereogauge.ranking.model import model_declaration
 from stereogauge.ranking.result import Ranking
 from stereogauge.ranking.run import arranged
-from stereogauge.scores.cube import Column, ScoreCube
+from stereogauge.scores.column import Column
+from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.selection import Selection
 from stereogauge.scores.table import ScoreTable
 from stereogauge.web.cache import RecentCache

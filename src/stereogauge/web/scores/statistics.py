@@ -18,7 +18,8 @@ from stereogauge.metrics.declaration import metrics
 from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.costs import oriented
 from stereogauge.ranking.significance import friedman, wilcoxon_pairs
-from stereogauge.scores.cube import ScoreCube, metric_of
+from stereogauge.scores.column import metric_of
+from stereogauge.scores.cube import ScoreCube
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.figures import Figure, figure_json
 from stereogauge.web.numbers import finite

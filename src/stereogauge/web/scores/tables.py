@@ -11,7 +11,8 @@ from stereogauge.ranking.costs import column_costs
 from stereogauge.ranking.normalisation import normalised
 from stereogauge.ranking.ranks import column_ranks
 from stereogauge.scores.aggregation import aggregated
-from stereogauge.scores.cube import Column, ScoreCube, Values
+from stereogauge.scores.column import Column
+from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.selection import SelectionQuery, known_column
 

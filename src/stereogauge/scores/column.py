@@ -1,0 +1,72 @@
+"""A column of scores: a metric on a region."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from stereogauge.metrics.declaration import BoundMetric, parse_column, parse_metric
+from stereogauge.regions.declaration import declared_regions
+
+metric_of = functools.lru_cache(maxsize=4096)(parse_metric)
+
+
+class Column(NamedTuple):
+    """A metric on a region, written `bad@1:nonocc`."""
+
+    metric: str
+    region: str
+
+    def __str__(self) -> str:
+        return f"{self.metric}:{self.region}"
+
+    @property
+    def label(self) -> str:
+        """The metric alone where it is bound to its own pixels, else with its region: for tables and figures."""
+        return self.metric if self.declared.metric.region is not None else str(self)
+
+    @property
+    def declared(self) -> BoundMetric:
+        """The metric's declaration: direction, unit, ranges."""
+        return metric_of(self.metric)
+
+    @property
+    def versioned(self) -> VersionedColumn:
+        """The column as declared now; a scene's own mask has version 0, since its content is hashed instead."""
+        declared = declared_regions().get(self.region)
+        return VersionedColumn(
+            self.metric, self.declared.metric.version, self.region, declared.version if declared else 0
+        )
+
+
+class VersionedColumn(NamedTuple):
+    """The key of a stored column: it is computed again when the version of its metric or region rises."""
+
+    metric: str
+    metric_version: int
+    region: str
+    region_version: int
+
+    def __str__(self) -> str:
+        return str(self.column)
+
+    @property
+    def column(self) -> Column:
+        """The column without versions."""
+        return Column(self.metric, self.region)
+
+
+def columns_of(metrics: Iterable[str], regions: Iterable[str]) -> tuple[Column, ...]:
+    """Each metric on each region, unless its id (`bad@1:nonocc`) or its declaration names one.
+
+    >>> [str(column) for column in columns_of(["rms", "bad@1:disc", "d-fat"], ["all", "nonocc"])]
+    ['rms:all', 'rms:nonocc', 'bad@1:disc', 'd-fat:disc-background']
+    """
+    wanted = tuple(regions)
+    found: dict[Column, None] = {}
+    for text in metrics:
+        metric, named = parse_column(text)
+        for region in metric.regions((named,) if named else wanted):
+            found[Column(metric.id, region)] = None
+    return tuple(found)
