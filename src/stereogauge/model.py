@@ -31,6 +31,10 @@ __all__ = [
 ]
 
 
+FULL_WIDTH = 3000
+"""Width in pixels of a full-size image."""
+
+
 @dataclass(frozen=True)
 class Calibration:
     """The geometry of a rectified pair: depth Z = focal·baseline / (d + doffs).
@@ -114,14 +118,14 @@ class Scene:
         masks: Mapping[str, MaskSource] | None = None,
         views: Mapping[float, ImageSource] | None = None,
         dataset: str = "",
-        resolution: float = 1.0,
+        resolution: float | None = None,
         border: int = 0,
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
         self.id = id
         self.dataset = dataset
         self.calibration = calibration or Calibration()
-        self.resolution = resolution
+        self.stated_resolution = resolution
         self.border = border
         self.metadata: Mapping[str, Any] = dict(metadata or {})
         self._sources: dict[str, Any] = {"gt": gt, "gt_right": gt_right, "left": left, "right": right}
@@ -217,6 +221,19 @@ class Scene:
         """(height, width), of the ground truth or else of the left image."""
         shape = self.gt.shape if self.has("gt") else self.left.shape
         return int(shape[0]), int(shape[1])
+
+    @property
+    def resolution(self) -> float:
+        """The stated size relative to full resolution, 1 where none was stated."""
+        return 1.0 if self.stated_resolution is None else self.stated_resolution
+
+    @property
+    def size(self) -> float:
+        """The size relative to the images, about 3000 px wide, for which limits in pixels were found: s of the docs.
+
+        As stated by `resolution`, else by the width of the image.
+        """
+        return self.shape[1] / FULL_WIDTH if self.stated_resolution is None else self.stated_resolution
 
     def release(self) -> None:
         """Free the arrays that were read; they are read again when next used."""

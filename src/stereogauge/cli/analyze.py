@@ -36,6 +36,8 @@ def command(
     dataset: selected.DatasetName = None,
     protocol: selected.ProtocolName = None,
     missing: selected.Missing = "common",
+    need: selected.Need = None,
+    least_coverage: selected.LeastCoverage = 0.9,
     metric: Annotated[str | None, typer.Option(help="Metric of tests and counts; default: the first one.")] = None,
     mark: Annotated[list[str] | None, typer.Option(help="Algorithms to mark in histograms.")] = None,
     profile: Annotated[
@@ -54,8 +56,10 @@ def command(
 
     for name in what or ():
         analysis(name)
-    wanted = selected.Wanted(store, scenes, regions, metrics, algorithms, dataset, protocol)
+    wanted = selected.Wanted(store, scenes, regions, metrics, algorithms, dataset, protocol, need)
+    covered = selected.coverage_needed(need, least_coverage)
     with selected.opened(wanted) as (_, cube):
+        cube = cube.limited(covered)
         choices = AnalysisOptions(metric or cube.metrics[0], missing, alpha, tuple(selected.names(mark) or ()), profile)
         _check(cube, choices)
         tables: list[Table] = []

@@ -29,6 +29,9 @@ def command(
     dataset: selected.DatasetName = None,
     protocol: selected.ProtocolName = None,
     missing: selected.Missing = "common",
+    need: selected.Need = None,
+    least_coverage: selected.LeastCoverage = 0.9,
+    least_support: selected.LeastSupport = None,
     ties: Annotated[str | None, typer.Option(help="Ranks of equal scores: min, average or dense.")] = None,
     tau: Annotated[float | None, typer.Option(help="Extended model: rank sums closer than this perform alike.")] = None,
     profile: Annotated[
@@ -52,16 +55,22 @@ def command(
         from stereogauge.figures.mpl.figure import check_format
 
         check_format(figure.suffix.lstrip(".").lower())
-    wanted = selected.Wanted(store, scenes, regions, metrics, algorithms, dataset, protocol)
+    wanted = selected.Wanted(store, scenes, regions, metrics, algorithms, dataset, protocol, need)
+    covered = selected.coverage_needed(need, least_coverage)
     chosen = selected.stated(
         ties=ties, tau=tau, profile=profile, weights=selected.weights(weight), normalisation=normalisation
     )
     with selected.opened(wanted) as (_, cube):
-        ranking = rank(cube, model, missing=missing, **chosen)
-        sure = draw(cube, model, missing=missing, draws=bootstrap, seed=seed, **chosen) if bootstrap else None
+        named = None if metrics is None else [str(column) for column in cube.columns]
+        cube = cube.limited(covered, least_support)
+        chosen["missing"] = missing
+        ranking = rank(cube, model, named, **chosen)
+        sure = draw(cube, model, named, draws=bootstrap, seed=seed, **chosen) if bootstrap else None
     say(ranking.selection.caption())
     for what in ranking.selection.dropped:
         say(f"left out: {what.kind} {what.name}: {what.reason}")
+    for note in ranking.notes:
+        say(f"note: {note}")
     _print(ranking, sure, form)
     if figure is not None:
         _draw(ranking, figure)
@@ -78,15 +87,16 @@ def _print(ranking: Ranking, sure: Bootstrap | None, form: options.Format) -> No
     if form is options.Format.csv:
         sys.stdout.write(ranking.to_csv())
         return
-    from stereogauge.report.tables import ranking_table
+    from stereogauge.report.tables import ranking_table, weights_table
     from stereogauge.tables.latex import latex_table
     from stereogauge.tables.terminal import terminal_table
 
-    table = ranking_table(ranking, sure)
+    tables = [ranking_table(ranking, sure), *([weights_table(ranking)] if "break_even" in ranking.arrays else [])]
     if form is options.Format.latex:
-        sys.stdout.write(latex_table(table))
+        sys.stdout.write("\n".join(map(latex_table, tables)))
         return
-    print_table(terminal_table(table))
+    for table in tables:
+        print_table(terminal_table(table))
 
 
 def _columns(sure: Bootstrap) -> dict[str, object]:

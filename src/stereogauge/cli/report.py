@@ -33,6 +33,8 @@ def command(
     dataset: selected.DatasetName = None,
     protocol: selected.ProtocolName = None,
     missing: selected.Missing = "common",
+    need: selected.Need = None,
+    least_coverage: selected.LeastCoverage = 0.9,
     title: Annotated[str, typer.Option(help="Heading of the report.")] = "Comparison of stereo algorithms",
     model: Annotated[str, typer.Option(help="The model that orders the tables.")] = "extended",
     metric: Annotated[str | None, typer.Option(help="Metric of the tests; default: the first one.")] = None,
@@ -75,9 +77,11 @@ def command(
         gallery_metrics=tuple(listed(gallery_metrics) or ()),
         gallery_scenes=tuple(listed(gallery_scenes) or ()),
     )
-    wanted = selected.Wanted(store, scenes, regions, metrics, algorithms, dataset, protocol)
+    wanted = selected.Wanted(store, scenes, regions, metrics, algorithms, dataset, protocol, need)
+    covered = selected.coverage_needed(need, least_coverage)
     with selected.opened(wanted) as (opened, cube), _progress() as tell:
         make_folder(out)
+        cube = cube.limited(covered)
         stored = opened.protocol(cube.protocol)
         shown = _galleries(opened, cube, stored, chosen, tell) if galleries else []
         tell("tables")

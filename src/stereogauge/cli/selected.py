@@ -11,11 +11,13 @@ import typer
 
 from stereogauge.cli.options import listed
 from stereogauge.errors import StereogaugeError
+from stereogauge.protocol import parse_protocol
 
 if TYPE_CHECKING:
     from stereogauge.scores.cube import ScoreCube
     from stereogauge.store import Store
 
+EVERY_PIXEL, ONLY_SURE = "every-pixel", "sure"
 StoreAddress = Annotated[str, typer.Argument(metavar="STORE", help="SQLite file or database URL, from `evaluate`.")]
 Scenes = Annotated[list[str] | None, typer.Option(help="Only these scenes; repeat or separate by commas.")]
 Regions = Annotated[list[str] | None, typer.Option("--regions", "-r", help="Only these regions, e.g. nonocc,all,disc.")]
@@ -37,6 +39,18 @@ Missing = Annotated[
 ]
 
 
+LeastCoverage = Annotated[
+    float, typer.Option(help="Share of its pixels that a score must cover to enter an order; below it is a gap.")
+]
+LeastSupport = Annotated[
+    float | None, typer.Option(help="Pixels that a set must have; default: 200 at full size, at least 30.")
+]
+Need = Annotated[
+    str | None,
+    typer.Option(help="I need a value at: every-pixel, a share such as 90%, or sure (only where it is sure)."),
+]
+
+
 @dataclass(frozen=True)
 class Wanted:
     """What the command line asked for."""
@@ -48,6 +62,7 @@ class Wanted:
     algorithms: list[str] | None = None
     dataset: str | None = None
     protocol: str | None = None
+    need: str | None = None
 
 
 @contextmanager
@@ -56,7 +71,7 @@ def opened(wanted: Wanted) -> Iterator[tuple[Store, ScoreCube]]:
     from stereogauge.store import open_store
 
     with open_store(wanted.store, read_only=True) as store:
-        cube = store.cube(dataset=wanted.dataset, protocol=wanted.protocol)
+        cube = store.cube(dataset=wanted.dataset, protocol=_protocol(store, wanted))
         if not (cube.algorithms and cube.columns):
             raise StereogaugeError(f"{store.name} holds no scores; fill it with `stereogauge evaluate`.")
         yield (
@@ -68,6 +83,45 @@ def opened(wanted: Wanted) -> Iterator[tuple[Store, ScoreCube]]:
                 algorithms=names(wanted.algorithms),
             ),
         )
+
+
+def _protocol(store: Store, wanted: Wanted) -> str | None:
+    """The protocol to read: for values at every pixel the one whose holes were filled first."""
+    if wanted.need != EVERY_PIXEL:
+        return wanted.protocol
+    filled = [
+        entry.scoring_hash
+        for entry in store.protocols()
+        if parse_protocol(entry.text, store.name).invalid == "fill"
+        and wanted.protocol in (None, entry.name, entry.hash, entry.scoring_hash)
+    ]
+    if not filled:
+        raise StereogaugeError(
+            f"{store.name} holds no scores of maps whose holes were filled, which a value at every pixel asks for; "
+            "evaluate once more with --set invalid=fill."
+        )
+    return filled[0]
+
+
+def coverage_needed(need: str | None, least_coverage: float) -> float:
+    """The coverage that `--need` asks for, else `--least-coverage`; orders of sure pixels alone are refused."""
+    if need is None:
+        return least_coverage
+    if need == EVERY_PIXEL:
+        return 1.0
+    if need == ONLY_SURE:
+        raise StereogaugeError(
+            "Scores at different densities make no order, since leaving pixels out would win it; `stereogauge table "
+            "--need sure` shows them with their coverage, and `stereogauge compare --common` measures maps on the "
+            "pixels that all of them estimate."
+        )
+    try:
+        share = float(need.removesuffix("%")) / (100 if need.endswith("%") else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise StereogaugeError(f"--need is {EVERY_PIXEL}, a share such as 90%, or {ONLY_SURE}; found {need!r}.")
+    return share
 
 
 def names(values: list[str] | None) -> list[str] | None:

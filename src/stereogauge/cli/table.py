@@ -42,6 +42,9 @@ def command(
     aggregation: Annotated[
         Way | None, typer.Option(help="How scenes become one number; default: as the protocol says.")
     ] = None,
+    need: selected.Need = None,
+    least_coverage: selected.LeastCoverage = 0.9,
+    least_support: selected.LeastSupport = None,
     by: Annotated[By, typer.Option(help="One table over all scenes, or one per scene.")] = By.all,
     form: options.OutputFormat = options.Format.table,
 ) -> None:
@@ -50,18 +53,22 @@ def command(
     Scenes are aggregated as the protocol says. A scene that an algorithm lacks is a gap, never averaged away.
     """
     from stereogauge.protocol import Protocol
-    from stereogauge.tables.score_table import score_table
+    from stereogauge.tables.score_table import coverage_table, score_table
 
-    wanted = selected.Wanted(store, scenes, regions, metrics, algorithms, dataset, protocol)
+    wanted = selected.Wanted(store, scenes, regions, metrics, algorithms, dataset, protocol, need)
+    covered = 0.0 if need == selected.ONLY_SURE else selected.coverage_needed(need, least_coverage)
     with selected.opened(wanted) as (opened, cube):
         read = opened.protocol(cube.protocol) or Protocol()
+    cube = cube.limited(covered, least_support)
     how = read.aggregation if aggregation is None else aggregation.value
     parts = [cube] if by is By.all else [cube.take(scenes=[place]) for place in range(len(cube.scenes))]
     tables = [score_table(part, how if by is By.all else "mean", read.scene_weights) for part in parts]
+    if need == selected.ONLY_SURE:
+        tables += [coverage_table(part) for part in parts]
     if by is By.scene:
         tables = [
             replace(table, name=f"scores-{scene}", title=scene)
-            for table, scene in zip(tables, cube.scenes, strict=True)
+            for table, scene in zip(tables, cube.scenes * 2, strict=False)
         ]
     _print(tables, form)
 

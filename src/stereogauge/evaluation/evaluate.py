@@ -192,8 +192,10 @@ def evaluate(
     results = result_sets(estimates, scene_list)
     _check_names(results, scene_list, wanted)
     scores: list[Score] = []
+    sizes: dict[tuple[str, str], float] = {}
     for scene in scene_list if isinstance(scenes, Scene) else _chosen(scene_list, chosen.scenes):
         scene_regions = SceneRegions(scene, chosen)
+        sizes[scene.dataset, scene.id] = scene.size
         for result in results:
             if scene.id not in result.maps:
                 scores += gaps(scene_regions, wanted, result.name)
@@ -209,7 +211,7 @@ def evaluate(
                 extras=extras,
                 resize=resize,
             )
-    return ScoreTable(scores, chosen)
+    return ScoreTable(scores, chosen, sizes)
 
 
 def _names(given: Sequence[str] | str) -> list[str]:

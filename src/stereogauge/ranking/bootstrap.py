@@ -14,7 +14,6 @@ from stereogauge.ranking.model import model_declaration
 from stereogauge.ranking.ranks import final_ranks
 from stereogauge.ranking.run import Scores, model_costs, selected
 from stereogauge.scores.cube import Values
-from stereogauge.scores.evidence import LEAST_COVERAGE
 from stereogauge.scores.selection import Selection
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def bootstrap(
     algorithms: Iterable[str] | None = None,
     *,
     missing: str = "common",
-    least_coverage: float = LEAST_COVERAGE,
+    least_coverage: float | None = None,
     least_support: float | None = None,
     draws: int = 1000,
     level: float = 0.95,
@@ -93,8 +92,8 @@ def bootstrap(
     if draws < 1:
         raise StereogaugeError(f"A bootstrap needs at least one draw; found {draws}.")
     declared = model_declaration(model)
-    cube = selected(scores, metrics, regions, scenes, algorithms)
-    costs, selection = model_costs(cube, declared, missing, options, least_coverage, least_support)
+    cube = selected(scores, metrics, regions, scenes, algorithms).limited(least_coverage, least_support)
+    costs, selection = model_costs(cube, declared, missing, options)
     count = len(costs.scenes)
     if count < 2:
         raise StereogaugeError(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from stereogauge.errors import StereogaugeError
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube, Values
-from stereogauge.scores.evidence import LEAST_COVERAGE, Evidence, evidence
+from stereogauge.scores.evidence import Evidence, evidence
 from stereogauge.scores.selection import Dropped, MissingRule, Selection
 
 
@@ -98,13 +98,7 @@ def column_costs(columns: Sequence[Column], values: Values) -> Values:
     return costs
 
 
-def prepare(
-    cube: ScoreCube,
-    rule: MissingRule = "common",
-    *,
-    least_coverage: float = LEAST_COVERAGE,
-    least_support: float | None = None,
-) -> tuple[Costs, Selection]:
+def prepare(cube: ScoreCube, rule: MissingRule = "common") -> tuple[Costs, Selection]:
     """Costs without gaps, and the selection that says what the rule for gaps removed.
 
     `drop-algorithm` leaves out algorithms with a gap, `drop-column` the columns of scenes in which one has a gap,
@@ -114,7 +108,7 @@ def prepare(
     """
     if not (cube.algorithms and cube.scenes and cube.columns):
         raise StereogaugeError(f"Nothing to rank: the selection has {cube!r}; select at least one of each.")
-    found = evidence(cube, least_coverage, least_support)
+    found = evidence(cube)
     shape = (len(cube.algorithms), -1)
     matrix = column_costs(cube.columns, found.values).reshape(shape)
     gaps = _Gaps(found, np.isnan(matrix), found.sparse.reshape(shape))
@@ -162,8 +156,8 @@ def prepare(
         rule,
         tuple(dropped),
         cube.protocol,
-        least_coverage=least_coverage,
-        least_support=least_support,
+        least_coverage=cube.least_coverage,
+        least_support=cube.least_support,
         asked_scenes=len(cube.scenes),
     )
     return costs, selection

@@ -13,7 +13,6 @@ from stereogauge.ranking.costs import Costs, prepare
 from stereogauge.ranking.model import Model, Outcome, model_declaration
 from stereogauge.ranking.result import Ranking, along_algorithms
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.scores.evidence import LEAST_COVERAGE
 from stereogauge.scores.selection import Selection, frozen_options, missing_rule
 from stereogauge.scores.table import ScoreTable
 
@@ -25,7 +24,7 @@ def as_cube(scores: Scores) -> ScoreCube:
     if isinstance(scores, ScoreCube):
         return scores
     if isinstance(scores, ScoreTable):
-        return ScoreCube.of(scores)
+        return scores.cube
     from stereogauge.store import open_store
 
     with open_store(scores, read_only=True) as store:
@@ -41,7 +40,7 @@ def rank(
     algorithms: Iterable[str] | None = None,
     *,
     missing: str = "common",
-    least_coverage: float = LEAST_COVERAGE,
+    least_coverage: float | None = None,
     least_support: float | None = None,
     **options: Any,
 ) -> Ranking:
@@ -62,7 +61,8 @@ def rank(
         What a missing cell does: `common` (the default: compare on what all but incomplete algorithms have),
         `drop-algorithm`, `drop-column`, or `worst` (the last rank there).
     least_coverage
-        Share of its pixels that a score which leaves missing estimates out must cover; below it is a gap.
+        Share of its pixels that a score which leaves missing estimates out must cover, 0.9 by default; below it is a
+        gap.
     least_support
         Pixels that a set must have; None takes 200 at full size, fewer for smaller images, and at least 30.
     options
@@ -78,8 +78,8 @@ def rank(
     Ranking(middlebury: 1 exact, 2 near)
     """
     declared = model_declaration(model)
-    cube = selected(scores, metrics, regions, scenes, algorithms)
-    costs, selection = model_costs(cube, declared, missing, options, least_coverage, least_support)
+    cube = selected(scores, metrics, regions, scenes, algorithms).limited(least_coverage, least_support)
+    costs, selection = model_costs(cube, declared, missing, options)
     return arranged(declared, costs, selection, declared.compute(costs, **options), options)
 
 
@@ -101,18 +101,11 @@ def about_pixels(cube: ScoreCube) -> ScoreCube:
     return cube if len(kept) in (0, len(cube.columns)) else cube.take(columns=kept)
 
 
-def model_costs(
-    cube: ScoreCube,
-    model: Model,
-    missing: str,
-    options: dict[str, Any],
-    least_coverage: float = LEAST_COVERAGE,
-    least_support: float | None = None,
-) -> tuple[Costs, Selection]:
+def model_costs(cube: ScoreCube, model: Model, missing: str, options: dict[str, Any]) -> tuple[Costs, Selection]:
     """What a model reads of a cube, without gaps, and the selection that says so."""
     model.check(options)
     read = cube if model.narrow is None else model.narrow(cube, **options)
-    return prepare(read, missing_rule(missing), least_coverage=least_coverage, least_support=least_support)
+    return prepare(read, missing_rule(missing))
 
 
 def arranged(model: Model, costs: Costs, selection: Selection, outcome: Outcome, options: dict[str, Any]) -> Ranking:

@@ -22,7 +22,6 @@ from stereogauge.ranking.costs import Costs, prepare
 from stereogauge.ranking.run import Scores, selected
 from stereogauge.scores.column import metric_of
 from stereogauge.scores.cube import ScoreCube, Values
-from stereogauge.scores.evidence import LEAST_COVERAGE
 from stereogauge.scores.selection import Selection, missing_rule
 
 if TYPE_CHECKING:
@@ -118,7 +117,7 @@ def friedman(
     algorithms: Iterable[str] | None = None,
     *,
     missing: str = "common",
-    least_coverage: float = LEAST_COVERAGE,
+    least_coverage: float | None = None,
     least_support: float | None = None,
     alpha: float = 0.05,
 ) -> Friedman:
@@ -225,7 +224,7 @@ def wilcoxon_pairs(
     algorithms: Iterable[str] | None = None,
     *,
     missing: str = "common",
-    least_coverage: float = LEAST_COVERAGE,
+    least_coverage: float | None = None,
     least_support: float | None = None,
 ) -> tuple[Pair, ...]:
     """Wilcoxon's signed-rank test over scenes for chosen pairs (all of them by default), corrected by Holm.
@@ -283,11 +282,11 @@ def _costs(
     scenes: Iterable[str] | None,
     algorithms: Iterable[str] | None,
     missing: str,
-    least_coverage: float,
+    least_coverage: float | None,
     least_support: float | None,
 ) -> tuple[Costs, Selection]:
-    cube = selected(scores, metrics, regions, scenes, algorithms)
-    return prepare(cube, missing_rule(missing), least_coverage=least_coverage, least_support=least_support)
+    cube = selected(scores, metrics, regions, scenes, algorithms).limited(least_coverage, least_support)
+    return prepare(cube, missing_rule(missing))
 
 
 def different_from_best(cube: ScoreCube, place: int, costs: Values, alpha: float = 0.05) -> list[bool]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stereogauge.ranking.profile import property_of
 from stereogauge.ranking.result import Ranking
 from stereogauge.scores.selection import Selection
 from stereogauge.tables.table import MARK, Cell, Emphasis, Table, count, number, share, table, words
@@ -65,6 +66,22 @@ def ranking_table(
             0, f"{MARK} not told apart from the first by Nemenyi's test (α = {test.alpha:g}, {test.blocks} scenes)."
         )
     return table(f"rank-{ranking.model}", title or f"Order by the model {ranking.model}", header, rows, notes)
+
+
+def weights_table(ranking: Ranking) -> Table:
+    """What each weight of a weighted ranking means: its share of the differences, and where the second would lead.
+
+    The break-even is the weight of the term, the others scaled to sum to 1, at which the first two tie.
+    """
+    second = ranking.arrays["break_even"][1] if len(ranking) > 1 else np.full(len(ranking.names["terms"]), np.nan)
+    parts = (ranking.arrays["weights"], ranking.arrays["effective_weights"], second)
+    rows = [
+        [words(term), words(property_of(term)), *(share(v, 1) if not np.isnan(v) else Cell() for v in values)]
+        for term, *values in zip(ranking.names["terms"], *parts, strict=True)
+    ]
+    rival = ranking.algorithms[1] if len(ranking) > 1 else "no other"
+    header = ["metric", "property", "weight", "share of the differences", f"weight at which {rival} ties"]
+    return table("weights", "What the weights mean", header, rows, ranking.notes)
 
 
 def _emphasis(rank: int) -> Emphasis:

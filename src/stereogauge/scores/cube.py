@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,6 +20,7 @@ from stereogauge.scores.column import Column
 from stereogauge.scores.score import NO_ESTIMATE, Score
 
 Values = NDArray[np.float64]
+LEAST_COVERAGE = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +33,7 @@ class ScoreCube:
     (scenes, columns) marks scenes that have nothing to measure in a column, whatever the algorithm; None takes those
     on which no algorithm has a score. `sizes` gives the size of each scene relative to full resolution; () means 1.
     `invalid` is the protocol's policy for missing estimates, which decides whether `counts` include them.
+    `least_coverage` and `least_support` say which of the scores may enter an order: see `stereogauge.scores.evidence`.
     """
 
     algorithms: tuple[str, ...]
@@ -46,6 +48,8 @@ class ScoreCube:
     void: NDArray[np.bool_] | None = None
     sizes: tuple[float, ...] = ()
     invalid: str = "count"
+    least_coverage: float = LEAST_COVERAGE
+    least_support: float | None = None
 
     def __post_init__(self) -> None:
         shape = (len(self.algorithms), len(self.scenes), len(self.columns))
@@ -66,6 +70,18 @@ class ScoreCube:
             raise StereogaugeError(
                 f"A score cube needs one dataset a scene; found {len(self.datasets)} for {len(self.scenes)} scenes."
             )
+
+    def limited(self, least_coverage: float | None = None, least_support: float | None = None) -> ScoreCube:
+        """The same scores under other limits on what may enter an order; None keeps a limit as it is."""
+        if least_coverage is None and least_support is None:
+            return self
+        coverage = self.least_coverage if least_coverage is None else least_coverage
+        support = self.least_support if least_support is None else least_support
+        if not 0 <= coverage <= 1:
+            raise StereogaugeError(f"least_coverage is a share between 0 and 1, for example 0.9; found {coverage:g}.")
+        if support is not None and not support >= 0:
+            raise StereogaugeError(f"least_support is a number of pixels of at least 0; found {support:g}.")
+        return replace(self, least_coverage=coverage, least_support=support)
 
     def __repr__(self) -> str:
         return f"ScoreCube({len(self.algorithms)} algorithms × {len(self.scenes)} scenes × {len(self.columns)} columns)"
@@ -104,6 +120,19 @@ class ScoreCube:
         ]
         return np.stack(parts, axis=2) if parts else np.full(self.values.shape, np.nan)
 
+    @property
+    def coverage_over_scenes(self) -> Values:
+        """Share of the pixels of all scenes that have an estimate, shape (algorithms, columns)."""
+        if self.counts is None or self.missing is None:
+            return np.full((len(self.algorithms), len(self.columns)), np.nan)
+        parts = [
+            column.declared.metric.coverage(
+                self.counts[:, :, place].sum(axis=1), self.missing[:, :, place].sum(axis=1), self.invalid
+            )
+            for place, column in enumerate(self.columns)
+        ]
+        return np.stack(parts, axis=1) if parts else np.empty((len(self.algorithms), 0))
+
     @functools.cached_property
     def support(self) -> Values:
         """Size of the set that each score was measured on, in pixels, structures or runs; NaN where not known."""
@@ -125,8 +154,13 @@ class ScoreCube:
         return found[0]
 
     @classmethod
-    def of(cls, table: Sequence[Score]) -> ScoreCube:
-        """The cube of scores under one protocol; a key that they lack is a gap."""
+    def of(
+        cls, table: Sequence[Score], *, sizes: Mapping[tuple[str, str], float] | None = None, invalid: str = "count"
+    ) -> ScoreCube:
+        """The cube of scores under one protocol; a key that they lack is a gap.
+
+        `sizes` gives the size of scenes by (dataset, scene), `invalid` the protocol's policy for missing estimates.
+        """
         several = len({score.dataset for score in table}) > 1
         algorithms: dict[str, int] = {}
         scenes: dict[tuple[str, str], int] = {}
@@ -165,6 +199,8 @@ class ScoreCube:
             void=void_scenes(measured.reshape(shape), counts, missing),
             protocol=table[0].protocol if len(table) else "",
             datasets=tuple(dataset for dataset, _ in scenes),
+            sizes=tuple(sizes.get(scene, 1.0) for scene in scenes) if sizes else (),
+            invalid=invalid,
         )
 
     def select(

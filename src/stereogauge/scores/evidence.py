@@ -12,11 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.support import least_support
 from stereogauge.scores.cube import ScoreCube, Values
-
-LEAST_COVERAGE = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,28 +39,26 @@ class Evidence:
         return "no score"
 
 
-def evidence(cube: ScoreCube, least_coverage: float = LEAST_COVERAGE, support: float | None = None) -> Evidence:
-    """The scores that may enter an order.
+def evidence(cube: ScoreCube) -> Evidence:
+    """The scores that may enter an order, by the limits of the cube.
 
-    `least_coverage` is the share of its pixels that a left-out score must cover. `support` is the number of pixels that
-    a set must have; None takes the rule of `stereogauge.metrics.support` for the size of each scene, 0 takes any.
+    `least_coverage` is the share of its pixels that a left-out score must cover. `least_support` is the number of
+    pixels that a set must have; None takes the rule of `stereogauge.metrics.support` for the size of each scene, 0
+    takes any.
     Scores whose pixels were not kept are taken as they are.
     """
-    if not 0 <= least_coverage <= 1:
-        raise StereogaugeError(f"least_coverage is a share between 0 and 1, for example 0.9; found {least_coverage:g}.")
-    if support is not None and not support >= 0:
-        raise StereogaugeError(f"least_support is a number of pixels of at least 0; found {support:g}.")
     sparse = np.zeros(cube.values.shape, bool)
     small = np.zeros(cube.values.shape, bool)
     if cube.counts is None or cube.missing is None:
         return Evidence(cube, cube.values, sparse, small)
     known = ~np.isnan(cube.values)
     sizes = cube.sizes or (1.0,) * len(cube.scenes)
+    stated = cube.least_support
     for place, column in enumerate(cube.columns):
         metric = column.declared.metric
         if metric.left_out(cube.invalid):
-            sparse[:, :, place] = known[:, :, place] & (cube.coverage[:, :, place] < least_coverage)
-        limits = np.array([least_support(metric, size) if support is None else support for size in sizes])
-        support_here = cube.support[:, :, place]
-        small[:, :, place] = known[:, :, place] & (support_here > 0) & (support_here < limits)
+            sparse[:, :, place] = known[:, :, place] & (cube.coverage[:, :, place] < cube.least_coverage)
+        limits = np.array([least_support(metric, size) if stated is None else stated for size in sizes])
+        support = cube.support[:, :, place]
+        small[:, :, place] = known[:, :, place] & (support > 0) & (support < limits)
     return Evidence(cube, np.where(sparse | small, np.nan, cube.values), sparse, small)

@@ -11,8 +11,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from stereogauge.errors import unknown_name
 from stereogauge.scores.column import Column
-from stereogauge.scores.cube import ScoreCube
-from stereogauge.scores.evidence import LEAST_COVERAGE
+from stereogauge.scores.cube import LEAST_COVERAGE, ScoreCube
 
 MissingRule = Literal["common", "drop-algorithm", "drop-column", "worst"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -36,9 +36,15 @@ class ScoreTable(Sequence[Score]):
         exact    mae    all    0.0
     """
 
-    def __init__(self, scores: Iterable[Score], protocol: Protocol | None = None) -> None:
+    def __init__(
+        self,
+        scores: Iterable[Score],
+        protocol: Protocol | None = None,
+        sizes: Mapping[tuple[str, str], float] | None = None,
+    ) -> None:
         self._scores = tuple(scores)
         self.protocol = protocol
+        self.sizes = sizes
         hashes = {score.protocol for score in self._scores}
         if len(hashes) > 1:
             raise ProtocolError(
@@ -122,6 +128,7 @@ class ScoreTable(Sequence[Score]):
                 and algorithm in (None, s.algorithm)
             ),
             self.protocol,
+            self.sizes,
         )
 
     def score(
@@ -175,7 +182,8 @@ class ScoreTable(Sequence[Score]):
     @functools.cached_property
     def cube(self) -> ScoreCube:
         """The scores as dense arrays."""
-        return ScoreCube.of(self._scores)
+        invalid = self.protocol.invalid if self.protocol else "count"
+        return ScoreCube.of(self._scores, sizes=self.sizes, invalid=invalid)
 
     def to_pandas(self) -> pd.DataFrame:
         """Long form: dataset scene algorithm metric region value count missing protocol, then sum, note and rule."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from sqlalchemy.engine import Connection
 
 from stereogauge.errors import StoreError, unknown_name
 from stereogauge.metrics.declaration import parse_column
-from stereogauge.protocol import Protocol
+from stereogauge.protocol import Protocol, parse_protocol
 from stereogauge.scores.cell import CellScores, joined
 from stereogauge.scores.column import Column, VersionedColumn
 from stereogauge.scores.cube import ScoreCube, void_scenes
@@ -224,12 +225,28 @@ def read_cube(connection: Connection, selection: Selection) -> ScoreCube:
         columns=tuple(Column(column.metric, column.region) for column in columns),
         protocol=selection.protocol,
         datasets=tuple(owner for owner, _ in owners),
+        sizes=tuple(map(scene_sizes(connection).__getitem__, owners)),
+        invalid=_invalid(connection, selection.scoring),
         void=void_scenes(measured, filled["counts"], filled["missing"]),
         values=filled["values"],
         sums=filled["sums"],
         counts=filled["counts"],
         missing=filled["missing"],
     )
+
+
+def scene_sizes(connection: Connection) -> dict[tuple[str, str], float]:
+    """The sizes of scenes relative to full resolution by (dataset, scene), 1 where the store does not know them."""
+    sets, scenes = schema.datasets, schema.scenes
+    query = sql.select(sets.c.name, scenes.c.name, scenes.c.sources).join(sets, sets.c.id == scenes.c.dataset_id)
+    return {(owner, name): json.loads(text).get("size") or 1.0 for owner, name, text in connection.execute(query)}
+
+
+def _invalid(connection: Connection, scoring: int) -> str:
+    """The policy for missing estimates of a scoring; "count" where only its hash is known."""
+    table = schema.protocols
+    text = connection.execute(sql.select(table.c.text).where(table.c.scoring_id == scoring).limit(1)).scalar()
+    return "count" if text is None else parse_protocol(text, "the store").invalid
 
 
 def _kept(order: dict[int, Any], present: Sequence[int], named: bool) -> list[int]:

@@ -7,7 +7,7 @@ import json
 import os
 from typing import Any
 
-from stereogauge.errors import StoreError
+from stereogauge.errors import StereogaugeError, StoreError
 from stereogauge.io.content import is_remote
 from stereogauge.io.files import DisparityFile, ImageFile, MaskFile
 from stereogauge.model import Calibration, Scene
@@ -69,11 +69,20 @@ def scene_text(scene: Scene) -> str:
         "masks": {name: source_values(scene.mask_source(name)) for name in scene.masks},
         "views": {str(position): source_values(scene.view_source(position)) for position in scene.views},
         "calibration": dataclasses.asdict(scene.calibration),
-        "resolution": scene.resolution,
+        "resolution": scene.stated_resolution,
+        "size": _size(scene),
         "border": scene.border,
         "metadata": dict(scene.metadata),
     }
     return json.dumps(described, sort_keys=True, default=str)
+
+
+def _size(scene: Scene) -> float | None:
+    """The scene's size; None where neither it is stated nor an image can be read."""
+    try:
+        return scene.size
+    except StereogaugeError:
+        return None
 
 
 def scene_of_text(text: str, name: str, dataset: str) -> Scene:

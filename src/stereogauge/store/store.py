@@ -94,7 +94,11 @@ class Store:
         """The same selection as single scores with their notes, under the protocol's whole text."""
         cells = self.cells(dataset=dataset, protocol=protocol, algorithms=algorithms, scenes=scenes, columns=columns)
         scores = [score for cell in cells for score in cell.scores()]
-        return ScoreTable(scores, self.protocol(scores[0].protocol) if scores else None)
+        if not scores:
+            return ScoreTable(())
+        with self._database.reading() as connection:
+            sizes = read.scene_sizes(connection)
+        return ScoreTable(scores, self.protocol(scores[0].protocol), sizes)
 
     def cells(self, **selection: Any) -> list[CellScores]:
         """The same selection as cells."""
@@ -198,6 +202,7 @@ class Store:
             if chosen is not None:
                 write.write_protocol(connection, chosen)
             write.write_cells(connection, cells, number)
+            write.write_sizes(connection, (scores.sizes or {}) if isinstance(scores, ScoreTable) else {})
             write.write_maps(connection, maps)
             write.write_failures(connection, failures, number)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,6 +58,15 @@ def write_protocol(connection: Connection, protocol: Protocol) -> int:
     }
     names.insert_new(connection, schema.protocols, [row])
     return scoring
+
+
+def write_sizes(connection: Connection, sizes: Mapping[tuple[str, str], float]) -> None:
+    """Keep the sizes, by (dataset, scene), of scenes of which nothing else is known."""
+    datasets = names.dataset_ids(connection, {dataset for dataset, _ in sizes})
+    table = schema.scenes
+    for (dataset, scene), size in sizes.items():
+        known = (table.c.dataset_id == datasets[dataset]) & (table.c.name == scene) & (table.c.sources == "{}")
+        connection.execute(table.update().where(known).values(sources=json.dumps({"size": size})))
 
 
 def write_dataset(connection: Connection, dataset: Dataset, contents: dict[str, str]) -> None:

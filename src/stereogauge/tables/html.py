@@ -42,6 +42,7 @@ def _cell(cell: Cell, numeric: bool, first: bool) -> str:
         content += f"<sup>{escape(cell.mark)}</sup>"
     kind, scope = ("th", ' scope="row"') if first else ("td", "")
     wraps = not numeric and len(cell.shown) > LONG_WORDS
+    kinds = " ".join(name for name, yes in (("number", numeric), ("words", wraps), ("faint", cell.faint)) if yes)
     value = f' data-value="{cell.value!r}"' if cell.numeric else ""
     title = f' title="{escape(cell.note)}"' if cell.note else ""
-    return f"<{kind}{scope}{_class('number' if numeric else 'words' if wraps else '')}{value}{title}>{content}</{kind}>"
+    return f"<{kind}{scope}{_class(kinds)}{value}{title}>{content}</{kind}>"

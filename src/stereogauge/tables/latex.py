@@ -35,6 +35,7 @@ LETTERS = {
     "×": r"$\times$",
     "·": r"$\cdot$",
     "†": r"$^\dagger$",
+    "‡": r"$^\ddagger$",
     "₁": r"$_1$",
     "₂": r"$_2$",
     "⊂": r"$\subset$",

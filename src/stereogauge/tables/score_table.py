@@ -14,7 +14,8 @@ from stereogauge.ranking.costs import column_costs
 from stereogauge.scores.aggregation import Aggregation, aggregated, way
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube, Values
-from stereogauge.tables.table import MARK, Emphasis, Heading, Table, number, table, words
+from stereogauge.scores.evidence import evidence
+from stereogauge.tables.table import FAINT, MARK, Cell, Emphasis, Heading, Table, number, table, words
 
 Marks = Callable[[ScoreCube, int, Values], Sequence[bool]]
 MOST_COLUMNS = 9
@@ -32,16 +33,26 @@ def score_table(
 ) -> Table:
     """Scores over the scenes, the best of each column bold, the second underlined.
 
-    `marks` says which algorithms get a † in a column, for example those that a test tells apart from its best.
+    A score that covers too little of its pixels, or has too few (see `stereogauge.scores.evidence`), is shown faint
+    with ‡ and is never best. `marks` says which algorithms get a † in a column, for example those that a test tells
+    apart from its best.
     """
     chosen = cube if order is None else cube.select(algorithms=[name for name in order if name in cube.algorithms])
     values = aggregated(chosen, how, scene_weights)
-    costs = column_costs(chosen.columns, values)
+    found = evidence(chosen)
+    faint = np.asarray((found.sparse | found.small).any(axis=1))
+    costs = np.where(faint, np.nan, column_costs(chosen.columns, values))
+    coverage = chosen.coverage_over_scenes
     several = len(chosen.algorithms) > 1
     columns = []
     for place in range(len(chosen.columns)):
         emphasis: list[Emphasis] = emphases(costs[:, place]) if several else [""] * len(costs)
-        columns.append([replace(number(v), emphasis=e) for v, e in zip(values[:, place], emphasis, strict=True)])
+        columns.append(
+            [
+                _cell(values[row, place], emphasis[row], coverage[row, place], bool(faint[row, place]))
+                for row in range(len(values))
+            ]
+        )
     notes = [f"{WAYS[how]} of {len(chosen.scenes)} scenes."] if len(chosen.scenes) > 1 else []
     if marks is not None:
         for place, column in enumerate(columns):
@@ -49,6 +60,10 @@ def score_table(
             columns[place] = [
                 replace(cell, mark=MARK) if differs else cell for cell, differs in zip(column, marked, strict=True)
             ]
+    if faint.any():
+        notes.append(
+            f"{FAINT} not ranked: covers less than {100 * chosen.least_coverage:g} % of its pixels, or has too few."
+        )
     header = [Heading("algorithm"), *(heading(column, how, len(chosen.scenes)) for column in chosen.columns)]
     rows = [[words(name), *(column[row] for column in columns)] for row, name in enumerate(chosen.algorithms)]
     return table("scores", "Scores", header, rows, notes)
@@ -76,6 +91,23 @@ def score_tables(
         made = score_table(part, how, scene_weights, order=order, marks=marks)
         tables.append(replace(made, name=name, title=f"Scores: {', '.join(part.metrics)}"))
     return tables
+
+
+def coverage_table(cube: ScoreCube) -> Table:
+    """The share of its pixels that each score covers, over the scenes."""
+    header = [Heading("algorithm"), *(replace(heading(column), unit="% covered", remark="") for column in cube.columns)]
+    rows = [
+        [words(name), *(Cell() if np.isnan(v) else number(100 * v) for v in values)]
+        for name, values in zip(cube.algorithms, cube.coverage_over_scenes, strict=True)
+    ]
+    return table("coverage", "Coverage", header, rows)
+
+
+def _cell(value: float, emphasis: Emphasis, coverage: float, faint: bool) -> Cell:
+    share = None if np.isnan(coverage) else float(coverage)
+    note = "" if share is None or share == 1 else f"covers {100 * share:.1f} %"
+    mark = FAINT if faint else ""
+    return replace(number(value), emphasis=emphasis, coverage=share, note=note, mark=mark, faint=faint)
 
 
 def heading(column: Column, how: Aggregation = "mean", scenes: int = 1) -> Heading:

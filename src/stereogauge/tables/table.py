@@ -12,6 +12,8 @@ from stereogauge.tables.number import GAP, number_text
 Emphasis = Literal["", "best", "second"]
 Value = float | int | str | None
 MARK = "†"
+FAINT = "‡"
+"""Stands behind a value that covers too little, or too few pixels, to be ranked."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,8 @@ class Cell:
     """A value and how it is shown: None is a gap; `text` replaces the usual form of a number.
 
     `mark` stands behind the value, `note` says what a reader should know of it (the reason of a gap, for example).
+    `coverage` is the share of the pixels behind the value that have an estimate; a `faint` value is shown but is no
+    evidence.
     """
 
     value: Value = None
@@ -26,6 +30,8 @@ class Cell:
     emphasis: Emphasis = ""
     mark: str = ""
     note: str = ""
+    coverage: float | None = None
+    faint: bool = False
 
     @property
     def shown(self) -> str:

@@ -21,5 +21,5 @@ def terminal_table(table: Table, *, boxed: bool = True) -> Terminal:
         text = heading.line if boxed else "\n".join(part for part in parts if part)
         shown.add_column(Text(text), justify="right" if numeric else "left")
     for row in table.rows:
-        shown.add_row(*(Text(cell.shown + cell.mark, STYLES[cell.emphasis]) for cell in row))
+        shown.add_row(*(Text(cell.shown + cell.mark, "dim" if cell.faint else STYLES[cell.emphasis]) for cell in row))
     return shown

@@ -15,13 +15,20 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 def csv_table(table: Table, comments: Sequence[str] = ()) -> str:
     """Numbers with full precision, an empty cell for a gap, units in the header; comments precede it behind #.
 
+    A column whose scores do not cover all of their pixels is followed, at the end of the row, by its coverage.
+
     A name that a spreadsheet would take for a formula is quoted by an apostrophe.
     """
     stream = io.StringIO()
     stream.writelines(f"# {' '.join(comment.split())}\n" for comment in comments)
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow([heading.line for heading in table.header])
-    writer.writerows([_csv_cell(cell) for cell in row] for row in table.rows)
+    covered = [any(row[k].coverage not in (None, 1.0) for row in table.rows) for k in range(len(table.header))]
+    extra = [heading for heading, partly in zip(table.header, covered, strict=True) if partly]
+    writer.writerow([*(h.line for h in table.header), *(f"coverage of {h.line.split(' [')[0]}" for h in extra)])
+    for row in table.rows:
+        partial = [cell.coverage for cell, partly in zip(row, covered, strict=True) if partly]
+        shares = ["" if share is None else repr(share) for share in partial]
+        writer.writerow([*(_csv_cell(cell) for cell in row), *shares])
     return stream.getvalue()
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, cast
 from fastapi import Depends, Query, Request
 from starlette.concurrency import run_in_threadpool
 
+from stereogauge.scores.cube import LEAST_COVERAGE
 from stereogauge.scores.selection import MissingRule
 from stereogauge.web.selection import Aggregation, Names, SelectionQuery
 from stereogauge.web.site import Site
@@ -35,12 +36,18 @@ async def selection_query(
     submission: Annotated[
         str | None, Query(description="An unpublished submission of the visitor, shown beside the others.")
     ] = None,
+    least_coverage: Annotated[
+        float, Query(ge=0, le=1, description="Share of its pixels that a score must cover to be ranked.")
+    ] = LEAST_COVERAGE,
+    least_support: Annotated[
+        float | None, Query(ge=0, description="Pixels that a set must have. Default: 200 at full size, at least 30.")
+    ] = None,
 ) -> SelectionQuery:
     """The selection of a request; an unpublished submission is for its owner only."""
     if submission is not None and site.submissions is not None:
         await run_in_threadpool(site.submissions.own, request, submission)
     names = (_unique(scenes), _unique(regions), _unique(metrics), _unique(algorithms))
-    return SelectionQuery(*names, protocol, aggregation, missing, submission)
+    return SelectionQuery(*names, protocol, aggregation, missing, submission, least_coverage, least_support)
 
 
 def _unique(names: list[str] | None) -> Names:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from stereogauge.errors import UnknownNameError
 from stereogauge.metrics.declaration import parse_column
-from stereogauge.scores.cube import ScoreCube
+from stereogauge.scores.cube import LEAST_COVERAGE, ScoreCube
 from stereogauge.scores.selection import MissingRule
 from stereogauge.web.errors import UnknownChoiceError
 
@@ -27,6 +27,8 @@ class SelectionQuery:
     aggregation: Aggregation = "mean"
     missing: MissingRule = "common"
     submission: str | None = None
+    least_coverage: float = LEAST_COVERAGE
+    least_support: float | None = None
 
     @property
     def names(self) -> dict[str, Names]:

@@ -152,7 +152,7 @@ def _scene(
             if part.startswith("mask ") and scene_id in found
         },
         dataset=dataset,
-        resolution=number_for_scene(options, "resolution", scene_id, path) or 1.0,
+        resolution=number_for_scene(options, "resolution", scene_id, path),
         border=int(number_for_scene(options, "border", scene_id, path) or 0),
         metadata={} if scale is None else {"scale": scale},
     )

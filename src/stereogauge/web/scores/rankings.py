@@ -13,6 +13,8 @@ from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.model import model_declaration
 from stereogauge.ranking.profile import shipped_profiles
 from stereogauge.ranking.result import Ranking
+from stereogauge.ranking.run import about_pixels
+from stereogauge.scores.plain import json_value
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.numbers import finite
 from stereogauge.web.scores.reader import ScoreReader
@@ -49,7 +51,11 @@ class Interval(BaseModel):
 
 
 class RankAnswer(BaseModel):
-    """Algorithms from best to worst; relations are lists of row numbers."""
+    """Algorithms from best to worst; relations are lists of row numbers.
+
+    `effective_weights` and `break_even` (one row per algorithm) stand in the order of `terms`; `intervals_name` says
+    what the intervals of values are of.
+    """
 
     model: str
     name: str
@@ -68,8 +74,13 @@ class RankAnswer(BaseModel):
     scales: list[str] | None
     weights: list[float] | None
     contributions: list[list[float]] | None
+    effective_weights: list[float] | None
+    break_even: list[list[float | None]] | None
+    notes: list[str]
+    least_coverage: float
     intervals: list[Interval] | None
     intervals_note: str
+    intervals_name: str
 
 
 def model_options(
@@ -143,8 +154,13 @@ def rank_answer(
         scales=list(ranking.names["scales"]) if "scales" in ranking.names else None,
         weights=ranking.arrays["weights"].tolist() if "weights" in ranking.arrays else None,
         contributions=ranking.arrays["contributions"].tolist() if "contributions" in ranking.arrays else None,
+        effective_weights=json_value(ranking.arrays.get("effective_weights")),
+        break_even=json_value(ranking.arrays.get("break_even")),
+        notes=list(ranking.notes),
+        least_coverage=query.least_coverage,
         intervals=intervals,
         intervals_note=note,
+        intervals_name="group" if declared.classes else declared.value_name,
     )
 
 
@@ -161,7 +177,8 @@ def _intervals(
     if draws < 1:
         return None, ""
     try:
-        found = bootstrap(scores.values(query), ranking.model, missing=query.missing, draws=draws, **options)
+        cube = scores.values(query) if query.metrics is not None else about_pixels(scores.values(query))
+        found = bootstrap(cube, ranking.model, missing=query.missing, draws=draws, **options)
     except StereogaugeError as reason:
         return None, str(reason)
     rows = [

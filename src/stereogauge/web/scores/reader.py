@@ -11,7 +11,7 @@ from stereogauge.figures.palette import Style, algorithm_styles
 from stereogauge.ranking.costs import Costs, prepare
 from stereogauge.ranking.model import model_declaration
 from stereogauge.ranking.result import Ranking
-from stereogauge.ranking.run import arranged
+from stereogauge.ranking.run import about_pixels, arranged
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.selection import Selection
@@ -55,7 +55,7 @@ class ScoreReader:
         return cube if query.submission is None else joined(cube, self.private(query.submission))
 
     def values(self, query: SelectionQuery) -> ScoreCube:
-        """The selected scores without sums and counts: models read values only, and cutting the rest costs most."""
+        """The selected scores without sums, which only pooling reads."""
         return self._selected(query).cube
 
     def with_statistics(self, query: SelectionQuery) -> ScoreCube:
@@ -64,7 +64,7 @@ class ScoreReader:
 
     def _selected(self, query: SelectionQuery) -> _Selected:
         def make() -> _Selected:
-            return _Selected(_part(replace(self.whole(query), sums=None, counts=None, missing=None), query))
+            return _Selected(_part(replace(self.whole(query), sums=None), query))
 
         # A submission's scores appear when it is done, without a change of the store.
         private = 0 if query.submission is None else len(self.private(query.submission))
@@ -75,7 +75,9 @@ class ScoreReader:
         declared = model_declaration(model)
         declared.check(options)
         selected = self._selected(query)
-        cube = selected.cube if declared.narrow is None else declared.narrow(selected.cube, **options)
+        cube = selected.cube if query.metrics is not None else about_pixels(selected.cube)
+        if declared.narrow is not None:
+            cube = declared.narrow(cube, **options)
         if cube.columns not in selected.costs:
             selected.costs[cube.columns] = prepare(cube, query.missing)
         costs, selection = selected.costs[cube.columns]
@@ -92,4 +94,5 @@ class ScoreReader:
 def _part(cube: ScoreCube, query: SelectionQuery) -> ScoreCube:
     check_names(cube, query)
     names = query.names
+    cube = cube.limited(query.least_coverage, query.least_support)
     return cube if all(part is None for part in names.values()) else cube.select(**names)

@@ -17,6 +17,7 @@ from stereogauge.figures.palette import Styles
 from stereogauge.metrics.declaration import metrics
 from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.costs import oriented
+from stereogauge.ranking.run import about_pixels
 from stereogauge.ranking.significance import friedman, wilcoxon_pairs
 from stereogauge.scores.column import metric_of
 from stereogauge.scores.cube import ScoreCube
@@ -156,7 +157,8 @@ def significance_answer(
     cube = scores.values(query)
     pair = None if first is None or second is None else head_to_head(cube, query, first, second, column)
     try:
-        test = friedman(cube, missing=query.missing, alpha=alpha)
+        chosen = cube if query.metrics is not None else about_pixels(cube)
+        test = friedman(chosen, missing=query.missing, alpha=alpha)
     except StereogaugeError as reason:
         return SignificanceAnswer(
             algorithms=[], average_rank=[], blocks=0, alpha=alpha, statistic=None, p_value=None,
@@ -172,9 +174,9 @@ def significance_answer(
         critical_distance=finite(test.critical_distance),
         cliques=list(test.cliques),
         caption=test.selection.caption(),
-        note="",
+        note=test.sentence,
         pair=pair,
-        figure=figure_json(critical_difference_data(test, scores.styles())),
+        figure=figure_json(critical_difference_data(test, scores.styles())) if test.can_tell else None,
     )
 
 

@@ -13,6 +13,7 @@ from stereogauge.ranking.ranks import column_ranks
 from stereogauge.scores.aggregation import aggregated
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube, Values
+from stereogauge.scores.evidence import evidence
 from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.selection import SelectionQuery, known_column
 
@@ -52,7 +53,8 @@ class TableAnswer(BaseModel):
 
     `values` is null where a scene has none (`gaps` counts those scenes): a gap is never averaged away. `ranks` are
     ranks within a column, `shares` parts of what the worst real algorithms reach; 0 best. `counts` and `missing` add up
-    the pixels behind a value.
+    the pixels behind a value, `coverage` is the share of them that have an estimate. `faint` marks values that cover
+    too little, or too few pixels, to be ranked: they have no rank and are never best.
     """
 
     protocol: str
@@ -66,6 +68,8 @@ class TableAnswer(BaseModel):
     shares: list[Row]
     counts: list[Row]
     missing: list[Row]
+    coverage: list[Row]
+    faint: list[list[bool]]
     gaps: list[list[int]]
     scene_column: SceneColumn | None
 
@@ -90,7 +94,9 @@ def table_answer(scores: ScoreReader, query: SelectionQuery, column: str | None 
     cube = scores.with_statistics(query) if statistics else scores.values(query)
     whole = scores.whole(query)
     values = aggregated(cube, query.aggregation, record.protocol.scene_weights if record.protocol else None)
-    costs = column_costs(cube.columns, values)
+    found = evidence(cube)
+    faint = (found.sparse | found.small).any(axis=1)
+    costs = np.where(faint, np.nan, column_costs(cube.columns, values))
     applies = cube.applies
     filled = np.where(np.isnan(costs), np.inf, costs)
     ranks = np.where(np.isnan(costs), np.nan, column_ranks(filled)) if costs.size else costs
@@ -115,6 +121,8 @@ def table_answer(scores: ScoreReader, query: SelectionQuery, column: str | None 
         shares=rows(shares, shape),
         counts=rows(scene_totals(whole, cube, whole.counts), shape),
         missing=rows(scene_totals(whole, cube, whole.missing), shape),
+        coverage=rows(cube.coverage_over_scenes, shape),
+        faint=faint.tolist(),
         gaps=(np.isnan(cube.values) & applies).sum(axis=1).tolist(),
         scene_column=None if column is None else scene_column(cube, known_column(cube, column)),
     )
