@@ -147,7 +147,7 @@ class TestRankings:
     def test_what_was_left_out_stands_below_once_a_reason(self) -> None:
         gaps = self.values.copy()
         gaps[1:3, 0] = NAN
-        notes = ranking_table(rank(cube(gaps), "middlebury")).notes
+        notes = ranking_table(rank(cube(gaps), "middlebury", missing="drop-algorithm")).notes
         assert notes == ("Left out: algorithm B, C (no score for scene0 bad@1:all).",)
 
     def test_whole_numbers_are_shown_as_such(self) -> None:
