@@ -20,7 +20,7 @@ from stereogauge.metrics.declaration import Statistic, metric
 from stereogauge.regions.declaration import region
 
 @metric(id="worst", name="Worst error", formula=r"\\max |e|", unit="px", source="a test",
-        missing="left out", scaling="length")
+        missing="left out", scaling="length", counts="pixels")
 def worst(m, region):
     """The largest error."""
     error = np.abs(m.estimate - m.gt)[m.mask(region)]

@@ -38,12 +38,26 @@ def test_scores_are_those_of_the_curve(scene: sg.Scene, result: sg.ResultSet) ->
     estimate, doubt = result.maps["wall"], result.confidence["wall"]
     for region, mask in (("all", None), ("left-half", scene.mask("left-half"))):
         curve = sg.sparsify(doubt, estimate, scene.gt, 1.0, mask)  # type: ignore[arg-type]
+        given = sg.sparsify(doubt, estimate, scene.gt, 1.0, mask, missing="excluded")  # type: ignore[arg-type]
         assert table.value("bad@1", region) == pytest.approx(100 * curve.bad_pixels / curve.pixels)
         assert table.value("sparsification-auc@1", region) == pytest.approx(curve.auc)
-        assert table.value("ause@1", region) == pytest.approx(curve.ause)
-        assert table.value("aurg@1", region) == pytest.approx(curve.aurg)
-        assert table.value("confidence-roc@1", region) == pytest.approx(curve.roc_auc)
+        assert table.value("ause@1", region) == pytest.approx(given.ause)
+        assert table.value("aurg@1", region) == pytest.approx(given.aurg)
+        assert table.value("confidence-roc@1", region) == pytest.approx(given.roc_auc)
     assert {score.missing for score in table if score.region == "all"} == {4}
+
+
+def test_only_the_area_itself_counts_missing_estimates_as_bad(scene: sg.Scene, result: sg.ResultSet) -> None:
+    """A confidence foretells the errors of estimates: a map that gives none is not foretold perfectly."""
+    nothing = sg.ResultSet(
+        "mine", {"wall": np.full(scene.shape, np.nan)}, confidence=result.confidence, confidence_better="lower"
+    )
+    table = sg.evaluate(nothing, scene, metrics=METRICS, regions=["all"])
+    assert table.value("sparsification-auc@1", "all") == pytest.approx(1.0)
+    for metric in METRICS[2:]:
+        found = table.score(metric, "all")
+        assert math.isnan(found.value)
+        assert (found.count, found.missing, found.note) == (0, 240, "no estimate in region 'all'")
 
 
 def test_the_direction_is_declared_and_turns_the_order(scene: sg.Scene, result: sg.ResultSet) -> None:

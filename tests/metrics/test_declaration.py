@@ -34,6 +34,7 @@ def _tail(shares: Any) -> BoundMetric:
         source="a test",
         missing="left out",
         scaling="none",
+        counts="pixels",
         parameters=(Parameter("threshold", unit="px"), Parameter("percentage", unit="%")),
         finalize=percent,
         shares=shares,

@@ -8,6 +8,7 @@ import cv2
 import numpy as np
 import pytest
 
+import stereogauge as sg
 from stereogauge.evaluation.evaluate import evaluate, picture
 from stereogauge.model import Scene
 from stereogauge.scores.score import Score
@@ -89,23 +90,59 @@ def test_porosity_of_a_full_size_image_is_the_same_however_many_threads_opencv_h
     assert sums[0] == sums[1] == pytest.approx(math.fsum(by_hand), rel=1e-14)
 
 
-def test_a_lost_structure_counts_as_missing_and_not_as_fragmented() -> None:
+def test_a_lost_structure_is_the_worst_and_not_the_best() -> None:
     estimate = poles()
     estimate[:, FIRST] = 20.0
     found = scores(estimate)
     assert found["f-missing"].value == 0.5
-    assert found["f-frag"].value == 0.0
+    assert found["f-frag"].value == 0.5
     assert found["f-por"].value > 1.5
 
 
-def test_nothing_found_takes_the_image_diagonal_and_says_so_beside_the_fragmentation() -> None:
-    """The formula gives a lost structure no penalty: 1 − 1/max(1, 0) = 0, whether one is lost or all are."""
-    found = scores(np.full((HEIGHT, WIDTH), 20.0))
+@pytest.mark.parametrize("nothing", [20.0, np.nan])
+def test_nothing_found_takes_the_image_diagonal_and_is_all_lost(nothing: float) -> None:
+    found = scores(np.full((HEIGHT, WIDTH), nothing))
     assert found["f-por"].value == pytest.approx(math.log1p(math.hypot(HEIGHT, WIDTH)))
     assert "image diagonal" in found["f-por"].note
-    assert (found["f-frag"].value, found["f-frag"].count) == (0.0, 2)
+    assert (found["f-frag"].value, found["f-frag"].count) == (1.0, 2)
     assert "every structure is lost" in found["f-frag"].note
     assert found["f-missing"].value == 1.0
+    assert found["f-missing"].missing == (2 if np.isnan(nothing) else 0)
+
+
+def test_removing_a_fragment_does_not_mend_a_structure() -> None:
+    """A pole of 4 px in two parts; the lower part, 49 rows below the wrong row 70, is removed.
+
+    Removed pixels touch no found one: 2 columns of blocks, rows 70–71 up to 118–119 of the grid that starts at row 20.
+    """
+    estimate = poles()
+    estimate[70, FIRST] = 20.0
+    assert scores(estimate)["f-frag"].sum == pytest.approx(1 - 1 / 2)
+    estimate[71:, FIRST] = np.nan
+    found = scores(estimate)
+    assert found["f-frag"].sum == pytest.approx(1 - 1 / (1 + 2 * 25))
+    assert found["f-frag"].missing == 0
+    assert scores(estimate)["f-missing"].value == 0.0
+
+
+def test_a_gap_that_found_pixels_surround_hides_no_fragment() -> None:
+    estimate = poles()
+    estimate[70:72, 61:63] = np.nan
+    assert scores(estimate)["f-frag"].value == 0.0
+
+
+def test_the_policy_exclude_leaves_missing_estimates_out() -> None:
+    """The first pole has no estimate, the second is in two parts with a gap of one row."""
+    estimate = poles()
+    estimate[:, FIRST] = np.nan
+    estimate[70, SECOND] = np.nan
+    scene = Scene("poles", gt=poles(), masks={"nonocc": EVERYWHERE})
+    protocol = sg.load_protocol().replace(invalid="exclude")
+    found = {score.metric: score for score in evaluate(estimate, scene, ALL, ["nonocc"], protocol)}
+    assert (found["f-frag"].value, found["f-frag"].count, found["f-frag"].missing) == (0.5, 1, 1)
+    assert (found["f-missing"].value, found["f-missing"].count, found["f-missing"].missing) == (0.0, 1, 1)
+    assert (found["f-por"].value, found["f-por"].count) == (0.0, 4 * (ROWS - 1))
+    assert found["f-por"].missing == 4 * (ROWS + 1)
 
 
 @pytest.mark.parametrize(("error", "found"), [(4.0, True), (4.01, False), (-4.0, True), (-4.01, False)])
@@ -136,7 +173,7 @@ def test_an_estimate_without_any_value_finds_nothing() -> None:
     found = scores(np.full((HEIGHT, WIDTH), np.nan))
     assert found["f-missing"].value == 1.0
     assert found["f-por"].missing == 2 * 4 * ROWS
-    assert np.isnan(found["f-frag"].value)
+    assert found["f-frag"].value == 1.0
     assert np.isnan(found["f-fat"].value)
 
 

@@ -42,7 +42,10 @@ ESTIMATE = [[10, 21, 27], [NAN, 5, 46], [8.5, 7, 8]]
         ("bias", (1 - 3 - 4 + 0.5 - 1) / 7),
         ("mre", (1 / 20 + 3 / 30 + 4 / 50 + 0.5 / 8 + 1 / 8) / 7),
         ("mape", 100 * (1 / 20 + 3 / 30 + 4 / 50 + 0.5 / 8 + 1 / 8) / 7),
-        ("sze", 1 / 20 - 1 / 21 + 1 / 27 - 1 / 30 + 1 / 46 - 1 / 50 + 1 / 8 - 1 / 8.5 + 1 / 7 - 1 / 8),
+        (  # the missing one, at 40 px, is charged the farthest true disparity, 8 px
+            "sze",
+            1 / 20 - 1 / 21 + 1 / 27 - 1 / 30 + 1 / 8 - 1 / 40 + 1 / 46 - 1 / 50 + 1 / 8 - 1 / 8.5 + 1 / 7 - 1 / 8,
+        ),
         ("quantile@50", 1.0),
         ("quantile@100", 4.0),
         ("density", 100 * 7 / 8),
@@ -103,23 +106,47 @@ def test_sigma_z_is_in_metres_with_calibration_and_uses_the_offset() -> None:
     assert scored.value("z-mae") == pytest.approx(1.0)
 
 
-def test_sigma_z_leaves_out_points_behind_the_cameras_unless_literal() -> None:
-    plain = table([[10, 10]], [[0, 20]], ["sze"]).score("sze", "all")
-    assert (plain.value, plain.count) == (pytest.approx(0.05, rel=1e-5), 1)
-    assert "1 pixels behind the cameras" in plain.note
-    assert plain.missing == 1
+def test_sigma_z_charges_the_worst_depth_inside_the_scenes_range() -> None:
+    """D + doffs = 8, 8, 25, −1: depths 12.5, 12.5, 4 m and a point behind the cameras; the range is 4 to 12.5 m."""
+    calibration = sg.Calibration(focal=100, baseline=1, doffs=-2)
+    maps = [[10, 10, 27, 1]], [[NAN, 2, 20, 20]]
+    scored = table(*maps, ["sze", "sze-mean", "z-mae"], calibration=calibration)
+    error = 100 / 18 - 4
+    assert scored.value("sze") == pytest.approx(8.5 + 8.5 + error, rel=1e-6)
+    assert scored.value("sze-mean") == pytest.approx((8.5 + 8.5 + error) / 3, rel=1e-6)
+    assert [(score.count, score.missing) for score in scored] == [(3, 2), (3, 2), (1, 2)]
+    assert "2 missing estimates charged" in scored.score("sze").note
+    assert "1 pixels with true points behind the cameras" in scored.score("sze").note
+    exclude = sg.load_protocol().replace(invalid="exclude")
+    left_out = table(*maps, ["sze"], calibration=calibration, protocol=exclude).score("sze", "all")
+    assert (left_out.value, left_out.count, left_out.missing) == (pytest.approx(error, rel=1e-6), 1, 2)
+
+
+def test_a_literal_sigma_z_error_takes_a_missing_estimate_as_0_unless_it_is_excluded() -> None:
     literal = table([[10, 10]], [[NAN, 20]], ["sze"], protocol="sigma-z-2011").score("sze", "all")
     assert literal.value == pytest.approx(1e6, rel=1e-3)
-    assert literal.count == 2
+    assert (literal.count, literal.missing) == (2, 1)
+    exclude = sg.load_protocol("sigma-z-2011").replace(invalid="exclude")
+    left_out = table([[10, 10]], [[NAN, 20]], ["sze"], protocol=exclude).score("sze", "all")
+    assert (left_out.value, left_out.count, left_out.missing) == (pytest.approx(0.05, rel=1e-5), 1, 1)
 
 
-def test_estimates_without_depth_count_as_missing_and_a_map_of_zeros_is_no_empty_scene() -> None:
-    calibration = sg.Calibration(focal=100, baseline=1, doffs=-2)
-    scored = table([[10, 10, 10, 1]], [[NAN, 2, 20, 20]], ["sze", "z-mae"], calibration=calibration)
-    assert [(score.count, score.missing) for score in scored] == [(1, 2), (1, 2)]
+def test_without_a_range_of_depths_a_missing_estimate_has_no_price() -> None:
     scenes = [sg.Scene(name, gt=np.full((2, 2), 8.0)) for name in ("one", "two")]
     maps = {"zeros": {"one": np.full((2, 2), 9.0), "two": np.zeros((2, 2))}}
-    assert math.isnan(sg.evaluate(maps, scenes, ["sze"], ["all"]).aggregate("sze", "all"))
+    scored = sg.evaluate(maps, scenes, ["sze"], ["all"])
+    assert math.isnan(scored.aggregate("sze", "all"))
+    assert "all true disparities are equal" in scored.score("sze", "all", scene="two").note
+
+
+@pytest.mark.parametrize("policy", ["count", "exclude"])
+def test_the_picture_of_sigma_z_holds_what_the_score_sums(policy: str) -> None:
+    calibration = sg.Calibration(focal=100, baseline=1, doffs=-2)
+    scene = sg.Scene("s", gt=np.array([[10, 10, 27, 1]], np.float32), calibration=calibration)
+    protocol = sg.load_protocol().replace(invalid=policy)
+    estimate = np.array([[NAN, 2, 20, 20]], np.float32)
+    total = sg.evaluate(estimate, scene, ["sze"], ["all"], protocol).value("sze")
+    assert total == pytest.approx(np.nansum(sg.picture(estimate, scene, "sze", protocol).values), rel=1e-12)
 
 
 def test_the_picture_of_a_literal_sigma_z_error_holds_what_the_score_sums() -> None:
@@ -135,7 +162,10 @@ def test_an_estimate_without_any_value_is_all_bad_and_has_no_magnitude() -> None
     nothing = table(TRUTH, np.full((3, 3), NAN), ["bad@1", "mae", "rms", "quantile@50", "sze", "density", "bias"])
     assert nothing.value("bad@1") == 100
     assert nothing.value("density") == 0
-    for metric in ("mae", "rms", "quantile@50", "sze", "bias"):
+    depths = 1 / np.array([10, 20, 30, 40, 50, 8, 8, 8])
+    worst = np.maximum(depths - depths.min(), depths.max() - depths).sum()
+    assert nothing.value("sze") == pytest.approx(worst, rel=1e-5)
+    for metric in ("mae", "rms", "quantile@50", "bias"):
         scored = nothing.score(metric)
         assert math.isnan(scored.value)
         assert scored.count == 0
@@ -191,10 +221,16 @@ def test_the_fused_pass_equals_plain_numpy(truth: np.ndarray, seed: int) -> None
         }
         for metric, value in expected.items():
             assert result.value(metric, name) == pytest.approx(value, rel=2e-6, abs=1e-5, nan_ok=True), (metric, name)
-        front = (d > 0) & (e > 0)
-        if front.any():
-            depth = np.abs(1 / (d[front] + 1e-6) - 1 / (e[front] + 1e-6)).sum()
-            assert result.value("sze", name) == pytest.approx(depth, rel=1e-4, abs=1e-6)
+        scored = result.score("sze", name)
+        ahead = truth[known & (truth > 0)].astype(np.float64)
+        if ahead.size and not np.isnan(scored.value):
+            ends = 1 / (np.array([np.nanmax(truth), truth[truth > 0].min()], np.float64) + 1e-6)
+            depths = 1 / (ahead + 1e-6)
+            given = estimate[known & (truth > 0)].astype(np.float64)
+            charge = np.maximum(np.abs(depths - ends[0]), np.abs(depths - ends[1]))
+            error = np.abs(depths - 1 / (np.where(given > 0, given, 1) + 1e-6))
+            assert scored.value == pytest.approx(np.where(given > 0, error, charge).sum(), rel=1e-9, abs=1e-9)
+            assert (scored.count, scored.missing) == (ahead.size, np.count_nonzero(~(given > 0)))
         assert result.score("mae", name).missing == missing
 
 

@@ -89,7 +89,16 @@ def test_a_perfect_sparse_map_has_similarity_one_and_says_what_is_missing() -> N
     estimate[np.random.default_rng(0).random(truth.shape) < 0.3] = np.nan
     found = evaluate(estimate, scene(truth), ["r-ssim"], ["all"]).score("r-ssim")
     assert found.value == pytest.approx(1.0)
-    assert found.missing == np.isnan(estimate).sum()
+    inner = estimate[3:-3, 3:-3]  # a window keeps 3 px from the image's edge
+    assert (found.count, found.missing) == (np.isfinite(inner).sum(), np.isnan(inner).sum())
+
+
+def test_a_window_that_lacks_an_estimate_counts_as_missing() -> None:
+    truth, estimate = pair(6)
+    estimate[10, 10] = np.nan
+    found = evaluate(estimate, scene(truth), ["ssim"], ["all"]).score("ssim")
+    height, width = truth.shape
+    assert (found.count, found.missing) == ((height - 6) * (width - 6) - 49, 49)
 
 
 def test_ssim_has_no_value_where_no_window_is_complete_and_r_ssim_has() -> None:

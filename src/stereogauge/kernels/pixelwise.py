@@ -2,7 +2,8 @@
 
 Pixels are grouped by *slot*: the distinct combination of regions that they belong to. Each row goes through two
 stages: a vectorised one that writes errors and histogram keys to scratch rows in the first-level cache, and a scalar
-one that scatters them by slot. Sums over slots are folded to regions outside.
+one that scatters them by slot. Sums over slots are folded to regions outside. Depth errors are exact to double
+precision.
 
 The histogram is over the bits of the float32 |e|, 64 bins to an octave, open below and closed above, so that "more than
 δ" is exact for every δ with at most six fractional bits in its mantissa (0.5, 0.75, 1, 1.5, 2, 3, …) and order
@@ -34,7 +35,7 @@ IGNORED_KEY = 2 * BINS + 1
 KEYS = 2 * BINS + 2
 
 SIGNED, ABSOLUTE, SQUARED, RELATIVE, DEPTH, SUMS = 0, 1, 2, 3, 4, 5
-NO_RELATIVE, NO_DEPTH, NO_ESTIMATED_DEPTH, EXCLUSIONS = 0, 1, 2, 3
+ZERO_TRUTH, ZERO_TRUTH_MISSING, TRUTH_BEHIND, TRUTH_BEHIND_MISSING, ESTIMATE_BEHIND, EXCLUSIONS = 0, 1, 2, 3, 4, 5
 
 D1_PIXELS = np.float32(3.0)
 D1_SHARE = np.float32(20.0)  # |e| > D/20, written as a product because 0.05 has no exact float
@@ -44,21 +45,17 @@ D1_SHARE = np.float32(20.0)  # |e| > D/20, written as a product because 0.05 has
 def error_row(
     estimate: Floats,
     truth: Floats,
-    focal_baseline: np.float32,
-    offset: np.float32,
-    mu: np.float32,
     absolute: Floats,
     signed: Floats,
     relative: Floats,
-    depth: Floats,
     guarded: Floats,
     flags: Integers,
 ) -> bool:
-    """Errors of one row where both maps are known, 0 elsewhere; True when a pixel has no relative or no depth error.
+    """Errors of one row where both maps are known, 0 elsewhere; True when a true disparity is 0.
 
     flags: 0 = both known, 1 = estimate missing, 2 = truth unknown; + 4 where the D1 rule holds.
     """
-    special = False
+    zeros = False
     for x in range(estimate.size):
         e = estimate[x]
         d = truth[x]
@@ -70,23 +67,54 @@ def error_row(
         difference = e_safe - d_safe
         size = abs(difference)
         magnitude = abs(d_safe)
-        e_shifted = e_safe + offset
-        d_shifted = d_safe + offset
         no_relative = magnitude == np.float32(0.0)
-        no_depth = (e_shifted <= np.float32(0.0)) | (d_shifted <= np.float32(0.0))
-        special |= both & (no_relative | no_depth)
+        zeros |= d == np.float32(0.0)
         signed[x] = difference
         absolute[x] = size
         relative[x] = np.float32(0.0) if no_relative else size / magnitude
-        product = (e_shifted + mu) * (d_shifted + mu)
-        depth[x] = np.float32(0.0) if no_depth else focal_baseline * size / product
         tolerated = size - GUARD
         tolerated = tolerated if tolerated > np.float32(0.0) else np.float32(0.0)
         guarded[x] = tolerated
         d1 = both & (tolerated > D1_PIXELS) & (D1_SHARE * tolerated > magnitude)
         state = np.int32(0) if both else (np.int32(1) if known else np.int32(2))
         flags[x] = state + (np.int32(4) if d1 else np.int32(0))
-    return special
+    return zeros
+
+
+@kernel(fastmath=True)
+def depth_row(
+    estimate: Floats,
+    truth: Floats,
+    focal_baseline: float,
+    offset: float,
+    mu: float,
+    near: float,
+    far: float,
+    charge: bool,
+    depth: Sums,
+) -> bool:
+    """|Z_D − Z_E| of one row, 0 where the truth is unknown or not in front of the cameras; True when a point is not.
+
+    An estimate that is missing or not in front of the cameras is replaced by `near` or `far`, the ends of the scene's
+    range of D + offset, whichever lies farther in depth, or contributes 0 without `charge`.
+    """
+    behind = False
+    middle = 2.0 / (1.0 / (near + mu) + 1.0 / (far + mu)) - mu  # the disparity of the mean of both ends' depths
+    for x in range(estimate.size):
+        e = estimate[x]
+        d = truth[x]
+        known = d == d
+        given = e == e
+        e_shifted = (np.float64(e) if given else 1.0) + offset
+        d_shifted = (np.float64(d) if known else 1.0) + offset
+        in_front = known & (d_shifted > 0.0)
+        usable = given & (e_shifted > 0.0)
+        behind |= known & ((d_shifted <= 0.0) | (given & (e_shifted <= 0.0)))
+        worst = near if d_shifted <= middle else far
+        used = e_shifted if usable else (worst if charge else d_shifted)
+        error = focal_baseline * abs(used - d_shifted) / ((used + mu) * (d_shifted + mu))
+        depth[x] = error if in_front else 0.0
+    return behind
 
 
 @kernel
@@ -114,7 +142,7 @@ def scatter_row(
     signed: Floats,
     absolute: Floats,
     relative: Floats,
-    depth: Floats,
+    depth: Sums,
     keys: Integers,
     sums: Sums,
     histogram: NDArray[np.uint32],
@@ -131,27 +159,46 @@ def scatter_row(
         row[ABSOLUTE] += size
         row[SQUARED] += size * size
         row[RELATIVE] += np.float64(relative[x])
-        row[DEPTH] += np.float64(depth[x])
+        row[DEPTH] += depth[x]
         histogram[slot, keys[x]] += np.uint32(1)
 
 
 @kernel
 def count_exclusions(
-    labels: Labels, slots: Slots, estimate: Floats, truth: Floats, offset: np.float32, exclusions: NDArray[np.int64]
+    labels: Labels, slots: Slots, estimate: Floats, truth: Floats, offset: float, exclusions: NDArray[np.int64]
 ) -> None:
-    """Count the pixels of a row that have no relative error (D = 0), no depth, or none by the estimate alone."""
+    """Count the pixels of a row that have no relative error (D = 0) or no depth, by the truth or by the estimate.
+
+    Of those that have none by the truth, the ones without an estimate are counted besides.
+    """
     for x in range(labels.size):
         d = truth[x]
         e = estimate[x]
-        if not (d == d and e == e):
+        if d != d:
             continue
-        slot = slots[labels[x]]
+        counts = exclusions[slots[labels[x]]]
+        missing = e != e
         if d == np.float32(0.0):
-            exclusions[slot, NO_RELATIVE] += 1
-        if e + offset <= np.float32(0.0) or d + offset <= np.float32(0.0):
-            exclusions[slot, NO_DEPTH] += 1
-            if d + offset > np.float32(0.0):
-                exclusions[slot, NO_ESTIMATED_DEPTH] += 1
+            counts[ZERO_TRUTH] += 1
+            counts[ZERO_TRUTH_MISSING] += missing
+        if np.float64(d) + offset <= 0.0:
+            counts[TRUTH_BEHIND] += 1
+            counts[TRUTH_BEHIND_MISSING] += missing
+        elif not missing and np.float64(e) + offset <= 0.0:
+            counts[ESTIMATE_BEHIND] += 1
+
+
+@kernel
+def range_in_front(truth: Floats, offset: float) -> tuple[float, float]:
+    """The largest and the smallest D + offset above 0, which belong to the nearest and the farthest point; else 1."""
+    near, far = -np.inf, np.inf
+    for y in range(truth.shape[0]):
+        for x in range(truth.shape[1]):
+            shifted = np.float64(truth[y, x]) + offset
+            if shifted > 0.0:
+                near = max(near, shifted)
+                far = min(far, shifted)
+    return (near, far) if near > 0.0 else (1.0, 1.0)
 
 
 @kernel
@@ -160,9 +207,12 @@ def accumulate(
     truth: Floats,
     labels: Labels,
     slots: Slots,
-    focal_baseline: np.float32,
-    offset: np.float32,
-    mu: np.float32,
+    focal_baseline: float,
+    offset: float,
+    mu: float,
+    near: float,
+    far: float,
+    charge: bool,
     sums: Sums,
     histogram: NDArray[np.uint32],
     exclusions: NDArray[np.int64],
@@ -172,17 +222,16 @@ def accumulate(
     absolute = np.empty(width, np.float32)
     signed = np.empty(width, np.float32)
     relative = np.empty(width, np.float32)
-    depth = np.empty(width, np.float32)
+    depth = np.empty(width, np.float64)
     guarded = np.empty(width, np.float32)
     flags = np.empty(width, np.int32)
     keys = np.empty(width, np.int32)
     for y in range(height):
-        special = error_row(
-            estimate[y], truth[y], focal_baseline, offset, mu, absolute, signed, relative, depth, guarded, flags
-        )
+        zeros = error_row(estimate[y], truth[y], absolute, signed, relative, guarded, flags)
+        behind = depth_row(estimate[y], truth[y], focal_baseline, offset, mu, near, far, charge, depth)
         key_row(guarded, flags, keys)
         scatter_row(labels[y], slots, signed, absolute, relative, depth, keys, sums, histogram)
-        if special:
+        if zeros or behind:
             count_exclusions(labels[y], slots, estimate[y], truth[y], offset, exclusions)
 
 
@@ -218,15 +267,25 @@ def collect(estimate: Floats, truth: Floats, labels: Labels, wanted: Labels, val
 
 @kernel
 def literal_depth(
-    estimate: Floats, truth: Floats, labels: Labels, slots: Slots, focal_baseline: float, mu: float, sums: Sums
+    estimate: Floats,
+    truth: Floats,
+    labels: Labels,
+    slots: Slots,
+    focal_baseline: float,
+    mu: float,
+    charge: bool,
+    sums: Sums,
 ) -> None:
-    """The Sigma-Z-Error as printed, by slot: |fB/(D+μ) − fB/(E+μ)| over all known D, a missing E taken as 0."""
+    """The Sigma-Z-Error as printed, by slot: |fB/(D+μ) − fB/(E+μ)| over all known D, a missing E taken as 0.
+
+    Without `charge` a missing E contributes nothing.
+    """
     height, width = estimate.shape
     for y in range(height):
         for x in range(width):
             d = np.float64(truth[y, x])
-            if np.isnan(d):
-                continue
             e = np.float64(estimate[y, x])
+            if np.isnan(d) or (np.isnan(e) and not charge):
+                continue
             e = np.float64(0.0) if np.isnan(e) else e
             sums[slots[labels[y, x]]] += abs(focal_baseline / (d + mu) - focal_baseline / (e + mu))

@@ -8,19 +8,19 @@ from typing import Literal
 import numpy as np
 
 from stereogauge.confidence.sparsification import SparsificationCurve, sparsify
-from stereogauge.metrics.declaration import Metric, Parameter, Statistic
+from stereogauge.metrics.declaration import Metric, Missing, Parameter, Statistic
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
+from stereogauge.metrics.pooling import emptiness
 
 THRESHOLD = Parameter("threshold", unit="px", description="error above which a pixel is bad", low=0.0)
 SOURCE = "Hu, Mordohai 2012; Haeusler, Klette 2012"
 
 
-def _curve(m: Measurement, region: str, threshold: float) -> SparsificationCurve:
-    """The curve that all metrics of one region and threshold read; missing estimates by the invalid policy."""
-    missing: Literal["bad", "excluded"] = "excluded" if m.protocol.invalid == "exclude" else "bad"
+def _curve(m: Measurement, region: str, threshold: float, missing: Literal["bad", "excluded"]) -> SparsificationCurve:
+    """The curve that all metrics of one region, threshold and reading of missing estimates share."""
     return m.once(
-        f"sparsification {region} {threshold!r}",
+        f"sparsification {region} {threshold!r} {missing}",
         lambda: sparsify(m.confidence, m.estimate, m.gt, threshold, m.mask(region), missing=missing),
     )
 
@@ -41,10 +41,18 @@ def _sparsification(
     read: Callable[[SparsificationCurve], float],
     direction: Literal["lower", "higher"] = "lower",
     least: float = 0.0,
+    missing: Missing = "left out",
 ) -> Metric:
+    policy = missing
+
     def compute(m: Measurement, region: str, threshold: float) -> Statistic:
-        curve = _curve(m, region, threshold)
-        missing = int(np.count_nonzero(m.mask(region) & np.isfinite(m.gt) & ~np.isfinite(m.estimate)))
+        counted = policy == "counted" and m.protocol.invalid != "exclude"
+        inside = m.mask(region) & np.isfinite(m.gt)
+        missing = int(np.count_nonzero(inside & ~np.isfinite(m.estimate)))
+        size = int(np.count_nonzero(inside))
+        if size == (0 if counted else missing):
+            return Statistic.empty(emptiness(region, size), missing)
+        curve = _curve(m, region, threshold, "bad" if counted else "excluded")
         value = read(curve)
         if np.isnan(value):
             return Statistic.empty(f"region {region!r} has only good or only bad pixels", missing)
@@ -58,15 +66,16 @@ def _sparsification(
         unit="",
         source=SOURCE,
         compute=compute,
-        missing="counted",
+        missing=missing,
         scaling="none",
+        counts="pixels",
         direction=direction,
         range=(least, 1.0),
         parameters=(THRESHOLD,),
         needs=frozenset({"gt", "confidence"}),
         picture=_picture,
         examples=(f"{id_}@3",),
-        version=2,
+        version=2 if missing == "counted" else 3,
     )
 
 
@@ -74,21 +83,25 @@ auc = _sparsification(
     "sparsification-auc",
     "Area under the sparsification curve",
     r"\int_0^1 \frac{\mathrm{bad}(\varphi)}{\varphi N} \, d\varphi",
-    "Mean share of bad pixels among the most confident ones, over all densities φ; ties in expectation.",
+    "Mean share of bad pixels among the most confident ones, over all densities φ; ties in expectation. A missing "
+    "estimate is a bad pixel.",
     lambda curve: curve.auc,
+    missing="counted",
 )
 ause = _sparsification(
     "ause",
     "Area above the oracle",
     r"\mathrm{AUC} - \mathrm{AUC}_{\mathrm{oracle}}",
-    "How much larger the area is than that of an order which removes every bad pixel first; 0 is perfect.",
+    "How much larger the area is than that of an order which removes every bad pixel first; 0 is perfect. Over the "
+    "estimated pixels, since a confidence foretells the error of an estimate.",
     lambda curve: curve.ause,
 )
 aurg = _sparsification(
     "aurg",
     "Area below random",
     r"\mathrm{AUC}_{\mathrm{random}} - \mathrm{AUC}",
-    "How much smaller the area is than that of a random order; 0 is no better than chance, less is worse.",
+    "How much smaller the area is than that of a random order; 0 is no better than chance, less is worse. Over the "
+    "estimated pixels.",
     lambda curve: curve.aurg,
     "higher",
     -1.0,
@@ -97,7 +110,8 @@ roc = _sparsification(
     "confidence-roc",
     "ROC area of the confidence",
     r"P(\Gamma_{\mathrm{bad}} > \Gamma_{\mathrm{good}})",
-    "Probability that a random bad pixel is less confident than a random good one, ties counting half.",
+    "Probability that a random bad pixel is less confident than a random good one, ties counting half. Over the "
+    "estimated pixels.",
     lambda curve: curve.roc_auc,
     "higher",
 )

@@ -55,25 +55,31 @@ def _picture(m: Measurement, threshold: float) -> Picture:
     source="Scharstein & Szeliski, IJCV 2002 (cross-checking)",
     missing="counted",
     scaling="none",
+    counts="pixels",
     finalize=percent,
     picture=_picture,
     examples=("lr-consistency@1",),
+    version=2,
 )
 def lr_consistency(m: Measurement, region: str, threshold: float) -> Statistic:
     """Share of pixels whose two disparities disagree by more than the threshold; 0 is full agreement, even where both
     are wrong.
 
     A pixel that the right map cannot confirm (no estimate on either side, or a target outside the image) disagrees;
-    with the invalid policy `exclude` it is left out. On `all` a perfect pair of maps scores the share of occluded
-    pixels, on `nonocc` it scores 0.
+    with the invalid policy `exclude` it is left out. Missing are those without an estimate on either side. On `all` a
+    perfect pair of maps scores the share of occluded pixels, on `nonocc` it scores 0.
     """
     inside = m.mask(region)
     difference = left_right_difference(m.estimate, m.right_estimate)[inside]
-    known = np.isfinite(difference)
-    missing = int(difference.size - np.count_nonzero(known))
-    wrong = int(np.count_nonzero(difference[known] > threshold))
+    width = m.estimate.shape[1]
+    target = (np.arange(width) - m.estimate)[inside]
+    outside = (target < -0.5) | (target >= width - 0.5)
+    compared = int(np.count_nonzero(np.isfinite(difference)))
+    unconfirmed = difference.size - compared
+    missing = unconfirmed - int(np.count_nonzero(outside))
+    wrong = int(np.count_nonzero(difference > threshold))
     excluding = m.protocol.invalid == "exclude"
-    count = difference.size - missing if excluding else difference.size
+    count = compared if excluding else difference.size
     if count == 0:
         return Statistic.empty(f"no pixel of region {region!r} has two disparities to compare", missing)
-    return Statistic(float(wrong if excluding else wrong + missing), count, missing)
+    return Statistic(float(wrong if excluding else wrong + unconfirmed), count, missing)

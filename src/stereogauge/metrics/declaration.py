@@ -11,7 +11,7 @@ import functools
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,13 @@ MISSING: Mapping[Missing, str] = {
     "left out": "left out, so the score needs its coverage",
     "not about pixels": "of no effect, because the metric is not about pixels",
 }
+Counts = Literal["pixels", "structures", "runs"]
+COUNTS: Mapping[Counts, str] = {
+    "pixels": "pixels",
+    "structures": "fine structures",
+    "runs": "runs of the matcher",
+}
+Denominator = Literal["estimated", "all unless excluded", "all"]
 Scaling = Literal["length", "area", "none"]
 SCALING: Mapping[Scaling, str] = {
     "length": "a length in pixels, proportional to the image width",
@@ -45,8 +52,9 @@ class Statistic:
     """What a metric's function returns for one region.
 
     `sum` and `count`: a metric that pools makes its value of them, and over several scenes of their totals. A metric
-    that does not pool keeps its value in `sum`: see `of_value`. `missing`: how many pixels of the set have no
-    estimate. `note`: why there is no value, or what a reader must know.
+    that does not pool keeps its value in `sum`: see `of_value`. `missing`: how many pixels of the metric's set have no
+    value for want of an estimate; `Metric` says which of them `count` includes. `note`: why there is no value, or what
+    a reader must know.
     """
 
     sum: float
@@ -82,7 +90,24 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Metric:
-    """A declared metric; `metric` explains every field. `compute` is the function."""
+    """A declared metric; `metric` explains every field. `compute` is the function.
+
+    A metric has a set of pixels: its region, less pixels on which the ground truth allows no value (a relative error
+    where D = 0, a depth behind the cameras, a window beside unknown ground truth). A pixel of the set is missing where
+    the value needs an estimate that is not there, at the pixel itself or, for gradients and windows, beside it. What a
+    `Statistic` counts depends on `missing` and on the protocol's policy for invalid estimates:
+
+    - "counted" and "charged": under `count` and `fill` the count is the whole set and includes the missing pixels;
+      under `exclude` they are left out, and the count is the set without them.
+    - "left out": the count is the set without the missing pixels, whatever the policy.
+    - `denominator` names the exceptions: `wrong` has the whole set in its count although it leaves missing pixels out,
+      unless they are excluded; `density` and `invalid` have it under every policy.
+    - `counts = "structures"`: count and missing are numbers of structures, missing those without any estimate.
+    - "not about pixels": the count is the number of runs, and none is missing.
+
+    Under `fill` a pixel that the standard rule fills is not missing, except for `density`, `invalid` and the metrics of
+    estimates as given (`…-valid`).
+    """
 
     id: str
     name: str
@@ -92,6 +117,8 @@ class Metric:
     compute: Callable[..., Statistic]
     missing: Missing
     scaling: Scaling
+    counts: Counts
+    denominator: Denominator | None = None
     direction: Direction = "lower"
     range: tuple[float, float] = (0.0, math.inf)
     heuristic_range: tuple[float, float] | None = None
@@ -103,7 +130,6 @@ class Metric:
     picture: Callable[..., Picture] | None = None
     examples: tuple[str, ...] = ()
     version: int = 1
-    counts: Literal["pixels", "structures", "runs"] = "pixels"
 
     @property
     def pools(self) -> bool:
@@ -116,16 +142,33 @@ class Metric:
             return math.nan
         return statistic.sum if self.finalize is None else self.finalize(statistic.sum, statistic.count)
 
+    def counts_missing(self, invalid: str) -> bool:
+        """Whether a count under a protocol's policy includes the pixels without an estimate."""
+        usual: Denominator = "estimated" if self.missing == "left out" else "all unless excluded"
+        denominator = self.denominator or usual
+        return denominator == "all" or (denominator == "all unless excluded" and invalid != "exclude")
+
     def left_out(self, invalid: str) -> bool:
         """Whether missing estimates are left out of the score under a protocol's policy for them."""
-        return self.missing == "left out" or (invalid == "exclude" and self.missing in ("counted", "charged"))
+        if self.missing == "not about pixels":
+            return False
+        return self.missing == "left out" or not self.counts_missing(invalid)
 
-    def coverage(self, count: NDArray[np.float64], missing: NDArray[np.float64], invalid: str) -> NDArray[np.float64]:
-        """Share of the metric's own pixels that have an estimate."""
-        if self.missing == "not about pixels" or self.counts != "pixels":
-            return np.full_like(count, np.nan)
-        whole = count + missing if self.left_out(invalid) else count
-        return np.divide(whole - missing, whole, out=np.full_like(whole, np.nan), where=whole > 0)
+    def coverage(self, count: Any, missing: Any, invalid: str) -> NDArray[np.float64]:
+        """Share of the metric's own pixels that have an estimate, for numbers or arrays of them.
+
+        NaN for an empty set, for a metric that counts structures, and for one that is not about pixels.
+
+        >>> metrics()["mae"].coverage(65, 35, "count"), metrics()["bad"].coverage(100, 35, "count")
+        (array(0.65), array(0.65))
+        """
+        counted, lost = np.broadcast_arrays(np.asarray(count, np.float64), np.asarray(missing, np.float64))
+        share = np.full(counted.shape, np.nan)
+        if self.counts != "pixels":
+            return share
+        whole = counted if self.counts_missing(invalid) else counted + lost
+        np.divide(whole - lost, whole, out=share, where=whole > 0)
+        return share
 
     @property
     def description(self) -> str:
@@ -211,6 +254,8 @@ def metric(
     source: str,
     missing: Missing,
     scaling: Scaling,
+    counts: Counts,
+    denominator: Denominator | None = None,
     direction: Direction = "lower",
     range: tuple[float, float] = (0.0, math.inf),  # noqa: A002
     heuristic_range: tuple[float, float] | None = None,
@@ -228,6 +273,8 @@ def metric(
     missing: what a missing estimate does to the score. It is "counted" as wrong, "charged" with at least the cost of
     any estimate inside the scene's disparity range, or "left out"; run time and the like are "not about pixels".
     scaling: how the unit depends on the image size. A "length" in px grows with the width, an "area" with its square.
+    counts: what `Statistic.count` and `missing` are numbers of. denominator: whether the count includes the missing,
+    where that does not follow from `missing` (see `Metric`).
     direction: which scores are better. range: the theoretical one; heuristic_range: what real algorithms reach.
     needs: parts of a scene or result ("gt", "left", "right", "calibration", "right_estimate", "confidence",
     "seconds", …). finalize: makes the value from a sum and a count; without it the metric does not pool over scenes.
@@ -245,6 +292,7 @@ def metric(
     ...     source="an example",
     ...     missing="left out",
     ...     scaling="none",
+    ...     counts="pixels",
     ...     direction="higher",
     ...     parameters=(Parameter("threshold", unit="px"),),
     ...     finalize=lambda total, count: total / count,
@@ -270,6 +318,8 @@ def metric(
             compute=function,
             missing=missing,
             scaling=scaling,
+            counts=counts,
+            denominator=denominator,
             direction=direction,
             range=range,
             heuristic_range=heuristic_range,

@@ -38,7 +38,7 @@ def _averaged(
     truth, estimate = (depth[inside] for depth in depth_pair(m))
     values = error(truth, estimate)
     defined = np.isfinite(values)
-    missing = int(np.count_nonzero(np.isnan(estimate)))
+    missing = int(np.count_nonzero(np.isnan(estimate) & np.isfinite(truth)))
     count = int(np.count_nonzero(defined))
     if count == 0:
         return Statistic.empty(f"no pixel of region {region!r} has a true and an estimated depth", missing)
@@ -61,9 +61,11 @@ def _difference_picture(m: Measurement, *_: float) -> Picture:
     source=EIGEN,
     missing="left out",
     scaling="none",
+    counts="pixels",
     needs=NEEDS,
     finalize=mean,
     picture=_difference_picture,
+    version=2,
 )
 def z_mae(m: Measurement, region: str) -> Statistic:
     """Mean size of the depth error."""
@@ -78,9 +80,11 @@ def z_mae(m: Measurement, region: str) -> Statistic:
     source=EIGEN,
     missing="left out",
     scaling="none",
+    counts="pixels",
     needs=NEEDS,
     finalize=root_mean,
     picture=_difference_picture,
+    version=2,
 )
 def z_rms(m: Measurement, region: str) -> Statistic:
     """Root of the mean squared depth error."""
@@ -95,9 +99,11 @@ def z_rms(m: Measurement, region: str) -> Statistic:
     source=EIGEN,
     missing="left out",
     scaling="none",
+    counts="pixels",
     needs=NEEDS,
     finalize=mean,
     picture=_difference_picture,
+    version=2,
 )
 def z_abs_rel(m: Measurement, region: str) -> Statistic:
     """Mean depth error relative to the true depth."""
@@ -112,9 +118,11 @@ def z_abs_rel(m: Measurement, region: str) -> Statistic:
     source=EIGEN,
     missing="left out",
     scaling="none",
+    counts="pixels",
     needs=NEEDS,
     finalize=mean,
     picture=_difference_picture,
+    version=2,
 )
 def z_sq_rel(m: Measurement, region: str) -> Statistic:
     """Mean squared depth error over the true depth."""
@@ -129,9 +137,11 @@ def z_sq_rel(m: Measurement, region: str) -> Statistic:
     source=EIGEN,
     missing="left out",
     scaling="none",
+    counts="pixels",
     needs=NEEDS,
     finalize=root_mean,
     picture=_difference_picture,
+    version=2,
 )
 def z_log_rms(m: Measurement, region: str) -> Statistic:
     """Root of the mean squared difference of the depths' logarithms."""
@@ -148,11 +158,13 @@ def z_log_rms(m: Measurement, region: str) -> Statistic:
     source=EIGEN,
     missing="left out",
     scaling="none",
+    counts="pixels",
     needs=NEEDS,
     finalize=mean,
     picture=_difference_picture,
     parameters=(Parameter("ratio", description="largest ratio of the two depths", low=1.0, high=1e3),),
     examples=("z-delta@1.25",),
+    version=2,
 )
 def z_delta(m: Measurement, region: str, ratio: float) -> Statistic:
     """Share of pixels whose depth is right to within a ratio."""
@@ -191,6 +203,7 @@ def _bad_depth_picture(m: Measurement, tolerance: float) -> Picture:
     source="a tolerance in physical distance with a lower limit in disparity",
     missing="counted",
     scaling="none",
+    counts="pixels",
     needs=NEEDS,
     finalize=percent,
     parameters=(Parameter("tolerance", unit="m", description="largest depth error that is good", low=0.0, high=1e6),),

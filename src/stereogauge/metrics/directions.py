@@ -79,17 +79,21 @@ def _picture(m: Measurement) -> Picture:
     source="after Honauer, Maier-Hein & Kondermann, ICCV 2015, supplement, figures 9 and 10",
     missing="left out",
     scaling="none",
+    counts="pixels",
     picture=_picture,
+    version=2,
 )
 def direction_distance(m: Measurement, region: str) -> Statistic:
     """Circular earth mover's distance, in degrees, between the gradient directions of estimate and ground truth.
 
-    72 bins of 5°. 0: the same distribution. 180: all directions opposite. Pixels with a missing neighbour or a gradient
-    of 0 have no direction; NaN where none has. It does not pool: a distance of sums is no sum of distances.
+    72 bins of 5°. 0: the same distribution. 180: all directions opposite. Pixels without an estimate or beside a
+    missing one have no direction and count as missing; a gradient of 0 has none either; NaN where no pixel has one. It
+    does not pool: a distance of sums is no sum of distances.
     """
     histogram = direction_histogram(m, region)
     count = int(histogram.estimate.sum())
-    missing = int(np.count_nonzero(m.mask(region) & np.isnan(m.estimate)))
+    unknown = np.isnan(central_gradient(m.estimate)[2]) | np.isnan(m.estimate)
+    missing = int(np.count_nonzero(m.mask(region) & unknown))
     value = circular_earth_movers_distance(histogram.estimate, histogram.truth)
     if np.isnan(value):
         return Statistic.empty(f"no gradient direction on region {region!r}", missing)

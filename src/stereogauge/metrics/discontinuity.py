@@ -1,9 +1,10 @@
 """How a map fails at depth discontinuities: foreground too fat, too thin, edges too fuzzy.
 
 M_d are the discontinuities of the ground truth D, M_f and M_b the bands on their near and far side, M_e all three
-together; D_f and D_b continue the foreground and the background across the edge (docs/geometry.md). E is the estimate.
-A missing estimate is neither fat nor thin and is reported as missing; it stays in the denominator unless the protocol
-excludes it. An estimate full of NaN has no score.
+together; D_f and D_b continue the foreground and the background across the edge (docs/geometry.md). E is the estimate,
+V the pixels that have one.
+Shares are of the pixels that have an estimate: a hole is neither fat nor right, and is reported as missing. An estimate
+full of NaN has no score.
 """
 
 from __future__ import annotations
@@ -27,7 +28,6 @@ from stereogauge.metrics.overlays import (
     heat_overlay,
     label_overlay,
     mean_of,
-    share_of_set,
 )
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import mean
@@ -94,48 +94,52 @@ def _fuzziness_picture(m: Measurement) -> Picture:
 @metric(
     id="d-fat",
     name="Foreground fattening",
-    formula=r"\frac{|\{x \in M_b : |E - D| > |E - D_f|\}|}{|M_b|}",
+    formula=r"\frac{|\{x \in M_b \cap V : |E - D| > |E - D_f|\}|}{|M_b \cap V|}",
     unit="",
     range=(0.0, 1.0),
     heuristic_range=(0.0, 0.6),
     source=HCI,
     missing="left out",
     scaling="none",
+    counts="pixels",
     region="disc-background",
     finalize=mean,
     picture=_fat_picture,
+    version=2,
 )
 def d_fat(m: Measurement, region: str) -> Statistic:
-    """Share (0 to 1) of the background beside edges whose estimate is nearer to the foreground beyond the edge.
+    """Share (0 to 1) of the estimated background beside edges that is nearer to the foreground beyond the edge.
 
     0: no background pixel was swallowed by the foreground. NaN: the scene has no discontinuity, or no estimate lies
     there.
     """
     sets = m.regions.geometry
-    return share_of_set(_fattened(m), m, emptiness(sets, sets.background.size, DISCONTINUITY, AT_DISCONTINUITIES))
+    return mean_of(_fattened(m), emptiness(sets, sets.background.size, DISCONTINUITY, AT_DISCONTINUITIES))
 
 
 @metric(
     id="d-thin",
     name="Foreground thinning",
-    formula=r"\frac{|\{x \in M_f : |E - D| > |E - D_b|\}|}{|M_f|}",
+    formula=r"\frac{|\{x \in M_f \cap V : |E - D| > |E - D_b|\}|}{|M_f \cap V|}",
     unit="",
     range=(0.0, 1.0),
     heuristic_range=(0.0, 0.3),
     source=HCI,
     missing="left out",
     scaling="none",
+    counts="pixels",
     region="disc-foreground",
     finalize=mean,
     picture=_thin_picture,
+    version=2,
 )
 def d_thin(m: Measurement, region: str) -> Statistic:
-    """Share (0 to 1) of the foreground beside edges whose estimate is nearer to the background beyond the edge.
+    """Share (0 to 1) of the estimated foreground beside edges that is nearer to the background beyond the edge.
 
     0: no foreground pixel was lost to the background. NaN: the scene has no discontinuity, or no estimate lies there.
     """
     sets = m.regions.geometry
-    return share_of_set(_thinned(m), m, emptiness(sets, sets.foreground.size, DISCONTINUITY, AT_DISCONTINUITIES))
+    return mean_of(_thinned(m), emptiness(sets, sets.foreground.size, DISCONTINUITY, AT_DISCONTINUITIES))
 
 
 @metric(
@@ -149,6 +153,7 @@ def d_thin(m: Measurement, region: str) -> Statistic:
     source=HCI,
     missing="left out",
     scaling="length",
+    counts="pixels",
     region="disc-edge",
     finalize=mean,
     picture=_fuzziness_picture,
@@ -173,6 +178,7 @@ def d_fuz(m: Measurement, region: str) -> Statistic:
     source=VARIANT,
     missing="left out",
     scaling="none",
+    counts="pixels",
     region="disc-edge",
     finalize=mean,
     picture=_fuzziness_picture,

@@ -2,15 +2,17 @@
 
 M_s are the pixels of thin structures in the ground truth D, S the structures (its 8-connected components), M_a ⊆ M_s
 the pixels that the estimate E finds within the tolerance, M_n the background beside a structure and D_n the structure's
-disparity there (docs/geometry.md). A missing estimate is not found; beside a structure it is not fat, and is reported
-as missing.
+disparity there (docs/geometry.md). A missing estimate is not found, and never helps; the policy `exclude` leaves it
+out. Beside a structure fattening is a share of the pixels V that have an estimate.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,14 +30,16 @@ from stereogauge.metrics.overlays import (
     emptiness,
     heat_overlay,
     label_overlay,
-    share_of_set,
+    mean_of,
 )
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import mean
+from stereogauge.model import Mask
 from stereogauge.regions.connected import components
 
 FINE = "fine structure"
 WHOLE, DIVIDED, LOST, GAP = "#009e73", "#f0e442", "#a50026", "#333333"
+NO_ESTIMATE = "no estimate on fine structures"
 NOTHING_FOUND = "no pixel of any structure is found: the image diagonal stands for the distance"
 
 
@@ -44,22 +48,36 @@ class Found:
     """What an estimate finds of the fine structures.
 
     verdict: 1 found, 0 not, 2 missing estimate, one value per pixel of M_s; penalty: log(1 + distance to M_a), 0 where
-    found; fragments: how many 8-connected components of M_a each structure has.
+    found. Per structure, `fragments` is the number of 8-connected components of M_a, `hidden` the number of 2 × 2
+    blocks of the pixel grid with a missing estimate that touches no found pixel, and `estimated` whether any pixel has
+    an estimate.
     """
 
     verdict: NDArray[np.uint8]
     penalty: NDArray[np.float64]
     fragments: NDArray[np.int64]
-
-    @property
-    def missing(self) -> int:
-        """Pixels of M_s without an estimate."""
-        return int(np.count_nonzero(self.verdict == 2))
+    hidden: NDArray[np.int64]
+    estimated: NDArray[np.bool_]
 
 
 def _window(positions: NDArray[np.int32], width: int) -> tuple[int, int, int, int]:
     rows, columns = np.divmod(positions, width)
     return int(rows.min()), int(rows.max()) + 1, int(columns.min()), int(columns.max()) + 1
+
+
+def _hidden(
+    missing: tuple[NDArray[np.int32], NDArray[np.int32]], found: Mask, labels: NDArray[np.int32], structures: int
+) -> NDArray[np.int64]:
+    """Per structure, how many 2 × 2 blocks of the grid have a missing estimate that touches no found pixel.
+
+    `missing` are rows and columns inside the window `found`, `labels` their structures. No two fragments share a block,
+    and a fragment that was removed touches no found pixel, so that fragments and hidden blocks together never become
+    fewer when estimates are removed.
+    """
+    rows, columns = missing
+    apart = cv2.dilate(found.astype(np.uint8), np.ones((3, 3), np.uint8))[rows, columns] == 0
+    blocks = np.unique(np.stack([labels, rows // 2, columns // 2])[:, apart], axis=1)
+    return np.bincount(blocks[0], minlength=structures + 1)[1:]
 
 
 def _found(m: Measurement) -> Found:
@@ -68,11 +86,13 @@ def _found(m: Measurement) -> Found:
     tolerance = m.protocol.geometry.at(m.scene.resolution).fine_tolerance
     verdict = found_pixels(m.estimate, m.gt, sets.fine, tolerance + GUARD)
     structures = int(sets.fine_label.max(initial=0))
+    estimated = np.bincount(sets.fine_label[verdict != 2], minlength=structures + 1)[1:] > 0
     found = verdict == 1
     penalty = np.zeros(sets.fine.size)
     if not found.any():
         penalty[:] = math.log1p(math.hypot(sets.height, sets.width))
-        return Found(verdict, penalty, np.zeros(structures, np.int64))
+        nothing = np.zeros(structures, np.int64)
+        return Found(verdict, penalty, nothing, nothing, estimated)
     top, bottom, left, right = _window(sets.fine, sets.width)
     rows, columns = np.divmod(sets.fine, sets.width)
     rows, columns = rows - top, columns - left
@@ -83,7 +103,10 @@ def _found(m: Measurement) -> Found:
         lost = ~found
         penalty[lost] = hole_penalties(squared_distances(window), rows[lost], columns[lost])
     pairs = np.unique(np.stack([sets.fine_label[found], labels[rows, columns][found]]), axis=1)
-    return Found(verdict, penalty, np.bincount(pairs[0], minlength=structures + 1)[1:])
+    fragments = np.bincount(pairs[0], minlength=structures + 1)[1:]
+    missing = (verdict == 2) & (m.protocol.invalid != "exclude")
+    hidden = _hidden((rows[missing], columns[missing]), window, sets.fine_label[missing], structures)
+    return Found(verdict, penalty, fragments, hidden, estimated)
 
 
 def _result(m: Measurement) -> Found:
@@ -108,13 +131,16 @@ def _porosity_picture(m: Measurement) -> Picture:
 def _fragments_picture(m: Measurement) -> Picture:
     sets = m.regions.geometry
     result = _result(m)
-    parts = result.fragments[sets.fine_label - 1] if sets.fine.size else np.zeros(0, np.int64)
+    fragments, parts = (
+        (counts[sets.fine_label - 1] if sets.fine.size else np.zeros(0, np.int64))
+        for counts in (result.fragments, result.fragments + result.hidden)
+    )
     found = result.verdict == 1
     layers = [
         (sets.fine[found & (parts == 1)], "structure in one part", WHOLE),
         (sets.fine[found & (parts > 1)], "structure in several parts", DIVIDED),
-        (sets.fine[~found & (parts > 0)], "not found", GAP),
-        (sets.fine[parts == 0], "structure lost", LOST),
+        (sets.fine[~found & (fragments > 0)], "not found", GAP),
+        (sets.fine[fragments == 0], "structure lost", LOST),
     ]
     return label_overlay(m, "fragments of fine structures", layers, sets.fine)
 
@@ -138,6 +164,7 @@ def _fat_picture(m: Measurement) -> Picture:
     source=HCI,
     missing="counted",
     scaling="none",
+    counts="pixels",
     region="fine",
     finalize=mean,
     picture=_porosity_picture,
@@ -146,46 +173,66 @@ def _fat_picture(m: Measurement) -> Picture:
 def f_por(m: Measurement, region: str) -> Statistic:
     """Mean over structure pixels of log(1 + distance in px to the nearest found one); found pixels contribute 0.
 
-    One large hole costs more than many small ones of the same area. Where nothing is found the distance is the image
-    diagonal.
+    One large hole costs more than many small ones of the same area. A missing estimate is not found. Where nothing is
+    found the distance is the image diagonal.
     """
     size = m.regions.geometry.fine.size
     if not size:
         return Statistic.empty(_empty(m))
     result = _result(m)
+    given = result.verdict != 2
+    missing = size - int(np.count_nonzero(given))
     note = "" if result.fragments.any() else NOTHING_FOUND
-    return Statistic(float(result.penalty.sum()), size, result.missing, note)
+    if m.protocol.invalid != "exclude":
+        return Statistic(float(result.penalty.sum()), size, missing, note)
+    if missing == size:
+        return Statistic.empty(NO_ESTIMATE, missing)
+    return Statistic(float(result.penalty[given].sum()), size - missing, missing, note)
+
+
+def _over_structures(m: Measurement, costs: Callable[[Found], NDArray[np.float64]], note: str = "") -> Statistic:
+    """The sum of a cost over all structures, or under the policy `exclude` over those with any estimate."""
+    if not m.regions.geometry.fine.size:
+        return Statistic.empty(_empty(m))
+    result = _result(m)
+    missing = int(np.count_nonzero(~result.estimated))
+    counted = result.estimated if m.protocol.invalid == "exclude" else np.ones_like(result.estimated)
+    count = int(np.count_nonzero(counted))
+    if not count:
+        return Statistic.empty(NO_ESTIMATE, missing)
+    return Statistic(float(costs(result)[counted].sum()), count, missing, "" if result.fragments.any() else note)
 
 
 @metric(
     id="f-frag",
     name="Fragmentation of fine structures",
-    formula=r"\frac{1}{|S|}\sum_{s \in S} \Big(1 - \frac{1}{\max(1, |F_s|)}\Big)",
+    formula=r"\frac{1}{|S|}\sum_{s \in S} \begin{cases} 1 & F_s = \emptyset \\ "
+    r"1 - \frac{1}{|F_s| + |H_s|} & \text{else}\end{cases}",
     unit="",
     range=(0.0, 1.0),
     heuristic_range=(0.0, 0.5),
     source=HCI,
     missing="counted",
     scaling="none",
+    counts="structures",
     region="fine",
     finalize=mean,
     picture=_fragments_picture,
-    version=2,
+    version=3,
 )
 def f_frag(m: Measurement, region: str) -> Statistic:
     """Mean over structures of 1 − 1/k, k the number of 8-connected parts that the estimate finds; count = structures.
 
-    A structure of which nothing is found contributes 0 here and is counted by `f-missing`; the note says so where all
-    are lost. NaN where no estimate lies on a structure.
+    A structure of which nothing is found counts 1, the limit of many parts. Missing estimates can hide fragments: each
+    2 × 2 block H_s of the pixel grid with a missing estimate that touches no found pixel of the structure counts as a
+    part, so that no fragment can be removed for a better score. Missing = structures without any estimate.
     """
-    if not m.regions.geometry.fine.size:
-        return Statistic.empty(_empty(m))
-    result = _result(m)
-    if result.missing == len(result.verdict):
-        return Statistic.empty("no estimate on fine structures", result.missing)
-    total = float((1 - 1 / np.maximum(result.fragments, 1)).sum())
-    note = "" if result.fragments.any() else "every structure is lost (see f-missing)"
-    return Statistic(total, len(result.fragments), result.missing, note)
+
+    def costs(found: Found) -> NDArray[np.float64]:
+        whole = 1 - 1 / np.maximum(found.fragments + found.hidden, 1)
+        return np.where(found.fragments == 0, 1.0, whole)
+
+    return _over_structures(m, costs, "every structure is lost")
 
 
 @metric(
@@ -197,41 +244,41 @@ def f_frag(m: Measurement, region: str) -> Statistic:
     source=VARIANT,
     missing="counted",
     scaling="none",
+    counts="structures",
     region="fine",
     finalize=mean,
     picture=_fragments_picture,
+    version=2,
 )
 def f_missing(m: Measurement, region: str) -> Statistic:
-    """Share (0 to 1) of structures of which no pixel is found, which fragmentation does not penalise.
+    """Share (0 to 1) of structures of which no pixel is found; count = structures.
 
-    Count = structures.
+    Missing = structures without any estimate, which are lost.
     """
-    if not m.regions.geometry.fine.size:
-        return Statistic.empty(_empty(m))
-    result = _result(m)
-    lost = float(np.count_nonzero(result.fragments == 0))
-    return Statistic(lost, len(result.fragments), result.missing)
+    return _over_structures(m, lambda found: (found.fragments == 0).astype(np.float64))
 
 
 @metric(
     id="f-fat",
     name="Fattening of fine structures",
-    formula=r"\frac{|\{x \in M_n : |E - D| > |E - D_n|\}|}{|M_n|}",
+    formula=r"\frac{|\{x \in M_n \cap V : |E - D| > |E - D_n|\}|}{|M_n \cap V|}",
     unit="",
     range=(0.0, 1.0),
     heuristic_range=(0.0, 0.7),
     source=HCI,
     missing="left out",
     scaling="none",
+    counts="pixels",
     region="fine-surround",
     finalize=mean,
     picture=_fat_picture,
+    version=2,
 )
 def f_fat(m: Measurement, region: str) -> Statistic:
-    """Share (0 to 1) of the background left and right of fine structures whose estimate is nearer to the structure.
+    """Share (0 to 1) of the estimated background left and right of fine structures that is nearer to the structure.
 
     0: no gap was closed. NaN: no fine structure with visible background beside it, or no estimate there.
     """
     sets = m.regions.geometry
     what = f"background beside a {FINE}"
-    return share_of_set(_fattened(m), m, emptiness(sets, sets.surround.size, what, "beside fine structures"))
+    return mean_of(_fattened(m), emptiness(sets, sets.surround.size, what, "beside fine structures"))

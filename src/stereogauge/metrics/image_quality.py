@@ -13,6 +13,7 @@ from stereogauge.metrics.declaration import Statistic, metric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import emptiness, mean
+from stereogauge.model import Mask
 
 WINDOW = 7  # px, as in scikit-image
 K1, K2 = 0.01, 0.03
@@ -52,6 +53,7 @@ def _squared_picture(m: Measurement) -> Picture:
     source=WANG,
     missing="left out",
     scaling="none",
+    counts="pixels",
     picture=_squared_picture,
 )
 def psnr(m: Measurement, region: str) -> Statistic:
@@ -72,6 +74,16 @@ def _window_sum(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(total, np.float64)
 
 
+def _windows(known: Mask, *, complete: bool) -> Mask:
+    """Known pixels, not within 3 px of the image's edge, whose 7×7 window has two known pixels, or only known ones."""
+    margin = WINDOW // 2
+    enough = np.zeros(known.shape, np.bool_)
+    inner = (slice(margin, known.shape[0] - margin), slice(margin, known.shape[1] - margin))
+    count = np.rint(_window_sum(known.astype(np.float64)))
+    enough[inner] = (known & (count >= (WINDOW * WINDOW if complete else 2)))[inner]
+    return enough
+
+
 def range_ssim(
     first: NDArray[np.float32], second: NDArray[np.float32], peak: float, *, complete: bool = False
 ) -> NDArray[np.float64]:
@@ -82,12 +94,10 @@ def range_ssim(
     scikit-image's `structural_similarity`.
     """
     both = np.isfinite(first) & np.isfinite(second)
-    weight = both.astype(np.float64)
     a = np.where(both, first, 0.0).astype(np.float64)
     b = np.where(both, second, 0.0).astype(np.float64)
-    count = np.rint(_window_sum(weight))
-    enough = both & (count >= (WINDOW * WINDOW if complete else 2))
-    n = np.where(enough, count, np.nan)
+    count = np.rint(_window_sum(both.astype(np.float64)))
+    n = np.where(_windows(both, complete=complete), count, np.nan)
     mean_a, mean_b = _window_sum(a) / n, _window_sum(b) / n
     unbiased = n / (n - 1)
     variance_a = unbiased * (_window_sum(a * a) / n - mean_a**2)
@@ -97,18 +107,15 @@ def range_ssim(
     similarity = ((2 * mean_a * mean_b + c1) * (2 * covariance + c2)) / (
         (mean_a**2 + mean_b**2 + c1) * (variance_a + variance_b + c2)
     )
-    margin = WINDOW // 2
-    inner = np.zeros(first.shape, np.bool_)
-    inner[margin : first.shape[0] - margin, margin : first.shape[1] - margin] = True
-    return np.where(inner, similarity, np.nan)
+    return np.asarray(similarity, np.float64)
 
 
 def _similarity(m: Measurement, region: str, *, complete: bool) -> Statistic:
-    inside = m.mask(region)
-    missing = int(np.count_nonzero(inside & np.isnan(m.estimate)))
+    inside = m.mask(region) & _windows(np.isfinite(m.gt), complete=complete)
     values = range_ssim(m.estimate, m.gt, signal_peak(m), complete=complete)[inside]
     defined = np.isfinite(values)
     count = int(np.count_nonzero(defined))
+    missing = defined.size - count
     if count == 0:
         return Statistic.empty(f"no window of region {region!r} has enough known pixels", missing)
     return Statistic(float(values[defined].sum()), count, missing)
@@ -135,11 +142,16 @@ def _similarity_picture(m: Measurement, *, complete: bool) -> Picture:
     source=WANG,
     missing="left out",
     scaling="none",
+    counts="pixels",
     finalize=mean,
     picture=lambda m: _similarity_picture(m, complete=True),
+    version=2,
 )
 def ssim(m: Measurement, region: str) -> Statistic:
-    """Mean SSIM of estimate and ground truth over 7×7 windows in which both maps are complete."""
+    """Mean SSIM of estimate and ground truth over 7×7 windows in which both maps are complete.
+
+    A window of known ground truth that lacks an estimate counts as a missing pixel.
+    """
     return _similarity(m, region, complete=True)
 
 
@@ -153,9 +165,14 @@ def ssim(m: Measurement, region: str) -> Statistic:
     source="Malpica & Bovik, ICIP 2009",
     missing="left out",
     scaling="none",
+    counts="pixels",
     finalize=mean,
     picture=lambda m: _similarity_picture(m, complete=False),
+    version=2,
 )
 def r_ssim(m: Measurement, region: str) -> Statistic:
-    """Mean SSIM that leaves out, window by window, pixels missing on either side."""
+    """Mean SSIM that leaves out, window by window, pixels missing on either side.
+
+    A pixel without an estimate, or alone in its window, counts as missing.
+    """
     return _similarity(m, region, complete=False)

@@ -177,6 +177,7 @@ class Measurement:
                 doffs=calibration.doffs if metric else 0.0,
                 mu=self.protocol.sigma_z.mu,
                 request=self._request,
+                charge=self.protocol.invalid != "exclude",
             )
             for labels in self.regions.labels(regions)
         ]

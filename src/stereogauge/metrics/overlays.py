@@ -35,7 +35,10 @@ def emptiness(sets: GeometrySets, size: int, what: str, estimated: str) -> str:
 
 
 def mean_of(values: NDArray[np.float32], empty: str, note: str = "") -> Statistic:
-    """The sum and number of the values that are not NaN; the others are missing estimates and left out."""
+    """The sum and number of the values that are not NaN; the others are missing estimates and left out.
+
+    Of verdicts 0 and 1 it is a share of the pixels that have an estimate: a hole is neither right nor wrong.
+    """
     total, count = sum_and_count(values)
     missing = values.size - count
     return Statistic(total, count, missing, note) if count else Statistic.empty(empty, missing)
@@ -51,20 +54,6 @@ def share_above(values: NDArray[np.float32], threshold: float, empty: str, note:
     if not count:
         return Statistic.empty(empty, missing)
     return Statistic(float(count_above(values, threshold + GUARD)), count, missing, note)
-
-
-def share_of_set(verdict: NDArray[np.float32], m: Measurement, empty: str) -> Statistic:
-    """Share (0 to 1) of a set where the verdict is 1.
-
-    A missing estimate (NaN) is not wrong and stays in the denominator, unless the protocol excludes it; a set without
-    any estimate has no share.
-    """
-    total, count = sum_and_count(verdict)
-    missing = verdict.size - count
-    if not count:
-        return Statistic.empty(empty, missing)
-    size = count if m.protocol.invalid == "exclude" else verdict.size
-    return Statistic(total, size, missing)
 
 
 def grey_image(scene: Scene) -> NDArray[np.uint8] | None:

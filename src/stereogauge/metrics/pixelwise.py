@@ -31,6 +31,7 @@ def _absolute_picture(m: Measurement, *_: float) -> Picture:
     source=TAXONOMY,
     missing="left out",
     scaling="length",
+    counts="pixels",
     finalize=mean,
     picture=_absolute_picture,
 )
@@ -47,6 +48,7 @@ def mae(m: Measurement, region: str) -> Statistic:
     source="Geiger, Lenz & Urtasun, CVPR 2012 (est)",
     missing="left out",
     scaling="length",
+    counts="pixels",
     finalize=mean,
     picture=_absolute_picture,
 )
@@ -68,6 +70,7 @@ def _squared_picture(m: Measurement) -> Picture:
     source=TAXONOMY,
     missing="left out",
     scaling="area",
+    counts="pixels",
     finalize=mean,
     picture=_squared_picture,
 )
@@ -84,6 +87,7 @@ def mse(m: Measurement, region: str) -> Statistic:
     source=TAXONOMY,
     missing="left out",
     scaling="length",
+    counts="pixels",
     finalize=root_mean,
     heuristic_range=(0.0, 70.0),
     picture=_absolute_picture,
@@ -107,6 +111,7 @@ def _signed_picture(m: Measurement) -> Picture:
     source="mean signed error",
     missing="left out",
     scaling="length",
+    counts="pixels",
     finalize=mean,
     picture=_signed_picture,
 )
@@ -117,11 +122,12 @@ def bias(m: Measurement, region: str) -> Statistic:
 
 def _relative(m: Measurement, region: str, factor: float) -> Statistic:
     pixels = m.pixels(region)
-    count = pixels.valid - pixels.without_relative
-    note = f"{pixels.without_relative} pixels with D = 0 left out" if pixels.without_relative else ""
+    missing = pixels.missing - pixels.zero_truth_missing
+    count = pixels.size - pixels.zero_truth - missing
+    note = f"{pixels.zero_truth} pixels with D = 0 left out" if pixels.zero_truth else ""
     if count == 0:
-        return Statistic.empty(note or emptiness(region, pixels.size), pixels.missing)
-    return Statistic(factor * pixels.relative, count, pixels.missing, note)
+        return Statistic.empty(note or emptiness(region, pixels.size), missing)
+    return Statistic(factor * pixels.relative, count, missing, note)
 
 
 def _relative_picture(m: Measurement) -> Picture:
@@ -138,8 +144,10 @@ def _relative_picture(m: Measurement) -> Picture:
     source="Van der Mark & Gavrila, T-ITS 2006",
     missing="left out",
     scaling="none",
+    counts="pixels",
     finalize=mean,
     picture=_relative_picture,
+    version=2,
 )
 def mre(m: Measurement, region: str) -> Statistic:
     """Mean error relative to the true disparity; pixels with D = 0 are left out and counted in the note."""
@@ -154,8 +162,10 @@ def mre(m: Measurement, region: str) -> Statistic:
     source="Van der Mark & Gavrila, T-ITS 2006",
     missing="left out",
     scaling="none",
+    counts="pixels",
     finalize=mean,
     picture=_relative_picture,
+    version=2,
 )
 def mape(m: Measurement, region: str) -> Statistic:
     """100 times the mean relative error, over estimated pixels only."""
@@ -170,6 +180,7 @@ def mape(m: Measurement, region: str) -> Statistic:
     source="Middlebury evaluation v3 (A50, A90, A95, A99)",
     missing="left out",
     scaling="length",
+    counts="pixels",
     parameters=(
         Parameter("percentage", unit="%", description="share of pixels with a smaller error", low=0.0, high=100.0),
     ),
@@ -207,6 +218,8 @@ def _density_picture(m: Measurement) -> Picture:
     source=TAXONOMY,
     missing="counted",
     scaling="none",
+    counts="pixels",
+    denominator="all",
     finalize=percent,
     picture=_density_picture,
 )
@@ -225,6 +238,8 @@ def density(m: Measurement, region: str) -> Statistic:
     source="Middlebury evaluation v3",
     missing="counted",
     scaling="none",
+    counts="pixels",
+    denominator="all",
     finalize=percent,
     picture=_density_picture,
 )

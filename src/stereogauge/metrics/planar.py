@@ -9,6 +9,7 @@ and the note says so.
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,6 +23,7 @@ from stereogauge.regions.drawn_planes import drawn_planes
 from stereogauge.regions.geometry.planes import Points, fit_plane
 
 BUMPINESS, OFFSET, MISORIENTATION = range(3)
+WINDOW = 5  # px: the side of the window in which a normal is fitted
 OWN_PLANES = "planes fitted to the estimate itself, for want of ground truth"
 Values = NDArray[np.float32]
 
@@ -61,7 +63,13 @@ def _offsets(m: Measurement) -> Values:
 def _angles(m: Measurement) -> Values:
     sets = m.regions.geometry
     planes = m.once("p-planes", lambda: _planes(m))
-    return m.once("p-mis", lambda: normal_angles(m.estimate, sets.planar, sets.planar_label, planes))
+
+    def angles() -> Values:
+        found = np.asarray(normal_angles(m.estimate, sets.planar, sets.planar_label, planes))
+        whole = cv2.erode(np.isfinite(m.estimate).astype(np.uint8), np.ones((WINDOW, WINDOW), np.uint8))
+        return np.where(whole.ravel()[sets.planar] == 1, found, np.float32(np.nan))
+
+    return m.once("p-mis", angles)
 
 
 def _empty(m: Measurement) -> str:
@@ -130,6 +138,7 @@ def _angle_picture(m: Measurement, threshold: float = 45.0) -> Picture:
     source=HCI,
     missing="left out",
     scaling="length",
+    counts="pixels",
     needs=(),
     region="planar",
     finalize=mean,
@@ -151,6 +160,7 @@ def p_bump(m: Measurement, region: str) -> Statistic:
     source=VARIANT,
     missing="left out",
     scaling="length",
+    counts="pixels",
     needs=(),
     region="planar",
     finalize=mean,
@@ -171,6 +181,7 @@ def bumpiness(m: Measurement, region: str) -> Statistic:
     source=VARIANT,
     missing="left out",
     scaling="length",
+    counts="pixels",
     region="planar",
     finalize=mean,
     picture=_relative_bump_picture,
@@ -189,6 +200,7 @@ def p_bump_rel(m: Measurement, region: str) -> Statistic:
     source=HCI,
     missing="left out",
     scaling="length",
+    counts="pixels",
     needs=(),
     region="planar",
     finalize=mean,
@@ -209,16 +221,18 @@ def p_off(m: Measurement, region: str) -> Statistic:
     source=HCI,
     missing="left out",
     scaling="none",
+    counts="pixels",
     needs=(),
     region="planar",
     finalize=mean,
     picture=_angle_picture,
+    version=2,
 )
 def p_mis(m: Measurement, region: str) -> Statistic:
     """Mean angle between the estimate's normal, by least squares over 5 × 5 px, and its plane's, in degrees.
 
-    0: every patch is parallel to its plane; 90: orthogonal to it. A window with missing estimates is fitted to the
-    others.
+    0: every patch is parallel to its plane; 90: orthogonal to it. A pixel whose window has a missing estimate is left
+    out: a normal from fewer pixels is a noisier one.
     """
     return mean_of(_angles(m), _empty(m), _mean_note(m, MISORIENTATION, "°"))
 
@@ -226,12 +240,13 @@ def p_mis(m: Measurement, region: str) -> Statistic:
 @metric(
     id="p-bump-bad",
     name="Bumpy pixels of planes",
-    formula=r"\frac{100}{|M_p|}\,|\{x \in M_p : |\Delta E(x)| > t\}|",
+    formula=r"\frac{100}{|M_p \cap V|}\,|\{x \in M_p \cap V : |\Delta E(x)| > t\}|",
     unit="%",
     range=(0.0, 100.0),
     source=VARIANT,
     missing="left out",
     scaling="none",
+    counts="pixels",
     parameters=(
         Parameter("threshold", unit="px", description="largest Laplacian that is still even", low=0.0, high=1e4),
     ),
@@ -242,19 +257,20 @@ def p_mis(m: Measurement, region: str) -> Statistic:
     examples=("p-bump-bad@1",),
 )
 def p_bump_bad(m: Measurement, region: str, threshold: float) -> Statistic:
-    """Percentage of the planar pixels whose Laplacian exceeds t px."""
+    """Percentage of the estimated planar pixels whose Laplacian exceeds t px."""
     return _share(m, BUMPINESS, _bumps(m), threshold)
 
 
 @metric(
     id="p-off-bad",
     name="Planar pixels off their plane",
-    formula=r"\frac{100}{|M_p|}\,|\{x \in M_p : d(x) > t\}|",
+    formula=r"\frac{100}{|M_p \cap V|}\,|\{x \in M_p \cap V : d(x) > t\}|",
     unit="%",
     range=(0.0, 100.0),
     source=VARIANT,
     missing="left out",
     scaling="none",
+    counts="pixels",
     parameters=(
         Parameter(
             "threshold", unit="px", description="largest distance that is still good", low=0.0, high=1e4, default=1.0
@@ -267,19 +283,20 @@ def p_bump_bad(m: Measurement, region: str, threshold: float) -> Statistic:
     examples=("p-off-bad@1",),
 )
 def p_off_bad(m: Measurement, region: str, threshold: float) -> Statistic:
-    """Percentage of the planar pixels farther than t px from their plane."""
+    """Percentage of the estimated planar pixels farther than t px from their plane."""
     return _share(m, OFFSET, _offsets(m), threshold)
 
 
 @metric(
     id="p-mis-bad",
     name="Misoriented pixels of planes",
-    formula=r"\frac{100}{|M_p|}\,|\{x \in M_p : \angle(n_E(x), n_i) > t\}|",
+    formula=r"\frac{100}{|M_p \cap V|}\,|\{x \in M_p \cap V : \angle(n_E(x), n_i) > t\}|",
     unit="%",
     range=(0.0, 100.0),
     source=VARIANT,
     missing="left out",
     scaling="none",
+    counts="pixels",
     parameters=(
         Parameter("angle", unit="°", description="largest angle that is still good", low=0.0, high=90.0, default=5.0),
     ),
@@ -288,7 +305,8 @@ def p_off_bad(m: Measurement, region: str, threshold: float) -> Statistic:
     finalize=percent,
     picture=_angle_picture,
     examples=("p-mis-bad@5",),
+    version=2,
 )
 def p_mis_bad(m: Measurement, region: str, threshold: float) -> Statistic:
-    """Percentage of the planar pixels whose normal is off by more than t degrees."""
+    """Percentage of the estimated planar pixels whose normal is off by more than t degrees."""
     return _share(m, MISORIENTATION, _angles(m), threshold)

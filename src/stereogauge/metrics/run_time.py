@@ -24,6 +24,7 @@ def _fact(key: str, what: str) -> Metric:
         compute=compute,
         missing="not about pixels",
         scaling="none",
+        counts="runs",
         needs=frozenset({key}),
         region="scene",
         finalize=mean,

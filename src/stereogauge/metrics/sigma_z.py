@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.pixelwise import literal_depth
+from stereogauge.kernels.pixelwise import literal_depth, range_in_front
 from stereogauge.metrics.declaration import Statistic, metric
 from stereogauge.metrics.error_pictures import heat_picture
 from stereogauge.metrics.measurement import Measurement
@@ -24,41 +24,62 @@ def _sigma_z_scale(m: Measurement) -> tuple[float, float]:
 
 
 def sigma_z_map(m: Measurement) -> NDArray[np.float64]:
-    """|fB/(D+μ) − fB/(E+μ)| per pixel, NaN where it is not defined."""
+    """|fB/(D+μ) − fB/(E+μ)| per pixel, charges included; NaN where it is not defined."""
     focal_baseline, doffs = _sigma_z_scale(m)
-    mu = m.protocol.sigma_z.mu
-    given = np.nan_to_num(m.estimate, nan=0.0) if m.protocol.sigma_z.literal else m.estimate
-    truth = m.gt.astype(np.float64) + doffs
-    estimate = given.astype(np.float64) + doffs
-    if not m.protocol.sigma_z.literal:
-        truth, estimate = (np.where(v > 0, v, np.nan) for v in (truth, estimate))
-    return np.abs(focal_baseline / (truth + mu) - focal_baseline / (estimate + mu))
+    parameters = m.protocol.sigma_z
+    excluding = m.protocol.invalid == "exclude"
+    truth, estimate = m.gt.astype(np.float64) + doffs, m.estimate.astype(np.float64) + doffs
+    if parameters.literal:
+        estimate = estimate if excluding else np.where(np.isnan(estimate), doffs, estimate)
+        return np.abs(focal_baseline / (truth + parameters.mu) - focal_baseline / (estimate + parameters.mu))
+    truth, estimate = (focal_baseline / (np.where(v > 0, v, np.nan) + parameters.mu) for v in (truth, estimate))
+    error = np.abs(truth - estimate)
+    if excluding:
+        return error
+    ends = focal_baseline / (np.array(range_in_front(m.gt, doffs)) + parameters.mu)
+    return np.where(np.isnan(estimate), np.maximum(np.abs(truth - ends[0]), np.abs(truth - ends[1])), error)
 
 
-def _sigma_z(m: Measurement, region: str) -> tuple[float, int, str]:
-    """Sum, count and note of the Sigma-Z-Error on a region."""
+def _literal(m: Measurement, region: str) -> Statistic:
+    """The paper's own form: a missing estimate is a disparity of 0, a point behind the cameras one like any other."""
     pixels = m.pixels(region)
+    charge = m.protocol.invalid != "exclude"
+    (labels,) = m.regions.labels((region,))
+    sums = np.zeros(len(labels.values))
+    focal_baseline, doffs = _sigma_z_scale(m)
+    mu = doffs + m.protocol.sigma_z.mu
+    literal_depth(m.estimate, m.gt, labels.labels, labels.slots, focal_baseline, mu, charge, sums)
+    count = pixels.size if charge else pixels.valid
+    if count == 0:
+        return Statistic.empty(emptiness(region, pixels.size), pixels.missing)
+    return Statistic(float(sums[labels.values == 1].sum()), count, pixels.missing)
+
+
+def _sigma_z(m: Measurement, region: str) -> Statistic:
     parameters = m.protocol.sigma_z
     if parameters.literal:
-        (labels,) = m.regions.labels((region,))
-        sums = np.zeros(len(labels.values))
-        focal_baseline, doffs = _sigma_z_scale(m)
-        literal_depth(m.estimate, m.gt, labels.labels, labels.slots, focal_baseline, doffs + parameters.mu, sums)
-        return float(sums[labels.values == 1].sum()), pixels.size, ""
-    left_out = pixels.without_depth
-    remarks = [f"{left_out} pixels behind the cameras left out"] if left_out else []
+        return _literal(m, region)
+    pixels = m.pixels(region)
+    charge = m.protocol.invalid != "exclude"
+    missing = pixels.missing - pixels.truth_behind_missing + pixels.estimates_behind
+    size = pixels.size - pixels.truth_behind
+    remarks = []
+    if missing and charge:
+        near, far = m.once("true range", lambda: range_in_front(m.gt, _sigma_z_scale(m)[1]))
+        if near == far:
+            return Statistic.empty("all true disparities are equal: no range to charge missing estimates by", missing)
+        remarks.append(f"{missing} missing estimates charged the worst depth error inside the scene's range")
+    if pixels.truth_behind:
+        remarks.append(f"{pixels.truth_behind} pixels with true points behind the cameras left out")
+    if pixels.estimates_behind and not charge:
+        remarks.append(f"{pixels.estimates_behind} pixels with estimates behind the cameras left out")
     if parameters.metric and not m.scene.calibration.metric:
         remarks.append("no calibration: f·B = 1, so in 1/px")
-    return pixels.depth, pixels.valid - left_out, "; ".join(remarks)
-
-
-def _sigma_z_statistic(m: Measurement, region: str) -> Statistic:
-    total, count, note = _sigma_z(m, region)
-    pixels = m.pixels(region)
-    missing = pixels.missing if m.protocol.sigma_z.literal else pixels.missing + pixels.without_estimated_depth
+    count = size if charge else size - missing
     if count == 0:
-        return Statistic.empty(note if pixels.without_depth else emptiness(region, pixels.size), missing)
-    return Statistic(total, count, missing, note)
+        behind = pixels.truth_behind or pixels.estimates_behind
+        return Statistic.empty("; ".join(remarks) if behind else emptiness(region, pixels.size), missing)
+    return Statistic(pixels.depth, count, missing, "; ".join(remarks))
 
 
 def _sigma_z_unit(m: Measurement) -> str:
@@ -78,31 +99,37 @@ def _sigma_z_picture(m: Measurement) -> Picture:
     formula=r"\sum_R \left|\frac{fB}{D+\mu} - \frac{fB}{E+\mu}\right|",
     unit="m, 1/px",
     source=CABEZAS,
-    missing="left out",
+    missing="charged",
     scaling="none",
+    counts="pixels",
     finalize=plain_sum,
     picture=_sigma_z_picture,
+    version=2,
 )
 def sze(m: Measurement, region: str) -> Statistic:
     """Sum of depth errors in metres with calibration (doffs added to both disparities), else with f·B = 1 in 1/px.
 
-    Estimates that are missing or not in front of the cameras are left out and counted as missing, unless the protocol
-    asks for the literal form.
+    An estimate that is missing or not in front of the cameras costs the larger of |Z − Z_near| and |Z − Z_far|, with
+    Z_near and Z_far the depths of the scene's largest and smallest true disparity: at least what any estimate inside
+    that range would cost. The policy `exclude` leaves it out; the literal form takes it as a disparity of 0. NaN where
+    a charge is due and all true disparities are equal.
     """
-    return _sigma_z_statistic(m, region)
+    return _sigma_z(m, region)
 
 
 @metric(
     id="sze-mean",
     name="Mean Sigma-Z-Error",
-    formula=r"\frac{1}{|V|}\sum_V \left|\frac{fB}{D+\mu} - \frac{fB}{E+\mu}\right|",
+    formula=r"\frac{1}{|R|}\sum_R \left|\frac{fB}{D+\mu} - \frac{fB}{E+\mu}\right|",
     unit="m, 1/px",
     source=CABEZAS,
-    missing="left out",
+    missing="charged",
     scaling="none",
+    counts="pixels",
     finalize=mean,
     picture=_sigma_z_picture,
+    version=2,
 )
 def sze_mean(m: Measurement, region: str) -> Statistic:
-    """The Sigma-Z-Error divided by the number of pixels that it sums over."""
-    return _sigma_z_statistic(m, region)
+    """The Sigma-Z-Error divided by the number of pixels that it sums over, the charged ones included."""
+    return _sigma_z(m, region)

@@ -39,9 +39,10 @@ def acceleration(disparity: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _share_above(m: Measurement, region: str, values: NDArray[np.float32], threshold: float) -> Statistic:
-    inside = m.mask(region)
-    missing = int(np.count_nonzero(inside & np.isnan(m.estimate)))
-    measured = values[inside & np.isfinite(values)]
+    inside = m.mask(region)[1:-1, 1:-1]
+    values = values[1:-1, 1:-1][inside]
+    measured = values[np.isfinite(values)]
+    missing = values.size - measured.size
     if measured.size == 0:
         return Statistic.empty(f"no pixel of region {region!r} has an estimate and four neighbours", missing)
     return Statistic(float(np.count_nonzero(measured > threshold)), measured.size, missing)
@@ -63,9 +64,11 @@ def _heat(m: Measurement, title: str, values: NDArray[np.float32], threshold: fl
     source=SOURCE,
     missing="left out",
     scaling="none",
+    counts="pixels",
     finalize=percent,
     picture=lambda m, t: _heat(m, f"slope |∇E|, limit {t:g}", gradient_length(m.estimate), t, "px/px"),
     examples=("smooth-gradient@1",),
+    version=2,
 )
 def smooth_gradient(m: Measurement, region: str, threshold: float) -> Statistic:
     """Share of pixels steeper than the threshold, of those with an estimate and four known neighbours; 0 is a gentle
@@ -87,9 +90,11 @@ def smooth_gradient(m: Measurement, region: str, threshold: float) -> Statistic:
     source=SOURCE,
     missing="left out",
     scaling="none",
+    counts="pixels",
     finalize=percent,
     picture=lambda m, t: _heat(m, f"bend |ΔE|, limit {t:g}", acceleration(m.estimate), t, "px/px²"),
     examples=("smooth-acceleration@1",),
+    version=2,
 )
 def smooth_acceleration(m: Measurement, region: str, threshold: float) -> Statistic:
     """Share of pixels whose 4-neighbour Laplacian exceeds the threshold; 0 where the map is piecewise planar without

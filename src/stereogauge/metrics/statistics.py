@@ -47,8 +47,10 @@ def percentiles(*values: float) -> PassRequest:
 class RegionStatistics:
     """Sums over one region R; V ⊆ R are the pixels with an estimate.
 
-    `without_depth`: pixels of V whose true or estimated point is not in front of the cameras.
-    `without_estimated_depth`: those of them whose true point is.
+    `depth`: sum of depth errors over the pixels of R whose true point is in front of the cameras, with the charges of
+    those whose estimated point is missing or is not. `estimates_behind`: pixels of V whose true point is in front of
+    the cameras and whose estimated point is not. `truth_behind`: pixels of R whose true point is not in front of the
+    cameras; `zero_truth`: those with D = 0. `…_missing`: how many of them have no estimate.
     """
 
     size: int
@@ -59,9 +61,11 @@ class RegionStatistics:
     squared: float
     relative: float
     depth: float
-    without_relative: int
-    without_depth: int
-    without_estimated_depth: int
+    zero_truth: int
+    zero_truth_missing: int
+    truth_behind: int
+    truth_behind_missing: int
+    estimates_behind: int
     histogram: NDArray[np.int64]
 
     @property
@@ -87,6 +91,7 @@ class PixelStatistics:
     """All pixel-wise statistics of `estimate` against `truth` on the regions of `labels`.
 
     `request` names the thresholds and quantiles that will be read: one second pass over the pixels serves them all.
+    `charge`: whether a missing depth costs the worst depth error inside the scene's range; otherwise it costs nothing.
     """
 
     def __init__(
@@ -99,21 +104,25 @@ class PixelStatistics:
         doffs: float,
         mu: float,
         request: PassRequest,
+        charge: bool = True,
     ) -> None:
         self._estimate, self._truth, self._labels = estimate, truth, labels
         slots = len(labels.values)
         sums = np.zeros((4, slots, kernels.SUMS))
         histogram = np.zeros((slots, kernels.KEYS), np.uint32)
         exclusions = np.zeros((slots, kernels.EXCLUSIONS), np.int64)
-        single = np.float32
+        near, far = kernels.range_in_front(truth, float(doffs))
         kernels.accumulate(
             estimate,
             truth,
             labels.labels,
             labels.slots,
-            single(focal_baseline),
-            single(doffs),
-            single(mu),
+            float(focal_baseline),
+            float(doffs),
+            float(mu),
+            near,
+            far,
+            charge,
             sums,
             histogram,
             exclusions,
@@ -152,9 +161,11 @@ class PixelStatistics:
                 squared=float(total[kernels.SQUARED]),
                 relative=float(total[kernels.RELATIVE]),
                 depth=float(total[kernels.DEPTH]),
-                without_relative=int(excluded[kernels.NO_RELATIVE]),
-                without_depth=int(excluded[kernels.NO_DEPTH]),
-                without_estimated_depth=int(excluded[kernels.NO_ESTIMATED_DEPTH]),
+                zero_truth=int(excluded[kernels.ZERO_TRUTH]),
+                zero_truth_missing=int(excluded[kernels.ZERO_TRUTH_MISSING]),
+                truth_behind=int(excluded[kernels.TRUTH_BEHIND]),
+                truth_behind_missing=int(excluded[kernels.TRUTH_BEHIND_MISSING]),
+                estimates_behind=int(excluded[kernels.ESTIMATE_BEHIND]),
                 histogram=errors,
             )
         return folded

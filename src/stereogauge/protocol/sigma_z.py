@@ -15,7 +15,8 @@ class SigmaZParameters:
     mu keeps the depth of a vanishing disparity finite, in px. metric: use the scene's calibration where there is one,
     so that the error is in metres; otherwise f·B = 1 and the unit is 1/px. literal: a missing estimate counts as
     disparity 0 and contributes about f·B/mu, as printed in the paper; otherwise estimates that are missing or not in
-    front of the cameras follow the invalid policy.
+    front of the cameras cost the worst depth error inside the scene's range. The invalid policy `exclude` leaves them
+    out in either form.
     """
 
     mu: float = 1e-6
