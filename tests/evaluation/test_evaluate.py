@@ -231,3 +231,25 @@ def test_infinite_and_negative_estimates_are_unknown_and_measured() -> None:
     table = sg.evaluate(np.array([[np.inf, -4, 4]]), scene, ["mae", "density"], ["all"])
     assert table.value("mae") == 4
     assert table.value("density") == pytest.approx(200 / 3)
+
+
+class TestCommonPixels:
+    """Semi-dense maps compared on the pixels that all of them estimate."""
+
+    truth = np.tile(np.linspace(5, 9, 10, dtype=np.float32), (6, 1))
+
+    def test_only_pixels_of_all_maps_count(self) -> None:
+        first, second = self.truth + 1, self.truth + 2
+        first[:3] = np.nan
+        second[:, :5] = np.nan
+        table = sg.evaluate(
+            {"a": first, "b": second}, sg.Scene("s", gt=self.truth), ["mae", "bad@1.5"], ["all"], common=True
+        )
+        assert [score.count for score in table] == [15] * 4
+        assert [score.value for score in table] == pytest.approx([1, 0, 2, 100], abs=1e-6)
+        assert table.protocol is not None
+        assert table.protocol.invalid == "exclude"
+
+    def test_maps_of_two_sizes_have_no_common_pixels(self) -> None:
+        with pytest.raises(StereogaugeError, match="5×6 and 10×6"):
+            sg.evaluate({"a": self.truth, "b": self.truth[:, :5]}, sg.Scene("s", gt=self.truth), ["mae"], common=True)

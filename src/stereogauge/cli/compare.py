@@ -60,6 +60,9 @@ def command(
     resize: Annotated[
         bool, typer.Option(help="Bring estimates to the scene's size; disparities scale with the width.")
     ] = False,
+    common: Annotated[
+        bool, typer.Option(help="Measure all estimates on the pixels that every one of them estimates.")
+    ] = False,
     form: options.OutputFormat = options.Format.table,
     out: options.OutputFolder = None,
     as_given: Annotated[bool, typer.Option(help="Do not ask whether ground truth and estimate were swapped.")] = False,
@@ -103,14 +106,26 @@ def command(
         name: (DisparityFile(path, encoding, scale, offset) if _open(path) else DisparityFile(path)).read()
         for name, path in zip(names, estimates, strict=True)
     }
-    table = evaluate(maps, scene, protocol=chosen, resize=resize)
+    table = evaluate(maps, scene, protocol=chosen, resize=resize, common=common)
+    chosen = table.protocol or chosen
     print_scores(table, form)
+    if common:
+        share = _common_share(maps, scene)
+        say(f"measured on the {share:.1%} of the known pixels that all {len(maps)} maps estimate")
     if form is options.Format.table:
         say(f"protocol {chosen.name} {chosen.hash}, scoring {chosen.scoring_hash}")
     for note in [*notes(table), *_suspicions(maps, scene)]:
         say(f"note: {note}")
     if out is not None:
         _pictures(out, maps, scene, chosen)
+
+
+def _common_share(maps: Mapping[str, DisparityMap], scene: Scene) -> float:
+    import numpy as np
+
+    known = np.isfinite(scene.gt)
+    estimated = np.logical_and.reduce([np.isfinite(values) for values in maps.values()])
+    return float((known & estimated).sum() / max(1, known.sum()))
 
 
 def _open(path: str) -> bool:

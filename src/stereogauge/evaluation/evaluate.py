@@ -165,6 +165,7 @@ def evaluate(
     protocol: Protocol | str | None = None,
     *,
     resize: bool = False,
+    common: bool = False,
 ) -> ScoreTable:
     """Scores of one or more estimates on one or more scenes.
 
@@ -172,6 +173,9 @@ def evaluate(
     `regions` default to the protocol's; of several scenes those that the protocol names are taken, all where it names
     none. A scene without an estimate is a gap: NaN with a note. For many scenes and algorithms with a store, progress
     and several processes, see `stereogauge.evaluation.run`.
+
+    `common` measures all maps of a scene on the pixels that every one of them estimates, and on no others: a fair
+    comparison of semi-dense maps, which says nothing about the rest of the image.
 
     >>> truth = np.array([[4, 4, 8], [4, 4, 8], [4, 4, 8]])
     >>> estimate = truth + [0, 0, 3]  # the last column is off by 3 px
@@ -184,6 +188,8 @@ def evaluate(
         **({"metrics": _names(metrics)} if metrics is not None else {}),
         **({"regions": _names(regions)} if regions is not None else {}),
     )
+    if common:
+        chosen = chosen.replace(invalid="exclude")
     wanted = columns_of(chosen.metrics, chosen.regions)
     scene_list = [scenes] if isinstance(scenes, Scene) else list(scenes)
     strange = next((type(scene).__name__ for scene in scene_list if not isinstance(scene, Scene)), None)
@@ -196,13 +202,16 @@ def evaluate(
     for scene in scene_list if isinstance(scenes, Scene) else _chosen(scene_list, chosen.scenes):
         scene_regions = SceneRegions(scene, chosen)
         sizes[scene.dataset, scene.id] = scene.size
+        maps = {result.name: result.maps[scene.id] for result in results if scene.id in result.maps}
+        if common:
+            maps = common_pixels(maps)
         for result in results:
             if scene.id not in result.maps:
                 scores += gaps(scene_regions, wanted, result.name)
                 continue
             extras = {"seconds": result.seconds[scene.id]} if scene.id in result.seconds else {}
             scores += evaluate_cell(
-                result.maps[scene.id],
+                maps[result.name],
                 scene_regions,
                 wanted,
                 algorithm=result.name,
@@ -212,6 +221,22 @@ def evaluate(
                 resize=resize,
             )
     return ScoreTable(scores, chosen, sizes)
+
+
+def common_pixels(maps: Mapping[str, Any]) -> dict[str, Any]:
+    """The maps with NaN wherever one of them has no estimate; all must have one size.
+
+    >>> maps = common_pixels({"a": np.array([[1.0, np.nan, 3.0]]), "b": np.array([[1.0, 2.0, np.nan]])})
+    >>> maps["a"].tolist(), maps["b"].tolist()
+    ([[1.0, nan, nan]], [[1.0, nan, nan]])
+    """
+    read = {name: as_disparity(load_disparity(source), name) for name, source in maps.items()}
+    shapes = sorted({values.shape for values in read.values()})
+    if len(shapes) > 1:
+        sizes = " and ".join(f"{width}×{height}" for height, width in shapes)
+        raise SizeError(f"Maps that are compared on their common pixels have one size; found {sizes}.")
+    known = np.logical_and.reduce([np.isfinite(values) for values in read.values()])
+    return {name: np.where(known, values, np.float32(np.nan)) for name, values in read.items()}
 
 
 def _names(given: Sequence[str] | str) -> list[str]:
