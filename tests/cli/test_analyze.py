@@ -81,10 +81,12 @@ def test_a_chosen_pair_has_wilcoxons_test_and_a_note_on_the_others(
     assert any("three algorithms" in note for note in document["beats"]["notes"])
 
 
-def test_significance_on_one_scene_lacks_only_the_bootstrap(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_scene_is_one_block_and_has_no_friedman_test(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "analyze", store, "significance", "--scenes", "teddy", "-f", "json")
     assert code == 0
-    assert set(json.loads(out)) == {"nemenyi", "pairs"}
+    found = json.loads(out)
+    assert set(found) == {"pairs"}
+    assert any("two scenes; found 4 and 1" in note for note in found["pairs"]["notes"])
 
 
 def test_significance_of_one_algorithm_is_refused(store: Path, capsys: pytest.CaptureFixture[str]) -> None:

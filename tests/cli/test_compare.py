@@ -72,12 +72,16 @@ def test_a_metric_may_have_several_parameters(
         formula="",
         unit="%",
         source="this test",
+        missing="counted",
+        scaling="none",
+        counts="pixels",
+        finalize=lambda hits, count: 100 * hits / count,
         parameters=(declaration.Parameter("low"), declaration.Parameter("high")),
     )
     def between(measurement: Measurement, region: str, low: float, high: float) -> declaration.Statistic:
         error = np.abs(measurement.estimate - measurement.scene.gt)
         hits = int(((error > low) & (error < high)).sum())
-        return declaration.Statistic(sum=hits, count=error.size, missing=0, value=100 * hits / error.size)
+        return declaration.Statistic(sum=hits, count=error.size, missing=0)
 
     known = {**declaration.metrics(), "between": between}
     monkeypatch.setattr(declaration, "metrics", lambda: known)

@@ -58,7 +58,8 @@ class TestRank:
     def test_json_is_one_document_with_the_selection_and_what_was_left_out(
         self, store: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        code, out, err = run(capsys, "rank", store, "--model", "extended", "--format", "json")
+        strict = ("--missing", "drop-algorithm")
+        code, out, err = run(capsys, "rank", store, "--model", "extended", *strict, "--format", "json")
         document = json.loads(out)
         assert code == 0
         assert [row["algorithm"] for row in document["ranking"]] == ["SGM", "Block matching", "Graph cuts"]
@@ -100,7 +101,7 @@ class TestRank:
     def test_the_bootstrap_is_part_of_the_json(self, store: Path, capsys: pytest.CaptureFixture[str]) -> None:
         _, out, _ = run(capsys, "rank", store, "--bootstrap", "20", "--seed", "3", "-f", "json")
         found = json.loads(out)["bootstrap"]
-        assert (found["draws"], found["seed"], len(found["intervals"])) == (20, 3, 3)
+        assert (found["draws"], found["seed"], len(found["intervals"])) == (20, 3, 4)
 
     def test_a_figure_is_written(self, store: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         run(capsys, "rank", store, "--figure", tmp_path / "groups.svg")

@@ -36,7 +36,9 @@ def table(**algorithms: np.ndarray) -> ScoreTable:
 
 
 def test_the_value_is_the_weighted_score_of_the_ranking() -> None:
-    ranked = sg.rank(table(default=DEFAULT, tuned=TUNED), model="weighted", weights=WEIGHTS).to_pandas()
+    ranked = sg.rank(
+        table(default=DEFAULT, tuned=TUNED), model="weighted", weights=WEIGHTS, least_support=0
+    ).to_pandas()
     values = dict(zip(ranked["algorithm"], ranked["value"], strict=True))
     assert function().value(DEFAULT) == pytest.approx(values["default"])
     assert function().value(TUNED) == pytest.approx(values["tuned"])

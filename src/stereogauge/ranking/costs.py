@@ -137,7 +137,7 @@ def prepare(cube: ScoreCube, rule: MissingRule = "common") -> tuple[Costs, Selec
         )
     matrix = matrix[np.ix_(rows, keep)]
     matrix[np.isnan(matrix)] = np.inf
-    sizes = np.array(cube.sizes or (1.0,) * len(cube.scenes))[gaps.scene_of[keep]]
+    sizes = np.nan_to_num(cube.sizes or [1.0] * len(cube.scenes), nan=1.0)[gaps.scene_of[keep]]
     scenes, scene_of = np.unique(gaps.scene_of[keep], return_inverse=True)
     columns, column_of = np.unique(gaps.column_of[keep], return_inverse=True)
     costs = Costs(

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from stereogauge import store
 from stereogauge.ranking.costs import Costs, prepare
 from stereogauge.ranking.model import Model, Outcome, model_declaration
 from stereogauge.ranking.result import Ranking, along_algorithms
@@ -25,10 +26,8 @@ def as_cube(scores: Scores) -> ScoreCube:
         return scores
     if isinstance(scores, ScoreTable):
         return scores.cube
-    from stereogauge.store import open_store
-
-    with open_store(scores, read_only=True) as store:
-        return store.cube()
+    with store.open_store(scores, read_only=True) as opened:
+        return opened.cube()
 
 
 def rank(
@@ -71,7 +70,7 @@ def rank(
 
     Examples
     --------
-    >>> truth = np.array([[4, 4, 8], [4, 4, 8], [4, 4, 8]])
+    >>> truth = np.tile([4, 4, 8, 8], (10, 5))
     >>> maps = {"near": truth + 2, "exact": truth}
     >>> scores = sg.evaluate(maps, sg.Scene("step", gt=truth), ["bad@1", "mae"], ["all"])
     >>> sg.rank(scores, "middlebury", metrics=["mae"])

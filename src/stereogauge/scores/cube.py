@@ -31,7 +31,8 @@ class ScoreCube:
     the sufficient statistics, or None where they were not kept. `protocol` is the hash under which every score was
     computed. Scenes of several datasets are called "dataset/scene"; `datasets` names the dataset of each scene. `void`
     (scenes, columns) marks scenes that have nothing to measure in a column, whatever the algorithm; None takes those
-    on which no algorithm has a score. `sizes` gives the size of each scene relative to full resolution; () means 1.
+    on which no algorithm has a score. `sizes` gives the size of each scene relative to full resolution, NaN where it
+    is unknown.
     `invalid` is the protocol's policy for missing estimates, which decides whether `counts` include them.
     `least_coverage` and `least_support` say which of the scores may enter an order: see `stereogauge.scores.evidence`.
     """
@@ -199,7 +200,7 @@ class ScoreCube:
             void=void_scenes(measured.reshape(shape), counts, missing),
             protocol=table[0].protocol if len(table) else "",
             datasets=tuple(dataset for dataset, _ in scenes),
-            sizes=tuple(sizes.get(scene, 1.0) for scene in scenes) if sizes else (),
+            sizes=tuple(sizes.get(scene, math.nan) for scene in scenes) if sizes else (),
             invalid=invalid,
         )
 

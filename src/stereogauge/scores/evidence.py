@@ -52,7 +52,7 @@ def evidence(cube: ScoreCube) -> Evidence:
     if cube.counts is None or cube.missing is None:
         return Evidence(cube, cube.values, sparse, small)
     known = ~np.isnan(cube.values)
-    sizes = cube.sizes or (1.0,) * len(cube.scenes)
+    sizes = np.nan_to_num(cube.sizes or [0.0] * len(cube.scenes))  # the least limit where a size is unknown
     stated = cube.least_support
     for place, column in enumerate(cube.columns):
         metric = column.declared.metric

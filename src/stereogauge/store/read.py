@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -236,10 +237,10 @@ def read_cube(connection: Connection, selection: Selection) -> ScoreCube:
 
 
 def scene_sizes(connection: Connection) -> dict[tuple[str, str], float]:
-    """The sizes of scenes relative to full resolution by (dataset, scene), 1 where the store does not know them."""
+    """The sizes of scenes relative to full resolution by (dataset, scene), NaN where the store does not know them."""
     sets, scenes = schema.datasets, schema.scenes
     query = sql.select(sets.c.name, scenes.c.name, scenes.c.sources).join(sets, sets.c.id == scenes.c.dataset_id)
-    return {(owner, name): json.loads(text).get("size") or 1.0 for owner, name, text in connection.execute(query)}
+    return {(owner, name): json.loads(text).get("size") or math.nan for owner, name, text in connection.execute(query)}
 
 
 def _invalid(connection: Connection, scoring: int) -> str:
