@@ -312,7 +312,8 @@ def metrics(estimate: Array, truth: Array, sets: Sets, resolution: float, parame
         ("d-thin", sets.foreground, sets.extrapolated_background),
         ("f-fat", sets.surround, sets.extrapolated_structure),
     ):
-        scores[name] = (error > np.abs(estimate - beyond))[mask].mean() if mask.any() else np.nan
+        estimated = mask & np.isfinite(estimate)
+        scores[name] = (error > np.abs(estimate - beyond))[estimated].mean() if estimated.any() else np.nan
     along_x, along_y = gradient(estimate)
     excess = sets.gradient - np.sqrt(along_x**2 + along_y**2)
     fuzziness = np.where(excess < 0, -excess * sets.to_discontinuity, excess * sets.to_outside)
@@ -324,7 +325,8 @@ def metrics(estimate: Array, truth: Array, sets: Sets, resolution: float, parame
     a, b, c = sets.planes[sets.plane_labels[planar] - 1].T if planar.any() else np.zeros((3, 0))
     scale = np.sqrt(1 + a * a + b * b)
     scores["p-off"] = _mean(np.abs(estimate[planar] - a * x - b * y - c) / scale)
-    slope_x, slope_y = (slope[planar] for slope in normals(estimate))
+    whole = ndimage.minimum_filter(np.isfinite(estimate), 5, mode="nearest")[planar]
+    slope_x, slope_y = (np.where(whole, slope[planar], np.nan) for slope in normals(estimate))
     cosine = np.abs(slope_x * a + slope_y * b + 1) / (np.sqrt(1 + slope_x**2 + slope_y**2) * scale)
     scores["p-mis"] = _mean(np.degrees(np.arccos(np.clip(cosine, 0, 1))))
 
@@ -337,7 +339,13 @@ def metrics(estimate: Array, truth: Array, sets: Sets, resolution: float, parame
     fragments, _ = ndimage.label(found, EIGHT)
     pairs = np.unique(np.stack([sets.structures[found], fragments[found]]), axis=1)
     parts = np.bincount(pairs[0], minlength=number + 1)[1:]
-    scores["f-frag"] = _mean(1 - 1 / np.maximum(parts, 1)) if parts.any() else np.nan
+    lost = fine & ~np.isfinite(estimate) & ~ndimage.binary_dilation(found, EIGHT)
+    top, left = (axis.min() if axis.size else 0 for axis in np.nonzero(fine))
+    hidden = np.zeros(number)
+    for structure in range(1, number + 1):
+        y, x = np.nonzero(lost & (sets.structures == structure))
+        hidden[structure - 1] = len(set(zip((y - top) // 2, (x - left) // 2, strict=True)))
+    scores["f-frag"] = _mean(np.where(parts == 0, 1.0, 1 - 1 / np.maximum(parts + hidden, 1)))
     scores["f-missing"] = _mean(parts == 0)
     return {name: float(value) for name, value in scores.items()}
 

@@ -16,6 +16,7 @@ from stereogauge.metrics.declaration import BoundMetric, Parameter, Statistic, m
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.pooling import percent
 from stereogauge.metrics.statistics import PassRequest
+from stereogauge.metrics.support import least_support
 from stereogauge.regions.scene_regions import SceneRegions
 
 TRUTH = np.linspace(10, 20, 600, dtype=np.float32).reshape(20, 30)
@@ -150,3 +151,64 @@ def test_a_missing_estimate_does_what_is_declared(name: str) -> None:
 
 def test_the_example_in_the_documentation_of_a_declaration_works() -> None:
     assert doctest.testmod(declaration).failed == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "missing", "invalid", "share"),
+    [
+        # 20 pixels, 5 of them without an estimate
+        ("bad", 20, 5, "count", 0.75),  # counted: in the count
+        ("bad", 15, 5, "exclude", 0.75),  # and not where they are excluded
+        ("bad", 20, 0, "fill", 1.0),  # all filled
+        ("sze", 20, 5, "count", 0.75),  # charged
+        ("sze", 15, 5, "exclude", 0.75),
+        ("mae", 15, 5, "count", 0.75),  # left out
+        ("mae", 15, 5, "exclude", 0.75),
+        ("mae", 20, 0, "fill", 1.0),
+        ("mae-valid", 15, 5, "fill", 0.75),  # of the estimates as given
+        ("wrong", 20, 5, "count", 0.75),  # left out, and yet divided by all
+        ("wrong", 15, 5, "exclude", 0.75),
+        ("density", 20, 5, "count", 0.75),  # always of all
+        ("density", 20, 5, "exclude", 0.75),
+        ("invalid", 20, 20, "fill", 0.0),
+        ("mae", 0, 0, "count", math.nan),  # no pixel at all
+        ("mae", 0, 20, "count", 0.0),
+        ("f-por", 20, 5, "count", 0.75),
+        ("f-frag", 20, 5, "count", math.nan),  # structures
+        ("f-missing", 20, 5, "exclude", math.nan),
+        ("seconds", 1, 0, "count", math.nan),  # runs
+    ],
+)
+def test_coverage_is_the_share_of_the_metrics_pixels_that_have_an_estimate(
+    name: str, count: int, missing: int, invalid: str, share: float
+) -> None:
+    assert float(metrics()[name].coverage(count, missing, invalid)) == pytest.approx(share, nan_ok=True)
+
+
+def test_coverage_is_for_arrays_too() -> None:
+    found = metrics()["mae"].coverage(np.array([[15, 0], [20, 1]]), np.array([[5, 0], [0, 3]]), "count")
+    assert found == pytest.approx(np.array([[0.75, np.nan], [1.0, 0.25]]), nan_ok=True)
+
+
+def test_missing_estimates_are_left_out_by_the_metric_or_by_the_policy() -> None:
+    known = metrics()
+    assert [known[name].left_out("count") for name in ("mae", "wrong", "bad", "sze", "density", "seconds")] == [
+        *(True, True, False, False, False, False)
+    ]
+    assert [known[name].left_out("exclude") for name in ("mae", "wrong", "bad", "sze", "density", "seconds")] == [
+        *(True, True, True, True, False, False)
+    ]
+
+
+def test_what_is_counted_is_declared() -> None:
+    by_kind = {kind: {m.id for m in metrics().values() if m.counts == kind} for kind in declaration.COUNTS}
+    assert by_kind["structures"] == {"f-frag", "f-missing"}
+    assert by_kind["runs"] == {m.id for m in metrics().values() if m.missing == "not about pixels"}
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "least"),
+    [("rms", 1.0, 200), ("rms", 0.5, 50), ("rms", 0.25, 30), ("rms", 2.0, 800), ("f-frag", 0.25, 3), ("seconds", 1, 0)],
+)
+def test_a_set_needs_200_pixels_at_full_size_or_30_and_3_structures(name: str, size: float, least: float) -> None:
+    assert least_support(metrics()[name], size) == least

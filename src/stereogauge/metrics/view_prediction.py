@@ -3,8 +3,7 @@
 Scenes with further views: each of them is rendered from the left image and its map, by forward splatting with a
 z-buffer, and all their pixels are pooled. Scenes with two views: the left view is rendered from the right image by
 backward warping, source(x − E(x)), linear between pixels. Both are compared with the real view as grey images (Rec. 601
-luma, 0…255). A pixel without a source is a hole: left out, and counted as missing. What a missing estimate would touch
-is a hole too, found by filling the map, so that no surface behind it shows through. Backward warping gives a pixel that
+luma, 0…255). A pixel without a source is a hole: left out, and counted as missing. Backward warping gives a pixel that
 the right camera does not see some other surface's colour: use the region `nonocc` for the papers' figures.
 """
 
@@ -22,7 +21,7 @@ from stereogauge.kernels.splat import splat_forward
 from stereogauge.kernels.warp_view import warp_backward
 from stereogauge.metrics.declaration import Statistic, metric
 from stereogauge.metrics.image_quality import WANG, WINDOW, range_ssim
-from stereogauge.metrics.measurement import Measurement, filled
+from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import mean
 from stereogauge.model import DisparityMap, Image, Mask
@@ -33,25 +32,14 @@ PREDICTION = "Szeliski, ICCV 1999; Cabezas, Padilla & Trujillo, CIARP 2011"
 
 @dataclass(frozen=True)
 class RenderedView:
-    """A rendered view (H, W, channels; NaN in holes), the real one, the holes, the pixels that belong to the region,
-    and the holes that stem from missing estimates.
+    """A rendered view (H, W, channels; NaN in holes), the real one, the holes, and the pixels that belong to the
+    region.
     """
 
     rendered: NDArray[np.float32]
     real: NDArray[np.float32]
     hole: Mask
     inside: Mask
-    unknown: Mask
-
-    @property
-    def measured(self) -> Mask:
-        """Rendered pixels of the region."""
-        return self.inside & ~self.hole
-
-    @property
-    def holes(self) -> int:
-        """How many pixels of the region are holes."""
-        return int(np.count_nonzero(self.inside & self.hole))
 
 
 def colours(image: Image) -> NDArray[np.float32]:
@@ -90,21 +78,6 @@ def splatted_view(
     return rendered, hole, inside
 
 
-def _forward(
-    source: NDArray[np.float32], real: NDArray[np.float32], disparity: DisparityMap, position: float, inside: Mask
-) -> RenderedView:
-    """The view at `position` baselines; what a missing estimate would touch if the map were filled is a hole."""
-    rendered, hole, stems = splatted_view(source, disparity, position, inside)
-    missing = np.isnan(disparity)
-    covered = np.zeros_like(missing)
-    if missing.any():
-        dense = filled(disparity)
-        stems = splatted_view(source, dense, position, inside)[2]
-        covered = splatted_view(missing[..., None].astype(np.float32), dense, position)[0][..., 0] > 0
-        rendered[covered] = np.nan
-    return RenderedView(rendered, real, hole | covered, stems | (hole & ~covered), covered)
-
-
 def _same_size(m: Measurement, what: str, image: Image) -> Image:
     if image.shape[:2] != m.estimate.shape:
         raise SizeError(
@@ -121,14 +94,15 @@ def predicted_views(m: Measurement, inside: Mask, *, grey: bool = True) -> list[
     views = []
     for position in m.scene.views:
         real = convert(_same_size(m, f"view at {position:g}", m.scene.view(position)))
-        views.append(_forward(left, real, m.estimate, position, inside))
+        rendered, hole, stems = splatted_view(left, m.estimate, position, inside)
+        views.append(RenderedView(rendered, real, hole, stems | hole))
     if not views:
         if not m.scene.has("right"):
             raise NotApplicable(
                 f"View prediction needs the scene's right image or further views, and scene {m.scene.id!r} has neither."
             )
         rendered, hole = warped_view(convert(_same_size(m, "right image", m.scene.right)), m.estimate)
-        views.append(RenderedView(rendered, left, hole, inside, np.isnan(m.estimate)))
+        views.append(RenderedView(rendered, left, hole, inside))
     return views
 
 
@@ -146,10 +120,11 @@ def _squared(m: Measurement, region: str) -> tuple[float, int, int]:
     """Sum of squared grey differences, pixels, holes, over all predicted views."""
     total, count, holes = 0.0, 0, 0
     for view in _views(m, region):
-        difference = (view.rendered[..., 0] - view.real[..., 0])[view.measured].astype(np.float64)
+        seen = view.inside & ~view.hole
+        difference = (view.rendered[..., 0] - view.real[..., 0])[seen].astype(np.float64)
         total += float(np.dot(difference, difference))
         count += difference.size
-        holes += view.holes
+        holes += int(np.count_nonzero(view.inside & view.hole))
     return total, count, holes
 
 
@@ -192,7 +167,6 @@ def _dissimilarity_picture(m: Measurement) -> Picture:
     counts="pixels",
     finalize=mean,
     picture=_difference_picture,
-    version=2,
 )
 def view_mse(m: Measurement, region: str) -> Statistic:
     """Mean squared grey difference of rendered and real views, holes left out; 0 is a perfect prediction."""
@@ -216,7 +190,6 @@ def view_mse(m: Measurement, region: str) -> Statistic:
     counts="pixels",
     finalize=_signal_to_noise,
     picture=_rendered_picture,
-    version=2,
 )
 def view_psnr(m: Measurement, region: str) -> Statistic:
     """`view-mse` in decibels, at peak 255; infinite for a perfect prediction."""
@@ -245,19 +218,19 @@ def view_psnr(m: Measurement, region: str) -> Statistic:
 def view_mssim(m: Measurement, region: str) -> Statistic:
     """Mean SSIM of rendered and real views over 7×7 windows without holes; 1 is a perfect prediction.
 
-    Pixels whose window lacks an estimate count as missing.
+    Holes count as missing, and in the left view also pixels whose window lacks an estimate.
     """
     total, count, holes = 0.0, 0, 0
+    beside = cv2.dilate(np.isnan(m.estimate).astype(np.uint8), np.ones((WINDOW, WINDOW), np.uint8)) == 1
     for view in _views(m, region):
         similarity = range_ssim(view.rendered[..., 0], view.real[..., 0], PEAK, complete=True)
-        beside = cv2.dilate(view.unknown.astype(np.uint8), np.ones((WINDOW, WINDOW), np.uint8)) == 1
         inner = tuple(slice(WINDOW // 2, side - WINDOW // 2) for side in similarity.shape)
         inside = view.inside[inner]
         values = similarity[inner][inside]
         defined = np.isfinite(values)
         total += float(values[defined].sum())
         count += int(np.count_nonzero(defined))
-        holes += int(np.count_nonzero((view.hole | beside)[inner][inside] & ~defined))
+        holes += int(np.count_nonzero((view.hole | (beside & (not m.scene.views)))[inner][inside] & ~defined))
     if count == 0:
         return Statistic.empty(f"no window of region {region!r} could be rendered whole", holes)
     return Statistic(total, count, holes, _note(m))
