@@ -152,11 +152,11 @@ def _friedman(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
     test = friedman(cube, [options.metric], missing=options.missing, alpha=options.alpha)
     rows = [[words(name), *(number(p, 2) for p in test.nemenyi[row])] for row, name in enumerate(test.algorithms)]
     title = f"p-values of Nemenyi's test, {options.metric}"
-    data = ranking_figures.critical_difference_data(test, algorithm_styles(cube.algorithms))
-    return Analysis(
-        [table("nemenyi", title, ["algorithm", *test.algorithms], rows, [test.sentence])],
-        [FigureEntry("critical-difference", data, "")],
-    )
+    figures = []
+    if test.can_tell:
+        data = ranking_figures.critical_difference_data(test, algorithm_styles(cube.algorithms))
+        figures.append(FigureEntry("critical-difference", data, ""))
+    return Analysis([table("nemenyi", title, ["algorithm", *test.algorithms], rows, [test.sentence])], figures)
 
 
 def _wilcoxon(cube: ScoreCube, options: AnalysisOptions) -> Analysis:

@@ -34,6 +34,7 @@ class ColumnInfo(BaseModel):
     unit: str
     direction: str
     pools: bool
+    counts: str
     scenes: int
     best: list[int]
 
@@ -154,6 +155,7 @@ def column_info(column: Column, ranks: Values, scenes: int) -> ColumnInfo:
         unit=metric.unit,
         direction=metric.direction,
         pools=metric.pools,
+        counts=metric.counts,
         scenes=scenes,
         best=np.flatnonzero(ranks == 1).tolist(),
     )

@@ -260,7 +260,7 @@ export function boardTable(data, context) {
     );
     return [
       `${data.rank.value_name} ${full(row.value)}`,
-      own && `95 % interval ${digits(own.value_low)} to ${digits(own.value_high)}`,
+      own && `${data.rank.intervals_name}: 95 % interval ${digits(own.value_low)} to ${digits(own.value_high)}`,
       own && `ranked first in ${percent(own.first)} of the draws`,
       ...facts,
     ]
@@ -291,20 +291,21 @@ export function boardTable(data, context) {
     }
     const best = info.best.includes(row);
     const last = Math.max(2, table.algorithms.length);
-    const shade = Math.max(0, 1 - (table.ranks[row][column] - 1) / (last - 1));
+    const rank = table.ranks[row][column];
+    const shade = rank === null ? 0 : Math.max(0, 1 - (rank - 1) / (last - 1));
     const count = table.counts[row][column];
-    const missing = table.missing[row][column];
+    const coverage = table.coverage[row][column];
+    const faint = table.faint[row][column];
     const about = [
       `${info.id}: ${full(value)} ${info.unit}`,
-      `rank ${table.ranks[row][column]} in this column`,
-      count === null
-        ? null
-        : `${whole(count)} pixels, ${percent(count + missing ? missing / (count + missing) : 0)} missing`,
+      rank === null ? "not ranked: covers too little, or too few pixels" : `rank ${rank} in this column`,
+      count === null ? null : `${whole(count)} ${info.counts}`,
+      coverage === null ? null : `covers ${percent(coverage)}`,
     ];
     return h(
       "td",
       {
-        class: best ? "best" : null,
+        class: best ? "best" : faint ? "faint" : null,
         style: { background: `rgba(var(--tint), ${(0.3 * shade * shade).toFixed(3)})` },
         title: about.filter(Boolean).join("\n"),
       },

@@ -2,7 +2,6 @@
 
 import { behind } from "../diagrams.js";
 import { h, put } from "../dom.js";
-import { digits } from "../format.js";
 import { draw, plain } from "../plots.js";
 
 const ROW = 19; // px
@@ -12,7 +11,7 @@ const shortened = (name, most) => (name.length > most ? `${name.slice(0, most - 
 
 /** Show the answer of `significance` in an element. */
 export async function drawDifference(element, answer) {
-  if (answer.note) return put(element, h("h2", {}, "Critical difference"), h("p", { class: "hint" }, answer.note));
+  if (!answer.figure) return put(element, h("h2", {}, "Critical difference"), h("p", { class: "hint" }, answer.note));
   const chart = h("div", { class: "plot", role: "img", "aria-label": "Critical-difference diagram" });
   put(
     element,
@@ -21,8 +20,7 @@ export async function drawDifference(element, answer) {
     h(
       "p",
       { class: "caption" },
-      `Friedman's test over ${answer.blocks} columns, p = ${digits(answer.p_value)}. `,
-      "Columns of one scene depend on each other: with few scenes the test is optimistic. ",
+      `${answer.note} `,
       `Bars join algorithms that Nemenyi's test at α = ${answer.alpha} does not tell apart.`,
     ),
     behind(

@@ -145,6 +145,7 @@ export function create(root, context) {
           rank.definition,
           " ",
           rank.caption.split(" · left out:")[0],
+          rank.notes.map((note) => ` · ${note}`),
           data.note ? ` · intervals: ${data.note}` : "",
         ),
     );
