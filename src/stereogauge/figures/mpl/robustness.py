@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from stereogauge.figures.data.robustness import RobustnessBars
-from stereogauge.figures.mpl.figure import COLUMN_WIDTH, PAGE_WIDTH, SMALL, Renderers, new_figure, plain
+from stereogauge.figures.mpl.figure import SMALL, figure_of, panel_figure, plain
 from stereogauge.figures.palette import INK, MUTED
 
 COLUMNS = 3
@@ -17,16 +15,15 @@ BAR = 0.11  # inches
 GAP = 0.3  # of a group of bars
 
 
+@figure_of.register
 def robustness_bars(data: RobustnessBars) -> Figure:
     """One panel per condition, algorithms from above, the values beside their bars."""
     columns = min(COLUMNS, len(data.panels))
-    rows = math.ceil(len(data.panels) / columns)
     series = data.panels[0].series
     legend = [Patch(color=one.colour, label=one.label) for one in series]
-    height = (0.55 + BAR * (len(series) + 1) * len(data.algorithms)) * rows
-    width = COLUMN_WIDTH if columns == 1 else PAGE_WIDTH
-    figure = new_figure(width, max(height, 1.0), data.title, data.caption, legend, 1 if columns == 1 else 3)
-    grid = figure.subplots(rows, columns, squeeze=False, sharey=True)
+    height = 0.55 + BAR * (len(series) + 1) * len(data.algorithms)
+    side_by_side = 1 if columns == 1 else 3
+    figure, grid = panel_figure(data, len(data.panels), columns, max(height, 1.0), legend, side_by_side, sharey=True)
     positions = np.arange(len(data.algorithms))
     thickness = (1 - GAP) / len(series)
     for axes, panel in zip(grid.ravel(), data.panels, strict=False):
@@ -45,9 +42,4 @@ def robustness_bars(data: RobustnessBars) -> Figure:
         axes.set_xlim(0, 1.15 * largest or 1.0)
         axes.set_xlabel("%", fontsize=SMALL)
     grid[0, 0].set_ylim(len(data.algorithms) - 0.5, -0.5)
-    for axes in grid.ravel()[len(data.panels) :]:
-        axes.set_axis_off()
     return figure
-
-
-RENDERERS: Renderers = {RobustnessBars: robustness_bars}

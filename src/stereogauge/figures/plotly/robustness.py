@@ -5,11 +5,12 @@ from __future__ import annotations
 import plotly.graph_objects as go
 
 from stereogauge.figures.data.robustness import RobustnessBars
-from stereogauge.figures.plotly.figure import Renderers, new_figure
+from stereogauge.figures.plotly.figure import figure_of, new_figure, placed, small
 
 ROW = 60  # pixels
 
 
+@figure_of.register
 def robustness_bars(data: RobustnessBars) -> go.Figure:
     """One panel per condition below the other; hovering tells the value."""
     rows = len(data.panels)
@@ -18,7 +19,7 @@ def robustness_bars(data: RobustnessBars) -> go.Figure:
     titles = [panel.label for panel in data.panels]
     figure.set_subplots(rows, 1, vertical_spacing=spacing, subplot_titles=titles)
     figure.update_annotations(font={"size": 12})
-    for row, panel in enumerate(data.panels, start=1):
+    for index, panel, where in placed(data.panels, 1):
         for one in panel.series:
             figure.add_bar(
                 x=one.values,
@@ -26,16 +27,12 @@ def robustness_bars(data: RobustnessBars) -> go.Figure:
                 orientation="h",
                 name=one.label,
                 legendgroup=one.label,
-                showlegend=row == 1,
+                showlegend=index == 0,
                 marker={"color": one.colour},
                 hovertemplate="%{y}: %{x:.3g} %<extra>" + one.label + "</extra>",
-                row=row,
-                col=1,
+                **where,
             )
-    figure.update_xaxes(title={"text": "%", "font": {"size": 11}}, rangemode="tozero")
+    figure.update_xaxes(title=small("%"), rangemode="tozero")
     figure.update_yaxes(autorange="reversed", type="category")
     figure.update_layout(barmode="group", legend={"orientation": "h", "y": -0.12 / rows, "yanchor": "top"})
     return figure
-
-
-RENDERERS: Renderers = {RobustnessBars: robustness_bars}
