@@ -15,6 +15,10 @@ from stereogauge.io.png_file import read_header
 IMAGE_SUFFIXES = (".png", ".ppm", ".pgm", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp")
 MAP_SUFFIXES = (".pfm", ".png", ".pgm", ".npy", ".npz", ".tif", ".tiff", ".exr", ".dsp5")
 SHOWN_ENTRIES = 5
+MIDDLEBURY_TERMS = (
+    "Middlebury grants permission to use and publish all images and disparity maps, with the request to cite the "
+    "papers."
+)
 
 
 def entries(folder: Path) -> list[Path]:

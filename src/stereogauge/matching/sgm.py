@@ -257,9 +257,8 @@ def _plan(height: int, width: int, ndisp: int, settings: Settings) -> Plan:
         return whole
     if settings.keep == "costs":
         raise MatcherError(
-            f"sgm: the costs of {width} x {height} pixels with {ndisp} disparities need "
-            f"{whole.bytes / GIBIBYTE:.2f} GiB; "
-            f"raise memory_limit={settings.memory_limit:g} or keep only the summary (keep=summary)."
+            f"sgm: the costs of {width} x {height} pixels with {ndisp} disparities need {whole.bytes / GIBIBYTE:.2f} "
+            f"GiB; raise memory_limit={settings.memory_limit:g} or keep only the summary (keep=summary)."
         )
     if streamed.bytes <= limit:
         return streamed
