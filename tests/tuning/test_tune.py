@@ -17,7 +17,7 @@ import stereogauge as sg
 from stereogauge.errors import MatcherError, StoreError, UnknownNameError
 from stereogauge.evaluation.matchers import wanted_matcher
 from stereogauge.figures import mpl, plotly
-from stereogauge.matching import parse_matcher
+from stereogauge.matching.text import parse_matcher
 from stereogauge.matching.declaration import MatcherParameter
 from stereogauge.matching.text import matcher_text
 from stereogauge.tuning import TuningResult, load_result, studies, study_summary

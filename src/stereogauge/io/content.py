@@ -63,6 +63,14 @@ class Content:
         if width * height > LARGEST_PIXEL_COUNT:
             raise self.error(f"the header says {width} × {height} pixels; at most {LARGEST_PIXEL_COUNT} are read.")
 
+    def check_length(self, needed: int, width: int, height: int) -> None:
+        """Raise an error unless the file has as many bytes as its pixels need; one more may end it."""
+        sentence = f"{width} × {height} pixels need {needed} bytes, the file has {self.size}"
+        if self.size < needed:
+            raise self.error(f"truncated: {sentence}.")
+        if self.size > needed + 1:
+            raise self.error(f"{sentence}: the header is wrong.")
+
 
 @dataclass(frozen=True)
 class Decoding:

@@ -32,19 +32,7 @@ FIGURE_11 = {
     "f-por": "0.05 0.06 0.07 0.01 0.00 - 0.62 0.13 0.09 0.02 0.00",
     "p-bump": "0.06 0.27 0.10 0.05 0.14 0.09 0.00 0.02 - 0.68 0.61",
 }
-FIGURE_11_COLUMNS = (
-    "bad@1",
-    "bad@4",
-    "d-fat",
-    "d-thin",
-    "d-fuz",
-    "f-por",
-    "f-frag",
-    "f-fat",
-    "p-bump",
-    "p-off",
-    "p-mis",
-)
+FIGURE_11_COLUMNS = (*METRICS[1:6], *METRICS[9:], *METRICS[6:9])
 
 
 def scores(material: Material, scene: str, metric: str) -> dict[str, float]:
