@@ -6,6 +6,7 @@ of the file. Everything with a scheme (`s3://`, `http://`, `memory://`, …) goe
 
 from __future__ import annotations
 
+import importlib
 import mmap
 import os
 import re
@@ -260,3 +261,11 @@ def _pieces(parts: Iterable[memoryview]) -> Iterator[memoryview]:
     for part in parts:
         for start in range(0, len(part), SMALL_STEP):
             yield part[start : start + SMALL_STEP]
+
+
+def require(package: str, name: str, kind: str) -> Any:
+    """The module `package` of the extra `io`; its absence is an error that names the file and its kind."""
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise MissingDependency(package, "io", f"{name}: {kind}") from error

@@ -13,10 +13,12 @@ import numpy as np
 from stereogauge.analysis.correlation import determination, scatter
 from stereogauge.analysis.histograms import score_histogram
 from stereogauge.figures.data.analysis import determination_data, histograms_data, scatter_matrix_data
+from stereogauge.figures.data.galleries import Gallery, gallery_data
 from stereogauge.figures.data.ranking import radar_data, stacked_bars_data
+from stereogauge.figures.pictures import disparity_limits, render, render_disparity
+from stereogauge.metrics.declaration import parse_metric
 from stereogauge.ranking.run import rank
 from stereogauge.reproduction.declaration import Paper, Recorder, Table
-from stereogauge.reproduction.galleries import metric_gallery
 from stereogauge.reproduction.material import HCI_METRICS, Material
 from stereogauge.scores.cube import ScoreCube
 
@@ -54,6 +56,26 @@ def with_fine_structures(material: Material) -> ScoreCube:
     cube = cube.select(metrics=names)
     full = [scene for i, scene in enumerate(cube.scenes) if np.isfinite(cube.values[:, i]).all()]
     return cube.select(scenes=full)
+
+
+def metric_gallery(material: Material, scene: str, metric: str, most: int = 5) -> Gallery:
+    """Disparity and metric picture of up to `most` algorithms on a scene, evenly chosen from best to worst."""
+    cube = material.hci_scores
+    index = next(i for i, column in enumerate(cube.columns) if column.metric == metric)
+    order = np.argsort(cube.values[:, cube.scenes.index(scene), index], kind="stable")
+    chosen = [
+        cube.algorithms[order[i]] for i in np.linspace(0, len(order) - 1, min(most, len(order))).round().astype(int)
+    ]
+    limits = disparity_limits(material.hci_data[scene].gt)
+    bound = parse_metric(metric)
+    pictures = {
+        name: (
+            render_disparity(material.hci_maps[name][scene], limits),
+            render(bound.picture(material.hci_measurement(name, scene))),
+        )
+        for name in chosen
+    }
+    return gallery_data(cube, scene, str(cube.columns[index]), pictures, others=("rms:nonocc",))
 
 
 def swapped_pair(first: dict[str, float], second: dict[str, float]) -> tuple[str, str] | None:

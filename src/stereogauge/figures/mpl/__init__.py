@@ -11,7 +11,6 @@ from stereogauge.figures.mpl import (  # noqa: F401 – each registers its rende
     galleries,
     geometry,
     ranking,
-    robustness,
     sparsification,
     study,
     tuning,

@@ -13,15 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import StrMethodFormatter
 
-from stereogauge.figures.data.analysis import (
-    CountedErrors,
-    HistogramPanel,
-    Histograms,
-    ScatterMatrix,
-    ScatterPanel,
-    Slopes,
-    SquareMap,
-)
+from stereogauge.figures.data import analysis as shown
 from stereogauge.figures.mpl.figure import (
     COLUMN_WIDTH,
     PAGE_WIDTH,
@@ -41,7 +33,7 @@ HISTOGRAM_COLUMNS = 3
 
 
 @figure_of.register
-def square_map(data: SquareMap) -> Figure:
+def square_map(data: shown.SquareMap) -> Figure:
     """A heat map with its numbers where there is room."""
     count = len(data.names)
     side = max(COLUMN_WIDTH, min(PAGE_WIDTH, 1.2 + 0.33 * count))
@@ -63,7 +55,7 @@ def square_map(data: SquareMap) -> Figure:
 
 
 @figure_of.register
-def scatter_matrix(data: ScatterMatrix) -> Figure:
+def scatter_matrix(data: shown.ScatterMatrix) -> Figure:
     """Panels with points and one line per scene; legends for scenes (colours) and algorithms (shapes)."""
     columns = data.columns
     legend = [Line2D([], [], color=data.scene_colours[scene], linewidth=2.5, label=scene) for scene in data.scenes]
@@ -78,7 +70,7 @@ def scatter_matrix(data: ScatterMatrix) -> Figure:
     return figure
 
 
-def _scatter_panel(axes: Axes, panel: ScatterPanel, data: ScatterMatrix) -> None:
+def _scatter_panel(axes: Axes, panel: shown.ScatterPanel, data: shown.ScatterMatrix) -> None:
     for index, scene in enumerate(data.scenes):
         colour = data.scene_colours[scene]
         x0, y0, x1, y1 = panel.lines[index]
@@ -94,7 +86,7 @@ def _scatter_panel(axes: Axes, panel: ScatterPanel, data: ScatterMatrix) -> None
 
 
 @figure_of.register
-def histograms(data: Histograms) -> Figure:
+def histograms(data: shown.Histograms) -> Figure:
     """Bars of counts, a line at the heuristic maximum, marked algorithms as markers on the axis."""
     columns = min(HISTOGRAM_COLUMNS, len(data.panels))
     legend = [
@@ -108,7 +100,7 @@ def histograms(data: Histograms) -> Figure:
     return figure
 
 
-def _histogram_panel(axes: Axes, panel: HistogramPanel, styles: dict[str, Style]) -> None:
+def _histogram_panel(axes: Axes, panel: shown.HistogramPanel, styles: dict[str, Style]) -> None:
     axes.bar(panel.edges[:-1], panel.counts, np.diff(panel.edges), align="edge", color="#9db8cc", linewidth=0)
     end = panel.edges[-1]
     if panel.heuristic is not None and panel.heuristic <= 1.5 * end:
@@ -126,7 +118,7 @@ def _histogram_panel(axes: Axes, panel: HistogramPanel, styles: dict[str, Style]
 
 
 @figure_of.register
-def counted_errors(data: CountedErrors) -> Figure:
+def counted_errors(data: shown.CountedErrors) -> Figure:
     """Two stacked bars an algorithm; a line marks the number of distinct erroneous pixels."""
     styles = segment_styles([name for _, regions, _ in data.sets for name in regions])
     legend: list[Artist] = [
@@ -153,7 +145,7 @@ def counted_errors(data: CountedErrors) -> Figure:
 
 
 @figure_of.register
-def slopes(data: Slopes) -> Figure:
+def slopes(data: shown.Slopes) -> Figure:
     """Lines between the ranks under each order; filled markers are marked ones."""
     figure = new_figure(COLUMN_WIDTH, 0.35 + 0.22 * len(data.algorithms), data.title, data.caption)
     axes = figure.add_subplot()

@@ -11,7 +11,7 @@ import math
 import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -27,18 +27,6 @@ from stereogauge.figures.palette import FAINT, INK, MUTED
 COLUMN_WIDTH, PAGE_WIDTH = 3.5, 7.16  # inches
 TEXT, SMALL, HEAD = 8.0, 6.5, 9.0  # points
 FORMATS = ("png", "svg", "pdf")
-
-
-class Captioned(Protocol):
-    """The data of any figure."""
-
-    @property
-    def title(self) -> str:
-        """What stands above."""
-
-    @property
-    def caption(self) -> str:
-        """What stands below."""
 
 
 @functools.singledispatch
@@ -89,7 +77,7 @@ def new_figure(
 
 
 def panel_figure(
-    data: Captioned,
+    data: Any,
     count: int,
     columns: int,
     height: float,
@@ -99,7 +87,7 @@ def panel_figure(
     width: float | None = None,
     **shared: Any,
 ) -> tuple[Figure, NDArray[Any]]:
-    """A figure with the grid of axes of `count` panels, `columns` side by side, each row `height` inches tall.
+    """A figure of `count` panels, `columns` side by side, each row `height` inches tall; the grid of their axes.
 
     As wide as a page unless `width` says otherwise, a single column of panels as wide as one of text.
     """

@@ -12,15 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.textpath import TextPath
 
-from stereogauge.figures.data.ranking import (
-    Alike,
-    CriticalDifference,
-    Intervals,
-    Layers,
-    Radar,
-    RankMap,
-    StackedBars,
-)
+from stereogauge.figures.data import ranking as shown
 from stereogauge.figures.mpl.figure import (
     COLUMN_WIDTH,
     HEAD,
@@ -42,7 +34,7 @@ MOST_LETTERS = 44
 
 
 @figure_of.register
-def stacked_bars(data: StackedBars) -> Figure:
+def stacked_bars(data: shown.StackedBars) -> Figure:
     """Horizontal stacked bars, shortest on top; the legend states the weights."""
     styles = segment_styles(data.terms)
     legend = [
@@ -70,7 +62,7 @@ def stacked_bars(data: StackedBars) -> Figure:
 
 
 @figure_of.register
-def radar(data: Radar) -> Figure:
+def radar(data: shown.Radar) -> Figure:
     """Closed lines over the axes; the centre is best."""
     legend = _algorithm_handles(data.algorithms, data.styles)
     figure = new_figure(COLUMN_WIDTH, 3.1, data.title, data.caption, legend)
@@ -104,7 +96,7 @@ def _text_width(texts: Iterable[str]) -> float:
 
 
 @figure_of.register
-def critical_difference(data: CriticalDifference) -> Figure:
+def critical_difference(data: shown.CriticalDifference) -> Figure:
     """Average ranks on one line, names left and right, bars over those that are not told apart."""
     count = len(data.algorithms)
     half = -(-count // 2)
@@ -146,7 +138,7 @@ def critical_difference(data: CriticalDifference) -> Figure:
 
 
 @figure_of.register
-def rank_map(data: RankMap) -> Figure:
+def rank_map(data: shown.RankMap) -> Figure:
     """Ranks as colours and, where there is room, as numbers; bright is best."""
     rows, columns = data.ranks.shape
     width = COLUMN_WIDTH if columns <= 12 else PAGE_WIDTH
@@ -169,7 +161,7 @@ def rank_map(data: RankMap) -> Figure:
 
 
 @figure_of.register
-def layers(data: Layers) -> Figure:
+def layers(data: shown.Layers) -> Figure:
     """Groups as rows of names, the first on top; lines lead down to those that are dominated."""
     depth = int(data.group.max())
     members = [[data.algorithms[index] for index in np.flatnonzero(data.group == one)] for one in range(1, depth + 1)]
@@ -196,7 +188,7 @@ def layers(data: Layers) -> Figure:
 
 
 @figure_of.register
-def intervals(data: Intervals) -> Figure:
+def intervals(data: shown.Intervals) -> Figure:
     """A point and a bar for each algorithm; the share of draws that it wins stands at the right."""
     figure = new_figure(COLUMN_WIDTH, 0.55 + ROW * len(data.algorithms), data.title, data.caption)
     axes = plain(figure.add_subplot(), grid="x")
@@ -214,7 +206,7 @@ def intervals(data: Intervals) -> Figure:
 
 
 @figure_of.register
-def alike(data: Alike) -> Figure:
+def alike(data: shown.Alike) -> Figure:
     """Rank sums on a line with the names below; each bar joins algorithms that perform alike."""
     figure = new_figure(COLUMN_WIDTH, 0.55 + ROW * len(data.algorithms), data.title, data.caption)
     axes = plain(figure.add_subplot(), grid="x")

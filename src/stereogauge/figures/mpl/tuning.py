@@ -8,14 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from stereogauge.figures.data.tuning import (
-    ParameterImportance,
-    SceneGains,
-    SlicePanel,
-    TradeOff,
-    TuningHistory,
-    TuningSlices,
-)
+from stereogauge.figures.data import tuning as shown
 from stereogauge.figures.mpl.figure import (
     COLUMN_WIDTH,
     PAGE_WIDTH,
@@ -41,7 +34,7 @@ def _marks(tuned: str = "recommended") -> list[Line2D]:
 
 
 @figure_of.register
-def history(data: TuningHistory) -> Figure:
+def history(data: shown.TuningHistory) -> Figure:
     """Trials as points, the best so far as steps, the default parameters as a line, ended trials as ticks below."""
     legend = [
         Line2D([], [], color=TRIAL, marker="o", linestyle="", markersize=3.5, label="complete trial"),
@@ -66,7 +59,7 @@ def history(data: TuningHistory) -> Figure:
 
 
 @figure_of.register
-def slices(data: TuningSlices) -> Figure:
+def slices(data: shown.TuningSlices) -> Figure:
     """One panel per parameter; darker points are earlier trials."""
     count, columns = len(data.panels), min(SLICES_SIDE_BY_SIDE, len(data.panels))
     figure, grid = panel_figure(data, count, columns, 1.75, _marks(), 2, width=PAGE_WIDTH, sharey=True)
@@ -77,7 +70,7 @@ def slices(data: TuningSlices) -> Figure:
     return figure
 
 
-def _slice(axes: Axes, panel: SlicePanel, data: TuningSlices) -> None:
+def _slice(axes: Axes, panel: shown.SlicePanel, data: shown.TuningSlices) -> None:
     if panel.logarithmic:
         axes.set_xscale("log")
     axes.scatter(panel.coordinates, data.values, c=data.positions, cmap=SEQUENTIAL, s=10, linewidths=0)
@@ -90,7 +83,7 @@ def _slice(axes: Axes, panel: SlicePanel, data: TuningSlices) -> None:
 
 
 @figure_of.register
-def importance(data: ParameterImportance) -> Figure:
+def importance(data: shown.ParameterImportance) -> Figure:
     """Bars, the most important parameter on top; one colour per objective."""
     several = len(data.objectives) > 1
     colours = OKABE_ITO[: len(data.objectives)]
@@ -110,7 +103,7 @@ def importance(data: ParameterImportance) -> Figure:
 
 
 @figure_of.register
-def trade_off(data: TradeOff) -> Figure:
+def trade_off(data: shown.TradeOff) -> Figure:
     """All complete trials, those of the front joined by a line."""
     legend = [
         Line2D([], [], color=MUTED, marker="o", linestyle="", markersize=3, label="dominated trial"),
@@ -131,7 +124,7 @@ def trade_off(data: TradeOff) -> Figure:
 
 
 @figure_of.register
-def gains(data: SceneGains) -> Figure:
+def gains(data: shown.SceneGains) -> Figure:
     """For each scene a line from the default to the tuned value."""
     count = len(data.scenes)
     figure = new_figure(COLUMN_WIDTH * 1.4, 0.5 + ROW * count, data.title, data.caption, _marks("tuned"), 2)

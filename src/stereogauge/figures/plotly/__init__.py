@@ -4,7 +4,6 @@ from stereogauge.figures.plotly import (  # noqa: F401 – each registers its re
     analysis,
     galleries,
     ranking,
-    robustness,
     sparsification,
     study,
     tuning,

@@ -5,15 +5,7 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from stereogauge.figures.data.ranking import (
-    Alike,
-    CriticalDifference,
-    Intervals,
-    Layers,
-    Radar,
-    RankMap,
-    StackedBars,
-)
+from stereogauge.figures.data import ranking as shown
 from stereogauge.figures.palette import FAINT, INK, MUTED, segment_styles
 from stereogauge.figures.plotly.figure import ROW, add_heat_map, add_segment, algorithm_marks, figure_of, new_figure
 from stereogauge.scores.cube import Values
@@ -22,7 +14,7 @@ MOST_NUMBERED_COLUMNS = 40
 
 
 @figure_of.register
-def stacked_bars(data: StackedBars) -> go.Figure:
+def stacked_bars(data: shown.StackedBars) -> go.Figure:
     """Horizontal stacked bars, shortest on top; a click on a legend entry removes a metric."""
     figure = new_figure(data.title, data.caption, 230 + ROW * len(data.algorithms))
     for index, (term, style) in enumerate(segment_styles(data.terms).items()):
@@ -35,7 +27,7 @@ def stacked_bars(data: StackedBars) -> go.Figure:
 
 
 @figure_of.register
-def radar(data: Radar) -> go.Figure:
+def radar(data: shown.Radar) -> go.Figure:
     """Closed lines over the axes; the centre is best. Points say the rank or score that they stand for."""
     figure = new_figure(data.title, data.caption, 560)
     for index, name in enumerate(data.algorithms):
@@ -58,7 +50,7 @@ def radar(data: Radar) -> go.Figure:
 
 
 @figure_of.register
-def critical_difference(data: CriticalDifference) -> go.Figure:
+def critical_difference(data: shown.CriticalDifference) -> go.Figure:
     """Average ranks as points by algorithm; bars join those that the test does not tell apart."""
     figure = _joined_points(data, data.average_rank, "%{x:.2f}", "average rank (lower is better)")
     for index, clique in enumerate(data.cliques):
@@ -74,7 +66,7 @@ def critical_difference(data: CriticalDifference) -> go.Figure:
     return figure
 
 
-def _joined_points(data: CriticalDifference | Alike, values: Values, number: str, axis: str) -> go.Figure:
+def _joined_points(data: shown.CriticalDifference | shown.Alike, values: Values, number: str, axis: str) -> go.Figure:
     """One point per algorithm, each in its row; `_join` adds the bars."""
     rows = list(range(len(data.algorithms)))
     figure = new_figure(data.title, data.caption, 220 + ROW * len(rows))
@@ -92,7 +84,9 @@ def _joined_points(data: CriticalDifference | Alike, values: Values, number: str
     return figure
 
 
-def _join(figure: go.Figure, data: CriticalDifference | Alike, ends: tuple[int, int], x: float, why: str) -> None:
+def _join(
+    figure: go.Figure, data: shown.CriticalDifference | shown.Alike, ends: tuple[int, int], x: float, why: str
+) -> None:
     first, last = ends
     figure.add_scatter(
         x=[x, x],
@@ -106,7 +100,7 @@ def _join(figure: go.Figure, data: CriticalDifference | Alike, ends: tuple[int, 
 
 
 @figure_of.register
-def rank_map(data: RankMap) -> go.Figure:
+def rank_map(data: shown.RankMap) -> go.Figure:
     """Ranks as colours and, where there is room, as numbers; bright is best."""
     rows, columns = data.ranks.shape
     figure = new_figure(data.title, data.caption, 260 + ROW * rows)
@@ -127,7 +121,7 @@ def rank_map(data: RankMap) -> go.Figure:
 
 
 @figure_of.register
-def layers(data: Layers) -> go.Figure:
+def layers(data: shown.Layers) -> go.Figure:
     """Groups as rows of points, the first on top; lines lead down to those that are dominated."""
     depth = int(data.group.max())
     figure = new_figure(data.title, data.caption, 200 + 90 * depth)
@@ -162,7 +156,7 @@ def layers(data: Layers) -> go.Figure:
 
 
 @figure_of.register
-def intervals(data: Intervals) -> go.Figure:
+def intervals(data: shown.Intervals) -> go.Figure:
     """A point and a bar for each algorithm."""
     figure = new_figure(data.title, data.caption, 220 + ROW * len(data.algorithms))
     for row, name in enumerate(data.algorithms):
@@ -191,7 +185,7 @@ def intervals(data: Intervals) -> go.Figure:
 
 
 @figure_of.register
-def alike(data: Alike) -> go.Figure:
+def alike(data: shown.Alike) -> go.Figure:
     """Rank sums by algorithm; each bar joins algorithms that perform alike."""
     figure = _joined_points(data, data.sums, "%{x:.0f}", "sum of ranks (lower is better)")
     span = float(np.ptp(data.sums)) or 1.0
