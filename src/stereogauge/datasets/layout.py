@@ -1,6 +1,4 @@
-"""How folders are looked at: what is there, in which order, and the sentence for a folder that is not what it should
-be.
-"""
+"""How folders are read: what is there, in which order, and the error for a folder with another layout."""
 
 from __future__ import annotations
 
@@ -67,9 +65,7 @@ def in_order(names: Iterable[str], official: Sequence[str]) -> list[str]:
 
 
 def template_pattern(template: str) -> re.Pattern[str]:
-    """The regular expression of a path template: each `{field}` matches within one part of the path, a repeated one
-    the same text.
-    """
+    """The regular expression of a path template: a `{field}` matches within one part, wherever it stands the same."""
     pieces = re.split(r"\{(\w+)\}", template)
     seen: set[str] = set()
     pattern = ""

@@ -72,9 +72,7 @@ def _wrong_scale(
 
 
 def _other_view(estimate: DisparityMap, truth: DisparityMap) -> tuple[str, str] | None:
-    """Whether the map fits the right view better: there, the point (x, y) with disparity d lies at (x − d, y) and
-    has the same d.
-    """
+    """Whether the map fits the right view better, in which (x, y) with disparity d lies at (x − d, y)."""
     rows, columns = np.nonzero(np.isfinite(truth))
     known = truth[rows, columns]
     targets = columns - np.rint(known).astype(np.int64)

@@ -32,9 +32,7 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True)
 class Finding:
-    """One sentence about an algorithm's map of a scene, about an algorithm (no scene), or about files that belong to
-    none.
-    """
+    """One sentence about a map, about an algorithm (no scene), or about files that belong to none."""
 
     kind: str
     sentence: str
@@ -78,9 +76,7 @@ def validate_results(
     progress: Progress = lambda done, total, what: None,
     **options: Any,
 ) -> Validation:
-    """Check every result in a folder or zip against the ground truth of `dataset`; `options` are those of
-    `find_results`.
-    """
+    """Check all results in a folder or zip against the ground truth; `options` are those of `find_results`."""
     found = find_results(path, dataset, **options)
     findings = _unplaced(found, dataset)
     for result in found.results:

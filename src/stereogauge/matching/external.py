@@ -93,10 +93,7 @@ def run_program(
     scale: float | None = None,
     **parameters: Any,
 ) -> MatcherOutput:
-    """Run the program in a folder of its own and read what it wrote.
-
-    `encoding` and `scale` say how, where the file does not.
-    """
+    """Run the program in a folder of its own and read its map, by `encoding` and `scale` where they are given."""
     with tempfile.TemporaryDirectory(prefix="stereogauge-") as folder:
         files = {"left": f"{folder}/left.png", "right": f"{folder}/right.png", "out": f"{folder}/disparity.{extension}"}
         for name, image in (("left", left), ("right", right)):

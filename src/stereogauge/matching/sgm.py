@@ -118,10 +118,7 @@ class Settings:
 
 
 class Workspace:
-    """Memory that successive matches of equal size share, as a matcher of a video would.
-
-    A kept volume is never shared.
-    """
+    """Memory that successive matches of equal size share, as those of a video; a kept volume is never shared."""
 
     def __init__(self) -> None:
         self._volume = new_sums(0, 0, 0)
@@ -171,9 +168,7 @@ def semi_global_matching(
 
 @dataclass(frozen=True)
 class Found:
-    """The winners of the left view, of the right one where it was searched, and the cost summary where it was asked
-    for.
-    """
+    """The winners of the left view, and those of the right view and the cost summary where they were requested."""
 
     left: View
     right: View | None

@@ -179,9 +179,7 @@ def _calibration(
 
 
 def load(root: Path, variant: str, **options: Any) -> Dataset:
-    """The dataset that `root`/stereogauge.toml, or the manifest `root` itself, describes; paths are relative to the
-    manifest.
-    """
+    """The dataset that `root`/stereogauge.toml, or the manifest `root` itself, describes; paths start there."""
     path = root if root.is_file() else root / FILENAME
     if not path.is_file():
         raise wrong_folder("folder", root, f"the manifest {FILENAME}")

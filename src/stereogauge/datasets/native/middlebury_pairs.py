@@ -76,9 +76,7 @@ def _scene(folder: Path, dataset: str) -> Scene | None:
 
 
 def _further_views(folder: Path, left: str) -> dict[float, ImageFile]:
-    """The other images of the nine-view scenes; im2 lies at 0 and im6 at 1, so one step is a quarter of the
-    baseline.
-    """
+    """The other images of the nine-view scenes; im2 lies at 0 and im6 at 1: one step is a quarter of the baseline."""
     if left != "im2":
         return {}
     found = {(index - 2) / 4: image(folder, f"im{index}") for index in (0, 1, 3, 4, 5, 7, 8)}

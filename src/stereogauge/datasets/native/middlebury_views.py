@@ -79,9 +79,7 @@ def _crop_offset(folder: Path, divisor: int) -> float | None:
 
 
 def _sized_folder(root: Path, variant: str, name: str) -> tuple[Path, str]:
-    """The folder that holds the scenes and its size; a size that is neither named nor visible in the path counts as
-    FullSize.
-    """
+    """The folder that holds the scenes, and its size: FullSize where neither variant nor path states another."""
     if variant and (root / variant).is_dir():
         return root / variant, variant
     inside = next((size for size in SIZES if (root / size).is_dir()), None)

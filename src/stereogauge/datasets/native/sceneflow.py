@@ -61,9 +61,7 @@ def _scenes(base: Path, rendering: str, split: str, dataset: str, prefix: str) -
 
 
 def load(root: Path, variant: str, *, split: str = "", **options: Any) -> Dataset:
-    """Every frame below `root`, or below its FlyingThings3D, Driving and Monkaa folders; clean pass unless the
-    variant is `final`.
-    """
+    """Every frame below `root` or below its three subsets; clean pass unless the variant is `final`."""
     if split not in ("", "TRAIN", "TEST"):
         raise DatasetError(f"The split of sceneflow is 'TRAIN' or 'TEST', not {split!r}.")
     rendering = variant or "clean"

@@ -1,7 +1,4 @@
-"""What the figures of a study and of robustness show, as plain values.
-
-`stereogauge.study.figures` makes those of a study.
-"""
+"""What the figures of a study (made by `stereogauge.study.figures`) and of robustness show, as plain values."""
 
 from __future__ import annotations
 
