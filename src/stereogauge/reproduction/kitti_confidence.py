@@ -11,8 +11,7 @@ from typing import Literal, NamedTuple
 
 from stereogauge.confidence.measures import PAPER as MEASURES
 from stereogauge.reproduction.declaration import Paper, Recorder, Table
-from stereogauge.reproduction.frames import Frame
-from stereogauge.reproduction.material import FEW_ERRORS, Material
+from stereogauge.reproduction.material import FEW_ERRORS, Frame, Material
 
 NAMES = dict(zip((*MEASURES, "product"), ("Γ0", "Γ1", "Γ2", "Γ3", "Γ4", "Γ"), strict=True))
 OURS = "the paper's own nine frames, our census SGM (P1 = 20, P2 = 100, 128 disparities); theirs is not published"
