@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import MatcherError, StereogaugeError
 from stereogauge.io.disparity import read_disparity
-from stereogauge.matching.declaration import Matcher, MatcherParameter
+from stereogauge.matching.declaration import Matcher, untuned
 from stereogauge.matching.result import MatcherOutput
 
 REQUIRED = ("left", "right", "out")
@@ -31,13 +31,9 @@ TAIL = 300
 WATCH_SECONDS = 0.02
 FIRST_LOOK_SECONDS = 0.001
 PARAMETERS = (
-    MatcherParameter(
-        "time_limit", "float", 600.0, "seconds after which the program is ended", low=0.01, high=1e6, tuned=False
-    ),
-    MatcherParameter("memory_limit", "float", 0.0, "GiB of address space; 0 = no limit", low=0, high=4096, tuned=False),
-    MatcherParameter(
-        "extension", "choice", "pfm", "suffix of {out}", choices=("pfm", "png", "npy", "tiff", "exr"), tuned=False
-    ),
+    untuned("time_limit", "float", 600.0, "seconds after which the program is ended", low=0.01, high=1e6),
+    untuned("memory_limit", "float", 0.0, "GiB of address space; 0 = no limit", low=0, high=4096),
+    untuned("extension", "choice", "pfm", "suffix of {out}", choices=("pfm", "png", "npy", "tiff", "exr")),
 )
 
 

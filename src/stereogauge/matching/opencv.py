@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import MatcherError
-from stereogauge.matching.declaration import Matcher, MatcherParameter
+from stereogauge.matching.declaration import Matcher, MatcherParameter, untuned
 from stereogauge.matching.images import eight_bit
 from stereogauge.matching.result import MatcherOutput
 from stereogauge.model import DisparityMap
@@ -30,16 +30,13 @@ COMMON = (
     MatcherParameter(
         "uniqueness", "int", 0, "percent by which the best cost must win; losers are unknown", low=0, high=100, step=1
     ),
-    MatcherParameter(
-        "full_width", "bool", True, "match the leftmost ndisp columns too, by continuing the images", tuned=False
-    ),
-    MatcherParameter(
+    untuned("full_width", "bool", True, "match the leftmost ndisp columns too, by continuing the images"),
+    untuned(
         "right_view",
         "choice",
         "none",
         "right map by a right-referenced run, or not at all",
         choices=("none", "second-run"),
-        tuned=False,
     ),
 )
 

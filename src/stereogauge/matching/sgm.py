@@ -21,7 +21,7 @@ from stereogauge.kernels.confidence import CostSummary, Scales, summary_rows
 from stereogauge.kernels.sgm_sweep import Pair
 from stereogauge.kernels.winner import PARABOLA, V_FIT, WHOLE, View
 from stereogauge.matching.census import WINDOWS, census, code_bytes, window_bits, window_radii
-from stereogauge.matching.declaration import Matcher, MatcherParameter
+from stereogauge.matching.declaration import Matcher, MatcherParameter, untuned
 from stereogauge.matching.images import eight_bit
 from stereogauge.matching.result import MatcherOutput
 from stereogauge.matching.sgm_aggregation import (
@@ -58,35 +58,23 @@ PARAMETERS = (
     ),
     MatcherParameter("adapt", "bool", False, "divide P2 by the grey-value step along the path, not below P1 + 1"),
     MatcherParameter("subpixel", "choice", "parabola", "refinement of the winner", choices=tuple(REFINEMENTS)),
-    MatcherParameter(
+    untuned(
         "right_view",
         "choice",
         "second-run",
         "right map by a right-referenced run, by a diagonal search in the left costs, or not at all",
         choices=("second-run", "diagonal", "none"),
-        tuned=False,
     ),
-    MatcherParameter(
+    untuned(
         "keep",
         "choice",
         "auto",
         "what to keep of the costs: all, what confidence measures need of them, nothing; auto: all if they fit",
         choices=("auto", "costs", "summary", "nothing"),
-        tuned=False,
     ),
-    MatcherParameter(
-        "memory_limit",
-        "float",
-        4.0,
-        "GiB for volume and path states; streams above it",
-        low=0.01,
-        high=4096,
-        tuned=False,
-    ),
-    MatcherParameter(
-        "threads", "int", 0, "threads, 0 = as many as there are processors", low=0, high=1024, tuned=False
-    ),
-    MatcherParameter("vectorised", "bool", True, "explicit vector instructions in the inner steps", tuned=False),
+    untuned("memory_limit", "float", 4.0, "GiB for volume and path states; streams above it", low=0.01, high=4096),
+    untuned("threads", "int", 0, "threads, 0 = as many as there are processors", low=0, high=1024),
+    untuned("vectorised", "bool", True, "explicit vector instructions in the inner steps"),
 )
 
 
