@@ -26,6 +26,7 @@ from stereogauge.figures.mpl.figure import (
     plain,
 )
 from stereogauge.figures.palette import INK, MUTED, SEQUENTIAL, Style, segment_styles
+from stereogauge.scores.cube import Values
 
 ROW = 0.19  # inches a row of text
 MOST_NUMBERED = 22
@@ -178,9 +179,7 @@ def _beside(side: str) -> dict[str, Any]:
     return {"textcoords": "offset points", "ha": side, "va": "center", "fontsize": SMALL}
 
 
-def _spread(
-    ranks: np.ndarray[tuple[int, int], np.dtype[np.float64]],
-) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def _spread(ranks: Values) -> Values:
     """Places with ties set apart, so that names do not overlap."""
     order = np.argsort(ranks, axis=0, kind="stable")
     positions = np.empty_like(ranks)

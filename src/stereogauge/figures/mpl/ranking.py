@@ -24,7 +24,7 @@ from stereogauge.figures.mpl.figure import (
     new_figure,
     plain,
 )
-from stereogauge.figures.palette import FAINT, INK, MUTED, RANKS, Styles, segment_styles
+from stereogauge.figures.palette import FAINT, INK, MUTED, RANKS, segment_styles
 
 ROW = 0.19  # inches a row of text
 MOST_NUMBERED_COLUMNS = 30
@@ -64,7 +64,10 @@ def stacked_bars(data: shown.StackedBars) -> Figure:
 @figure_of.register
 def radar(data: shown.Radar) -> Figure:
     """Closed lines over the axes; the centre is best."""
-    legend = _algorithm_handles(data.algorithms, data.styles)
+    legend = [
+        Line2D([], [], color=style.colour, marker=style.marker, markersize=4, linewidth=1.0, label=name)
+        for name, style in ((name, data.styles[name]) for name in data.algorithms)
+    ]
     figure = new_figure(COLUMN_WIDTH, 3.1, data.title, data.caption, legend)
     axes = figure.add_subplot(projection="polar")
     angles = np.linspace(0, 2 * np.pi, len(data.axes), endpoint=False)
@@ -80,13 +83,6 @@ def radar(data: shown.Radar) -> Figure:
     axes.grid(color=FAINT, linewidth=0.6)
     axes.spines["polar"].set_color(FAINT)
     return figure
-
-
-def _algorithm_handles(names: Iterable[str], styles: Styles) -> list[Line2D]:
-    return [
-        Line2D([], [], color=style.colour, marker=style.marker, markersize=4, linewidth=1.0, label=name)
-        for name, style in ((name, styles[name]) for name in names)
-    ]
 
 
 def _text_width(texts: Iterable[str]) -> float:
