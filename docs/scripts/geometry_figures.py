@@ -26,7 +26,7 @@ from stereogauge.figures.data.geometry import direction_histograms_data, plane_s
 from stereogauge.figures.mpl.figure import new_figure
 from stereogauge.figures.pictures import render, render_disparity
 from stereogauge.io.files import DisparityFile, load_disparity
-from stereogauge.matching import match
+from stereogauge.matching.run import match
 from stereogauge.metrics.declaration import parse_metric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture

@@ -23,7 +23,7 @@ _PUBLIC = {
     "evaluate": "stereogauge.evaluation.evaluate",
     "load_dataset": "stereogauge.datasets",
     "load_protocol": "stereogauge.protocol",
-    "match": "stereogauge.matching",
+    "match": "stereogauge.matching.run",
     "open_store": "stereogauge.store",
     "picture": "stereogauge.evaluation.evaluate",
     "rank": "stereogauge.ranking",
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from stereogauge.errors import StereogaugeError
     from stereogauge.evaluation.evaluate import evaluate, picture
     from stereogauge.io import read_disparity, write_disparity
-    from stereogauge.matching import match
+    from stereogauge.matching.run import match
     from stereogauge.model import Calibration, Dataset, ResultSet, Scene
     from stereogauge.protocol import Protocol, load_protocol
     from stereogauge.ranking import rank

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from stereogauge.figures import mpl, plotly
-from stereogauge.figures.data.robustness import RobustnessBars, robustness_data
+from stereogauge.figures.data.study import RobustnessBars, robustness_data
 from stereogauge.model import ResultSet
 from stereogauge.study.robustness import change_picture, robustness_table
 

@@ -17,9 +17,8 @@ import stereogauge as sg
 from stereogauge.errors import MatcherError, StoreError, UnknownNameError
 from stereogauge.evaluation.matchers import wanted_matcher
 from stereogauge.figures import mpl, plotly
-from stereogauge.matching import parse_matcher
 from stereogauge.matching.declaration import MatcherParameter
-from stereogauge.matching.text import matcher_text
+from stereogauge.matching.text import matcher_text, parse_matcher
 from stereogauge.tuning import TuningResult, load_result, studies, study_summary
 from stereogauge.tuning.figures import figures_of, gains_data, history_data, slices_data, trade_off_data
 

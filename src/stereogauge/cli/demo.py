@@ -63,7 +63,7 @@ def command(
 def _maps(scene: Scene, folder: Path) -> list[ResultSet]:
     """Every map as a file, as an algorithm's results would be."""
     from stereogauge.io import write_disparity
-    from stereogauge.matching import match
+    from stereogauge.matching.run import match
     from stereogauge.model import ResultSet
     from stereogauge.study.damage import damage_called
     from stereogauge.study.ground_truth import ground_truth_of

@@ -234,7 +234,7 @@ def _write(
     region: str | None,
 ) -> None:
     from stereogauge.figures import mpl, plotly
-    from stereogauge.figures.data.robustness import robustness_data
+    from stereogauge.figures.data.study import robustness_data
     from stereogauge.figures.pictures import save_picture
     from stereogauge.io.files import load_disparity
     from stereogauge.study.robustness import change_picture

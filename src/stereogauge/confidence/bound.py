@@ -18,9 +18,7 @@ from stereogauge.errors import NotApplicable
 
 @dataclass(frozen=True, eq=False)
 class CombinationBound:
-    """For each number k of pixels that every measure keeps on its own: how many of them all keep, and how many of
-    those are bad.
-    """
+    """For each number k of pixels that each measure keeps: how many of them all keep, and how many of those are bad."""
 
     entries: NDArray[np.int64]
     bad_entries: NDArray[np.int64]

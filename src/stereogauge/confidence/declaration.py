@@ -55,21 +55,17 @@ class ConfidenceMeasure:
 
 
 def measure(
-    *,
     id: str,  # noqa: A002 – the field's name
     name: str,
     formula: str,
     source: str,
+    *,
     literal: Compute | None = None,
     symbol: str = "",
     needs: Iterable[str] = ("costs",),
 ) -> Callable[[Compute], ConfidenceMeasure]:
-    """Declare the decorated function as a confidence measure; `ConfidenceMeasure` explains the keywords."""
-
-    def declare(function: Compute) -> ConfidenceMeasure:
-        return ConfidenceMeasure(id, name, formula, source, function, literal, symbol, frozenset(needs))
-
-    return declare
+    """Declare the decorated function as a confidence measure; `ConfidenceMeasure` explains the arguments."""
+    return lambda function: ConfidenceMeasure(id, name, formula, source, function, literal, symbol, frozenset(needs))
 
 
 @functools.cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,10 @@ COLUMNS = {
     "aurg": "random − auc",
     "roc_auc": "probability that a bad pixel is less confident than a good one",
 }
+FIGURES = attrgetter(
+    *("pixels", "bad_pixels", "good_share", "at_good_share", "range_mean"),
+    *("auc", "oracle.auc", "ause", "aurg", "roc_auc"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,18 +102,4 @@ def _points(scene: str, measure: str, *columns: NDArray[np.float64]) -> list[dic
 
 
 def _row(scene: str, measure: str, curve: SparsificationCurve) -> dict[str, Any]:
-    values = (
-        scene,
-        measure,
-        curve.pixels,
-        curve.bad_pixels,
-        curve.good_share,
-        curve.at_good_share,
-        curve.range_mean,
-        curve.auc,
-        curve.oracle.auc,
-        curve.ause,
-        curve.aurg,
-        curve.roc_auc,
-    )
-    return dict(zip(COLUMNS, values, strict=True))
+    return dict(zip(COLUMNS, (scene, measure, *FIGURES(curve)), strict=True))

@@ -27,10 +27,7 @@ DEFAULT_SCALE = 100.0
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """One run of a matcher, with the scales ς, T and ramp of cost differences.
-
-    Ground truth and a trained model where given.
-    """
+    """One run of a matcher with the scales ς, T and ramp of cost differences; ground truth and model where given."""
 
     result: MatchResult
     sigma: float

@@ -14,27 +14,15 @@ from numpy.typing import NDArray
 
 from stereogauge.confidence.declaration import confidence_measure, measure
 from stereogauge.confidence.evidence import Evidence
+from stereogauge.confidence.measures import PAPER
 from stereogauge.confidence.trees import Trees
 from stereogauge.errors import MissingDependency, StereogaugeError
 from stereogauge.model import Mask
 
 FEATURES = (
-    "curvature",
-    "perturbation",
-    "peak-ratio",
-    "entropy",
-    "lr-difference",
-    "matching-score",
-    "naive-peak-ratio",
-    "maximum-margin",
-    "winner-margin",
-    "maximum-likelihood",
-    "ambiguity",
-    "local-curve",
-    "left-right-margin",
-    "median-deviation",
-    "distance-border",
-    "texture",
+    *PAPER,
+    *("matching-score", "naive-peak-ratio", "maximum-margin", "winner-margin", "maximum-likelihood", "ambiguity"),
+    *("local-curve", "left-right-margin", "median-deviation", "distance-border", "texture"),
 )
 PIXELS_PER_SCENE = 8_000
 

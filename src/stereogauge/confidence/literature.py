@@ -21,13 +21,13 @@ SOURCE = "Hu, Mordohai 2012"
 WINDOW = 7
 
 
-@measure(id="matching-score", name="matching score", formula="A₀", source=SOURCE)
+@measure("matching-score", "matching score", "A₀", SOURCE)
 def matching_score(evidence: Evidence) -> NDArray[np.float32]:
     """The winner's cost."""
     return evidence.summary.minimum.astype(np.float32)
 
 
-@measure(id="naive-peak-ratio", name="naive peak ratio", formula="(A₀ + 1) / (A₂ + 1)", source=SOURCE)
+@measure("naive-peak-ratio", "naive peak ratio", "(A₀ + 1) / (A₂ + 1)", SOURCE)
 def naive_peak_ratio(evidence: Evidence) -> NDArray[np.float32]:
     """The winner against the second smallest cost anywhere, mostly its neighbour's; 0 where there is no second."""
     summary = evidence.summary
@@ -35,31 +35,31 @@ def naive_peak_ratio(evidence: Evidence) -> NDArray[np.float32]:
     return np.where(summary.second == NONE, np.float32(0), ratio)
 
 
-@measure(id="maximum-margin", name="maximum margin", formula="−(A(d₁) − A₀)", source=SOURCE)
+@measure("maximum-margin", "maximum margin", "−(A(d₁) − A₀)", SOURCE)
 def maximum_margin(evidence: Evidence) -> NDArray[np.float32]:
     """How much cheaper the winner is than the next local minimum; where there is none, as if that cost 65535."""
     summary = evidence.summary
     return summary.minimum.astype(np.float32) - summary.second_minimum.astype(np.float32)
 
 
-@measure(id="winner-margin", name="winner margin", formula="−(A(d₁) − A₀) / (Σ A + 1)", source=SOURCE)
+@measure("winner-margin", "winner margin", "−(A(d₁) − A₀) / (Σ A + 1)", SOURCE)
 def winner_margin(evidence: Evidence) -> NDArray[np.float32]:
     """The margin over the next local minimum relative to all costs."""
     margin = maximum_margin.compute(evidence)
     return (margin / (evidence.summary.total + 1.0)).astype(np.float32)
 
 
-@measure(id="maximum-likelihood", name="maximum likelihood", formula="1 − 1 / Σ exp(−(A(d) − A₀)/T)", source=SOURCE)
+@measure("maximum-likelihood", "maximum likelihood", "1 − 1 / Σ exp(−(A(d) − A₀)/T)", SOURCE)
 def maximum_likelihood(evidence: Evidence) -> NDArray[np.float32]:
     """One minus the winner's probability when costs are taken as exponents; T = P2 of the matcher unless given."""
     return (1 - 1 / evidence.summary.partition).astype(np.float32)
 
 
 @measure(
-    id="ambiguity",
-    name="ambiguity",
-    formula="mean over d ≤ x of max(0, 1 − (A(d) − A₀) / (paths · P2))",
-    source="after Sarrazin et al., ISPRS Archives 2021",
+    "ambiguity",
+    "ambiguity",
+    "mean over d ≤ x of max(0, 1 − (A(d) − A₀) / (paths · P2))",
+    "after Sarrazin et al., ISPRS Archives 2021",
 )
 def ambiguity(evidence: Evidence) -> NDArray[np.float32]:
     """How many disparities rival the winner, each by how little more it costs.
@@ -69,7 +69,7 @@ def ambiguity(evidence: Evidence) -> NDArray[np.float32]:
     return evidence.summary.ambiguity
 
 
-@measure(id="local-curve", name="local curve", formula="1 / max(1, max(A(d₀−1), A(d₀+1)) − A₀)", source=SOURCE)
+@measure("local-curve", "local curve", "1 / max(1, max(A(d₀−1), A(d₀+1)) − A₀)", SOURCE)
 def local_curve(evidence: Evidence) -> NDArray[np.float32]:
     """The inverse slope of the V that fits the winner and its costlier neighbour."""
     summary = evidence.summary
@@ -80,10 +80,10 @@ def local_curve(evidence: Evidence) -> NDArray[np.float32]:
 
 
 @measure(
-    id="left-right-margin",
-    name="left-right difference of costs",
-    formula="−(A₂ − A₀) / (|A₀ − min A_r(x − d₀)| + 1)",
-    source=SOURCE,
+    "left-right-margin",
+    "left-right difference of costs",
+    "−(A₂ − A₀) / (|A₀ − min A_r(x − d₀)| + 1)",
+    SOURCE,
     needs=("costs", "right"),
 )
 def left_right_margin(evidence: Evidence) -> NDArray[np.float32]:
@@ -102,11 +102,7 @@ def left_right_margin(evidence: Evidence) -> NDArray[np.float32]:
 
 
 @measure(
-    id="median-deviation",
-    name="deviation from the median",
-    formula="|D − median₅ₓ₅ D|",
-    source="Spyropoulos, Mordohai 2016",
-    needs=("image",),
+    "median-deviation", "deviation from the median", "|D − median₅ₓ₅ D|", "Spyropoulos, Mordohai 2016", needs=("image",)
 )
 def median_deviation(evidence: Evidence) -> NDArray[np.float32]:
     """How far the disparity stands out from its neighbourhood, in pixels; unknown neighbours count as 0."""
@@ -116,10 +112,10 @@ def median_deviation(evidence: Evidence) -> NDArray[np.float32]:
 
 
 @measure(
-    id="distance-border",
-    name="distance to the border",
-    formula="−min(x, y, W−1−x, H−1−y)",
-    source="Spyropoulos, Mordohai 2016",
+    "distance-border",
+    "distance to the border",
+    "−min(x, y, W−1−x, H−1−y)",
+    "Spyropoulos, Mordohai 2016",
     needs=("image",),
 )
 def distance_border(evidence: Evidence) -> NDArray[np.float32]:
@@ -131,13 +127,7 @@ def distance_border(evidence: Evidence) -> NDArray[np.float32]:
     return -np.minimum(vertical, horizontal).astype(np.float32)
 
 
-@measure(
-    id="texture",
-    name="texture",
-    formula="1 / (1 + σ₇ₓ₇(I))",
-    source="Haeusler, Nair, Kondermann 2013",
-    needs=("image",),
-)
+@measure("texture", "texture", "1 / (1 + σ₇ₓ₇(I))", "Haeusler, Nair, Kondermann 2013", needs=("image",))
 def texture(evidence: Evidence) -> NDArray[np.float32]:
     """The inverse standard deviation of the left image's 8-bit grey values in a 7 × 7 window."""
     image = eight_bit(evidence.result.left).astype(np.float64)

@@ -6,25 +6,25 @@ R. Haeusler, R. Klette, "Analysis of KITTI data for stereo analysis with stereo 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.confidence import literal
-from stereogauge.confidence.declaration import measure
+from stereogauge.confidence.declaration import Compute, ConfidenceMeasure, measure
 from stereogauge.confidence.evidence import Evidence
 from stereogauge.kernels.confidence import NONE
 
-SOURCE = "Haeusler, Klette 2012, eq. {}"
+
+def _printed(
+    equation: int, symbol: str, identifier: str, name: str, formula: str, **options: Any
+) -> Callable[[Compute], ConfidenceMeasure]:
+    return measure(identifier, name, formula, f"Haeusler, Klette 2012, eq. {equation}", symbol=symbol, **options)
 
 
-@measure(
-    id="curvature",
-    symbol="Γ0",
-    name="curvature",
-    formula="1 / max(1, A(d₀−1) − 2A₀ + A(d₀+1))",
-    source=SOURCE.format(1),
-    literal=literal.curvature,
-)
+@_printed(1, "Γ0", "curvature", "curvature", "1 / max(1, A(d₀−1) − 2A₀ + A(d₀+1))", literal=literal.curvature)
 def curvature(evidence: Evidence) -> NDArray[np.float32]:
     """The inverse of the cost parabola's opening; at an end of the range the missing neighbour mirrors the other."""
     summary = evidence.summary
@@ -39,26 +39,13 @@ def curvature(evidence: Evidence) -> NDArray[np.float32]:
     return inverse
 
 
-@measure(
-    id="perturbation",
-    symbol="Γ1",
-    name="perturbation",
-    formula="Σ_{d≠d₀} exp(−(A₀ − A(d))² / ς²)",
-    source=SOURCE.format(2),
-)
+@_printed(2, "Γ1", "perturbation", "perturbation", "Σ_{d≠d₀} exp(−(A₀ − A(d))² / ς²)")
 def perturbation(evidence: Evidence) -> NDArray[np.float32]:
     """How far the costs are from a single minimum in an infinitely high plain; ς = P2 of the matcher unless given."""
     return evidence.summary.perturbation
 
 
-@measure(
-    id="peak-ratio",
-    symbol="Γ2",
-    name="peak ratio",
-    formula="(A₀ + 1) / (A(d₁) + 1)",
-    source=SOURCE.format(3),
-    literal=literal.peak_ratio,
-)
+@_printed(3, "Γ2", "peak-ratio", "peak ratio", "(A₀ + 1) / (A(d₁) + 1)", literal=literal.peak_ratio)
 def peak_ratio(evidence: Evidence) -> NDArray[np.float32]:
     """The winner against the second smallest local minimum d₁; a plateau is one minimum, range ends may be minima.
 
@@ -70,12 +57,12 @@ def peak_ratio(evidence: Evidence) -> NDArray[np.float32]:
     return np.where(other == NONE, np.float32(0), ratio)
 
 
-@measure(
-    id="entropy",
-    symbol="Γ3",
-    name="entropy",
-    formula="−Σ p log p, p(d) = exp(−(A(d)−A₀)/T) / Σ exp(−(A(d′)−A₀)/T)",
-    source=SOURCE.format(4),
+@_printed(
+    4,
+    "Γ3",
+    "entropy",
+    "entropy",
+    "−Σ p log p, p(d) = exp(−(A(d)−A₀)/T) / Σ exp(−(A(d′)−A₀)/T)",
     literal=literal.entropy,
 )
 def entropy(evidence: Evidence) -> NDArray[np.float32]:
@@ -84,12 +71,12 @@ def entropy(evidence: Evidence) -> NDArray[np.float32]:
     return np.log(summary.partition) + summary.excess
 
 
-@measure(
-    id="lr-difference",
-    symbol="Γ4",
-    name="left-right consistency",
-    formula="|D(x) − D_r(x − D(x))|",
-    source=SOURCE.format(5),
+@_printed(
+    5,
+    "Γ4",
+    "lr-difference",
+    "left-right consistency",
+    "|D(x) − D_r(x − D(x))|",
     literal=literal.left_right_difference,
     needs=("right",),
 )
@@ -107,12 +94,12 @@ EPSILONS = (
 )
 
 
-@measure(
-    id="product",
-    symbol="Γ",
-    name="product of the five",
-    formula="Σ log(Γᵢ + εᵢ), ε = (0, 10⁻⁶, 10⁻³, 10⁻⁶, 1/16)",
-    source=SOURCE.format(6),
+@_printed(
+    6,
+    "Γ",
+    "product",
+    "product of the five",
+    "Σ log(Γᵢ + εᵢ), ε = (0, 10⁻⁶, 10⁻³, 10⁻⁶, 1/16)",
     literal=literal.product,
     needs=("costs", "right"),
 )
@@ -125,14 +112,7 @@ def product(evidence: Evidence) -> NDArray[np.float32]:
     return total
 
 
-@measure(
-    id="oracle",
-    symbol="Δ",
-    name="accuracy",
-    formula="|D − G|",
-    source=SOURCE.format(7),
-    needs=("gt",),
-)
+@_printed(7, "Δ", "oracle", "accuracy", "|D − G|", needs=("gt",))
 def oracle(evidence: Evidence) -> NDArray[np.float32]:
     """The error itself, in pixels: the best order there can be. NaN without ground truth or estimate."""
     return evidence.error

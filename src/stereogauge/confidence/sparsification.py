@@ -156,7 +156,7 @@ class SparsificationCurve:
 
     def __add__(self, other: SparsificationCurve) -> SparsificationCurve:
         """Pooling by density: both scenes are sparsified to the same density, each by its own order."""
-        return _summed([self, other])
+        return pooled([self, other])
 
 
 def sparsify(
@@ -219,12 +219,9 @@ def curve_of(values: NDArray[np.float64], bad: NDArray[np.bool_], threshold: flo
     return SparsificationCurve(*_corners(kept, counts), threshold)
 
 
-def pooled(curves: Iterable[SparsificationCurve]) -> SparsificationCurve:
+def pooled(scenes: Iterable[SparsificationCurve]) -> SparsificationCurve:
     """Several scenes together at equal densities, each sparsified by its own order: expected counts add up."""
-    return _summed(list(curves))
-
-
-def _summed(curves: Sequence[SparsificationCurve]) -> SparsificationCurve:
+    curves = list(scenes)
     if not curves:
         raise NotApplicable("There is no curve to pool.")
     densities = np.unique(np.concatenate([curve.density for curve in curves]))

@@ -17,7 +17,15 @@ from stereogauge.kernels.confidence_trees import tree_scores
 
 FORMAT = "stereogauge-confidence-trees"
 VERSION = 1
-ARRAYS = ("feature", "threshold", "missing_left", "left", "right", "value", "roots")
+ARRAYS: Mapping[str, Any] = {
+    "feature": np.int32,
+    "threshold": np.float64,
+    "missing_left": np.bool_,
+    "left": np.int32,
+    "right": np.int32,
+    "value": np.float64,
+    "roots": np.int32,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,18 +54,7 @@ class Trees:
         shape = maps[0].shape
         table = np.stack([each.reshape(-1) for each in maps], axis=1)
         scores = np.empty(len(table), np.float32)
-        tree_scores(
-            table,
-            self.feature,
-            self.threshold,
-            self.missing_left,
-            self.left,
-            self.right,
-            self.value,
-            self.roots,
-            self.baseline,
-            scores,
-        )
+        tree_scores(table, *(getattr(self, name) for name in ARRAYS), self.baseline, scores)
         return scores.reshape(shape)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -90,13 +87,7 @@ class Trees:
             features=tuple(header["features"]),
             baseline=float(header["baseline"]),
             facts=header["facts"],
-            feature=arrays["feature"].astype(np.int32),
-            threshold=arrays["threshold"].astype(np.float64),
-            missing_left=arrays["missing_left"].astype(np.bool_),
-            left=arrays["left"].astype(np.int32),
-            right=arrays["right"].astype(np.int32),
-            value=arrays["value"].astype(np.float64),
-            roots=arrays["roots"].astype(np.int32),
+            **{name: arrays[name].astype(kind) for name, kind in ARRAYS.items()},
         )
         trees._check(str(path))
         return trees
@@ -107,7 +98,7 @@ class Trees:
         inner = self.feature >= 0
         order = np.arange(count)
         sound = (
-            all(getattr(self, name).shape == (count,) for name in ARRAYS[:-1])
+            all(getattr(self, name).shape == (count,) for name in ARRAYS if name != "roots")
             and self.feature.max(initial=-1) < len(self.features)
             and bool(((self.roots >= 0) & (self.roots < count)).all())
             and bool((self.left[inner] > order[inner]).all() and (self.left[inner] < count).all())

@@ -1,6 +1,4 @@
-"""Datasets in their native layouts, the results of algorithms on them, and checks of both before anything is
-computed.
-"""
+"""Datasets in their native layouts, results of algorithms on them, and checks of both before computing starts."""
 
 from __future__ import annotations
 

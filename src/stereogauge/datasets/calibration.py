@@ -106,9 +106,8 @@ def read_kitti_calibration(path: Path, cameras: tuple[int, int]) -> Calibration:
     focal = left[0]
     if focal <= 0 or right[0] != focal:
         raise FileError(
-            f"{path}: the rectified cameras {cameras[0]} and {cameras[1]} should share one positive focal "
-            f"length, found "
-            f"{focal:g} and {right[0]:g}."
+            f"{path}: the rectified cameras {cameras[0]} and {cameras[1]} should share one positive focal length, "
+            f"found {focal:g} and {right[0]:g}."
         )
     baseline = (left[3] - right[3]) / focal
     if baseline <= 0:

@@ -61,9 +61,9 @@ class DatasetFamily:
     citation: str
     obtain: str
     load: Loader = field(repr=False, compare=False)
-    variants: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    options: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    archives: Mapping[str, tuple[Archive, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    variants: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
+    archives: Mapping[str, tuple[Archive, ...]] = field(default_factory=dict)
     homepage: str = ""
     needs_root: bool = True
 
@@ -121,10 +121,7 @@ def load_dataset(name: str, root: str | os.PathLike[str] | None = None, **option
 def open_dataset(text: str, **options: Any) -> Dataset:
     """The dataset of `NAME`, `NAME:ROOT` or `NAME:VARIANT:ROOT`, as the command line writes it."""
     identifier, _, rest = text.partition(":")
-    known = families()
-    if identifier not in known:
-        raise unknown_name("dataset", identifier, known)
-    family = known[identifier]
+    family, _ = family_of(identifier)
     if not family.needs_root:
         return load_dataset(text, **options)
     variant, _, root = rest.partition(":")

@@ -1,6 +1,4 @@
-"""Getting a dataset: its official archives downloaded, checked, unpacked, and a record of what was fetched kept
-beside them.
-"""
+"""Getting a dataset: its official archives downloaded, checked and unpacked, with a record kept beside them."""
 
 from __future__ import annotations
 
@@ -23,9 +21,7 @@ Progress = Callable[[str, int, int | None], None]
 
 @dataclass(frozen=True)
 class Fetched:
-    """One official file that is now in place. `verified` is false where no hash is published: then the found one is
-    recorded.
-    """
+    """One official file that is now in place; `verified` is false where no hash is published to compare with."""
 
     url: str
     size: int
@@ -57,9 +53,7 @@ def fetch(
     pause: float = 1.0,
     attempts: int = 5,
 ) -> list[Fetched]:
-    """Download and unpack the official archives of `name` into `out`; what an earlier call finished is not fetched
-    again.
-    """
+    """Download and unpack the official archives of `name` into `out`, without those of an earlier call."""
     _, archives = official_archives(name)
     out.mkdir(parents=True, exist_ok=True)
     record = _read_record(out)

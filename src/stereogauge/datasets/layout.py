@@ -1,6 +1,4 @@
-"""How folders are looked at: what is there, in which order, and the sentence for a folder that is not what it should
-be.
-"""
+"""How folders are read: what is there, in which order, and the error for a folder with another layout."""
 
 from __future__ import annotations
 
@@ -15,6 +13,10 @@ from stereogauge.io.png_file import read_header
 IMAGE_SUFFIXES = (".png", ".ppm", ".pgm", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp")
 MAP_SUFFIXES = (".pfm", ".png", ".pgm", ".npy", ".npz", ".tif", ".tiff", ".exr", ".dsp5")
 SHOWN_ENTRIES = 5
+MIDDLEBURY_TERMS = (
+    "Middlebury grants permission to use and publish all images and disparity maps, with the request to cite the "
+    "papers."
+)
 
 
 def entries(folder: Path) -> list[Path]:
@@ -63,9 +65,7 @@ def in_order(names: Iterable[str], official: Sequence[str]) -> list[str]:
 
 
 def template_pattern(template: str) -> re.Pattern[str]:
-    """The regular expression of a path template: each `{field}` matches within one part of the path, a repeated one
-    the same text.
-    """
+    """The regular expression of a path template: a `{field}` matches within one part, wherever it stands the same."""
     pieces = re.split(r"\{(\w+)\}", template)
     seen: set[str] = set()
     pattern = ""

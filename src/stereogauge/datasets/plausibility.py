@@ -66,16 +66,13 @@ def _wrong_scale(
     )
     return (
         "wrong-scale",
-        f"The disparities are about {words} (median {np.median(found):.4g} px, ground truth "
-        f"{np.median(known):.4g} px): "
-        "give the right encoding, scale and offset.",
+        f"The disparities are about {words} (median {np.median(found):.4g} px, ground truth {np.median(known):.4g} "
+        "px): give the right encoding, scale and offset.",
     )
 
 
 def _other_view(estimate: DisparityMap, truth: DisparityMap) -> tuple[str, str] | None:
-    """Whether the map fits the right view better: there, the point (x, y) with disparity d lies at (x − d, y) and
-    has the same d.
-    """
+    """Whether the map fits the right view better, in which (x, y) with disparity d lies at (x − d, y)."""
     rows, columns = np.nonzero(np.isfinite(truth))
     known = truth[rows, columns]
     targets = columns - np.rint(known).astype(np.int64)
@@ -94,6 +91,5 @@ def _other_view(estimate: DisparityMap, truth: DisparityMap) -> tuple[str, str] 
     return (
         "swapped-views",
         f"The map fits the right view better than the left one ({np.mean(fits_right):.0%} against "
-        f"{np.mean(fits_left):.0%} of the "
-        "known pixels): were the views swapped?",
+        f"{np.mean(fits_left):.0%} of the known pixels): were the views swapped?",
     )

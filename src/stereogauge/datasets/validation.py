@@ -32,9 +32,7 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True)
 class Finding:
-    """One sentence about an algorithm's map of a scene, about an algorithm (no scene), or about files that belong to
-    none.
-    """
+    """One sentence about a map, about an algorithm (no scene), or about files that belong to none."""
 
     kind: str
     sentence: str
@@ -78,9 +76,7 @@ def validate_results(
     progress: Progress = lambda done, total, what: None,
     **options: Any,
 ) -> Validation:
-    """Check every result in a folder or zip against the ground truth of `dataset`; `options` are those of
-    `find_results`.
-    """
+    """Check all results in a folder or zip against the ground truth; `options` are those of `find_results`."""
     found = find_results(path, dataset, **options)
     findings = _unplaced(found, dataset)
     for result in found.results:
@@ -132,30 +128,26 @@ def check_map(source: DisparitySource, scene: Scene, algorithm: str = "") -> lis
 def validate_files(
     path: str | os.PathLike[str],
     *,
-    encoding: str | None = None,
-    scale: float | None = None,
-    offset: float = 0.0,
     progress: Progress = lambda done, total, what: None,
+    **decoding: Any,
 ) -> Validation:
-    """Check every map in a folder or zip by itself, without a dataset to compare with."""
+    """Check every map in a folder or zip by itself; `decoding` are the encoding, scale and offset of all of them."""
     files = list_results(path)
     names = [name for name in files.names if PurePosixPath(name).suffix.lower() in MAP_SUFFIXES]
     findings = []
     for done, name in enumerate(names, start=1):
-        findings += inspect_file(files.path(name), encoding=encoding, scale=scale, offset=offset)[1]
+        findings += inspect_file(files.path(name), **decoding)[1]
         progress(done, len(names), name)
     if not names:
         findings.append(Finding("no-results", f"{path} holds no disparity map ({', '.join(MAP_SUFFIXES)})."))
     return Validation(str(path), "", (), len(names), tuple(findings))
 
 
-def inspect_file(
-    path: str | os.PathLike[str], *, encoding: str | None = None, scale: float | None = None, offset: float = 0.0
-) -> tuple[FileReport | None, list[Finding]]:
+def inspect_file(path: str | os.PathLike[str], **decoding: Any) -> tuple[FileReport | None, list[Finding]]:
     """The report on a single file, None when it cannot be read, and what is wrong with it."""
     name = display_name(path)
     try:
-        seen = inspect_disparity(path, encoding=encoding, scale=scale, offset=offset)
+        seen = inspect_disparity(path, **decoding)
     except FileError as error:
         return None, [Finding("unreadable", str(error), file=name)]
     return seen, [Finding("suspicious", sentence, file=name) for sentence in seen.problems]

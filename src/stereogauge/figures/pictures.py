@@ -7,6 +7,7 @@ no estimate. Disparities: viridis over a fixed range.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib import colormaps
@@ -54,10 +55,7 @@ def _backdrop(picture: Picture) -> Colours:
 
 def picture_limits(picture: Picture) -> tuple[float, float]:
     """The picture's own limits, or those of its finite values."""
-    if picture.limits is not None:
-        return picture.limits
-    finite = picture.values[np.isfinite(picture.values)]
-    return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    return disparity_limits(picture.values) if picture.limits is None else picture.limits
 
 
 def render(picture: Picture) -> Colours:
@@ -87,7 +85,7 @@ def render_disparity(disparity: DisparityMap, limits: tuple[float, float]) -> Co
     return colours
 
 
-def disparity_limits(truth: DisparityMap) -> tuple[float, float]:
+def disparity_limits(truth: NDArray[Any]) -> tuple[float, float]:
     """The range in which all maps of a scene are drawn: that of its ground truth."""
     known = truth[np.isfinite(truth)]
     return (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)

@@ -6,6 +6,7 @@ of the file. Everything with a scheme (`s3://`, `http://`, `memory://`, …) goe
 
 from __future__ import annotations
 
+import importlib
 import mmap
 import os
 import re
@@ -62,6 +63,14 @@ class Content:
             raise self.error(f"the header says {width} × {height} pixels; both must be at least 1.")
         if width * height > LARGEST_PIXEL_COUNT:
             raise self.error(f"the header says {width} × {height} pixels; at most {LARGEST_PIXEL_COUNT} are read.")
+
+    def check_length(self, needed: int, width: int, height: int) -> None:
+        """Raise an error unless the file has as many bytes as its pixels need; one more may end it."""
+        sentence = f"{width} × {height} pixels need {needed} bytes, the file has {self.size}"
+        if self.size < needed:
+            raise self.error(f"truncated: {sentence}.")
+        if self.size > needed + 1:
+            raise self.error(f"{sentence}: the header is wrong.")
 
 
 @dataclass(frozen=True)
@@ -252,3 +261,11 @@ def _pieces(parts: Iterable[memoryview]) -> Iterator[memoryview]:
     for part in parts:
         for start in range(0, len(part), SMALL_STEP):
             yield part[start : start + SMALL_STEP]
+
+
+def require(package: str, name: str, kind: str) -> Any:
+    """The module `package` of the extra `io`; its absence is an error that names the file and its kind."""
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise MissingDependency(package, "io", f"{name}: {kind}") from error

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from stereogauge.disparity import DisparityMap, as_disparity
-from stereogauge.io.content import LARGEST_DEFLATE_RATIO, LARGEST_PIXEL_COUNT, Content, Decoding
-from stereogauge.io.optional import require
+from stereogauge.io.content import LARGEST_DEFLATE_RATIO, LARGEST_PIXEL_COUNT, Content, Decoding, require
 
 MAGIC = b"\x76\x2f\x31\x01"
 DEEP, MULTI_PART = 0x800, 0x1000

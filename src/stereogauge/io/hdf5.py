@@ -10,8 +10,7 @@ import numpy as np
 
 from stereogauge.disparity import DisparityMap, as_disparity
 from stereogauge.errors import StereogaugeError
-from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Content, Decoding, one_line
-from stereogauge.io.optional import require
+from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Content, Decoding, one_line, require
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
 DATASET = "disparity"

@@ -33,13 +33,7 @@ def decode(content: Content) -> NDArray[Any]:
         raise content.error(f"the header gives {largest} as the largest value; it must be between 1 and 65535.")
     channels = 3 if content.starts_with(b"P6") else 1
     sample = np.dtype(np.uint8) if largest < 256 else np.dtype(">u2")
-    needed = header.end() + width * height * channels * sample.itemsize
-    if content.size < needed:
-        raise content.error(f"truncated: {width} × {height} pixels need {needed} bytes, the file has {content.size}.")
-    if content.size > needed + 1:
-        raise content.error(
-            f"{width} × {height} pixels need {needed} bytes, the file has {content.size}: the header is wrong."
-        )
+    content.check_length(header.end() + width * height * channels * sample.itemsize, width, height)
     samples = np.frombuffer(content.data, sample, width * height * channels, header.end())
     shape = (height, width) if channels == 1 else (height, width, 3)
     return samples.reshape(shape).astype(sample.newbyteorder("="), copy=True)

@@ -17,16 +17,8 @@ from stereogauge.io.content import Content, Decoding
 
 LONGEST_HEADER = 4096
 ROWS_PER_BLOCK = 16
-_BREAK = rb"(?:\s|#[^\n]*\n)+"
-_HEADER = re.compile(
-    rb"P[fF]"
-    + _BREAK
-    + rb"([+-]?\d+)"
-    + _BREAK
-    + rb"([+-]?\d+)"
-    + _BREAK
-    + rb"([+-]?[\d.]+(?:[eE][+-]?\d+)?)(?:[ \t]*\r?\n|\s)"
-)
+_SIZE, _SCALE = rb"([+-]?\d+)", rb"([+-]?[\d.]+(?:[eE][+-]?\d+)?)(?:[ \t]*\r?\n|\s)"
+_HEADER = re.compile(rb"(?:\s|#[^\n]*\n)+".join([rb"P[fF]", _SIZE, _SIZE, _SCALE]))
 
 
 def read(content: Content, decoding: Decoding) -> DisparityMap:
@@ -45,13 +37,7 @@ def read(content: Content, decoding: Decoding) -> DisparityMap:
     # One blank may end the header, and the first bytes of data may look like blanks; the file size tells them apart.
     exact = content.size - 4 * width * height
     start = exact if header.end(3) < exact < header.end() else header.end()
-    needed = start + 4 * width * height
-    if content.size < needed:
-        raise content.error(f"truncated: {width} × {height} pixels need {needed} bytes, the file has {content.size}.")
-    if content.size > needed + 1:
-        raise content.error(
-            f"{width} × {height} pixels need {needed} bytes, the file has {content.size}: the header is wrong."
-        )
+    content.check_length(start + 4 * width * height, width, height)
     little_endian = _is_little_endian(content, header[3].decode("ascii"))
     stored = np.frombuffer(content.data, "<f4" if little_endian else ">f4", width * height, start)
     return _upright(stored.reshape(height, width))

@@ -18,8 +18,15 @@ from numpy.typing import NDArray
 
 from stereogauge.disparity import DisparityMap, as_disparity
 from stereogauge.errors import StereogaugeError
-from stereogauge.io.content import LARGEST_DEFLATE_RATIO, LARGEST_OTHER_RATIO, Content, Decoding, inflate, one_line
-from stereogauge.io.optional import require
+from stereogauge.io.content import (
+    LARGEST_DEFLATE_RATIO,
+    LARGEST_OTHER_RATIO,
+    Content,
+    Decoding,
+    inflate,
+    one_line,
+    require,
+)
 
 NODATA_TAG = 42113
 SIGNATURES = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")

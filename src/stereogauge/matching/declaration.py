@@ -76,6 +76,10 @@ class MatcherParameter:
         return f"{'a whole number' if self.kind == 'int' else 'a number'} between {self.low:g} and {self.high:g}"
 
 
+untuned = functools.partial(MatcherParameter, tuned=False)
+"""A parameter that a search does not vary by default."""
+
+
 def _choice(value: Any, choices: tuple[Value, ...]) -> Value:
     by_text = {str(choice): choice for choice in choices}
     if str(value) not in by_text:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import MatcherError, StereogaugeError
 from stereogauge.io.disparity import read_disparity
-from stereogauge.matching.declaration import Matcher, MatcherParameter
+from stereogauge.matching.declaration import Matcher, untuned
 from stereogauge.matching.result import MatcherOutput
 
 REQUIRED = ("left", "right", "out")
@@ -31,13 +31,9 @@ TAIL = 300
 WATCH_SECONDS = 0.02
 FIRST_LOOK_SECONDS = 0.001
 PARAMETERS = (
-    MatcherParameter(
-        "time_limit", "float", 600.0, "seconds after which the program is ended", low=0.01, high=1e6, tuned=False
-    ),
-    MatcherParameter("memory_limit", "float", 0.0, "GiB of address space; 0 = no limit", low=0, high=4096, tuned=False),
-    MatcherParameter(
-        "extension", "choice", "pfm", "suffix of {out}", choices=("pfm", "png", "npy", "tiff", "exr"), tuned=False
-    ),
+    untuned("time_limit", "float", 600.0, "seconds after which the program is ended", low=0.01, high=1e6),
+    untuned("memory_limit", "float", 0.0, "GiB of address space; 0 = no limit", low=0, high=4096),
+    untuned("extension", "choice", "pfm", "suffix of {out}", choices=("pfm", "png", "npy", "tiff", "exr")),
 )
 
 
@@ -93,10 +89,7 @@ def run_program(
     scale: float | None = None,
     **parameters: Any,
 ) -> MatcherOutput:
-    """Run the program in a folder of its own and read what it wrote.
-
-    `encoding` and `scale` say how, where the file does not.
-    """
+    """Run the program in a folder of its own and read its map, by `encoding` and `scale` where they are given."""
     with tempfile.TemporaryDirectory(prefix="stereogauge-") as folder:
         files = {"left": f"{folder}/left.png", "right": f"{folder}/right.png", "out": f"{folder}/disparity.{extension}"}
         for name, image in (("left", left), ("right", right)):

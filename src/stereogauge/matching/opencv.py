@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import MatcherError
-from stereogauge.matching.declaration import Matcher, MatcherParameter
+from stereogauge.matching.declaration import Matcher, MatcherParameter, untuned
 from stereogauge.matching.images import eight_bit
 from stereogauge.matching.result import MatcherOutput
 from stereogauge.model import DisparityMap
@@ -30,16 +30,13 @@ COMMON = (
     MatcherParameter(
         "uniqueness", "int", 0, "percent by which the best cost must win; losers are unknown", low=0, high=100, step=1
     ),
-    MatcherParameter(
-        "full_width", "bool", True, "match the leftmost ndisp columns too, by continuing the images", tuned=False
-    ),
-    MatcherParameter(
+    untuned("full_width", "bool", True, "match the leftmost ndisp columns too, by continuing the images"),
+    untuned(
         "right_view",
         "choice",
         "none",
         "right map by a right-referenced run, or not at all",
         choices=("none", "second-run"),
-        tuned=False,
     ),
 )
 
@@ -55,8 +52,7 @@ def semi_global_block_matching(
     p2: int,
     prefilter: int,
     uniqueness: int,
-    full_width: bool,
-    right_view: str,
+    **views: Any,
 ) -> MatcherOutput:
     """cv2.StereoSGBM: Birchfield-Tomasi costs in blocks, paths by mode (sgbm 5, hh 8, hh4 4, 3way 3), sub-pixel in
     1/16 px.
@@ -72,7 +68,7 @@ def semi_global_block_matching(
         uniquenessRatio=uniqueness,
         mode=MODES[mode],
     )
-    return _both_views(matcher.compute, left, right, ndisp, full_width, right_view, "opencv-sgbm")
+    return _both_views(matcher.compute, left, right, ndisp, "opencv-sgbm", **views)
 
 
 def block_matching(
@@ -83,8 +79,7 @@ def block_matching(
     block: int,
     texture: int,
     uniqueness: int,
-    full_width: bool,
-    right_view: str,
+    **views: Any,
 ) -> MatcherOutput:
     """cv2.StereoBM: sums of absolute differences of Sobel-filtered images in blocks; textureless pixels are unknown."""
     _odd("opencv-bm", block)
@@ -95,7 +90,7 @@ def block_matching(
     matcher = cv2.StereoBM.create(numDisparities=_rounded(ndisp), blockSize=block)
     matcher.setTextureThreshold(texture)
     matcher.setUniquenessRatio(uniqueness)
-    return _both_views(matcher.compute, left, right, ndisp, full_width, right_view, "opencv-bm")
+    return _both_views(matcher.compute, left, right, ndisp, "opencv-bm", **views)
 
 
 def _odd(matcher: str, block: int) -> None:
@@ -113,9 +108,10 @@ def _both_views(
     left: NDArray[Any],
     right: NDArray[Any],
     ndisp: int,
+    name: str,
+    *,
     full_width: bool,
     right_view: str,
-    name: str,
 ) -> MatcherOutput:
     lowest = float(min(left.min(), right.min()))
     highest = float(max(left.max(), right.max()))

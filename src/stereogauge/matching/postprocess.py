@@ -59,10 +59,7 @@ def left_right_check(
 
 
 def median(disparity: DisparityMap, size: int = 3) -> DisparityMap:
-    """The median in a size × size window where the pixel and the whole window are known.
-
-    Other pixels keep their value.
-    """
+    """The median in a size × size window where all of it is known; other pixels keep their value."""
     known = np.isfinite(disparity)
     filtered = cv2.medianBlur(np.where(known, disparity, np.float32(0)), size)
     inside = cv2.erode(known.view(np.uint8), np.ones((size, size), np.uint8), borderValue=1).view(np.bool_)

@@ -13,17 +13,15 @@ from stereogauge.kernels.confidence import CostSummary
 from stereogauge.model import DisparityMap, Image
 
 
-@dataclass(frozen=True)
-class MatcherOutput:
-    """What a matcher hands over; only the disparity is required.
+@dataclass(frozen=True, kw_only=True)
+class MatcherEvidence:
+    """What a matcher may tell beside its maps.
 
     `costs` is the aggregated volume (H, W, ndisp), low = good; `winners` the whole disparities that won in it;
     `summary` what confidence measures need of the costs, for matchers that do not keep them, with the ς, T and ramp
     it was made with; `right_minimum` the right winners' costs.
     """
 
-    disparity: NDArray[Any]
-    right_disparity: NDArray[Any] | None = None
     costs: NDArray[np.uint16] | None = None
     winners: NDArray[np.uint16] | None = None
     right_minimum: NDArray[np.uint16] | None = None
@@ -33,17 +31,24 @@ class MatcherOutput:
     ramp: float | None = None
     window_radius: int = 0
     peak_memory: int | None = None
+
+
+@dataclass(frozen=True)
+class MatcherOutput(MatcherEvidence):
+    """What a matcher hands over; only the disparity is required."""
+
+    disparity: NDArray[Any]
+    right_disparity: NDArray[Any] | None = None
     cpu_seconds: float | None = None
 
 
 @dataclass(frozen=True)
-class MatchResult:
+class MatchResult(MatcherEvidence):
     """One run of a matcher on one pair.
 
     `disparity` and `right_disparity` are float32 with NaN = unknown, after the requested post-processing;
     `raw` and `right_raw` are the maps before it. `seconds` is wall time of matching and post-processing,
-    `cpu_seconds` processor time, `peak_memory` bytes where they were measured. `costs`, `winners`, `summary`: see
-    `MatcherOutput`.
+    `cpu_seconds` processor time, `peak_memory` bytes where they were measured.
     """
 
     matcher: str
@@ -57,12 +62,3 @@ class MatchResult:
     cpu_seconds: float
     right_disparity: DisparityMap | None = None
     right_raw: DisparityMap | None = None
-    costs: NDArray[np.uint16] | None = None
-    winners: NDArray[np.uint16] | None = None
-    right_minimum: NDArray[np.uint16] | None = None
-    summary: CostSummary | None = None
-    sigma: float | None = None
-    temperature: float | None = None
-    ramp: float | None = None
-    window_radius: int = 0
-    peak_memory: int | None = None

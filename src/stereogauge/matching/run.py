@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,7 +15,7 @@ from stereogauge.io.files import load_image
 from stereogauge.matching.declaration import Matcher, Value
 from stereogauge.matching.images import grey
 from stereogauge.matching.postprocess import POST_PARAMETERS, PostProcessing
-from stereogauge.matching.result import MatcherOutput, MatchResult
+from stereogauge.matching.result import MatcherEvidence, MatcherOutput, MatchResult
 from stereogauge.matching.text import parse_matcher
 from stereogauge.model import DisparityMap, ImageSource, as_disparity
 
@@ -70,15 +71,7 @@ def match(
         cpu_seconds=cpu_seconds,
         right_disparity=right_disparity,
         right_raw=_optional_map(output.right_disparity, declared.id),
-        costs=output.costs,
-        winners=output.winners,
-        right_minimum=output.right_minimum,
-        summary=output.summary,
-        sigma=output.sigma,
-        temperature=output.temperature,
-        ramp=output.ramp,
-        window_radius=output.window_radius,
-        peak_memory=output.peak_memory,
+        **{field.name: getattr(output, field.name) for field in dataclasses.fields(MatcherEvidence)},
     )
 
 

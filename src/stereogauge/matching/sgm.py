@@ -21,7 +21,7 @@ from stereogauge.kernels.confidence import CostSummary, Scales, summary_rows
 from stereogauge.kernels.sgm_sweep import Pair
 from stereogauge.kernels.winner import PARABOLA, V_FIT, WHOLE, View
 from stereogauge.matching.census import WINDOWS, census, code_bytes, window_bits, window_radii
-from stereogauge.matching.declaration import Matcher, MatcherParameter
+from stereogauge.matching.declaration import Matcher, MatcherParameter, untuned
 from stereogauge.matching.images import eight_bit
 from stereogauge.matching.result import MatcherOutput
 from stereogauge.matching.sgm_aggregation import (
@@ -58,35 +58,23 @@ PARAMETERS = (
     ),
     MatcherParameter("adapt", "bool", False, "divide P2 by the grey-value step along the path, not below P1 + 1"),
     MatcherParameter("subpixel", "choice", "parabola", "refinement of the winner", choices=tuple(REFINEMENTS)),
-    MatcherParameter(
+    untuned(
         "right_view",
         "choice",
         "second-run",
         "right map by a right-referenced run, by a diagonal search in the left costs, or not at all",
         choices=("second-run", "diagonal", "none"),
-        tuned=False,
     ),
-    MatcherParameter(
+    untuned(
         "keep",
         "choice",
         "auto",
         "what to keep of the costs: all, what confidence measures need of them, nothing; auto: all if they fit",
         choices=("auto", "costs", "summary", "nothing"),
-        tuned=False,
     ),
-    MatcherParameter(
-        "memory_limit",
-        "float",
-        4.0,
-        "GiB for volume and path states; streams above it",
-        low=0.01,
-        high=4096,
-        tuned=False,
-    ),
-    MatcherParameter(
-        "threads", "int", 0, "threads, 0 = as many as there are processors", low=0, high=1024, tuned=False
-    ),
-    MatcherParameter("vectorised", "bool", True, "explicit vector instructions in the inner steps", tuned=False),
+    untuned("memory_limit", "float", 4.0, "GiB for volume and path states; streams above it", low=0.01, high=4096),
+    untuned("threads", "int", 0, "threads, 0 = as many as there are processors", low=0, high=1024),
+    untuned("vectorised", "bool", True, "explicit vector instructions in the inner steps"),
 )
 
 
@@ -118,10 +106,7 @@ class Settings:
 
 
 class Workspace:
-    """Memory that successive matches of equal size share, as a matcher of a video would.
-
-    A kept volume is never shared.
-    """
+    """Memory that successive matches of equal size share, as those of a video; a kept volume is never shared."""
 
     def __init__(self) -> None:
         self._volume = new_sums(0, 0, 0)
@@ -171,9 +156,7 @@ def semi_global_matching(
 
 @dataclass(frozen=True)
 class Found:
-    """The winners of the left view, of the right one where it was searched, and the cost summary where it was asked
-    for.
-    """
+    """The winners of the left view, and those of the right view and the cost summary where they were requested."""
 
     left: View
     right: View | None
@@ -257,9 +240,8 @@ def _plan(height: int, width: int, ndisp: int, settings: Settings) -> Plan:
         return whole
     if settings.keep == "costs":
         raise MatcherError(
-            f"sgm: the costs of {width} x {height} pixels with {ndisp} disparities need "
-            f"{whole.bytes / GIBIBYTE:.2f} GiB; "
-            f"raise memory_limit={settings.memory_limit:g} or keep only the summary (keep=summary)."
+            f"sgm: the costs of {width} x {height} pixels with {ndisp} disparities need {whole.bytes / GIBIBYTE:.2f} "
+            f"GiB; raise memory_limit={settings.memory_limit:g} or keep only the summary (keep=summary)."
         )
     if streamed.bytes <= limit:
         return streamed

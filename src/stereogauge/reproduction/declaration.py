@@ -6,7 +6,7 @@ An item is a function of the data at hand; it computes and returns, and neither 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,16 +50,9 @@ class Row:
 
     def to_dict(self) -> dict[str, Any]:
         """The row as plain values."""
-        return {
-            "paper": self.paper,
-            "item": self.item,
-            "what": self.what,
-            "status": self.status.value,
-            "ours": self.ours,
-            "theirs": self.theirs,
-            "difference": self.difference,
-            "reason": self.reason,
-        }
+        known = {**vars(self), "status": self.status.value}
+        reason = known.pop("reason")
+        return {**known, "difference": self.difference, "reason": reason}
 
 
 @dataclass(frozen=True)
@@ -76,30 +69,31 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Findings:
-    """What an item gives: rows, further tables, and the data of figures by file name."""
-
-    rows: tuple[Row, ...]
-    tables: tuple[Table, ...] = ()
-    figures: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class Item:
-    """A table, figure or claim of a paper; `compute` returns its findings."""
+    """A table, figure or claim of a paper; `compute` records its findings."""
 
     id: str
     title: str
-    compute: Callable[[Material], Findings]
+    compute: Compute
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper with everything in it that holds a result."""
+    """A paper with everything in it that holds a result; `data` says on what its experiments are repeated here."""
 
     id: str
     title: str
-    items: tuple[Item, ...]
+    data: str = ""
+    items: list[Item] = field(default_factory=list)
+
+    def item(self, identifier: str, title: str) -> Callable[[Compute], Compute]:
+        """Declare the decorated function as the paper's next item."""
+
+        def declare(compute: Compute) -> Compute:
+            self.items.append(Item(identifier, title, compute))
+            return compute
+
+        return declare
 
     def choose(self, wanted: Sequence[str] | None) -> tuple[Item, ...]:
         """The items called `wanted`, or all."""
@@ -107,16 +101,22 @@ class Paper:
         for name in wanted or ():
             if name not in known:
                 raise unknown_name(f"item of {self.id}", name, known)
-        return self.items if not wanted else tuple(known[name] for name in wanted)
+        return tuple(known[name] for name in wanted or known)
 
 
+@dataclass
 class Recorder:
-    """Rows of one item of one paper, added one after the other."""
+    """The findings of one item of one paper: rows, further tables, and the data of figures by file name."""
 
-    def __init__(self, paper: str, item: str) -> None:
-        self.paper = paper
-        self.item = item
-        self.rows: list[Row] = []
+    paper: str
+    item: str
+    data: str = ""
+    rows: list[Row] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    figures: dict[str, Any] = field(default_factory=dict)
+
+    def _row(self, status: Status, what: str, ours: Value | None, theirs: Value | None, reason: str) -> None:
+        self.rows.append(Row(self.paper, self.item, what, status, ours, theirs, reason))
 
     def printed(self, what: str, ours: float, theirs: float, digits: int, reason: str = "") -> None:
         """A number that the paper prints with `digits` decimals, computed from the same data.
@@ -125,25 +125,28 @@ class Recorder:
         """
         same = round(ours, digits) == theirs
         status = Status.REPRODUCED if same else Status.SAME_EXPERIMENT
-        self.rows.append(Row(self.paper, self.item, what, status, ours, theirs, "" if same else reason))
+        self._row(status, what, ours, theirs, "" if same else reason)
 
     def equal(self, what: str, ours: Value, theirs: Value, reason: str = "") -> None:
         """A fact that is either equal or not."""
-        status = Status.REPRODUCED if ours == theirs else Status.SAME_EXPERIMENT
-        self.rows.append(Row(self.paper, self.item, what, status, ours, theirs, reason))
+        self._row(Status.REPRODUCED if ours == theirs else Status.SAME_EXPERIMENT, what, ours, theirs, reason)
 
-    def other_data(self, what: str, ours: Value, theirs: Value | None, reason: str) -> None:
-        """The same experiment on data that are not the paper's."""
-        self.rows.append(Row(self.paper, self.item, what, Status.SAME_EXPERIMENT, ours, theirs, reason))
+    def other_data(self, what: str, ours: Value, theirs: Value | None, reason: str = "") -> None:
+        """The same experiment on data that are not the paper's: `data`, unless the reason says otherwise."""
+        self._row(Status.SAME_EXPERIMENT, what, ours, theirs, reason or self.data)
 
     def unchecked(self, what: str, theirs: Value | None, reason: str) -> None:
         """Something that cannot be checked with public data."""
-        self.rows.append(Row(self.paper, self.item, what, Status.UNCHECKABLE, None, theirs, reason))
+        self._row(Status.UNCHECKABLE, what, None, theirs, reason)
 
     def contradiction(self, what: str, ours: Value, theirs: Value, reason: str) -> None:
         """A printed number that the paper's own other numbers contradict; `ours` is what they imply."""
-        self.rows.append(Row(self.paper, self.item, what, Status.UNCHECKABLE, ours, theirs, reason))
+        self._row(Status.UNCHECKABLE, what, ours, theirs, reason)
 
-    def findings(self, tables: Sequence[Table] = (), figures: dict[str, Any] | None = None) -> Findings:
-        """Everything recorded."""
-        return Findings(tuple(self.rows), tuple(tables), figures or {})
+    def add(self, tables: Iterable[Table] = (), figures: Mapping[str, Any] | None = None) -> None:
+        """Further tables and figures."""
+        self.tables += tables
+        self.figures |= figures or {}
+
+
+Compute = Callable[[Recorder, Material], None]

@@ -13,18 +13,20 @@ import numpy as np
 from stereogauge.analysis.correlation import determination, scatter
 from stereogauge.analysis.histograms import score_histogram
 from stereogauge.figures.data.analysis import determination_data, histograms_data, scatter_matrix_data
+from stereogauge.figures.data.galleries import Gallery, gallery_data
 from stereogauge.figures.data.ranking import radar_data, stacked_bars_data
+from stereogauge.figures.pictures import disparity_limits, render, render_disparity
+from stereogauge.metrics.declaration import parse_metric
 from stereogauge.ranking.run import rank
-from stereogauge.reproduction.declaration import Findings, Item, Paper, Recorder, Table
-from stereogauge.reproduction.galleries import metric_gallery
+from stereogauge.reproduction.declaration import Paper, Recorder, Table
 from stereogauge.reproduction.material import HCI_METRICS, Material
 from stereogauge.scores.cube import ScoreCube
 
-ID = "hci-stereo-metrics"
 METRICS = HCI_METRICS[:12]
 NINE = METRICS[3:]
 NOTHING = "no such pixels"
 OTHER_DATA = "nine matcher settings on six quarter-size scenes; the paper's 13 × 12 full-size results are not public"
+PAPER = Paper("hci-stereo-metrics", "Honauer, Maier-Hein, Kondermann: The HCI Stereo Metrics (2015)", OTHER_DATA)
 FIGURE_11 = {
     "rms": "0.14 0.26 0.04 0.08 0.71 0.00 0.00 0.01 0.14 0.04 0.25",
     "bad@1": "- 0.66 0.14 0.05 0.03 0.05 0.07 0.35 0.06 0.10 0.26",
@@ -32,19 +34,7 @@ FIGURE_11 = {
     "f-por": "0.05 0.06 0.07 0.01 0.00 - 0.62 0.13 0.09 0.02 0.00",
     "p-bump": "0.06 0.27 0.10 0.05 0.14 0.09 0.00 0.02 - 0.68 0.61",
 }
-FIGURE_11_COLUMNS = (
-    "bad@1",
-    "bad@4",
-    "d-fat",
-    "d-thin",
-    "d-fuz",
-    "f-por",
-    "f-frag",
-    "f-fat",
-    "p-bump",
-    "p-off",
-    "p-mis",
-)
+FIGURE_11_COLUMNS = (*METRICS[1:6], *METRICS[9:], *METRICS[6:9])
 
 
 def scores(material: Material, scene: str, metric: str) -> dict[str, float]:
@@ -66,6 +56,26 @@ def with_fine_structures(material: Material) -> ScoreCube:
     cube = cube.select(metrics=names)
     full = [scene for i, scene in enumerate(cube.scenes) if np.isfinite(cube.values[:, i]).all()]
     return cube.select(scenes=full)
+
+
+def metric_gallery(material: Material, scene: str, metric: str, most: int = 5) -> Gallery:
+    """Disparity and metric picture of up to `most` algorithms on a scene, evenly chosen from best to worst."""
+    cube = material.hci_scores
+    index = next(i for i, column in enumerate(cube.columns) if column.metric == metric)
+    order = np.argsort(cube.values[:, cube.scenes.index(scene), index], kind="stable")
+    chosen = [
+        cube.algorithms[order[i]] for i in np.linspace(0, len(order) - 1, min(most, len(order))).round().astype(int)
+    ]
+    limits = disparity_limits(material.hci_data[scene].gt)
+    bound = parse_metric(metric)
+    pictures = {
+        name: (
+            render_disparity(material.hci_maps[name][scene], limits),
+            render(bound.picture(material.hci_measurement(name, scene))),
+        )
+        for name in chosen
+    }
+    return gallery_data(cube, scene, str(cube.columns[index]), pictures, others=("rms:nonocc",))
 
 
 def swapped_pair(first: dict[str, float], second: dict[str, float]) -> tuple[str, str] | None:
@@ -91,7 +101,7 @@ def _swap(record: Recorder, material: Material, scene: str, metrics: tuple[str, 
     pairs = list(itertools.combinations(first, 2))
     swapped = sum((first[a] - first[b]) * (second[a] - second[b]) < 0 for a, b in pairs)
     ours += f"; {swapped} of {len(pairs)} pairs"
-    record.other_data(f"{scene}: {metrics[0]} and {metrics[1]} order algorithms differently", ours, theirs, OTHER_DATA)
+    record.other_data(f"{scene}: {metrics[0]} and {metrics[1]} order algorithms differently", ours, theirs)
 
 
 def _best(found: dict[str, float]) -> str:
@@ -99,52 +109,49 @@ def _best(found: dict[str, float]) -> str:
     return min(known, key=known.__getitem__) if known else NOTHING
 
 
-def figure_1(material: Material) -> Findings:
+@PAPER.item("figure 1", "The best algorithm depends on the metric")
+def figure_1(record: Recorder, material: Material) -> None:
     """The best algorithm depends on the metric."""
-    record = Recorder(ID, "figure 1")
     cells = []
     for scene in ("Adirondack", "ArtL"):
         best = {metric: _best(scores(material, scene, metric)) for metric in METRICS}
         record.other_data(
-            f"{scene}: algorithms that are best by some metric",
-            float(len(set(best.values()) - {NOTHING})),
-            None,
-            OTHER_DATA,
+            f"{scene}: algorithms that are best by some metric", float(len(set(best.values()) - {NOTHING})), None
         )
         cells.append((scene, *best.values()))
     _swap(record, material, "Adirondack", ("rms", "d-thin"), "A1 is best by RMS and worst at discontinuities")
-    return record.findings([Table("Best algorithm by metric", ("scene", *METRICS), tuple(cells))])
+    record.add([Table("Best algorithm by metric", ("scene", *METRICS), tuple(cells))])
 
 
-def figures_2_and_3(material: Material) -> Findings:
+@PAPER.item("figures 2 and 3", "Discontinuities: phenomena and pixel sets")
+def figures_2_and_3(record: Recorder, material: Material) -> None:
     """Fattening, thinning and fuzziness, and the pixel sets behind them."""
-    record = Recorder(ID, "figures 2 and 3")
     cells = []
     for scene, regions in material.hci_regions.items():
         sets = regions.geometry
         cells.append((scene, sets.discontinuity.size, sets.foreground.size, sets.background.size))
-    record.other_data("pixel sets at discontinuities", "table below", "picture of Playroom", OTHER_DATA)
-    record.other_data("pictures of d-fat, d-thin and d-fuz", "figures", "picture of Playroom", OTHER_DATA)
+    record.other_data("pixel sets at discontinuities", "table below", "picture of Playroom")
+    record.other_data("pictures of d-fat, d-thin and d-fuz", "figures", "picture of Playroom")
     figures = {
         f"hci-figure-2-{metric}": metric_gallery(material, "Adirondack", metric, 3)
         for metric in ("d-fat", "d-thin", "d-fuz")
     }
     table = Table("Pixels of the sets", ("scene", "discontinuity", "foreground band", "background band"), tuple(cells))
-    return record.findings([table], figures)
+    record.add([table], figures)
 
 
-def figure_4(material: Material) -> Findings:
+@PAPER.item("figure 4", "Planar surfaces")
+def figure_4(record: Recorder, material: Material) -> None:
     """Smooth planes may be misoriented, and well oriented ones bumpy."""
-    record = Recorder(ID, "figure 4")
     theirs = "LPS before TSGO by P_mis (9.52°, 20.03°), after it by P_bump (1.82, 0.45)"
     _swap(record, material, "Adirondack", ("p-mis", "p-bump"), theirs)
     _swap(record, material, "Piano", ("p-off", "p-bump"), "b) and c) of the figure")
-    return record.findings(figures={"hci-figure-4": metric_gallery(material, "Piano", "p-mis", 3)})
+    record.add(figures={"hci-figure-4": metric_gallery(material, "Piano", "p-mis", 3)})
 
 
-def figure_5(material: Material) -> Findings:
+@PAPER.item("figure 5", "Fine structures")
+def figure_5(record: Recorder, material: Material) -> None:
     """Fine structures: similar RMS, different porosity."""
-    record = Recorder(ID, "figure 5")
     names = ("rms", "f-por", "f-frag", "f-fat")
     values = {metric: scores(material, "Pipes", metric) for metric in names}
     algorithms = list(values["rms"])
@@ -158,15 +165,14 @@ def figure_5(material: Material) -> Findings:
         "Pipes: two algorithms of similar RMS and different porosity",
         ours,
         "LCU: RMS 33.86, F_por 1.87; LDSM: RMS 34.15, F_por 2.66",
-        OTHER_DATA,
     )
     cells = tuple((name, *(round(values[metric][name], 3) for metric in names)) for name in algorithms)
-    return record.findings([Table("Pipes", ("algorithm", *names), cells)])
+    record.add([Table("Pipes", ("algorithm", *names), cells)])
 
 
-def figure_6(material: Material) -> Findings:
+@PAPER.item("figure 6", "Thinning against fuzziness")
+def figure_6(record: Recorder, material: Material) -> None:
     """Adirondack: ranks by thinning and by fuzziness."""
-    record = Recorder(ID, "figure 6")
     _swap(
         record,
         material,
@@ -178,54 +184,48 @@ def figure_6(material: Material) -> Findings:
         (name, round(value, 3), round(scores(material, "Adirondack", "d-fuz")[name], 3))
         for name, value in sorted(scores(material, "Adirondack", "d-thin").items(), key=lambda pair: pair[1])
     )
-    return record.findings([Table("Adirondack, best by d-thin first", ("algorithm", "d-thin", "d-fuz"), cells)])
+    record.add([Table("Adirondack, best by d-thin first", ("algorithm", "d-thin", "d-fuz"), cells)])
 
 
-def figure_7(material: Material) -> Findings:
+@PAPER.item("figure 7", "Weighted combination")
+def figure_7(record: Recorder, material: Material) -> None:
     """Weighted combination: all nine metrics alike, and with fine structures first."""
-    record = Recorder(ID, "figure 7")
     cube = with_fine_structures(material)
     even = rank(cube, "weighted", weights=dict.fromkeys(NINE, 1.0))
     fine = rank(cube, "weighted", weights={metric: 5.0 if metric.startswith("f-") else 1.0 for metric in NINE})
-    record.other_data("order with equal weights", ", ".join(even.algorithms), "Cens5 first", OTHER_DATA)
+    record.other_data("order with equal weights", ", ".join(even.algorithms), "Cens5 first")
     record.other_data(
-        "order with fine structures at five times the weight",
-        ", ".join(fine.algorithms),
-        "SGBM1 before BSM and Cens5",
-        OTHER_DATA,
+        "order with fine structures at five times the weight", ", ".join(fine.algorithms), "SGBM1 before BSM and Cens5"
     )
     moved = sum(name != other for name, other in zip(even.algorithms, fine.algorithms, strict=True))
-    record.other_data("places that change", f"{moved} of {len(even)}", "the order changes", OTHER_DATA)
+    record.other_data("places that change", f"{moved} of {len(even)}", "the order changes")
     figures = {
         "hci-figure-7-even": stacked_bars_data(even, "nine metrics alike"),
         "hci-figure-7-fine": stacked_bars_data(fine, "fine structures first"),
     }
-    return record.findings(figures=figures)
+    record.add(figures=figures)
 
 
-def figure_8(material: Material) -> Findings:
+@PAPER.item("figure 8", "Surgery")
+def figure_8(record: Recorder, material: Material) -> None:
     """Pictures of surgery."""
-    record = Recorder(ID, "figure 8")
     record.unchecked("reconstruction of sutures", None, "pictures of another group's surgical data, no numbers")
-    return record.findings()
 
 
-def figure_9(material: Material) -> Findings:
+@PAPER.item("figure 9", "Radar chart")
+def figure_9(record: Recorder, material: Material) -> None:
     """Radar chart of ArtL."""
-    record = Recorder(ID, "figure 9")
     cube = with_fine_structures(material)
     scene = "ArtL" if "ArtL" in cube.scenes else cube.scenes[0]
     _swap(record, material, scene, ("rms", "f-frag"), "SGM and LCU: similar RMS, LCU without fragmentation")
     columns = [str(cube.columns[column_of(cube, m)]) for m in ("rms", "bad@1", "bad@4", "f-por", "f-frag", "f-fat")]
     chosen = ["SGM filled", "SGM weak", "SGBM", "BM"]
-    return record.findings(
-        figures={"hci-figure-9": radar_data(cube.select(scenes=[scene], algorithms=chosen), columns)}
-    )
+    record.add(figures={"hci-figure-9": radar_data(cube.select(scenes=[scene], algorithms=chosen), columns)})
 
 
-def figure_10(material: Material) -> Findings:
+@PAPER.item("figure 10", "RMS against other metrics")
+def figure_10(record: Recorder, material: Material) -> None:
     """RMS against bad pixels and against geometry on one scene."""
-    record = Recorder(ID, "figure 10")
     cube = with_fine_structures(material).select(scenes=["Pipes"])
     name = {metric: str(cube.columns[column_of(cube, metric)]) for metric in METRICS}
     found = {m: scatter(cube, name["rms"], name[m]).r_squared for m in ("bad@4", "d-fat", "p-mis", "f-frag")}
@@ -235,12 +235,12 @@ def figure_10(material: Material) -> Findings:
             f"r² of RMS and {metric}", found[metric], "little", f"Pipes instead of Jadeplant; {OTHER_DATA}"
         )
     data = scatter_matrix_data(cube, [name["rms"]], [name[m] for m in ("bad@4", "d-fat", "p-mis", "f-frag")])
-    return record.findings(figures={"hci-figure-10": data})
+    record.add(figures={"hci-figure-10": data})
 
 
-def figure_11(material: Material) -> Findings:
+@PAPER.item("figure 11", "Coefficients of determination")
+def figure_11(record: Recorder, material: Material) -> None:
     """r² of linear fits between metrics over images and algorithms."""
-    record = Recorder(ID, "figure 11")
     cube = with_fine_structures(material)
     found = determination(cube)
     column_index = {metric: column_of(cube, metric) for metric in METRICS}
@@ -248,42 +248,20 @@ def figure_11(material: Material) -> Findings:
         for column, printed in zip(FIGURE_11_COLUMNS, text.split(), strict=True):
             if printed != "-":
                 ours = float(found.r_squared[column_index[row], column_index[column]])
-                record.other_data(f"r² of {row} and {column}", ours, float(printed), OTHER_DATA)
+                record.other_data(f"r² of {row} and {column}", ours, float(printed))
     theirs = [float(text) for text in FIGURE_11["rms"].split()[2:]]
     nine = [float(found.r_squared[column_index["rms"], column_index[metric]]) for metric in FIGURE_11_COLUMNS[2:]]
     record.other_data(
-        "mean r² of RMS and the nine metrics (“little correlation”)",
-        float(np.mean(nine)),
-        float(np.mean(theirs)),
-        OTHER_DATA,
+        "mean r² of RMS and the nine metrics (“little correlation”)", float(np.mean(nine)), float(np.mean(theirs))
     )
-    return record.findings(figures={"hci-figure-11": determination_data(found)})
+    record.add(figures={"hci-figure-11": determination_data(found)})
 
 
-def figure_12(material: Material) -> Findings:
+@PAPER.item("figure 12", "Histograms")
+def figure_12(record: Recorder, material: Material) -> None:
     """Score histograms."""
-    record = Recorder(ID, "figure 12")
     cube = with_fine_structures(material)
     columns = [str(cube.columns[column_of(cube, metric)]) for metric in METRICS]
     data = histograms_data([score_histogram(cube, column, ("SGM filled",)) for column in columns])
-    record.other_data("distribution of scores by metric", "figure", "figure", OTHER_DATA)
-    return record.findings(figures={"hci-figure-12": data})
-
-
-PAPER = Paper(
-    ID,
-    "Honauer, Maier-Hein, Kondermann: The HCI Stereo Metrics (2015)",
-    (
-        Item("figure 1", "The best algorithm depends on the metric", figure_1),
-        Item("figures 2 and 3", "Discontinuities: phenomena and pixel sets", figures_2_and_3),
-        Item("figure 4", "Planar surfaces", figure_4),
-        Item("figure 5", "Fine structures", figure_5),
-        Item("figure 6", "Thinning against fuzziness", figure_6),
-        Item("figure 7", "Weighted combination", figure_7),
-        Item("figure 8", "Surgery", figure_8),
-        Item("figure 9", "Radar chart", figure_9),
-        Item("figure 10", "RMS against other metrics", figure_10),
-        Item("figure 11", "Coefficients of determination", figure_11),
-        Item("figure 12", "Histograms", figure_12),
-    ),
-)
+    record.other_data("distribution of scores by metric", "figure", "figure")
+    record.add(figures={"hci-figure-12": data})

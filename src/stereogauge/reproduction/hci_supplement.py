@@ -10,12 +10,15 @@ from scipy.stats import kendalltau
 from stereogauge.figures.data.analysis import scatter_matrix_data
 from stereogauge.metrics.declaration import parse_metric
 from stereogauge.metrics.directions import circular_earth_movers_distance, direction_histogram
-from stereogauge.reproduction.declaration import Findings, Item, Paper, Recorder, Table
-from stereogauge.reproduction.galleries import metric_gallery
-from stereogauge.reproduction.hci import METRICS, OTHER_DATA, column_of, scores, with_fine_structures
+from stereogauge.reproduction.declaration import Paper, Recorder, Table
+from stereogauge.reproduction.hci import METRICS, OTHER_DATA, column_of, metric_gallery, scores, with_fine_structures
 from stereogauge.reproduction.material import Material
 
-ID = "hci-stereo-metrics-supplement"
+PAPER = Paper(
+    "hci-stereo-metrics-supplement",
+    "Honauer, Maier-Hein, Kondermann: The HCI Stereo Metrics, supplement (2015)",
+    OTHER_DATA,
+)
 FIGURE_5 = {  # heuristic and theoretical maximum
     "rms": (70, math.inf),
     "bad@1": (80, 100),
@@ -33,16 +36,15 @@ FIGURE_5 = {  # heuristic and theoretical maximum
 SUBSETS = {"d-fat": "rms:disc-background", "d-thin": "rms:disc-foreground", "p-mis": "rms:planar", "f-por": "rms:fine"}
 
 
-def figure_1(material: Material) -> Findings:
+@PAPER.item("figure 1", "Parts of images")
+def figure_1(record: Recorder, material: Material) -> None:
     """Which parts of the images the paper shows."""
-    record = Recorder(ID, "figure 1")
     record.unchecked("frames around parts of five images", None, "marks in pictures, without numbers")
-    return record.findings()
 
 
-def figures_2_to_4(material: Material) -> Findings:
+@PAPER.item("figures 2, 3 and 4", "Pixel sets")
+def figures_2_to_4(record: Recorder, material: Material) -> None:
     """The pixel sets of every scene."""
-    record = Recorder(ID, "figures 2, 3 and 4")
     cells = []
     for scene, regions in material.hci_regions.items():
         sets = regions.geometry
@@ -59,31 +61,30 @@ def figures_2_to_4(material: Material) -> Findings:
             )
         )
         record.other_data(
-            f"{scene}: planes and fine structures found", f"{len(sets.planes)} and {structures}", "picture", OTHER_DATA
+            f"{scene}: planes and fine structures found", f"{len(sets.planes)} and {structures}", "picture"
         )
     headings = ("scene", "foreground px", "background px", "planes", "planar px", "fine structures", "fine px")
-    return record.findings([Table("Sets of each scene", headings, tuple(cells))])
+    record.add([Table("Sets of each scene", headings, tuple(cells))])
 
 
-def figure_5(material: Material) -> Findings:
+@PAPER.item("figure 5", "Ranges of the metrics")
+def figure_5(record: Recorder, material: Material) -> None:
     """Heuristic and theoretical maxima, as declared; and what our algorithms reach."""
-    record = Recorder(ID, "figure 5")
     cube = material.hci_scores
     for name, (heuristic, theoretical) in FIGURE_5.items():
         declared = parse_metric(name).metric
         record.equal(f"{name}: theoretical maximum", _text(declared.range[1]), _text(theoretical))
         reached = float(np.nanmax(cube.values[:, :, column_of(cube, name)]))
-        record.other_data(f"{name}: largest score of real algorithms", reached, float(heuristic), OTHER_DATA)
-    return record.findings()
+        record.other_data(f"{name}: largest score of real algorithms", reached, float(heuristic))
 
 
 def _text(number: float) -> str:
     return "∞" if math.isinf(number) else f"{number:g}"
 
 
-def figure_6(material: Material) -> Findings:
+@PAPER.item("figure 6", "Scatter plots and RMS on subsets")
+def figure_6(record: Recorder, material: Material) -> None:
     """Metrics against each other, and RMS restricted to a metric's own pixels."""
-    record = Recorder(ID, "figure 6")
     cube = material.hci_scores
     scene_names = with_fine_structures(material).scenes
     for metric, subset in SUBSETS.items():
@@ -98,45 +99,32 @@ def figure_6(material: Material) -> Findings:
             f"mean τ-b of the order by {metric} with that by RMS, and with that by RMS on its own pixels",
             f"{np.mean(whole):.2f}, {np.mean(bound):.2f}",
             "more similar on the subset, yet not identical",
-            OTHER_DATA,
         )
     complete = with_fine_structures(material)
     name = {metric: str(complete.columns[column_of(complete, metric)]) for metric in METRICS}
     rows = [name[m] for m in ("bad@1", "bad@4", "d-thin", "f-frag", "p-mis")]
-    return record.findings(
-        figures={"hci-supplement-figure-6": scatter_matrix_data(complete, [name["rms"], name["d-fat"]], rows)}
-    )
+    record.add(figures={"hci-supplement-figure-6": scatter_matrix_data(complete, [name["rms"], name["d-fat"]], rows)})
 
 
-def figures_7_and_8(material: Material) -> Findings:
+@PAPER.item("figures 7 and 8", "Galleries by fattening and thinning")
+def figures_7_and_8(record: Recorder, material: Material) -> None:
     """Results ranked by fattening and by thinning."""
-    return _galleries(material, "figures 7 and 8", {"d-fat": "Adirondack", "d-thin": "Motorcycle"})
+    _galleries(record, material, {"d-fat": "Adirondack", "d-thin": "Motorcycle"})
 
 
-def figures_11_and_12(material: Material) -> Findings:
-    """Results ranked by fragmentation and by porosity."""
-    return _galleries(material, "figures 11 and 12", {"f-frag": "Pipes", "f-por": "Pipes"})
-
-
-def _galleries(material: Material, item: str, chosen: dict[str, str]) -> Findings:
-    record = Recorder(ID, item)
-    figures = {}
+def _galleries(record: Recorder, material: Material, chosen: dict[str, str]) -> None:
     for metric, scene in chosen.items():
         by_metric, by_rms = scores(material, scene, metric), scores(material, scene, "rms")
         agreement = float(kendalltau(list(by_metric.values()), list(by_rms.values())).statistic)
         record.other_data(
-            f"{scene}: agreement of the orders by {metric} and by RMS (τ-b)",
-            agreement,
-            "pictures ranked by both",
-            OTHER_DATA,
+            f"{scene}: agreement of the orders by {metric} and by RMS (τ-b)", agreement, "pictures ranked by both"
         )
-        figures[f"hci-supplement-{metric}"] = metric_gallery(material, scene, metric)
-    return record.findings(figures=figures)
+        record.figures[f"hci-supplement-{metric}"] = metric_gallery(material, scene, metric)
 
 
-def figures_9_and_10(material: Material) -> Findings:
+@PAPER.item("figures 9 and 10", "Gradient directions on planes")
+def figures_9_and_10(record: Recorder, material: Material) -> None:
     """Gradient directions on planes against those of the ground truth."""
-    record = Recorder(ID, "figures 9 and 10")
     cells = []
     for scene in ("Adirondack", "Piano"):
         distances = {}
@@ -152,19 +140,10 @@ def figures_9_and_10(material: Material) -> Findings:
             f"planar pixels instead of cupboard and table of Playtable; {OTHER_DATA}",
         )
     headings = ("scene", *material.hci_maps)
-    return record.findings([Table("Circular earth mover's distance of gradient directions, °", headings, tuple(cells))])
+    record.add([Table("Circular earth mover's distance of gradient directions, °", headings, tuple(cells))])
 
 
-PAPER = Paper(
-    ID,
-    "Honauer, Maier-Hein, Kondermann: The HCI Stereo Metrics, supplement (2015)",
-    (
-        Item("figure 1", "Parts of images", figure_1),
-        Item("figures 2, 3 and 4", "Pixel sets", figures_2_to_4),
-        Item("figure 5", "Ranges of the metrics", figure_5),
-        Item("figure 6", "Scatter plots and RMS on subsets", figure_6),
-        Item("figures 7 and 8", "Galleries by fattening and thinning", figures_7_and_8),
-        Item("figures 9 and 10", "Gradient directions on planes", figures_9_and_10),
-        Item("figures 11 and 12", "Galleries by fragmentation and porosity", figures_11_and_12),
-    ),
-)
+@PAPER.item("figures 11 and 12", "Galleries by fragmentation and porosity")
+def figures_11_and_12(record: Recorder, material: Material) -> None:
+    """Results ranked by fragmentation and by porosity."""
+    _galleries(record, material, {"f-frag": "Pipes", "f-por": "Pipes"})

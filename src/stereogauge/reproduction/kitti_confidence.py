@@ -10,45 +10,47 @@ from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple
 
 from stereogauge.confidence.measures import PAPER as MEASURES
-from stereogauge.reproduction.declaration import Findings, Item, Paper, Recorder, Table
-from stereogauge.reproduction.frames import Frame
-from stereogauge.reproduction.material import FEW_ERRORS, Material
+from stereogauge.reproduction.declaration import Paper, Recorder, Table
+from stereogauge.reproduction.material import FEW_ERRORS, Frame, Material
 
-ID = "kitti-confidence-measures"
 NAMES = dict(zip((*MEASURES, "product"), ("Γ0", "Γ1", "Γ2", "Γ3", "Γ4", "Γ"), strict=True))
 OURS = "the paper's own nine frames, our census SGM (P1 = 20, P2 = 100, 128 disparities); theirs is not published"
+PAPER = Paper(
+    "kitti-confidence-measures",
+    "Haeusler, Klette: Analysis of KITTI data for stereo analysis with stereo confidence measures (2012)",
+    OURS,
+)
 PAIRS = "two Middlebury pairs, error > 1 px"
 SPARSE = 0.5
 ON_A_PAR = 0.10
 USELESS = 0.10
 
 
-def figure_1(material: Material) -> Findings:
+@PAPER.item("figure 1", "The nine frames and their errors")
+def figure_1(record: Recorder, material: Material) -> None:
     """Disparity maps of the frames and where ground truth is."""
-    record = Recorder(ID, "figure 1")
     for number, frame in material.kitti_frames.items():
-        record.other_data(f"frame {number}: bad pixels in the domain, %", 100 * (1 - frame.good_share), "picture", OURS)
+        record.other_data(f"frame {number}: bad pixels in the domain, %", 100 * (1 - frame.good_share), "picture")
     few = sorted(material.kitti_frames, key=lambda number: 1 - material.kitti_frames[number].good_share)[:2]
     verdict = "yes" if set(few) == set(FEW_ERRORS) else f"no: {few[0]} and {few[1]} have"
-    record.other_data("frames 8 and 128 have the fewest errors", verdict, "yes", OURS)
+    record.other_data("frames 8 and 128 have the fewest errors", verdict, "yes")
     frame = material.kitti_frames[87]
     record.other_data("frame 87: bad pixels, %", 100 * (1 - frame.good_share), 20.0, f"“20 percent bad pixels”; {OURS}")
-    return record.findings()
 
 
-def figures_2_and_3(material: Material) -> Findings:
+@PAPER.item("figures 2 and 3", "Sparsification of nine frames")
+def figures_2_and_3(record: Recorder, material: Material) -> None:
     """Remaining bad pixels by measure at the density of good ones."""
-    record = Recorder(ID, "figures 2 and 3")
     frames = material.kitti_frames.values()
-    record.other_data("remaining bad pixels against density, nine frames", "table below", "plots", OURS)
+    record.other_data("remaining bad pixels against density, nine frames", "table below", "plots")
     record.other_data("the same on Middlebury pairs", "table below", None, PAIRS)
     low, high = min(f.good_share for f in frames), max(f.good_share for f in frames)
-    record.other_data("share of good pixels, %", f"{100 * low:.0f} … {100 * high:.0f}", "70 … 95", OURS)
+    record.other_data("share of good pixels, %", f"{100 * low:.0f} … {100 * high:.0f}", "70 … 95")
     tables = [
         _table("Bad pixels (> 3 px) left at the share of good pixels, KITTI 2012", frames),
         _table("Bad pixels (> 1 px) left at the share of good pixels, Middlebury v2", material.middlebury_frames),
     ]
-    return record.findings(tables)
+    record.add(tables)
 
 
 def _table(title: str, frames: Iterable[Frame]) -> Table:
@@ -130,12 +132,12 @@ def _verdict(holds: bool) -> str:
     return "holds" if holds else "does not hold"
 
 
-def claims(material: Material) -> Findings:
+@PAPER.item("section 4", "The statements, one by one")
+def claims(record: Recorder, material: Material) -> None:
     """Section 4, statement by statement."""
-    record = Recorder(ID, "section 4")
     frames = material.kitti_frames
     for claim in CLAIMS:
-        record.other_data(claim.what, f"{claim.verdict(frames.values())} frames", claim.printed, OURS)
+        record.other_data(claim.what, f"{claim.verdict(frames.values())} frames", claim.printed)
         record.other_data(
             f"{claim.what} (Middlebury)", f"{claim.verdict(material.middlebury_frames)} pairs", None, PAIRS
         )
@@ -144,7 +146,6 @@ def claims(material: Material) -> Findings:
         "frame 43: Γ0 is almost a random order (gain over random at the good share)",
         f"{_verdict(gains[43] < USELESS)}: {gains[43]:.2f}",
         "straight line",
-        OURS,
     )
     best = sorted(gains, key=lambda number: -gains[number])[:2]
     shown = ", ".join(f"{number}: {gains[number]:.2f}" for number in sorted({*best, 8, 122}))
@@ -152,7 +153,6 @@ def claims(material: Material) -> Findings:
         "Γ0 is useful on frames 8 and 122 (its two largest gains over random)",
         f"{_verdict(set(best) == {8, 122})}: {shown}",
         "yes",
-        OURS,
     )
     ratios = sorted(frame.bound / frame.left("product") for frame in frames.values())
     middle = ratios[len(ratios) // 2]
@@ -162,15 +162,3 @@ def claims(material: Material) -> Findings:
         0.5,
         f"{OURS}; from {ratios[0]:.2f} to {ratios[-1]:.2f}",
     )
-    return record.findings()
-
-
-PAPER = Paper(
-    ID,
-    "Haeusler, Klette: Analysis of KITTI data for stereo analysis with stereo confidence measures (2012)",
-    (
-        Item("figure 1", "The nine frames and their errors", figure_1),
-        Item("figures 2 and 3", "Sparsification of nine frames", figures_2_and_3),
-        Item("section 4", "The statements, one by one", claims),
-    ),
-)

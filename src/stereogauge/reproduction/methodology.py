@@ -16,12 +16,15 @@ from stereogauge.ranking.result import Ranking
 from stereogauge.ranking.run import rank
 from stereogauge.regions.partition import check_partition
 from stereogauge.regions.scene_regions import regions as pixel_sets
-from stereogauge.reproduction.declaration import ARITHMETIC, Findings, Item, Paper, Recorder, Table
+from stereogauge.reproduction.declaration import ARITHMETIC, Paper, Recorder, Table
 from stereogauge.reproduction.material import SCALES, Material
 from stereogauge.study.damage import damage_called
 from stereogauge.study.ground_truth import ground_truth_of
 
-ID = "evaluation-methodology"
+PAPER = Paper(
+    "evaluation-methodology",
+    "Cabezas, Trujillo, Florian: An evaluation methodology for stereo correspondence algorithms (2013)",
+)
 NO_MAPS = "the maps of all entries of Middlebury v2 (2013) are no longer public"
 AT_HAND = "ten algorithms at hand"
 FIVE_METRICS = ["bad@1", "sze", "mae", "mse", "mre"]
@@ -43,9 +46,9 @@ SIGMA_Z_PERCENTAGES = {"AdaptingBP": 0.212, "CoopRegion": 0.206}
 GROUP_SIZES = (9, 24, 23, 14, 9, 11, 8, 7, 6)
 
 
-def test_bed(material: Material) -> Findings:
+@PAPER.item("test-bed", f"Middlebury v2: the published percentages of one entry on {len(SCALES)} scenes")
+def test_bed(record: Recorder, material: Material) -> None:
     """The published bad-pixel percentages of the PatchMatch entry of Middlebury v2."""
-    record = Recorder(ID, "test-bed")
     for scene, printed in PATCHMATCH.items():
         table = evaluate(
             material.published_maps["PatchMatch-alg117"][scene], material.middlebury[scene], protocol="middlebury-v2"
@@ -59,19 +62,17 @@ def test_bed(material: Material) -> Findings:
                 float(text),
                 digits,
             )
-    return record.findings()
 
 
-def figure_1(material: Material) -> Findings:
+@PAPER.item("figures 1 and 2", "Diagrams")
+def figure_1(record: Recorder, material: Material) -> None:
     """Diagrams."""
-    record = Recorder(ID, "figures 1 and 2")
     record.unchecked("steps of an evaluation; disparity against triangulation error", None, "drawings without numbers")
-    return record.findings()
 
 
-def figure_3(material: Material) -> Findings:
+@PAPER.item("figure 3", "Small and large errors in Tsukuba")
+def figure_3(record: Recorder, material: Material) -> None:
     """Bad pixels do not tell small errors from large ones; PSNR does."""
-    record = Recorder(ID, "figure 3")
     scene = material.middlebury["tsukuba"]
     truth = ground_truth_of(scene)
     maps = {name: damage_called(name).apply(truth, 0.1) for name in ("salt-pepper-small", "salt-pepper-large")}
@@ -83,12 +84,11 @@ def figure_3(material: Material) -> Findings:
         "BMP of small and of large salt and pepper, %", f"{small[0]:.2f} and {large[0]:.2f}", "alike", reason
     )
     record.other_data("PSNR of the two, dB", f"{small[1]:.1f} and {large[1]:.1f}", "far apart", reason)
-    return record.findings()
 
 
-def figure_4(material: Material) -> Findings:
+@PAPER.item("figure 4", "Middlebury's regions")
+def figure_4(record: Recorder, material: Material) -> None:
     """Middlebury's regions, pixel for pixel, and that they are nested."""
-    record = Recorder(ID, "figure 4")
     for scene in material.middlebury:
         masks = pixel_sets(scene, REGIONS, rule="middlebury-v2")
         for name, mask in masks.items():
@@ -99,12 +99,11 @@ def figure_4(material: Material) -> Findings:
             )
         chain = bool((masks["disc"] <= masks["nonocc"]).all() and (masks["nonocc"] <= masks["all"]).all())
         record.equal(f"{scene.id}: disc ⊂ nonocc ⊂ all", "yes" if chain else "no", "yes")
-    return record.findings()
 
 
-def table_1(material: Material) -> Findings:
+@PAPER.item("table 1", "Errors counted more than once on Venus")
+def table_1(record: Recorder, material: Material) -> None:
     """Errors counted more than once by nested regions, and once by a partition."""
-    record = Recorder(ID, "table 1")
     pixels = int(pixel_sets(material.middlebury["venus"], ["all"], rule="middlebury-v2")["all"].sum())
     for name, (chain, parts) in TABLE_1.items():
         counted = nested([name], ("disc", "nonocc", "all"), np.array([chain[:3]]))
@@ -149,12 +148,12 @@ def table_1(material: Material) -> Findings:
         for row, name in enumerate(chained.algorithms)
     )
     figures = {"methodology-table-1": counted_errors_data(chained, parted)}
-    return record.findings([Table(f"Venus, error > 1 px: {AT_HAND}", headings, cells)], figures)
+    record.add([Table(f"Venus, error > 1 px: {AT_HAND}", headings, cells)], figures)
 
 
-def figure_5(material: Material) -> Findings:
+@PAPER.item("figure 5", "A partition of the pixels")
+def figure_5(record: Recorder, material: Material) -> None:
     """Boundary, interior and occluded are a partition."""
-    record = Recorder(ID, "figure 5")
     cells = []
     for scene in material.middlebury:
         masks = pixel_sets(scene, [*PARTITION, "all"], rule="middlebury-v2")
@@ -164,7 +163,7 @@ def figure_5(material: Material) -> Findings:
             f"{scene.id}: boundary + interior + occluded, px", sum(sizes[name] for name in PARTITION), sizes["all"]
         )
         cells.append((scene.id, *(sizes[name] for name in (*PARTITION, "all"))))
-    return record.findings([Table("Pixels by region", ("scene", *PARTITION, "all"), tuple(cells))])
+    record.add([Table("Pixels by region", ("scene", *PARTITION, "all"), tuple(cells))])
 
 
 def _ranking_table(title: str, ranking: Ranking) -> Table:
@@ -177,9 +176,9 @@ def _plain(value: object) -> float | str:
     return round(float(value), 3) if isinstance(value, int | float | np.number) else str(value)
 
 
-def scenario_1(material: Material) -> Findings:
+@PAPER.item("section 4, scenario 1 (table 2)", "Extended model on boundary")
+def scenario_1(record: Recorder, material: Material) -> None:
     """Visible pixels near discontinuities, five metrics, the extended model; and Middlebury's model for comparison."""
-    record = Recorder(ID, "section 4, scenario 1 (table 2)")
     record.unchecked("the fifteen best of all entries", None, NO_MAPS)
     cube = material.methodology_scores
     extended = rank(cube, "extended", metrics=FIVE_METRICS, regions=["boundary"])
@@ -199,12 +198,12 @@ def scenario_1(material: Material) -> Findings:
         _ranking_table("Extended model on boundary", extended),
         _ranking_table("Middlebury's model on boundary, bad@1", plain),
     ]
-    return record.findings(tables, {"methodology-scenario-1": alike_data(extended)})
+    record.add(tables, {"methodology-scenario-1": alike_data(extended)})
 
 
-def scenario_2(material: Material) -> Findings:
+@PAPER.item("section 4, scenario 2", "A* groups on occluded pixels")
+def scenario_2(record: Recorder, material: Material) -> None:
     """Occluded pixels, MRE and SZE, A* groups."""
-    record = Recorder(ID, "section 4, scenario 2")
     record.unchecked("members of the groups of all entries", None, NO_MAPS)
     record.contradiction(
         "number of A* groups", float(len(GROUP_SIZES)), 8.0, "the text says eight groups and lists the sizes of nine"
@@ -214,20 +213,4 @@ def scenario_2(material: Material) -> Findings:
     record.other_data("sizes of A*₁, A*₂, …", ", ".join(map(str, sizes)), ", ".join(map(str, GROUP_SIZES)), AT_HAND)
     record.other_data("members of A*₁", ", ".join(groups.winners), None, AT_HAND)
     tables = [_ranking_table("A* groups on occluded, MRE and SZE", groups)]
-    return record.findings(tables, {"methodology-scenario-2": layers_data(groups)})
-
-
-PAPER = Paper(
-    ID,
-    "Cabezas, Trujillo, Florian: An evaluation methodology for stereo correspondence algorithms (2013)",
-    (
-        Item("test-bed", f"Middlebury v2: the published percentages of one entry on {len(SCALES)} scenes", test_bed),
-        Item("figures 1 and 2", "Diagrams", figure_1),
-        Item("figure 3", "Small and large errors in Tsukuba", figure_3),
-        Item("figure 4", "Middlebury's regions", figure_4),
-        Item("table 1", "Errors counted more than once on Venus", table_1),
-        Item("figure 5", "A partition of the pixels", figure_5),
-        Item("section 4, scenario 1 (table 2)", "Extended model on boundary", scenario_1),
-        Item("section 4, scenario 2", "A* groups on occluded pixels", scenario_2),
-    ),
-)
+    record.add(tables, {"methodology-scenario-2": layers_data(groups)})

@@ -10,7 +10,7 @@ from typing import Any
 
 from stereogauge.errors import unknown_name
 from stereogauge.reproduction import hci, hci_supplement, kitti_confidence, methodology, sigma_z
-from stereogauge.reproduction.declaration import ARITHMETIC, Findings, Item, Paper, Row, Status
+from stereogauge.reproduction.declaration import ARITHMETIC, Item, Paper, Recorder, Row, Status
 from stereogauge.reproduction.material import Material
 
 PAPERS: dict[str, Paper] = {
@@ -25,7 +25,7 @@ class ReproducedItem:
 
     paper: Paper
     item: Item
-    findings: Findings
+    findings: Recorder
 
 
 @dataclass(frozen=True)
@@ -87,5 +87,7 @@ def reproduce(
     for paper in chosen_papers(papers):
         for item in paper.choose(items):
             progress(paper.id, item.id)
-            reproduced.append(ReproducedItem(paper, item, item.compute(material)))
+            record = Recorder(paper.id, item.id, paper.data)
+            item.compute(record, material)
+            reproduced.append(ReproducedItem(paper, item, record))
     return Reproduction(tuple(reproduced))

@@ -8,12 +8,12 @@ from scipy.stats import kendalltau
 from stereogauge.evaluation.evaluate import evaluate
 from stereogauge.ranking.ranks import final_ranks
 from stereogauge.ranking.run import rank
-from stereogauge.reproduction.declaration import ARITHMETIC, Findings, Item, Paper, Recorder, Table
+from stereogauge.reproduction.declaration import ARITHMETIC, Paper, Recorder, Table
 from stereogauge.reproduction.material import Material
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.table import ScoreTable
 
-ID = "sigma-z-error"
+PAPER = Paper("sigma-z-error", "Cabezas, Padilla, Trujillo: A measure for accuracy disparity maps evaluation (2011)")
 NO_MAPS = "the maps of these Middlebury v2 entries are no longer public"
 RENDERING = (
     "their rendering is not published; ours warps the right image back by the left map, bilinear, grey, visible pixels"
@@ -52,9 +52,9 @@ def _views(material: Material, names: tuple[str, ...]) -> ScoreTable:
     return evaluate(maps, scenes, ["view-mssim", "view-mse", "view-psnr"], ["nonocc"])
 
 
-def figure_1(material: Material) -> Findings:
+@PAPER.item("figure 1", "Maps that vary smoothly and are totally wrong")
+def figure_1(record: Recorder, material: Material) -> None:
     """Four maps that are smooth and wrong everywhere."""
-    record = Recorder(ID, "figure 1")
     errors = [material.off_by_one.value("mae", "all", scene=scene) for scene in TABLE_1]
     record.equal(
         "error of every pixel of the four maps, px",
@@ -62,12 +62,11 @@ def figure_1(material: Material) -> Findings:
         1.0,
         "the maps are the ground truth − 1 px: with these, table 1 follows to three decimals",
     )
-    return record.findings()
 
 
-def table_1(material: Material) -> Findings:
+@PAPER.item("table 1", "Ground truth − 1 px on four scenes")
+def table_1(record: Recorder, material: Material) -> None:
     """Bad pixels 0 and MSE 1, while MAPE and rendered views show the error."""
-    record = Recorder(ID, "table 1")
     views = _views(material, tuple(TABLE_1))
     for scene, printed in TABLE_1.items():
         record.printed(f"{scene} BMP all, %", material.off_by_one.value("bad@1", "all", scene=scene), 0.0, 3)
@@ -80,12 +79,11 @@ def table_1(material: Material) -> Findings:
             record.other_data(
                 f"{scene} {metric.removeprefix('view-').upper()} of the view", value, printed[metric], RENDERING
             )
-    return record.findings()
 
 
-def table_2(material: Material) -> Findings:
+@PAPER.item("table 2", "Three maps of Cones")
+def table_2(record: Recorder, material: Material) -> None:
     """Cones: ground truth, a map off by one pixel, a map with streaks."""
-    record = Recorder(ID, "table 2")
     cones = material.middlebury["cones"]
     exact = evaluate(cones.gt, cones, protocol="sigma-z-2011")
     views = _views(material, ("cones",))
@@ -108,7 +106,6 @@ def table_2(material: Material) -> Findings:
     )
     for region, printed in TABLE_2_ARTEFACTS.items():
         record.unchecked(f"Artefacts SZE {region}", printed, "the map with streaking artefacts is not published")
-    return record.findings()
 
 
 def _algorithm_table(material: Material, scene: str, region: str) -> tuple[Table, dict[str, list[float]]]:
@@ -126,9 +123,9 @@ def _agreement(columns: dict[str, list[float]], with_: str) -> float:
     return float(kendalltau(columns["sze"], columns[with_]).statistic)
 
 
-def table_3(material: Material) -> Findings:
+@PAPER.item("table 3", "Three algorithms on Venus")
+def table_3(record: Recorder, material: Material) -> None:
     """Venus: algorithms of similar bad-pixel percentage differ in SZE and MAPE."""
-    record = Recorder(ID, "table 3")
     for name, values in TABLE_3.items():
         for metric, value in zip(METRICS, values, strict=True):
             record.unchecked(f"{name} {metric} all", value, NO_MAPS)
@@ -139,16 +136,16 @@ def table_3(material: Material) -> Findings:
         f"{_ratio([v[1] for v in TABLE_3.values()]):.1f} and {_ratio([v[0] for v in TABLE_3.values()]):.1f}",
         "ten algorithms at hand instead of three chosen for their similar BMP",
     )
-    return record.findings([table])
+    record.add([table])
 
 
 def _ratio(values: list[float]) -> float:
     return max(values) / min(values)
 
 
-def table_4(material: Material) -> Findings:
+@PAPER.item("table 4 and figure 2", "Four algorithms on Tsukuba")
+def table_4(record: Recorder, material: Material) -> None:
     """Tsukuba: SZE orders algorithms as MAE, MSE and MAPE do, bad pixels do not."""
-    record = Recorder(ID, "table 4 and figure 2")
     printed = {metric: [row[index] for row in TABLE_4.values()] for index, metric in enumerate(METRICS)}
     table, ours = _algorithm_table(material, "tsukuba", "nonocc")
     for metric in METRICS[1:]:
@@ -162,12 +159,12 @@ def table_4(material: Material) -> Findings:
         for index, metric in enumerate(METRICS):
             record.unchecked(f"{name} {metric} nonocc", row[index], NO_MAPS)
     record.unchecked("MSSIM of rendered views, four algorithms", "0.905 … 0.908", NO_MAPS)
-    return record.findings([table])
+    record.add([table])
 
 
-def table_5(material: Material) -> Findings:
+@PAPER.item("table 5", "Fifteen algorithms ranked by SZE and by bad pixels")
+def table_5(record: Recorder, material: Material) -> None:
     """Ranks and A* by SZE and by bad pixels."""
-    record = Recorder(ID, "table 5")
     for metric, averages in TABLE_5_AVERAGE_RANKS.items():
         ranks = final_ranks(np.array(averages)).tolist()
         record.equal(
@@ -186,16 +183,9 @@ def table_5(material: Material) -> Findings:
         "3 and 14 of 15",
         f"ten algorithms at hand; {NO_MAPS}",
     )
-    headings = (
-        "algorithm",
-        "SZE average rank",
-        "SZE rank",
-        "in A* by SZE",
-        "BMP average rank",
-        "BMP rank",
-        "in A* by BMP",
-    )
-    return record.findings([Table("nonocc, all, disc on four scenes: ten algorithms at hand", headings, cells)])
+    by_metric = [(f"{metric} average rank", f"{metric} rank", f"in A* by {metric}") for metric in ("SZE", "BMP")]
+    headings = ("algorithm", *by_metric[0], *by_metric[1])
+    record.add([Table("nonocc, all, disc on four scenes: ten algorithms at hand", headings, cells)])
 
 
 def _two_orders(cube: ScoreCube) -> tuple[tuple[tuple[float | str, ...], ...], dict[str, int]]:
@@ -211,17 +201,3 @@ def _two_orders(cube: ScoreCube) -> tuple[tuple[tuple[float | str, ...], ...], d
             for name, value, rank in zip(order.algorithms, order.value, order.rank, strict=True)
         }
     return tuple((name, *columns["sze"][name], *columns["bad@1"][name]) for name in columns["sze"]), sizes
-
-
-PAPER = Paper(
-    ID,
-    "Cabezas, Padilla, Trujillo: A measure for accuracy disparity maps evaluation (2011)",
-    (
-        Item("figure 1", "Maps that vary smoothly and are totally wrong", figure_1),
-        Item("table 1", "Ground truth − 1 px on four scenes", table_1),
-        Item("table 2", "Three maps of Cones", table_2),
-        Item("table 3", "Three algorithms on Venus", table_3),
-        Item("table 4 and figure 2", "Four algorithms on Tsukuba", table_4),
-        Item("table 5", "Fifteen algorithms ranked by SZE and by bad pixels", table_5),
-    ),
-)

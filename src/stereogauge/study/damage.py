@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,13 @@ from stereogauge.study.ground_truth import GroundTruth
 
 ENTRY_POINTS = "stereogauge.damages"
 DamageFunction = Callable[[GroundTruth, float, np.random.Generator], DisparityMap]
+BLUR: Mapping[str, Any] = {
+    "unit": "σ / reach",
+    "strengths": (0.05, 0.1, 0.2, 0.4, 0.8),
+    "reference": 0.4,
+    "limit": 10.0,
+    "per_reach": True,
+}
 
 
 @dataclass(frozen=True)
@@ -62,13 +70,9 @@ class Damage:
         return self.compute(truth, scaled, np.random.default_rng(seed)).astype(np.float32)
 
 
-def damage(**declaration: Any) -> Callable[[DamageFunction], Damage]:
-    """Declare the decorated function as a damage."""
-
-    def declare(function: DamageFunction) -> Damage:
-        return Damage(compute=function, **declaration)
-
-    return declare
+def damage(identifier: str, name: str, **declaration: Any) -> Callable[[DamageFunction], Damage]:
+    """Declare the decorated function as a damage; `Damage` explains the keywords."""
+    return lambda function: Damage(identifier, name, compute=function, **declaration)
 
 
 @functools.cache
@@ -85,6 +89,5 @@ def damage_called(name: str) -> Damage:
     return known[name]
 
 
-def everywhere(truth: GroundTruth) -> Mask:
-    """The zone of a damage that may touch any pixel."""
-    return truth.everywhere
+everywhere: Callable[[GroundTruth], Mask] = attrgetter("everywhere")
+"""The zone of a damage that may touch any pixel."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+
 import cv2
 import numpy as np
 
 from stereogauge.model import DisparityMap
-from stereogauge.study.damage import damage, everywhere
+from stereogauge.study.damage import BLUR, damage, everywhere
 from stereogauge.study.ground_truth import GroundTruth
 
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
@@ -14,6 +16,8 @@ SMALL_MAGNITUDE = 2.0  # px: beyond the usual threshold of 1, and barely visible
 LARGE_SHARE = 0.75  # of the scene's disparity range
 BLOB_REACHES = 1.0
 STREAK_REACHES = 8.0
+
+_share = functools.partial(damage, unit="share", strengths=SHARES, reference=0.1, limit=1.0, zone=everywhere)
 
 
 def _speckled(truth: GroundTruth, share: float, magnitude: float, random: np.random.Generator) -> DisparityMap:
@@ -23,58 +27,27 @@ def _speckled(truth: GroundTruth, share: float, magnitude: float, random: np.ran
     return np.where(struck, truth.disparity + sign, truth.disparity)
 
 
-@damage(
-    id="salt-pepper-small",
-    name="salt and pepper, small",
-    unit="share",
-    strengths=SHARES,
-    reference=0.1,
-    limit=1.0,
-    zone=everywhere,
-)
+@_share("salt-pepper-small", "salt and pepper, small")
 def salt_pepper_small(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """A share of the pixels is off by ±2 px."""
     return _speckled(truth, strength, SMALL_MAGNITUDE, random)
 
 
-@damage(
-    id="salt-pepper-large",
-    name="salt and pepper, large",
-    unit="share",
-    strengths=SHARES,
-    reference=0.1,
-    limit=1.0,
-    zone=everywhere,
-)
+@_share("salt-pepper-large", "salt and pepper, large")
 def salt_pepper_large(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """A share of the pixels is off by ± three quarters of the disparity range."""
     low, high = truth.limits
     return _speckled(truth, strength, max(LARGE_SHARE * (high - low), 2 * SMALL_MAGNITUDE), random)
 
 
-@damage(
-    id="blur",
-    name="blur",
-    unit="σ / reach",
-    strengths=(0.05, 0.1, 0.2, 0.4, 0.8),
-    reference=0.4,
-    limit=10.0,
-    zone=everywhere,
-    per_reach=True,
-)
+@damage("blur", "blur", **BLUR, zone=everywhere)
 def blur(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """The whole map is smoothed by a Gaussian."""
     return np.asarray(cv2.GaussianBlur(truth.disparity, (0, 0), strength), dtype=np.float32)
 
 
 @damage(
-    id="staircase",
-    name="staircase",
-    unit="px",
-    strengths=(0.25, 0.5, 1, 2, 4),
-    reference=1.0,
-    limit=1000.0,
-    zone=everywhere,
+    "staircase", "staircase", unit="px", strengths=(0.25, 0.5, 1, 2, 4), reference=1.0, limit=1000.0, zone=everywhere
 )
 def staircase(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Disparities are rounded to multiples of the strength."""
@@ -82,13 +55,13 @@ def staircase(truth: GroundTruth, strength: float, random: np.random.Generator) 
     return np.asarray(np.rint(truth.disparity / step) * step, dtype=np.float32)
 
 
-@damage(id="holes", name="holes", unit="share", strengths=SHARES, reference=0.1, limit=1.0, zone=everywhere)
+@_share("holes", "holes")
 def holes(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Round gaps without an estimate cover a share of the map."""
     return np.where(_blobs(truth, strength, random) > 0, np.float32(np.nan), truth.disparity)
 
 
-@damage(id="blobs", name="outlier blobs", unit="share", strengths=SHARES, reference=0.1, limit=1.0, zone=everywhere)
+@_share("blobs", "outlier blobs")
 def blobs(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Round spots, each with one wrong disparity drawn from the scene's range, cover a share of the map."""
     labels = _blobs(truth, strength, random)
@@ -109,7 +82,7 @@ def _blobs(truth: GroundTruth, share: float, random: np.random.Generator) -> np.
     return labels
 
 
-@damage(id="streaks", name="streaks", unit="share", strengths=SHARES, reference=0.1, limit=1.0, zone=everywhere)
+@_share("streaks", "streaks")
 def streaks(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Horizontal runs repeat the disparity of their first pixel, as scan-line methods do, over a share of the map."""
     height, width = truth.disparity.shape
@@ -124,9 +97,7 @@ def streaks(truth: GroundTruth, strength: float, random: np.random.Generator) ->
     return damaged
 
 
-@damage(
-    id="guesses", name="random re-estimation", unit="share", strengths=SHARES, reference=0.1, limit=1.0, zone=everywhere
-)
+@_share("guesses", "random re-estimation")
 def guesses(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """A share of the pixels gets a new disparity, drawn evenly from the scene's range."""
     shape = truth.disparity.shape

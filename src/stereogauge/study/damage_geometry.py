@@ -6,7 +6,9 @@ Each changes only its zone, so that the response of a metric is a response to th
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import cv2
@@ -14,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.model import DisparityMap, Mask
-from stereogauge.study.damage import damage
+from stereogauge.study.damage import BLUR, damage
 from stereogauge.study.ground_truth import GroundTruth, disc
 
 REACHES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -24,25 +26,15 @@ FACET_REACHES = 1.5
 PORE_REACHES = 1.0
 CUT = 2.0  # px along the structure: the least that separates 8-connected parts at any angle
 
-
-def edge_zone(truth: GroundTruth) -> Mask:
-    """Around depth discontinuities."""
-    return truth.edge_zone
-
-
-def plane_zone(truth: GroundTruth) -> Mask:
-    """Inside planes."""
-    return truth.plane_zone
-
-
-def fine_zone(truth: GroundTruth) -> Mask:
-    """On thin structures."""
-    return truth.fine > 0
-
-
-def around_fine(truth: GroundTruth) -> Mask:
-    """On and beside thin structures."""
-    return truth.around_fine
+_edges = functools.partial(
+    damage, unit="reach", strengths=REACHES, reference=0.6, limit=3.0, zone=attrgetter("edge_zone"), per_reach=True
+)
+_planes = functools.partial(
+    damage, unit="reach", strengths=OFFSETS, reference=0.1, limit=1000.0, zone=attrgetter("plane_zone"), per_reach=True
+)
+_lost = functools.partial(
+    damage, unit="share", strengths=LOST, reference=0.2, limit=0.9, zone=lambda truth: truth.fine > 0
+)
 
 
 def _filtered(values: Any) -> NDArray[np.float32]:
@@ -65,84 +57,34 @@ def _where(zone: Mask, damaged: NDArray[np.float32], truth: GroundTruth) -> Disp
     return np.where(zone, damaged, truth.disparity)
 
 
-@damage(
-    id="fatten-foreground",
-    name="fattened foreground",
-    unit="reach",
-    strengths=REACHES,
-    reference=0.6,
-    limit=3.0,
-    zone=edge_zone,
-    metric="d-fat",
-    per_reach=True,
-)
+@_edges("fatten-foreground", "fattened foreground", metric="d-fat")
 def fatten_foreground(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Foreground objects grow over their background; slanted surfaces stay as they are."""
     larger = _partly(truth, strength, random, lambda radius: cv2.dilate(truth.disparity, disc(radius)))
     return _where(truth.edge_zone & (larger - truth.disparity > truth.step), larger, truth)
 
 
-@damage(
-    id="thin-foreground",
-    name="thinned foreground",
-    unit="reach",
-    strengths=REACHES,
-    reference=0.6,
-    limit=3.0,
-    zone=edge_zone,
-    metric="d-thin",
-    per_reach=True,
-)
+@_edges("thin-foreground", "thinned foreground", metric="d-thin")
 def thin_foreground(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Background grows over the rims of foreground objects; slanted surfaces stay as they are."""
     smaller = _partly(truth, strength, random, lambda radius: cv2.erode(truth.disparity, disc(radius)))
     return _where(truth.edge_zone & (truth.disparity - smaller > truth.step), smaller, truth)
 
 
-@damage(
-    id="fuzzy-edges",
-    name="fuzzy edges",
-    unit="σ / reach",
-    strengths=(0.05, 0.1, 0.2, 0.4, 0.8),
-    reference=0.4,
-    limit=10.0,
-    zone=edge_zone,
-    metric="d-fuz",
-    per_reach=True,
-)
+@damage("fuzzy-edges", "fuzzy edges", metric="d-fuz", **BLUR, zone=attrgetter("edge_zone"))
 def fuzzy_edges(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Depth discontinuities are smoothed by a Gaussian; the rest of the map stays as it is."""
     return _where(truth.edge_zone, _filtered(cv2.GaussianBlur(truth.disparity, (0, 0), strength)), truth)
 
 
-@damage(
-    id="bumps",
-    name="bumps on planes",
-    unit="reach",
-    strengths=OFFSETS,
-    reference=0.1,
-    limit=1000.0,
-    per_reach=True,
-    zone=plane_zone,
-    metric="p-bump",
-)
+@_planes("bumps", "bumps on planes", metric="p-bump")
 def bumps(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Planes carry independent Gaussian noise of that standard deviation."""
     noise = random.normal(0.0, strength, truth.disparity.shape).astype(np.float32)
     return _where(truth.plane_zone, truth.disparity + noise, truth)
 
 
-@damage(
-    id="plane-offset",
-    name="shifted planes",
-    unit="reach",
-    strengths=OFFSETS,
-    reference=0.1,
-    limit=1000.0,
-    per_reach=True,
-    zone=plane_zone,
-    metric="p-off",
-)
+@_planes("plane-offset", "shifted planes", metric="p-off")
 def plane_offset(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Each plane moves nearer or farther by that much, as a whole."""
     signs = random.choice([-1.0, 1.0], int(truth.planes.max()) + 1).astype(np.float32)
@@ -150,14 +92,14 @@ def plane_offset(truth: GroundTruth, strength: float, random: np.random.Generato
 
 
 @damage(
-    id="plane-tilt",
-    name="tilted facets",
+    "plane-tilt",
+    "tilted facets",
+    metric="p-mis",
     unit="px/px",
     strengths=(0.05, 0.1, 0.2, 0.4, 0.8),
     reference=0.2,
     limit=100.0,
-    zone=plane_zone,
-    metric="p-mis",
+    zone=attrgetter("plane_zone"),
 )
 def plane_tilt(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Planes break into square facets, each turned about its own centre by that slope in a random direction."""
@@ -170,16 +112,7 @@ def plane_tilt(truth: GroundTruth, strength: float, random: np.random.Generator)
     return _where(truth.plane_zone, truth.disparity + relief.astype(np.float32), truth)
 
 
-@damage(
-    id="pores",
-    name="pores in thin structures",
-    unit="share",
-    strengths=LOST,
-    reference=0.2,
-    limit=0.9,
-    zone=fine_zone,
-    metric="f-por",
-)
+@_lost("pores", "pores in thin structures", metric="f-por")
 def pores(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Round holes, a few and large, show the background through thin structures until that share of them is lost."""
     pixels = np.flatnonzero(truth.fine)
@@ -193,16 +126,7 @@ def pores(truth: GroundTruth, strength: float, random: np.random.Generator) -> D
     return np.where((lost > 0) & (truth.fine > 0), truth.behind_fine, truth.disparity)
 
 
-@damage(
-    id="cuts",
-    name="cut thin structures",
-    unit="share",
-    strengths=LOST,
-    reference=0.2,
-    limit=0.9,
-    zone=fine_zone,
-    metric="f-frag",
-)
+@_lost("cuts", "cut thin structures", metric="f-frag")
 def cuts(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Thin structures are cut across, again and again, until that share of them is lost to the background."""
     lost = np.zeros(truth.disparity.shape, np.bool_)
@@ -229,17 +153,7 @@ def _axes(truth: GroundTruth) -> list[tuple[NDArray[np.intp], NDArray[np.float64
     return found
 
 
-@damage(
-    id="fatten-fine",
-    name="fattened thin structures",
-    unit="reach",
-    strengths=REACHES,
-    reference=0.6,
-    limit=1.0,
-    zone=around_fine,
-    metric="f-fat",
-    per_reach=True,
-)
+@_edges("fatten-fine", "fattened thin structures", metric="f-fat", zone=attrgetter("around_fine"), limit=1.0)
 def fatten_fine(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Thin structures grow sideways over their background."""
     structures = np.where(truth.fine > 0, truth.disparity, np.float32(-1e9))

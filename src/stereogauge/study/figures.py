@@ -60,9 +60,7 @@ def _curve(damage: str, steps: Sequence[tuple[float, float]], rank: int, colour:
 
 
 def sensitivity_data(found: Sensitivity, *, selective: bool = True, scene: str = "") -> SensitivityMap:
-    """The sensitivity matrix: after both normalisations, or (`selective=False`) with each metric's largest response
-    = 1.
-    """
+    """The sensitivity matrix: after both normalisations, or only with each metric's largest response = 1."""
     named_after = {damage_called(damage).metric: column for column, damage in enumerate(found.damages)}
     marked = tuple((row, named_after[metric]) for row, metric in enumerate(found.metrics) if metric in named_after)
     where = f"Scene {scene}. " if scene else ""

@@ -10,13 +10,13 @@ import pandas as pd
 
 from stereogauge.evaluation.evaluate import evaluate_cell
 from stereogauge.metrics.declaration import parse_metric
-from stereogauge.model import Scene
+from stereogauge.model import DisparityMap, Scene
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.regions.scene_regions import SceneRegions
-from stereogauge.scores.column import Column, columns_of
+from stereogauge.scores.column import columns_of
 from stereogauge.scores.plain import json_value
-from stereogauge.study.damage import Damage, damage_called, damages
-from stereogauge.study.ground_truth import GroundTruth, ground_truth_of
+from stereogauge.study.damage import damage_called, damages
+from stereogauge.study.ground_truth import ground_truth_of
 
 GEOMETRY_METRICS = ("d-fat", "d-thin", "d-fuz", "p-bump", "p-off", "p-mis", "f-por", "f-frag", "f-fat")
 OTHER_METRICS = (
@@ -129,26 +129,17 @@ def run_study(
     idle = [kind.id for kind in known if not kind.zone(ground_truth).any()]
     active = [kind for kind in known if kind.id not in idle]
     work = [(kind, float(strength)) for kind in active for strength in given.get(kind.id, kind.strengths)]
-    truth = _values(scene_regions, wanted, ground_truth, None, 0.0, seed)
+
+    def measured(disparity: DisparityMap, name: str) -> list[float]:
+        return [score.value for score in evaluate_cell(disparity, scene_regions, wanted, algorithm=name)]
+
+    truth = measured(ground_truth.disparity, "truth")
     responses: list[Response] = []
     for done, (kind, strength) in enumerate(work, start=1):
-        values = _values(scene_regions, wanted, ground_truth, kind, strength, seed)
+        values = measured(kind.apply(ground_truth, strength, seed), kind.id)
         for column, value, perfect in zip(wanted, values, truth, strict=True):
             worse = worsening(column.metric, value, perfect)
             responses.append(Response(kind.id, strength, column.metric, column.region, value, perfect, worse))
         if progress is not None:
             progress(done, len(work))
     return Study(scene.id, responses, chosen.scoring_hash, idle)
-
-
-def _values(
-    scene_regions: SceneRegions,
-    wanted: Sequence[Column],
-    ground_truth: GroundTruth,
-    kind: Damage | None,
-    strength: float,
-    seed: int,
-) -> list[float]:
-    damaged = ground_truth.disparity if kind is None else kind.apply(ground_truth, strength, seed)
-    name = "truth" if kind is None else kind.id
-    return [score.value for score in evaluate_cell(damaged, scene_regions, wanted, algorithm=name)]

@@ -12,15 +12,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.model import Scene
-from stereogauge.protocol import Protocol
 from stereogauge.scores.plain import json_value
 from stereogauge.study.damage import damage_called, damages
-from stereogauge.study.run import GEOMETRY_METRICS, Progress, Study, label, run_study
+from stereogauge.study.run import GEOMETRY_METRICS, Study, label, run_study
 
 Matrix = NDArray[np.float64]
 
@@ -113,22 +113,12 @@ def run_sensitivity(
     metrics: Sequence[str] = GEOMETRY_METRICS,
     *,
     damage_ids: Sequence[str] | None = None,
-    regions: Sequence[str] = ("nonocc",),
-    protocol: Protocol | str | None = None,
-    seed: int = 0,
-    progress: Progress | None = None,
+    **options: Any,
 ) -> Sensitivity:
-    """Every metric on every damage at its reference strength; the nine named damages unless others are given."""
+    """Every metric on every damage at its reference strength; the nine named damages unless others are given.
+
+    `options` are the regions, protocol, seed and progress of `run_study`.
+    """
     chosen = named_damages() if damage_ids is None else tuple(damage_ids)
     strengths = {name: (damage_called(name).reference,) for name in chosen}
-    study = run_study(
-        scene,
-        metrics,
-        damage_ids=chosen,
-        strengths=strengths,
-        regions=regions,
-        protocol=protocol,
-        seed=seed,
-        progress=progress,
-    )
-    return sensitivity_of(study)
+    return sensitivity_of(run_study(scene, metrics, damage_ids=chosen, strengths=strengths, **options))

@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Any
 from stereogauge.errors import MissingDependency
 
 if TYPE_CHECKING:
-    from stereogauge.tuning.figures import history_data, importance_data, trade_off_data
-    from stereogauge.tuning.reading import load_result, studies, study_summary
-    from stereogauge.tuning.result import TuningResult
-    from stereogauge.tuning.run import tune
+    from stereogauge.tuning.figures import history_data as history_data
+    from stereogauge.tuning.figures import importance_data as importance_data
+    from stereogauge.tuning.figures import trade_off_data as trade_off_data
+    from stereogauge.tuning.reading import load_result as load_result
+    from stereogauge.tuning.reading import studies as studies
+    from stereogauge.tuning.reading import study_summary as study_summary
+    from stereogauge.tuning.result import TuningResult as TuningResult
+    from stereogauge.tuning.run import tune as tune
 
 _HOMES = {
     "tune": "run",
@@ -23,17 +27,6 @@ _HOMES = {
     "importance_data": "figures",
     "trade_off_data": "figures",
 }
-
-__all__ = [
-    "TuningResult",
-    "history_data",
-    "importance_data",
-    "load_result",
-    "studies",
-    "study_summary",
-    "trade_off_data",
-    "tune",
-]
 
 
 def __getattr__(name: str) -> Any:

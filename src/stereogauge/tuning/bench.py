@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor, Future
 from typing import Any
 
@@ -16,13 +16,13 @@ from stereogauge.evaluation.tasks import Outcome, Tasks, worker_count
 from stereogauge.matching.declaration import Matcher
 from stereogauge.matching.run import as_matcher
 from stereogauge.scores.cube import Values
+from stereogauge.tuning.objectives import Scores, score_matrix
 from stereogauge.tuning.scoring import PreparedScene, SceneOutcome, SceneTask, score_scene
 from stereogauge.tuning.space import Parameters, SearchSpace
 
 MARGIN = 5.0
 """Seconds beyond the limit after which a worker is ended although its matcher has a time limit of its own."""
 DIGITS = 6
-ScoresByScene = Mapping[str, Sequence[float | None]]
 
 
 class Bench:
@@ -57,7 +57,7 @@ class Bench:
         """Pixels × disparities of each scene."""
         return np.array([math.prod(prepared.scene.shape) * prepared.ndisp for prepared in self.scenes], np.float64)
 
-    def remember(self, point: Parameters, scores: ScoresByScene) -> None:
+    def remember(self, point: Parameters, scores: Scores) -> None:
         """Keep scores that were computed before."""
         for scene, values in scores.items():
             self._known[self.space.key(point), scene] = tuple(math.nan if v is None else v for v in values)
@@ -109,13 +109,9 @@ class Bench:
         self.remember(point, found)
         return found
 
-    def matrix(self, scores: ScoresByScene) -> Values:
+    def matrix(self, scores: Scores) -> Values:
         """Scores as (scenes, columns) over all scenes; NaN where a scene or column has none."""
-        result = np.full((len(self.scenes), len(self.scenes[0].columns)), np.nan)
-        for index, name in enumerate(self.scene_ids):
-            if name in scores:
-                result[index] = [math.nan if value is None else value for value in scores[name]]
-        return result
+        return score_matrix(scores, self.scene_ids, len(self.scenes[0].columns))
 
 
 def plain_scores(values: Sequence[float]) -> list[float | None]:

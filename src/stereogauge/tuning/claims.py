@@ -11,7 +11,6 @@ import socket
 import threading
 import time
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any
 
 import optuna
@@ -126,10 +125,8 @@ def _alive(trial: FrozenTrial) -> bool:
 def _process_exists(number: int) -> bool:
     try:
         os.kill(number, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
+    except OSError as problem:  # that of another user may not be asked
+        return not isinstance(problem, ProcessLookupError)
     return True
 
 
@@ -146,9 +143,7 @@ class Heartbeat:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *problem: object) -> None:
         self._end.set()
         self._thread.join()
 

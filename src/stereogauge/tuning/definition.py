@@ -115,11 +115,9 @@ def open_study(
             warnings.simplefilter("ignore", ExperimentalWarning)
             study.set_metric_names([objective.name for objective in definition.objectives])
     elif found != definition.text:
-        raise StoreError(f"The study {name!r} {_difference(found, definition.text)}; give this one another --name.")
+        there, here = json.loads(found), json.loads(definition.text)
+        other = ", ".join(key for key in here if there.get(key) != here[key])
+        raise StoreError(
+            f"The study {name!r} of this store was made with another {other}; give this one another --name."
+        )
     return study
-
-
-def _difference(found: str, wanted: str) -> str:
-    there, here = json.loads(found), json.loads(wanted)
-    parts = [key for key in here if there.get(key) != here[key]]
-    return f"of this store was made with another {', '.join(parts)}"

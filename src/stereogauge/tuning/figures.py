@@ -8,25 +8,18 @@ from typing import Any
 import numpy as np
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.figures.data.tuning import (
-    ParameterImportance,
-    SceneGains,
-    SlicePanel,
-    TradeOff,
-    TuningHistory,
-    TuningSlices,
-)
+from stereogauge.figures.data import tuning as shown
 from stereogauge.scores.cube import Values
 from stereogauge.tuning.result import Trial, TuningResult
 
 
-def history_data(result: TuningResult, objective: int = 0) -> TuningHistory:
+def history_data(result: TuningResult, objective: int = 0) -> shown.TuningHistory:
     """The course of the search on all scenes."""
     complete = _complete(result)
     values = _values(complete, objective)
     searched = result.definition.objectives[objective]
     best = np.maximum.accumulate(values) if searched.direction == "maximize" else np.minimum.accumulate(values)
-    return TuningHistory(
+    return shown.TuningHistory(
         title=f"History of {result.definition.matcher_name}: {searched.name}",
         caption=caption(result),
         axis=searched.axis,
@@ -39,7 +32,7 @@ def history_data(result: TuningResult, objective: int = 0) -> TuningHistory:
     )
 
 
-def slices_data(result: TuningResult, objective: int = 0) -> TuningSlices:
+def slices_data(result: TuningResult, objective: int = 0) -> shown.TuningSlices:
     """The value of every complete trial against each of its parameters."""
     complete = _complete(result)
     values = _values(complete, objective)
@@ -48,7 +41,7 @@ def slices_data(result: TuningResult, objective: int = 0) -> TuningSlices:
     for name, declared in result.definition.space["parameters"].items():
         choices = _choices(declared)
         panels.append(
-            SlicePanel(
+            shown.SlicePanel(
                 parameter=name,
                 choices=choices,
                 logarithmic=bool(declared.get("logarithmic", False)) and not choices,
@@ -57,7 +50,7 @@ def slices_data(result: TuningResult, objective: int = 0) -> TuningSlices:
                 best=_coordinate(best.parameters[name], choices),
             )
         )
-    return TuningSlices(
+    return shown.TuningSlices(
         title=f"{searched.name} against each parameter of {result.definition.matcher_name}",
         caption=caption(result),
         axis=searched.axis,
@@ -69,7 +62,7 @@ def slices_data(result: TuningResult, objective: int = 0) -> TuningSlices:
     )
 
 
-def importance_data(result: TuningResult) -> ParameterImportance:
+def importance_data(result: TuningResult) -> shown.ParameterImportance:
     """How much each parameter matters, by PED-ANOVA over the complete trials."""
     if not result.importance:
         raise StereogaugeError(
@@ -80,7 +73,7 @@ def importance_data(result: TuningResult) -> ParameterImportance:
     names = list(next(iter(result.importance.values())))
     shares = np.array([[result.importance[goal].get(name, 0.0) for goal in objectives] for name in names])
     order = np.argsort(-shares.mean(axis=1), kind="stable")
-    return ParameterImportance(
+    return shown.ParameterImportance(
         title=f"Importance of the parameters of {result.definition.matcher_name}",
         caption=f"PED-ANOVA over {len(result.complete)} complete trials. {caption(result)}",
         parameters=tuple(names[index] for index in order),
@@ -89,14 +82,14 @@ def importance_data(result: TuningResult) -> ParameterImportance:
     )
 
 
-def trade_off_data(result: TuningResult, x: int = 0, y: int = 1) -> TradeOff:
+def trade_off_data(result: TuningResult, x: int = 0, y: int = 1) -> shown.TradeOff:
     """Two objectives against each other, with the front."""
     if len(result.definition.objectives) < 2:
         raise StereogaugeError(f"The study {result.name!r} has one objective; a front needs two.")
     complete, best = _complete(result), _best(result)
     front = {trial.number for trial in result.front}
     baseline = next((trial for trial in complete if trial.position == 0), complete[0])
-    return TradeOff(
+    return shown.TradeOff(
         title=f"Trade-off of {result.definition.matcher_name}",
         caption=caption(result),
         x_axis=result.definition.objectives[x].axis,
@@ -110,7 +103,7 @@ def trade_off_data(result: TuningResult, x: int = 0, y: int = 1) -> TradeOff:
     )
 
 
-def gains_data(result: TuningResult, goal: int = 0) -> SceneGains:
+def gains_data(result: TuningResult, goal: int = 0) -> shown.SceneGains:
     """Default against tuned on every scene: held out where there are folds."""
     held = bool(result.held_out)
     found = (result.held_out or result.seen)[goal]
@@ -120,7 +113,7 @@ def gains_data(result: TuningResult, goal: int = 0) -> SceneGains:
         if math.isnan(found.low)
         else f"; {found.level:.0%} interval {found.low:+.3g} to {found.high:+.3g} (bootstrap over scenes)"
     )
-    return SceneGains(
+    return shown.SceneGains(
         title=f"Default and tuned {result.definition.matcher_name} on {how}: {found.goal}",
         caption=f"Better by {found.difference:.3g} ({found.percent:.1f} %){interval}. {caption(result)}",
         axis=f"{found.goal} [{found.unit}]" if found.unit else found.goal,

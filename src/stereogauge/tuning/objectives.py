@@ -25,6 +25,14 @@ from stereogauge.scores.column import Column, columns_of, metric_of
 from stereogauge.scores.cube import Values
 
 Direction = Literal["minimize", "maximize"]
+Scores = Mapping[str, Sequence[float | None]]
+"""For each scene the value of every column; None where there is none."""
+
+
+def score_matrix(scores: Scores, scenes: Sequence[str], columns: int) -> Values:
+    """Scores as (scenes, columns); NaN where there is none."""
+    unknown = (None,) * columns
+    return np.array([scores.get(scene, unknown) for scene in scenes], np.float64)
 
 
 @dataclass(frozen=True)

@@ -145,17 +145,17 @@ def _usable_scenes(scenes: Dataset | Sequence[Scene] | Scene) -> list[Scene]:
 def _content(scenes: Sequence[Scene]) -> tuple[list[str], list[str]]:
     """Hashes of each scene's ground truth, and of ground truth and images together."""
     hashes = ContentHashes(None)
-    truths: list[str] = []
-    for answer in hashes.of([scene.source("gt") for scene in scenes]):
+    truths = hashes.of([scene.source("gt") for scene in scenes])
+    return _known(truths), _known(scene_contents(scenes, hashes).values())
+
+
+def _known(answers: Iterable[str | StereogaugeError]) -> list[str]:
+    found: list[str] = []
+    for answer in answers:
         if isinstance(answer, StereogaugeError):
             raise answer
-        truths.append(answer)
-    contents: list[str] = []
-    for found in scene_contents(scenes, hashes).values():
-        if isinstance(found, StereogaugeError):
-            raise found
-        contents.append(found)
-    return truths, contents
+        found.append(answer)
+    return found
 
 
 def default_name(definition: Definition) -> str:

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import optuna
 from optuna.storages import BaseStorage
@@ -21,13 +21,6 @@ from stereogauge.tuning.search import SCORES, SECONDS
 from stereogauge.tuning.storage import close_storage, open_studies, quiet
 
 FEWEST_FOR_IMPORTANCE = 8
-STATES: Mapping[TrialState, State] = {
-    TrialState.COMPLETE: "complete",
-    TrialState.PRUNED: "pruned",
-    TrialState.FAIL: "failed",
-    TrialState.RUNNING: "running",
-    TrialState.WAITING: "waiting",
-}
 PROCESS_DIED = "the process that ran it died, three times"
 LISTED = ("name", "matcher", "dataset", "judge", "states", "baseline", "best", "matcher_text")
 
@@ -125,7 +118,7 @@ def _trial(frozen: FrozenTrial) -> Trial:
     return Trial(
         number=frozen.number,
         position=int(attributes[POSITION]),
-        state=STATES[frozen.state],
+        state=cast("State", "failed" if failed else frozen.state.name.lower()),
         parameters=dict(frozen.params),
         values=tuple(float(value) for value in frozen.values) if frozen.state == TrialState.COMPLETE else None,
         seconds=float(attributes.get(SECONDS, 0.0)),

@@ -21,11 +21,9 @@ from stereogauge.scores.plain import json_value
 from stereogauge.tuning.definition import Definition
 from stereogauge.tuning.folds import scene_groups
 from stereogauge.tuning.improvement import Improvement, improvement
-from stereogauge.tuning.objectives import ObjectiveFunction
+from stereogauge.tuning.objectives import ObjectiveFunction, Scores, score_matrix
 
 State = Literal["complete", "pruned", "failed", "running", "waiting"]
-Scores = Mapping[str, Sequence[float | None]]
-"""For each scene the value of every column; None where there is none."""
 
 
 @dataclass(frozen=True)
@@ -106,11 +104,7 @@ class TuningResult:
 
     def matrix(self, scores: Scores) -> Values:
         """Scores as (scenes, columns); NaN where there is none."""
-        result = np.full((len(self.definition.scenes), len(self.definition.columns)), np.nan)
-        for index, scene in enumerate(self.definition.scenes):
-            if scene in scores:
-                result[index] = [math.nan if value is None else value for value in scores[scene]]
-        return result
+        return score_matrix(scores, self.definition.scenes, len(self.definition.columns))
 
     @functools.cached_property
     def functions(self) -> tuple[ObjectiveFunction, ...]:
@@ -204,9 +198,7 @@ class TuningResult:
         plain: dict[str, Any] = json_value(
             {
                 "name": self.name,
-                "matcher": definition.matcher,
-                "dataset": definition.dataset,
-                "scenes": definition.scenes,
+                **{key: getattr(definition, key) for key in ("matcher", "dataset", "scenes")},
                 "groups": [[definition.scenes[index] for index in group] for group in self.groups],
                 "columns": definition.columns,
                 "objectives": [
@@ -219,11 +211,7 @@ class TuningResult:
                     for index, objective in enumerate(definition.objectives)
                 ],
                 "judge": None if definition.judge is None else definition.judge.name,
-                "sampler": definition.sampler,
-                "seed": definition.seed,
-                "prune": definition.prune,
-                "protocol": definition.protocol,
-                "space": definition.space,
+                **{key: getattr(definition, key) for key in ("sampler", "seed", "prune", "protocol", "space")},
                 "states": counted_states(self.trials),
                 "baseline": None if self.baseline is None else self.baseline.number,
                 "best": None if best is None else best.number,

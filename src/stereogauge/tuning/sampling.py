@@ -7,7 +7,7 @@ stopped continues exactly as it would have without the stop.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 import optuna
@@ -28,11 +28,9 @@ def sampler_name(text: str | None, objectives: int) -> Sampler:
     """The sampler that `text` names; by default TPE for one objective and NSGA-II for several."""
     if text is None:
         return "tpe" if objectives == 1 else "nsga2"
-    for name in get_args(Sampler):
-        if name == text:
-            known: Sampler = name
-            return known
-    raise unknown_name("sampler", text, get_args(Sampler))
+    if text not in get_args(Sampler):
+        raise unknown_name("sampler", text, get_args(Sampler))
+    return cast("Sampler", text)
 
 
 def search_sampler(

@@ -61,17 +61,17 @@ def forget_scenes() -> None:
 
 def score_scene(task: SceneTask) -> SceneOutcome:
     """Match and measure; a failure of the matcher is an outcome, not an exception."""
-    started = time.perf_counter()
+    started, failure = time.perf_counter(), ""
+    values: tuple[float, ...] = ()
     try:
         values = _scores(task)
     except StereogaugeError as problem:
-        return SceneOutcome(seconds=time.perf_counter() - started, failure=str(problem))
+        failure = str(problem)
     except MemoryError:
-        return SceneOutcome(seconds=time.perf_counter() - started, failure="there was not enough memory")
+        failure = "there was not enough memory"
     except Exception as problem:  # a matcher of the user's may raise anything
         failure = f"{type(problem).__name__}: {problem}"
-        return SceneOutcome(seconds=time.perf_counter() - started, failure=failure)
-    return SceneOutcome(values, time.perf_counter() - started)
+    return SceneOutcome(values, time.perf_counter() - started, failure)
 
 
 def _scores(task: SceneTask) -> tuple[float, ...]:

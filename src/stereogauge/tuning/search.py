@@ -150,7 +150,8 @@ class Search:
         for done in self._tasks.next_outcomes():
             running, outcome = done.task, self._bench.scene_outcome(done)
             running.seconds += outcome.seconds
-            running.failure = _located(outcome.failure, self._bench.scene_ids[running.scene])
+            scene = self._bench.scene_ids[running.scene]
+            running.failure = f"{scene}: {outcome.failure}" if outcome.failure else ""
             if not running.failure:
                 self._record(running, outcome)
             self._next_scene(running)
@@ -196,7 +197,3 @@ class Search:
         for running in self._active:
             self._heartbeat.remove(running.trial)
             release_trial(self._study, frozen[running.trial.number])
-
-
-def _located(failure: str, scene: str) -> str:
-    return f"{scene}: {failure}" if failure else ""

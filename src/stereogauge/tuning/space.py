@@ -185,9 +185,8 @@ def _next_below(parameter: MatcherParameter, bound: float) -> Value:
 
 def declared_space(matcher: Matcher, fixed: Mapping[str, Any]) -> SearchSpace:
     """Every parameter that the declaration says is to be tuned, without those that are fixed."""
-    stated = {name: _fixed_value(matcher, name, value) for name, value in fixed.items()}
-    searched = [parameter for parameter in matcher.parameters if parameter.tuned and parameter.name not in stated]
-    return _space(searched, stated, matcher)
+    searched = [parameter for parameter in matcher.parameters if parameter.tuned and parameter.name not in fixed]
+    return _space(searched, fixed, matcher)
 
 
 def stated_space(source: SpaceSource, matcher: Matcher, fixed: Mapping[str, Any]) -> SearchSpace:
@@ -197,14 +196,13 @@ def stated_space(source: SpaceSource, matcher: Matcher, fixed: Mapping[str, Any]
     elif isinstance(source, Mapping):
         content, owner = dict(source), "The search space"
     else:
-        return _space(list(source), {n: _fixed_value(matcher, n, v) for n, v in fixed.items()}, matcher)
+        return _space(list(source), fixed, matcher)
     for key in content:
         if key not in ("parameters", "fixed"):
             raise unknown_name(f"table of {owner}", key, ("parameters", "fixed"))
-    stated = {**content.get("fixed", {}), **fixed}
     tables = {name: table for name, table in content.get("parameters", {}).items() if name not in fixed}
     searched = [_stated_parameter(name, table, matcher, owner) for name, table in tables.items()]
-    return _space(searched, {name: _fixed_value(matcher, name, value) for name, value in stated.items()}, matcher)
+    return _space(searched, {**content.get("fixed", {}), **fixed}, matcher)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -259,7 +257,8 @@ def _tuples(value: Any) -> Any:
     return tuple(_tuples(part) for part in value) if isinstance(value, list) else value
 
 
-def _space(searched: Iterable[MatcherParameter], fixed: Mapping[str, Value], matcher: Matcher) -> SearchSpace:
+def _space(searched: Iterable[MatcherParameter], stated: Mapping[str, Any], matcher: Matcher) -> SearchSpace:
+    fixed = {name: _fixed_value(matcher, name, value) for name, value in stated.items()}
     ordered = _ordered(list(searched))
     unsearched = {p.name: p.default for p in matcher.parameters if p.name not in {q.name for q in ordered}}
     space = SearchSpace(tuple(ordered), {**unsearched, **fixed})

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from importlib.resources import files
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from stereogauge.datasets.declaration import DatasetFamily
@@ -49,13 +48,11 @@ MOTORCYCLE = DatasetFamily(
         "paper."
     ),
     citation=(
-        "D. Scharstein, H. Hirschmüller, Y. Kitajima, G. Krathwohl, N. Nešić, X. Wang and P. Westling, "
-        "High-resolution stereo datasets with "
-        "subpixel-accurate ground truth, GCPR 2014."
+        "D. Scharstein, H. Hirschmüller, Y. Kitajima, G. Krathwohl, N. Nešić, X. Wang and P. Westling, High-resolution "
+        "stereo datasets with subpixel-accurate ground truth, GCPR 2014."
     ),
     obtain="it is installed already.",
     load=load_motorcycle,
-    variants=MappingProxyType({}),
     needs_root=False,
     homepage="https://vision.middlebury.edu/stereo/data/scenes2014/",
 )

@@ -40,14 +40,12 @@ ETH3D = DatasetFamily(
     ),
     terms="Creative Commons BY-NC-SA 4.0.",
     citation=(
-        "T. Schöps, J. L. Schönberger, S. Galliani, T. Sattler, K. Schindler, M. Pollefeys and A. Geiger, A "
-        "multi-view stereo benchmark with "
-        "high-resolution images and multi-camera videos, CVPR 2017."
+        "T. Schöps, J. L. Schönberger, S. Galliani, T. Sattler, K. Schindler, M. Pollefeys and A. Geiger, A multi-view "
+        "stereo benchmark with high-resolution images and multi-camera videos, CVPR 2017."
     ),
     obtain=(
-        "download https://www.eth3d.net/data/two_view_training.7z and two_view_training_gt.7z and unpack both "
-        "with 7-Zip into one folder "
-        "(this program unpacks only zip and tar)."
+        "download https://www.eth3d.net/data/two_view_training.7z and two_view_training_gt.7z and unpack both with "
+        "7-Zip into one folder (this program unpacks only zip and tar)."
     ),
     load=load,
     homepage="https://www.eth3d.net/datasets#low-res-two-view",

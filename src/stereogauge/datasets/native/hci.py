@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import configparser
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from stereogauge.datasets.declaration import DatasetFamily
@@ -61,8 +60,7 @@ def _parameters(folder: Path) -> Calibration:
     except (configparser.Error, KeyError, ValueError, ZeroDivisionError):
         raise FileError(
             f"{path} should hold focal_length_mm, sensor_size_mm, image_resolution_x_px under [intrinsics] and "
-            f"baseline_mm, focus_distance_m "
-            "under [extrinsics]."
+            "baseline_mm, focus_distance_m under [extrinsics]."
         ) from None
 
 
@@ -97,9 +95,8 @@ HCI = DatasetFamily(
     id="hci",
     name="HCI 4D light field and Heidelberg-like stereo folders",
     layout=(
-        "SCENE/ (also below training/, additional/, …) with input_Cam040.png, input_Cam041.png, "
-        "gt_disp_lowres.pfm, parameters.cfg; or SCENE/ with "
-        "left.png, right.png and gt.pfm (floating-point map)"
+        "SCENE/ (also below training/, additional/, …) with input_Cam040.png, input_Cam041.png, gt_disp_lowres.pfm, "
+        "parameters.cfg; or SCENE/ with left.png, right.png and gt.pfm (floating-point map)"
     ),
     terms="Creative Commons BY-NC-SA 4.0 (light fields).",
     citation=(
@@ -111,6 +108,5 @@ HCI = DatasetFamily(
         "unpack it into one folder."
     ),
     load=load,
-    variants=MappingProxyType({}),
     homepage="https://lightfield-analysis.uni-konstanz.de/",
 )

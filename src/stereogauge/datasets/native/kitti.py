@@ -6,11 +6,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
 
 from stereogauge.datasets.calibration import read_kitti_calibration
 from stereogauge.datasets.declaration import DatasetFamily
@@ -43,23 +42,21 @@ class _Layout:
 
 _GREY = _Cameras("image_0", "image_1", (0, 1))
 _COLOURED = _Cameras("colored_0", "colored_1", (2, 3))
-_LAYOUT_2012 = _Layout(
-    "kitti-2012", "disp_occ", "disp_noc", "calib", MappingProxyType({"grey": _GREY, "colour": _COLOURED}), "grey"
-)
+_LAYOUT_2012 = _Layout("kitti-2012", "disp_occ", "disp_noc", "calib", {"grey": _GREY, "colour": _COLOURED}, "grey")
 _LAYOUT_2015 = _Layout(
     *("kitti-2015", "disp_occ_0", "disp_noc_0", "calib_cam_to_cam"),
-    cameras=MappingProxyType({"colour": _Cameras("image_2", "image_3", (2, 3))}),
+    cameras={"colour": _Cameras("image_2", "image_3", (2, 3))},
     default="colour",
 )
 
 # The rectified size tells the recording set-up: focal length in pixels and f·baseline in pixel·metres of the published
 # projection matrices.
-GREY_SETUPS: Mapping[tuple[int, int], tuple[float, float]] = MappingProxyType(
-    {(1226, 370): (707.0912, 379.8145), (1241, 376): (718.8560, 386.1448), (1242, 375): (721.5377, 387.5744)}
-)
-COLOUR_SETUPS: Mapping[tuple[int, int], tuple[float, float]] = MappingProxyType(
-    {(1242, 375): (721.5377, 44.85728 + 339.5242)}
-)
+GREY_SETUPS: Mapping[tuple[int, int], tuple[float, float]] = {
+    (1226, 370): (707.0912, 379.8145),
+    (1241, 376): (718.8560, 386.1448),
+    (1242, 375): (721.5377, 387.5744),
+}
+COLOUR_SETUPS: Mapping[tuple[int, int], tuple[float, float]] = {(1242, 375): (721.5377, 44.85728 + 339.5242)}
 
 
 def _calibration(
@@ -77,7 +74,9 @@ def _calibration(
 
 
 def _scene(split: Path, layout: _Layout, cameras: _Cameras, frame: str, truth: str, dataset: str) -> Scene | None:
-    paths = {name: split / folder / f"{frame}.png" for name, folder in _folders(layout, cameras).items()}
+    folders = {"occ": layout.occluded, "noc": layout.visible, "left": cameras.left, "right": cameras.right}
+    folders["objects"] = "obj_map"
+    paths = {name: split / folder / f"{frame}.png" for name, folder in folders.items()}
     there = {name: path for name, path in paths.items() if path.is_file()}
     wanted = [name for name in ("occ", "noc") if truth in ("", name)]
     chosen = next((name for name in wanted if name in there), None)
@@ -103,17 +102,8 @@ def _scene(split: Path, layout: _Layout, cameras: _Cameras, frame: str, truth: s
     )
 
 
-def _folders(layout: _Layout, cameras: _Cameras) -> dict[str, str]:
-    return {
-        "occ": layout.occluded,
-        "noc": layout.visible,
-        "left": cameras.left,
-        "right": cameras.right,
-        "objects": "obj_map",
-    }
-
-
-def _load(root: Path, layout: _Layout, variant: str, truth: str, split: str) -> Dataset:
+def load(root: Path, variant: str, *, layout: _Layout, truth: str = "", split: str = "training") -> Dataset:
+    """The frames in order; of 2012 grey images unless the variant is `colour`, of 2015 with the masks `fg` and `bg`."""
     if truth not in ("", "occ", "noc"):
         raise DatasetError(
             f"The truth of {layout.id} is 'occ' (all pixels) or 'noc' (visible in both views), not {truth!r}."
@@ -136,23 +126,11 @@ def _load(root: Path, layout: _Layout, variant: str, truth: str, split: str) -> 
     return Dataset(title, scenes, version=variant, root=root)
 
 
-def load_2012(root: Path, variant: str, *, truth: str = "", split: str = "training", **options: Any) -> Dataset:
-    """The frames in order; grey images unless the variant is `colour`."""
-    return _load(root, _LAYOUT_2012, variant, truth, split)
-
-
-def load_2015(root: Path, variant: str, *, truth: str = "", split: str = "training", **options: Any) -> Dataset:
-    """The frames in order; object maps give the masks `fg` and `bg`."""
-    return _load(root, _LAYOUT_2015, variant, truth, split)
-
-
 _TERMS = "Creative Commons BY-NC-SA 3.0; not for commercial use."
-_OPTIONS = MappingProxyType(
-    {
-        "truth": "occ (all pixels) or noc (visible in both views); without it each frame takes occ where there is one",
-        "split": "training (default) or testing, which has no ground truth",
-    }
-)
+_OPTIONS = {
+    "truth": "occ (all pixels) or noc (visible in both views); without it each frame takes occ where there is one",
+    "split": "training (default) or testing, which has no ground truth",
+}
 _OBTAIN = "the page asks for a registration, so please download {} from {} yourself and unpack into one folder."
 
 KITTI_2012 = DatasetFamily(
@@ -171,8 +149,8 @@ KITTI_2012 = DatasetFamily(
         "data_stereo_flow.zip (2 GB) and its calibration files",
         "https://www.cvlibs.net/datasets/kitti/eval_stereo_flow.php?benchmark=stereo",
     ),
-    load=load_2012,
-    variants=MappingProxyType({"grey": "cameras 0 and 1 (default)", "colour": "cameras 2 and 3"}),
+    load=functools.partial(load, layout=_LAYOUT_2012),
+    variants={"grey": "cameras 0 and 1 (default)", "colour": "cameras 2 and 3"},
     options=_OPTIONS,
     homepage="https://www.cvlibs.net/datasets/kitti/eval_stereo_flow.php?benchmark=stereo",
 )
@@ -188,7 +166,7 @@ KITTI_2015 = DatasetFamily(
         "data_scene_flow.zip (1.7 GB) and data_scene_flow_calib.zip",
         "https://www.cvlibs.net/datasets/kitti/eval_scene_flow.php?benchmark=stereo",
     ),
-    load=load_2015,
+    load=functools.partial(load, layout=_LAYOUT_2015),
     options=_OPTIONS,
     homepage="https://www.cvlibs.net/datasets/kitti/eval_scene_flow.php?benchmark=stereo",
 )

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,13 +48,19 @@ _TEXTS = ("name", "version")
 def read_toml(path: Path) -> dict[str, Any]:
     """The content of a TOML file, or an error that says where it is wrong."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return parse_toml(path.read_text(encoding="utf-8"), str(path))
     except UnicodeDecodeError:
         raise DatasetError(f"{path} is not a TOML file: it is not UTF-8 text.") from None
-    except tomllib.TOMLDecodeError as error:
-        raise DatasetError(f"{path} is not valid TOML: {error}.") from None
     except OSError as error:
         raise DatasetError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def parse_toml(text: str, origin: str) -> dict[str, Any]:
+    """The content of TOML text, or an error that says where it is wrong."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise DatasetError(f"{origin} is not valid TOML: {error}.") from None
 
 
 def for_scene(value: Any, scene_id: str, key: str, path: Path) -> Any:
@@ -164,23 +171,15 @@ def _calibration(
     """The scene's own calibration file, over which the manifest's single values go."""
     own = files.get("calibration", {}).get(scene_id)
     read = Calibration() if own is None else read_middlebury_calibration(own)
-    given = {
-        key: number_for_scene(content.get("calibration", {}), key, scene_id, path) for key in _SECTIONS["calibration"]
-    }
-    ndisp = given["ndisp"]
-    doffs = given["doffs"]
-    return Calibration(
-        focal=read.focal if given["focal"] is None else given["focal"],
-        baseline=read.baseline if given["baseline"] is None else given["baseline"],
-        doffs=read.doffs if doffs is None else doffs,
-        ndisp=read.ndisp if ndisp is None else int(ndisp),
-    )
+    section = content.get("calibration", {})
+    given: dict[str, Any] = {key: number_for_scene(section, key, scene_id, path) for key in section}
+    if "ndisp" in given:
+        given["ndisp"] = int(given["ndisp"])
+    return replace(read, **given)
 
 
 def load(root: Path, variant: str, **options: Any) -> Dataset:
-    """The dataset that `root`/stereogauge.toml, or the manifest `root` itself, describes; paths are relative to the
-    manifest.
-    """
+    """The dataset that `root`/stereogauge.toml, or the manifest `root` itself, describes; paths start there."""
     path = root if root.is_file() else root / FILENAME
     if not path.is_file():
         raise wrong_folder("folder", root, f"the manifest {FILENAME}")

@@ -2,71 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from stereogauge.datasets.calibration import read_middlebury_calibration
 from stereogauge.datasets.declaration import Archive, DatasetFamily
-from stereogauge.datasets.layout import first_file, in_order, png_size, subfolders, wrong_folder
+from stereogauge.datasets.layout import MIDDLEBURY_TERMS, first_file, in_order, png_size, subfolders, wrong_folder
 from stereogauge.errors import DatasetError
 from stereogauge.io.files import DisparityFile, ImageFile, MaskFile
 from stereogauge.model import Calibration, Dataset, Scene
 
-RESOLUTIONS = MappingProxyType({"Q": 0.25, "H": 0.5, "F": 1.0})
+RESOLUTIONS = {"Q": 0.25, "H": 0.5, "F": 1.0}
 TRAINING_ORDER = (
-    *(
-        "Adirondack",
-        "ArtL",
-        "Jadeplant",
-        "Motorcycle",
-        "MotorcycleE",
-        "Piano",
-        "PianoL",
-        "Pipes",
-        "Playroom",
-        "Playtable",
-    ),
-    *("PlaytableP", "Recycle", "Shelves", "Teddy", "Vintage"),
+    *("Adirondack", "ArtL", "Jadeplant", "Motorcycle", "MotorcycleE", "Piano", "PianoL", "Pipes", "Playroom"),
+    *("Playtable", "PlaytableP", "Recycle", "Shelves", "Teddy", "Vintage"),
 )
 SCENES_2014 = (
-    *(
-        "Adirondack",
-        "Backpack",
-        "Bicycle1",
-        "Cable",
-        "Classroom1",
-        "Couch",
-        "Flowers",
-        "Jadeplant",
-        "Mask",
-        "Motorcycle",
-        "Piano",
-    ),
-    *(
-        "Pipes",
-        "Playroom",
-        "Playtable",
-        "Recycle",
-        "Shelves",
-        "Shopvac",
-        "Sticks",
-        "Storage",
-        "Sword1",
-        "Sword2",
-        "Umbrella",
-        "Vintage",
-    ),
+    *("Adirondack", "Backpack", "Bicycle1", "Cable", "Classroom1", "Couch", "Flowers", "Jadeplant", "Mask"),
+    *("Motorcycle", "Piano", "Pipes", "Playroom", "Playtable", "Recycle", "Shelves", "Shopvac", "Sticks"),
+    *("Storage", "Sword1", "Sword2", "Umbrella", "Vintage"),
 )
 _SITE = "https://vision.middlebury.edu/stereo"
-_TERMS = (
-    "Middlebury grants permission to use and publish all images and disparity maps, with the request to cite the "
-    "papers."
-)
 _GCPR = (
-    "D. Scharstein, H. Hirschmüller, Y. Kitajima, G. Krathwohl, N. Nešić, X. Wang and P. Westling, "
-    "High-resolution stereo datasets with "
-    "subpixel-accurate ground truth, GCPR 2014."
+    "D. Scharstein, H. Hirschmüller, Y. Kitajima, G. Krathwohl, N. Nešić, X. Wang and P. Westling, High-resolution "
+    "stereo datasets with subpixel-accurate ground truth, GCPR 2014."
 )
 
 
@@ -144,14 +104,13 @@ def load_v3(root: Path, variant: str, *, split: str = "training", **options: Any
     return Dataset(title, scenes, version=letter, root=root)
 
 
-def _load_plain(root: Path, name: str, title: str, right: str) -> Dataset:
-    """Scene folders with im0.png, im1.png, disp0.pfm, disp1.pfm and calib.txt, directly in `root` or in its `data`
-    folder.
+def load(root: Path, variant: str, *, name: str) -> Dataset:
+    """Scene folders with im0.png, im1.png, disp0.pfm, disp1.pfm and calib.txt, in `root` or its `data` folder.
+
+    The variants E and L take the right image with other exposure or lighting.
     """
+    title, right = f"{name}:{variant}" if variant else name, f"im1{variant}.png"
     for base in (root, root / "data", root / "datasets"):
-        folders = [
-            folder for folder in subfolders(base) if _has_pair(folder, right) and first_file(folder, "disp0.pfm")
-        ]
         scenes = [
             pair_scene(
                 folder.name.removesuffix("-perfect"),
@@ -161,22 +120,12 @@ def _load_plain(root: Path, name: str, title: str, right: str) -> Dataset:
                 truth_right=first_file(folder, "disp1.pfm"),
                 right=right,
             )
-            for folder in folders
+            for folder in subfolders(base)
+            if _has_pair(folder, right) and first_file(folder, "disp0.pfm")
         ]
         if scenes:
             return Dataset(title, scenes, root=root)
     raise wrong_folder(name, root, f"SCENE/{{im0.png, {right}, disp0.pfm, disp1.pfm, calib.txt}}")
-
-
-def load_2014(root: Path, variant: str, **options: Any) -> Dataset:
-    """The full-size scenes of 2014; variants E and L take the right image with other exposure or lighting."""
-    title = f"middlebury-2014:{variant}" if variant else "middlebury-2014"
-    return _load_plain(root, "middlebury-2014", title, f"im1{variant}.png")
-
-
-def load_2021(root: Path, variant: str, **options: Any) -> Dataset:
-    """The 24 scenes taken with a mobile device on a robot arm."""
-    return _load_plain(root, "middlebury-2021", "middlebury-2021", "im1.png")
 
 
 MIDDLEBURY_V3 = DatasetFamily(
@@ -187,46 +136,40 @@ MIDDLEBURY_V3 = DatasetFamily(
         "mask0nocc.png, calib.txt} and "
         "optionally disp1GT.pfm"
     ),
-    terms=_TERMS,
+    terms=MIDDLEBURY_TERMS,
     citation=_GCPR,
     obtain=f"`stereogauge datasets fetch middlebury-v3:Q` or {_SITE}/submit3/.",
     load=load_v3,
-    variants=MappingProxyType({"Q": "quarter size", "H": "half size", "F": "full size"}),
-    options=MappingProxyType({"split": "training (default) or test, which has no ground truth"}),
-    archives=MappingProxyType(
-        {
-            letter: tuple(
-                Archive(f"{_SITE}/submit3/zip/MiddEval3-{part}-{letter}.zip") for part in ("data", "GT0", "GT1")
-            )
-            for letter in RESOLUTIONS
-        }
-    ),
+    variants={"Q": "quarter size", "H": "half size", "F": "full size"},
+    options={"split": "training (default) or test, which has no ground truth"},
+    archives={
+        letter: tuple(Archive(f"{_SITE}/submit3/zip/MiddEval3-{part}-{letter}.zip") for part in ("data", "GT0", "GT1"))
+        for letter in RESOLUTIONS
+    },
     homepage=f"{_SITE}/eval3/",
 )
 MIDDLEBURY_2014 = DatasetFamily(
     id="middlebury-2014",
     name="Middlebury 2014",
     layout="SCENE/ or SCENE-perfect/ with im0.png, im1.png (im1E.png, im1L.png), disp0.pfm, disp1.pfm, calib.txt",
-    terms=_TERMS,
+    terms=MIDDLEBURY_TERMS,
     citation=_GCPR,
     obtain=f"`stereogauge datasets fetch middlebury-2014` or {_SITE}/data/scenes2014/.",
-    load=load_2014,
-    variants=MappingProxyType({"E": "right image with other exposure", "L": "right image with other lighting"}),
-    archives=MappingProxyType(
-        {"": tuple(Archive(f"{_SITE}/data/scenes2014/zip/{scene}-perfect.zip") for scene in SCENES_2014)}
-    ),
+    load=functools.partial(load, name="middlebury-2014"),
+    variants={"E": "right image with other exposure", "L": "right image with other lighting"},
+    archives={"": tuple(Archive(f"{_SITE}/data/scenes2014/zip/{scene}-perfect.zip") for scene in SCENES_2014)},
     homepage=f"{_SITE}/data/scenes2014/",
 )
 MIDDLEBURY_2021 = DatasetFamily(
     id="middlebury-2021",
     name="Middlebury 2021 mobile",
     layout="SCENE/ (also below data/) with im0.png, im1.png, disp0.pfm, disp1.pfm, calib.txt",
-    terms=_TERMS,
+    terms=MIDDLEBURY_TERMS,
     citation=(
         "G. Pan, T. Sun, T. Weed and D. Scharstein, 2021 Mobile stereo datasets with ground truth, Middlebury College."
     ),
     obtain=f"`stereogauge datasets fetch middlebury-2021` or {_SITE}/data/scenes2021/.",
-    load=load_2021,
-    archives=MappingProxyType({"": (Archive(f"{_SITE}/data/scenes2021/zip/all.zip"),)}),
+    load=functools.partial(load, name="middlebury-2021"),
+    archives={"": (Archive(f"{_SITE}/data/scenes2021/zip/all.zip"),)},
     homepage=f"{_SITE}/data/scenes2021/",
 )

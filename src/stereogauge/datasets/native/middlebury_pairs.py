@@ -5,33 +5,29 @@ Ground truth is 8-bit: d = value / scale, 0 = unknown; the scale belongs to the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import functools
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
 
 from stereogauge.datasets.declaration import Archive, DatasetFamily
-from stereogauge.datasets.layout import first_file, image, in_order, subfolders, wrong_folder
+from stereogauge.datasets.layout import MIDDLEBURY_TERMS, first_file, image, in_order, subfolders, wrong_folder
 from stereogauge.io.files import DisparityFile, ImageFile, MaskFile
 from stereogauge.model import Calibration, Dataset, Scene
 
 EVALUATION_ORDER = ("tsukuba", "venus", "teddy", "cones")
-SCALES: Mapping[str, float] = MappingProxyType(
-    {
-        **dict.fromkeys(("barn1", "barn2", "bull", "map", "poster", "sawtooth", "venus"), 8.0),
-        "tsukuba": 16.0,
-        "teddy": 4.0,
-        "cones": 4.0,
-        "teddyh": 2.0,
-        "conesh": 2.0,
-        "teddyf": 1.0,
-        "conesf": 1.0,
-    }
-)
-BORDERS: Mapping[str, int] = MappingProxyType({"tsukuba": 18, "venus": 10})
-DISPARITIES: Mapping[str, int] = MappingProxyType(
-    {"tsukuba": 16, "venus": 20, "sawtooth": 20, "map": 30, "teddy": 60, "cones": 60}
-)
+SCALES: Mapping[str, float] = {
+    **dict.fromkeys(("barn1", "barn2", "bull", "map", "poster", "sawtooth", "venus"), 8.0),
+    "tsukuba": 16.0,
+    "teddy": 4.0,
+    "cones": 4.0,
+    "teddyh": 2.0,
+    "conesh": 2.0,
+    "teddyf": 1.0,
+    "conesf": 1.0,
+}
+_SCENES_2003 = {name for name in SCALES if name.startswith(("teddy", "cones"))}
+BORDERS: Mapping[str, int] = {"tsukuba": 18, "venus": 10}
+DISPARITIES: Mapping[str, int] = {"tsukuba": 16, "venus": 20, "sawtooth": 20, "map": 30, "teddy": 60, "cones": 60}
 OFFICIAL_MASKS = ("nonocc", "all", "disc")
 # (left image, right image, left ground truth, right ground truth), the first complete set that a folder holds counts.
 FILE_NAMES = (
@@ -42,10 +38,6 @@ FILE_NAMES = (
     ("im0", "im1", "disp0", "disp1"),
 )
 _SITE = "https://vision.middlebury.edu/stereo/data"
-_TERMS = (
-    "Middlebury grants permission to use and publish all images and disparity maps, with the request to cite the "
-    "papers."
-)
 _IJCV = (
     "D. Scharstein and R. Szeliski, A taxonomy and evaluation of dense two-frame stereo correspondence algorithms, "
     "IJCV 47(1/2/3):7-42, 2002."
@@ -84,40 +76,21 @@ def _scene(folder: Path, dataset: str) -> Scene | None:
 
 
 def _further_views(folder: Path, left: str) -> dict[float, ImageFile]:
-    """The other images of the nine-view scenes; im2 lies at 0 and im6 at 1, so one step is a quarter of the
-    baseline.
-    """
+    """The other images of the nine-view scenes; im2 lies at 0 and im6 at 1: one step is a quarter of the baseline."""
     if left != "im2":
         return {}
     found = {(index - 2) / 4: image(folder, f"im{index}") for index in (0, 1, 3, 4, 5, 7, 8)}
     return {position: ImageFile(path) for position, path in found.items() if path is not None}
 
 
-def _load(root: Path, name: str, wanted: Iterable[str], order: tuple[str, ...]) -> Dataset:
-    allowed = set(wanted)
+def load(root: Path, variant: str, *, name: str, allowed: Collection[str], order: tuple[str, ...] = ()) -> Dataset:
+    """The scenes whose lower-case names are `allowed`, those of `order` first."""
     here = [root] if root.name.lower() in allowed and image(root, "im2") else []
     folders = {folder.name: folder for folder in here or subfolders(root) if folder.name.lower() in allowed}
     scenes = [scene for scene_id in in_order(folders, order) if (scene := _scene(folders[scene_id], name))]
     if not scenes:
         raise wrong_folder(name, root, _LOOKED_FOR.format(", ".join(sorted(allowed))))
     return Dataset(name, scenes, root=root)
-
-
-def load_v2(root: Path, variant: str, **options: Any) -> Dataset:
-    """Tsukuba, Venus, Teddy, Cones, in the order of the official tables."""
-    return _load(root, "middlebury-v2", EVALUATION_ORDER, EVALUATION_ORDER)
-
-
-def load_2001(root: Path, variant: str, **options: Any) -> Dataset:
-    """The piecewise planar scenes of 2001, Tsukuba and Map."""
-    return _load(root, "middlebury-2001", [name for name in SCALES if not name.startswith(("teddy", "cones"))], ())
-
-
-def load_2003(root: Path, variant: str, **options: Any) -> Dataset:
-    """Teddy and Cones in quarter (scale 4), half (teddyH, scale 2) or full size (teddyF, scale 1)."""
-    return _load(
-        root, "middlebury-2003", [name for name in SCALES if name.startswith(("teddy", "cones"))], ("teddy", "cones")
-    )
 
 
 def _files(scene: str, names: Iterable[str]) -> tuple[Archive, ...]:
@@ -127,6 +100,9 @@ def _files(scene: str, names: Iterable[str]) -> tuple[Archive, ...]:
 
 
 _PLANAR = ("im2.ppm", "im6.ppm", "disp2.pgm", "disp6.pgm")
+_PLANAR_SCENES = tuple(
+    file for scene in ("barn1", "barn2", "bull", "poster", "sawtooth", "venus") for file in _files(scene, _PLANAR)
+)
 _TSUKUBA = _files("tsukuba", ("scene1.row3.col3.ppm", "scene1.row3.col4.ppm", "truedisp.row3.col3.pgm"))
 _ARCHIVES_2003 = tuple(Archive(f"{_SITE}/scenes2003/newdata/{scene}/{scene}-png-2.zip") for scene in ("teddy", "cones"))
 
@@ -134,15 +110,14 @@ MIDDLEBURY_V2 = DatasetFamily(
     id="middlebury-v2",
     name="Middlebury evaluation, version 2",
     layout=(
-        "tsukuba/ venus/ teddy/ cones/, each with im2, im6 (tsukuba: im3, im4), groundtruth.png or disp2, "
-        "optionally disp6 and the "
-        "official masks nonocc.png all.png disc.png, in which only the value 255 counts"
+        "tsukuba/ venus/ teddy/ cones/, each with im2, im6 (tsukuba: im3, im4), groundtruth.png or disp2, optionally "
+        "disp6 and the official masks nonocc.png all.png disc.png, in which only the value 255 counts"
     ),
-    terms=_TERMS,
+    terms=MIDDLEBURY_TERMS,
     citation=f"{_IJCV} {_CVPR} Tsukuba: courtesy of the University of Tsukuba.",
     obtain=f"`stereogauge datasets fetch middlebury-v2` or the pages {_SITE}/scenes2001/ and {_SITE}/scenes2003/.",
-    load=load_v2,
-    archives=MappingProxyType({"": (*_TSUKUBA, *_files("venus", _PLANAR), *_ARCHIVES_2003)}),
+    load=functools.partial(load, name="middlebury-v2", allowed=EVALUATION_ORDER, order=EVALUATION_ORDER),
+    archives={"": (*_TSUKUBA, *_files("venus", _PLANAR), *_ARCHIVES_2003)},
     homepage="https://vision.middlebury.edu/stereo/eval/",
 )
 MIDDLEBURY_2001 = DatasetFamily(
@@ -152,23 +127,11 @@ MIDDLEBURY_2001 = DatasetFamily(
         "barn1/ barn2/ bull/ map/ poster/ sawtooth/ tsukuba/ venus/ (any of them), each with im2, im6, disp2, disp6 "
         "as .ppm/.pgm or .png"
     ),
-    terms=_TERMS,
+    terms=MIDDLEBURY_TERMS,
     citation=_IJCV,
     obtain=f"`stereogauge datasets fetch middlebury-2001` or {_SITE}/scenes2001/.",
-    load=load_2001,
-    archives=MappingProxyType(
-        {
-            "": (
-                *(
-                    file
-                    for scene in ("barn1", "barn2", "bull", "poster", "sawtooth", "venus")
-                    for file in _files(scene, _PLANAR)
-                ),
-                *_files("map", ("im0.pgm", "im1.pgm", "disp0.pgm", "disp1.pgm")),
-                *_TSUKUBA,
-            )
-        }
-    ),
+    load=functools.partial(load, name="middlebury-2001", allowed=SCALES.keys() - _SCENES_2003),
+    archives={"": (*_PLANAR_SCENES, *_files("map", ("im0.pgm", "im1.pgm", "disp0.pgm", "disp1.pgm")), *_TSUKUBA)},
     homepage=f"{_SITE}/scenes2001/",
 )
 MIDDLEBURY_2003 = DatasetFamily(
@@ -177,10 +140,10 @@ MIDDLEBURY_2003 = DatasetFamily(
     layout=(
         "teddy/ cones/ (quarter size; teddyH, conesH half, teddyF, conesF full size), each with im2, im6, disp2, disp6"
     ),
-    terms=_TERMS,
+    terms=MIDDLEBURY_TERMS,
     citation=_CVPR,
     obtain=f"`stereogauge datasets fetch middlebury-2003` or {_SITE}/scenes2003/.",
-    load=load_2003,
-    archives=MappingProxyType({"": _ARCHIVES_2003}),
+    load=functools.partial(load, name="middlebury-2003", allowed=_SCENES_2003, order=("teddy", "cones")),
+    archives={"": _ARCHIVES_2003},
     homepage=f"{_SITE}/scenes2003/",
 )

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from stereogauge.datasets.declaration import Archive, DatasetFamily
-from stereogauge.datasets.layout import first_file, image, subfolders, wrong_folder
+from stereogauge.datasets.layout import MIDDLEBURY_TERMS, first_file, image, subfolders, wrong_folder
 from stereogauge.errors import FileError
 from stereogauge.io.files import DisparityFile, ImageFile
 from stereogauge.model import Calibration, Dataset, Scene
 
-SIZES = MappingProxyType({"FullSize": 1, "HalfSize": 2, "ThirdSize": 3})
+SIZES = {"FullSize": 1, "HalfSize": 2, "ThirdSize": 3}
 FOCAL_LENGTH = 3740.0
 BASELINE = 0.160
 _PAIR = (1, 5)
@@ -80,9 +79,7 @@ def _crop_offset(folder: Path, divisor: int) -> float | None:
 
 
 def _sized_folder(root: Path, variant: str, name: str) -> tuple[Path, str]:
-    """The folder that holds the scenes and its size; a size that is neither named nor visible in the path counts as
-    FullSize.
-    """
+    """The folder that holds the scenes, and its size: FullSize where neither variant nor path states another."""
     if variant and (root / variant).is_dir():
         return root / variant, variant
     inside = next((size for size in SIZES if (root / size).is_dir()), None)
@@ -112,25 +109,17 @@ def _family(year: str, scenes: tuple[str, ...], citation: str) -> DatasetFamily:
         id=name,
         name=f"Middlebury {year}",
         layout="FullSize/, HalfSize/ or ThirdSize/ with SCENE/{view1.png, view5.png, disp1.png, disp5.png, dmin.txt}",
-        terms=(
-            "Middlebury grants permission to use and publish all images and disparity maps, with the request to cite "
-            "the papers."
-        ),
+        terms=MIDDLEBURY_TERMS,
         citation=citation,
         obtain=f"`stereogauge datasets fetch {name}:HalfSize` or {_SITE}/scenes{year}/.",
         load=functools.partial(load, name=name),
-        variants=MappingProxyType(
-            {size: f"disparities in pixels = value / {divisor}" for size, divisor in SIZES.items()}
-        ),
-        archives=MappingProxyType(
-            {
-                size: tuple(
-                    Archive(f"{_SITE}/scenes{year}/{size}/zip-2views/{scene}-2views.zip", target=size)
-                    for scene in scenes
-                )
-                for size in ("HalfSize", "ThirdSize", "FullSize")
-            }
-        ),
+        variants={size: f"disparities in pixels = value / {divisor}" for size, divisor in SIZES.items()},
+        archives={
+            size: tuple(
+                Archive(f"{_SITE}/scenes{year}/{size}/zip-2views/{scene}-2views.zip", target=size) for scene in scenes
+            )
+            for size in ("HalfSize", "ThirdSize", "FullSize")
+        },
         homepage=f"{_SITE}/scenes{year}/",
     )
 

@@ -6,7 +6,6 @@ Nominal cameras as published: f = 1050 px (Driving with 15 mm lens: 450 px), bas
 from __future__ import annotations
 
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from stereogauge.datasets.declaration import DatasetFamily
@@ -62,9 +61,7 @@ def _scenes(base: Path, rendering: str, split: str, dataset: str, prefix: str) -
 
 
 def load(root: Path, variant: str, *, split: str = "", **options: Any) -> Dataset:
-    """Every frame below `root`, or below its FlyingThings3D, Driving and Monkaa folders; clean pass unless the
-    variant is `final`.
-    """
+    """Every frame below `root` or below its three subsets; clean pass unless the variant is `final`."""
     if split not in ("", "TRAIN", "TEST"):
         raise DatasetError(f"The split of sceneflow is 'TRAIN' or 'TEST', not {split!r}.")
     rendering = variant or "clean"
@@ -88,22 +85,20 @@ SCENEFLOW = DatasetFamily(
     id="sceneflow",
     name="Scene Flow (FlyingThings3D, Driving, Monkaa)",
     layout=(
-        "frames_cleanpass/, frames_finalpass/ and disparity/ as unpacked, with …/left/NAME and …/right/NAME; "
-        "here or below FlyingThings3D/, Driving/, "
-        "Monkaa/; or flat as RGB_cleanpass/left/, disparity/left/, occlusion/left/"
+        "frames_cleanpass/, frames_finalpass/ and disparity/ as unpacked, with …/left/NAME and …/right/NAME; here or "
+        "below FlyingThings3D/, Driving/, Monkaa/; or flat as RGB_cleanpass/left/, disparity/left/, occlusion/left/"
     ),
     terms="For research, not for commercial use; the download page asks for agreement.",
     citation=(
-        "N. Mayer, E. Ilg, P. Häusser, P. Fischer, D. Cremers, A. Dosovitskiy and T. Brox, A large dataset to "
-        "train convolutional networks for "
-        "disparity, optical flow, and scene flow estimation, CVPR 2016."
+        "N. Mayer, E. Ilg, P. Häusser, P. Fischer, D. Cremers, A. Dosovitskiy and T. Brox, A large dataset to train "
+        "convolutional networks for disparity, optical flow, and scene flow estimation, CVPR 2016."
     ),
     obtain=(
         "read the terms and download frames (43 GB) and disparity (87 GB), or the small sampler, from "
         "https://lmb.informatik.uni-freiburg.de/resources/datasets/SceneFlowDatasets.en.html."
     ),
     load=load,
-    variants=MappingProxyType({"clean": "clean pass (default)", "final": "final pass with blur"}),
-    options=MappingProxyType({"split": "TRAIN or TEST of FlyingThings3D; without it both"}),
+    variants={"clean": "clean pass (default)", "final": "final pass with blur"},
+    options={"split": "TRAIN or TEST of FlyingThings3D; without it both"},
     homepage="https://lmb.informatik.uni-freiburg.de/resources/datasets/SceneFlowDatasets.en.html",
 )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -94,9 +93,8 @@ SINTEL = DatasetFamily(
     id="sintel",
     name="MPI Sintel stereo",
     layout=(
-        "training/ with final_left/, final_right/, clean_left/, clean_right/, disparities/, occlusions/, "
-        "outofframe/, each SEQUENCE/frame_0001.png; "
-        "or one frame as GT.png, left_view.png, ROI.xml"
+        "training/ with final_left/, final_right/, clean_left/, clean_right/, disparities/, occlusions/, outofframe/, "
+        "each SEQUENCE/frame_0001.png; or one frame as GT.png, left_view.png, ROI.xml"
     ),
     terms="Derived from the film Sintel by the Blender Foundation, Creative Commons BY 3.0; please cite the paper.",
     citation=(
@@ -105,9 +103,7 @@ SINTEL = DatasetFamily(
     ),
     obtain="`stereogauge datasets fetch sintel` or http://sintel.is.tue.mpg.de/stereo.",
     load=load,
-    variants=MappingProxyType({"final": "with motion blur and depth of field (default)", "clean": "without"}),
-    archives=MappingProxyType(
-        {"": (Archive("http://files.is.tue.mpg.de/jwulff/sintel/MPI-Sintel-stereo-training-20150305.zip"),)}
-    ),
+    variants={"final": "with motion blur and depth of field (default)", "clean": "without"},
+    archives={"": (Archive("http://files.is.tue.mpg.de/jwulff/sintel/MPI-Sintel-stereo-training-20150305.zip"),)},
     homepage="http://sintel.is.tue.mpg.de/stereo",
 )

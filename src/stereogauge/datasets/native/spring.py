@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -85,15 +84,13 @@ SPRING = DatasetFamily(
     ),
     terms="Creative Commons BY 4.0.",
     citation=(
-        "L. Mehl, J. Schmalfuss, A. Jahedi, Y. Nalivayko and A. Bruhn, Spring: A high-resolution high-detail "
-        "dataset and "
-        "benchmark for scene flow, optical flow and stereo, CVPR 2023."
+        "L. Mehl, J. Schmalfuss, A. Jahedi, Y. Nalivayko and A. Bruhn, Spring: A high-resolution high-detail dataset "
+        "and benchmark for scene flow, optical flow and stereo, CVPR 2023."
     ),
     obtain=(
         "download train_frame_left.zip, train_frame_right.zip, train_disp1_left.zip and train_cam_data.zip from "
         "https://doi.org/10.18419/darus-3376 and unpack them into one folder."
     ),
     load=load,
-    variants=MappingProxyType({}),
     homepage="https://spring-benchmark.org/",
 )

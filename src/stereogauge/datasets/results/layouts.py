@@ -29,9 +29,7 @@ FIELDS = ("algorithm", "scene")
 
 @dataclass(frozen=True)
 class Recognised:
-    """`kind` is map, right, confidence or time; `algorithm` is "" for the folder itself; `part` tells several
-    confidences apart.
-    """
+    """`kind`: map, right, confidence or time; `algorithm`: "" for the folder itself; `part` tells confidences apart."""
 
     name: str
     algorithm: str
@@ -56,9 +54,7 @@ def recognise(name: str, scenes: Mapping[str, str]) -> Recognised | None:
 
 
 def _submission(path: PurePosixPath, scenes: Mapping[str, str]) -> Recognised | None:
-    """Middlebury v3: disp0ALG.pfm, disp1ALG.pfm (right view) and timeALG.txt in a scene's folder; without ALG the
-    folder above names it.
-    """
+    """Middlebury v3: disp0ALG.pfm, disp1ALG.pfm (right view), timeALG.txt; without ALG the folder above names it."""
     scene = scenes.get(path.parent.name.lower())
     if scene is None:
         return None

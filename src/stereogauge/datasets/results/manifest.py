@@ -19,14 +19,12 @@ What a folder says counts for the folders in it; the nearest one wins.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal
 
-from stereogauge.datasets.native.manifest import read_toml
+from stereogauge.datasets.native.manifest import parse_toml, read_toml
 from stereogauge.datasets.results.files import ResultFiles
 from stereogauge.errors import DatasetError, unknown_name
 
@@ -34,7 +32,7 @@ FILENAMES = ("results.toml", "stereogauge.toml")
 _TEXTS = ("name", "description", "link", "colour", "encoding", "template")
 _NUMBERS = ("scale", "offset")
 _TABLES = ("confidence", "algorithms")
-_EMPTY: Mapping[str, Any] = MappingProxyType({})
+_EMPTY: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,7 @@ class ResultManifest:
     decoding: Decoding = field(default_factory=Decoding)
     confidence: Decoding = field(default_factory=Decoding)
     better: Literal["higher", "lower"] | None = None
-    algorithms: Mapping[str, ResultManifest] = field(default_factory=lambda: MappingProxyType({}))
+    algorithms: Mapping[str, ResultManifest] = field(default_factory=dict)
 
     def over(self, other: ResultManifest) -> ResultManifest:
         """This manifest where it says something, else `other`; the tables of single algorithms are dropped."""
@@ -113,7 +111,7 @@ def read_manifests(files: ResultFiles) -> Mapping[str, ResultManifest]:
             if last != filename or folder in found:
                 continue
             origin = f"{files.root}/{name}"
-            content = _parse(files.text(name), origin)
+            content = parse_toml(files.text(name), origin)
             if "paths" not in content:
                 found[folder] = _manifest(content, origin)
     return found
@@ -134,13 +132,6 @@ def manifest_of(algorithm: str, manifests: Mapping[str, ResultManifest]) -> Resu
                 manifests[folder].over(chosen), name=manifests[folder].name if folder == algorithm else chosen.name
             )
     return chosen
-
-
-def _parse(text: str, origin: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise DatasetError(f"{origin} is not valid TOML: {error}.") from None
 
 
 def _manifest(content: Mapping[str, Any], origin: str) -> ResultManifest:
@@ -165,15 +156,10 @@ def _better(content: Mapping[str, Any], origin: str) -> Literal["higher", "lower
     for key in content:
         if key not in allowed:
             raise unknown_name(f"entry of [confidence] in {origin}", key, allowed)
-    match content.get("better"):
-        case None:
-            return None
-        case "higher":
-            return "higher"
-        case "lower":
-            return "lower"
-        case found:
-            raise DatasetError(f'{origin}: better is "higher" or "lower" under [confidence]; found {found!r}.')
+    better: Literal["higher", "lower"] | None = content.get("better")
+    if better not in (None, "higher", "lower"):
+        raise DatasetError(f'{origin}: better is "higher" or "lower" under [confidence]; found {better!r}.')
+    return better
 
 
 def _decoding(content: Mapping[str, Any], origin: str) -> Decoding:

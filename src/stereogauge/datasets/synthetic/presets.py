@@ -1,10 +1,8 @@
-"""The named synthetic worlds. Each is a function of the frame and a random generator, so that a seed gives another
-world of its kind.
-"""
+"""The named synthetic worlds: functions of the frame and a random generator, so that each seed gives another."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -54,82 +52,64 @@ def _room(frame: Frame, rng: np.random.Generator) -> list[Surface]:
     return [wall, floor]
 
 
-def _cards(frame: Frame, rng: np.random.Generator, count: int, near: float = 0.075) -> list[Surface]:
-    surfaces = []
+def _cards(frame: Frame, rng: np.random.Generator, count: int, near: float = 0.075) -> Iterator[Surface]:
     columns = rng.permutation(count)
     for i, disparity in enumerate(np.linspace(0.026, near, count)):
         centre = frame.place((columns[i] + 0.5) / count * 0.9 - 0.45, rng.uniform(-0.22, 0.18), disparity)
         half = frame.length(rng.uniform(0.09, 0.14), disparity)
         yaw, pitch, roll = rng.uniform(-38, 38), rng.uniform(-30, 30), rng.uniform(-40, 40)
-        surfaces.append(
-            patch(
-                centre,
-                _texture(rng),
-                half_u=half,
-                half_v=half * rng.uniform(0.6, 1.1),
-                yaw=yaw,
-                pitch=pitch,
-                roll=roll,
-                round_=i % 4 == 3,
-                body=100 + i,
-            )
+        yield patch(
+            centre,
+            _texture(rng),
+            half_u=half,
+            half_v=half * rng.uniform(0.6, 1.1),
+            yaw=yaw,
+            pitch=pitch,
+            roll=roll,
+            round_=i % 4 == 3,
+            body=100 + i,
         )
-    return surfaces
 
 
-def _domes(frame: Frame, rng: np.random.Generator, count: int) -> list[Surface]:
-    surfaces = []
+def _domes(frame: Frame, rng: np.random.Generator, count: int) -> Iterator[Surface]:
     for i, disparity in enumerate(rng.uniform(0.035, 0.07, count)):
         centre = frame.place((i + 0.5) / count * 0.9 - 0.45, rng.uniform(-0.3, 0.3), disparity)
-        surfaces.append(dome(centre, frame.length(rng.uniform(0.1, 0.16), disparity), 42, _texture(rng), body=200 + i))
-    return surfaces
+        yield dome(centre, frame.length(rng.uniform(0.1, 0.16), disparity), 42, _texture(rng), body=200 + i)
 
 
-def _columns(frame: Frame, rng: np.random.Generator, count: int) -> list[Surface]:
-    surfaces = []
+def _columns(frame: Frame, rng: np.random.Generator, count: int) -> Iterator[Surface]:
     for i, disparity in enumerate(rng.uniform(0.03, 0.06, count)):
         centre = frame.place((i + 0.5) / count * 0.8 - 0.4, 0.0, disparity)
         direction = np.array([rng.uniform(-0.35, 0.35), 1.0, rng.uniform(-0.2, 0.2)])
         half_length, radius = frame.length(0.3, disparity), frame.length(rng.uniform(0.06, 0.09), disparity)
-        surfaces.append(column(centre, direction, half_length, radius, 42, _texture(rng), body=300 + i))
-    return surfaces
+        yield column(centre, direction, half_length, radius, 42, _texture(rng), body=300 + i)
 
 
-def _boxes(frame: Frame, rng: np.random.Generator, count: int) -> list[Surface]:
-    surfaces = []
+def _boxes(frame: Frame, rng: np.random.Generator, count: int) -> Iterator[Surface]:
     for i, disparity in enumerate(rng.uniform(0.032, 0.062, count)):
         edge = frame.length(rng.uniform(0.11, 0.16), disparity)
         centre = frame.place((i + 0.5) / count * 0.9 - 0.45, rng.uniform(0.0, 0.25), disparity)
         size = (edge, edge * rng.uniform(0.7, 1.3), edge)
-        surfaces += box(centre, size, _texture(rng), yaw=rng.uniform(20, 70), body=400 + i)
-    return surfaces
+        yield from box(centre, size, _texture(rng), yaw=rng.uniform(20, 70), body=400 + i)
 
 
-def _wires(frame: Frame, rng: np.random.Generator, count: int) -> list[Surface]:
+def _wires(frame: Frame, rng: np.random.Generator, count: int) -> Iterator[Surface]:
     """Strips of 0.4 to 0.9 % of the image width, at every angle, some of them leaning in depth."""
-    surfaces = []
     for i in range(count):
         disparity, angle = rng.uniform(0.06, 0.085), np.pi * (i + rng.uniform(0.2, 0.8)) / count
         x, y, reach = rng.uniform(-0.38, 0.38), rng.uniform(-0.3, 0.3), rng.uniform(0.12, 0.3)
         lean = rng.uniform(-0.008, 0.008)
         start = frame.place(x - reach * np.cos(angle), y - reach * np.sin(angle), disparity - lean)
         end = frame.place(x + reach * np.cos(angle), y + reach * np.sin(angle), disparity + lean)
-        surfaces.append(
-            strip(start, end, frame.length(rng.uniform(0.004, 0.009), disparity), _texture(rng, 0.4), body=500 + i)
-        )
-    return surfaces
+        yield strip(start, end, frame.length(rng.uniform(0.004, 0.009), disparity), _texture(rng, 0.4), body=500 + i)
 
 
-def _poles(frame: Frame, rng: np.random.Generator, count: int) -> list[Surface]:
-    surfaces = []
+def _poles(frame: Frame, rng: np.random.Generator, count: int) -> Iterator[Surface]:
     for i, disparity in enumerate(rng.uniform(0.07, 0.09, count)):
         x = (i + rng.uniform(0.3, 0.7)) / count * 0.9 - 0.45
-        foot, head = (
-            frame.place(x, 0.6, disparity),
-            frame.place(x + rng.uniform(-0.03, 0.03), rng.uniform(-0.4, -0.1), disparity),
-        )
-        surfaces.append(strip(foot, head, frame.length(0.0075, disparity), _texture(rng, 0.4), body=600 + i))
-    return surfaces
+        foot = frame.place(x, 0.6, disparity)
+        head = frame.place(x + rng.uniform(-0.03, 0.03), rng.uniform(-0.4, -0.1), disparity)
+        yield strip(foot, head, frame.length(0.0075, disparity), _texture(rng, 0.4), body=600 + i)
 
 
 def _grid(frame: Frame, rng: np.random.Generator, x: float, y: float) -> Surface:
@@ -150,18 +130,14 @@ def _grid(frame: Frame, rng: np.random.Generator, x: float, y: float) -> Surface
     )
 
 
-def _panels(frame: Frame, rng: np.random.Generator, textures: list[Texture], first_body: int) -> list[Surface]:
-    surfaces = []
+def _panels(frame: Frame, rng: np.random.Generator, textures: list[Texture], first_body: int) -> Iterator[Surface]:
     count = len(textures)
     for i, texture in enumerate(textures):
         disparity = rng.uniform(0.035, 0.06)
         half = frame.length(0.4 / count, disparity)
         centre = frame.place((i + 0.5) / count - 0.5, rng.uniform(-0.15, 0.15), disparity)
         yaw, pitch = rng.uniform(-25, 25), rng.uniform(-20, 20)
-        surfaces.append(
-            patch(centre, texture, half_u=half, half_v=half * 1.2, yaw=yaw, pitch=pitch, body=first_body + i)
-        )
-    return surfaces
+        yield patch(centre, texture, half_u=half, half_v=half * 1.2, yaw=yaw, pitch=pitch, body=first_body + i)
 
 
 def _planes_world(frame: Frame, rng: np.random.Generator) -> list[Surface]:
@@ -187,9 +163,7 @@ def _thin_world(frame: Frame, rng: np.random.Generator) -> list[Surface]:
 
 
 def _anatomy_world(frame: Frame, rng: np.random.Generator) -> list[Surface]:
-    """Every kind of geometry, well apart: large slanted cards on the wall's upper half, separate poles before the
-    floor.
-    """
+    """Every kind of geometry, well apart: large slanted cards in the upper half, separate poles before the floor."""
     surfaces = _room(frame, rng)
     for i, disparity in enumerate((0.034, 0.042, 0.05)):
         centre = frame.place(0.32 * (i - 1), -0.22, disparity)
@@ -216,21 +190,12 @@ def _mirror_world(frame: Frame, rng: np.random.Generator) -> list[Surface]:
 
 
 def _mixed_world(frame: Frame, rng: np.random.Generator) -> list[Surface]:
-    surfaces = _room(frame, rng)
-    surfaces += _cards(frame, rng, 4, 0.055)
-    surfaces += _boxes(frame, rng, 2)
-    surfaces += _domes(frame, rng, 2)
-    surfaces += _poles(frame, rng, 3)
-    surfaces += _wires(frame, rng, 4)
-    surfaces.append(_grid(frame, rng, -0.28, -0.28))
+    surfaces = [*_room(frame, rng), *_cards(frame, rng, 4, 0.055), *_boxes(frame, rng, 2), *_domes(frame, rng, 2)]
+    surfaces += [*_poles(frame, rng, 3), *_wires(frame, rng, 4), _grid(frame, rng, -0.28, -0.28)]
     weak = [_plain(rng), _striped(rng), replace(_texture(rng), reflectivity=0.6)]
     for i, (texture, x) in enumerate(zip(weak, (-0.4, -0.05, 0.38), strict=True)):
-        half = frame.length(0.06, 0.03)
-        surfaces.append(
-            patch(
-                frame.place(x, -0.3, 0.03), texture, half_u=half, half_v=half, yaw=rng.uniform(-20, 20), body=1000 + i
-            )
-        )
+        half, centre = frame.length(0.06, 0.03), frame.place(x, -0.3, 0.03)
+        surfaces.append(patch(centre, texture, half_u=half, half_v=half, yaw=rng.uniform(-20, 20), body=1000 + i))
     return surfaces
 
 

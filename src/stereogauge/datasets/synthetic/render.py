@@ -1,6 +1,4 @@
-"""Rendering a synthetic world: what a camera on the baseline sees, exactly, and which of it the other camera sees
-too.
-"""
+"""Rendering a synthetic world: what a camera on the baseline sees, and which of it the other camera sees too."""
 
 from __future__ import annotations
 
@@ -25,9 +23,7 @@ SAME_SURFACE = 1.0
 
 @dataclass(frozen=True)
 class View:
-    """What one camera sees: depth in metres (float64), the surface's row in the world's table, and radiance in grey
-    levels.
-    """
+    """What one camera sees: depth in metres, the surface's row in the world's table, radiance in grey levels."""
 
     depth: NDArray[np.float64]
     surface: NDArray[np.int32]
@@ -105,9 +101,7 @@ class Renderer:
         return np.where(view.surface >= 0, disparity, np.float32(np.nan))
 
     def visible(self, view: View, position: float, other: float) -> Mask:
-        """Exactly, by a second ray: the point lies in the other image (pixel areas included) and nothing stands
-        before it.
-        """
+        """Exactly, by a second ray: the point lies in the other image, borders included, with nothing before it."""
         visible = np.empty(self.size, np.bool_)
         bounds = self.bounds(other)
 
@@ -130,9 +124,7 @@ class Renderer:
 
 
 def visible_pixels(disparity: DisparityMap, other: DisparityMap, sign: int) -> Mask:
-    """The bidirectional rule on pixels: |D(x) − D′(x − sign·round D(x))| ≤ 1 and the target lies in the image; sign 1
-    from left to right.
-    """
+    """The bidirectional rule on pixels: |D(x) − D′(x − sign·round D(x))| ≤ 1; sign 1 from left to right."""
     visible = np.empty(disparity.shape, np.bool_)
 
     def work(first: int, last: int) -> None:

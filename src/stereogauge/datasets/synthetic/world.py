@@ -128,9 +128,7 @@ class Frame:
         return FOCAL_PER_WIDTH * BASELINE / disparity
 
     def place(self, x: float, y: float, disparity: float) -> Vector:
-        """The point seen at x of the width and y of the height from the centre (±0.5 are the borders), with a
-        disparity in widths.
-        """
+        """The point seen at x widths, y heights from the centre (borders at ±0.5), with a disparity in widths."""
         depth = self.depth(disparity)
         return np.array([x, y * self.aspect, FOCAL_PER_WIDTH]) * (depth / FOCAL_PER_WIDTH)
 
@@ -161,9 +159,7 @@ def _unit(vector: Vector) -> Vector:
 
 
 def _axes(yaw: float, pitch: float, roll: float) -> tuple[Vector, Vector, Vector]:
-    """Orthonormal u, v, normal of a patch that faces the camera and is then turned about the vertical, horizontal and
-    viewing axis.
-    """
+    """Orthonormal u, v, normal of a patch that faces the camera and is then turned about the y, x and z axis."""
     a, b, c = np.radians([yaw, pitch, roll])
     turn_y = np.array([[np.cos(a), 0, np.sin(a)], [0, 1, 0], [-np.sin(a), 0, np.cos(a)]])
     turn_x = np.array([[1, 0, 0], [0, np.cos(b), -np.sin(b)], [0, np.sin(b), np.cos(b)]])
@@ -186,9 +182,7 @@ def patch(
     period: float = 0.0,
     bar: float = 0.0,
 ) -> Surface:
-    """A rectangle (an ellipse when `round_`), turned by angles in degrees; with a `period`, a lattice of bars of
-    width `bar`.
-    """
+    """A rectangle (an ellipse when `round_`), turned by degrees; with a `period`, a lattice of bars `bar` wide."""
     u, v, normal = _axes(yaw, pitch, roll)
     kind = render.DISC if round_ else render.PATCH
     return Surface(
@@ -227,9 +221,7 @@ def strip(start: Vector, end: Vector, width: float, texture: Texture, *, body: i
 
 
 def dome(centre: Vector, radius: float, half_angle: float, texture: Texture, *, body: int = 0) -> Surface:
-    """The part of a sphere within `half_angle` degrees of the direction to the left camera; below 60° its disparity
-    curves gently.
-    """
+    """The part of a sphere within `half_angle`° of the direction to the left camera, gently curved below 60°."""
     facing = -_unit(centre)
     u, v, _ = _axes(0.0, 0.0, 0.0)
     return Surface(

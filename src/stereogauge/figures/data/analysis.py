@@ -171,7 +171,11 @@ def histograms_data(found: Sequence[ScoreHistogram], styles: Styles | None = Non
             label=label(one.column),
             edges=one.edges,
             counts=one.counts.astype(np.float64),
-            marked={name: float(np.mean(known)) for name, known in _known(one.marked).items() if known.size},
+            marked={
+                name: float(np.mean(scores[np.isfinite(scores)]))
+                for name, scores in one.marked.items()
+                if np.isfinite(scores).any()
+            },
             heuristic=None if one.heuristic is None else one.heuristic[1],
             theoretical=one.theoretical[1],
         )
@@ -179,10 +183,6 @@ def histograms_data(found: Sequence[ScoreHistogram], styles: Styles | None = Non
     )
     shown = replace(found[0].selection, columns=tuple(one.column for one in found))
     return Histograms("Score histograms", shown.caption(), panels, complete(styles, names))
-
-
-def _known(marked: Mapping[str, Values]) -> dict[str, Values]:
-    return {name: scores[np.isfinite(scores)] for name, scores in marked.items()}
 
 
 def counted_errors_data(nested: DoubleCounting, parted: DoubleCounting) -> CountedErrors:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.costs import oriented
 from stereogauge.ranking.ranks import final_ranks
-from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.selection import Selection
 
@@ -68,6 +67,8 @@ def gallery_data(
                 f"{name} has {len(pictures[name])} pictures for the {len(rows)} rows {', '.join(rows)}."
             )
     index = here.column(column)
+    shown, scores = here.columns[index], here.values[:, 0, index]
+    unit = shown.declared.metric.unit
     costs = oriented(here)[:, 0, :]
     order = np.argsort(costs[:, index], kind="stable")
     ranks = final_ranks(np.where(np.isnan(costs), np.inf, costs).T).T
@@ -76,13 +77,12 @@ def gallery_data(
         GalleryItem(
             algorithm=here.algorithms[row],
             rank=int(ranks[row, index]),
-            score=_text(here.columns[index], here.values[row, 0, index]),
+            score="no score" if np.isnan(scores[row]) else f"{scores[row]:.3g} {unit}".strip(),
             other_ranks=tuple(None if np.isnan(costs[row, other]) else int(ranks[row, other]) for other in beside),
             pictures=tuple(pictures[here.algorithms[row]]),
         )
         for row in order
     )
-    shown = here.columns[index]
     return Gallery(
         title=f"{scene}: results from best to worst by {shown.label}",
         caption=Selection.of(here.take(columns=[index, *[other for other in beside if other != index]])).caption(),
@@ -100,10 +100,3 @@ def heading(gallery: Gallery, item: GalleryItem) -> str:
         f"{name}: {'–' if rank is None else rank}." for name, rank in zip(gallery.others, item.other_ranks, strict=True)
     ]
     return "\n".join([f"{item.rank}. {item.algorithm}", f"{gallery.metric} {item.score}", *others])
-
-
-def _text(column: Column, value: float) -> str:
-    if np.isnan(value):
-        return "no score"
-    unit = column.declared.metric.unit
-    return f"{value:.3g} {unit}".strip()

@@ -62,18 +62,13 @@ def _unknown(scene_regions: SceneRegions) -> Mask | None:
     return ~np.isfinite(scene_regions.scene.gt) if scene_regions.scene.has("gt") else None
 
 
-def _layers(
-    sets: GeometrySets, layers: Mapping[str, tuple[Positions, str]]
-) -> tuple[NDArray[np.uint8], dict[int, tuple[str, str]]]:
-    values = np.zeros(sets.height * sets.width, np.uint8)
-    for label, (positions, _) in enumerate(layers.values(), 1):
-        values[positions] = label
-    legend = {label: (text, shade) for label, (text, (_, shade)) in enumerate(layers.items(), 1)}
-    return values.reshape(sets.height, sets.width), legend
-
-
 def _overlay(scene_regions: SceneRegions, title: str, layers: Mapping[str, tuple[Positions, str]]) -> Picture:
-    values, legend = _layers(scene_regions.geometry, layers)
+    sets = scene_regions.geometry
+    values = np.zeros((sets.height, sets.width), np.uint8)
+    legend = {}
+    for label, (text, (positions, shade)) in enumerate(layers.items(), 1):
+        values.ravel()[positions] = label
+        legend[label] = text, shade
     return Picture(
         title=title,
         values=values,

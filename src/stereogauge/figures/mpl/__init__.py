@@ -6,34 +6,23 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from stereogauge.errors import StereogaugeError
-from stereogauge.figures.mpl import analysis, galleries, geometry, ranking, robustness, sparsification, study, tuning
-from stereogauge.figures.mpl.figure import FORMATS, Renderers, check_format, encoded, save
+from stereogauge.figures.mpl import (  # noqa: F401 – each registers its renderers
+    analysis,
+    galleries,
+    geometry,
+    ranking,
+    sparsification,
+    study,
+    tuning,
+)
+from stereogauge.figures.mpl.figure import FORMATS, check_format, encoded, figure_of, save
 
 __all__ = ["FORMATS", "check_format", "draw", "encoded", "save"]
 
-_RENDERERS: Renderers = {
-    **analysis.RENDERERS,
-    **galleries.RENDERERS,
-    **geometry.RENDERERS,
-    **ranking.RENDERERS,
-    **robustness.RENDERERS,
-    **sparsification.RENDERERS,
-    **study.RENDERERS,
-    **tuning.RENDERERS,
-}
 
-
-def _laid_out(figure: Figure) -> Figure:
-    """The figure with its layout computed once: saving would compute it again for every format."""
+def draw(data: Any) -> Figure:
+    """The Matplotlib figure of any figure's data, its layout computed once: saving would do it for every format."""
+    figure = figure_of(data)
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     return figure
-
-
-def draw(data: Any) -> Figure:
-    """The Matplotlib figure of any figure's data."""
-    renderer = _RENDERERS.get(type(data))
-    if renderer is None:
-        raise StereogaugeError(f"No Matplotlib renderer for {type(data).__name__}.")
-    return _laid_out(renderer(data))

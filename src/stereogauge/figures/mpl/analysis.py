@@ -13,68 +13,65 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import StrMethodFormatter
 
-from stereogauge.figures.data.analysis import (
-    CountedErrors,
-    HistogramPanel,
-    Histograms,
-    ScatterMatrix,
-    ScatterPanel,
-    Slopes,
-    SquareMap,
+from stereogauge.figures.data import analysis as shown
+from stereogauge.figures.mpl.figure import (
+    COLUMN_WIDTH,
+    PAGE_WIDTH,
+    SMALL,
+    TEXT,
+    figure_of,
+    heat_map,
+    new_figure,
+    panel_figure,
+    plain,
 )
-from stereogauge.figures.mpl.figure import COLUMN_WIDTH, PAGE_WIDTH, SMALL, TEXT, Renderers, new_figure, plain
 from stereogauge.figures.palette import INK, MUTED, SEQUENTIAL, Style, segment_styles
+from stereogauge.scores.cube import Values
 
 ROW = 0.19  # inches a row of text
 MOST_NUMBERED = 22
 HISTOGRAM_COLUMNS = 3
 
 
-def square_map(data: SquareMap) -> Figure:
+@figure_of.register
+def square_map(data: shown.SquareMap) -> Figure:
     """A heat map with its numbers where there is room."""
     count = len(data.names)
     side = max(COLUMN_WIDTH, min(PAGE_WIDTH, 1.2 + 0.33 * count))
     figure = new_figure(side, 0.9 * side, data.title, data.caption)
-    axes = figure.add_subplot()
     low, high = data.limits
-    image = axes.imshow(data.values, cmap=SEQUENTIAL if low >= 0 else "RdBu", vmin=low, vmax=high)
-    axes.set_xticks(np.arange(count), data.names, rotation=60, ha="right", rotation_mode="anchor")
-    axes.set_yticks(np.arange(count), data.names)
-    axes.tick_params(labelsize=SMALL, length=0)
-    if count <= MOST_NUMBERED:
-        for (row, column), value in np.ndenumerate(data.values):
-            if np.isfinite(value):
-                dark = value < 0.5 * (low + high) if low >= 0 else abs(value) > 0.65
-                axes.text(
-                    column, row, f"{value:.2f}", ha="center", va="center", fontsize=5.5, color="white" if dark else INK
-                )
-    bar = figure.colorbar(image, ax=axes, fraction=0.04, pad=0.02)
-    bar.set_label(data.unit, fontsize=SMALL)
-    bar.ax.tick_params(labelsize=SMALL)
+    heat_map(
+        figure,
+        data.values,
+        data.names,
+        data.names,
+        data.unit,
+        number=".2f" if count <= MOST_NUMBERED else None,
+        dark=lambda value: value < 0.5 * (low + high) if low >= 0 else abs(value) > 0.65,
+        cmap=SEQUENTIAL if low >= 0 else "RdBu",
+        vmin=low,
+        vmax=high,
+    )
     return figure
 
 
-def scatter_matrix(data: ScatterMatrix) -> Figure:
+@figure_of.register
+def scatter_matrix(data: shown.ScatterMatrix) -> Figure:
     """Panels with points and one line per scene; legends for scenes (colours) and algorithms (shapes)."""
     columns = data.columns
-    rows = math.ceil(len(data.panels) / columns)
-    width = COLUMN_WIDTH if columns == 1 else PAGE_WIDTH
     legend = [Line2D([], [], color=data.scene_colours[scene], linewidth=2.5, label=scene) for scene in data.scenes]
     legend += [
         Line2D([], [], color=MUTED, marker=data.styles[name].marker, linestyle="", markersize=4, label=name)
         for name in data.algorithms
     ]
-    side_by_side = 7 if columns > 1 else 3
-    figure = new_figure(width, rows * 0.8 * width / columns, data.title, data.caption, legend, side_by_side)
-    grid = figure.subplots(rows, columns, squeeze=False)
+    height, side_by_side = (0.8 * COLUMN_WIDTH, 3) if columns == 1 else (0.8 * PAGE_WIDTH / columns, 7)
+    figure, grid = panel_figure(data, len(data.panels), columns, height, legend, side_by_side)
     for axes, panel in zip(grid.ravel(), data.panels, strict=False):
         _scatter_panel(plain(axes, grid="both"), panel, data)
-    for axes in grid.ravel()[len(data.panels) :]:
-        axes.set_axis_off()
     return figure
 
 
-def _scatter_panel(axes: Axes, panel: ScatterPanel, data: ScatterMatrix) -> None:
+def _scatter_panel(axes: Axes, panel: shown.ScatterPanel, data: shown.ScatterMatrix) -> None:
     for index, scene in enumerate(data.scenes):
         colour = data.scene_colours[scene]
         x0, y0, x1, y1 = panel.lines[index]
@@ -89,34 +86,22 @@ def _scatter_panel(axes: Axes, panel: ScatterPanel, data: ScatterMatrix) -> None
     axes.set_title(f"r² = {panel.r_squared:.2f} over all points", fontsize=SMALL, loc="right", color=MUTED)
 
 
-def histograms(data: Histograms) -> Figure:
+@figure_of.register
+def histograms(data: shown.Histograms) -> Figure:
     """Bars of counts, a line at the heuristic maximum, marked algorithms as markers on the axis."""
     columns = min(HISTOGRAM_COLUMNS, len(data.panels))
-    rows = math.ceil(len(data.panels) / columns)
-    width = COLUMN_WIDTH if columns == 1 else PAGE_WIDTH
     legend = [
-        Line2D(
-            [],
-            [],
-            color=style.colour,
-            marker=style.marker,
-            linestyle="",
-            markersize=5,
-            label=f"{name} (mean of scenes)",
-        )
-        for name, style in data.styles.items()
+        Line2D([], [], color=colour, marker=marker, linestyle="", markersize=5, label=f"{name} (mean of scenes)")
+        for name, (colour, marker, _) in data.styles.items()
     ]
     legend.append(Line2D([], [], color=INK, linestyle="--", linewidth=1, label="heuristic maximum"))
-    figure = new_figure(width, 1.5 * rows, data.title, data.caption, legend, 4 if columns > 1 else 2)
-    grid = figure.subplots(rows, columns, squeeze=False)
+    figure, grid = panel_figure(data, len(data.panels), columns, 1.5, legend, 4 if columns > 1 else 2)
     for axes, panel in zip(grid.ravel(), data.panels, strict=False):
         _histogram_panel(plain(axes, grid="y"), panel, data.styles)
-    for axes in grid.ravel()[len(data.panels) :]:
-        axes.set_axis_off()
     return figure
 
 
-def _histogram_panel(axes: Axes, panel: HistogramPanel, styles: dict[str, Style]) -> None:
+def _histogram_panel(axes: Axes, panel: shown.HistogramPanel, styles: dict[str, Style]) -> None:
     axes.bar(panel.edges[:-1], panel.counts, np.diff(panel.edges), align="edge", color="#9db8cc", linewidth=0)
     end = panel.edges[-1]
     if panel.heuristic is not None and panel.heuristic <= 1.5 * end:
@@ -133,7 +118,8 @@ def _histogram_panel(axes: Axes, panel: HistogramPanel, styles: dict[str, Style]
     axes.set_ylabel("scores", fontsize=SMALL)
 
 
-def counted_errors(data: CountedErrors) -> Figure:
+@figure_of.register
+def counted_errors(data: shown.CountedErrors) -> Figure:
     """Two stacked bars an algorithm; a line marks the number of distinct erroneous pixels."""
     styles = segment_styles([name for _, regions, _ in data.sets for name in regions])
     legend: list[Artist] = [
@@ -159,7 +145,8 @@ def counted_errors(data: CountedErrors) -> Figure:
     return figure
 
 
-def slopes(data: Slopes) -> Figure:
+@figure_of.register
+def slopes(data: shown.Slopes) -> Figure:
     """Lines between the ranks under each order; filled markers are marked ones."""
     figure = new_figure(COLUMN_WIDTH, 0.35 + 0.22 * len(data.algorithms), data.title, data.caption)
     axes = figure.add_subplot()
@@ -192,20 +179,9 @@ def _beside(side: str) -> dict[str, Any]:
     return {"textcoords": "offset points", "ha": side, "va": "center", "fontsize": SMALL}
 
 
-def _spread(
-    ranks: np.ndarray[tuple[int, int], np.dtype[np.float64]],
-) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def _spread(ranks: Values) -> Values:
     """Places with ties set apart, so that names do not overlap."""
     order = np.argsort(ranks, axis=0, kind="stable")
     positions = np.empty_like(ranks)
     np.put_along_axis(positions, order, np.arange(1.0, len(ranks) + 1)[:, None] + np.zeros_like(ranks), axis=0)
     return positions
-
-
-RENDERERS: Renderers = {
-    SquareMap: square_map,
-    ScatterMatrix: scatter_matrix,
-    Histograms: histograms,
-    CountedErrors: counted_errors,
-    Slopes: slopes,
-}

@@ -5,26 +5,34 @@ Widths are those of a column and a page of a two-column paper; text is set so th
 
 from __future__ import annotations
 
+import functools
 import io
 import math
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures.palette import FAINT, INK, MUTED
 
 COLUMN_WIDTH, PAGE_WIDTH = 3.5, 7.16  # inches
 TEXT, SMALL, HEAD = 8.0, 6.5, 9.0  # points
-Renderers = Mapping[type, Callable[[Any], Figure]]
 FORMATS = ("png", "svg", "pdf")
+
+
+@functools.singledispatch
+def figure_of(data: Any) -> Figure:
+    """The Matplotlib figure of any figure's data, by the renderer that is registered for its type."""
+    raise StereogaugeError(f"No Matplotlib renderer for {type(data).__name__}.")
 
 
 def new_figure(
@@ -66,6 +74,61 @@ def new_figure(
             handlelength=1.4,
         )
     return figure
+
+
+def panel_figure(
+    data: Any,
+    count: int,
+    columns: int,
+    height: float,
+    legend: Sequence[Artist] = (),
+    legend_columns: int = 3,
+    *,
+    width: float | None = None,
+    **shared: Any,
+) -> tuple[Figure, NDArray[Any]]:
+    """A figure of `count` panels, `columns` side by side, each row `height` inches tall; the grid of their axes.
+
+    As wide as a page unless `width` says otherwise, a single column of panels as wide as one of text.
+    """
+    rows = math.ceil(count / columns)
+    across = width or (COLUMN_WIDTH if columns == 1 else PAGE_WIDTH)
+    figure = new_figure(across, rows * height, data.title, data.caption, legend, legend_columns)
+    grid = figure.subplots(rows, columns, squeeze=False, **shared)
+    for unused in grid.ravel()[count:]:
+        unused.set_axis_off()
+    return figure, grid
+
+
+def heat_map(
+    figure: Figure,
+    values: NDArray[np.float64],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    unit: str,
+    *,
+    number: str | None = ".2f",
+    number_size: float = 5.5,
+    dark: Callable[[float], bool],
+    rotation: float = 60,
+    bar: float = 0.04,
+    **image: Any,
+) -> Axes:
+    """Values as colours with a colour bar, and as numbers of the format `number`, white where the colour is `dark`."""
+    axes = figure.add_subplot()
+    mapped = axes.imshow(values, **image)
+    if columns:
+        axes.set_xticks(np.arange(len(columns)), columns, rotation=rotation, ha="right", rotation_mode="anchor")
+    axes.set_yticks(np.arange(len(rows)), rows)
+    axes.tick_params(labelsize=SMALL, length=0)
+    for (row, column), value in np.ndenumerate(values):
+        if number is not None and np.isfinite(value):
+            style: dict[str, Any] = {"fontsize": number_size, "color": "white" if dark(value) else INK}
+            axes.text(column, row, f"{value:{number}}", ha="center", va="center", **style)
+    colours = figure.colorbar(mapped, ax=axes, fraction=bar, pad=0.02)
+    colours.set_label(unit, fontsize=SMALL)
+    colours.ax.tick_params(labelsize=SMALL)
+    return axes
 
 
 def plain(axes: Axes, *, grid: Literal["x", "y", "both"] | None = None) -> Axes:

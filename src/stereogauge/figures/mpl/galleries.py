@@ -7,11 +7,12 @@ import math
 from matplotlib.figure import Figure
 
 from stereogauge.figures.data.galleries import Gallery, heading
-from stereogauge.figures.mpl.figure import PAGE_WIDTH, SMALL, Renderers, new_figure
+from stereogauge.figures.mpl.figure import PAGE_WIDTH, SMALL, figure_of, new_figure
 
 SIDE_BY_SIDE = 5
 
 
+@figure_of.register
 def gallery(data: Gallery) -> Figure:
     """Blocks of pictures under their headings, five algorithms side by side, best first."""
     columns = min(SIDE_BY_SIDE, len(data.items))
@@ -37,6 +38,3 @@ def gallery(data: Gallery) -> Figure:
             if kind == 0:
                 axes.set_title(heading(data, item), fontsize=SMALL, loc="left", pad=2)
     return figure
-
-
-RENDERERS: Renderers = {Gallery: gallery}

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from stereogauge.figures.data.geometry import DirectionHistograms, PlaneSegmentation
-from stereogauge.figures.mpl.figure import PAGE_WIDTH, SMALL, Renderers, new_figure, plain
+from stereogauge.figures.mpl.figure import PAGE_WIDTH, SMALL, figure_of, new_figure, panel_figure, plain
 from stereogauge.figures.palette import INK, colour
 from stereogauge.figures.pictures import render
 
@@ -18,6 +16,7 @@ PANEL_HEIGHT = 1.5  # inches
 LEAST_TILT = 1e-3
 
 
+@figure_of.register
 def plane_segmentation(data: PlaneSegmentation) -> Figure:
     """Planes in colours with their numbers; an arrow shows which way each leans, its length how much."""
     colours = render(data.picture)
@@ -38,14 +37,15 @@ def plane_segmentation(data: PlaneSegmentation) -> Figure:
     return figure
 
 
+@figure_of.register
 def direction_histograms(data: DirectionHistograms) -> Figure:
     """One panel per estimate: its histogram as a line over the ground truth's as a filled area."""
     names = list(data.estimates)
     columns = min(COLUMNS, max(len(names), 1))
-    rows = math.ceil(len(names) / columns)
     legend = [Patch(facecolor="#bbbbbb", label="ground truth"), Patch(facecolor=colour(0), label="estimate")]
-    figure = new_figure(PAGE_WIDTH, PANEL_HEIGHT * rows, data.title, data.caption, legend)
-    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
+    figure, grid = panel_figure(
+        data, len(names), columns, PANEL_HEIGHT, legend, width=PAGE_WIDTH, sharex=True, sharey=True
+    )
     half = 180 / data.centres.size
     edges = np.append(data.centres - half, data.centres[-1] + half)
     for axes, name in zip(grid.ravel(), names, strict=False):
@@ -56,16 +56,8 @@ def direction_histograms(data: DirectionHistograms) -> Figure:
         axes.set_xlim(edges[0], edges[-1])
         axes.set_xticks([-180, -90, 0, 90])
         axes.set_title(f"{name} ({data.distances[name]:.1f}°)", fontsize=SMALL + 0.5, loc="left", color=INK)
-    for axes in grid.ravel()[len(names) :]:
-        axes.set_axis_off()
     for axes in grid[-1]:
         axes.set_xlabel("direction (°)", fontsize=SMALL)
     for axes in grid[:, 0]:
         axes.set_ylabel("pixels", fontsize=SMALL)
     return figure
-
-
-RENDERERS: Renderers = {
-    PlaneSegmentation: plane_segmentation,
-    DirectionHistograms: direction_histograms,
-}

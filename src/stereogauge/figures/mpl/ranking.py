@@ -12,25 +12,29 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.textpath import TextPath
 
-from stereogauge.figures.data.ranking import (
-    Alike,
-    CriticalDifference,
-    Intervals,
-    Layers,
-    Radar,
-    RankMap,
-    StackedBars,
+from stereogauge.figures.data import ranking as shown
+from stereogauge.figures.mpl.figure import (
+    COLUMN_WIDTH,
+    HEAD,
+    PAGE_WIDTH,
+    SMALL,
+    TEXT,
+    figure_of,
+    heat_map,
+    new_figure,
+    plain,
 )
-from stereogauge.figures.mpl.figure import COLUMN_WIDTH, HEAD, PAGE_WIDTH, SMALL, TEXT, Renderers, new_figure, plain
-from stereogauge.figures.palette import FAINT, INK, MUTED, RANKS, Styles, segment_styles
+from stereogauge.figures.palette import FAINT, INK, MUTED, RANKS, segment_styles
 
 ROW = 0.19  # inches a row of text
 MOST_NUMBERED_COLUMNS = 30
+MOST_NAMED = 60
 INCHES_A_LETTER = 0.055
 MOST_LETTERS = 44
 
 
-def stacked_bars(data: StackedBars) -> Figure:
+@figure_of.register
+def stacked_bars(data: shown.StackedBars) -> Figure:
     """Horizontal stacked bars, shortest on top; the legend states the weights."""
     styles = segment_styles(data.terms)
     legend = [
@@ -57,9 +61,13 @@ def stacked_bars(data: StackedBars) -> Figure:
     return figure
 
 
-def radar(data: Radar) -> Figure:
+@figure_of.register
+def radar(data: shown.Radar) -> Figure:
     """Closed lines over the axes; the centre is best."""
-    legend = _algorithm_handles(data.algorithms, data.styles)
+    legend = [
+        Line2D([], [], color=style.colour, marker=style.marker, markersize=4, linewidth=1.0, label=name)
+        for name, style in ((name, data.styles[name]) for name in data.algorithms)
+    ]
     figure = new_figure(COLUMN_WIDTH, 3.1, data.title, data.caption, legend)
     axes = figure.add_subplot(projection="polar")
     angles = np.linspace(0, 2 * np.pi, len(data.axes), endpoint=False)
@@ -77,20 +85,14 @@ def radar(data: Radar) -> Figure:
     return figure
 
 
-def _algorithm_handles(names: Iterable[str], styles: Styles) -> list[Line2D]:
-    return [
-        Line2D([], [], color=style.colour, marker=style.marker, markersize=4, linewidth=1.0, label=name)
-        for name, style in ((name, styles[name]) for name in names)
-    ]
-
-
 def _text_width(texts: Iterable[str]) -> float:
     """How wide the widest of these small texts stands, in inches."""
     font = FontProperties(size=SMALL)
     return 0.06 + max(TextPath((0, 0), text, prop=font, usetex=False).get_extents().width / 72 for text in texts)
 
 
-def critical_difference(data: CriticalDifference) -> Figure:
+@figure_of.register
+def critical_difference(data: shown.CriticalDifference) -> Figure:
     """Average ranks on one line, names left and right, bars over those that are not told apart."""
     count = len(data.algorithms)
     half = -(-count // 2)
@@ -131,30 +133,31 @@ def critical_difference(data: CriticalDifference) -> Figure:
     return figure
 
 
-def rank_map(data: RankMap) -> Figure:
+@figure_of.register
+def rank_map(data: shown.RankMap) -> Figure:
     """Ranks as colours and, where there is room, as numbers; bright is best."""
     rows, columns = data.ranks.shape
     width = COLUMN_WIDTH if columns <= 12 else PAGE_WIDTH
     figure = new_figure(width, 1.1 + ROW * rows, data.title, data.caption)
-    axes = figure.add_subplot()
-    image = axes.imshow(data.ranks, cmap=RANKS, vmin=1, vmax=max(rows, 2), aspect="auto")
-    axes.set_yticks(np.arange(rows), data.algorithms)
-    if columns <= 60:
-        axes.set_xticks(np.arange(columns), data.columns, rotation=60, ha="right", rotation_mode="anchor")
-    axes.tick_params(labelsize=SMALL, length=0)
-    if columns <= MOST_NUMBERED_COLUMNS and rows <= 60:
-        for (row, column), rank in np.ndenumerate(data.ranks):
-            light = rank > 0.55 * rows
-            axes.text(
-                column, row, f"{rank:g}", ha="center", va="center", fontsize=SMALL, color="white" if light else INK
-            )
-    bar = figure.colorbar(image, ax=axes, fraction=0.04, pad=0.02)
-    bar.set_label("rank (1 = best)", fontsize=SMALL)
-    bar.ax.tick_params(labelsize=SMALL)
+    heat_map(
+        figure,
+        data.ranks,
+        data.algorithms,
+        data.columns if columns <= MOST_NAMED else (),
+        "rank (1 = best)",
+        number="g" if columns <= MOST_NUMBERED_COLUMNS and rows <= MOST_NAMED else None,
+        number_size=SMALL,
+        dark=lambda rank: rank > 0.55 * rows,
+        cmap=RANKS,
+        vmin=1,
+        vmax=max(rows, 2),
+        aspect="auto",
+    )
     return figure
 
 
-def layers(data: Layers) -> Figure:
+@figure_of.register
+def layers(data: shown.Layers) -> Figure:
     """Groups as rows of names, the first on top; lines lead down to those that are dominated."""
     depth = int(data.group.max())
     members = [[data.algorithms[index] for index in np.flatnonzero(data.group == one)] for one in range(1, depth + 1)]
@@ -180,7 +183,8 @@ def layers(data: Layers) -> Figure:
     return figure
 
 
-def intervals(data: Intervals) -> Figure:
+@figure_of.register
+def intervals(data: shown.Intervals) -> Figure:
     """A point and a bar for each algorithm; the share of draws that it wins stands at the right."""
     figure = new_figure(COLUMN_WIDTH, 0.55 + ROW * len(data.algorithms), data.title, data.caption)
     axes = plain(figure.add_subplot(), grid="x")
@@ -188,13 +192,8 @@ def intervals(data: Intervals) -> Figure:
         style = data.styles[name]
         axes.plot([data.low[row], data.high[row]], [row, row], color=style.colour, linewidth=1.6)
         axes.plot(data.value[row], row, color=style.colour, marker=style.marker, markersize=4.5)
-        axes.annotate(
-            f"{100 * data.first[row]:.0f} %",
-            (1.01, row),
-            xycoords=("axes fraction", "data"),
-            va="center",
-            fontsize=SMALL,
-        )
+        share = f"{100 * data.first[row]:.0f} %"
+        axes.annotate(share, (1.01, row), xycoords=("axes fraction", "data"), va="center", fontsize=SMALL)
     axes.annotate("first", (1.01, 1.0), xycoords="axes fraction", va="bottom", fontsize=SMALL, color=MUTED)
     axes.set_yticks(np.arange(len(data.algorithms)), data.algorithms)
     axes.invert_yaxis()
@@ -202,7 +201,8 @@ def intervals(data: Intervals) -> Figure:
     return figure
 
 
-def alike(data: Alike) -> Figure:
+@figure_of.register
+def alike(data: shown.Alike) -> Figure:
     """Rank sums on a line with the names below; each bar joins algorithms that perform alike."""
     figure = new_figure(COLUMN_WIDTH, 0.55 + ROW * len(data.algorithms), data.title, data.caption)
     axes = plain(figure.add_subplot(), grid="x")
@@ -217,14 +217,3 @@ def alike(data: Alike) -> Figure:
     axes.invert_yaxis()
     axes.set_xlabel("sum of ranks (lower is better)", fontsize=TEXT)
     return figure
-
-
-RENDERERS: Renderers = {
-    StackedBars: stacked_bars,
-    Radar: radar,
-    CriticalDifference: critical_difference,
-    RankMap: rank_map,
-    Layers: layers,
-    Intervals: intervals,
-    Alike: alike,
-}

@@ -9,12 +9,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from stereogauge.figures.data.sparsification import SparsificationPanel, SparsificationPlots
-from stereogauge.figures.mpl.figure import PAGE_WIDTH, SMALL, Renderers, new_figure, plain
+from stereogauge.figures.mpl.figure import PAGE_WIDTH, SMALL, figure_of, new_figure, plain
 from stereogauge.figures.palette import FAINT, INK
 
 PANEL_HEIGHT = 1.75  # inches
 
 
+@figure_of.register
 def sparsification_plots(data: SparsificationPlots) -> Figure:
     """One panel per scene; the vertical line marks the share of good pixels."""
     rows = math.ceil(len(data.panels) / data.columns)
@@ -43,6 +44,3 @@ def _draw_panel(axes: Axes, panel: SparsificationPanel) -> None:
     axes.set_xlim(0, 100)
     axes.set_ylim(0, panel.top)
     axes.set_title(panel.title, fontsize=SMALL, color=INK, loc="left", pad=2)
-
-
-RENDERERS: Renderers = {SparsificationPlots: sparsification_plots}

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from stereogauge.figures.data.tuning import (
-    ParameterImportance,
-    SceneGains,
-    SlicePanel,
-    TradeOff,
-    TuningHistory,
-    TuningSlices,
+from stereogauge.figures.data import tuning as shown
+from stereogauge.figures.mpl.figure import (
+    COLUMN_WIDTH,
+    PAGE_WIDTH,
+    SMALL,
+    TEXT,
+    figure_of,
+    new_figure,
+    panel_figure,
+    plain,
 )
-from stereogauge.figures.mpl.figure import COLUMN_WIDTH, PAGE_WIDTH, SMALL, TEXT, Renderers, new_figure, plain
 from stereogauge.figures.palette import INK, MUTED, OKABE_ITO, SEQUENTIAL
 
 TRIAL, TUNED, DEFAULT = OKABE_ITO[4], OKABE_ITO[1], OKABE_ITO[0]
@@ -26,14 +26,15 @@ SLICES_SIDE_BY_SIDE = 3
 ROW = 0.2  # inches
 
 
-def _marks() -> list[Line2D]:
+def _marks(tuned: str = "recommended") -> list[Line2D]:
     return [
         Line2D([], [], color=DEFAULT, marker="D", linestyle="", markersize=5, label="default parameters"),
-        Line2D([], [], color=TUNED, marker="*", linestyle="", markersize=8, label="recommended"),
+        Line2D([], [], color=TUNED, marker="*", linestyle="", markersize=8, label=tuned),
     ]
 
 
-def history(data: TuningHistory) -> Figure:
+@figure_of.register
+def history(data: shown.TuningHistory) -> Figure:
     """Trials as points, the best so far as steps, the default parameters as a line, ended trials as ticks below."""
     legend = [
         Line2D([], [], color=TRIAL, marker="o", linestyle="", markersize=3.5, label="complete trial"),
@@ -57,22 +58,19 @@ def history(data: TuningHistory) -> Figure:
     return figure
 
 
-def slices(data: TuningSlices) -> Figure:
+@figure_of.register
+def slices(data: shown.TuningSlices) -> Figure:
     """One panel per parameter; darker points are earlier trials."""
-    columns = min(SLICES_SIDE_BY_SIDE, len(data.panels))
-    rows = math.ceil(len(data.panels) / columns)
-    figure = new_figure(PAGE_WIDTH, 1.75 * rows, data.title, data.caption, _marks(), 2)
-    grid = figure.subplots(rows, columns, squeeze=False, sharey=True)
+    count, columns = len(data.panels), min(SLICES_SIDE_BY_SIDE, len(data.panels))
+    figure, grid = panel_figure(data, count, columns, 1.75, _marks(), 2, width=PAGE_WIDTH, sharey=True)
     for index, (axes, panel) in enumerate(zip(grid.ravel(), data.panels, strict=False)):
         _slice(plain(axes, grid="y"), panel, data)
         if index % columns == 0:
             axes.set_ylabel(data.axis, fontsize=SMALL)
-    for axes in grid.ravel()[len(data.panels) :]:
-        axes.set_axis_off()
     return figure
 
 
-def _slice(axes: Axes, panel: SlicePanel, data: TuningSlices) -> None:
+def _slice(axes: Axes, panel: shown.SlicePanel, data: shown.TuningSlices) -> None:
     if panel.logarithmic:
         axes.set_xscale("log")
     axes.scatter(panel.coordinates, data.values, c=data.positions, cmap=SEQUENTIAL, s=10, linewidths=0)
@@ -84,7 +82,8 @@ def _slice(axes: Axes, panel: SlicePanel, data: TuningSlices) -> None:
     axes.set_xlabel(panel.parameter, fontsize=SMALL)
 
 
-def importance(data: ParameterImportance) -> Figure:
+@figure_of.register
+def importance(data: shown.ParameterImportance) -> Figure:
     """Bars, the most important parameter on top; one colour per objective."""
     several = len(data.objectives) > 1
     colours = OKABE_ITO[: len(data.objectives)]
@@ -103,7 +102,8 @@ def importance(data: ParameterImportance) -> Figure:
     return figure
 
 
-def trade_off(data: TradeOff) -> Figure:
+@figure_of.register
+def trade_off(data: shown.TradeOff) -> Figure:
     """All complete trials, those of the front joined by a line."""
     legend = [
         Line2D([], [], color=MUTED, marker="o", linestyle="", markersize=3, label="dominated trial"),
@@ -123,14 +123,11 @@ def trade_off(data: TradeOff) -> Figure:
     return figure
 
 
-def gains(data: SceneGains) -> Figure:
+@figure_of.register
+def gains(data: shown.SceneGains) -> Figure:
     """For each scene a line from the default to the tuned value."""
-    legend = [
-        Line2D([], [], color=DEFAULT, marker="D", linestyle="", markersize=5, label="default parameters"),
-        Line2D([], [], color=TUNED, marker="*", linestyle="", markersize=8, label="tuned"),
-    ]
     count = len(data.scenes)
-    figure = new_figure(COLUMN_WIDTH * 1.4, 0.5 + ROW * count, data.title, data.caption, legend, 2)
+    figure = new_figure(COLUMN_WIDTH * 1.4, 0.5 + ROW * count, data.title, data.caption, _marks("tuned"), 2)
     axes = plain(figure.add_subplot(), grid="x")
     rows = np.arange(count)
     axes.hlines(rows, data.default, data.tuned, color=MUTED, linewidth=1.2)
@@ -141,12 +138,3 @@ def gains(data: SceneGains) -> Figure:
     axes.invert_yaxis()
     axes.set_xlabel(data.axis, fontsize=TEXT)
     return figure
-
-
-RENDERERS: Renderers = {
-    TuningHistory: history,
-    TuningSlices: slices,
-    ParameterImportance: importance,
-    TradeOff: trade_off,
-    SceneGains: gains,
-}

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import plotly.graph_objects as go
 
 from stereogauge.figures.data.analysis import CountedErrors, Histograms, ScatterMatrix, Slopes, SquareMap
 from stereogauge.figures.palette import INK, segment_styles
-from stereogauge.figures.plotly.figure import Renderers, new_figure
+from stereogauge.figures.plotly.figure import (
+    ROW,
+    add_heat_map,
+    add_segment,
+    figure_of,
+    new_figure,
+    placed,
+    row_count,
+    small,
+)
 
-ROW = 24  # pixels a row
 PANEL = 300  # pixels
 HISTOGRAM_COLUMNS = 3
-PATTERNS = {"": "", "////": "/", "....": ".", "xxxx": "x", "----": "-"}
 MOST_NUMBERED = 30
 
 
+@figure_of.register
 def square_map(data: SquareMap) -> go.Figure:
     """A heat map with its numbers where there is room."""
     count = len(data.names)
     low, high = data.limits
     figure = new_figure(data.title, data.caption, max(420, 230 + 26 * count))
-    figure.add_heatmap(
+    add_heat_map(
+        figure,
         z=data.values,
         x=data.names,
         y=data.names,
@@ -35,25 +42,22 @@ def square_map(data: SquareMap) -> go.Figure:
         colorbar={"title": data.unit},
         hovertemplate="%{y} and %{x}: %{z:.3f}<extra></extra>",
     )
-    figure.update_yaxes(autorange="reversed", type="category")
-    figure.update_xaxes(tickangle=-50, type="category")
     return figure
 
 
-def _place_panels(figure: go.Figure, count: int, columns: int) -> int:
-    """Axes for `count` panels, `columns` side by side; the number of rows."""
-    rows = math.ceil(count / columns)
+def _panel_figure(data: ScatterMatrix | Histograms, columns: int, height: int, above: int) -> go.Figure:
+    rows = row_count(data.panels, columns)
+    figure = new_figure(data.title, data.caption, above + height * rows)
     figure.set_subplots(rows, columns, horizontal_spacing=0.09, vertical_spacing=0.36 / rows if rows > 1 else 0)
-    return rows
+    return figure
 
 
+@figure_of.register
 def scatter_matrix(data: ScatterMatrix) -> go.Figure:
     """Panels with points and one line per scene: colours are scenes, shapes are algorithms."""
-    rows = math.ceil(len(data.panels) / data.columns)
-    figure = new_figure(data.title, data.caption, 200 + PANEL * rows)
-    _place_panels(figure, len(data.panels), data.columns)
-    for index, panel in enumerate(data.panels):
-        where = {"row": index // data.columns + 1, "col": index % data.columns + 1}
+    figure = _panel_figure(data, data.columns, PANEL, 200)
+    symbols = [data.styles[name].plotly_marker for name in data.algorithms]
+    for index, panel, where in placed(data.panels, data.columns):
         for scene_index, scene in enumerate(data.scenes):
             colour = data.scene_colours[scene]
             x0, y0, x1, y1 = panel.lines[scene_index]
@@ -74,11 +78,7 @@ def scatter_matrix(data: ScatterMatrix) -> go.Figure:
                 x=panel.x[:, scene_index],
                 y=panel.y[:, scene_index],
                 mode="markers",
-                marker={
-                    "color": colour,
-                    "symbol": [data.styles[name].plotly_marker for name in data.algorithms],
-                    "size": 7,
-                },
+                marker={"color": colour, "symbol": symbols, "size": 7},
                 text=data.algorithms,
                 name=scene,
                 legendgroup=scene,
@@ -86,20 +86,18 @@ def scatter_matrix(data: ScatterMatrix) -> go.Figure:
                 hovertemplate="%{text}: %{x:.4g}, %{y:.4g}",
                 **where,
             )
-        figure.update_xaxes(title={"text": panel.x_label, "font": {"size": 11}}, **where)
-        figure.update_yaxes(title={"text": panel.y_label, "font": {"size": 11}}, **where)
+        figure.update_xaxes(title=small(panel.x_label), **where)
+        figure.update_yaxes(title=small(panel.y_label), **where)
     return figure
 
 
+@figure_of.register
 def histograms(data: Histograms) -> go.Figure:
     """Bars of counts, a line at the heuristic maximum, marked algorithms as markers on the axis."""
     columns = min(HISTOGRAM_COLUMNS, len(data.panels))
-    rows = math.ceil(len(data.panels) / columns)
-    figure = new_figure(data.title, data.caption, 180 + 230 * rows)
-    _place_panels(figure, len(data.panels), columns)
+    figure = _panel_figure(data, columns, 230, 180)
     shown: set[str] = set()
-    for index, panel in enumerate(data.panels):
-        where = {"row": index // columns + 1, "col": index % columns + 1}
+    for _, panel, where in placed(data.panels, columns):
         centres = (panel.edges[1:] + panel.edges[:-1]) / 2
         figure.add_bar(
             x=centres,
@@ -127,10 +125,11 @@ def histograms(data: Histograms) -> go.Figure:
             )
             shown.add(name)
         stated = "" if panel.heuristic is None else f", heuristic maximum {panel.heuristic:g}"
-        figure.update_xaxes(title={"text": panel.label + stated, "font": {"size": 11}}, **where)
+        figure.update_xaxes(title=small(panel.label + stated), **where)
     return figure
 
 
+@figure_of.register
 def counted_errors(data: CountedErrors) -> go.Figure:
     """Two stacked bars an algorithm: the nested regions and the partition."""
     figure = new_figure(data.title, data.caption, 240 + 2 * ROW * len(data.algorithms))
@@ -138,21 +137,14 @@ def counted_errors(data: CountedErrors) -> go.Figure:
     for kind, regions, errors in data.sets:
         rows = [list(data.algorithms), [kind] * len(data.algorithms)]
         for part, region in enumerate(regions):
-            colour, hatch = styles[region]
-            figure.add_bar(
-                y=rows,
-                x=errors[:, part],
-                orientation="h",
-                name=region,
-                marker={"color": colour, "pattern": {"shape": PATTERNS[hatch]}},
-                hovertemplate="%{x:,.0f} px",
-            )
+            add_segment(figure, rows, errors[:, part], styles[region], region, "%{x:,.0f} px")
     figure.update_layout(barmode="relative")
     figure.update_xaxes(title="counted errors [px]")
     figure.update_yaxes(autorange="reversed")
     return figure
 
 
+@figure_of.register
 def slopes(data: Slopes) -> go.Figure:
     """Lines between the ranks under each order; filled markers are marked ones."""
     figure = new_figure(data.title, data.caption, 240 + ROW * len(data.algorithms))
@@ -172,12 +164,3 @@ def slopes(data: Slopes) -> go.Figure:
     meaning = f"filled: {data.mark_meaning}" if data.mark_meaning else None
     figure.update_xaxes(type="category", title=meaning)
     return figure
-
-
-RENDERERS: Renderers = {
-    SquareMap: square_map,
-    ScatterMatrix: scatter_matrix,
-    Histograms: histograms,
-    CountedErrors: counted_errors,
-    Slopes: slopes,
-}

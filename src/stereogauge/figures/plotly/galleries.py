@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import base64
-import math
 
 import cv2
 import numpy as np
 import plotly.graph_objects as go
 
 from stereogauge.figures.data.galleries import Colours, Gallery, heading
-from stereogauge.figures.plotly.figure import Renderers, new_figure
+from stereogauge.figures.plotly.figure import figure_of, new_figure, placed, row_count
 
 SIDE_BY_SIDE = 4
 PANEL_WIDTH, LINE = 240, 15  # pixels
@@ -22,10 +21,11 @@ def data_address(colours: Colours) -> str:
     return "data:image/png;base64," + base64.b64encode(encoded.tobytes()).decode("ascii")
 
 
+@figure_of.register
 def gallery(data: Gallery) -> go.Figure:
     """The pictures of an algorithm under its heading, four algorithms side by side, best first."""
     columns = min(SIDE_BY_SIDE, len(data.items))
-    rows = math.ceil(len(data.items) / columns)
+    rows = row_count(data.items, columns)
     stacked = [np.concatenate(item.pictures, axis=0) for item in data.items]
     height, width = stacked[0].shape[:2]
     room = LINE * (2 + len(data.others)) + 8
@@ -44,13 +44,9 @@ def gallery(data: Gallery) -> go.Figure:
     figure.update_layout(
         margin={"t": margin, "l": 10, "r": 10, "b": 10}, height=margin + 10 + rows * tall + (rows - 1) * room
     )
-    for index, picture in enumerate(stacked):
-        row, column = divmod(index, columns)
-        figure.add_trace(go.Image(source=data_address(picture), hoverinfo="none"), row=row + 1, col=column + 1)
+    for _, picture, where in placed(stacked, columns):
+        figure.add_trace(go.Image(source=data_address(picture), hoverinfo="none"), **where)
     figure.update_xaxes(visible=False)
     figure.update_yaxes(visible=False)
     figure.update_annotations(font={"size": 11})
     return figure
-
-
-RENDERERS: Renderers = {Gallery: gallery}

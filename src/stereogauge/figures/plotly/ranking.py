@@ -5,42 +5,29 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from stereogauge.figures.data.ranking import (
-    Alike,
-    CriticalDifference,
-    Intervals,
-    Layers,
-    Radar,
-    RankMap,
-    StackedBars,
-)
+from stereogauge.figures.data import ranking as shown
 from stereogauge.figures.palette import FAINT, INK, MUTED, segment_styles
-from stereogauge.figures.plotly.figure import Renderers, new_figure
+from stereogauge.figures.plotly.figure import ROW, add_heat_map, add_segment, algorithm_marks, figure_of, new_figure
+from stereogauge.scores.cube import Values
 
-ROW = 24  # pixels a row
-PATTERNS = {"": "", "////": "/", "....": ".", "xxxx": "x", "----": "-"}
 MOST_NUMBERED_COLUMNS = 40
 
 
-def stacked_bars(data: StackedBars) -> go.Figure:
+@figure_of.register
+def stacked_bars(data: shown.StackedBars) -> go.Figure:
     """Horizontal stacked bars, shortest on top; a click on a legend entry removes a metric."""
     figure = new_figure(data.title, data.caption, 230 + ROW * len(data.algorithms))
-    for index, (term, (colour, hatch)) in enumerate(segment_styles(data.terms).items()):
-        figure.add_bar(
-            y=data.algorithms,
-            x=data.segments[:, index],
-            orientation="h",
-            name=f"{term} ({100 * data.weights[index]:.0f} %)",
-            marker={"color": colour, "pattern": {"shape": PATTERNS[hatch]}},
-            hovertemplate="%{y}: %{x:.4f}",
-        )
+    for index, (term, style) in enumerate(segment_styles(data.terms).items()):
+        name = f"{term} ({100 * data.weights[index]:.0f} %)"
+        add_segment(figure, data.algorithms, data.segments[:, index], style, name, "%{y}: %{x:.4f}")
     figure.update_layout(barmode="relative", legend={"traceorder": "normal"})
     figure.update_xaxes(title=data.axis)
     figure.update_yaxes(autorange="reversed", type="category")
     return figure
 
 
-def radar(data: Radar) -> go.Figure:
+@figure_of.register
+def radar(data: shown.Radar) -> go.Figure:
     """Closed lines over the axes; the centre is best. Points say the rank or score that they stand for."""
     figure = new_figure(data.title, data.caption, 560)
     for index, name in enumerate(data.algorithms):
@@ -62,36 +49,12 @@ def radar(data: Radar) -> go.Figure:
     return figure
 
 
-def critical_difference(data: CriticalDifference) -> go.Figure:
+@figure_of.register
+def critical_difference(data: shown.CriticalDifference) -> go.Figure:
     """Average ranks as points by algorithm; bars join those that the test does not tell apart."""
-    count = len(data.algorithms)
-    figure = new_figure(data.title, data.caption, 220 + ROW * count)
-    rows = list(range(count))
-    figure.add_scatter(
-        x=data.average_rank,
-        y=rows,
-        mode="markers",
-        marker={
-            "color": [data.styles[name].colour for name in data.algorithms],
-            "symbol": [data.styles[name].plotly_marker for name in data.algorithms],
-            "size": 11,
-        },
-        text=data.algorithms,
-        hovertemplate="%{text}: %{x:.2f}<extra></extra>",
-        showlegend=False,
-    )
-    for index, (first, last) in enumerate(data.cliques):
-        x = float(data.average_rank[-1]) + 0.35 + 0.25 * index
-        members = ", ".join(data.algorithms[first : last + 1])
-        figure.add_scatter(
-            x=[x, x],
-            y=[first - 0.2, last + 0.2],
-            mode="lines",
-            line={"color": INK, "width": 5},
-            name=f"not told apart: {members}",
-            hoverinfo="name",
-            showlegend=False,
-        )
+    figure = _joined_points(data, data.average_rank, "%{x:.2f}", "average rank (lower is better)")
+    for index, clique in enumerate(data.cliques):
+        _join(figure, data, clique, float(data.average_rank[-1]) + 0.35 + 0.25 * index, "not told apart")
     figure.add_annotation(
         xref="paper",
         yref="paper",
@@ -100,16 +63,49 @@ def critical_difference(data: CriticalDifference) -> go.Figure:
         showarrow=False,
         text=f"CD = {data.distance:.2f}, p = {data.p_value:.2g}",
     )
-    figure.update_yaxes(tickvals=rows, ticktext=data.algorithms, autorange="reversed")
-    figure.update_xaxes(title="average rank (lower is better)")
     return figure
 
 
-def rank_map(data: RankMap) -> go.Figure:
+def _joined_points(data: shown.CriticalDifference | shown.Alike, values: Values, number: str, axis: str) -> go.Figure:
+    """One point per algorithm, each in its row; `_join` adds the bars."""
+    rows = list(range(len(data.algorithms)))
+    figure = new_figure(data.title, data.caption, 220 + ROW * len(rows))
+    figure.add_scatter(
+        x=values,
+        y=rows,
+        mode="markers",
+        marker=algorithm_marks(data.algorithms, data.styles, 11),
+        text=data.algorithms,
+        hovertemplate=f"%{{text}}: {number}<extra></extra>",
+        showlegend=False,
+    )
+    figure.update_yaxes(tickvals=rows, ticktext=data.algorithms, autorange="reversed")
+    figure.update_xaxes(title=axis)
+    return figure
+
+
+def _join(
+    figure: go.Figure, data: shown.CriticalDifference | shown.Alike, ends: tuple[int, int], x: float, why: str
+) -> None:
+    first, last = ends
+    figure.add_scatter(
+        x=[x, x],
+        y=[first - 0.2, last + 0.2],
+        mode="lines",
+        line={"color": INK, "width": 5},
+        name=f"{why}: {', '.join(data.algorithms[first : last + 1])}",
+        hoverinfo="name",
+        showlegend=False,
+    )
+
+
+@figure_of.register
+def rank_map(data: shown.RankMap) -> go.Figure:
     """Ranks as colours and, where there is room, as numbers; bright is best."""
     rows, columns = data.ranks.shape
     figure = new_figure(data.title, data.caption, 260 + ROW * rows)
-    figure.add_heatmap(
+    add_heat_map(
+        figure,
         z=data.ranks,
         x=data.columns,
         y=data.algorithms,
@@ -121,12 +117,11 @@ def rank_map(data: RankMap) -> go.Figure:
         colorbar={"title": "rank"},
         hovertemplate="%{y}, %{x}: rank %{z:.3~g}<extra></extra>",
     )
-    figure.update_yaxes(autorange="reversed", type="category")
-    figure.update_xaxes(tickangle=-50, type="category")
     return figure
 
 
-def layers(data: Layers) -> go.Figure:
+@figure_of.register
+def layers(data: shown.Layers) -> go.Figure:
     """Groups as rows of points, the first on top; lines lead down to those that are dominated."""
     depth = int(data.group.max())
     figure = new_figure(data.title, data.caption, 200 + 90 * depth)
@@ -149,11 +144,7 @@ def layers(data: Layers) -> go.Figure:
         textposition="top center",
         customdata=[", ".join(names) or "none" for names in dominated.values()],
         hovertemplate="%{text}: directly dominated by %{customdata}<extra></extra>",
-        marker={
-            "size": 15,
-            "color": [data.styles[name].colour for name in data.algorithms],
-            "symbol": [data.styles[name].plotly_marker for name in data.algorithms],
-        },
+        marker=algorithm_marks(data.algorithms, data.styles, 15),
         showlegend=False,
     )
     groups = list(range(1, depth + 1))
@@ -164,7 +155,8 @@ def layers(data: Layers) -> go.Figure:
     return figure
 
 
-def intervals(data: Intervals) -> go.Figure:
+@figure_of.register
+def intervals(data: shown.Intervals) -> go.Figure:
     """A point and a bar for each algorithm."""
     figure = new_figure(data.title, data.caption, 220 + ROW * len(data.algorithms))
     for row, name in enumerate(data.algorithms):
@@ -192,47 +184,11 @@ def intervals(data: Intervals) -> go.Figure:
     return figure
 
 
-def alike(data: Alike) -> go.Figure:
+@figure_of.register
+def alike(data: shown.Alike) -> go.Figure:
     """Rank sums by algorithm; each bar joins algorithms that perform alike."""
-    count = len(data.algorithms)
-    figure = new_figure(data.title, data.caption, 220 + ROW * count)
-    rows = list(range(count))
-    figure.add_scatter(
-        x=data.sums,
-        y=rows,
-        mode="markers",
-        text=data.algorithms,
-        hovertemplate="%{text}: %{x:.0f}<extra></extra>",
-        marker={
-            "color": [data.styles[name].colour for name in data.algorithms],
-            "symbol": [data.styles[name].plotly_marker for name in data.algorithms],
-            "size": 11,
-        },
-        showlegend=False,
-    )
+    figure = _joined_points(data, data.sums, "%{x:.0f}", "sum of ranks (lower is better)")
     span = float(np.ptp(data.sums)) or 1.0
-    for index, (first, last) in enumerate(data.bars):
-        x = float(data.sums.max()) + span * (0.06 + 0.035 * index)
-        figure.add_scatter(
-            x=[x, x],
-            y=[first - 0.2, last + 0.2],
-            mode="lines",
-            line={"color": INK, "width": 5},
-            name=f"alike: {', '.join(data.algorithms[first : last + 1])}",
-            hoverinfo="name",
-            showlegend=False,
-        )
-    figure.update_yaxes(tickvals=rows, ticktext=data.algorithms, autorange="reversed")
-    figure.update_xaxes(title="sum of ranks (lower is better)")
+    for index, bar in enumerate(data.bars):
+        _join(figure, data, bar, float(data.sums.max()) + span * (0.06 + 0.035 * index), "alike")
     return figure
-
-
-RENDERERS: Renderers = {
-    StackedBars: stacked_bars,
-    Radar: radar,
-    CriticalDifference: critical_difference,
-    RankMap: rank_map,
-    Layers: layers,
-    Intervals: intervals,
-    Alike: alike,
-}

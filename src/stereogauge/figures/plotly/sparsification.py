@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from html import escape
 
 import plotly.graph_objects as go
@@ -10,18 +9,18 @@ from plotly.subplots import make_subplots
 
 from stereogauge.figures.data.sparsification import SparsificationPlots
 from stereogauge.figures.palette import FAINT
-from stereogauge.figures.plotly.figure import Renderers, new_figure
+from stereogauge.figures.plotly.figure import figure_of, new_figure, placed, row_count
 
 DASHES = {"solid": "solid", "dashed": "dash", "dotted": "dot", "dashdot": "dashdot"}
 PANEL_HEIGHT = 300  # px
 
 
+@figure_of.register
 def sparsification_plots(data: SparsificationPlots) -> go.Figure:
     """One panel per scene; a click on a legend entry hides that curve in every panel."""
-    rows = math.ceil(len(data.panels) / data.columns)
+    rows = row_count(data.panels, data.columns)
     figure = make_subplots(rows, data.columns, subplot_titles=[escape(panel.title) for panel in data.panels])
-    for index, panel in enumerate(data.panels):
-        row, column = index // data.columns + 1, index % data.columns + 1
+    for index, panel, where in placed(data.panels, data.columns):
         for line in panel.lines:
             figure.add_scatter(
                 x=100 * line.densities,
@@ -32,18 +31,12 @@ def sparsification_plots(data: SparsificationPlots) -> go.Figure:
                 showlegend=index == 0,
                 line={"color": line.colour, "dash": DASHES[line.dash], "width": 1.6},
                 hovertemplate="%{y:.4g} at %{x:.1f} %",
-                row=row,
-                col=column,
+                **where,
             )
-        figure.update_yaxes(range=[0, panel.top], row=row, col=column)
-        figure.add_vline(
-            x=100 * panel.good_share, line={"color": FAINT, "width": 3}, layer="below", row=row, col=column
-        )
+        figure.update_yaxes(range=[0, panel.top], **where)
+        figure.add_vline(x=100 * panel.good_share, line={"color": FAINT, "width": 3}, layer="below", **where)
     frame = new_figure(data.title, data.caption, height=140 + PANEL_HEIGHT * rows)
     figure.update_layout(frame.layout)
     figure.update_xaxes(title_text="density, %", range=[0, 100], gridcolor=FAINT)
     figure.update_yaxes(title_text=data.y_label, gridcolor=FAINT)
     return figure
-
-
-RENDERERS: Renderers = {SparsificationPlots: sparsification_plots}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from stereogauge.figures.data.tuning import ParameterImportance, SceneGains, TradeOff, TuningHistory, TuningSlices
 from stereogauge.figures.palette import INK, MUTED, OKABE_ITO
-from stereogauge.figures.plotly.figure import Renderers, new_figure
+from stereogauge.figures.plotly.figure import figure_of, new_figure, placed, row_count, small
 
 TRIAL, TUNED, DEFAULT = OKABE_ITO[4], OKABE_ITO[1], OKABE_ITO[0]
 SLICES_SIDE_BY_SIDE = 3
@@ -17,6 +18,18 @@ PANEL, ROW = 250, 26  # pixels
 BOTTOM_LEGEND = {"orientation": "h", "yanchor": "top", "y": -0.18, "x": 0}
 
 
+def _add_marks(
+    figure: go.Figure, default: Any, tuned: Any, name: str, size: int, *, grouped: bool = False, **options: Any
+) -> None:
+    """Mark the (x, y) of the default parameters and of the tuned ones, which the legend calls `name`."""
+    kinds = ((default, DEFAULT, "diamond", "default parameters"), (tuned, TUNED, "star", name))
+    for (x, y), colour, symbol, label in kinds:
+        group = {"legendgroup": label} if grouped else {}
+        marker = {"color": colour, "symbol": symbol, "size": size}
+        figure.add_scatter(x=x, y=y, mode="markers", marker=marker, name=label, **group, **options)
+
+
+@figure_of.register
 def history(data: TuningHistory) -> go.Figure:
     """Trials as points, the best so far as steps, the default parameters as a line, ended trials as ticks below."""
     figure = new_figure(data.title, data.caption)
@@ -42,14 +55,14 @@ def history(data: TuningHistory) -> go.Figure:
     return figure
 
 
+@figure_of.register
 def slices(data: TuningSlices) -> go.Figure:
     """One panel per parameter; darker points are earlier trials."""
     columns = min(SLICES_SIDE_BY_SIDE, len(data.panels))
-    rows = math.ceil(len(data.panels) / columns)
+    rows = row_count(data.panels, columns)
     figure = new_figure(data.title, data.caption, 160 + PANEL * rows)
     figure.set_subplots(rows, columns, shared_yaxes=True, vertical_spacing=0.35 / rows, horizontal_spacing=0.03)
-    for index, panel in enumerate(data.panels):
-        where = {"row": index // columns + 1, "col": index % columns + 1}
+    for index, panel, where in placed(data.panels, columns):
         figure.add_scatter(
             x=panel.coordinates,
             y=data.values,
@@ -60,32 +73,20 @@ def slices(data: TuningSlices) -> go.Figure:
             showlegend=False,
             **where,
         )
-        for x, y, colour, symbol, name in (
-            (panel.default, data.baseline, DEFAULT, "diamond", "default parameters"),
-            (panel.best, data.best, TUNED, "star", "recommended"),
-        ):
-            marker = {"color": colour, "symbol": symbol, "size": 12}
-            figure.add_scatter(
-                x=[x],
-                y=[y],
-                mode="markers",
-                marker=marker,
-                name=name,
-                legendgroup=name,
-                showlegend=index == 0,
-                **where,
-            )
-        figure.update_xaxes(title={"text": panel.parameter, "font": {"size": 11}}, **where)
+        default, best = ([panel.default], [data.baseline]), ([panel.best], [data.best])
+        _add_marks(figure, default, best, "recommended", 12, grouped=True, showlegend=index == 0, **where)
+        figure.update_xaxes(title=small(panel.parameter), **where)
         if panel.logarithmic:
             figure.update_xaxes(type="log", **where)
         if panel.choices:
             ticks = {"tickvals": list(range(len(panel.choices))), "ticktext": panel.choices}
             figure.update_xaxes(range=[-0.5, len(panel.choices) - 0.5], **ticks, **where)
         if index % columns == 0:
-            figure.update_yaxes(title={"text": data.axis, "font": {"size": 11}}, **where)
+            figure.update_yaxes(title=small(data.axis), **where)
     return figure
 
 
+@figure_of.register
 def importance(data: ParameterImportance) -> go.Figure:
     """Bars, the most important parameter on top; one colour per objective."""
     figure = new_figure(data.title, data.caption, 190 + ROW * len(data.parameters) * len(data.objectives))
@@ -105,6 +106,7 @@ def importance(data: ParameterImportance) -> go.Figure:
     return figure
 
 
+@figure_of.register
 def trade_off(data: TradeOff) -> go.Figure:
     """All complete trials, those of the front joined by a line; pointing at one shows its parameters."""
     figure = new_figure(data.title, data.caption, 520)
@@ -131,18 +133,15 @@ def trade_off(data: TradeOff) -> go.Figure:
         name="front",
         hovertemplate=hover,
     )
-    for (x, y), colour, symbol, name in (
-        (data.baseline, DEFAULT, "diamond", "default parameters"),
-        (data.best, TUNED, "star", "recommended"),
-    ):
-        marker = {"color": colour, "symbol": symbol, "size": 13}
-        figure.add_scatter(x=[x], y=[y], mode="markers", marker=marker, name=name)
+    default, best = (([x], [y]) for x, y in (data.baseline, data.best))
+    _add_marks(figure, default, best, "recommended", 13)
     figure.update_xaxes(title=data.x_axis)
     figure.update_yaxes(title=data.y_axis)
     figure.update_layout(legend=BOTTOM_LEGEND)
     return figure
 
 
+@figure_of.register
 def gains(data: SceneGains) -> go.Figure:
     """For each scene a line from the default to the tuned value."""
     figure = new_figure(data.title, data.caption, 210 + ROW * len(data.scenes))
@@ -151,22 +150,8 @@ def gains(data: SceneGains) -> go.Figure:
         figure.add_scatter(
             x=[before, after], y=[scene, scene], mode="lines", line=line, showlegend=False, hoverinfo="skip"
         )
-    for values, colour, symbol, name in (
-        (data.default, DEFAULT, "diamond", "default parameters"),
-        (data.tuned, TUNED, "star", "tuned"),
-    ):
-        marker = {"color": colour, "symbol": symbol, "size": 10}
-        figure.add_scatter(x=values, y=data.scenes, mode="markers", marker=marker, name=name)
+    _add_marks(figure, (data.default, data.scenes), (data.tuned, data.scenes), "tuned", 10)
     figure.update_yaxes(autorange="reversed", type="category")
     figure.update_xaxes(title=data.axis)
     figure.update_layout(legend=BOTTOM_LEGEND)
     return figure
-
-
-RENDERERS: Renderers = {
-    TuningHistory: history,
-    TuningSlices: slices,
-    ParameterImportance: importance,
-    TradeOff: trade_off,
-    SceneGains: gains,
-}
