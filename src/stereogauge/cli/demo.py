@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stereogauge.cli.output import announce_compilation, console, print_score_table, say
+from stereogauge.cli.output import announce_compilation, print_score_table, progress, say
 
 if TYPE_CHECKING:
     from stereogauge.model import DisparityMap, ResultSet, Scene
@@ -35,7 +35,6 @@ def command(
     """
     from stereogauge.datasets import load_dataset
     from stereogauge.evaluation.plan import make_plan
-    from stereogauge.evaluation.progress import terminal_progress
     from stereogauge.evaluation.run import run_plan
     from stereogauge.protocol import load_protocol
     from stereogauge.store import open_store
@@ -51,7 +50,7 @@ def command(
     )
     results = _maps(scene, out / "results")
     with open_store(out / "demo.sqlite") as store:
-        run_plan(make_plan(store, dataset, results, protocol), store, progress=terminal_progress(console(errors=True)))
+        run_plan(make_plan(store, dataset, results, protocol), store, progress=progress())
         table = store.scores(dataset=dataset.name, protocol=protocol, algorithms=[result.name for result in results])
     print_score_table(table, f"{scene.id}, visible pixels")
     _pictures(out / "pictures", results, scene, protocol)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.output import console, say
+from stereogauge.cli.output import progress, say, shortened
 from stereogauge.errors import StereogaugeError
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def _evaluate(request: Request, store: Store, *, dry_run: bool, watch: bool) -> 
                 started = time.perf_counter()
                 executor = workers.get(dataset) if plan.cells else None
                 summary = run_plan(
-                    plan, store, executor=executor, progress=_progress("cells"), command=" ".join(sys.argv)
+                    plan, store, executor=executor, progress=progress("cells"), command=" ".join(sys.argv)
                 )
                 _print_summary(summary, plan, time.perf_counter() - started, store)
                 if summary.interrupted:
@@ -200,12 +200,6 @@ def _executor(request: Request, dataset: Dataset) -> Executor:
     return InProcess() if fitting == 1 else LocalProcesses(fitting)
 
 
-def _progress(what: str, verb: str = "compute") -> Any:
-    from stereogauge.evaluation.progress import terminal_progress
-
-    return terminal_progress(console(errors=True), what, verb)
-
-
 def _plan(request: Request, dataset: Dataset, store: Store, workers: Workers) -> Plan:
     from dataclasses import replace
 
@@ -213,7 +207,7 @@ def _plan(request: Request, dataset: Dataset, store: Store, workers: Workers) ->
     from stereogauge.evaluation.plan import make_plan
     from stereogauge.evaluation.progress import Reading
 
-    reading = Reading(_progress("files", "read"))
+    reading = Reading(progress("files", "read"))
     hashes = ContentHashes(store, reading)
     found = found_results(request, dataset)
     if not request.matchers:
@@ -235,7 +229,7 @@ def _plan(request: Request, dataset: Dataset, store: Store, workers: Workers) ->
         dataset,
         folder.absolute(),
         workers.get(dataset),
-        _progress("maps"),
+        progress("maps"),
         ndisp=request.ndisp,
         hashes=ContentHashes(store),
     )
@@ -269,9 +263,7 @@ def found_results(request: Request, dataset: Dataset) -> list[Any]:
             _, unrecognised = find_results(path, open_dataset(request.dataset), **request.reading)
         found += results
         if unrecognised:
-            shown = ", ".join(unrecognised[:5]) + (
-                f" and {len(unrecognised) - 5} more" if len(unrecognised) > 5 else ""
-            )
+            shown = shortened(unrecognised, 5)
             say(f"{path}: {len(unrecognised)} file(s) belong to no scene of {dataset.name}: {shown}")
         if not results:
             raise StereogaugeError(

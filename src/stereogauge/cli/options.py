@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -73,6 +74,19 @@ def make_folder(path: Path | None) -> None:
     path.mkdir(parents=True, exist_ok=True)
     if not os.access(path, os.W_OK):
         raise FileError(f"{path}: nothing can be written into this folder; check its permissions.")
+
+
+def named_files(texts: list[str] | None) -> dict[str, str]:
+    """Paths by name from NAME=FILE; a path alone is named after its file."""
+    pairs = [text.partition("=") for text in texts or ()]
+    return {name if equals else Path(name).stem: path if equals else name for name, equals, path in pairs}
+
+
+def check_files(paths: Iterable[str | None]) -> None:
+    """Refuse a path that was given and leads nowhere."""
+    for path in paths:
+        if path is not None and not Path(path).is_file():
+            raise FileError(f"{path}: there is no such file.")
 
 
 def check_images(scene: Scene) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stereogauge.cli import options, selected
-from stereogauge.cli.output import print_table, say
+from stereogauge.cli.output import print_tables, say
 
 if TYPE_CHECKING:
     from stereogauge.ranking.bootstrap import Bootstrap
@@ -52,11 +52,10 @@ def command(
         from stereogauge.figures.mpl.figure import check_format
 
         check_format(figure.suffix.lstrip(".").lower())
-    wanted = selected.Wanted(store, scenes, regions, metrics, algorithms, dataset, protocol)
     chosen = selected.stated(
         ties=ties, tau=tau, profile=profile, weights=selected.weights(weight), normalisation=normalisation
     )
-    with selected.opened(wanted) as (_, cube):
+    with selected.opened(store, scenes, regions, metrics, algorithms, dataset, protocol) as (_, cube):
         ranking = rank(cube, model, missing=missing, **chosen)
         sure = draw(cube, model, missing=missing, draws=bootstrap, seed=seed, **chosen) if bootstrap else None
     say(ranking.selection.caption())
@@ -64,7 +63,10 @@ def command(
         say(f"left out: {what.kind} {what.name}: {what.reason}")
     _print(ranking, sure, form)
     if figure is not None:
-        _draw(ranking, figure)
+        from stereogauge.figures import mpl
+        from stereogauge.figures.data.ranking import model_figure_data
+
+        mpl.save(mpl.draw(model_figure_data(ranking)), figure)
         say(f"wrote {figure}")
 
 
@@ -72,30 +74,18 @@ def _print(ranking: Ranking, sure: Bootstrap | None, form: options.Format) -> No
     if form is options.Format.json:
         document = ranking.to_dict()
         if sure is not None:
-            document["bootstrap"] = {"level": sure.level, "draws": sure.draws, "seed": sure.seed, **_columns(sure)}
+            document["bootstrap"] = {
+                "level": sure.level,
+                "draws": sure.draws,
+                "seed": sure.seed,
+                "intervals": sure.to_pandas().to_dict(orient="records"),
+                "beats": sure.beats.tolist(),
+                "order": list(sure.algorithms),
+            }
         sys.stdout.write(json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
-        return
-    if form is options.Format.csv:
+    elif form is options.Format.csv:
         sys.stdout.write(ranking.to_csv())
-        return
-    from stereogauge.report.tables import ranking_table
-    from stereogauge.tables.latex import latex_table
-    from stereogauge.tables.terminal import terminal_table
+    else:
+        from stereogauge.report.tables import ranking_table
 
-    table = ranking_table(ranking, sure)
-    if form is options.Format.latex:
-        sys.stdout.write(latex_table(table))
-        return
-    print_table(terminal_table(table))
-
-
-def _columns(sure: Bootstrap) -> dict[str, object]:
-    frame = sure.to_pandas()
-    return {"intervals": frame.to_dict(orient="records"), "beats": sure.beats.tolist(), "order": list(sure.algorithms)}
-
-
-def _draw(ranking: Ranking, path: Path) -> None:
-    from stereogauge.figures import mpl
-    from stereogauge.figures.data.ranking import model_figure_data
-
-    mpl.save(mpl.draw(model_figure_data(ranking)), path)
+        print_tables([ranking_table(ranking, sure)], form)

@@ -75,8 +75,8 @@ def command(
         gallery_metrics=tuple(listed(gallery_metrics) or ()),
         gallery_scenes=tuple(listed(gallery_scenes) or ()),
     )
-    wanted = selected.Wanted(store, scenes, regions, metrics, algorithms, dataset, protocol)
-    with selected.opened(wanted) as (opened, cube), _progress() as tell:
+    choice = (store, scenes, regions, metrics, algorithms, dataset, protocol)
+    with selected.opened(*choice) as (opened, cube), _progress() as tell:
         make_folder(out)
         stored = opened.protocol(cube.protocol)
         shown = _galleries(opened, cube, stored, chosen, tell) if galleries else []

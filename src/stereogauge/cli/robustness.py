@@ -11,8 +11,7 @@ import typer
 
 from stereogauge.cli import INTERRUPTED, options
 from stereogauge.cli.evaluate import Request, Workers, found_results
-from stereogauge.cli.output import announce_compilation, console, say
-from stereogauge.cli.rows import print_rows
+from stereogauge.cli.output import announce_compilation, print_rows, progress, say
 from stereogauge.errors import StereogaugeError
 
 if TYPE_CHECKING:
@@ -134,12 +133,6 @@ def _described(pairs: Any) -> str:
     return ", ".join(f"{first} and {second}" for first, second in pairs.values())
 
 
-def _progress(what: str, verb: str) -> Any:
-    from stereogauge.evaluation.progress import terminal_progress
-
-    return terminal_progress(console(errors=True), what, verb)
-
-
 def _results(request: Request, whole: Dataset, scenes: Dataset) -> tuple[list[ResultSet], bool]:
     """Maps from folders and from matchers, and whether a matcher failed."""
     found: list[ResultSet] = list(found_results(request, whole))
@@ -159,7 +152,7 @@ def _results(request: Request, whole: Dataset, scenes: Dataset) -> tuple[list[Re
             scenes,
             folder,
             workers.get(scenes),
-            _progress("maps", "compute"),
+            progress("maps"),
             ndisp=request.ndisp,
             hashes=ContentHashes(None),
         )
@@ -184,7 +177,7 @@ def _compared(
 ) -> pd.DataFrame:
     from stereogauge.study.robustness import robustness_table
 
-    bar = _progress("comparisons", "make")
+    bar = progress("comparisons", "make")
     bar.start(len(results) * len(pairs), 0)
 
     def advance(what: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -37,37 +36,25 @@ Missing = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What the command line asked for."""
-
-    store: str
-    scenes: list[str] | None = None
-    regions: list[str] | None = None
-    metrics: list[str] | None = None
-    algorithms: list[str] | None = None
-    dataset: str | None = None
-    protocol: str | None = None
-
-
 @contextmanager
-def opened(wanted: Wanted) -> Iterator[tuple[Store, ScoreCube]]:
+def opened(
+    address: str,
+    scenes: list[str] | None,
+    regions: list[str] | None,
+    metrics: list[str] | None,
+    algorithms: list[str] | None,
+    dataset: str | None,
+    protocol: str | None,
+) -> Iterator[tuple[Store, ScoreCube]]:
     """The store and the selected scores."""
     from stereogauge.store import open_store
 
-    with open_store(wanted.store, read_only=True) as store:
-        cube = store.cube(dataset=wanted.dataset, protocol=wanted.protocol)
+    chosen = {"scenes": listed(scenes), "metrics": listed(metrics), "regions": listed(regions)}
+    with open_store(address, read_only=True) as store:
+        cube = store.cube(dataset=dataset, protocol=protocol)
         if not (cube.algorithms and cube.columns):
             raise StereogaugeError(f"{store.name} holds no scores; fill it with `stereogauge evaluate`.")
-        yield (
-            store,
-            cube.select(
-                scenes=listed(wanted.scenes),
-                metrics=listed(wanted.metrics),
-                regions=listed(wanted.regions),
-                algorithms=names(wanted.algorithms),
-            ),
-        )
+        yield store, cube.select(**chosen, algorithms=names(algorithms))
 
 
 def names(values: list[str] | None) -> list[str] | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.output import announce_compilation, console, print_table, say
+from stereogauge.cli.output import announce_compilation, print_tables, progress, say
 from stereogauge.errors import MissingDependency
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def command(
     executor = _executor(prepared, jobs, cluster)
     finished = False
     try:
-        result = run_prepared(prepared, store=store, name=name, executor=executor, progress=_progress())
+        result = run_prepared(prepared, store=store, name=name, executor=executor, progress=progress("trials"))
         finished = True
     except KeyboardInterrupt:
         say("interrupted; every finished trial is stored, and the same command goes on from there")
@@ -169,12 +169,6 @@ def _executor(prepared: Prepared, jobs: int | None, cluster: str | None) -> Exec
     return LocalProcesses(fitting)
 
 
-def _progress() -> Any:
-    from stereogauge.evaluation.progress import terminal_progress
-
-    return terminal_progress(console(errors=True), "trials")
-
-
 def _announce(prepared: Prepared) -> None:
     definition = prepared.definition
     folds = len(definition.folds)
@@ -196,12 +190,11 @@ def _print(result: TuningResult, form: Format) -> None:
 
 
 def _print_table(result: TuningResult) -> None:
-    from stereogauge.tables.terminal import terminal_table
     from stereogauge.tuning.tables import gain_table, gain_words, parameter_table, state_words
 
-    print_table(terminal_table(gain_table(result), boxed=False))
+    print_tables([gain_table(result)], boxed=False)
     sys.stdout.write("\n")
-    print_table(terminal_table(parameter_table(result), boxed=False))
+    print_tables([parameter_table(result)], boxed=False)
     sys.stdout.write(f"\n--matcher {result.matcher!r}\n")
     say(f"study {result.name}: {state_words(result)}")
     for words in gain_words(result):
