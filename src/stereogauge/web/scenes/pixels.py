@@ -6,13 +6,12 @@ import base64
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel
 
 from stereogauge.errors import FileError, NotApplicable, StereogaugeError
 from stereogauge.metrics.picture import Picture
 from stereogauge.model import DisparityMap
 from stereogauge.scores.cube import metric_of
-from stereogauge.web.numbers import finite
+from stereogauge.web.answer import Answer, finite
 from stereogauge.web.scenes.layers import block_means
 from stereogauge.web.scenes.reader import SceneReader, SceneView
 
@@ -21,7 +20,7 @@ MOST_BLOCKS = 12
 FEW_LABELS = 5
 
 
-class Estimated(BaseModel):
+class Estimated(Answer):
     """An algorithm at one pixel; `error` is estimate − truth in px, `depth` in metres."""
 
     algorithm: str
@@ -32,7 +31,7 @@ class Estimated(BaseModel):
     note: str
 
 
-class PixelAnswer(BaseModel):
+class PixelAnswer(Answer):
     """The values at one pixel."""
 
     x: int
@@ -45,7 +44,7 @@ class PixelAnswer(BaseModel):
     estimates: list[Estimated]
 
 
-class CloudAnswer(BaseModel):
+class CloudAnswer(Answer):
     """Points: little-endian float32 x, y, z triples and uint8 red, green, blue triples, both in base64.
 
     In metres where the scene is calibrated (x to the right, y down, z away from the camera); else x and y in px and z =
@@ -59,7 +58,7 @@ class CloudAnswer(BaseModel):
     step: int
 
 
-class Block(BaseModel):
+class Block(Answer):
     """A square of pixels and the part of the metric's total that lies in it."""
 
     x: int
@@ -68,7 +67,7 @@ class Block(BaseModel):
     share: float
 
 
-class SceneAnswer(BaseModel):
+class SceneAnswer(Answer):
     """A scene: its size, calibration and layers, and the algorithms with maps of it."""
 
     name: str
@@ -95,7 +94,8 @@ def scene_answer(scenes: SceneReader, name: str, protocol: str | None) -> SceneA
     calibration = view.scene.calibration
     height, width = view.scene.left.shape[:2] if view.hidden and view.scene.has("left") else view.scene.shape
     shows = [] if view.hidden else ["truth"] * view.scene.has("gt") + ["signed", "metric", "region"]
-    return SceneAnswer(
+    return SceneAnswer.of(
+        calibration,
         name=name,
         dataset=view.scene.dataset,
         width=width,
@@ -103,10 +103,6 @@ def scene_answer(scenes: SceneReader, name: str, protocol: str | None) -> SceneA
         hidden=view.hidden,
         layers=[*present, "estimate", "error", *shows],
         regions=[] if view.hidden else scenes.regions(view),
-        focal=calibration.focal,
-        baseline=calibration.baseline,
-        doffs=calibration.doffs,
-        ndisp=calibration.ndisp,
         limits=scenes.limits(view),
         algorithms=[name for name, files in maps.items() if files.left is not None],
         confidence=[name for name, files in maps.items() if files.confidence],

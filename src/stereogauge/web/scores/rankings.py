@@ -6,20 +6,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.model import model_declaration
 from stereogauge.ranking.profile import shipped_profiles
 from stereogauge.ranking.result import Ranking
+from stereogauge.web.answer import Answer, Number, finite
 from stereogauge.web.errors import UnknownChoiceError
-from stereogauge.web.numbers import finite
 from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.selection import SelectionQuery
 
 
-class LeftOut(BaseModel):
+class LeftOut(Answer):
     """A selected algorithm or column that the ranking left out."""
 
     kind: str
@@ -27,28 +26,28 @@ class LeftOut(BaseModel):
     reason: str
 
 
-class RankRow(BaseModel):
+class RankRow(Answer):
     """One algorithm; `extra` holds further values of the model."""
 
     algorithm: str
     rank: int
-    value: float | None
+    value: Number
     group: int | None
     extra: dict[str, Any]
 
 
-class Interval(BaseModel):
+class Interval(Answer):
     """The central 95 % of ranks and values over random draws of scenes; `first` is the share of first places."""
 
     algorithm: str
     rank_low: int
     rank_high: int
-    value_low: float | None
-    value_high: float | None
+    value_low: Number
+    value_high: Number
     first: float
 
 
-class RankAnswer(BaseModel):
+class RankAnswer(Answer):
     """Algorithms from best to worst; relations are lists of row numbers."""
 
     model: str
@@ -116,11 +115,9 @@ def rank_answer(
     ranking = scores.ranking(query, model, options)
     intervals, note = _intervals(scores, query, ranking, options, draws)
     extra = {name: [finite(value) for value in values] for name, values in ranking.extra.items()}
-    return RankAnswer(
+    return RankAnswer.of(
+        declared,
         model=model,
-        name=declared.name,
-        definition=declared.definition,
-        value_name=declared.value_name,
         options=ranking.to_dict()["options"],
         protocol=ranking.selection.protocol,
         caption=ranking.selection.caption(),
@@ -131,7 +128,7 @@ def rank_answer(
             RankRow(
                 algorithm=name,
                 rank=int(ranking.rank[index]),
-                value=finite(ranking.value[index]),
+                value=ranking.value[index],
                 group=None if ranking.group is None else int(ranking.group[index]),
                 extra={key: values[index] for key, values in extra.items()},
             )
@@ -169,8 +166,8 @@ def _intervals(
             algorithm=name,
             rank_low=int(found.rank_low[index]),
             rank_high=int(found.rank_high[index]),
-            value_low=finite(found.value_low[index]),
-            value_high=finite(found.value_high[index]),
+            value_low=found.value_low[index],
+            value_high=found.value_high[index],
             first=float(found.first[index]),
         )
         for index, name in enumerate(found.algorithms)
