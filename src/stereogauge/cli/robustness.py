@@ -135,9 +135,12 @@ def _described(pairs: Any) -> str:
 
 def _results(request: Request, whole: Dataset, scenes: Dataset) -> tuple[list[ResultSet], bool]:
     """Maps from folders and from matchers, and whether a matcher failed."""
+    from stereogauge.evaluation.plan import check_names
+
     found: list[ResultSet] = list(found_results(request, whole))
     if not request.matchers:
-        return _distinct(found), False
+        check_names(found, whole)
+        return found, False
     from stereogauge.evaluation.fingerprints import ContentHashes
     from stereogauge.evaluation.matchers import make_maps, wanted_matcher
     from stereogauge.paths import cache_folder
@@ -161,15 +164,8 @@ def _results(request: Request, whole: Dataset, scenes: Dataset) -> tuple[list[Re
         workers.end(at_once=stopped)
     for algorithm, scene, reason, _ in made.failures:
         say(f"failed: {algorithm} on {scene}: {reason}")
-    return _distinct([*found, *made.results]), bool(made.failures)
-
-
-def _distinct(results: list[ResultSet]) -> list[ResultSet]:
-    names = [result.name for result in results]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise StereogaugeError(f"Several results carry the algorithm name {twice[0]!r}; rename one of them.")
-    return results
+    check_names([*found, *made.results], whole)
+    return [*found, *made.results], bool(made.failures)
 
 
 def _compared(

@@ -15,7 +15,7 @@ from stereogauge.errors import FileError, unknown_name
 from stereogauge.hashing import source_hash, values_hash
 from stereogauge.io.replace import write_bytes
 from stereogauge.metrics.declaration import ENTRY_POINTS as METRICS
-from stereogauge.metrics.declaration import parse_column
+from stereogauge.metrics.declaration import BoundMetric, parse_column
 from stereogauge.model import Dataset, Scene
 from stereogauge.paths import cache_folder
 from stereogauge.protocol import Protocol
@@ -24,6 +24,7 @@ from stereogauge.regions.declaration import declared_regions
 from stereogauge.scores.cell import ColumnKey, column_key
 from stereogauge.version import VERSION
 
+Column = tuple[BoundMetric, str]
 DECLARING = ("metrics", "regions")
 WHOLE_SCENE = "scene"
 """The region of metrics that are not about pixels, such as run time."""
@@ -39,25 +40,31 @@ def declared_columns(protocol: Protocol) -> tuple[ColumnKey, ...]:
     path = cache_folder("columns") / f"{key[:32]}.json"
     with contextlib.suppress(OSError, ValueError, TypeError):
         return tuple(ColumnKey(*values) for values in json.loads(path.read_text(encoding="utf-8")))
-    columns = _computed(protocol)
+    computed = _computed(protocol)
     with contextlib.suppress(FileError):
-        write_bytes(path, json.dumps(columns).encode())
-    return columns
+        write_bytes(path, json.dumps(computed).encode())
+    return computed
 
 
 def _computed(protocol: Protocol) -> tuple[ColumnKey, ...]:
-    found: dict[ColumnKey, None] = {}
-    for text in protocol.metrics:
-        metric, named = parse_column(text)
-        for region in metric.regions((named,) if named else protocol.regions):
-            found[column_key(metric.id, region)] = None
-    return tuple(found)
+    return tuple(column_key(metric.id, region) for metric, region in columns(protocol.metrics, protocol.regions))
 
 
-def columns_of_scene(columns: Iterable[ColumnKey], scene: Scene, dataset: Dataset) -> tuple[ColumnKey, ...]:
+def columns(metrics: Iterable[str], regions: Iterable[str]) -> tuple[Column, ...]:
+    """Every (metric, region) to measure.
+
+    Each metric on each region, unless its id or its declaration names one.
+    """
+    wanted = tuple(regions)
+    parsed = map(parse_column, metrics)
+    found = ((metric, region) for metric, named in parsed for region in metric.regions((named,) if named else wanted))
+    return tuple(dict.fromkeys(found))
+
+
+def columns_of_scene(declared: Iterable[ColumnKey], scene: Scene, dataset: Dataset) -> tuple[ColumnKey, ...]:
     """The columns that this scene can have: a mask that only other scenes ship is a gap here."""
     kept = []
-    for column in columns:
+    for column in declared:
         if column.region_version or column.region == WHOLE_SCENE or column.region in scene.masks:
             kept.append(column)
         elif not any(column.region in other.masks for other in dataset):

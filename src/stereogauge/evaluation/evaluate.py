@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from stereogauge.confidence.files import ConfidenceSource
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError, StereogaugeError, unknown_name
+from stereogauge.evaluation.columns import Column, columns
 from stereogauge.io.files import load_disparity
 from stereogauge.metrics.declaration import BoundMetric, Statistic, parse_column
 from stereogauge.metrics.measurement import Measurement
@@ -19,22 +20,6 @@ from stereogauge.regions.declaration import declared_regions
 from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.scores.score import NO_ESTIMATE, Score
 from stereogauge.scores.table import ScoreTable
-
-Column = tuple[BoundMetric, str]
-
-
-def columns(metrics: Iterable[str], regions: Iterable[str]) -> tuple[Column, ...]:
-    """Every (metric, region) to measure.
-
-    Each metric on each region, unless its id or its declaration names one.
-    """
-    wanted = tuple(regions)
-    found: dict[Column, None] = {}
-    for text in metrics:
-        metric, named = parse_column(text)
-        for region in metric.regions((named,) if named else wanted):
-            found[metric, region] = None
-    return tuple(found)
 
 
 def resized(estimate: DisparityMap, shape: tuple[int, int]) -> DisparityMap:
@@ -196,11 +181,11 @@ def evaluate(
     >>> round(table.value("bad@1"), 2), table.value("mae")
     (33.33, 1.0)
     """
-    chosen = load_protocol(protocol)
-    chosen = chosen.replace(
-        **({"metrics": _names(metrics)} if metrics is not None else {}),
-        **({"regions": _names(regions)} if regions is not None else {}),
-    )
+    given = {"metrics": metrics, "regions": regions}
+    changes = {
+        key: [value] if isinstance(value, str) else list(value) for key, value in given.items() if value is not None
+    }
+    chosen = load_protocol(protocol).replace(**changes)
     wanted = columns(chosen.metrics, chosen.regions)
     scene_list = [scenes] if isinstance(scenes, Scene) else list(scenes)
     strange = next((type(scene).__name__ for scene in scene_list if not isinstance(scene, Scene)), None)
@@ -227,10 +212,6 @@ def evaluate(
                 resize=resize,
             )
     return ScoreTable(scores, chosen)
-
-
-def _names(given: Sequence[str] | str) -> list[str]:
-    return [given] if isinstance(given, str) else list(given)
 
 
 def _chosen(scenes: Sequence[Scene], names: Sequence[str]) -> list[Scene]:

@@ -8,7 +8,8 @@ import traceback
 from dataclasses import dataclass
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.evaluation.evaluate import Column, evaluate_cell
+from stereogauge.evaluation.columns import Column
+from stereogauge.evaluation.evaluate import evaluate_cell
 from stereogauge.evaluation.groups import Cell, Group
 from stereogauge.metrics.declaration import parse_metric
 from stereogauge.regions.scene_regions import SceneRegions

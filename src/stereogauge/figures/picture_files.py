@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from stereogauge.errors import NotApplicable
-from stereogauge.evaluation.evaluate import columns
+from stereogauge.evaluation.columns import columns
 from stereogauge.figures import mpl
 from stereogauge.figures.data.geometry import (
     direction_histograms_data,

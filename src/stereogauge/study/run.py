@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass
 
 import pandas as pd
 
-from stereogauge.evaluation.evaluate import Column, columns, evaluate_cell
+from stereogauge.evaluation.columns import Column, columns
+from stereogauge.evaluation.evaluate import evaluate_cell
 from stereogauge.metrics.declaration import parse_metric
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol, load_protocol

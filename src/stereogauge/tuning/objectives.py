@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.evaluation.evaluate import columns as measured_columns
+from stereogauge.evaluation.columns import columns as measured_columns
 from stereogauge.metrics.declaration import parse_column
 from stereogauge.ranking.models.weighted import covers
 from stereogauge.ranking.normalisation import Scale, heuristic_scale
