@@ -50,7 +50,8 @@ def program(tmp_path: Path) -> str:
 
 def made(benchmark, store, folder, *texts, executor=None, **options):
     wanted = [wanted_matcher(text, **options) for text in texts]
-    return make_maps(wanted, benchmark.dataset(), folder, executor or Counting(), Progress(), hashes=ContentHashes(store))
+    hashes = ContentHashes(store)
+    return make_maps(wanted, benchmark.dataset(), folder, executor or Counting(), Progress(), hashes=hashes)
 
 
 def test_a_map_is_made_once(benchmark, store, tmp_path):
