@@ -109,14 +109,8 @@ def _progress() -> Iterator[Progress]:
     from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
     from rich.progress import Progress as Bars
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Bars(*columns, console=console(errors=True)) as bars:
+    rate = (DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    with Bars(TextColumn("{task.description}"), BarColumn(), *rate, console=console(errors=True)) as bars:
         tasks: dict[str, Any] = {}
 
         def update(what: str, done: int, total: int | None) -> None:

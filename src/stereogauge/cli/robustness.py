@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereogauge.cli import INTERRUPTED, options
-from stereogauge.cli.evaluate import Request, Workers, found_results
+from stereogauge.cli.evaluate import Request, Workers, found_results, made_maps
 from stereogauge.cli.output import announce_compilation, print_rows, progress, say
 from stereogauge.errors import StereogaugeError
 
@@ -135,30 +135,17 @@ def _described(pairs: Any) -> str:
 
 def _results(request: Request, whole: Dataset, scenes: Dataset) -> tuple[list[ResultSet], bool]:
     """Maps from folders and from matchers, and whether a matcher failed."""
+    from stereogauge.evaluation.fingerprints import ContentHashes
     from stereogauge.evaluation.plan import check_names
 
     found: list[ResultSet] = list(found_results(request, whole))
     if not request.matchers:
         check_names(found, whole)
         return found, False
-    from stereogauge.evaluation.fingerprints import ContentHashes
-    from stereogauge.evaluation.matchers import make_maps, wanted_matcher
-    from stereogauge.paths import cache_folder
-
-    wanted = [wanted_matcher(text) for text in request.matchers]
-    folder = (request.maps or cache_folder("maps")).absolute()
     workers = Workers(request)
     stopped = True
     try:
-        made = make_maps(
-            wanted,
-            scenes,
-            folder,
-            workers.get(scenes),
-            progress("maps"),
-            ndisp=request.ndisp,
-            hashes=ContentHashes(None),
-        )
+        made = made_maps(request, scenes, workers, ContentHashes(None))
         stopped = False
     finally:
         workers.end(at_once=stopped)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,12 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereogauge.cli import options
+from stereogauge.cli.evaluate import executor_of
 from stereogauge.cli.output import announce_compilation, print_tables, progress, say
 from stereogauge.errors import MissingDependency
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     from stereogauge.tuning.preparation import Prepared
     from stereogauge.tuning.result import TuningResult
 
@@ -105,7 +105,10 @@ def command(
     )
     options.make_folder(out)
     _announce(prepared)
-    executor = _executor(prepared, jobs, cluster)
+    kept = [one.scene for one in prepared.scenes]
+    reason = "since each keeps all scenes and more do not fit into memory"
+    # Worker processes even for one job, so that a crash of a matcher costs a trial and not the run.
+    executor = executor_of(jobs, cluster, lambda: sum(math.prod(s.shape) for s in kept), reason, apart=True)
     finished = False
     try:
         result = run_prepared(prepared, store=store, name=name, executor=executor, progress=progress("trials"))
@@ -149,24 +152,6 @@ def _protocol(name: str | None, overrides: list[str] | None) -> Any:
     if name is not None:
         return options.chosen_protocol(name, overrides)
     return tuning_protocol().replace(**dict(parse_override(text) for text in overrides or ()))
-
-
-def _executor(prepared: Prepared, jobs: int | None, cluster: str | None) -> Executor:
-    """Worker processes even for one job, so that a crash of a matcher costs a trial and not the run."""
-    from stereogauge.evaluation.executors import Cluster, LocalProcesses, default_workers
-    from stereogauge.evaluation.memory import fitting_workers, free_memory
-
-    if cluster is not None:
-        return Cluster("" if cluster == "auto" else cluster)
-    pixels = 0
-    for one in prepared.scenes:
-        height, width = one.scene.shape
-        pixels += height * width
-    wanted = jobs or default_workers()
-    fitting = fitting_workers(wanted, pixels, free_memory())
-    if fitting < wanted:
-        say(f"{fitting} instead of {wanted} workers, since each keeps all scenes and more do not fit into memory")
-    return LocalProcesses(fitting)
 
 
 def _announce(prepared: Prepared) -> None:

@@ -165,11 +165,10 @@ def _estimated(scenes: SceneReader, view: SceneView, algorithm: str, x: int, y: 
     except StereogaugeError as reason:
         value, note = None, str(reason)
     depth, true_depth = _depth(view, value), _depth(view, truth)
-    both = value is not None and truth is not None
     return Estimated(
         algorithm=algorithm,
         disparity=value,
-        error=value - truth if both and value is not None and truth is not None else None,
+        error=None if value is None or truth is None else value - truth,
         depth=depth,
         depth_error=None if depth is None or true_depth is None else depth - true_depth,
         note=note,
