@@ -114,10 +114,7 @@ def _scenes(
     from stereogauge.model import Scene
 
     if dataset is not None:
-        from stereogauge.datasets import open_dataset
-
-        loaded = open_dataset(dataset)
-        return list(loaded.subset(options.listed(wanted) or []) if wanted else loaded)
+        return list(options.chosen_scenes(dataset, options.listed(wanted)))
     if gt is None:
         raise FileError("Sparsification needs ground truth: name a DATASET[:ROOT], or give --left, --right and --gt.")
     name = Path(left or gt).parent.name or Path(left or gt).stem

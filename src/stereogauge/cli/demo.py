@@ -14,7 +14,6 @@ from stereogauge.cli.output import announce_compilation, print_score_table, prog
 
 if TYPE_CHECKING:
     from stereogauge.model import DisparityMap, ResultSet, Scene
-    from stereogauge.protocol import Protocol
 
 MATCHERS = {"census SGM": "sgm", "OpenCV SGBM": "opencv-sgbm", "OpenCV BM": "opencv-bm"}
 DAMAGES = {"truth, edges fattened": "fatten-foreground", "truth, blurred": "blur", "truth with holes": "holes"}
@@ -36,6 +35,7 @@ def command(
     from stereogauge.datasets import load_dataset
     from stereogauge.evaluation.plan import make_plan
     from stereogauge.evaluation.run import run_plan
+    from stereogauge.figures.picture_files import write_pictures
     from stereogauge.protocol import load_protocol
     from stereogauge.store import open_store
 
@@ -53,7 +53,8 @@ def command(
         run_plan(make_plan(store, dataset, results, protocol), store, progress=progress())
         table = store.scores(dataset=dataset.name, protocol=protocol, algorithms=[result.name for result in results])
     print_score_table(table, f"{scene.id}, visible pixels")
-    _pictures(out / "pictures", results, scene, protocol)
+    maps = {result.name: result.maps[scene.id] for result in results if result.name in MATCHERS}
+    write_pictures(out / "pictures", maps, scene, protocol.replace(metrics=PICTURES))
     say(
         f"maps, pictures and store in {out}/; look at a ranking with: stereogauge rank {out}/demo.sqlite --model a-star"
     )
@@ -86,10 +87,3 @@ def _maps(scene: Scene, folder: Path) -> list[ResultSet]:
         declared = damage_called(damage)
         keep(name, declared.apply(truth, declared.reference), None)
     return results
-
-
-def _pictures(folder: Path, results: list[ResultSet], scene: Scene, protocol: Protocol) -> None:
-    from stereogauge.figures.picture_files import write_pictures
-
-    maps = {result.name: result.maps[scene.id] for result in results if result.name in MATCHERS}
-    write_pictures(folder, maps, scene, protocol.replace(metrics=PICTURES))

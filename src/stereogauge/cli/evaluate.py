@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stereogauge.cli import options
+from stereogauge.cli import INTERRUPTED, options
 from stereogauge.cli.output import progress, say, shortened
 from stereogauge.errors import StereogaugeError
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from stereogauge.protocol import Protocol
     from stereogauge.store import Store
 
-INTERRUPTED = 130
 FAILURES_SHOWN = 10
 WATCH_EVERY = 2.0
 
@@ -134,7 +133,7 @@ def _evaluate(request: Request, store: Store, *, dry_run: bool, watch: bool) -> 
     stopped = True
     try:
         while True:
-            dataset = _dataset(request)
+            dataset = options.chosen_scenes(request.dataset, request.scenes or request.protocol.scenes)
             plan = _plan(request, dataset, store, workers)
             if dry_run:
                 _print_plan(plan)
@@ -184,14 +183,6 @@ class Workers:
         """Let go of it, if it was started."""
         if self._executor is not None:
             self._executor.shutdown(wait=True, cancel_futures=at_once)
-
-
-def _dataset(request: Request) -> Dataset:
-    from stereogauge.datasets import open_dataset
-
-    dataset = open_dataset(request.dataset)
-    scenes = request.scenes or request.protocol.scenes
-    return dataset.subset(scenes) if scenes else dataset
 
 
 def executor_of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +15,7 @@ from stereogauge.errors import FileError, SizeError
 from stereogauge.protocol import Protocol, load_protocol, parse_override
 
 if TYPE_CHECKING:
-    from stereogauge.model import Scene
+    from stereogauge.model import Dataset, Scene
 
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -101,13 +101,21 @@ def check_images(scene: Scene) -> None:
 
 
 def chosen_protocol(
-    name: str, overrides: list[str] | None, metrics: list[str] | None = None, regions: list[str] | None = None
+    protocol: Protocol | str,
+    overrides: list[str] | None,
+    metrics: list[str] | None = None,
+    regions: list[str] | None = None,
 ) -> Protocol:
     """The protocol that the options of a command describe."""
-    protocol = load_protocol(name)
+    given = {"metrics": listed(metrics), "regions": listed(regions)}
     changes = dict(parse_override(text) for text in overrides or ())
-    if metrics is not None:
-        changes["metrics"] = listed(metrics)
-    if regions is not None:
-        changes["regions"] = listed(regions)
-    return protocol.replace(**changes)
+    changes |= {name: value for name, value in given.items() if value is not None}
+    return load_protocol(protocol).replace(**changes)
+
+
+def chosen_scenes(dataset: str, scenes: Sequence[str] | None) -> Dataset:
+    """The named dataset, or only those of its scenes that are named."""
+    from stereogauge.datasets import open_dataset
+
+    opened = open_dataset(dataset)
+    return opened.subset(scenes) if scenes else opened

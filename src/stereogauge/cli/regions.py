@@ -107,13 +107,12 @@ def _scenes(
     scale: float | None,
     resolution: float,
 ) -> list[Scene]:
-    from stereogauge.datasets import families, open_dataset
+    from stereogauge.datasets import families
     from stereogauge.io.files import DisparityFile
     from stereogauge.model import Scene
 
     if source.partition(":")[0] in families():
-        dataset = open_dataset(source)
-        return list(dataset.subset(wanted) if wanted else dataset)
+        return list(options.chosen_scenes(source, wanted))
     if not Path(source).is_file():
         raise DatasetError(
             f"{source} is neither a known dataset nor a file; known are: {', '.join(families())}. "

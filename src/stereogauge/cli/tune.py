@@ -6,11 +6,11 @@ import enum
 import math
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stereogauge.cli import options
+from stereogauge.cli import INTERRUPTED, options
 from stereogauge.cli.evaluate import executor_of
 from stereogauge.cli.output import announce_compilation, print_tables, progress, say
 from stereogauge.errors import MissingDependency
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from stereogauge.tuning.preparation import Prepared
     from stereogauge.tuning.result import TuningResult
 
-INTERRUPTED = 130
 FAILURES_SHOWN = 5
 
 
@@ -87,17 +86,23 @@ def command(
     the tuning gains on scenes that it has not seen. The command may be stopped at any moment; the same command goes
     on where it was, and several may work on one study at once.
     """
-    prepare, run_prepared = _tuning()
-    prepared: Prepared = prepare(
+    try:
+        from stereogauge.tuning.preparation import prepare, tuning_protocol
+        from stereogauge.tuning.run import run_prepared
+    except ModuleNotFoundError as problem:
+        if problem.name != "optuna":
+            raise
+        raise MissingDependency("optuna", "tune", "Tuning") from None
+    prepared = prepare(
         matcher,
-        _dataset(dataset, scenes),
+        options.chosen_scenes(dataset, options.listed(scenes)),
         profile,
         trials,
         objectives=objective or (),
         sampler=sampler,
         folds=folds,
         space=space,
-        protocol=_protocol(protocol, override),
+        protocol=options.chosen_protocol(protocol or tuning_protocol(), override),
         seed=seed,
         prune=prune,
         time_limit=time_limit,
@@ -124,34 +129,6 @@ def command(
 
         for path in write_result(result, out):
             say(f"{path} written")
-
-
-def _tuning() -> tuple[Any, Any]:
-    try:
-        from stereogauge.tuning.preparation import prepare
-        from stereogauge.tuning.run import run_prepared
-    except ModuleNotFoundError as problem:
-        if problem.name != "optuna":
-            raise
-        raise MissingDependency("optuna", "tune", "Tuning") from None
-    return prepare, run_prepared
-
-
-def _dataset(text: str, scenes: list[str] | None) -> Any:
-    from stereogauge.datasets import open_dataset
-
-    dataset = open_dataset(text)
-    chosen = options.listed(scenes)
-    return dataset if chosen is None else dataset.subset(chosen)
-
-
-def _protocol(name: str | None, overrides: list[str] | None) -> Any:
-    from stereogauge.protocol import parse_override
-    from stereogauge.tuning.preparation import tuning_protocol
-
-    if name is not None:
-        return options.chosen_protocol(name, overrides)
-    return tuning_protocol().replace(**dict(parse_override(text) for text in overrides or ()))
 
 
 def _announce(prepared: Prepared) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -93,11 +94,9 @@ def _measurable(scene_regions: SceneRegions, wanted: Sequence[Column]) -> tuple[
     names = dict.fromkeys(region for metric, region in wanted if metric.metric.region is None)
     found = []
     for name in names:
-        try:
+        with contextlib.suppress(NotApplicable):
             scene_regions.mask(name)
-        except NotApplicable:
-            continue
-        found.append(name)
+            found.append(name)
     return tuple(found)
 
 

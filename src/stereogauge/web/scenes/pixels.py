@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,19 +122,13 @@ def pixel_answer(
     return PixelAnswer(
         x=x,
         y=y,
-        colour=_colour(view, x, y),
+        colour=np.atleast_1d(view.scene.left[y, x]).tolist() if view.scene.has("left") else [],
         truth=truth,
         depth=_depth(view, truth),
         regions=[] if view.hidden else _regions_at(scenes, view, x, y),
         hidden=view.hidden,
         estimates=[_estimated(scenes, view, algorithm, x, y, truth) for algorithm in algorithms],
     )
-
-
-def _colour(view: SceneView, x: int, y: int) -> list[int]:
-    if not view.scene.has("left"):
-        return []
-    return [int(value) for value in np.atleast_1d(view.scene.left[y, x])]
 
 
 def _depth(view: SceneView, disparity: float | None) -> float | None:
@@ -145,12 +140,9 @@ def _depth(view: SceneView, disparity: float | None) -> float | None:
 def _regions_at(scenes: SceneReader, view: SceneView, x: int, y: int) -> list[str]:
     found = []
     for region in scenes.regions(view):
-        try:
-            inside = scenes.mask(view, region)[y, x]
-        except NotApplicable:
-            continue
-        if inside:
-            found.append(region)
+        with contextlib.suppress(NotApplicable):
+            if scenes.mask(view, region)[y, x]:
+                found.append(region)
     return found
 
 
