@@ -40,14 +40,10 @@ def score_table(
     columns = []
     for place in range(len(chosen.columns)):
         emphasis: list[Emphasis] = emphases(costs[:, place]) if several else [""] * len(costs)
-        columns.append([replace(number(v), emphasis=e) for v, e in zip(values[:, place], emphasis, strict=True)])
+        marked = [False] * len(costs) if marks is None else marks(chosen, place, costs[:, place])
+        cells = zip(values[:, place], emphasis, marked, strict=True)
+        columns.append([replace(number(value), emphasis=e, mark=MARK if m else "") for value, e, m in cells])
     notes = [f"{WAYS[how]} of {len(chosen.scenes)} scenes."] if len(chosen.scenes) > 1 else []
-    if marks is not None:
-        for place, column in enumerate(columns):
-            marked = marks(chosen, place, costs[:, place])
-            columns[place] = [
-                replace(cell, mark=MARK) if differs else cell for cell, differs in zip(column, marked, strict=True)
-            ]
     header = [Heading("algorithm"), *(heading(column, how, len(chosen.scenes)) for column in chosen.columns)]
     rows = [[words(name), *(column[row] for column in columns)] for row, name in enumerate(chosen.algorithms)]
     return table("scores", "Scores", header, rows, notes)
