@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from stereogauge.cli import main
-from stereogauge.cli.validate_file import validate_files
+from stereogauge.datasets.validation import inspect_file
 from stereogauge.io import ENCODINGS, read_disparity, write_disparity
 
 VALUES = np.array([[1.5, np.nan, 20.25], [3, 4, 5]], np.float32)
@@ -118,11 +118,13 @@ def test_single_files_are_validated_one_by_one(source: Path) -> None:
     write_disparity(source, VALUES / 16)
     empty = source.with_name("empty.npy")
     np.save(empty, np.full((2, 2), np.nan, np.float32))
-    sound, suspicious, missing = validate_files([str(source), str(empty), str(source.with_name("none.pfm"))])
-    assert sound.is_sound
-    assert sound.lines() == [f"{source}: pfm, 3 × 2, 83.3% known, 0.09375 to 1.26562 px, median 0.25"]
-    assert not suspicious.is_sound
-    assert suspicious.lines()[1] == "  No pixel has a disparity."
-    assert not missing.is_sound
-    assert missing.lines() == [f"{source.with_name('none.pfm')}: there is no such file."]
-    assert missing.to_dict()["sound"] is False
+    seen, findings = inspect_file(source)
+    assert seen is not None
+    assert findings == []
+    assert (seen.name, seen.encoding, seen.width, seen.height) == (str(source), "pfm", 3, 2)
+    assert (round(seen.valid_share, 3), seen.minimum, seen.percentiles[50]) == (0.833, 0.09375, 0.25)
+    assert seen.maximum == pytest.approx(1.26562, abs=1e-5)
+    assert [finding.sentence for finding in inspect_file(empty)[1]] == ["No pixel has a disparity."]
+    absent, findings = inspect_file(source.with_name("none.pfm"))
+    assert absent is None
+    assert [finding.sentence for finding in findings] == [f"{source.with_name('none.pfm')}: there is no such file."]

@@ -12,7 +12,7 @@ from stereogauge.datasets.results.find import find_results
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.executors import Cluster
 from stereogauge.evaluation.plan import make_plan
-from stereogauge.evaluation.progress import Silent
+from stereogauge.evaluation.progress import Progress
 from stereogauge.evaluation.run import run_plan
 from stereogauge.protocol import Protocol
 from stereogauge.scores.cell import same_scores
@@ -43,7 +43,7 @@ def planned(benchmark, store):
     return make_plan(store, dataset, find_results(benchmark.results, dataset).results, PROTOCOL)
 
 
-class KillOnce(Silent):
+class KillOnce(Progress):
     """Kills a worker when the first cells have arrived."""
 
     def __init__(self, pids: list[int]) -> None:

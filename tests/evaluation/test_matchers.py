@@ -14,7 +14,7 @@ from stereogauge.evaluation.fingerprints import ContentHashes
 from stereogauge.evaluation.matchers import make_maps, search_range, wanted_matcher
 from stereogauge.evaluation.peak_memory import PeakMemory
 from stereogauge.evaluation.plan import make_plan
-from stereogauge.evaluation.progress import Silent
+from stereogauge.evaluation.progress import Progress
 from stereogauge.evaluation.run import run_plan
 from stereogauge.io import read_disparity
 from stereogauge.model import Scene
@@ -50,7 +50,8 @@ def program(tmp_path: Path) -> str:
 
 def made(benchmark, store, folder, *texts, executor=None, **options):
     wanted = [wanted_matcher(text, **options) for text in texts]
-    return make_maps(wanted, benchmark.dataset(), folder, executor or Counting(), Silent(), hashes=ContentHashes(store))
+    hashes = ContentHashes(store)
+    return make_maps(wanted, benchmark.dataset(), folder, executor or Counting(), Progress(), hashes=hashes)
 
 
 def test_a_map_is_made_once(benchmark, store, tmp_path):

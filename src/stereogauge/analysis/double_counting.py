@@ -7,7 +7,7 @@ and occluded are a partition: none is counted twice.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -68,9 +68,8 @@ def nested(algorithms: Sequence[str], regions: Sequence[str], errors: Counts) ->
     """Regions that contain each other, smallest first: the last holds each error once, the one before what repeats."""
     if np.any(np.diff(errors, axis=1) < 0):
         raise StereogaugeError(
-            f"{' ⊂ '.join(regions)} is not a chain: a smaller region has more errors than a larger one; state "
-            f"the regions "
-            "from the smallest to the largest."
+            f"{' ⊂ '.join(regions)} is not a chain: a smaller region has more errors than a larger one; state the "
+            "regions from the smallest to the largest."
         )
     second = errors[:, -2] if errors.shape[1] > 1 else np.zeros(len(errors), np.int64)
     return DoubleCounting(tuple(algorithms), tuple(regions), errors, errors[:, -1], second)
@@ -135,8 +134,4 @@ def double_counting(
     selection = Selection.of(both)
     chained = nested(cube.algorithms, chain, error_counts(both, metric, chain))
     parted = partition(cube.algorithms, parts, error_counts(both, metric, parts), chained.distinct)
-    return _with(chained, selection), _with(parted, selection)
-
-
-def _with(found: DoubleCounting, selection: Selection) -> DoubleCounting:
-    return DoubleCounting(found.algorithms, found.regions, found.errors, found.distinct, found.repeated, selection)
+    return replace(chained, selection=selection), replace(parted, selection=selection)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stereogauge.cli import options, selected
-from stereogauge.cli.output import print_table, say
+from stereogauge.cli.output import print_tables, say
 from stereogauge.errors import StereogaugeError
 
 if TYPE_CHECKING:
@@ -56,9 +55,8 @@ def command(
 
     for name in what or ():
         analysis(name)
-    wanted = selected.Wanted(store, scenes, regions, metrics, algorithms, dataset, protocol, need)
     covered = selected.coverage_needed(need, least_coverage)
-    with selected.opened(wanted) as (_, cube):
+    with selected.opened(store, scenes, regions, metrics, algorithms, dataset, protocol, need) as (_, cube):
         cube = cube.limited(covered)
         choices = AnalysisOptions(metric or cube.metrics[0], missing, alpha, tuple(selected.names(mark) or ()), profile)
         _check(cube, choices)
@@ -74,7 +72,7 @@ def command(
                 continue
             tables += found.tables
             figures += found.figures
-    _print(tables, form)
+    print_tables(tables, form)
     if out is not None:
         _write(figures, out)
 
@@ -84,23 +82,6 @@ def _check(cube: ScoreCube, choices: AnalysisOptions) -> None:
     cube.select(metrics=[choices.metric], algorithms=list(choices.mark) or None)
     if not 0 < choices.alpha < 1:
         raise StereogaugeError(f"A significance level lies between 0 and 1, for example 0.05; found {choices.alpha:g}.")
-
-
-def _print(tables: list[Table], form: options.Format) -> None:
-    from stereogauge.tables.latex import latex_table
-    from stereogauge.tables.terminal import terminal_table
-    from stereogauge.tables.text import csv_table, json_tables
-
-    if form is options.Format.json:
-        sys.stdout.write(json_tables(tables))
-    elif form is options.Format.csv:
-        titles = len(tables) > 1
-        sys.stdout.write("\n".join(csv_table(table, [table.title] if titles else []) for table in tables))
-    elif form is options.Format.latex:
-        sys.stdout.write("\n".join(latex_table(table) for table in tables))
-    else:
-        for table in tables:
-            print_table(terminal_table(table))
 
 
 def _write(figures: list[FigureEntry], out: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,7 +15,6 @@ from stereogauge.errors import FileError
 
 if TYPE_CHECKING:
     from stereogauge.model import Calibration, DisparityMap, Scene
-    from stereogauge.protocol import Protocol
 
 TRUTH_NAME = re.compile(r"(?i)(?:^|[^a-z])(?:gt|ground_?truth|truth)(?:[^a-z]|$)|disp\d?gt|disp_(?:occ|noc)")
 
@@ -82,7 +81,7 @@ def command(
     chosen = options.chosen_protocol(protocol, override, metrics, regions)
     if _open(truth) and gt_encoding is None and gt_scale is None:
         gt_encoding, gt_scale = encoding, scale
-    masks = _masks(mask or [])
+    masks = options.named_files(mask)
     if regions is None:
         chosen = chosen.replace(regions=list(dict.fromkeys([*chosen.regions, *masks])))
     scene = Scene(
@@ -99,7 +98,11 @@ def command(
         resolution=resolution,
         metadata={} if planes is None else {"planes": planes},
     )
-    _check_files(scene, left, right, gt_right, planes)
+    # What was named must be there and fit, even where no metric of this call looks at it.
+    options.check_files((left, right, gt_right, planes))
+    for name in masks:
+        scene.mask(name)
+    options.check_images(scene)
     names = _names(estimates)
     # Read once: scores, doubts and pictures are all made of these.
     maps = {
@@ -117,7 +120,9 @@ def command(
     for note in [*notes(table), *_suspicions(maps, scene)]:
         say(f"note: {note}")
     if out is not None:
-        _pictures(out, maps, scene, chosen)
+        from stereogauge.figures.picture_files import write_pictures
+
+        say(f"{len(write_pictures(out, maps, scene, chosen))} pictures in {out}")
 
 
 def _common_share(maps: Mapping[str, DisparityMap], scene: Scene) -> float:
@@ -172,47 +177,15 @@ def _calibration(
     if path is not None:
         kitti = path.is_file() and re.search(rb"^P\w*\d:", path.read_bytes()[:4096], re.MULTILINE) is not None
         found = read_kitti_calibration(path, cameras) if kitti else read_middlebury_calibration(path)
-    return dataclasses.replace(
-        found,
-        focal=found.focal if focal is None else focal,
-        baseline=found.baseline if baseline is None else baseline,
-        doffs=found.doffs if doffs is None else doffs,
-        ndisp=found.ndisp if ndisp is None else ndisp,
-    )
+    given = {"focal": focal, "baseline": baseline, "doffs": doffs, "ndisp": ndisp}
+    stated: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    return dataclasses.replace(found, **stated)
 
 
 def _suspicions(maps: Mapping[str, DisparityMap], scene: Scene) -> list[str]:
     """What makes an estimate look as if it had been read wrongly: reversed sign, wrong scale, the other view."""
     from stereogauge.datasets.plausibility import suspicion
 
-    found = []
-    for name, estimate in maps.items():
-        doubt = suspicion(estimate, scene.gt) if estimate.shape == scene.shape else None
-        if doubt is not None:
-            found.append(f"{name}: {doubt[1]}")
-    return found
-
-
-def _check_files(scene: Scene, *paths: str | None) -> None:
-    """What was named must be there and fit, even where no metric of this call looks at it."""
-    for path in paths:
-        if path is not None and not Path(path).is_file():
-            raise FileError(f"{path}: there is no such file.")
-    for name in scene.masks:
-        scene.mask(name)
-    options.check_images(scene)
-
-
-def _masks(texts: list[str]) -> dict[str, str]:
-    masks = {}
-    for text in texts:
-        name, equals, path = text.partition("=")
-        masks[name if equals else Path(text).stem] = path if equals else text
-    return masks
-
-
-def _pictures(folder: Path, maps: Mapping[str, DisparityMap], scene: Scene, protocol: Protocol) -> None:
-    from stereogauge.figures.picture_files import write_pictures
-
-    written = write_pictures(folder, maps, scene, protocol)
-    say(f"{len(written)} pictures in {folder}")
+    fitting = {name: estimate for name, estimate in maps.items() if estimate.shape == scene.shape}
+    doubts = {name: suspicion(estimate, scene.gt) for name, estimate in fitting.items()}
+    return [f"{name}: {doubt[1]}" for name, doubt in doubts.items() if doubt is not None]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stereogauge.cli import INTERRUPTED, options
-from stereogauge.cli.output import announce_compilation, console, say
+from stereogauge.cli.output import announce_compilation, print_rows, progress, say
 from stereogauge.errors import FileError, NotApplicable, SizeError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def command(
     right: Annotated[str | None, typer.Option(help="Right image.")] = None,
     gt: Annotated[str | None, typer.Option(help="Ground truth of the left view.")] = None,
     encoding: Annotated[str | None, typer.Option(help="Encoding of --gt and --disparity where open.")] = None,
-    scale: Annotated[float | None, typer.Option(help="Stored value per pixel of disparity, for 8-bit files.")] = None,
+    scale: options.Scale = None,
     matcher: Annotated[
         str, typer.Option("--matcher", help="A matcher with parameters, e.g. sgm:p1=20,p2=100.")
     ] = "sgm",
@@ -68,7 +68,6 @@ def command(
     curves and pictures. A scene that cannot be judged is left out with the reason, and the exit code is 1; Ctrl-C ends
     the matching, and what is finished is printed.
     """
-    from stereogauge.cli.rows import print_rows
     from stereogauge.confidence.evaluation import rows
 
     if list_measures:
@@ -115,10 +114,7 @@ def _scenes(
     from stereogauge.model import Scene
 
     if dataset is not None:
-        from stereogauge.datasets import open_dataset
-
-        loaded = open_dataset(dataset)
-        return list(loaded.subset(options.listed(wanted) or []) if wanted else loaded)
+        return list(options.chosen_scenes(dataset, options.listed(wanted)))
     if gt is None:
         raise FileError("Sparsification needs ground truth: name a DATASET[:ROOT], or give --left, --right and --gt.")
     name = Path(left or gt).parent.name or Path(left or gt).stem
@@ -189,12 +185,10 @@ def _runs(scenes: Sequence[Scene], run: Callable[[Scene], SceneRun]) -> tuple[li
 
     A single scene that cannot be judged is an error; one of several is left out, aloud.
     """
-    from stereogauge.evaluation.progress import terminal_progress
-
     runs: list[SceneRun] = []
     left_out: list[str] = []
     interrupted = False
-    bar = terminal_progress(console(errors=True), "scenes", "judge")
+    bar = progress("scenes", "judge")
     bar.start(len(scenes), 0)
     try:
         for scene in scenes:
@@ -254,15 +248,11 @@ def _declared() -> list[dict[str, str]]:
 
 def _say_bounds(curves: Sequence[SceneCurves]) -> None:
     for scene in curves:
-        if scene.bound is None:
-            continue
-        share = next(iter(scene.curves.values())).good_share
-        if share == 0:
-            continue
-        say(
-            f"{scene.scene}: bound s = {scene.bound.at(share):.0f} bad pixels at the good share {share:.3f}, "
-            f"where all five measures together keep {scene.bound.density_at(share):.3f} of the pixels"
-        )
+        if scene.bound is not None and (share := next(iter(scene.curves.values())).good_share) > 0:
+            say(
+                f"{scene.scene}: bound s = {scene.bound.at(share):.0f} bad pixels at the good share {share:.3f}, "
+                f"where all five measures together keep {scene.bound.density_at(share):.3f} of the pixels"
+            )
 
 
 def _store(url: str, curves: Sequence[SceneCurves], dataset: str, matcher: str, domain: str) -> None:

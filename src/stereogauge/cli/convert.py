@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,22 +15,11 @@ from stereogauge.errors import FileError, StereogaugeError
 from stereogauge.io.content import is_remote
 from stereogauge.io.encodings import ENCODINGS, encoding_called
 
+if TYPE_CHECKING:
+    from stereogauge.model import DisparityMap
+
 READABLE = "; ".join(f"{encoding.id}: {encoding.files}" for encoding in ENCODINGS.values())
 WRITABLE = ", ".join(encoding.id for encoding in ENCODINGS.values() if encoding.writer is not None)
-
-
-@dataclass(frozen=True)
-class Conversion:
-    """One file to read and one to write, with how."""
-
-    source: str
-    target: str
-    source_encoding: str | None
-    source_scale: float | None
-    source_offset: float
-    masks: tuple[str, ...]
-    target_encoding: str | None
-    target_scale: float | None
 
 
 def command(
@@ -60,48 +48,41 @@ def command(
     if len(paths) < 2:
         raise FileError("Give at least one map to read and, last, the file or folder to write.")
     targets = target_names(paths[:-1], paths[-1], target_encoding)
-    conversions = [
-        Conversion(source, target, source_encoding, scale, offset, tuple(mask or ()), target_encoding, target_scale)
-        for source, target in zip(paths[:-1], targets, strict=True)
-    ]
     if not force:
         _refuse_existing(targets)
-    if len(conversions) == 1:
-        sys.stdout.write(convert(conversions[0]) + "\n")
-        return
+    from stereogauge.io.disparity import read_disparity, write_disparity
+
+    def convert(source: str, target: str) -> None:
+        disparity = read_disparity(
+            source, encoding=source_encoding, scale=scale, offset=offset, masks=tuple(mask or ())
+        )
+        if not is_remote(target):
+            Path(target).parent.mkdir(parents=True, exist_ok=True)
+        write_disparity(target, disparity, encoding=target_encoding, scale=target_scale)
+        sys.stdout.write(f"{source} → {target}: {_described(disparity)}\n")
+
+    pairs = list(zip(paths[:-1], targets, strict=True))
     failures = 0
-    for conversion in _with_progress(conversions):
+    for source, target in _with_progress(pairs):
         try:
-            sys.stdout.write(convert(conversion) + "\n")
+            convert(source, target)
         except StereogaugeError as error:
+            if len(pairs) == 1:
+                raise
             failures += 1
             say(f"stereogauge: {error}")
     if failures:
-        say(f"{failures} of {len(conversions)} maps were not converted.")
+        say(f"{failures} of {len(pairs)} maps were not converted.")
         raise typer.Exit(2)
 
 
-def convert(conversion: Conversion) -> str:
-    """Do it, and say in a line what was done."""
+def _described(disparity: DisparityMap) -> str:
     import numpy as np
 
-    from stereogauge.io.disparity import read_disparity, write_disparity
-
-    disparity = read_disparity(
-        conversion.source,
-        encoding=conversion.source_encoding,
-        scale=conversion.source_scale,
-        offset=conversion.source_offset,
-        masks=conversion.masks,
-    )
-    if not is_remote(conversion.target):
-        Path(conversion.target).parent.mkdir(parents=True, exist_ok=True)
-    write_disparity(conversion.target, disparity, encoding=conversion.target_encoding, scale=conversion.target_scale)
     height, width = disparity.shape
     known = disparity[np.isfinite(disparity)]
     values = f"{known.min():g} to {known.max():g} px" if known.size else "no value at all"
-    share = known.size / disparity.size
-    return f"{conversion.source} → {conversion.target}: {width} × {height}, {share:.1%} known, {values}"
+    return f"{width} × {height}, {known.size / disparity.size:.1%} known, {values}"
 
 
 def target_names(sources: list[str], target: str, encoding: str | None) -> list[str]:
@@ -130,13 +111,13 @@ def _refuse_existing(targets: list[str]) -> None:
         raise FileError(f"{existing[0]}: exists already{others}; give --force to replace it.")
 
 
-def _with_progress(conversions: list[Conversion]) -> Iterator[Conversion]:
+def _with_progress(pairs: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """A bar with the time left on a terminal; nothing elsewhere, where the printed lines are progress enough."""
-    if not sys.stderr.isatty():
-        yield from conversions
+    if len(pairs) == 1 or not sys.stderr.isatty():
+        yield from pairs
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("converting"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console(errors=True), redirect_stdout=sys.stdout.isatty()) as progress:
-        yield from progress.track(conversions)
+        yield from progress.track(pairs)

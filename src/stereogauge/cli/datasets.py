@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stereogauge.cli.output import console, print_entry, say
+from stereogauge.cli.output import console, print_entry, print_json, say
 
 if TYPE_CHECKING:
     from stereogauge.datasets.declaration import DatasetFamily
@@ -40,7 +39,7 @@ def listing(context: typer.Context, form: Format = Form.table) -> None:
 
     rows = [_declaration(family) for _, family in sorted(families().items())]
     if form is Form.json:
-        sys.stdout.write(json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
+        print_json(rows)
         return
     for row in rows:
         variants = f" ({', '.join(row['variants'])})" if row["variants"] else ""
@@ -57,7 +56,7 @@ def show(
 
     row = _declaration(family_of(name)[0])
     if form is Form.json:
-        sys.stdout.write(json.dumps(row, indent=1, ensure_ascii=False) + "\n")
+        print_json(row)
         return
     for key, value in row.items():
         lines = [f"{inner}: {text}" for inner, text in value.items()] if isinstance(value, dict) else [str(value)]
@@ -110,14 +109,8 @@ def _progress() -> Iterator[Progress]:
     from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
     from rich.progress import Progress as Bars
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Bars(*columns, console=console(errors=True)) as bars:
+    rate = (DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    with Bars(TextColumn("{task.description}"), BarColumn(), *rate, console=console(errors=True)) as bars:
         tasks: dict[str, Any] = {}
 
         def update(what: str, done: int, total: int | None) -> None:

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stereogauge.cli.output import announce_compilation, console, print_score_table, say
+from stereogauge.cli.output import announce_compilation, print_score_table, progress, say
 
 if TYPE_CHECKING:
     from stereogauge.model import DisparityMap, ResultSet, Scene
-    from stereogauge.protocol import Protocol
 
 MATCHERS = {"census SGM": "sgm", "OpenCV SGBM": "opencv-sgbm", "OpenCV BM": "opencv-bm"}
 DAMAGES = {"truth, edges fattened": "fatten-foreground", "truth, blurred": "blur", "truth with holes": "holes"}
@@ -35,8 +34,8 @@ def command(
     """
     from stereogauge.datasets import load_dataset
     from stereogauge.evaluation.plan import make_plan
-    from stereogauge.evaluation.progress import terminal_progress
     from stereogauge.evaluation.run import run_plan
+    from stereogauge.figures.picture_files import write_pictures
     from stereogauge.protocol import load_protocol
     from stereogauge.store import open_store
 
@@ -51,10 +50,11 @@ def command(
     )
     results = _maps(scene, out / "results")
     with open_store(out / "demo.sqlite") as store:
-        run_plan(make_plan(store, dataset, results, protocol), store, progress=terminal_progress(console(errors=True)))
+        run_plan(make_plan(store, dataset, results, protocol), store, progress=progress())
         table = store.scores(dataset=dataset.name, protocol=protocol, algorithms=[result.name for result in results])
     print_score_table(table, f"{scene.id}, visible pixels")
-    _pictures(out / "pictures", results, scene, protocol)
+    maps = {result.name: result.maps[scene.id] for result in results if result.name in MATCHERS}
+    write_pictures(out / "pictures", maps, scene, protocol.replace(metrics=PICTURES))
     say(
         f"maps, pictures and store in {out}/; look at a ranking with: stereogauge rank {out}/demo.sqlite --model a-star"
     )
@@ -87,10 +87,3 @@ def _maps(scene: Scene, folder: Path) -> list[ResultSet]:
         declared = damage_called(damage)
         keep(name, declared.apply(truth, declared.reference), None)
     return results
-
-
-def _pictures(folder: Path, results: list[ResultSet], scene: Scene, protocol: Protocol) -> None:
-    from stereogauge.figures.picture_files import write_pictures
-
-    maps = {result.name: result.maps[scene.id] for result in results if result.name in MATCHERS}
-    write_pictures(folder, maps, scene, protocol.replace(metrics=PICTURES))

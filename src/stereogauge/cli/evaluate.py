@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stereogauge.cli import options
-from stereogauge.cli.output import console, say
+from stereogauge.cli import INTERRUPTED, options
+from stereogauge.cli.output import progress, say, shortened
 from stereogauge.errors import StereogaugeError
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from stereogauge.evaluation.fingerprints import ContentHashes
+    from stereogauge.evaluation.matchers import MatchedResults
     from stereogauge.evaluation.plan import Plan
     from stereogauge.evaluation.run import Summary
     from stereogauge.model import Dataset
     from stereogauge.protocol import Protocol
     from stereogauge.store import Store
 
-INTERRUPTED = 130
 FAILURES_SHOWN = 10
 WATCH_EVERY = 2.0
 
@@ -131,7 +133,7 @@ def _evaluate(request: Request, store: Store, *, dry_run: bool, watch: bool) -> 
     stopped = True
     try:
         while True:
-            dataset = _dataset(request)
+            dataset = options.chosen_scenes(request.dataset, request.scenes or request.protocol.scenes)
             plan = _plan(request, dataset, store, workers)
             if dry_run:
                 _print_plan(plan)
@@ -145,7 +147,7 @@ def _evaluate(request: Request, store: Store, *, dry_run: bool, watch: bool) -> 
                 started = time.perf_counter()
                 executor = workers.get(dataset) if plan.cells else None
                 summary = run_plan(
-                    plan, store, executor=executor, progress=_progress("cells"), command=" ".join(sys.argv)
+                    plan, store, executor=executor, progress=progress("cells"), command=" ".join(sys.argv)
                 )
                 _print_summary(summary, plan, time.perf_counter() - started, store)
                 if summary.interrupted:
@@ -170,7 +172,11 @@ class Workers:
     def get(self, dataset: Dataset) -> Executor:
         """The executor, with as many workers as fit for the scenes of `dataset`."""
         if self._executor is None:
-            self._executor = _executor(self._request, dataset)
+            from stereogauge.evaluation.memory import largest_scene
+
+            reason = "since more do not fit into memory at this image size"
+            jobs, cluster = self._request.jobs, self._request.cluster
+            self._executor = executor_of(jobs, cluster, lambda: largest_scene(list(dataset)), reason)
         return self._executor
 
     def end(self, *, at_once: bool) -> None:
@@ -179,31 +185,23 @@ class Workers:
             self._executor.shutdown(wait=True, cancel_futures=at_once)
 
 
-def _dataset(request: Request) -> Dataset:
-    from stereogauge.datasets import open_dataset
+def executor_of(
+    jobs: int | None, cluster: str | None, pixels: Callable[[], int], reason: str, *, apart: bool = False
+) -> Executor:
+    """The cluster, or as many worker processes as fit into memory where each keeps so many pixels.
 
-    dataset = open_dataset(request.dataset)
-    scenes = request.scenes or request.protocol.scenes
-    return dataset.subset(scenes) if scenes else dataset
-
-
-def _executor(request: Request, dataset: Dataset) -> Executor:
+    One worker is this process, unless it is to be kept `apart`.
+    """
     from stereogauge.evaluation.executors import Cluster, InProcess, LocalProcesses, default_workers
-    from stereogauge.evaluation.memory import fitting_workers, free_memory, largest_scene
+    from stereogauge.evaluation.memory import fitting_workers, free_memory
 
-    if request.cluster is not None:
-        return Cluster("" if request.cluster == "auto" else request.cluster)
-    wanted = request.jobs or default_workers()
-    fitting = fitting_workers(wanted, largest_scene(list(dataset)), free_memory()) if wanted > 1 else 1
+    if cluster is not None:
+        return Cluster("" if cluster == "auto" else cluster)
+    wanted = jobs or default_workers()
+    fitting = fitting_workers(wanted, pixels(), free_memory()) if wanted > 1 else 1
     if fitting < wanted:
-        say(f"{fitting} instead of {wanted} workers, since more do not fit into memory at this image size")
-    return InProcess() if fitting == 1 else LocalProcesses(fitting)
-
-
-def _progress(what: str, verb: str = "compute") -> Any:
-    from stereogauge.evaluation.progress import terminal_progress
-
-    return terminal_progress(console(errors=True), what, verb)
+        say(f"{fitting} instead of {wanted} workers, {reason}")
+    return LocalProcesses(fitting) if apart or fitting > 1 else InProcess()
 
 
 def _plan(request: Request, dataset: Dataset, store: Store, workers: Workers) -> Plan:
@@ -212,48 +210,34 @@ def _plan(request: Request, dataset: Dataset, store: Store, workers: Workers) ->
     from stereogauge.evaluation.fingerprints import ContentHashes
     from stereogauge.evaluation.plan import make_plan
     from stereogauge.evaluation.progress import Reading
-
-    reading = Reading(_progress("files", "read"))
-    hashes = ContentHashes(store, reading)
-    found = found_results(request, dataset)
-    if not request.matchers:
-        try:
-            return make_plan(store, dataset, found, request.protocol, resize=request.resize, hashes=hashes)
-        finally:
-            reading.finish()
-    from stereogauge.evaluation.matchers import make_maps, wanted_matcher
-    from stereogauge.paths import cache_folder
     from stereogauge.store.write import Failure
 
-    wanted = [
-        wanted_matcher(text, time_limit=request.time_limit, memory_limit=request.memory_limit)
-        for text in request.matchers
-    ]
-    folder = request.maps or cache_folder("maps")
-    made = make_maps(
-        wanted,
-        dataset,
-        folder.absolute(),
-        workers.get(dataset),
-        _progress("maps"),
-        ndisp=request.ndisp,
-        hashes=ContentHashes(store),
-    )
-    plan = make_plan(
-        store,
-        dataset,
-        [*found, *made.results],
-        request.protocol,
-        facts=made.facts,
-        resize=request.resize,
-        hashes=hashes,
-    )
-    reading.finish()
+    found = found_results(request, dataset)
+    made = made_maps(request, dataset, workers, ContentHashes(store)) if request.matchers else None
+    reading = Reading(progress("files", "read"))
+    results, facts = ([*found, *made.results], made.facts) if made else (found, {})
+    hashes = ContentHashes(store, reading)
+    try:
+        plan = make_plan(store, dataset, results, request.protocol, facts=facts, resize=request.resize, hashes=hashes)
+    finally:
+        reading.finish()
     failures = tuple(
         Failure(dataset.name, scene, algorithm, request.protocol.scoring_hash, reason, detail)
-        for algorithm, scene, reason, detail in made.failures
+        for algorithm, scene, reason, detail in (made.failures if made else ())
     )
     return replace(plan, unreadable=plan.unreadable + failures)
+
+
+def made_maps(request: Request, dataset: Dataset, workers: Workers, hashes: ContentHashes) -> MatchedResults:
+    """The maps of the matchers that were asked for, made where they are not kept already."""
+    from stereogauge.evaluation.matchers import make_maps, wanted_matcher
+    from stereogauge.paths import cache_folder
+
+    limits = {"time_limit": request.time_limit, "memory_limit": request.memory_limit}
+    wanted = [wanted_matcher(text, **limits) for text in request.matchers]
+    folder = (request.maps or cache_folder("maps")).absolute()
+    executor = workers.get(dataset)
+    return make_maps(wanted, dataset, folder, executor, progress("maps"), ndisp=request.ndisp, hashes=hashes)
 
 
 def found_results(request: Request, dataset: Dataset) -> list[Any]:
@@ -269,9 +253,7 @@ def found_results(request: Request, dataset: Dataset) -> list[Any]:
             _, unrecognised = find_results(path, open_dataset(request.dataset), **request.reading)
         found += results
         if unrecognised:
-            shown = ", ".join(unrecognised[:5]) + (
-                f" and {len(unrecognised) - 5} more" if len(unrecognised) > 5 else ""
-            )
+            shown = shortened(unrecognised, 5)
             say(f"{path}: {len(unrecognised)} file(s) belong to no scene of {dataset.name}: {shown}")
         if not results:
             raise StereogaugeError(

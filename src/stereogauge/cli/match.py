@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.output import announce_compilation, print_entry, say
+from stereogauge.cli.output import announce_compilation, print_entry, print_rows, say
 from stereogauge.errors import MatcherError
 
 if TYPE_CHECKING:
@@ -102,13 +102,10 @@ def _print(facts: dict[str, Any], form: options.Format) -> None:
             if value is not None:
                 print_entry(name, [f"{value:.4g}" if isinstance(value, float) else str(value)], indent=13)
         return
-    from stereogauge.cli.rows import print_rows
-
     print_rows([flat], form)
 
 
 def _print_matchers(form: options.Format) -> None:
-    from stereogauge.cli.rows import print_rows
     from stereogauge.matching.declaration import matchers
     from stereogauge.matching.postprocess import POST_PARAMETERS
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import math
 import sys
 from typing import Annotated, Any
 
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.output import print_entry, print_table
+from stereogauge.cli.output import print_entry, print_json, print_rows
 
 
 def command(
@@ -29,7 +27,7 @@ def command(
     chosen = [known[name.partition("@")[0]]] if name else list(known.values())
     rows = [declaration(metric) for metric in chosen]
     if form is options.Format.json:
-        sys.stdout.write(json.dumps(rows[0] if name else rows, indent=1, ensure_ascii=False) + "\n")
+        print_json(rows[0] if name else rows)
     elif form is options.Format.csv:
         import csv
 
@@ -44,12 +42,13 @@ def command(
             if value not in (None, "", []):
                 print_entry(key, [_plain(value)], indent=19)
     else:
-        print_table(_table(rows))
+        print_rows([_summary(row) for row in rows])
 
 
 def declaration(metric: Any) -> dict[str, Any]:
     """A metric's declaration as plain values."""
     from stereogauge.metrics.declaration import MISSING, SCALING
+    from stereogauge.scores.plain import json_value
 
     return {
         "id": metric.id + "".join(f"@{p.name.upper()}" for p in metric.parameters[:1]),
@@ -57,8 +56,8 @@ def declaration(metric: Any) -> dict[str, Any]:
         "formula": metric.formula,
         "unit": metric.unit,
         "better": {"lower": "lower", "higher": "higher", "zero": "nearer to 0"}[metric.direction],
-        "range": [_bound(b) for b in metric.range],
-        "heuristic range": [_bound(b) for b in metric.heuristic_range] if metric.heuristic_range else None,
+        "range": json_value(metric.range),
+        "heuristic range": json_value(metric.heuristic_range),
         "pixels": metric.region or "any region",
         "pools over scenes": metric.pools,
         "missing estimates": MISSING[metric.missing],
@@ -71,29 +70,12 @@ def declaration(metric: Any) -> dict[str, Any]:
     }
 
 
-def _bound(value: float) -> float | str:
-    return value if math.isfinite(value) else ("inf" if value > 0 else "-inf")
-
-
 def _plain(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _escaped(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)
-
-
-def _table(rows: list[dict[str, Any]]) -> Any:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("id", "unit", "better", "pixels", "what it is"):
-        table.add_column(heading)
-    for row in rows:
-        summary = row["description"].partition(". ")[0].rstrip(".")
-        table.add_row(*(_escaped(str(t)) for t in (row["id"], row["unit"], row["better"], row["pixels"], summary)))
-    return table
+def _summary(row: dict[str, Any]) -> dict[str, str]:
+    what = row["description"].partition(". ")[0].rstrip(".")
+    return {**{key: row[key] for key in ("id", "unit", "better", "pixels")}, "what it is": what}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import os
 import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +15,7 @@ from stereogauge.errors import FileError, SizeError
 from stereogauge.protocol import Protocol, load_protocol, parse_override
 
 if TYPE_CHECKING:
-    from stereogauge.model import Scene
+    from stereogauge.model import Dataset, Scene
 
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -75,6 +76,19 @@ def make_folder(path: Path | None) -> None:
         raise FileError(f"{path}: nothing can be written into this folder; check its permissions.")
 
 
+def named_files(texts: list[str] | None) -> dict[str, str]:
+    """Paths by name from NAME=FILE; a path alone is named after its file."""
+    pairs = [text.partition("=") for text in texts or ()]
+    return {name if equals else Path(name).stem: path if equals else name for name, equals, path in pairs}
+
+
+def check_files(paths: Iterable[str | None]) -> None:
+    """Refuse a path that was given and leads nowhere."""
+    for path in paths:
+        if path is not None and not Path(path).is_file():
+            raise FileError(f"{path}: there is no such file.")
+
+
 def check_images(scene: Scene) -> None:
     """The images of a scene that was put together by hand are as large as its ground truth."""
     images = {"left": scene.left if scene.has("left") else None, "right": scene.right if scene.has("right") else None}
@@ -87,13 +101,21 @@ def check_images(scene: Scene) -> None:
 
 
 def chosen_protocol(
-    name: str, overrides: list[str] | None, metrics: list[str] | None = None, regions: list[str] | None = None
+    protocol: Protocol | str,
+    overrides: list[str] | None,
+    metrics: list[str] | None = None,
+    regions: list[str] | None = None,
 ) -> Protocol:
     """The protocol that the options of a command describe."""
-    protocol = load_protocol(name)
+    given = {"metrics": listed(metrics), "regions": listed(regions)}
     changes = dict(parse_override(text) for text in overrides or ())
-    if metrics is not None:
-        changes["metrics"] = listed(metrics)
-    if regions is not None:
-        changes["regions"] = listed(regions)
-    return protocol.replace(**changes)
+    changes |= {name: value for name, value in given.items() if value is not None}
+    return load_protocol(protocol).replace(**changes)
+
+
+def chosen_scenes(dataset: str, scenes: Sequence[str] | None) -> Dataset:
+    """The named dataset, or only those of its scenes that are named."""
+    from stereogauge.datasets import open_dataset
+
+    opened = open_dataset(dataset)
+    return opened.subset(scenes) if scenes else opened

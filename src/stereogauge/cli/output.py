@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stereogauge.cli.options import Format
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
+    from stereogauge.evaluation.progress import Progress
     from stereogauge.scores.table import ScoreTable
-    from stereogauge.tables.table import Table as PlainTable
+    from stereogauge.tables.table import Table
 
 
 def console(*, errors: bool = False) -> Console:
@@ -34,11 +35,41 @@ def console(*, errors: bool = False) -> Console:
     return Told(file=stream, width=None if stream.isatty() else 10_000, highlight=False)
 
 
-def print_table(table: Table) -> None:
-    """A table on standard output that fits the terminal without cutting anything."""
-    from stereogauge.cli.fitting import print_fitted
+def print_tables(tables: Sequence[Table], form: Format = Format.table, *, boxed: bool = True) -> None:
+    """Tables in the chosen format: boxed ones as LaTeX environments, others as bare tabulars.
 
-    print_fitted(console(), table)
+    On a terminal they fit its width without cutting anything; several tables as CSV have their titles before them.
+    """
+    from stereogauge.cli.fitting import print_fitted
+    from stereogauge.tables.latex import latex_table, latex_tabular
+    from stereogauge.tables.terminal import terminal_table
+    from stereogauge.tables.text import csv_table, json_tables
+
+    if form is Format.json:
+        sys.stdout.write(json_tables(tables))
+    elif form is Format.csv:
+        sys.stdout.write("\n".join(csv_table(table, [table.title] if len(tables) > 1 else []) for table in tables))
+    elif form is Format.latex:
+        sys.stdout.write("\n".join(map(latex_table if boxed else latex_tabular, tables)))
+    else:
+        for table in tables:
+            print_fitted(console(), terminal_table(table, boxed=boxed))
+
+
+def print_rows(rows: Sequence[Mapping[str, Any]], form: Format = Format.table) -> None:
+    """Records with the same keys, which become the column heads; gaps are null in JSON and empty in CSV."""
+    from stereogauge.scores.plain import json_value
+    from stereogauge.tables.table import of_records
+
+    if form is Format.json:
+        sys.stdout.write(json.dumps([json_value(dict(row)) for row in rows], indent=2, allow_nan=False) + "\n")
+    else:
+        print_tables([of_records("rows", rows)], form, boxed=False)
+
+
+def print_json(document: Any) -> None:
+    """One document with names in their own letters."""
+    sys.stdout.write(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
 
 
 def print_entry(name: str, lines: list[str], *, indent: int) -> None:
@@ -55,6 +86,13 @@ def say(text: str) -> None:
     sys.stderr.write(text + "\n")
 
 
+def progress(what: str = "cells", verb: str = "compute") -> Progress:
+    """A bar on standard error where that is a terminal, lines where it is not."""
+    from stereogauge.evaluation.progress import terminal_progress
+
+    return terminal_progress(console(errors=True), what, verb)
+
+
 def announce_compilation() -> None:
     """Say that the first run takes longer, where kernels have yet to be compiled."""
     from stereogauge.kernels.jit import kernel_cache
@@ -69,29 +107,24 @@ def print_scores(table: ScoreTable, form: Format) -> None:
         sys.stdout.write(table.to_json() + "\n")
     elif form is Format.csv:
         sys.stdout.write(table.to_csv())
-    elif form is Format.latex:
-        from stereogauge.tables.latex import latex_tabular
-
-        sys.stdout.write(latex_tabular(_over_scenes(table)))
     else:
-        print_score_table(table)
+        print_score_table(table, form=form)
 
 
-def print_score_table(table: ScoreTable, title: str = "") -> None:
-    """The scores over all scenes; turned on its side when there are more columns than algorithms."""
-    from stereogauge.tables.terminal import terminal_table
-
-    shown = replace(_over_scenes(table), title=title, notes=())
-    upright = len(table.columns) <= max(6, len(table.algorithms))
-    print_table(terminal_table(shown if upright else shown.turned(), boxed=False))
-
-
-def _over_scenes(table: ScoreTable) -> PlainTable:
+def print_score_table(table: ScoreTable, title: str = "", form: Format = Format.table) -> None:
+    """The scores over all scenes."""
     from stereogauge.protocol import Protocol
     from stereogauge.tables.score_table import score_table
 
     read = table.protocol or Protocol()
-    return score_table(table.cube, read.aggregation, read.scene_weights)
+    shown = score_table(table.cube, read.aggregation, read.scene_weights)
+    print_tables([upright(replace(shown, title=title, notes=()), form)], form, boxed=False)
+
+
+def upright(table: Table, form: Format) -> Table:
+    """The table as it stands; on a terminal turned on its side where it has more columns than rows."""
+    wide = form is Format.table and len(table.header) - 1 > max(6, len(table.rows))
+    return table.turned() if wide else table
 
 
 def notes(table: ScoreTable) -> list[str]:
@@ -102,9 +135,10 @@ def notes(table: ScoreTable) -> list[str]:
             algorithms, columns = found.setdefault(score.note, ([], []))
             algorithms.append(score.algorithm)
             columns.append(f"{score.metric}:{score.region}")
-    return [f"{_shortened(a)}: {note.rstrip('.')} ({_shortened(c)})" for note, (a, c) in found.items()]
+    return [f"{shortened(a)}: {note.rstrip('.')} ({shortened(c)})" for note, (a, c) in found.items()]
 
 
-def _shortened(names: Iterable[str], most: int = 4) -> str:
+def shortened(names: Iterable[str], most: int = 4) -> str:
+    """The first names, and how many more there are."""
     names = list(dict.fromkeys(names))
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.output import print_table
+from stereogauge.cli.output import print_rows
 
 
 def command(
@@ -24,12 +24,5 @@ def command(
         protocol = options.chosen_protocol(name, override)
         sys.stdout.write(f"# hash {protocol.hash}, scoring {protocol.scoring_hash}\n{protocol.to_toml()}")
         return
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("protocol", "hash", "what it is"):
-        table.add_column(heading)
-    for preset in preset_names():
-        protocol = load_protocol(preset)
-        table.add_row(preset, protocol.hash, protocol.description)
-    print_table(table)
+    presets = {preset: load_protocol(preset) for preset in preset_names()}
+    print_rows([{"protocol": key, "hash": one.hash, "what it is": one.description} for key, one in presets.items()])

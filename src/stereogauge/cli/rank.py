@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stereogauge.cli import options, selected
-from stereogauge.cli.output import print_table, say
+from stereogauge.cli.output import print_tables, say
 
 if TYPE_CHECKING:
     from stereogauge.ranking.bootstrap import Bootstrap
@@ -55,12 +55,11 @@ def command(
         from stereogauge.figures.mpl.figure import check_format
 
         check_format(figure.suffix.lstrip(".").lower())
-    wanted = selected.Wanted(store, scenes, regions, metrics, algorithms, dataset, protocol, need)
-    covered = selected.coverage_needed(need, least_coverage)
     chosen = selected.stated(
         ties=ties, tau=tau, profile=profile, weights=selected.weights(weight), normalisation=normalisation
     )
-    with selected.opened(wanted) as (_, cube):
+    covered = selected.coverage_needed(need, least_coverage)
+    with selected.opened(store, scenes, regions, metrics, algorithms, dataset, protocol, need) as (_, cube):
         named = None if metrics is None else [str(column) for column in cube.columns]
         cube = cube.limited(covered, least_support)
         chosen["missing"] = missing
@@ -73,7 +72,10 @@ def command(
         say(f"note: {note}")
     _print(ranking, sure, form)
     if figure is not None:
-        _draw(ranking, figure)
+        from stereogauge.figures import mpl
+        from stereogauge.figures.data.ranking import model_figure_data
+
+        mpl.save(mpl.draw(model_figure_data(ranking)), figure)
         say(f"wrote {figure}")
 
 
@@ -81,31 +83,19 @@ def _print(ranking: Ranking, sure: Bootstrap | None, form: options.Format) -> No
     if form is options.Format.json:
         document = ranking.to_dict()
         if sure is not None:
-            document["bootstrap"] = {"level": sure.level, "draws": sure.draws, "seed": sure.seed, **_columns(sure)}
+            document["bootstrap"] = {
+                "level": sure.level,
+                "draws": sure.draws,
+                "seed": sure.seed,
+                "intervals": sure.to_pandas().to_dict(orient="records"),
+                "beats": sure.beats.tolist(),
+                "order": list(sure.algorithms),
+            }
         sys.stdout.write(json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
-        return
-    if form is options.Format.csv:
+    elif form is options.Format.csv:
         sys.stdout.write(ranking.to_csv())
-        return
-    from stereogauge.report.tables import ranking_table, weights_table
-    from stereogauge.tables.latex import latex_table
-    from stereogauge.tables.terminal import terminal_table
+    else:
+        from stereogauge.report.tables import ranking_table, weights_table
 
-    tables = [ranking_table(ranking, sure), *([weights_table(ranking)] if "break_even" in ranking.arrays else [])]
-    if form is options.Format.latex:
-        sys.stdout.write("\n".join(map(latex_table, tables)))
-        return
-    for table in tables:
-        print_table(terminal_table(table))
-
-
-def _columns(sure: Bootstrap) -> dict[str, object]:
-    frame = sure.to_pandas()
-    return {"intervals": frame.to_dict(orient="records"), "beats": sure.beats.tolist(), "order": list(sure.algorithms)}
-
-
-def _draw(ranking: Ranking, path: Path) -> None:
-    from stereogauge.figures import mpl
-    from stereogauge.figures.data.ranking import model_figure_data
-
-    mpl.save(mpl.draw(model_figure_data(ranking)), path)
+        weights = [weights_table(ranking)] if "break_even" in ranking.arrays else []
+        print_tables([ranking_table(ranking, sure), *weights], form)

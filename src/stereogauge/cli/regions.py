@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.output import announce_compilation, console, print_table, say
-from stereogauge.cli.rows import print_rows
-from stereogauge.errors import DatasetError, FileError, NotApplicable, StereogaugeError
+from stereogauge.cli.output import announce_compilation, console, print_rows, print_tables, say, shortened
+from stereogauge.errors import DatasetError, NotApplicable, StereogaugeError
 from stereogauge.tables.table import Cell
 
 if TYPE_CHECKING:
@@ -78,14 +78,20 @@ def command(
             f"--planes and --estimate belong to one scene; found {len(found)}: choose one with --scenes."
         )
     if planes is not None:
-        found = [_with_planes(found[0], planes)]
-    maps = _estimates(estimate or [])
+        found = [copy.copy(found[0])]
+        found[0].metadata = {**found[0].metadata, "planes": planes}
+    maps = options.named_files(estimate)
+    options.check_files(maps.values())
     rows: list[Row] = []
     for scene in _progress(found):
         scene_regions = SceneRegions(scene, chosen)
         masks = _masks(scene_regions, options.listed(regions), rows)
         if out is not None:
-            _write(out / scene.id, scene_regions, masks, maps)
+            from stereogauge.figures.picture_files import write_directions, write_regions
+
+            write_regions(out / scene.id, scene_regions, masks)
+            if maps:
+                write_directions(out / scene.id, scene_regions, maps)
         scene.release()
     _print(rows, form)
     if form is options.Format.table:
@@ -101,13 +107,12 @@ def _scenes(
     scale: float | None,
     resolution: float,
 ) -> list[Scene]:
-    from stereogauge.datasets import families, open_dataset
+    from stereogauge.datasets import families
     from stereogauge.io.files import DisparityFile
     from stereogauge.model import Scene
 
     if source.partition(":")[0] in families():
-        dataset = open_dataset(source)
-        return list(dataset.subset(wanted) if wanted else dataset)
+        return list(options.chosen_scenes(source, wanted))
     if not Path(source).is_file():
         raise DatasetError(
             f"{source} is neither a known dataset nor a file; known are: {', '.join(families())}. "
@@ -119,14 +124,6 @@ def _scenes(
     scene = Scene(path.parent.name or path.stem, gt=truth, left=left, masks=masks, resolution=resolution)
     options.check_images(scene)
     return [scene]
-
-
-def _with_planes(scene: Scene, planes: Path) -> Scene:
-    import copy
-
-    drawn = copy.copy(scene)
-    drawn.metadata = {**scene.metadata, "planes": planes}
-    return drawn
 
 
 def _progress(scenes: list[Scene]) -> Any:
@@ -176,32 +173,11 @@ def _lacking(scene: Scene, name: str) -> str:
     return ""
 
 
-def _write(folder: Path, scene_regions: SceneRegions, masks: dict[str, Mask], maps: dict[str, str]) -> None:
-    from stereogauge.figures.picture_files import write_directions, write_regions
-
-    write_regions(folder, scene_regions, masks)
-    if maps:
-        write_directions(folder, scene_regions, maps)
-
-
-def _estimates(texts: list[str]) -> dict[str, str]:
-    maps = {}
-    for text in texts:
-        name, equals, path = text.partition("=")
-        maps[name if equals else Path(text).stem] = path if equals else text
-    for path in maps.values():
-        if not Path(path).is_file():
-            raise FileError(f"{path}: there is no such file.")
-    return maps
-
-
 def _print(rows: list[Row], form: options.Format) -> None:
     if form in (options.Format.json, options.Format.csv):
         print_rows([asdict(row) for row in rows], form)
         return
-    from stereogauge.tables.latex import latex_tabular
     from stereogauge.tables.table import table, words
-    from stereogauge.tables.terminal import terminal_table
 
     names = list(dict.fromkeys(row.scene for row in rows))
     found = {(row.region, row.scene): row for row in rows}
@@ -209,11 +185,7 @@ def _print(rows: list[Row], form: options.Format) -> None:
         [words(region), *(_cell(found.get((region, name))) for name in names)]
         for region in dict.fromkeys(row.region for row in rows)
     ]
-    shown = table("regions", "", ["region", *names], lines)
-    if form is options.Format.latex:
-        sys.stdout.write(latex_tabular(shown))
-    else:
-        print_table(terminal_table(shown, boxed=False))
+    print_tables([table("regions", "", ["region", *names], lines)], form, boxed=False)
 
 
 def _cell(row: Row | None) -> Cell:
@@ -229,7 +201,6 @@ def _say_ending(rows: list[Row], protocol: Protocol, out: Path | None) -> None:
         if row.note:
             reasons.setdefault(row.note, []).append(f"{row.region} of {row.scene}")
     for reason, places in reasons.items():
-        more = f" and {len(places) - 3} more" if len(places) > 3 else ""
-        say(f"note: {reason} ({', '.join(places[:3])}{more})")
+        say(f"note: {reason} ({shortened(places, 3)})")
     if out is not None:
         say(f"pictures and arrays in {out}")

@@ -77,9 +77,9 @@ def command(
         gallery_metrics=tuple(listed(gallery_metrics) or ()),
         gallery_scenes=tuple(listed(gallery_scenes) or ()),
     )
-    wanted = selected.Wanted(store, scenes, regions, metrics, algorithms, dataset, protocol, need)
     covered = selected.coverage_needed(need, least_coverage)
-    with selected.opened(wanted) as (opened, cube), _progress() as tell:
+    choice = (store, scenes, regions, metrics, algorithms, dataset, protocol, need)
+    with selected.opened(*choice) as (opened, cube), _progress() as tell:
         make_folder(out)
         cube = cube.limited(covered)
         stored = opened.protocol(cube.protocol)

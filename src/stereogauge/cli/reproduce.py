@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stereogauge.cli.options import make_folder
-from stereogauge.cli.output import announce_compilation, console, print_entry, print_table, say
+from stereogauge.cli.output import announce_compilation, console, print_entry, print_tables, say
 from stereogauge.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -95,17 +95,18 @@ def _progress(total: int) -> Iterator[Callable[[str, str], None]]:
 
 
 def _print(reproduction: Reproduction) -> None:
-    from rich.table import Table
-
     from stereogauge.reproduction.text import shown
+    from stereogauge.tables.table import Cell, table, words
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("item", "what", "status", "ours", "theirs", "difference"):
-        table.add_column(heading, justify="right" if heading == "difference" else "left")
-    for row in reproduction.rows:
-        cells = (row.item, row.what, row.status.value, shown(row.ours), shown(row.theirs), shown(row.difference))
-        table.add_row(*(cell.replace("[", r"\[") for cell in cells))
-    print_table(table)
+    rows = [
+        [
+            *map(words, (row.item, row.what, row.status.value, shown(row.ours), shown(row.theirs))),
+            Cell(row.difference, shown(row.difference)),
+        ]
+        for row in reproduction.rows
+    ]
+    header = ("item", "what", "status", "ours", "theirs", "difference")
+    print_tables([table("rows", "", header, rows)], boxed=False)
     for paper in dict.fromkeys(row.paper for row in reproduction.rows):
         counts = reproduction.counts(paper)
         say(f"{paper}: " + ", ".join(f"{number} {status}" for status, number in counts.items()))

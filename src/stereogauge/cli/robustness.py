@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereogauge.cli import INTERRUPTED, options
-from stereogauge.cli.evaluate import Request, Workers, found_results
-from stereogauge.cli.output import announce_compilation, console, say
-from stereogauge.cli.rows import print_rows
+from stereogauge.cli.evaluate import Request, Workers, found_results, made_maps
+from stereogauge.cli.output import announce_compilation, print_rows, progress, say
 from stereogauge.errors import StereogaugeError
 
 if TYPE_CHECKING:
@@ -134,49 +133,26 @@ def _described(pairs: Any) -> str:
     return ", ".join(f"{first} and {second}" for first, second in pairs.values())
 
 
-def _progress(what: str, verb: str) -> Any:
-    from stereogauge.evaluation.progress import terminal_progress
-
-    return terminal_progress(console(errors=True), what, verb)
-
-
 def _results(request: Request, whole: Dataset, scenes: Dataset) -> tuple[list[ResultSet], bool]:
     """Maps from folders and from matchers, and whether a matcher failed."""
+    from stereogauge.evaluation.fingerprints import ContentHashes
+    from stereogauge.evaluation.plan import check_names
+
     found: list[ResultSet] = list(found_results(request, whole))
     if not request.matchers:
-        return _distinct(found), False
-    from stereogauge.evaluation.fingerprints import ContentHashes
-    from stereogauge.evaluation.matchers import make_maps, wanted_matcher
-    from stereogauge.paths import cache_folder
-
-    wanted = [wanted_matcher(text) for text in request.matchers]
-    folder = (request.maps or cache_folder("maps")).absolute()
+        check_names(found, whole)
+        return found, False
     workers = Workers(request)
     stopped = True
     try:
-        made = make_maps(
-            wanted,
-            scenes,
-            folder,
-            workers.get(scenes),
-            _progress("maps", "compute"),
-            ndisp=request.ndisp,
-            hashes=ContentHashes(None),
-        )
+        made = made_maps(request, scenes, workers, ContentHashes(None))
         stopped = False
     finally:
         workers.end(at_once=stopped)
     for algorithm, scene, reason, _ in made.failures:
         say(f"failed: {algorithm} on {scene}: {reason}")
-    return _distinct([*found, *made.results]), bool(made.failures)
-
-
-def _distinct(results: list[ResultSet]) -> list[ResultSet]:
-    names = [result.name for result in results]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise StereogaugeError(f"Several results carry the algorithm name {twice[0]!r}; rename one of them.")
-    return results
+    check_names([*found, *made.results], whole)
+    return [*found, *made.results], bool(made.failures)
 
 
 def _compared(
@@ -184,7 +160,7 @@ def _compared(
 ) -> pd.DataFrame:
     from stereogauge.study.robustness import robustness_table
 
-    bar = _progress("comparisons", "make")
+    bar = progress("comparisons", "make")
     bar.start(len(results) * len(pairs), 0)
 
     def advance(what: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -51,49 +50,37 @@ Need = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What the command line asked for."""
-
-    store: str
-    scenes: list[str] | None = None
-    regions: list[str] | None = None
-    metrics: list[str] | None = None
-    algorithms: list[str] | None = None
-    dataset: str | None = None
-    protocol: str | None = None
-    need: str | None = None
-
-
 @contextmanager
-def opened(wanted: Wanted) -> Iterator[tuple[Store, ScoreCube]]:
+def opened(
+    address: str,
+    scenes: list[str] | None,
+    regions: list[str] | None,
+    metrics: list[str] | None,
+    algorithms: list[str] | None,
+    dataset: str | None,
+    protocol: str | None,
+    need: str | None = None,
+) -> Iterator[tuple[Store, ScoreCube]]:
     """The store and the selected scores."""
     from stereogauge.store import open_store
 
-    with open_store(wanted.store, read_only=True) as store:
-        cube = store.cube(dataset=wanted.dataset, protocol=_protocol(store, wanted))
+    chosen = {"scenes": listed(scenes), "metrics": listed(metrics), "regions": listed(regions)}
+    with open_store(address, read_only=True) as store:
+        cube = store.cube(dataset=dataset, protocol=_protocol(store, protocol, need))
         if not (cube.algorithms and cube.columns):
             raise StereogaugeError(f"{store.name} holds no scores; fill it with `stereogauge evaluate`.")
-        yield (
-            store,
-            cube.select(
-                scenes=listed(wanted.scenes),
-                metrics=listed(wanted.metrics),
-                regions=listed(wanted.regions),
-                algorithms=names(wanted.algorithms),
-            ),
-        )
+        yield store, cube.select(**chosen, algorithms=names(algorithms))
 
 
-def _protocol(store: Store, wanted: Wanted) -> str | None:
+def _protocol(store: Store, protocol: str | None, need: str | None) -> str | None:
     """The protocol to read: for values at every pixel the one whose holes were filled first."""
-    if wanted.need != EVERY_PIXEL:
-        return wanted.protocol
+    if need != EVERY_PIXEL:
+        return protocol
     filled = [
         entry.scoring_hash
         for entry in store.protocols()
         if parse_protocol(entry.text, store.name).invalid == "fill"
-        and wanted.protocol in (None, entry.name, entry.hash, entry.scoring_hash)
+        and protocol in (None, entry.name, entry.hash, entry.scoring_hash)
     ]
     if not filled:
         raise StereogaugeError(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stereogauge.cli.output import say
+from stereogauge.cli.output import say, shortened
 from stereogauge.errors import MissingDependency, StereogaugeError
 from stereogauge.web.hiding import Hidden
 
@@ -90,9 +90,8 @@ def _check_hidden(store: Store, patterns: list[str]) -> None:
     known = [(scene, entry.name) for entry in store.datasets() for scene in entry.scenes]
     for pattern in patterns:
         if known and not any(Hidden([pattern])(scene, dataset) for scene, dataset in known):
-            names = ", ".join(f"{dataset}/{scene}" for scene, dataset in known[:MOST_NAMED])
-            more = f" and {len(known) - MOST_NAMED} more" if len(known) > MOST_NAMED else ""
-            raise StereogaugeError(f"--hidden {pattern!r} matches no scene of the store; it holds {names}{more}.")
+            names = shortened((f"{dataset}/{scene}" for scene, dataset in known), MOST_NAMED)
+            raise StereogaugeError(f"--hidden {pattern!r} matches no scene of the store; it holds {names}.")
 
 
 def _folder_beside(store: str) -> Path:
@@ -112,13 +111,7 @@ def _change_tokens(taken: Submissions, issue: str | None, revoke: str | None) ->
         taken.stop()
 
 
-def _run(
-    site: Site,
-    export: Path | None,
-    host: str,
-    port: int,
-    names: list[str],
-) -> None:
+def _run(site: Site, export: Path | None, host: str, port: int, names: list[str]) -> None:
     from stereogauge.web.app import create_app
     from stereogauge.web.security import LOCAL_HOSTS
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from stereogauge.cli.output import print_table, say
+from stereogauge.cli.output import print_json, print_tables, say
 from stereogauge.errors import StereogaugeError
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -25,13 +26,12 @@ def info(
 ) -> None:
     """What a store holds: datasets, algorithms, protocols, runs, failures."""
     from stereogauge.store import open_store
+    from stereogauge.tables.table import table, words
 
     with open_store(store, read_only=True) as opened:
         document = _document(opened)
     if as_json:
-        import json
-
-        sys.stdout.write(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+        print_json(document)
         return
     counts = document["counts"]
     sys.stdout.write(
@@ -45,31 +45,14 @@ def info(
         ("failures", ("dataset", "scene", "algorithm", "reason")),
     ):
         if document[kind]:
-            print_table(_table(kind, columns, document[kind]))
+            rows = [[words(_text(row[column])) for column in columns] for row in document[kind]]
+            print_tables([table(kind, kind, columns, rows)])
 
 
 def _document(opened: Any) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    return {
-        "store": opened.name,
-        "counts": dict(opened.counts()),
-        "datasets": [asdict(entry) for entry in opened.datasets()],
-        "algorithms": [asdict(entry) for entry in opened.algorithms()],
-        "protocols": [asdict(entry) for entry in opened.protocols()],
-        "runs": [asdict(entry) for entry in opened.runs()],
-        "failures": [asdict(entry) for entry in opened.failures()],
-    }
-
-
-def _table(title: str, columns: tuple[str, ...], rows: list[dict[str, Any]]) -> Any:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(*columns, title=title, title_justify="left")
-    for row in rows:
-        table.add_row(*(Text(_text(row[column])) for column in columns))
-    return table
+    kinds = ("datasets", "algorithms", "protocols", "runs", "failures")
+    lists = {kind: [asdict(entry) for entry in getattr(opened, kind)()] for kind in kinds}
+    return {"store": opened.name, "counts": dict(opened.counts()), **lists}
 
 
 def _text(value: Any) -> str:

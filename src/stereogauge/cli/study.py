@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.output import announce_compilation, console, print_entry, print_table, say
+from stereogauge.cli.output import announce_compilation, print_entry, print_json, print_tables, progress, say
 from stereogauge.errors import DatasetError, StereogaugeError
 
 if TYPE_CHECKING:
     from stereogauge.model import Scene
-    from stereogauge.study.run import Progress, Study
+    from stereogauge.study.run import Study
     from stereogauge.study.sensitivity import Sensitivity
+    from stereogauge.tables.table import Table
 
 SHOWN = 4
 
@@ -66,9 +66,19 @@ def command(
     chosen = options.chosen_protocol(protocol, override)
     found = _scene(dataset, scene, size, seed)
     if save_scene is not None:
-        _save(found, save_scene)
+        from stereogauge.datasets.synthetic.files import save_middlebury_layout
+
+        save_middlebury_layout([found], save_scene)
+        say(f"scene {found.id} in {save_scene}")
     options.make_folder(out)
-    progress, finish = _progress(found.id)
+    bar = progress("maps")
+
+    def advance(done: int, total: int) -> None:
+        if done == 1:
+            bar.start(total, 0)
+            bar.scene(found.id)
+        bar.advance(1, 0)
+
     study = run_study(
         found,
         options.listed(metrics) or [*GEOMETRY_METRICS, *OTHER_METRICS],
@@ -77,9 +87,9 @@ def command(
         regions=options.listed(regions) or ["nonocc"],
         protocol=chosen,
         seed=seed,
-        progress=progress,
+        progress=advance,
     )
-    finish()
+    bar.finish()
     if not study.responses:
         raise StereogaugeError(
             f"Scene {found.id!r} has nothing that {', '.join(study.idle)} could strike; choose other damages."
@@ -106,13 +116,6 @@ def _scene(dataset: str, scene: str | None, size: str | None, seed: int) -> Scen
     return found
 
 
-def _save(scene: Scene, folder: Path) -> None:
-    from stereogauge.datasets.synthetic.files import save_middlebury_layout
-
-    save_middlebury_layout([scene], folder)
-    say(f"scene {scene.id} in {folder}")
-
-
 def _steps(texts: list[str]) -> dict[str, list[float]]:
     from stereogauge.study.damage import damage_called
 
@@ -128,20 +131,6 @@ def _steps(texts: list[str]) -> dict[str, list[float]]:
     return steps
 
 
-def _progress(scene: str) -> tuple[Progress, Callable[[], None]]:
-    from stereogauge.evaluation.progress import terminal_progress
-
-    bar = terminal_progress(console(errors=True), "maps")
-
-    def advance(done: int, total: int) -> None:
-        if done == 1:
-            bar.start(total, 0)
-            bar.scene(scene)
-        bar.advance(1, 0)
-
-    return advance, bar.finish
-
-
 def _print_damages(form: options.Format) -> None:
     from stereogauge.study.damage import damages
 
@@ -150,7 +139,7 @@ def _print_damages(form: options.Format) -> None:
         for d in damages().values()
     ]
     if form is options.Format.json:
-        sys.stdout.write(json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
+        print_json(rows)
         return
     for row in rows:
         named = f" ({row['metric']})" if row["metric"] else ""
@@ -164,32 +153,29 @@ def _print(study: Study, matrix: Sensitivity, form: options.Format) -> None:
     elif form is options.Format.csv:
         sys.stdout.write(study.to_csv())
     elif form is options.Format.latex:
-        sys.stdout.write(_frame(matrix).to_latex(float_format="%.2f", na_rep="--"))
+        import pandas as pd
+
+        frame = pd.DataFrame(matrix.scaled, index=list(matrix.metrics), columns=list(matrix.damages))
+        sys.stdout.write(frame.to_latex(float_format="%.2f", na_rep="--"))
     else:
-        print_table(_table(study, matrix))
+        print_tables([_table(study, matrix)])
 
 
-def _frame(matrix: Sensitivity) -> Any:
-    import pandas as pd
-
-    return pd.DataFrame(matrix.scaled, index=list(matrix.metrics), columns=list(matrix.damages))
-
-
-def _table(study: Study, matrix: Sensitivity) -> Any:
+def _table(study: Study, matrix: Sensitivity) -> Table:
     """For each metric, the damages that it reacts to most, and whether its own leads among the named ones."""
-    from rich.table import Table
+    from stereogauge.tables.table import table, words
 
-    table = Table(title=f"{study.scene}: what each metric reacts to, relative to its largest response")
-    for heading in ("metric", *(f"{place}." for place in range(1, SHOWN + 1)), "named after"):
-        table.add_column(heading)
+    rows = []
     named = matrix.named()
     own = {} if named is None else named.namesakes()
     for metric, row in zip(matrix.metrics, matrix.scaled, strict=True):
         order = sorted((d for d in range(len(row)) if row[d] > 0), key=lambda d: -row[d])[:SHOWN]
         strongest = [f"{matrix.damages[d]} {row[d]:.2f}" for d in order] + [""] * (SHOWN - len(order))
         verdict = "" if metric not in own else "leads" if own[metric] else "does not lead"
-        table.add_row(metric, *strongest, verdict)
-    return table
+        rows.append([words(text) for text in (metric, *strongest, verdict)])
+    title = f"{study.scene}: what each metric reacts to, relative to its largest response"
+    header = ("metric", *(f"{place}." for place in range(1, SHOWN + 1)), "named after")
+    return table("sensitivity", title, header, rows)
 
 
 def _write(folder: Path, study: Study, matrix: Sensitivity) -> None:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import enum
-import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from stereogauge.cli import options, selected
-from stereogauge.cli.output import print_table
-
-if TYPE_CHECKING:
-    from stereogauge.tables.table import Table
+from stereogauge.cli.output import print_tables, upright
 
 
 class Way(enum.StrEnum):
@@ -55,9 +51,8 @@ def command(
     from stereogauge.protocol import Protocol
     from stereogauge.tables.score_table import coverage_table, score_table
 
-    wanted = selected.Wanted(store, scenes, regions, metrics, algorithms, dataset, protocol, need)
     covered = 0.0 if need == selected.ONLY_SURE else selected.coverage_needed(need, least_coverage)
-    with selected.opened(wanted) as (opened, cube):
+    with selected.opened(store, scenes, regions, metrics, algorithms, dataset, protocol, need) as (opened, cube):
         read = opened.protocol(cube.protocol) or Protocol()
     cube = cube.limited(covered, least_support)
     how = read.aggregation if aggregation is None else aggregation.value
@@ -70,22 +65,4 @@ def command(
             replace(table, name=f"scores-{scene}", title=scene)
             for table, scene in zip(tables, cube.scenes * 2, strict=False)
         ]
-    _print(tables, form)
-
-
-def _print(tables: list[Table], form: options.Format) -> None:
-    from stereogauge.tables.latex import latex_tabular
-    from stereogauge.tables.terminal import terminal_table
-    from stereogauge.tables.text import csv_table, json_tables
-
-    if form is options.Format.json:
-        sys.stdout.write(json_tables(tables))
-    elif form is options.Format.csv:
-        several = len(tables) > 1
-        sys.stdout.write("\n".join(csv_table(table, [table.title] if several else []) for table in tables))
-    elif form is options.Format.latex:
-        sys.stdout.write("\n".join(latex_tabular(table) for table in tables))
-    else:
-        for table in tables:
-            upright = len(table.header) - 1 <= max(6, len(table.rows))
-            print_table(terminal_table(table if upright else table.turned(), boxed=False))
+    print_tables([upright(table, form) for table in tables], form, boxed=False)

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import enum
+import math
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stereogauge.cli import options
-from stereogauge.cli.output import announce_compilation, console, print_table, say
+from stereogauge.cli import INTERRUPTED, options
+from stereogauge.cli.evaluate import executor_of
+from stereogauge.cli.output import announce_compilation, print_tables, progress, say
 from stereogauge.errors import MissingDependency
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     from stereogauge.tuning.preparation import Prepared
     from stereogauge.tuning.result import TuningResult
 
-INTERRUPTED = 130
 FAILURES_SHOWN = 5
 
 
@@ -87,17 +86,23 @@ def command(
     the tuning gains on scenes that it has not seen. The command may be stopped at any moment; the same command goes
     on where it was, and several may work on one study at once.
     """
-    prepare, run_prepared = _tuning()
-    prepared: Prepared = prepare(
+    try:
+        from stereogauge.tuning.preparation import prepare, tuning_protocol
+        from stereogauge.tuning.run import run_prepared
+    except ModuleNotFoundError as problem:
+        if problem.name != "optuna":
+            raise
+        raise MissingDependency("optuna", "tune", "Tuning") from None
+    prepared = prepare(
         matcher,
-        _dataset(dataset, scenes),
+        options.chosen_scenes(dataset, options.listed(scenes)),
         profile,
         trials,
         objectives=objective or (),
         sampler=sampler,
         folds=folds,
         space=space,
-        protocol=_protocol(protocol, override),
+        protocol=options.chosen_protocol(protocol or tuning_protocol(), override),
         seed=seed,
         prune=prune,
         time_limit=time_limit,
@@ -105,10 +110,13 @@ def command(
     )
     options.make_folder(out)
     _announce(prepared)
-    executor = _executor(prepared, jobs, cluster)
+    kept = [one.scene for one in prepared.scenes]
+    reason = "since each keeps all scenes and more do not fit into memory"
+    # Worker processes even for one job, so that a crash of a matcher costs a trial and not the run.
+    executor = executor_of(jobs, cluster, lambda: sum(math.prod(s.shape) for s in kept), reason, apart=True)
     finished = False
     try:
-        result = run_prepared(prepared, store=store, name=name, executor=executor, progress=_progress())
+        result = run_prepared(prepared, store=store, name=name, executor=executor, progress=progress("trials"))
         finished = True
     except KeyboardInterrupt:
         say("interrupted; every finished trial is stored, and the same command goes on from there")
@@ -121,58 +129,6 @@ def command(
 
         for path in write_result(result, out):
             say(f"{path} written")
-
-
-def _tuning() -> tuple[Any, Any]:
-    try:
-        from stereogauge.tuning.preparation import prepare
-        from stereogauge.tuning.run import run_prepared
-    except ModuleNotFoundError as problem:
-        if problem.name != "optuna":
-            raise
-        raise MissingDependency("optuna", "tune", "Tuning") from None
-    return prepare, run_prepared
-
-
-def _dataset(text: str, scenes: list[str] | None) -> Any:
-    from stereogauge.datasets import open_dataset
-
-    dataset = open_dataset(text)
-    chosen = options.listed(scenes)
-    return dataset if chosen is None else dataset.subset(chosen)
-
-
-def _protocol(name: str | None, overrides: list[str] | None) -> Any:
-    from stereogauge.protocol import parse_override
-    from stereogauge.tuning.preparation import tuning_protocol
-
-    if name is not None:
-        return options.chosen_protocol(name, overrides)
-    return tuning_protocol().replace(**dict(parse_override(text) for text in overrides or ()))
-
-
-def _executor(prepared: Prepared, jobs: int | None, cluster: str | None) -> Executor:
-    """Worker processes even for one job, so that a crash of a matcher costs a trial and not the run."""
-    from stereogauge.evaluation.executors import Cluster, LocalProcesses, default_workers
-    from stereogauge.evaluation.memory import fitting_workers, free_memory
-
-    if cluster is not None:
-        return Cluster("" if cluster == "auto" else cluster)
-    pixels = 0
-    for one in prepared.scenes:
-        height, width = one.scene.shape
-        pixels += height * width
-    wanted = jobs or default_workers()
-    fitting = fitting_workers(wanted, pixels, free_memory())
-    if fitting < wanted:
-        say(f"{fitting} instead of {wanted} workers, since each keeps all scenes and more do not fit into memory")
-    return LocalProcesses(fitting)
-
-
-def _progress() -> Any:
-    from stereogauge.evaluation.progress import terminal_progress
-
-    return terminal_progress(console(errors=True), "trials")
 
 
 def _announce(prepared: Prepared) -> None:
@@ -196,12 +152,11 @@ def _print(result: TuningResult, form: Format) -> None:
 
 
 def _print_table(result: TuningResult) -> None:
-    from stereogauge.tables.terminal import terminal_table
     from stereogauge.tuning.tables import gain_table, gain_words, parameter_table, state_words
 
-    print_table(terminal_table(gain_table(result), boxed=False))
+    print_tables([gain_table(result)], boxed=False)
     sys.stdout.write("\n")
-    print_table(terminal_table(parameter_table(result), boxed=False))
+    print_tables([parameter_table(result)], boxed=False)
     sys.stdout.write(f"\n--matcher {result.matcher!r}\n")
     say(f"study {result.name}: {state_words(result)}")
     for words in gain_words(result):

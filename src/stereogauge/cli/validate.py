@@ -4,7 +4,6 @@ computed.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stereogauge.cli import options
 from stereogauge.cli.datasets import Form, Format
-from stereogauge.cli.output import console, print_table, say
+from stereogauge.cli.output import console, print_json, print_tables, say
 
 if TYPE_CHECKING:
     from stereogauge.datasets.validation import Progress, Validation
@@ -34,13 +34,11 @@ def command(
         typer.Option("--dataset", "-d", help="What the results are for: NAME, NAME:ROOT or NAME:VARIANT:ROOT."),
     ] = None,
     scene: Annotated[str | None, typer.Option(help="The scene that a single map is of.")] = None,
-    encoding: Annotated[
-        str | None, typer.Option(help="Encoding of the maps where their suffix leaves it open.")
-    ] = None,
-    scale: Annotated[float | None, typer.Option(help="Stored value per pixel of disparity.")] = None,
-    offset: Annotated[float | None, typer.Option(help="Pixels to add to every disparity after scaling.")] = None,
-    template: Annotated[str | None, typer.Option(help="Path template, e.g. '{algorithm}/{scene}/out.pfm'.")] = None,
-    manifest: Annotated[Path | None, typer.Option(help="A results.toml that lies elsewhere.")] = None,
+    encoding: options.Encoding = None,
+    scale: options.Scale = None,
+    offset: options.Offset = None,
+    template: options.Template = None,
+    manifest: options.ResultsManifest = None,
     form: Format = Form.table,
 ) -> None:
     """Check a map, a results folder or a zip: missing scenes, wrong sizes, signs, scales, swapped views, damaged files.
@@ -54,30 +52,21 @@ def command(
     if not path.exists():
         raise DatasetError(f"{path} does not exist; give a disparity map, a folder of results or a .zip.")
     single = path.is_file() and path.suffix.lower() != ".zip"
+    seen: FileReport | None = None
     if single and dataset is None:
         seen, findings = validation.inspect_file(path, encoding=encoding, scale=scale, offset=offset or 0.0)
         result = validation.Validation(str(path), "", (), 1, tuple(findings))
-        _print(result, form, seen)
     elif single:
         result = _single_map(path, open_dataset(dataset or ""), scene, encoding, scale, offset)
-        _print(result, form)
-    elif dataset is None:
-        with _progress() as progress:
-            result = validation.validate_files(
-                path, encoding=encoding, scale=scale, offset=offset or 0.0, progress=progress
-            )
-        _print(result, form)
     else:
-        options: dict[str, Any] = {
-            "template": template,
-            "encoding": encoding,
-            "scale": scale,
-            "offset": offset,
-            "manifest": manifest,
-        }
+        decoding: dict[str, Any] = {"encoding": encoding, "scale": scale}
         with _progress() as progress:
-            result = validation.validate_results(path, open_dataset(dataset), progress=progress, **options)
-        _print(result, form)
+            if dataset is None:
+                result = validation.validate_files(path, offset=offset or 0.0, progress=progress, **decoding)
+            else:
+                decoding |= {"offset": offset, "template": template, "manifest": manifest}
+                result = validation.validate_results(path, open_dataset(dataset), progress=progress, **decoding)
+    _print(result, form, seen)
     raise typer.Exit(0 if result.ok else FOUND)
 
 
@@ -99,30 +88,21 @@ def _single_map(
 
 def _print(result: Validation, form: Form, seen: FileReport | None = None) -> None:
     if form is Form.json:
-        document = result.to_dict() | ({} if seen is None else {"report": asdict(seen)})
-        sys.stdout.write(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+        print_json(result.to_dict() | ({} if seen is None else {"report": asdict(seen)}))
         return
     if seen is not None:
         size = f"{seen.width} × {seen.height} pixels, {seen.valid_share:.1%} of them with a value"
         spread = "" if seen.minimum is None else f", {seen.minimum:.4g} … {seen.maximum:.4g} px"
         sys.stdout.write(f"{seen.name}: {seen.encoding}, {size}{spread}\n")
     if result.findings:
-        print_table(_table(result))
+        from stereogauge.datasets.validation import as_rows
+        from stereogauge.tables.table import table, words
+
+        shown = ("algorithm", "scene", "finding", "what")
+        print_tables([table("findings", "", shown, [[words(row[key]) for key in shown] for row in as_rows(result)])])
     problems = sum(finding.severity == "problem" for finding in result.findings)
     algorithms = f" of {len(result.algorithms)} algorithm(s)" if result.algorithms else ""
     say(f"{result.maps} map(s){algorithms} checked: " + (f"{problems} problem(s)." if problems else "nothing to mend."))
-
-
-def _table(result: Validation) -> Any:
-    from rich.table import Table
-    from rich.text import Text
-
-    from stereogauge.datasets.validation import as_rows
-
-    table = Table("algorithm", "scene", "finding", "what")
-    for row in as_rows(result):
-        table.add_row(*(Text(row[key]) for key in ("algorithm", "scene", "finding", "what")))
-    return table
 
 
 @contextmanager

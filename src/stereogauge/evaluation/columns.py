@@ -38,20 +38,22 @@ def declared_columns(protocol: Protocol) -> tuple[VersionedColumn, ...]:
     path = cache_folder("columns") / f"{key[:32]}.json"
     with contextlib.suppress(OSError, ValueError, TypeError):
         return tuple(VersionedColumn(*values) for values in json.loads(path.read_text(encoding="utf-8")))
-    columns = _computed(protocol)
+    computed = _computed(protocol)
     with contextlib.suppress(FileError):
-        write_bytes(path, json.dumps(columns).encode())
-    return columns
+        write_bytes(path, json.dumps(computed).encode())
+    return computed
 
 
 def _computed(protocol: Protocol) -> tuple[VersionedColumn, ...]:
     return tuple(column.versioned for column in columns_of(protocol.metrics, protocol.regions))
 
 
-def columns_of_scene(columns: Iterable[VersionedColumn], scene: Scene, dataset: Dataset) -> tuple[VersionedColumn, ...]:
+def columns_of_scene(
+    declared: Iterable[VersionedColumn], scene: Scene, dataset: Dataset
+) -> tuple[VersionedColumn, ...]:
     """The columns that this scene can have: a mask that only other scenes ship is a gap here."""
     kept = []
-    for column in columns:
+    for column in declared:
         if column.region_version or column.region == WHOLE_SCENE or column.region in scene.masks:
             kept.append(column)
         elif not any(column.region in other.masks for other in dataset):

@@ -6,10 +6,11 @@ import math
 from collections.abc import Sequence
 
 from stereogauge.confidence.evaluation import SceneCurves
-from stereogauge.confidence.sparsification import SparsificationCurve
 from stereogauge.protocol import Protocol
 from stereogauge.scores.score import Score
 from stereogauge.scores.table import ScoreTable
+
+METRICS = ("sparsification-auc", "ause", "aurg", "confidence-roc")
 
 
 def score_table(
@@ -32,15 +33,6 @@ def score_table(
         )
         for scene in scenes
         for measure, curve in scene.curves.items()
-        for metric, value in _values(curve).items()
+        for metric, value in zip(METRICS, (curve.auc, curve.ause, curve.aurg, curve.roc_auc), strict=True)
     ]
     return ScoreTable(scores, protocol)
-
-
-def _values(curve: SparsificationCurve) -> dict[str, float]:
-    return {
-        "sparsification-auc": curve.auc,
-        "ause": curve.ause,
-        "aurg": curve.aurg,
-        "confidence-roc": curve.roc_auc,
-    }

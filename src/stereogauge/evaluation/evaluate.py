@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -92,11 +93,9 @@ def _measurable(scene_regions: SceneRegions, wanted: Sequence[Column]) -> tuple[
     names = dict.fromkeys(column.region for column in wanted if column.declared.metric.region is None)
     found = []
     for name in names:
-        try:
+        with contextlib.suppress(NotApplicable):
             scene_regions.mask(name)
-        except NotApplicable:
-            continue
-        found.append(name)
+            found.append(name)
     return tuple(found)
 
 
@@ -183,13 +182,11 @@ def evaluate(
     >>> round(table.value("bad@1"), 2), table.value("mae")
     (33.33, 1.0)
     """
-    chosen = load_protocol(protocol)
-    chosen = chosen.replace(
-        **({"metrics": _names(metrics)} if metrics is not None else {}),
-        **({"regions": _names(regions)} if regions is not None else {}),
-    )
-    if common:
-        chosen = chosen.replace(invalid="exclude")
+    given = {"metrics": metrics, "regions": regions}
+    changes = {
+        key: [value] if isinstance(value, str) else list(value) for key, value in given.items() if value is not None
+    }
+    chosen = load_protocol(protocol).replace(**changes, **({"invalid": "exclude"} if common else {}))
     wanted = columns_of(chosen.metrics, chosen.regions)
     scene_list = [scenes] if isinstance(scenes, Scene) else list(scenes)
     strange = next((type(scene).__name__ for scene in scene_list if not isinstance(scene, Scene)), None)
@@ -237,10 +234,6 @@ def common_pixels(maps: Mapping[str, Any]) -> dict[str, Any]:
         raise SizeError(f"Maps that are compared on their common pixels have one size; found {sizes}.")
     known = np.logical_and.reduce([np.isfinite(values) for values in read.values()])
     return {name: np.where(known, values, np.float32(np.nan)) for name, values in read.items()}
-
-
-def _names(given: Sequence[str] | str) -> list[str]:
-    return [given] if isinstance(given, str) else list(given)
 
 
 def _chosen(scenes: Sequence[Scene], names: Sequence[str]) -> list[Scene]:

@@ -26,7 +26,6 @@ from stereogauge.hashing import values_hash
 from stereogauge.io import write_disparity
 from stereogauge.io.files import content_hash
 from stereogauge.io.replace import write_bytes
-from stereogauge.matching.declaration import Matcher
 from stereogauge.matching.run import match, settled
 from stereogauge.matching.text import parse_matcher, stated_matcher
 from stereogauge.model import Dataset, ResultSet, Scene
@@ -91,12 +90,8 @@ def wanted_matcher(text: str, *, time_limit: float | None = None, memory_limit: 
     if "threads" in declared and "threads" not in given:
         # One processor each, so that run times compare whatever else the machine does.
         chosen["threads"] = 1
-    title = name.strip() if named else stated.name or _title(spec, matcher)
+    title = name.strip() if named else stated.name or (matcher.name if spec.startswith("cmd:") else spec)
     return MatcherRequest(title, spec, tuple(sorted(chosen.items())))
-
-
-def _title(text: str, matcher: Matcher) -> str:
-    return matcher.name if text.startswith("cmd:") else text
 
 
 def search_range(scene: Scene, given: int | None) -> int:
@@ -114,15 +109,8 @@ def map_key(request: MatcherRequest, scene: Scene, ndisp: int, hashes: ContentHa
         if isinstance(answer, StereogaugeError):
             raise answer
     versions = [VERSION, metadata.version("opencv-python-headless")]
-    values = [
-        request.text,
-        [list(pair) for pair in request.parameters],
-        ndisp,
-        images,
-        versions,
-        _program(request.text),
-    ]
-    return values_hash(values)
+    parameters = [list(pair) for pair in request.parameters]
+    return values_hash([request.text, parameters, ndisp, images, versions, _program(request.text)])
 
 
 def _program(text: str) -> list[str]:

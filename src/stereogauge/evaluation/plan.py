@@ -82,7 +82,7 @@ def make_plan(
     stop the others.
     """
     sets = tuple(results)
-    _check_names(sets, dataset)
+    check_names(sets, dataset)
     declared = declared_columns(protocol)
     wanted = {scene.id: columns_of_scene(declared, scene, dataset) for scene in dataset}
     hashes = hashes or ContentHashes(store)
@@ -97,11 +97,13 @@ def make_plan(
     done = 0
     for (scene, result), content in zip(pairs, map_hashes, strict=True):
         key = (result.name, scene.id)
-        problem = _problem(contents[scene.id], content, right_hashes.get(key, ""), confidence_hashes.get(key, ""))
+        hashed = (contents[scene.id], content, right_hashes.get(key, ""), confidence_hashes.get(key, ""))
+        problem = next((answer for answer in hashed if isinstance(answer, StereogaugeError)), None)
         if problem is not None:
             unreadable.append(Failure(dataset.name, scene.id, result.name, protocol.scoring_hash, str(problem)))
             continue
-        extras = _extras(result, scene.id, facts.get(key, {}))
+        known = {"seconds": result.seconds[scene.id]} if scene.id in result.seconds else {}
+        extras = {name: float(value) for name, value in {**known, **facts.get(key, {})}.items()}
         confidence = ConfidenceSource.of(result, scene.id)
         confidence_inputs = [] if confidence is None else [confidence_hashes[key], confidence.better]
         inputs = fingerprint(
@@ -134,7 +136,8 @@ def make_plan(
     )
 
 
-def _check_names(results: Sequence[ResultSet], dataset: Dataset) -> None:
+def check_names(results: Sequence[ResultSet], dataset: Dataset) -> None:
+    """Refuse two results of one name, and maps of scenes that the dataset does not have."""
     names = [result.name for result in results]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -151,12 +154,3 @@ def _hashes(
     """Those of further maps by algorithm and scene, where there are some."""
     found = {(result.name, scene.id): own[scene.id] for scene, result, own in maps if scene.id in own}
     return dict(zip(found, hashes.of(list(found.values())), strict=True))
-
-
-def _problem(*answers: str | StereogaugeError) -> StereogaugeError | None:
-    return next((answer for answer in answers if isinstance(answer, StereogaugeError)), None)
-
-
-def _extras(result: ResultSet, scene: str, facts: Mapping[str, float]) -> dict[str, float]:
-    known = {"seconds": float(result.seconds[scene])} if scene in result.seconds else {}
-    return known | {key: float(value) for key, value in facts.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -15,8 +15,8 @@ SHOWN_AFTER = 2.0
 """Seconds of reading before it is reported."""
 
 
-class Progress(Protocol):
-    """What a run reports to."""
+class Progress:
+    """What a run reports to; this one says nothing."""
 
     def start(self, total: int, stored: int) -> None:
         """`total` cells are to be done, `stored` are there already."""
@@ -31,23 +31,7 @@ class Progress(Protocol):
         """Nothing more will come."""
 
 
-class Silent:
-    """Reports nothing."""
-
-    def start(self, total: int, stored: int) -> None:
-        """Say nothing."""
-
-    def scene(self, name: str) -> None:
-        """Say nothing."""
-
-    def advance(self, done: int, failed: int) -> None:
-        """Say nothing."""
-
-    def finish(self) -> None:
-        """Say nothing."""
-
-
-class Lines:
+class Lines(Progress):
     """A line every few seconds, for logs."""
 
     def __init__(self, stream: IO[str], every: float = LINE_EVERY, what: str = "cells", verb: str = "compute") -> None:
@@ -87,11 +71,8 @@ class Lines:
         )
         self._stream.flush()
 
-    def finish(self) -> None:
-        """Say nothing; the summary follows."""
 
-
-class Bar:
+class Bar(Progress):
     """A Rich bar: cells done, rate, time left, current scene."""
 
     def __init__(self, console: Any, what: str = "cells") -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from stereogauge.evaluation.executors import InProcess
 from stereogauge.evaluation.groups import Group
 from stereogauge.evaluation.plan import Plan
-from stereogauge.evaluation.progress import Progress, Silent
+from stereogauge.evaluation.progress import Progress
 from stereogauge.evaluation.tasks import Outcome, Tasks, worker_count
 from stereogauge.evaluation.worker import GroupResult, Trouble, evaluate_group
 from stereogauge.scores.cell import CellScores
@@ -48,7 +48,7 @@ def run_plan(
 ) -> Summary:
     """Compute and store everything in `plan`. After Ctrl-C the finished cells are stored and the summary says so."""
     executor = executor or InProcess()
-    progress = progress or Silent()
+    progress = progress or Progress()
     summary = Summary(stored=plan.stored)
     if not plan.cells and not plan.unreadable:
         progress.start(0, plan.stored)

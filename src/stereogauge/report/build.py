@@ -145,9 +145,10 @@ def _orders(cube: ScoreCube, metric: str, main: Ranking, options: ReportOptions,
         )
         if len(orders) <= 4:
             marks = {name: one.winners for name, one in (alone or {}).items()}
+            heads = {name: order.head(MOST_IN_FIGURE) for name, order in orders.items()}
             attempts.figure(
                 "slopes",
-                lambda: analysis_figures.slopes_data(_heads(orders), marks, "member of A*₁", styles),
+                lambda: analysis_figures.slopes_data(heads, marks, "member of A*₁", styles),
                 "Crossing lines are disagreements between metrics.",
             )
     attempts.figure(
@@ -158,10 +159,6 @@ def _orders(cube: ScoreCube, metric: str, main: Ranking, options: ReportOptions,
         "The rank in every column of one metric: who is good where.",
     )
     return attempts.section("orders", "Orders", "The same scores under several models, each with its own assumptions.")
-
-
-def _heads(orders: dict[str, Ranking]) -> dict[str, Ranking]:
-    return {name: order.head(MOST_IN_FIGURE) for name, order in orders.items()}
 
 
 def _profiles(cube: ScoreCube, main: Ranking, options: ReportOptions, styles: Styles) -> Section:

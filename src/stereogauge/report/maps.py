@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import cv2
 import numpy as np
 
 from stereogauge.errors import StereogaugeError
@@ -16,6 +15,7 @@ from stereogauge.io.files import load_disparity
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol
 from stereogauge.report.content import GalleryEntry
+from stereogauge.report.page import narrowed
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.store import Store
 
@@ -96,15 +96,7 @@ def _gallery(cube: ScoreCube, origins: Origins, scene: str, metric: str) -> Gall
         estimate = load_disparity(source)
         limits = (float(known.min()), float(known.max())) if known.size else (0.0, float(np.nanmax(estimate)))
         shown = picture(estimate, found, metric, origins.protocol)
-        pictures[algorithm] = (_small(render_disparity(estimate, limits)), _small(render(shown)))
+        pictures[algorithm] = (narrowed(render_disparity(estimate, limits), WIDEST), narrowed(render(shown), WIDEST))
     others = tuple(str(column) for column in cube.columns if column.metric == "rms")[:2]
     data = gallery_data(cube, scene, columns[0], pictures, ("disparity", metric), others)
     return GalleryEntry(f"{scene}-{metric}".replace("/", "-").replace("@", "-"), data)
-
-
-def _small(colours: Colours) -> Colours:
-    height, width = colours.shape[:2]
-    if width <= WIDEST:
-        return colours
-    size = (WIDEST, round(height * WIDEST / width))
-    return np.asarray(cv2.resize(colours, size, interpolation=cv2.INTER_AREA), np.uint8)

@@ -81,14 +81,19 @@ def _values(entry: FigureEntry) -> str:
     return str(plotly.draw(entry.data).to_json()).replace("<", "\\u003c")
 
 
-def _webp(colours: Colours) -> str:
+def narrowed(colours: Colours, widest: int) -> Colours:
+    """A picture that is at most so many pixels wide."""
     height, width = colours.shape[:2]
-    if width > CARD_WIDTH:
-        size = (CARD_WIDTH, round(height * CARD_WIDTH / width))
-        colours = np.asarray(cv2.resize(colours, size, interpolation=cv2.INTER_AREA), np.uint8)
+    if width <= widest:
+        return colours
+    size = (widest, round(height * widest / width))
+    return np.asarray(cv2.resize(colours, size, interpolation=cv2.INTER_AREA), np.uint8)
+
+
+def _webp(colours: Colours) -> str:
     options = [cv2.IMWRITE_WEBP_QUALITY, PICTURE_QUALITY]
-    encoded = np.asarray(cv2.imencode(".webp", cv2.cvtColor(colours, cv2.COLOR_RGB2BGR), options)[1])
-    return _base64(encoded.tobytes())
+    ordered = cv2.cvtColor(narrowed(colours, CARD_WIDTH), cv2.COLOR_RGB2BGR)
+    return _base64(np.asarray(cv2.imencode(".webp", ordered, options)[1]).tobytes())
 
 
 def _base64(content: bytes) -> str:

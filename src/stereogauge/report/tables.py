@@ -155,13 +155,8 @@ def pairs_table(pairs: Sequence[Pair], metric: str, alpha: float = 0.05) -> Tabl
         for pair in pairs
     ]
     header = ["first", "second", "better more often", "median difference", "first better on", "p", "p (Holm)"]
-    return table(
-        "pairs",
-        f"Wilcoxon's signed-rank test over the scenes, {metric}",
-        header,
-        rows,
-        [f"p below {alpha:g} bold."],
-    )
+    title = f"Wilcoxon's signed-rank test over the scenes, {metric}"
+    return table("pairs", title, header, rows, [f"p below {alpha:g} bold."])
 
 
 def double_counting_table(nested: DoubleCounting, parted: DoubleCounting) -> Table:
@@ -196,20 +191,15 @@ def subset_table(found: SubsetExperiment) -> Table:
 def weight_stability_table(found: WeightStability, profile: Profile) -> Table:
     """How often each algorithm wins when the weights move."""
     rows = [
-        [words(name), share(found.first[row], 1), words(_range(found, row))]
+        [words(name), share(found.first[row], 1), words(f"{found.rank_low[row]} – {found.rank_high[row]}")]
         for row, name in enumerate(found.algorithms)
     ]
     note = (
         f"{found.draws} draws of weights around the stated ones (Dirichlet, concentration {found.concentration:g}); "
-        f"another winner in "
-        f"{100 * found.changed:.1f} %."
+        f"another winner in {100 * found.changed:.1f} %."
     )
     title = f"Does the winner survive other weights than those of {profile.name}?"
     return table(f"weight-stability-{profile.id}", title, ["algorithm", "first in", "rank, 95 %"], rows, [note])
-
-
-def _range(found: WeightStability, row: int) -> str:
-    return f"{found.rank_low[row]} – {found.rank_high[row]}"
 
 
 def threshold_stability_table(found: ThresholdStability) -> Table:
@@ -217,10 +207,7 @@ def threshold_stability_table(found: ThresholdStability) -> Table:
     names = found.rankings[0].algorithms
     places = [dict(zip(ranking.algorithms, ranking.rank.tolist(), strict=True)) for ranking in found.rankings]
     rows = [
-        [
-            words(name),
-            *(Cell(p[name], emphasis=_emphasis(p[name])) if name in p else Cell() for p in places),
-        ]
+        [words(name), *(Cell(p[name], emphasis=_emphasis(p[name])) if name in p else Cell() for p in places)]
         for name in names
     ]
     header = ["algorithm", *(f"{found.family}@{threshold:g}" for threshold in found.thresholds)]

@@ -77,11 +77,6 @@ class Database:
         """The file, or the URL without its password: what messages call the store."""
         return str(self.url.database) if self.sqlite else self.url.render_as_string(hide_password=True)
 
-    @property
-    def file(self) -> Path | None:
-        """The SQLite file."""
-        return Path(str(self.url.database)) if self.sqlite else None
-
     def _server_engine(self) -> Engine:
         try:
             engine = sql.create_engine(self.url, pool_pre_ping=True)

@@ -6,9 +6,12 @@ Both hold everything that a score is made of, so that importing an export gives 
 from __future__ import annotations
 
 import csv
+import dataclasses
+import itertools
 import json
+import operator
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from stereogauge.errors import FileError, MissingDependency, cause
@@ -18,64 +21,27 @@ from stereogauge.scores.score import Score
 
 PathLike = str | os.PathLike[str]
 
-FIELDS = (
-    "dataset",
-    "scene",
-    "algorithm",
-    "metric",
-    "region",
-    "value",
-    "sum",
-    "count",
-    "missing",
-    "protocol",
-    "note",
-    "metric_version",
-    "region_version",
-    "inputs",
-)
+SCORE_FIELDS = tuple(field.name for field in dataclasses.fields(Score) if field.compare)
+FIELDS = (*SCORE_FIELDS, "metric_version", "region_version", "inputs")
+NUMBERS = {"value": float, "sum": float, "count": int, "missing": int}
 PROTOCOLS_KEY = b"stereogauge.protocols"
 BATCH = 100_000
 
 
 def _rows(cells: Iterable[CellScores]) -> Iterator[tuple[Any, ...]]:
+    values = operator.attrgetter(*SCORE_FIELDS)
     for cell in cells:
-        for column, s in zip(cell.columns, cell.scores(), strict=True):
-            yield (
-                s.dataset,
-                s.scene,
-                s.algorithm,
-                s.metric,
-                s.region,
-                s.value,
-                s.sum,
-                s.count,
-                s.missing,
-                s.protocol,
-                s.note,
-                column.metric_version,
-                column.region_version,
-                cell.inputs,
-            )
+        for column, score in zip(cell.columns, cell.scores(), strict=True):
+            yield (*values(score), column.metric_version, column.region_version, cell.inputs)
 
 
 def _cells(rows: Iterable[Mapping[str, Any]], name: str) -> list[CellScores]:
     groups: dict[tuple[str, str, str, str, int], list[tuple[Score, VersionedColumn]]] = {}
     for line, row in enumerate(rows, start=1):
         try:
-            score = Score(
-                dataset=row["dataset"],
-                scene=row["scene"],
-                algorithm=row["algorithm"],
-                metric=row["metric"],
-                region=row["region"],
-                value=float(row["value"]),
-                sum=float(row["sum"]),
-                count=int(row["count"]),
-                missing=int(row["missing"]),
-                protocol=row["protocol"],
-                note=row["note"] or "",
-            )
+            numbers = {field: kind(row[field]) for field, kind in NUMBERS.items()}
+            fields: dict[str, Any] = {field: row[field] or "" for field in SCORE_FIELDS} | numbers
+            score = Score(**fields)
             versions = int(row["metric_version"]), int(row["region_version"])
             inputs = int(row["inputs"])
         except (TypeError, ValueError, KeyError) as problem:
@@ -115,9 +81,7 @@ def import_csv(path: PathLike) -> list[CellScores]:
     try:
         with open(path, newline="", encoding="utf-8") as file:
             reader = csv.DictReader(file)
-            absent = [field for field in FIELDS if field not in (reader.fieldnames or ())]
-            if absent:
-                raise FileError(f"{name}: no column {absent[0]!r}; an import needs {', '.join(FIELDS)}.")
+            _check_columns(reader.fieldnames or (), name)
             return _cells(reader, name)
     except (OSError, UnicodeDecodeError, csv.Error) as problem:
         raise FileError(f"{name}: cannot be read as CSV ({cause(problem)}).") from problem
@@ -136,7 +100,8 @@ def export_parquet(cells: Iterable[CellScores], path: PathLike, protocols: Mappi
     amount = 0
     try:
         with parquet.ParquetWriter(os.fspath(path), layout, compression="zstd") as writer:
-            for batch in _batches(_rows(cells), BATCH):
+            rows = _rows(cells)
+            while batch := list(itertools.islice(rows, BATCH)):
                 columns = list(zip(*batch, strict=True))
                 arrays = [
                     arrow.array(column, kind.value_type if field not in kinds and field not in whole else kind).cast(
@@ -159,24 +124,15 @@ def import_parquet(path: PathLike) -> tuple[list[CellScores], list[str]]:
         table = parquet.read_table(os.fspath(path))
     except (OSError, arrow.ArrowException) as problem:
         raise FileError(f"{name}: cannot be read as Parquet ({str(problem).splitlines()[0]}).") from problem
-    absent = [field for field in FIELDS if field not in table.column_names]
-    if absent:
-        raise FileError(f"{name}: no column {absent[0]!r}; an import needs {', '.join(FIELDS)}.")
-    columns = [table.column(field).to_pylist() for field in FIELDS]
-    rows = (dict(zip(FIELDS, values, strict=True)) for values in zip(*columns, strict=True))
+    _check_columns(table.column_names, name)
     texts = json.loads((table.schema.metadata or {}).get(PROTOCOLS_KEY, b"{}"))
-    return _cells(rows, name), list(texts.values())
+    return _cells(table.select(FIELDS).to_pylist(), name), list(texts.values())
 
 
-def _batches(rows: Iterator[tuple[Any, ...]], size: int) -> Iterator[list[tuple[Any, ...]]]:
-    batch: list[tuple[Any, ...]] = []
-    for row in rows:
-        batch.append(row)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
+def _check_columns(found: Sequence[str], name: str) -> None:
+    absent = next((field for field in FIELDS if field not in found), None)
+    if absent is not None:
+        raise FileError(f"{name}: no column {absent!r}; an import needs {', '.join(FIELDS)}.")
 
 
 def _arrow() -> tuple[Any, Any]:

@@ -10,8 +10,8 @@ from typing import Any
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
-from stereogauge.errors import unknown_name
 from stereogauge.store import names, schema
+from stereogauge.store.engine import Database
 from stereogauge.store.write import Failure, MapRecord
 
 
@@ -60,130 +60,126 @@ class RunEntry:
     command: str
 
 
-def datasets(connection: Connection) -> list[DatasetEntry]:
-    """All datasets in the order in which they came."""
-    table, scenes = schema.datasets, schema.scenes
-    members: dict[int, list[str]] = {}
-    for owner, name in connection.execute(sql.select(scenes.c.dataset_id, scenes.c.name).order_by(scenes.c.position)):
-        members.setdefault(owner, []).append(name)
-    rows = connection.execute(sql.select(table.c.id, table.c.name, table.c.version, table.c.root).order_by(table.c.id))
-    return [DatasetEntry(name, version, root, tuple(members.get(number, ()))) for number, name, version, root in rows]
+class Listings:
+    """Lists of what an open store holds beside scores."""
 
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
-def algorithms(connection: Connection) -> list[AlgorithmEntry]:
-    """All algorithms in the order in which they came."""
-    table = schema.algorithms
-    seconds: dict[int, list[float]] = {}
-    known = sql.select(schema.maps.c.algorithm_id, schema.maps.c.extras).where(schema.maps.c.extras != "{}")
-    for number, extras in connection.execute(known):
-        if "seconds" in (facts := json.loads(extras)):
-            seconds.setdefault(number, []).append(facts["seconds"])
-    entries = []
-    for row in connection.execute(sql.select(table).order_by(table.c.id)).mappings():
-        times = seconds.get(row["id"])
-        entries.append(
-            AlgorithmEntry(
-                row["name"],
-                row["description"],
-                row["link"],
-                row["colour"],
-                json.loads(row["metadata"]),
-                row["added"],
-                sum(times) / len(times) if times else None,
+    def datasets(self) -> list[DatasetEntry]:
+        """The datasets with the names of their scenes, in the order in which they came."""
+        with self._database.reading() as connection:
+            table, scenes = schema.datasets, schema.scenes
+            members: dict[int, list[str]] = {}
+            ordered = sql.select(scenes.c.dataset_id, scenes.c.name).order_by(scenes.c.position)
+            for owner, name in connection.execute(ordered):
+                members.setdefault(owner, []).append(name)
+            rows = connection.execute(sql.select(*table.c["name", "version", "root", "id"]).order_by(table.c.id))
+            return [
+                DatasetEntry(name, version, root, tuple(members.get(number, ())))
+                for name, version, root, number in rows
+            ]
+
+    def algorithms(self) -> list[AlgorithmEntry]:
+        """The algorithms with what is known of them, in the order in which they came."""
+        with self._database.reading() as connection:
+            table = schema.algorithms
+            seconds: dict[int, list[float]] = {}
+            known = sql.select(schema.maps.c.algorithm_id, schema.maps.c.extras).where(schema.maps.c.extras != "{}")
+            for number, extras in connection.execute(known):
+                if "seconds" in (facts := json.loads(extras)):
+                    seconds.setdefault(number, []).append(facts["seconds"])
+            means = {number: sum(times) / len(times) for number, times in seconds.items()}
+            return [
+                AlgorithmEntry(
+                    **{name: row[name] for name in ("name", "description", "link", "colour", "added")},
+                    metadata=json.loads(row["metadata"]),
+                    seconds=means.get(row["id"]),
+                )
+                for row in connection.execute(sql.select(table).order_by(table.c.id)).mappings()
+            ]
+
+    def protocols(self) -> list[ProtocolEntry]:
+        """The protocols with their whole text, in the order in which they came."""
+        with self._database.reading() as connection:
+            table, scorings = schema.protocols, schema.scorings
+            query = (
+                sql.select(table.c.name, table.c.hash, scorings.c.hash, table.c.text)
+                .join(scorings, scorings.c.id == table.c.scoring_id)
+                .order_by(table.c.id)
             )
-        )
-    return entries
+            return [ProtocolEntry(*row) for row in connection.execute(query)]
+
+    def runs(self) -> list[RunEntry]:
+        """The evaluations that wrote here: when, where and with which versions; the first one first."""
+        with self._database.reading() as connection:
+            table = schema.runs
+            return [
+                RunEntry(**{**row, "versions": json.loads(row["versions"])})
+                for row in connection.execute(sql.select(table).order_by(table.c.id)).mappings()
+            ]
+
+    def failures(self) -> list[Failure]:
+        """Cells that could not be computed, with the reason, ordered by dataset, scene and algorithm."""
+        with self._database.reading() as connection:
+            table, scenes, sets = schema.failures, schema.scenes, schema.datasets
+            algorithms_, scorings = schema.algorithms, schema.scorings
+            query = (
+                sql.select(
+                    sets.c.name, scenes.c.name, algorithms_.c.name, scorings.c.hash, *table.c["reason", "detail", "at"]
+                )
+                .join(scenes, scenes.c.id == table.c.scene_id)
+                .join(sets, sets.c.id == scenes.c.dataset_id)
+                .join(algorithms_, algorithms_.c.id == table.c.algorithm_id)
+                .join(scorings, scorings.c.id == table.c.scoring_id)
+                .order_by(sets.c.id, scenes.c.position, algorithms_.c.id)
+            )
+            return [Failure(*row) for row in connection.execute(query)]
+
+    def state(self) -> str:
+        """A text that changes whenever an answer of this store may: with scores, algorithms, protocols or runs."""
+        with self._database.reading() as connection:
+            scores, known = schema.scores.c, schema.algorithms.c
+            texts = sql.func.length(known.description) + sql.func.length(known.link) + sql.func.length(known.colour)
+            questions = (
+                sql.select(sql.func.count(), sql.func.max(scores.id), sql.func.max(scores.written)),
+                sql.select(sql.func.count(), sql.func.max(known.id), sql.func.sum(texts)),
+                sql.select(sql.func.count(), sql.func.max(schema.protocols.c.id)),
+                sql.select(sql.func.count(), sql.func.max(schema.runs.c.id), sql.func.max(schema.runs.c.finished)),
+            )
+            return repr([tuple(connection.execute(question).one()) for question in questions])
+
+    def counts(self) -> dict[str, int]:
+        """Numbers of datasets, scenes, algorithms, protocols, failures, runs, cells and scores."""
+        with self._database.reading() as connection:
+            sizes = {
+                name: _count(connection, schema.metadata.tables[name])
+                for name in ("datasets", "scenes", "algorithms", "protocols", "failures", "runs")
+            }
+            table = schema.scores
+            widths = {number: len(columns) for number, columns in names.known_column_sets(connection).items()}
+            by_set = connection.execute(
+                sql.select(table.c.column_set_id, sql.func.count()).group_by(table.c.column_set_id)
+            ).all()
+            cell = sql.select(table.c.scoring_id, table.c.scene_id, table.c.algorithm_id).distinct().subquery()
+            sizes["cells"] = _count(connection, cell)
+            sizes["scores"] = sum(widths[number] * amount for number, amount in by_set)
+            return sizes
 
 
-def protocols(connection: Connection) -> list[ProtocolEntry]:
-    """All protocols in the order in which they came."""
-    table, scorings = schema.protocols, schema.scorings
-    query = (
-        sql.select(table.c.name, table.c.hash, scorings.c.hash, table.c.text)
-        .join(scorings, scorings.c.id == table.c.scoring_id)
-        .order_by(table.c.id)
-    )
-    return [ProtocolEntry(*row) for row in connection.execute(query)]
+def _count(connection: Connection, rows: sql.FromClause) -> int:
+    return int(connection.execute(sql.select(sql.func.count()).select_from(rows)).scalar_one())
 
 
-def runs(connection: Connection) -> list[RunEntry]:
-    """All runs, the first one first."""
-    table = schema.runs
-    return [
-        RunEntry(row["id"], row["started"], row["finished"], row["host"], json.loads(row["versions"]), row["command"])
-        for row in connection.execute(sql.select(table).order_by(table.c.id)).mappings()
-    ]
-
-
-def failures(connection: Connection) -> list[Failure]:
-    """All failures, ordered by dataset, scene and algorithm."""
-    table, scenes, sets = schema.failures, schema.scenes, schema.datasets
-    algorithms_, scorings = schema.algorithms, schema.scorings
-    query = (
-        sql.select(
-            sets.c.name, scenes.c.name, algorithms_.c.name, scorings.c.hash, table.c.reason, table.c.detail, table.c.at
-        )
-        .join(scenes, scenes.c.id == table.c.scene_id)
-        .join(sets, sets.c.id == scenes.c.dataset_id)
-        .join(algorithms_, algorithms_.c.id == table.c.algorithm_id)
-        .join(scorings, scorings.c.id == table.c.scoring_id)
-        .order_by(sets.c.id, scenes.c.position, algorithms_.c.id)
-    )
-    return [Failure(*row) for row in connection.execute(query)]
-
-
-def state(connection: Connection) -> str:
-    """A text that differs after every change of scores, algorithms, protocols or runs."""
-    scores, known = schema.scores.c, schema.algorithms.c
-    texts = sql.func.length(known.description) + sql.func.length(known.link) + sql.func.length(known.colour)
-    questions = (
-        sql.select(sql.func.count(), sql.func.max(scores.id), sql.func.max(scores.written)),
-        sql.select(sql.func.count(), sql.func.max(known.id), sql.func.sum(texts)),
-        sql.select(sql.func.count(), sql.func.max(schema.protocols.c.id)),
-        sql.select(sql.func.count(), sql.func.max(schema.runs.c.id), sql.func.max(schema.runs.c.finished)),
-    )
-    return repr([tuple(connection.execute(question).one()) for question in questions])
-
-
-def counts(connection: Connection) -> dict[str, int]:
-    """Rows of the tables that a reader asks about, and the single scores within the cells."""
-    sizes = {
-        name: int(connection.execute(sql.select(sql.func.count()).select_from(table)).scalar_one())
-        for name, table in (
-            ("datasets", schema.datasets),
-            ("scenes", schema.scenes),
-            ("algorithms", schema.algorithms),
-            ("protocols", schema.protocols),
-            ("failures", schema.failures),
-            ("runs", schema.runs),
-        )
-    }
-    table = schema.scores
-    widths = {number: len(columns) for number, columns in names.known_column_sets(connection).items()}
-    by_set = connection.execute(
-        sql.select(table.c.column_set_id, sql.func.count()).group_by(table.c.column_set_id)
-    ).all()
-    cell = sql.select(table.c.scoring_id, table.c.scene_id, table.c.algorithm_id).distinct().subquery()
-    sizes["cells"] = int(connection.execute(sql.select(sql.func.count()).select_from(cell)).scalar_one())
-    sizes["scores"] = sum(widths[number] * amount for number, amount in by_set)
-    return sizes
-
-
-def scene_sources(connection: Connection, dataset: str, name: str) -> str:
-    """The text that says where a scene lay."""
+def scene_sources(connection: Connection, dataset: str, name: str) -> str | None:
+    """The text that says where a scene lay; None for a scene that the store does not hold."""
     table, sets = schema.scenes, schema.datasets
     query = (
         sql.select(table.c.sources)
         .join(sets, sets.c.id == table.c.dataset_id)
         .where(sets.c.name == dataset, table.c.name == name)
     )
-    found = connection.execute(query).scalar()
-    if found is None:
-        known = {entry.name: entry.scenes for entry in datasets(connection)}
-        if dataset not in known:
-            raise unknown_name("dataset of this store", dataset, known)
-        raise unknown_name(f"scene of {dataset}", name, known[dataset])
-    return str(found)
+    return connection.execute(query).scalar()
 
 
 def map_record(connection: Connection, algorithm: str, dataset: str, scene: str) -> MapRecord | None:

@@ -12,7 +12,6 @@ from stereogauge.scores.cell import CellScores
 from stereogauge.scores.column import VersionedColumn
 from stereogauge.store import listing, names, read, schema, write
 from stereogauge.store.blocks import cell_of_row
-from stereogauge.store.write import MapRecord
 
 Key = tuple[str, str, str, str]
 
@@ -100,14 +99,7 @@ def _state(target: Connection) -> dict[Key, list[tuple[int, float, frozenset[Ver
     algorithms = names.mapping(target, sql.select(schema.algorithms.c.id, schema.algorithms.c.name))
     hashes = names.mapping(target, sql.select(schema.scorings.c.id, schema.scorings.c.hash))
     state: dict[Key, list[tuple[int, float, frozenset[VersionedColumn]]]] = {}
-    query = sql.select(
-        table.c.scoring_id,
-        table.c.scene_id,
-        table.c.algorithm_id,
-        table.c.column_set_id,
-        table.c.inputs,
-        table.c.written,
-    )
+    query = sql.select(*table.c["scoring_id", "scene_id", "algorithm_id", "column_set_id", "inputs", "written"])
     for scoring, scene, algorithm, column_set, inputs, written in target.execute(query):
         key = (*scenes[scene], algorithms[algorithm], hashes[scoring])
         state.setdefault(key, []).append((inputs, written, sets[column_set]))
@@ -128,9 +120,5 @@ def _wanted(
 
 
 def _copy_maps(source: Connection, target: Connection, wanted: set[tuple[Any, ...]]) -> None:
-    records: list[MapRecord] = []
-    for dataset, scene, algorithm in sorted(wanted):
-        record = listing.map_record(source, algorithm, dataset, scene)
-        if record is not None:
-            records.append(record)
-    write.write_maps(target, records)
+    found = (listing.map_record(source, algorithm, dataset, scene) for dataset, scene, algorithm in sorted(wanted))
+    write.write_maps(target, [record for record in found if record is not None])

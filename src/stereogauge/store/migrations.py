@@ -16,7 +16,7 @@ from stereogauge.store.engine import Database
 Step = Callable[[Connection], None]
 
 STEPS: tuple[Step, ...] = ()
-"""STEPS[n] brings a store of version n + 1 to version n + 2; `schema.SCHEMA_VERSION` is len(STEPS) + 1."""
+"""STEPS[n] brings a store of version n + 1 to version n + 2; the current version is len(STEPS) + 1."""
 
 
 def current_version(steps: Sequence[Step] = STEPS) -> int:

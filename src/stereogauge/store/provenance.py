@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import platform
 import socket
@@ -18,16 +19,10 @@ PACKAGES = ("numpy", "numba", "opencv-python-headless", "scikit-image", "scipy")
 
 def versions() -> dict[str, str]:
     """Versions of everything that a score's last digits may depend on, by package."""
-    found = {
-        "stereogauge": VERSION,
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-    }
+    found = {"stereogauge": VERSION, "python": platform.python_version(), "platform": platform.platform()}
     for package in PACKAGES:
-        try:
+        with contextlib.suppress(metadata.PackageNotFoundError):
             found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
     return found
 
 

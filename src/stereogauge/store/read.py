@@ -181,17 +181,8 @@ def chosen_columns(
 def read_cube(connection: Connection, selection: Selection) -> ScoreCube:
     """The scores as a cube; scenes and algorithms without any score are left out unless they were named."""
     table = schema.scores
-    rows = connection.execute(
-        sql.select(
-            table.c.scene_id,
-            table.c.algorithm_id,
-            table.c.column_set_id,
-            table.c.value,
-            table.c.sum,
-            table.c.count,
-            table.c.missing,
-        ).where(selection.condition())
-    ).all()
+    wanted = table.c["scene_id", "algorithm_id", "column_set_id", "value", "sum", "count", "missing"]
+    rows = connection.execute(sql.select(*wanted).where(selection.condition())).all()
     sets = names.known_column_sets(connection)
     parts = list(zip(*rows, strict=True)) if rows else [()] * 7
     scene_numbers, algorithm_numbers, set_numbers = (np.array(part, np.int64) for part in parts[:3])

@@ -20,6 +20,7 @@ from stereogauge.scores.score import Score
 from stereogauge.scores.table import ScoreTable
 from stereogauge.store import exchange, listing, names, provenance, read, schema, write
 from stereogauge.store.engine import Database
+from stereogauge.store.listing import Listings
 from stereogauge.store.merge import merge
 from stereogauge.store.migrations import prepare
 from stereogauge.store.sources import scene_of_text, source_of_text
@@ -29,11 +30,8 @@ from stereogauge.store.write import Failure, MapRecord
 PathLike = str | os.PathLike[str]
 
 
-class Store:
+class Store(Listings):
     """An open store; use it in a `with` block, or `close()` it. Every problem with the database is a `StoreError`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def __repr__(self) -> str:
         return f"Store({self.name!r})"
@@ -117,48 +115,12 @@ class Store:
         with self._database.reading() as connection:
             return stored_cells(connection, dataset, protocol)
 
-    def datasets(self) -> list[listing.DatasetEntry]:
-        """The datasets with the names of their scenes."""
-        with self._database.reading() as connection:
-            return listing.datasets(connection)
-
-    def algorithms(self) -> list[listing.AlgorithmEntry]:
-        """The algorithms with what is known of them, in the order in which they came."""
-        with self._database.reading() as connection:
-            return listing.algorithms(connection)
-
-    def protocols(self) -> list[listing.ProtocolEntry]:
-        """The protocols with their whole text."""
-        with self._database.reading() as connection:
-            return listing.protocols(connection)
-
-    def failures(self) -> list[Failure]:
-        """Cells that could not be computed, with the reason."""
-        with self._database.reading() as connection:
-            return listing.failures(connection)
-
-    def runs(self) -> list[listing.RunEntry]:
-        """The evaluations that wrote here: when, where and with which versions."""
-        with self._database.reading() as connection:
-            return listing.runs(connection)
-
-    def state(self) -> str:
-        """A text that changes whenever an answer of this store may."""
-        with self._database.reading() as connection:
-            return listing.state(connection)
-
-    def counts(self) -> Mapping[str, int]:
-        """Numbers of datasets, scenes, algorithms, protocols, failures, runs, cells and scores."""
-        with self._database.reading() as connection:
-            return listing.counts(connection)
-
     def protocol(self, wanted: str) -> Protocol | None:
         """The protocol with this name or hash; None when only its hash was imported and no preset has it."""
         with self._database.reading() as connection:
             _, scoring = read.scoring_of(connection, wanted)
-            found = [entry for entry in listing.protocols(connection) if entry.scoring_hash == scoring]
-        for entry in found:
-            if wanted in (entry.hash, entry.name, scoring):
+        for entry in self.protocols():
+            if entry.scoring_hash == scoring and wanted in (entry.hash, entry.name, scoring):
                 return parse_protocol(entry.text, self.name)
         presets = (load_protocol(name) for name in preset_names())
         return next((preset for preset in presets if preset.scoring_hash == scoring), None)
@@ -167,6 +129,11 @@ class Store:
         """A scene, rebuilt from where its files lay when it was evaluated."""
         with self._database.reading() as connection:
             text = listing.scene_sources(connection, dataset, name)
+        if text is None:
+            known = {entry.name: entry.scenes for entry in self.datasets()}
+            if dataset not in known:
+                raise unknown_name("dataset of this store", dataset, known)
+            raise unknown_name(f"scene of {dataset}", name, known[dataset])
         return scene_of_text(text, name, dataset)
 
     def map_source(self, algorithm: str, dataset: str, scene: str) -> Any:

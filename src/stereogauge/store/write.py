@@ -19,6 +19,9 @@ from stereogauge.store import names, schema
 from stereogauge.store.blocks import cell_of_row, packed
 from stereogauge.store.sources import scene_text
 
+KEY = ("scoring_id", "scene_id", "algorithm_id")
+"""What names a cell in the tables of scores and failures."""
+
 
 @dataclass(frozen=True)
 class MapRecord:
@@ -127,18 +130,13 @@ def write_cells(
     """
     if not cells:
         return
-    scorings = names.scoring_ids(connection, [cell.protocol for cell in cells])
-    scenes = _scene_numbers(connection, cells)
-    algorithms = names.algorithm_ids(connection, [cell.algorithm for cell in cells])
-    keys = [(scorings[cell.protocol], scenes[cell.dataset, cell.scene], algorithms[cell.algorithm]) for cell in cells]
+    keys = _keys(connection, cells)
     _delete_outdated(connection, cells, keys)
     sets = names.column_set_ids(connection, [cell.columns for cell in cells])
     now = time.time()
     rows = [
         {
-            "scoring_id": key[0],
-            "scene_id": key[1],
-            "algorithm_id": key[2],
+            **dict(zip(KEY, key, strict=True)),
             "column_set_id": sets[cell.columns],
             "run_id": run,
             "written": now if written is None else written[place],
@@ -154,22 +152,17 @@ def write_failures(connection: Connection, failures: Sequence[Failure], run: int
     """Keep why cells could not be computed."""
     if not failures:
         return
-    scorings = names.scoring_ids(connection, [failure.protocol for failure in failures])
-    scenes = _scene_numbers(connection, failures)
-    algorithms = names.algorithm_ids(connection, [failure.algorithm for failure in failures])
     rows = [
         {
-            "scoring_id": scorings[failure.protocol],
-            "scene_id": scenes[failure.dataset, failure.scene],
-            "algorithm_id": algorithms[failure.algorithm],
+            **dict(zip(KEY, key, strict=True)),
             "reason": failure.reason,
             "detail": failure.detail,
             "run_id": run,
             "at": failure.at or time.time(),
         }
-        for failure in failures
+        for key, failure in zip(_keys(connection, failures), failures, strict=True)
     ]
-    names.replace(connection, schema.failures, ("scoring_id", "scene_id", "algorithm_id"), rows)
+    names.replace(connection, schema.failures, KEY, rows)
 
 
 def delete_algorithm(connection: Connection, number: int) -> None:
@@ -185,6 +178,14 @@ def delete_algorithm(connection: Connection, number: int) -> None:
         connection.execute(schema.files.delete().where(schema.files.c.source.in_(some)))
     used = sql.select(schema.scores.c.column_set_id)
     connection.execute(schema.column_sets.delete().where(schema.column_sets.c.id.not_in(used)))
+
+
+def _keys(connection: Connection, cells: Sequence[CellScores | Failure]) -> list[tuple[int, int, int]]:
+    """Scoring, scene and algorithm of each cell by id."""
+    scorings = names.scoring_ids(connection, [cell.protocol for cell in cells])
+    scenes = _scene_numbers(connection, cells)
+    algorithms = names.algorithm_ids(connection, [cell.algorithm for cell in cells])
+    return [(scorings[cell.protocol], scenes[cell.dataset, cell.scene], algorithms[cell.algorithm]) for cell in cells]
 
 
 def _scene_numbers(
@@ -203,10 +204,8 @@ def _scene_numbers(
 
 def _rows_near(table: sql.Table, keys: Sequence[tuple[int, int, int]]) -> Any:
     """The condition that finds the rows of these cells, and perhaps of some others of the same scenes."""
-    scorings, scenes, algorithms = (sorted(set(part)) for part in zip(*keys, strict=True))
-    return sql.and_(
-        table.c.scoring_id.in_(scorings), table.c.scene_id.in_(scenes), table.c.algorithm_id.in_(algorithms)
-    )
+    wanted = zip(KEY, zip(*keys, strict=True), strict=True)
+    return sql.and_(*(table.c[name].in_(sorted(set(numbers))) for name, numbers in wanted))
 
 
 def _delete_outdated(connection: Connection, cells: Sequence[CellScores], keys: Sequence[tuple[int, int, int]]) -> None:
@@ -219,16 +218,8 @@ def _delete_outdated(connection: Connection, cells: Sequence[CellScores], keys: 
     for key, cell in zip(keys, cells, strict=True):
         coming.setdefault(key, set()).update(cell.columns)
         inputs_now[key] = cell.inputs
-    rows = connection.execute(
-        sql.select(
-            table.c.id,
-            table.c.scoring_id,
-            table.c.scene_id,
-            table.c.algorithm_id,
-            table.c.column_set_id,
-            table.c.inputs,
-        ).where(_rows_near(table, keys))
-    ).all()
+    read = sql.select(*table.c["id", *KEY, "column_set_id", "inputs"]).where(_rows_near(table, keys))
+    rows = connection.execute(read).all()
     if not rows:
         return
     sets = names.known_column_sets(connection)
@@ -256,14 +247,7 @@ def _cut(connection: Connection, number: int, columns: tuple[VersionedColumn, ..
 
 def _delete_failures(connection: Connection, keys: Sequence[tuple[int, int, int]]) -> None:
     table = schema.failures
-    wanted = set(keys)
-    found = connection.execute(
-        sql.select(table.c.scoring_id, table.c.scene_id, table.c.algorithm_id).where(_rows_near(table, keys))
-    ).all()
-    for scoring, scene, algorithm in found:
-        if (scoring, scene, algorithm) in wanted:
-            connection.execute(
-                table.delete().where(
-                    table.c.scoring_id == scoring, table.c.scene_id == scene, table.c.algorithm_id == algorithm
-                )
-            )
+    found = connection.execute(sql.select(*table.c[KEY]).where(_rows_near(table, keys))).all()
+    for key in set(map(tuple, found)) & set(keys):
+        cell = (table.c[name] == number for name, number in zip(KEY, key, strict=True))
+        connection.execute(table.delete().where(*cell))

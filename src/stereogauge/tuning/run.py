@@ -16,7 +16,7 @@ from optuna.storages import BaseStorage
 
 from stereogauge.errors import MatcherError
 from stereogauge.evaluation.executors import InProcess, LocalProcesses
-from stereogauge.evaluation.progress import Progress, Silent
+from stereogauge.evaluation.progress import Progress
 from stereogauge.matching.declaration import Matcher
 from stereogauge.model import Dataset, Scene
 from stereogauge.protocol import Protocol
@@ -94,7 +94,7 @@ def tune(
     running = executor or (InProcess() if jobs is None else LocalProcesses(jobs))
     finished = False
     try:
-        result = run_prepared(prepared, store=store, name=name, executor=running, progress=progress or Silent())
+        result = run_prepared(prepared, store=store, name=name, executor=running, progress=progress or Progress())
         finished = True
     finally:
         if owned:

@@ -157,9 +157,8 @@ def _selections(free: list[str], columns: list[dict[str, Any]], base: Params, pr
 
 def _export_selection(writer: _Writer, params: Params) -> None:
     table = writer.keep("table", params)
-    for index, column in enumerate(table["columns"]):
-        if index < 3:
-            writer.keep("table", (*params, ("column", column["id"])))
+    for column in table["columns"][:3]:
+        writer.keep("table", (*params, ("column", column["id"])))
     for options in _models(table["columns"]):
         for draws in ((), (("draws", DRAWS),)):
             writer.keep("rank", (*params, *options, *draws))
@@ -177,10 +176,7 @@ def _export_selection(writer: _Writer, params: Params) -> None:
 
 
 def _models(columns: Iterable[dict[str, Any]]) -> Iterator[Params]:
-    yield ()
-    yield (("model", "a-star"),)
-    yield (("model", "extended"),)
-    yield (("model", "weighted"),)
+    yield from ((), *((("model", name),) for name in ("a-star", "extended", "weighted")))
     for profile in shipped_profiles():
         yield (("model", "weighted"), ("profile", profile))
     if len({column["metric"] for column in columns}) == 1:

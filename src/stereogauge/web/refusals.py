@@ -24,7 +24,6 @@ log = logging.getLogger(__name__)
 
 def register_refusals(app: FastAPI) -> None:
     """Answer every mistake in a request, and every failure of the server, with one sentence."""
-    app.add_exception_handler(HiddenTruthError, _hidden)
     app.add_exception_handler(FileError, _lost)
     app.add_exception_handler(StoreError, _lost)
     app.add_exception_handler(StereogaugeError, _mistake)
@@ -34,11 +33,8 @@ def register_refusals(app: FastAPI) -> None:
 
 def _mistake(request: Request, problem: Exception) -> JSONResponse:
     allowed = {"allowed": problem.allowed} if isinstance(problem, UnknownChoiceError) else {}
-    return JSONResponse({"detail": str(problem), **allowed}, status_code=422)
-
-
-def _hidden(request: Request, problem: Exception) -> JSONResponse:
-    return JSONResponse({"detail": str(problem)}, status_code=403)
+    status = 403 if isinstance(problem, HiddenTruthError) else 422
+    return JSONResponse({"detail": str(problem), **allowed}, status_code=status)
 
 
 def _lost(request: Request, problem: Exception) -> JSONResponse:

@@ -23,6 +23,7 @@ from stereogauge.io.files import DisparityFile
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol
 from stereogauge.scores.cube import ScoreCube
+from stereogauge.store.listing import AlgorithmEntry
 from stereogauge.store.sources import source_of_text
 from stereogauge.store.store import Store
 from stereogauge.web.errors import UnknownChoiceError
@@ -48,16 +49,6 @@ class ProtocolRecord(NamedTuple):
         return (self.key, self.name, *self.also)
 
 
-class AlgorithmRecord(NamedTuple):
-    """An algorithm's description, link, colour and run time."""
-
-    name: str
-    description: str = ""
-    link: str = ""
-    colour: str = ""
-    seconds: float | None = None
-
-
 class Maps(NamedTuple):
     """The files of one algorithm's maps of one scene, None where there is none; confidence maps by name."""
 
@@ -73,7 +64,7 @@ class _Kept:
     version: str
     cubes: dict[str, ScoreCube] = field(default_factory=dict)
     protocols: tuple[ProtocolRecord, ...] | None = None
-    algorithms: tuple[AlgorithmRecord, ...] | None = None
+    algorithms: tuple[AlgorithmEntry, ...] | None = None
     scenes: dict[str, Scene] = field(default_factory=dict)
     maps: dict[tuple[str, str], Maps] = field(default_factory=dict)
 
@@ -155,15 +146,12 @@ class StoreSource:
                 cubes[key] = self._store.cube(protocol=key)
             return cubes[key]
 
-    def algorithms(self) -> tuple[AlgorithmRecord, ...]:
+    def algorithms(self) -> tuple[AlgorithmEntry, ...]:
         """Every algorithm, in the order of first evaluation."""
         with self._lock:
             kept = self._current()
             if kept.algorithms is None:
-                kept.algorithms = tuple(
-                    AlgorithmRecord(entry.name, entry.description, entry.link, entry.colour, entry.seconds)
-                    for entry in self._store.algorithms()
-                )
+                kept.algorithms = tuple(self._store.algorithms())
             return kept.algorithms
 
     def scene(self, name: str) -> Scene:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from stereogauge.confidence.bound import combination_bound
-from stereogauge.confidence.sparsification import SparsificationCurve, is_bad, sparsify
+from stereogauge.confidence.sparsification import is_bad, sparsify
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.scenes.reader import SceneReader, SceneView
@@ -58,7 +56,7 @@ def confidence_answer(
     """The curves of every selected algorithm with confidence maps on a scene; larger values are more confident."""
     datasets = cube.datasets or ("",) * len(cube.scenes)
     shown = [name for name, dataset in zip(cube.scenes, datasets, strict=True) if not scenes.hidden(name, dataset)]
-    present = available(scenes, cube.algorithms, shown)
+    present = [(name, scene) for name in cube.algorithms for scene in scenes.source.with_confidence(name, shown)]
     chosen = scene or next((name for _, name in present), "")
     answer = ConfidenceAnswer(
         scene=chosen, threshold=threshold, region=region, density=DENSITIES.tolist(), curves=[], bounds=[],
@@ -77,31 +75,26 @@ def confidence_answer(
     return answer
 
 
-def available(reader: SceneReader, algorithms: Iterable[str], scenes: Sequence[str]) -> list[tuple[str, str]]:
-    """Every (algorithm, scene) with a confidence map."""
-    return [(name, scene) for name in algorithms for scene in reader.source.with_confidence(name, scenes)]
-
-
 def _curves(
     scenes: SceneReader, view: SceneView, algorithm: str, threshold: float, mask: NDArray[np.bool_]
 ) -> list[Curve]:
     estimate, truth = scenes.estimate(algorithm, view.name), scenes.truth(view)
-    return [
-        _curve(algorithm, measure, sparsify(values, estimate, truth, threshold, mask, higher_is_better=True))
+    found = {
+        measure: sparsify(values, estimate, truth, threshold, mask, higher_is_better=True)
         for measure, values in scenes.confidence(algorithm, view.name).items()
+    }
+    return [
+        Curve(
+            algorithm=algorithm,
+            measure=measure,
+            bad=curve.rates(DENSITIES).tolist(),
+            oracle=curve.oracle.rates(DENSITIES).tolist(),
+            random=curve.bad_pixels / curve.pixels,
+            auc=curve.auc,
+            optimal_auc=curve.oracle.auc,
+        )
+        for measure, curve in found.items()
     ]
-
-
-def _curve(algorithm: str, measure: str, curve: SparsificationCurve) -> Curve:
-    return Curve(
-        algorithm=algorithm,
-        measure=measure,
-        bad=curve.rates(DENSITIES).tolist(),
-        oracle=curve.oracle.rates(DENSITIES).tolist(),
-        random=curve.bad_pixels / curve.pixels,
-        auc=curve.auc,
-        optimal_auc=curve.oracle.auc,
-    )
 
 
 def _bounds(

@@ -268,13 +268,7 @@ def _info(
     bar: list[str] | None = None,
     legend: list[LegendEntry] | None = None,
 ) -> LayerInfo:
+    height, width = colours.shape[:2]
     return LayerInfo(
-        title=title,
-        unit=unit,
-        width=colours.shape[1],
-        height=colours.shape[0],
-        limits=limits,
-        bar=bar or [],
-        legend=legend or [],
-        note="",
+        title=title, unit=unit, width=width, height=height, limits=limits, bar=bar or [], legend=legend or [], note=""
     )

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel
 
 from stereogauge.errors import FileError, NotApplicable, StereogaugeError
 from stereogauge.metrics.picture import Picture
 from stereogauge.model import DisparityMap
 from stereogauge.scores.column import metric_of
-from stereogauge.web.numbers import finite
+from stereogauge.web.answer import Answer, finite
 from stereogauge.web.scenes.layers import block_means
 from stereogauge.web.scenes.reader import SceneReader, SceneView
 
@@ -21,7 +21,7 @@ MOST_BLOCKS = 12
 FEW_LABELS = 5
 
 
-class Estimated(BaseModel):
+class Estimated(Answer):
     """An algorithm at one pixel; `error` is estimate − truth in px, `depth` in metres."""
 
     algorithm: str
@@ -32,7 +32,7 @@ class Estimated(BaseModel):
     note: str
 
 
-class PixelAnswer(BaseModel):
+class PixelAnswer(Answer):
     """The values at one pixel."""
 
     x: int
@@ -45,7 +45,7 @@ class PixelAnswer(BaseModel):
     estimates: list[Estimated]
 
 
-class CloudAnswer(BaseModel):
+class CloudAnswer(Answer):
     """Points: little-endian float32 x, y, z triples and uint8 red, green, blue triples, both in base64.
 
     In metres where the scene is calibrated (x to the right, y down, z away from the camera); else x and y in px and z =
@@ -59,7 +59,7 @@ class CloudAnswer(BaseModel):
     step: int
 
 
-class Block(BaseModel):
+class Block(Answer):
     """A square of pixels and the part of the metric's total that lies in it."""
 
     x: int
@@ -68,7 +68,7 @@ class Block(BaseModel):
     share: float
 
 
-class SceneAnswer(BaseModel):
+class SceneAnswer(Answer):
     """A scene: its size, calibration and layers, and the algorithms with maps of it."""
 
     name: str
@@ -95,7 +95,8 @@ def scene_answer(scenes: SceneReader, name: str, protocol: str | None) -> SceneA
     calibration = view.scene.calibration
     height, width = view.scene.left.shape[:2] if view.hidden and view.scene.has("left") else view.scene.shape
     shows = [] if view.hidden else ["truth"] * view.scene.has("gt") + ["signed", "metric", "region"]
-    return SceneAnswer(
+    return SceneAnswer.of(
+        calibration,
         name=name,
         dataset=view.scene.dataset,
         width=width,
@@ -103,10 +104,6 @@ def scene_answer(scenes: SceneReader, name: str, protocol: str | None) -> SceneA
         hidden=view.hidden,
         layers=[*present, "estimate", "error", *shows],
         regions=[] if view.hidden else scenes.regions(view),
-        focal=calibration.focal,
-        baseline=calibration.baseline,
-        doffs=calibration.doffs,
-        ndisp=calibration.ndisp,
         limits=scenes.limits(view),
         algorithms=[name for name, files in maps.items() if files.left is not None],
         confidence=[name for name, files in maps.items() if files.confidence],
@@ -125,19 +122,13 @@ def pixel_answer(
     return PixelAnswer(
         x=x,
         y=y,
-        colour=_colour(view, x, y),
+        colour=np.atleast_1d(view.scene.left[y, x]).tolist() if view.scene.has("left") else [],
         truth=truth,
         depth=_depth(view, truth),
         regions=[] if view.hidden else _regions_at(scenes, view, x, y),
         hidden=view.hidden,
         estimates=[_estimated(scenes, view, algorithm, x, y, truth) for algorithm in algorithms],
     )
-
-
-def _colour(view: SceneView, x: int, y: int) -> list[int]:
-    if not view.scene.has("left"):
-        return []
-    return [int(value) for value in np.atleast_1d(view.scene.left[y, x])]
 
 
 def _depth(view: SceneView, disparity: float | None) -> float | None:
@@ -149,12 +140,9 @@ def _depth(view: SceneView, disparity: float | None) -> float | None:
 def _regions_at(scenes: SceneReader, view: SceneView, x: int, y: int) -> list[str]:
     found = []
     for region in scenes.regions(view):
-        try:
-            inside = scenes.mask(view, region)[y, x]
-        except NotApplicable:
-            continue
-        if inside:
-            found.append(region)
+        with contextlib.suppress(NotApplicable):
+            if scenes.mask(view, region)[y, x]:
+                found.append(region)
     return found
 
 
@@ -169,11 +157,10 @@ def _estimated(scenes: SceneReader, view: SceneView, algorithm: str, x: int, y: 
     except StereogaugeError as reason:
         value, note = None, str(reason)
     depth, true_depth = _depth(view, value), _depth(view, truth)
-    both = value is not None and truth is not None
     return Estimated(
         algorithm=algorithm,
         disparity=value,
-        error=value - truth if both and value is not None and truth is not None else None,
+        error=None if value is None or truth is None else value - truth,
         depth=depth,
         depth_error=None if depth is None or true_depth is None else depth - true_depth,
         note=note,

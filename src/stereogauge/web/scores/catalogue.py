@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import functools
 import io
-import math
 import re
 import typing
 from typing import Any
-
-from pydantic import BaseModel
 
 from stereogauge.errors import unknown_name
 from stereogauge.metrics.declaration import MISSING, SCALING, Metric, metrics
@@ -20,12 +17,11 @@ from stereogauge.ranking.ranks import Ties
 from stereogauge.regions.declaration import declared_regions
 from stereogauge.scores.selection import MissingRule
 from stereogauge.version import VERSION
+from stereogauge.web.answer import Answer, Bounds, Text
 from stereogauge.web.source import ProtocolRecord
 
-Bounds = tuple[float | None, float | None]
 
-
-class MetricEntry(BaseModel):
+class MetricEntry(Answer):
     """A metric's declaration; a bound of null is infinite."""
 
     id: str
@@ -43,20 +39,20 @@ class MetricEntry(BaseModel):
     needs: list[str]
     parameters: list[str]
     source: str
-    description: str
+    description: Text
 
 
-class RegionEntry(BaseModel):
+class RegionEntry(Answer):
     """A region's declaration."""
 
     id: str
     name: str
     definition: str
     source: str
-    description: str
+    description: Text
 
 
-class ModelEntry(BaseModel):
+class ModelEntry(Answer):
     """A model's declaration with its options and their meaning."""
 
     id: str
@@ -68,7 +64,7 @@ class ModelEntry(BaseModel):
     options: dict[str, str]
 
 
-class ProfileEntry(BaseModel):
+class ProfileEntry(Answer):
     """Named weights that sum to 1."""
 
     id: str
@@ -77,7 +73,7 @@ class ProfileEntry(BaseModel):
     weights: dict[str, float]
 
 
-class ProtocolEntry(BaseModel):
+class ProtocolEntry(Answer):
     """A protocol with its whole text; `key` selects its scores, `also` lists others with the same scoring choices."""
 
     key: str
@@ -92,7 +88,7 @@ class ProtocolEntry(BaseModel):
     scene_weights: dict[str, float]
 
 
-class CatalogueAnswer(BaseModel):
+class CatalogueAnswer(Answer):
     """Everything that can be chosen."""
 
     version: str
@@ -114,32 +110,9 @@ def catalogue_answer(records: tuple[ProtocolRecord, ...], *, submissions: bool) 
         version=VERSION,
         submissions=submissions,
         metrics=[_metric(metric) for metric in metrics().values()],
-        regions=[
-            RegionEntry(
-                id=region.id,
-                name=region.name,
-                definition=region.definition,
-                source=region.source,
-                description=_text(region.description),
-            )
-            for region in declared_regions().values()
-        ],
-        models=[
-            ModelEntry(
-                id=model.id,
-                name=model.name,
-                definition=model.definition,
-                source=model.source,
-                value_name=model.value_name,
-                classes=model.classes,
-                options=dict(model.options),
-            )
-            for model in models().values()
-        ],
-        profiles=[
-            ProfileEntry(id=name, name=profile.name, description=profile.description, weights=dict(profile.weights))
-            for name, profile in ((name, load_profile(name)) for name in shipped_profiles())
-        ],
+        regions=[RegionEntry.of(region) for region in declared_regions().values()],
+        models=[ModelEntry.of(model) for model in models().values()],
+        profiles=[ProfileEntry.of(load_profile(name), id=name) for name in shipped_profiles()],
         protocols=[_protocol(record) for record in records],
         normalisations=list(typing.get_args(Normalisation)),
         ties=list(typing.get_args(Ties)),
@@ -149,49 +122,24 @@ def catalogue_answer(records: tuple[ProtocolRecord, ...], *, submissions: bool) 
 
 
 def _metric(metric: Metric) -> MetricEntry:
-    return MetricEntry(
-        id=metric.id,
-        name=metric.name,
-        formula=metric.formula,
-        unit=metric.unit,
-        direction=metric.direction,
-        range=_bounds(metric.range),
-        heuristic_range=None if metric.heuristic_range is None else _bounds(metric.heuristic_range),
-        region=metric.region,
-        pools=metric.pools,
+    return MetricEntry.of(
+        metric,
         missing=MISSING[metric.missing],
         scaling=SCALING[metric.scaling],
         picture=metric.picture is not None,
         needs=sorted(metric.needs),
         parameters=[f"{p.name} ({p.unit or 'no unit'}) {p.description}".strip() for p in metric.parameters],
-        source=metric.source,
-        description=_text(metric.description),
     )
 
 
 def _protocol(record: ProtocolRecord) -> ProtocolEntry:
-    protocol = record.protocol
+    own: dict[str, Any] = {"key": record.key, "name": record.name, "also": record.also}
+    if record.protocol is not None:
+        return ProtocolEntry.of(record.protocol, **own, text=record.protocol.to_toml())
     return ProtocolEntry(
-        key=record.key,
-        name=record.name,
-        also=list(record.also),
-        hash=protocol.hash if protocol else record.key,
-        description=protocol.description if protocol else "",
-        text=protocol.to_toml() if protocol else "The store knows only the hash of this protocol.",
-        model=protocol.model if protocol else "a-star",
-        metrics=list(protocol.metrics) if protocol else [],
-        regions=list(protocol.regions) if protocol else [],
-        scene_weights=dict(protocol.scene_weights) if protocol else {},
-    )
-
-
-def _bounds(pair: tuple[float, float]) -> Bounds:
-    low, high = (bound if math.isfinite(bound) else None for bound in pair)
-    return low, high
-
-
-def _text(docstring: str) -> str:
-    return " ".join(docstring.split())
+        **own, hash=record.key, description="", text="The store knows only the hash of this protocol.", model="a-star",
+        metrics=[], regions=[], scene_weights={},
+    )  # fmt: skip
 
 
 @functools.lru_cache(maxsize=512)

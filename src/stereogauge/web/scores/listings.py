@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel
 
+from stereogauge.web.answer import Answer
 from stereogauge.web.hiding import Hidden
 from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.source import StoreSource
 
 
-class DatasetEntry(BaseModel):
+class DatasetEntry(Answer):
     """A dataset, its scenes, and the keys of the protocols under which they have scores."""
 
     name: str
@@ -20,7 +20,7 @@ class DatasetEntry(BaseModel):
     protocols: list[str]
 
 
-class SceneEntry(BaseModel):
+class SceneEntry(Answer):
     """A scene; `gaps` are the algorithms without any score on it."""
 
     name: str
@@ -29,7 +29,7 @@ class SceneEntry(BaseModel):
     gaps: list[str]
 
 
-class AlgorithmEntry(BaseModel):
+class AlgorithmEntry(Answer):
     """An algorithm with its colour and marker; `gaps` are the scenes without any score of it."""
 
     name: str
@@ -87,13 +87,11 @@ def algorithm_entries(scores: ScoreReader, protocol: str | None = None) -> list[
     styles = scores.styles()
     records = {record.name: record for record in scores.source.algorithms()}
     return [
-        AlgorithmEntry(
-            name=name,
-            description=records[name].description,
+        AlgorithmEntry.of(
+            records[name],
             link=records[name].link if records[name].link.startswith(("http://", "https://")) else "",
             colour=styles[name].colour,
             marker=styles[name].plotly_marker,
-            seconds=records[name].seconds,
             scenes=int(present[row].sum()),
             gaps=[scenes[index] for index in np.flatnonzero(~present[row])],
         )

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.bootstrap import bootstrap
@@ -15,13 +14,13 @@ from stereogauge.ranking.profile import shipped_profiles
 from stereogauge.ranking.result import Ranking
 from stereogauge.ranking.run import about_pixels
 from stereogauge.scores.plain import json_value
+from stereogauge.web.answer import Answer, Number, finite
 from stereogauge.web.errors import UnknownChoiceError
-from stereogauge.web.numbers import finite
 from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.selection import SelectionQuery
 
 
-class LeftOut(BaseModel):
+class LeftOut(Answer):
     """A selected algorithm or column that the ranking left out."""
 
     kind: str
@@ -29,28 +28,28 @@ class LeftOut(BaseModel):
     reason: str
 
 
-class RankRow(BaseModel):
+class RankRow(Answer):
     """One algorithm; `extra` holds further values of the model."""
 
     algorithm: str
     rank: int
-    value: float | None
+    value: Number
     group: int | None
     extra: dict[str, Any]
 
 
-class Interval(BaseModel):
+class Interval(Answer):
     """The central 95 % of ranks and values over random draws of scenes; `first` is the share of first places."""
 
     algorithm: str
     rank_low: int
     rank_high: int
-    value_low: float | None
-    value_high: float | None
+    value_low: Number
+    value_high: Number
     first: float
 
 
-class RankAnswer(BaseModel):
+class RankAnswer(Answer):
     """Algorithms from best to worst; relations are lists of row numbers.
 
     `effective_weights` and `break_even` (one row per algorithm) stand in the order of `terms`; `intervals_name` says
@@ -127,11 +126,9 @@ def rank_answer(
     ranking = scores.ranking(query, model, options)
     intervals, note = _intervals(scores, query, ranking, options, draws)
     extra = {name: [finite(value) for value in values] for name, values in ranking.extra.items()}
-    return RankAnswer(
+    return RankAnswer.of(
+        declared,
         model=model,
-        name=declared.name,
-        definition=declared.definition,
-        value_name=declared.value_name,
         options=ranking.to_dict()["options"],
         protocol=ranking.selection.protocol,
         caption=ranking.selection.caption(),
@@ -142,7 +139,7 @@ def rank_answer(
             RankRow(
                 algorithm=name,
                 rank=int(ranking.rank[index]),
-                value=finite(ranking.value[index]),
+                value=ranking.value[index],
                 group=None if ranking.group is None else int(ranking.group[index]),
                 extra={key: values[index] for key, values in extra.items()},
             )
@@ -186,8 +183,8 @@ def _intervals(
             algorithm=name,
             rank_low=int(found.rank_low[index]),
             rank_high=int(found.rank_high[index]),
-            value_low=finite(found.value_low[index]),
-            value_high=finite(found.value_high[index]),
+            value_low=found.value_low[index],
+            value_high=found.value_high[index],
             first=float(found.first[index]),
         )
         for index, name in enumerate(found.algorithms)

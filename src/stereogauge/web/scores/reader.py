@@ -29,10 +29,6 @@ PrivateScores = Callable[[str], ScoreTable]
 """The scores of an unpublished submission, by its id."""
 
 
-def _no_submissions(identifier: str) -> ScoreTable:
-    return ScoreTable(())
-
-
 @dataclass(frozen=True)
 class _Selected:
     """The values of a selection, and their costs by the columns that a model reads: a new weight changes neither."""
@@ -44,7 +40,7 @@ class _Selected:
 class ScoreReader:
     """Reads the scores of selections; the last ones are kept while the store stays the same."""
 
-    def __init__(self, source: StoreSource, private: PrivateScores = _no_submissions) -> None:
+    def __init__(self, source: StoreSource, private: PrivateScores = lambda _: ScoreTable(())) -> None:
         self.source = source
         self.private = private
         self._kept: RecentCache[_Selected] = RecentCache(MOST_CELLS, lambda kept: 2.0 * kept.cube.values.size)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from pydantic import BaseModel
-
 from stereogauge.analysis.correlation import determination, scatter
 from stereogauge.analysis.histograms import score_histogram
 from stereogauge.analysis.stability import threshold_stability, weight_stability
@@ -21,9 +18,9 @@ from stereogauge.ranking.run import about_pixels
 from stereogauge.ranking.significance import friedman, wilcoxon_pairs
 from stereogauge.scores.column import metric_of
 from stereogauge.scores.cube import ScoreCube
+from stereogauge.web.answer import Answer, Bounds, Integers, Number, Numbers, Text
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.figures import Figure, figure_json
-from stereogauge.web.numbers import finite
 from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.scores.tables import Row, rows
 from stereogauge.web.selection import SelectionQuery, known_column
@@ -32,16 +29,16 @@ MOST_POINTS = 20_000
 DRAWS = 1000
 
 
-class SceneDifference(BaseModel):
+class SceneDifference(Answer):
     """Scores of two algorithms on one scene; `difference` is first − second as costs: below 0 the first is better."""
 
     scene: str
-    first: float | None
-    second: float | None
-    difference: float | None
+    first: Number
+    second: Number
+    difference: Number
 
 
-class HeadToHead(BaseModel):
+class HeadToHead(Answer):
     """Two algorithms in one column; `probability` that the first beats the second over such scenes."""
 
     first: str
@@ -50,25 +47,25 @@ class HeadToHead(BaseModel):
     unit: str
     wins: int
     losses: int
-    probability: float | None
-    p_value: float | None
+    probability: Number
+    p_value: Number
     note: str
     scenes: list[SceneDifference]
 
 
-class SignificanceAnswer(BaseModel):
+class SignificanceAnswer(Answer):
     """Friedman's test with Nemenyi's critical distance, best first; `cliques` are runs that it does not tell apart.
 
     `figure` is the critical-difference diagram for Plotly.
     """
 
     algorithms: list[str]
-    average_rank: list[float]
+    average_rank: Numbers
     blocks: int
     alpha: float
-    statistic: float | None
-    p_value: float | None
-    critical_distance: float | None
+    statistic: Number
+    p_value: Number
+    critical_distance: Number
     cliques: list[tuple[int, int]]
     caption: str
     note: str
@@ -76,30 +73,30 @@ class SignificanceAnswer(BaseModel):
     figure: Figure | None
 
 
-class Fit(BaseModel):
+class Fit(Answer):
     """A least-squares line of one scene."""
 
     scene: str
-    slope: float | None
-    intercept: float | None
-    r_squared: float | None
+    slope: Number
+    intercept: Number
+    r_squared: Number
 
 
-class Points(BaseModel):
+class Points(Answer):
     """One column against another: values (algorithms, scenes), one line per scene, and the plot for Plotly."""
 
-    x: str
-    y: str
+    x: Text
+    y: Text
     x_unit: str
     y_unit: str
     x_values: list[Row]
     y_values: list[Row]
     fits: list[Fit]
-    r_squared: float | None
+    r_squared: Number
     figure: Figure
 
 
-class CorrelationAnswer(BaseModel):
+class CorrelationAnswer(Answer):
     """r² between all pairs of columns with the number of points, the heat map for Plotly, and the requested plots."""
 
     columns: list[str]
@@ -111,39 +108,39 @@ class CorrelationAnswer(BaseModel):
     figure: Figure
 
 
-class HistogramAnswer(BaseModel):
+class HistogramAnswer(Answer):
     """Counts of scores between edges, one score per (scene, algorithm); `marked` holds scores of chosen algorithms.
 
     `figure` is the histogram for Plotly, with the mean score of each marked algorithm.
     """
 
-    column: str
+    column: Text
     unit: str
-    edges: list[float]
-    counts: list[int]
-    marked: dict[str, list[float | None]]
-    empirical: tuple[float | None, float | None]
-    heuristic: tuple[float | None, float | None] | None
-    theoretical: tuple[float | None, float | None]
+    edges: Numbers
+    counts: Integers
+    marked: dict[str, Row]
+    empirical: Bounds
+    heuristic: Bounds | None
+    theoretical: Bounds
     figure: Figure
 
 
-class ThresholdOrder(BaseModel):
+class ThresholdOrder(Answer):
     """The order at one threshold of a family of metrics."""
 
     threshold: float
     algorithms: list[str]
-    ranks: list[int]
+    ranks: Integers
 
 
-class StabilityAnswer(BaseModel):
+class StabilityAnswer(Answer):
     """How easily the winner changes with weights or thresholds; `notes` gives the reason for an empty part."""
 
     algorithms: list[str]
-    first: list[float]
-    rank_low: list[int]
-    rank_high: list[int]
-    changed: float | None
+    first: Numbers
+    rank_low: Integers
+    rank_high: Integers
+    changed: Number
     terms: list[str]
     family: str
     thresholds: list[ThresholdOrder]
@@ -164,20 +161,8 @@ def significance_answer(
             algorithms=[], average_rank=[], blocks=0, alpha=alpha, statistic=None, p_value=None,
             critical_distance=None, cliques=[], caption="", note=str(reason), pair=pair, figure=None,
         )  # fmt: skip
-    return SignificanceAnswer(
-        algorithms=list(test.algorithms),
-        average_rank=test.average_rank.tolist(),
-        blocks=test.blocks,
-        alpha=alpha,
-        statistic=finite(test.statistic),
-        p_value=finite(test.p_value),
-        critical_distance=finite(test.critical_distance),
-        cliques=list(test.cliques),
-        caption=test.selection.caption(),
-        note=test.sentence,
-        pair=pair,
-        figure=figure_json(critical_difference_data(test, scores.styles())) if test.can_tell else None,
-    )
+    figure = figure_json(critical_difference_data(test, scores.styles())) if test.can_tell else None
+    return SignificanceAnswer.of(test, caption=test.selection.caption(), note=test.sentence, pair=pair, figure=figure)
 
 
 def head_to_head(cube: ScoreCube, query: SelectionQuery, first: str, second: str, column: str | None) -> HeadToHead:
@@ -196,7 +181,7 @@ def head_to_head(cube: ScoreCube, query: SelectionQuery, first: str, second: str
     try:
         draws = bootstrap(both, "middlebury", missing="drop-column", draws=DRAWS)
         probability = float(draws.beats[draws.algorithms.index(first), draws.algorithms.index(second)])
-        p_value = finite(wilcoxon_pairs(both, chosen.metric, [(first, second)], missing="drop-column")[0].p_value)
+        p_value = wilcoxon_pairs(both, chosen.metric, [(first, second)], missing="drop-column")[0].p_value
     except StereogaugeError as reason:
         note = str(reason)
     return HeadToHead(
@@ -210,13 +195,8 @@ def head_to_head(cube: ScoreCube, query: SelectionQuery, first: str, second: str
         p_value=p_value,
         note=note,
         scenes=[
-            SceneDifference(
-                scene=scene,
-                first=finite(values[0, at]),
-                second=finite(values[1, at]),
-                difference=finite(difference[at]),
-            )
-            for at, scene in enumerate(cube.scenes)
+            SceneDifference(scene=scene, first=one, second=other, difference=between)
+            for scene, one, other, between in zip(cube.scenes, *values, difference, strict=True)
         ],
     )
 
@@ -246,18 +226,13 @@ def points(cube: ScoreCube, x: str, y: str, styles: Styles) -> Points:
         )
     found = scatter(cube, str(first), str(second))
     shape = (len(cube.algorithms), len(cube.scenes))
-    return Points(
-        x=str(first),
-        y=str(second),
+    return Points.of(
+        found,
         x_unit=first.declared.metric.unit,
         y_unit=second.declared.metric.unit,
         x_values=rows(found.x_values, shape),
         y_values=rows(found.y_values, shape),
-        fits=[
-            Fit(scene=f.scene, slope=finite(f.slope), intercept=finite(f.intercept), r_squared=finite(f.r_squared))
-            for f in found.fits
-        ],
-        r_squared=finite(found.r_squared),
+        fits=[Fit.of(fit) for fit in found.fits],
         figure=figure_json(scatter_matrix_data(cube, [str(first)], [str(second)], styles)),
     )
 
@@ -272,21 +247,8 @@ def histogram_answer(
         if name not in cube.algorithms:
             raise UnknownChoiceError("algorithm", name, cube.algorithms)
     found = score_histogram(cube, str(column), tuple(mark), bins)
-    return HistogramAnswer(
-        column=str(column),
-        unit=column.declared.metric.unit,
-        edges=found.edges.tolist(),
-        counts=found.counts.tolist(),
-        marked={name: [finite(value) for value in scores] for name, scores in found.marked.items()},
-        empirical=_bounds(found.empirical),
-        heuristic=None if found.heuristic is None else _bounds(found.heuristic),
-        theoretical=_bounds(found.theoretical),
-        figure=figure_json(histograms_data([found], scores.styles())),
-    )
-
-
-def _bounds(pair: tuple[float, float]) -> tuple[float | None, float | None]:
-    return finite(pair[0]), finite(pair[1])
+    figure = figure_json(histograms_data([found], scores.styles()))
+    return HistogramAnswer.of(found, unit=column.declared.metric.unit, figure=figure)
 
 
 def stability_answer(
@@ -297,29 +259,21 @@ def stability_answer(
     families = {metric.id for metric in metrics().values() if metric.parameters}
     if family not in families:
         raise UnknownChoiceError("family of metrics", family, families)
-    answer = StabilityAnswer(
-        algorithms=[], first=[], rank_low=[], rank_high=[], changed=None, terms=[], family=family, thresholds=[],
-        notes=[],
-    )  # fmt: skip
     try:
         moved = weight_stability(cube, missing=query.missing, **options)
+        answer = StabilityAnswer.of(moved, family=family, thresholds=[], notes=[])
     except StereogaugeError as reason:
-        answer.notes.append(str(reason))
-    else:
-        answer.algorithms, answer.first = list(moved.algorithms), moved.first.tolist()
-        answer.rank_low, answer.rank_high = moved.rank_low.tolist(), moved.rank_high.tolist()
-        answer.changed, answer.terms = moved.changed, list(moved.terms)
+        answer = StabilityAnswer(
+            algorithms=[], first=[], rank_low=[], rank_high=[], changed=None, terms=[], family=family, thresholds=[],
+            notes=[str(reason)],
+        )  # fmt: skip
     members = sum(metric_of(metric).metric.id == family for metric in cube.metrics)
     if members < 2:
         answer.notes.append(f"Only {members} threshold(s) of {family} are selected; two are needed to compare.")
         return answer
     along = threshold_stability(cube, family, missing=query.missing)
     answer.thresholds = [
-        ThresholdOrder(
-            threshold=threshold,
-            algorithms=list(ranking.algorithms),
-            ranks=np.asarray(ranking.rank).tolist(),
-        )
+        ThresholdOrder.of(ranking, threshold=threshold, ranks=ranking.rank)
         for threshold, ranking in zip(along.thresholds, along.rankings, strict=True)
     ]
     return answer

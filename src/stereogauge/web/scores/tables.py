@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import numpy as np
-from pydantic import BaseModel
+from pydantic import BeforeValidator
 
 from stereogauge.ranking.costs import column_costs
 from stereogauge.ranking.normalisation import normalised
@@ -14,14 +15,15 @@ from stereogauge.scores.aggregation import aggregated
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.evidence import evidence
+from stereogauge.web.answer import Answer, finite
 from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.selection import SelectionQuery, known_column
 
-Row = list[float | None]
+Row = Annotated[list[float | None], BeforeValidator(finite)]
 MOST_SPREAD = 5
 
 
-class ColumnInfo(BaseModel):
+class ColumnInfo(Answer):
     """A column with what its header says.
 
     `scenes` counts the scenes on which any algorithm has a score in it; `best` lists the rows with the best value.
@@ -39,7 +41,7 @@ class ColumnInfo(BaseModel):
     best: list[int]
 
 
-class SceneColumn(BaseModel):
+class SceneColumn(Answer):
     """One column scene by scene, shape (algorithms, scenes)."""
 
     column: str
@@ -49,7 +51,7 @@ class SceneColumn(BaseModel):
     spread: list[str]
 
 
-class TableAnswer(BaseModel):
+class TableAnswer(Answer):
     """Scores (algorithms, columns) over the selected scenes.
 
     `values` is null where a scene has none (`gaps` counts those scenes): a gap is never averaged away. `ranks` are
@@ -80,12 +82,8 @@ def rows(values: Values | None, shape: tuple[int, int]) -> list[Row]:
     if values is None:
         return [[None] * shape[1] for _ in range(shape[0])]
     known = np.isfinite(values)
-    if known.all():
-        return values.tolist()  # type: ignore[no-any-return]  # NumPy says Any
-    return [
-        [value if ok else None for value, ok in zip(line, finite, strict=True)]
-        for line, finite in zip(values.tolist(), known.tolist(), strict=True)
-    ]
+    plain: list[Row] = (values if known.all() else np.where(known, values.astype(object), np.array(None))).tolist()
+    return plain
 
 
 def table_answer(scores: ScoreReader, query: SelectionQuery, column: str | None = None) -> TableAnswer:
@@ -147,18 +145,8 @@ def scene_totals(whole: ScoreCube, chosen: ScoreCube, statistic: Values | None) 
 def column_info(column: Column, ranks: Values, scenes: int) -> ColumnInfo:
     """What a column's header shows."""
     metric = column.declared.metric
-    return ColumnInfo(
-        id=str(column),
-        metric=column.metric,
-        region=column.region,
-        label=column.label,
-        unit=metric.unit,
-        direction=metric.direction,
-        pools=metric.pools,
-        counts=metric.counts,
-        scenes=scenes,
-        best=np.flatnonzero(ranks == 1).tolist(),
-    )
+    own = {"id": str(column), "metric": column.metric, "region": column.region, "label": column.label}
+    return ColumnInfo.of(metric, **own, scenes=scenes, best=np.flatnonzero(ranks == 1).tolist())
 
 
 def scene_column(cube: ScoreCube, place: int) -> SceneColumn:

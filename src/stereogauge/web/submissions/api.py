@@ -9,10 +9,10 @@ from typing import Annotated, cast
 
 from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
-from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
+from stereogauge.web.answer import Answer
 from stereogauge.web.submissions.jobs import Job
 from stereogauge.web.submissions.results import ColumnResult
 from stereogauge.web.submissions.submissions import AccessError, Submissions
@@ -25,7 +25,7 @@ LINK = re.compile(r"https?://[^\s\"'<>]+")
 router = APIRouter(tags=["submissions"])
 
 
-class FindingEntry(BaseModel):
+class FindingEntry(Answer):
     """One finding about a submission, as a sentence."""
 
     severity: str
@@ -33,7 +33,7 @@ class FindingEntry(BaseModel):
     scene: str
 
 
-class SubmissionEntry(BaseModel):
+class SubmissionEntry(Answer):
     """A submission as its owner sees it."""
 
     id: str
@@ -53,7 +53,7 @@ class SubmissionAnswer(SubmissionEntry):
     scores: list[ColumnResult]
 
 
-class OwnSubmissions(BaseModel):
+class OwnSubmissions(Answer):
     """All submissions of one submitter."""
 
     submitter: str
@@ -61,7 +61,7 @@ class OwnSubmissions(BaseModel):
     submissions: list[SubmissionEntry]
 
 
-class RulesAnswer(BaseModel):
+class RulesAnswer(Answer):
     """The dataset and the limits of submissions."""
 
     dataset: str
@@ -71,20 +71,6 @@ class RulesAnswer(BaseModel):
     period_hours: float
     largest_bytes: int
     most_entries: int
-
-
-def _entry(job: Job) -> SubmissionEntry:
-    return SubmissionEntry(
-        id=job.id,
-        name=job.name,
-        description=job.description,
-        link=job.link,
-        state=job.state,
-        progress=job.progress,
-        message=job.message,
-        created=job.created,
-        findings=[FindingEntry(**finding) for finding in job.findings],
-    )
 
 
 def current_submissions(request: Request) -> Submissions:
@@ -104,22 +90,15 @@ OwnedJob = Annotated[Job, Depends(owned_job)]
 
 
 def _answer(submissions: Submissions, job: Job) -> SubmissionAnswer:
-    return SubmissionAnswer(**_entry(job).model_dump(), scores=[] if job.open else submissions.results(job))
+    return SubmissionAnswer.of(job, scores=[] if job.open else submissions.results(job))
 
 
 @router.get("/submissions/rules", summary="What may be submitted")
 def rules(submissions: CurrentSubmissions) -> RulesAnswer:
     """The dataset and the limits."""
     dataset, limits = submissions.dataset(), submissions.rules
-    return RulesAnswer(
-        dataset=dataset.name,
-        scenes=len(dataset),
-        hidden=sum(submissions.hidden(scene.id, dataset.name) for scene in dataset),
-        per_period=limits.per_period,
-        period_hours=limits.period_hours,
-        largest_bytes=limits.largest_bytes,
-        most_entries=limits.most_entries,
-    )
+    hidden = sum(submissions.hidden(scene.id, dataset.name) for scene in dataset)
+    return RulesAnswer.of(limits, dataset=dataset.name, scenes=len(dataset), hidden=hidden)
 
 
 @router.post("/submissions", status_code=202, summary="Upload a zip of maps as the request's body")
@@ -142,7 +121,7 @@ async def submit(
         job = await _received(
             request, submissions, lambda new: submissions.enqueue(new, owner, checked, description, link)
         )
-    return _entry(job)
+    return SubmissionEntry.of(job)
 
 
 async def _received(request: Request, submissions: Submissions, enqueue: Callable[[str], Job]) -> Job:
@@ -167,7 +146,7 @@ def own_submissions(request: Request, submissions: CurrentSubmissions) -> OwnSub
     return OwnSubmissions(
         submitter=owner,
         left=submissions.attempts.left(owner),
-        submissions=[_entry(job) for job in submissions.jobs.of(owner)],
+        submissions=[SubmissionEntry.of(job) for job in submissions.jobs.of(owner)],
     )
 
 

@@ -15,6 +15,8 @@ from stereogauge.web.submissions.schema import jobs
 
 State = Literal["queued", "validating", "evaluating", "invalid", "failed", "done", "published"]
 WORKING: tuple[State, ...] = ("validating", "evaluating")
+LISTS = ("findings", "scores", "maps")
+"""What is kept as JSON."""
 OPEN: tuple[State, ...] = ("queued", *WORKING)
 
 
@@ -66,21 +68,20 @@ class Jobs:
         }
         with self._database.writing() as connection:
             connection.execute(jobs.insert().values(**row))
-        added = self.get(identifier)
-        assert added is not None
-        return added
+        return self._read(sql.select(jobs).where(jobs.c.id == identifier))[0]
+
+    def _read(self, query: sql.Select[Any]) -> list[Job]:
+        with self._database.reading() as connection:
+            rows = connection.execute(query).mappings().all()
+        return [Job(**{**row, **{name: json.loads(row[name]) for name in LISTS}}) for row in rows]
 
     def get(self, identifier: str) -> Job | None:
         """The submission with this id."""
-        with self._database.reading() as connection:
-            row = connection.execute(sql.select(jobs).where(jobs.c.id == identifier)).mappings().first()
-        return None if row is None else _job(row)
+        return next(iter(self._read(sql.select(jobs).where(jobs.c.id == identifier))), None)
 
     def of(self, submitter: str) -> list[Job]:
         """Everything that one submitter has here, the newest first."""
-        query = sql.select(jobs).where(jobs.c.submitter == submitter).order_by(jobs.c.created.desc())
-        with self._database.reading() as connection:
-            return [_job(row) for row in connection.execute(query).mappings()]
+        return self._read(sql.select(jobs).where(jobs.c.submitter == submitter).order_by(jobs.c.created.desc()))
 
     def change(self, identifier: str, **values: Any) -> None:
         """Change parts of a submission; lists are kept as JSON."""
@@ -96,9 +97,7 @@ class Jobs:
     def next(self) -> Job | None:
         """The one that has waited longest."""
         query = sql.select(jobs).where(jobs.c.state == "queued").order_by(jobs.c.created).limit(1)
-        with self._database.reading() as connection:
-            row = connection.execute(query).mappings().first()
-        return None if row is None else _job(row)
+        return next(iter(self._read(query)), None)
 
     def waiting(self) -> int:
         """How many are queued or being worked on."""
@@ -111,8 +110,3 @@ class Jobs:
         again = jobs.update().where(jobs.c.state.in_(WORKING)).values(state="queued", progress=0.0)
         with self._database.writing() as connection:
             return int(connection.execute(again).rowcount)
-
-
-def _job(row: Any) -> Job:
-    lists = {name: json.loads(row[name]) for name in ("findings", "scores", "maps")}
-    return Job(**{**row, **lists})

@@ -197,11 +197,13 @@ class Submissions:
         try:
             record = self.protocol()
             dataset = self.dataset()
+            if record.protocol is None:
+                raise StoreError(f"The store knows only the hash {record.key}; submissions need the whole protocol.")
             work = Work(
                 folder=str(self.folder / job.id),
                 name=job.name,
                 dataset=dataset,
-                protocol=record.protocol or _unknown_protocol(record),
+                protocol=record.protocol,
                 columns=tuple(str(column) for column in self._source.cube(record.key).columns),
                 hidden=frozenset(scene.id for scene in dataset if self.hidden(scene.id, dataset.name)),
                 most_entries=self.rules.most_entries,
@@ -297,7 +299,3 @@ def _table(job: Job) -> ScoreTable:
     return ScoreTable(
         [Score(**{**row, "value": math.nan if row["value"] is None else row["value"]}) for row in job.scores]
     )
-
-
-def _unknown_protocol(record: ProtocolRecord) -> Any:
-    raise StoreError(f"The store knows only the hash {record.key} of its protocol; submissions need its whole text.")
