@@ -9,6 +9,12 @@ import { chosen, metrics, PRESETS, protocolTitle, regions } from "./selection.js
 import * as state from "./state.js";
 import { weightPart } from "./weights.js";
 
+const NEEDS = [
+  ["1", "every pixel"],
+  ["0.9", "at least 90 %"],
+  ["0.5", "at least 50 %"],
+];
+
 const searches = new Map();
 const SEARCH_FROM = 12;
 const open = { drawer: false };
@@ -209,6 +215,13 @@ function modelPart(context, view) {
       choose(aggregations, state.get("aggregation", "mean"), set("aggregation"), {
         "aria-label": "Aggregation over scenes",
         id: "aggregation",
+      }),
+    ),
+    field(
+      "I need a value at",
+      choose(NEEDS, state.get("least_coverage", "0.9"), set("least_coverage"), {
+        "aria-label": "Where you need a value: scores that cover less are not ranked",
+        id: "need",
       }),
     ),
     field("if missing", gaps),

@@ -1,7 +1,16 @@
 // The whole state of the page is the part of the address behind "#": view?name=value&name=value. Names may repeat.
 
 export const VIEWS = ["leaderboard", "compare", "scene", "metrics", "confidence", "tuning", "protocol", "submit"];
-export const SELECTION = ["scenes", "regions", "metrics", "algorithms", "protocol", "aggregation", "missing", "least_coverage"];
+export const SELECTION = [
+  "scenes",
+  "regions",
+  "metrics",
+  "algorithms",
+  "protocol",
+  "aggregation",
+  "missing",
+  "least_coverage",
+];
 export const MODEL = ["model", "ties", "tau", "profile", "normalisation", "weights"];
 const KEPT = [...SELECTION, ...MODEL, "submission"];
 
