@@ -67,8 +67,6 @@ def _sparsification(
         source=SOURCE,
         compute=compute,
         missing=missing,
-        scaling="none",
-        counts="pixels",
         direction=direction,
         range=(least, 1.0),
         parameters=(THRESHOLD,),

@@ -54,8 +54,6 @@ def _picture(m: Measurement, threshold: float) -> Picture:
     needs=("right_estimate",),
     source="Scharstein & Szeliski, IJCV 2002 (cross-checking)",
     missing="counted",
-    scaling="none",
-    counts="pixels",
     finalize=percent,
     picture=_picture,
     examples=("lr-consistency@1",),

@@ -116,8 +116,8 @@ class Metric:
     source: str
     compute: Callable[..., Statistic]
     missing: Missing
-    scaling: Scaling
-    counts: Counts
+    scaling: Scaling = "none"
+    counts: Counts = "pixels"
     denominator: Denominator | None = None
     direction: Direction = "lower"
     range: tuple[float, float] = (0.0, math.inf)
@@ -253,8 +253,8 @@ def metric(
     unit: str,
     source: str,
     missing: Missing,
-    scaling: Scaling,
-    counts: Counts,
+    scaling: Scaling = "none",
+    counts: Counts = "pixels",
     denominator: Denominator | None = None,
     direction: Direction = "lower",
     range: tuple[float, float] = (0.0, math.inf),  # noqa: A002
@@ -291,8 +291,6 @@ def metric(
     ...     unit="",
     ...     source="an example",
     ...     missing="left out",
-    ...     scaling="none",
-    ...     counts="pixels",
     ...     direction="higher",
     ...     parameters=(Parameter("threshold", unit="px"),),
     ...     finalize=lambda total, count: total / count,

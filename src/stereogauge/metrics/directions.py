@@ -78,8 +78,6 @@ def _picture(m: Measurement) -> Picture:
     range=(0.0, 180.0),
     source="after Honauer, Maier-Hein & Kondermann, ICCV 2015, supplement, figures 9 and 10",
     missing="left out",
-    scaling="none",
-    counts="pixels",
     picture=_picture,
     version=2,
 )

@@ -52,8 +52,6 @@ def _squared_picture(m: Measurement) -> Picture:
     range=(-math.inf, math.inf),
     source=WANG,
     missing="left out",
-    scaling="none",
-    counts="pixels",
     picture=_squared_picture,
 )
 def psnr(m: Measurement, region: str) -> Statistic:
@@ -141,8 +139,6 @@ def _similarity_picture(m: Measurement, *, complete: bool) -> Picture:
     range=(-1.0, 1.0),
     source=WANG,
     missing="left out",
-    scaling="none",
-    counts="pixels",
     finalize=mean,
     picture=lambda m: _similarity_picture(m, complete=True),
     version=2,
@@ -164,8 +160,6 @@ def ssim(m: Measurement, region: str) -> Statistic:
     range=(-1.0, 1.0),
     source="Malpica & Bovik, ICIP 2009",
     missing="left out",
-    scaling="none",
-    counts="pixels",
     finalize=mean,
     picture=lambda m: _similarity_picture(m, complete=False),
     version=2,

@@ -138,7 +138,6 @@ def _angle_picture(m: Measurement, threshold: float = 45.0) -> Picture:
     source=HCI,
     missing="left out",
     scaling="length",
-    counts="pixels",
     needs=(),
     region="planar",
     finalize=mean,
@@ -160,7 +159,6 @@ def p_bump(m: Measurement, region: str) -> Statistic:
     source=VARIANT,
     missing="left out",
     scaling="length",
-    counts="pixels",
     needs=(),
     region="planar",
     finalize=mean,
@@ -181,7 +179,6 @@ def bumpiness(m: Measurement, region: str) -> Statistic:
     source=VARIANT,
     missing="left out",
     scaling="length",
-    counts="pixels",
     region="planar",
     finalize=mean,
     picture=_relative_bump_picture,
@@ -200,7 +197,6 @@ def p_bump_rel(m: Measurement, region: str) -> Statistic:
     source=HCI,
     missing="left out",
     scaling="length",
-    counts="pixels",
     needs=(),
     region="planar",
     finalize=mean,
@@ -220,8 +216,6 @@ def p_off(m: Measurement, region: str) -> Statistic:
     heuristic_range=(0.0, 60.0),
     source=HCI,
     missing="left out",
-    scaling="none",
-    counts="pixels",
     needs=(),
     region="planar",
     finalize=mean,
@@ -245,8 +239,6 @@ def p_mis(m: Measurement, region: str) -> Statistic:
     range=(0.0, 100.0),
     source=VARIANT,
     missing="left out",
-    scaling="none",
-    counts="pixels",
     parameters=(
         Parameter("threshold", unit="px", description="largest Laplacian that is still even", low=0.0, high=1e4),
     ),
@@ -269,8 +261,6 @@ def p_bump_bad(m: Measurement, region: str, threshold: float) -> Statistic:
     range=(0.0, 100.0),
     source=VARIANT,
     missing="left out",
-    scaling="none",
-    counts="pixels",
     parameters=(
         Parameter(
             "threshold", unit="px", description="largest distance that is still good", low=0.0, high=1e4, default=1.0
@@ -295,8 +285,6 @@ def p_off_bad(m: Measurement, region: str, threshold: float) -> Statistic:
     range=(0.0, 100.0),
     source=VARIANT,
     missing="left out",
-    scaling="none",
-    counts="pixels",
     parameters=(
         Parameter("angle", unit="°", description="largest angle that is still good", low=0.0, high=90.0, default=5.0),
     ),

@@ -23,7 +23,6 @@ def _fact(key: str, what: str) -> Metric:
         source="measured, or timeALG.txt as in Middlebury v3",
         compute=compute,
         missing="not about pixels",
-        scaling="none",
         counts="runs",
         needs=frozenset({key}),
         region="scene",

@@ -163,8 +163,6 @@ def _dissimilarity_picture(m: Measurement) -> Picture:
     needs=("left",),
     source=PREDICTION,
     missing="left out",
-    scaling="none",
-    counts="pixels",
     finalize=mean,
     picture=_difference_picture,
 )
@@ -186,8 +184,6 @@ def view_mse(m: Measurement, region: str) -> Statistic:
     needs=("left",),
     source=PREDICTION,
     missing="left out",
-    scaling="none",
-    counts="pixels",
     finalize=_signal_to_noise,
     picture=_rendered_picture,
 )
@@ -209,8 +205,6 @@ def view_psnr(m: Measurement, region: str) -> Statistic:
     needs=("left",),
     source=f"{WANG}; {PREDICTION}",
     missing="left out",
-    scaling="none",
-    counts="pixels",
     finalize=mean,
     picture=_dissimilarity_picture,
     version=2,

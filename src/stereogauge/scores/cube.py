@@ -140,7 +140,8 @@ class ScoreCube:
         if self.counts is None or self.missing is None:
             return np.full(self.values.shape, np.nan)
         parts = [
-            self.counts[:, :, place] + self.missing[:, :, place] * column.declared.metric.left_out(self.invalid)
+            self.counts[:, :, place]
+            + self.missing[:, :, place] * (not column.declared.metric.counts_missing(self.invalid))
             for place, column in enumerate(self.columns)
         ]
         return np.stack(parts, axis=2) if parts else np.full(self.values.shape, np.nan)
