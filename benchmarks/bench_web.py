@@ -20,7 +20,8 @@ from benchmarks.report import Report
 from stereogauge.model import Scene
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.web.source import AlgorithmRecord, Maps, ProtocolRecord, StoreSource
+from stereogauge.store.listing import AlgorithmEntry
+from stereogauge.web.source import Maps, ProtocolRecord, StoreSource
 
 ALGORITHMS, SCENES = 100, 200
 METRICS = ("bad@0.5", "bad@1", "bad@2", "bad@4", "mae", "rms", "mse", "mre", "sze", "invalid", "density", "bias",
@@ -65,8 +66,8 @@ class CubeSource(StoreSource):
     def cube(self, key: str) -> ScoreCube:
         return self._cube
 
-    def algorithms(self) -> tuple[AlgorithmRecord, ...]:
-        return tuple(AlgorithmRecord(name) for name in self._cube.algorithms)
+    def algorithms(self) -> tuple[AlgorithmEntry, ...]:
+        return tuple(AlgorithmEntry(name, "", "", "", {}, 0.0, None) for name in self._cube.algorithms)
 
     def scene(self, name: str) -> Scene:
         return Scene(name)

@@ -221,7 +221,7 @@ def test_impossible_choices_are_refused_in_a_sentence(client: httpx.Client, ques
 def test_a_parameter_with_few_values_names_them(client: httpx.Client) -> None:
     answer = client.get("rank?missing=never").json()
     assert answer["detail"] == "Unknown missing 'never'; known are: common, drop-algorithm, drop-column, worst."
-    assert answer["allowed"] == ["drop-algorithm", "drop-column", "worst"]
+    assert answer["allowed"] == ["common", "drop-algorithm", "drop-column", "worst"]
     assert client.get("scenes/alpha/pixel?y=1").json()["detail"] == "The parameter x is missing."
 
 

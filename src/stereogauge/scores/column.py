@@ -35,9 +35,8 @@ class Column(NamedTuple):
     def versioned(self) -> VersionedColumn:
         """The column as declared now; a scene's own mask has version 0, since its content is hashed instead."""
         declared = declared_regions().get(self.region)
-        return VersionedColumn(
-            self.metric, self.declared.metric.version, self.region, declared.version if declared else 0
-        )
+        version = parse_metric(self.metric).metric.version
+        return VersionedColumn(self.metric, version, self.region, declared.version if declared else 0)
 
 
 class VersionedColumn(NamedTuple):
