@@ -49,7 +49,7 @@ class TestCoverage:
         for rule in ("common", "drop-algorithm", "drop-column", "worst"):
             ranking = rank(self.sparse, "middlebury", missing=rule)
             assert ranking.algorithms[0] == "B"
-            assert ("A" in ranking.algorithms) == (rule == "worst")
+            assert ("A" in ranking.algorithms) == (rule in ("worst", "drop-column"))
         dropped = rank(self.sparse, "middlebury").selection.dropped[0]
         assert (dropped.kind, dropped.name, dropped.reason) == ("algorithm", "A", "covers 65 % of scene0 rms:all")
 
@@ -83,8 +83,13 @@ class TestCoverage:
             missing=[[[0, 900]], [[0, 0]], [[0, 0]]],
             columns=("rms:all", "d-fat:disc-background"),
         )
-        for rule in ("common", "drop-column", "drop-algorithm"):
-            assert rank(both, "extended", missing=rule).algorithms == ("B", "C")
+        assert rank(both, "extended", missing="drop-algorithm").algorithms == ("B", "C")
+        for rule in ("common", "drop-column", "worst"):
+            ranking = rank(both, "extended", missing=rule)
+            assert ranking.algorithms == ("B", "A", "C")  # as if it had kept its d-fat, the worst of all
+            assert ranking.selection.columns == both.columns
+        kept = rank(both, "extended").selection.dropped[0]
+        assert kept == ("score", "A", "covers 10 % of scene0 d-fat:disc-background: the last place there")
 
 
 def test_a_set_of_six_pixels_is_no_evidence() -> None:

@@ -67,7 +67,7 @@ def command(
         sure = draw(cube, model, named, draws=bootstrap, seed=seed, **chosen) if bootstrap else None
     say(ranking.selection.caption())
     for what in ranking.selection.dropped:
-        say(f"left out: {what.kind} {what.name}: {what.reason}")
+        say(str(what))
     for note in ranking.notes:
         say(f"note: {note}")
     _print(ranking, sure, form)

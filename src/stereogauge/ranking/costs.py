@@ -104,7 +104,8 @@ def prepare(cube: ScoreCube, rule: MissingRule = "common") -> tuple[Costs, Selec
     `drop-algorithm` leaves out algorithms with a gap, `drop-column` the columns of scenes in which one has a gap,
     `worst` gives a gap the last rank, `common` first leaves out algorithms that lack more than half of the columns,
     then the columns that another one lacks. A score that covers too little of its pixels counts against its algorithm,
-    never against the column: nobody removes a column by leaving pixels out.
+    never against the column: nobody removes a column by leaving pixels out. It takes the last rank there under every
+    rule but `drop-algorithm`.
     """
     if not (cube.algorithms and cube.scenes and cube.columns):
         raise StereogaugeError(f"Nothing to rank: the selection has {cube!r}; select at least one of each.")
@@ -115,20 +116,22 @@ def prepare(cube: ScoreCube, rule: MissingRule = "common") -> tuple[Costs, Selec
     keep: NDArray[np.bool_] = np.asarray(~gaps.gap.all(axis=0))
     dropped = [Dropped("column", gaps.label(flat), gaps.nobody(flat)) for flat in np.flatnonzero(~keep)]
     rows: NDArray[np.bool_] = np.ones(len(cube.algorithms), bool)
-    if rule != "worst":
-        lacking = gaps.gap & keep if rule == "drop-algorithm" else gaps.sparse & keep
-        rows = np.asarray(~lacking.any(axis=1))
-        if rule == "common":
-            few = (gaps.gap & keep).sum(axis=1) > keep.sum() / 2
-            lacking |= gaps.gap & keep & few[:, None]
-            rows &= ~few
-        dropped += [
-            Dropped("algorithm", cube.algorithms[row], gaps.reasons(row, lacking[row])) for row in np.flatnonzero(~rows)
-        ]
+    if rule == "drop-algorithm":
+        rows = np.asarray(~(gaps.gap & keep).any(axis=1))
+    elif rule == "common":
+        rows = np.asarray((gaps.gap & keep).sum(axis=1) <= keep.sum() / 2)
+    dropped += [
+        Dropped("algorithm", cube.algorithms[row], gaps.reasons(row, gaps.gap[row] & keep))
+        for row in np.flatnonzero(~rows)
+    ]
     if rule in ("drop-column", "common"):
-        partial: NDArray[np.bool_] = np.asarray(keep & gaps.gap[rows].any(axis=0))
+        partial: NDArray[np.bool_] = np.asarray(keep & (gaps.gap & ~gaps.sparse)[rows].any(axis=0))
         dropped += gaps.columns(partial, rows)
         keep = keep & ~partial
+    dropped += [
+        Dropped("score", cube.algorithms[row], f"{gaps.reasons(row, gaps.sparse[row] & keep)}: the last place there")
+        for row in np.flatnonzero(rows & (gaps.sparse & keep).any(axis=1))
+    ]
     if not rows.any() or not keep.any():
         raise StereogaugeError(
             f"After the rule {rule!r} for missing cells nothing is left of {len(cube.algorithms)} algorithms and "

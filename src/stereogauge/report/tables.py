@@ -106,7 +106,8 @@ def _selection_notes(selection: Selection) -> list[str]:
     for what in selection.dropped:
         together.setdefault((what.kind, what.reason), []).append(what.name)
     return [
-        f"Left out: {kind} {_shortened(', '.join(names))} ({reason})." for (kind, reason), names in together.items()
+        f"{'Last place' if kind == 'score' else f'Left out: {kind}'} {_shortened(', '.join(names))} ({reason})."
+        for (kind, reason), names in together.items()
     ]
 
 

@@ -26,11 +26,19 @@ def missing_rule(text: str) -> MissingRule:
 
 
 class Dropped(NamedTuple):
-    """Something that was asked for and left out: its kind (algorithm, scene, column, metric), its name, and why."""
+    """Something that was asked for and left out: its kind (algorithm, scene, column, metric, or
+    single scores), its name, and why."""
 
     kind: str
     name: str
     reason: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name} {self.reason}"
+            if self.kind == "score"
+            else f"left out: {self.kind} {self.name}: {self.reason}"
+        )
 
 
 @dataclass(frozen=True)
