@@ -59,7 +59,9 @@ def critical_difference(data: shown.CriticalDifference) -> go.Figure:
         xref="paper",
         yref="paper",
         x=1,
-        y=1.02,
+        y=1,
+        xanchor="right",
+        yanchor="bottom",
         showarrow=False,
         text=f"CD = {data.distance:.2f}, p = {data.p_value:.2g}",
     )
