@@ -73,14 +73,24 @@ def test_masks_and_sums_agree_on_nested_regions() -> None:
     assert chained.repeated.tolist() == exact.repeated.tolist()
 
 
-def test_gaps_and_lost_sums_are_refused() -> None:
+def test_lost_sums_are_refused_and_so_is_nothing_in_common() -> None:
     whole = cube([[[3, 5, 10, 3, 2, 5]]])
     with pytest.raises(StereogaugeError, match="without their sums"):
         double_counting(replace(whole, sums=None))
     gap = whole.values.copy()
     gap[0, 0, 0] = np.nan
-    with pytest.raises(StereogaugeError, match="A has no score"):
+    with pytest.raises(StereogaugeError, match="No scene has scores"):
         double_counting(replace(whole, values=gap))
+
+
+def test_a_gap_costs_its_scene_and_is_named() -> None:
+    both = cube([[[3, 5, 10, 3, 2, 5]] * 2, [[1, 2, 4, 1, 1, 2]] * 2])
+    gap = both.values.copy()
+    gap[1, 0, 2] = np.nan
+    chained, parted = double_counting(replace(both, values=gap))
+    assert chained.distinct.tolist() == parted.distinct.tolist() == [10, 4]
+    assert chained.selection is not None
+    assert [(what.kind, what.name) for what in chained.selection.dropped] == [("scene", both.scenes[0])]
 
 
 @pytest.mark.parametrize("metric", ["rms", "density"])

@@ -12,6 +12,7 @@ import pytest
 
 from stereogauge.cli import main
 from stereogauge.ranking import Column, ScoreCube
+from stereogauge.scores.score import Score
 from stereogauge.scores.table import ScoreTable
 from stereogauge.store import open_store
 
@@ -136,3 +137,22 @@ class TestRank:
         code, _, err = run(capsys, "rank", tmp_path / "empty.sqlite")
         assert code == 2
         assert "stereogauge" in err
+
+
+def test_orders_of_several_datasets_are_joined(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "two.sqlite"
+    with open_store(path) as opened:
+        for dataset, worse in (("one", "B"), ("two", "A")):
+            scores = [
+                Score(
+                    dataset, scene, name, "bad@1", "all", 10.0 + 5 * (name == worse) + 9 * (name == "C"), 1, 100, 0, "p"
+                )
+                for scene in ("s", "t")
+                for name in "ABC"
+            ]
+            opened.write(ScoreTable(scores))
+    code, out, _ = run(capsys, "rank", path, "--across", "--model", "middlebury", "-f", "json")
+    rows = json.loads(out)
+    assert code == 0
+    assert {row["algorithm"]: row["rank"] for row in rows} == {"A": 1, "B": 1, "C": 3}
+    assert rows[2]["rank on one"] == rows[2]["rank on two"] == 3

@@ -18,7 +18,7 @@ from stereogauge.metrics.pooling import percent
 from stereogauge.model import Mask
 from stereogauge.scores.column import metric_of
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.scores.selection import Selection
+from stereogauge.scores.selection import Dropped, Selection
 
 NESTED = ("disc", "nonocc", "all")
 PARTITION = ("boundary", "interior", "occluded")
@@ -122,7 +122,11 @@ def error_counts(cube: ScoreCube, metric: str, regions: Sequence[str]) -> Counts
 def double_counting(
     cube: ScoreCube, metric: str = "bad@1", chain: Sequence[str] = NESTED, parts: Sequence[str] = PARTITION
 ) -> tuple[DoubleCounting, DoubleCounting]:
-    """Nested regions and partition side by side, over all scenes of the cube; the chain ends with their union."""
+    """Nested regions and partition side by side, over the scenes of the cube; the chain ends with their union.
+
+    Errors are counted on what is common: an algorithm that lacks more than half of the scores is left out, then the
+    scenes that another one lacks; `selection` says so.
+    """
     needed = [*dict.fromkeys([*chain, *parts])]
     lacking = [name for name in needed if name not in cube.regions]
     if lacking:
@@ -130,8 +134,16 @@ def double_counting(
             f"Double counting compares {', '.join(chain)} with {', '.join(parts)}; these scores have no "
             f"{', '.join(lacking)}: evaluate with --regions {','.join(needed)}."
         )
-    both = cube.select(metrics=[metric], regions=needed)
-    selection = Selection.of(both)
-    chained = nested(cube.algorithms, chain, error_counts(both, metric, chain))
-    parted = partition(cube.algorithms, parts, error_counts(both, metric, parts), chained.distinct)
+    both = cube.select(metrics=[metric], regions=needed).limited(least_coverage=0.0, least_support=0.0)
+    gap = np.isnan(both.values)
+    rows = np.flatnonzero(gap.reshape(len(gap), -1).mean(axis=1) <= 0.5)
+    scenes = np.flatnonzero(~gap[rows].any(axis=(0, 2)))
+    if not len(rows) or not len(scenes):
+        raise StereogaugeError(f"No scene has scores of {metric} on {', '.join(needed)} for the algorithms selected.")
+    dropped = [Dropped("algorithm", name, "lacks most scores") for name in np.delete(both.algorithms, rows)]
+    dropped += [Dropped("scene", name, "not every algorithm has a score") for name in np.delete(both.scenes, scenes)]
+    both = both.take(algorithms=rows.tolist(), scenes=scenes.tolist())
+    selection = Selection.of(both, dropped=tuple(dropped))
+    chained = nested(both.algorithms, chain, error_counts(both, metric, chain))
+    parted = partition(both.algorithms, parts, error_counts(both, metric, parts), chained.distinct)
     return replace(chained, selection=selection), replace(parted, selection=selection)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from stereogauge.cli import options, selected
-from stereogauge.cli.output import print_tables, say
+from stereogauge.cli.output import print_rows, print_tables, say
+from stereogauge.errors import StereogaugeError
 
 if TYPE_CHECKING:
     from stereogauge.ranking.bootstrap import Bootstrap
@@ -41,6 +42,9 @@ def command(
     normalisation: Annotated[str | None, typer.Option(help="Weighted model: heuristic, max, z-score or rank.")] = None,
     bootstrap: Annotated[int, typer.Option(help="Draws of scenes for intervals of ranks; 0 for none.")] = 0,
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
+    across: Annotated[
+        bool, typer.Option(help="Rank on each dataset of the store, then join the orders by Schulze's method.")
+    ] = False,
     figure: Annotated[Path | None, typer.Option(help="Write the model's figure: .png, .svg or .pdf.")] = None,
     form: options.OutputFormat = options.Format.table,
 ) -> None:
@@ -59,6 +63,10 @@ def command(
         ties=ties, tau=tau, profile=profile, weights=selected.weights(weight), normalisation=normalisation
     )
     covered = selected.coverage_needed(need, least_coverage)
+    if across:
+        choice = (scenes, regions, metrics, algorithms)
+        _print_across(store, choice, model, covered, least_support, {"missing": missing, **chosen}, form)
+        return
     with selected.opened(store, scenes, regions, metrics, algorithms, dataset, protocol, need) as (_, cube):
         named = None if metrics is None else [str(column) for column in cube.columns]
         cube = cube.limited(covered, least_support)
@@ -77,6 +85,32 @@ def command(
 
         mpl.save(mpl.draw(model_figure_data(ranking)), figure)
         say(f"wrote {figure}")
+
+
+def _print_across(
+    store: str,
+    choice: tuple[list[str] | None, list[str] | None, list[str] | None, list[str] | None],
+    model: str,
+    least_coverage: float,
+    least_support: float | None,
+    chosen: dict[str, Any],
+    form: options.Format,
+) -> None:
+    """The joined order of all datasets of a store; each may have a protocol of its own, since only ranks are joined."""
+    from stereogauge.ranking.across import joined_orders
+    from stereogauge.ranking.run import rank
+    from stereogauge.store import open_store
+
+    with open_store(store, read_only=True) as opened:
+        datasets = [entry.name for entry in opened.datasets()]
+    orders = {}
+    for name in datasets:
+        with selected.opened(store, *choice, name, None) as (_, cube):
+            orders[name] = rank(cube.limited(least_coverage, least_support), model, **chosen)
+    if len(orders) < 2:
+        raise StereogaugeError(f"An order across datasets needs at least two; {store} holds {', '.join(datasets)}.")
+    frame = joined_orders(orders).to_pandas()
+    print_rows([dict(zip(frame.columns, row, strict=True)) for row in frame.itertuples(index=False)], form)
 
 
 def _print(ranking: Ranking, sure: Bootstrap | None, form: options.Format) -> None:

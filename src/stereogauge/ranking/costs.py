@@ -88,7 +88,7 @@ def oriented(cube: ScoreCube) -> Values:
 
 def column_costs(columns: Sequence[Column], values: Values) -> Values:
     """Values whose last axis counts columns, as costs: lower is better."""
-    costs = values.copy()
+    costs = np.array(values, np.float64)
     for place, column in enumerate(columns):
         direction = column.declared.metric.direction
         if direction == "higher":
