@@ -7,11 +7,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stereogauge.analysis.double_counting import NESTED, PARTITION, double_counting, from_masks, nested, partition
+from stereogauge.analysis.double_counting import NESTED, PARTITION, DoubleCounting, double_counting, nested, partition
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking import Column, ScoreCube
 
 REGIONS = (*NESTED, *PARTITION)
+
+
+def from_masks(errors: list[np.ndarray], regions: dict[str, np.ndarray], algorithms: list[str]) -> DoubleCounting:
+    """Any regions of one scene: `errors` marks the wrong pixels of each algorithm, `regions` the sets."""
+    masks = np.stack(list(regions.values()))
+    multiplicity = masks.sum(axis=0)
+    by_region = np.array([[np.count_nonzero(wrong & mask) for mask in masks] for wrong in errors], np.int64)
+    distinct = np.array([np.count_nonzero(wrong & (multiplicity > 0)) for wrong in errors], np.int64)
+    repeated = np.array([np.count_nonzero(wrong & (multiplicity > 1)) for wrong in errors], np.int64)
+    return DoubleCounting(tuple(algorithms), tuple(regions), by_region, distinct, repeated)
 
 
 def cube(errors: object) -> ScoreCube:

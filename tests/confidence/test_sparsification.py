@@ -32,7 +32,7 @@ def test_hand_worked_curve() -> None:
     assert curve.bad_pixels == 3
     assert curve.good_share == 0.5
     assert curve.at_good_share == pytest.approx(1)
-    assert curve.rate_at(1) == pytest.approx(0.5)
+    assert curve.rates([1])[0] == pytest.approx(0.5)
     assert curve.density[0] == 0
     assert curve.density[-1] == 1
     assert curve.bad[-1] == 3

@@ -7,6 +7,7 @@ import signal
 import threading
 
 import pytest
+from tests.cells import same_scores
 
 from stereogauge.datasets.results.find import find_results
 from stereogauge.errors import StereogaugeError
@@ -15,7 +16,6 @@ from stereogauge.evaluation.plan import make_plan
 from stereogauge.evaluation.progress import Progress
 from stereogauge.evaluation.run import run_plan
 from stereogauge.protocol import Protocol
-from stereogauge.scores.cell import same_scores
 from stereogauge.store import open_store
 
 pytestmark = [

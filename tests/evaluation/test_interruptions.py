@@ -16,6 +16,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.cells import same_scores
 
 from stereogauge.datasets.results.find import find_results
 from stereogauge.errors import StoreError
@@ -23,7 +24,7 @@ from stereogauge.evaluation.executors import LocalProcesses
 from stereogauge.evaluation.plan import Plan, make_plan
 from stereogauge.evaluation.run import Summary, run_plan
 from stereogauge.protocol import Protocol
-from stereogauge.scores.cell import CellScores, same_scores
+from stereogauge.scores.cell import CellScores
 from stereogauge.store import Store, open_store
 
 PROTOCOL = Protocol(metrics=("bad@1", "bad@2", "mae", "rms", "quantile@95"), regions=("all", "nonocc", "disc"))

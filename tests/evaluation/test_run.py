@@ -7,6 +7,7 @@ from concurrent.futures import Executor, Future
 
 import numpy as np
 import pytest
+from tests.cells import same_scores
 
 import stereogauge as sg
 from stereogauge.datasets.results.find import find_results
@@ -20,7 +21,7 @@ from stereogauge.evaluation.run import run_plan
 from stereogauge.io import write_disparity
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import Protocol
-from stereogauge.scores.cell import cells_of_scores, same_scores
+from stereogauge.scores.cell import cells_of_scores
 from stereogauge.store import open_store
 
 PROTOCOL = Protocol(metrics=("bad@1", "mae", "seconds"), regions=("all", "nonocc"))

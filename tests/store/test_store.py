@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sqlalchemy as sql
+from tests.cells import same_scores
 
 import stereogauge as sg
 from stereogauge.errors import StoreError, UnknownNameError
 from stereogauge.io.files import DisparityFile, MaskFile
 from stereogauge.model import Calibration, Dataset, ResultSet, Scene
-from stereogauge.scores.cell import CellScores, same_scores
+from stereogauge.scores.cell import CellScores
 from stereogauge.scores.column import VersionedColumn
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.store import Store, open_store, schema

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sql
+from tests.cells import same_scores
 
 from stereogauge.errors import StoreError
-from stereogauge.scores.cell import same_scores
 from stereogauge.store import Store, open_store, schema
 from stereogauge.store.engine import Database
 from stereogauge.store.migrations import current_version, prepare

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.pooling import percent
-from stereogauge.model import Mask
 from stereogauge.scores.column import metric_of
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.selection import Dropped, Selection
@@ -85,16 +84,6 @@ def partition(algorithms: Sequence[str], regions: Sequence[str], errors: Counts,
                 f"{whole}."
             )
     return DoubleCounting(tuple(algorithms), tuple(regions), errors, total, np.zeros(len(errors), np.int64))
-
-
-def from_masks(errors: Sequence[Mask], regions: dict[str, Mask], algorithms: Sequence[str]) -> DoubleCounting:
-    """Any regions of one scene: `errors` marks the wrong pixels of each algorithm, `regions` the sets."""
-    masks = np.stack(list(regions.values()))
-    multiplicity = masks.sum(axis=0)
-    by_region = np.array([[np.count_nonzero(wrong & mask) for mask in masks] for wrong in errors], np.int64)
-    distinct = np.array([np.count_nonzero(wrong & (multiplicity > 0)) for wrong in errors], np.int64)
-    repeated = np.array([np.count_nonzero(wrong & (multiplicity > 1)) for wrong in errors], np.int64)
-    return DoubleCounting(tuple(algorithms), tuple(regions), by_region, distinct, repeated)
 
 
 def error_counts(cube: ScoreCube, metric: str, regions: Sequence[str]) -> Counts:

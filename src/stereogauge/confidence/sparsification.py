@@ -67,10 +67,6 @@ class SparsificationCurve:
         """Expected number of remaining bad pixels at a density between 0 and 1."""
         return float(self.counts([density])[0])
 
-    def rate_at(self, density: float) -> float:
-        """Share of bad pixels among those kept at a density; at 0 its limit."""
-        return float(self.rates([density])[0])
-
     def counts(self, densities: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
         """Remaining bad pixels at several densities."""
         wanted = np.asarray(densities, np.float64)

@@ -45,11 +45,6 @@ class _Entry:
     open: Callable[[], IO[bytes]]
 
 
-def is_archive(path: Path) -> bool:
-    """Whether `path` is a file that begins as a zip or tar does."""
-    return path.is_file() and (zipfile.is_zipfile(path) or tarfile.is_tarfile(path))
-
-
 def safe_name(name: str, archive: Path) -> str:
     """`name` with forward slashes, or an error when it would leave the folder it is unpacked into."""
     posix = name.replace("\\", "/")

@@ -115,36 +115,28 @@ class ScoreCube:
         """Share of each score's own pixels that have an estimate; NaN where that is no question or is not known."""
         if self.counts is None or self.missing is None:
             return np.full(self.values.shape, np.nan)
-        parts = [
-            column.declared.metric.coverage(self.counts[:, :, place], self.missing[:, :, place], self.invalid)
-            for place, column in enumerate(self.columns)
-        ]
-        return np.stack(parts, axis=2) if parts else np.full(self.values.shape, np.nan)
+        return self._covered(self.counts, self.missing)
 
     @property
     def coverage_over_scenes(self) -> Values:
         """Share of the pixels of all scenes that have an estimate, shape (algorithms, columns)."""
         if self.counts is None or self.missing is None:
             return np.full((len(self.algorithms), len(self.columns)), np.nan)
-        parts = [
-            column.declared.metric.coverage(
-                self.counts[:, :, place].sum(axis=1), self.missing[:, :, place].sum(axis=1), self.invalid
-            )
-            for place, column in enumerate(self.columns)
-        ]
-        return np.stack(parts, axis=1) if parts else np.empty((len(self.algorithms), 0))
+        return self._covered(self.counts.sum(axis=1), self.missing.sum(axis=1))
+
+    def _covered(self, counts: Values, missing: Values) -> Values:
+        shares = np.empty_like(counts)
+        for place, column in enumerate(self.columns):
+            shares[..., place] = column.declared.metric.coverage(counts[..., place], missing[..., place], self.invalid)
+        return shares
 
     @functools.cached_property
     def support(self) -> Values:
         """Size of the set that each score was measured on, in pixels, structures or runs; NaN where not known."""
         if self.counts is None or self.missing is None:
             return np.full(self.values.shape, np.nan)
-        parts = [
-            self.counts[:, :, place]
-            + self.missing[:, :, place] * (not column.declared.metric.counts_missing(self.invalid))
-            for place, column in enumerate(self.columns)
-        ]
-        return np.stack(parts, axis=2) if parts else np.full(self.values.shape, np.nan)
+        apart = [not column.declared.metric.counts_missing(self.invalid) for column in self.columns]
+        return np.asarray(self.counts + self.missing * np.array(apart, np.float64), np.float64)
 
     def column(self, text: str) -> int:
         """The index of the column that `bad@1:nonocc`, or a metric that stands on one region only, names."""

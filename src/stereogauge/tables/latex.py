@@ -6,45 +6,17 @@ from stereogauge.tables.table import Cell, Heading, Table
 
 WIDEST_AS_IT_IS = 8
 """Columns; a wider table is shrunk to the line."""
+SYMBOLS = (
+    "τ tau α alpha δ delta ρ rho σ sigma χ chi Γ Gamma Δ Delta ≤ le ≥ ge × times · cdot ⊂ subset √ surd → to ∞ infty"
+)
+WORDS = "\\ textbackslash ~ textasciitilde ^ textasciicircum < textless > textgreater | textbar … dots"
+RAISED = {"²": "^2", "°": r"^\circ", "†": r"^\dagger", "‡": r"^\ddagger", "₁": "_1", "₂": "_2", "−": "-"}
 LETTERS = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
     "–": "--",
-    "−": "$-$",
-    "∞": r"$\infty$",
-    "²": r"$^2$",
-    "°": r"$^\circ$",
-    "τ": r"$\tau$",
-    "α": r"$\alpha$",
-    "δ": r"$\delta$",
-    "ρ": r"$\rho$",
-    "σ": r"$\sigma$",
-    "χ": r"$\chi$",
-    "Γ": r"$\Gamma$",
-    "Δ": r"$\Delta$",
-    "≤": r"$\le$",
-    "≥": r"$\ge$",
-    "×": r"$\times$",
-    "·": r"$\cdot$",
-    "†": r"$^\dagger$",
-    "‡": r"$^\ddagger$",
-    "₁": r"$_1$",
-    "₂": r"$_2$",
-    "⊂": r"$\subset$",
-    "√": r"$\surd$",
-    "…": r"\dots{}",
-    "→": r"$\to$",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
+    **{letter: f"\\{letter}" for letter in "&%$#_{}"},
+    **{letter: rf"$\{name}$" for letter, name in zip(SYMBOLS.split()[::2], SYMBOLS.split()[1::2], strict=True)},
+    **{letter: rf"\{name}{{}}" for letter, name in zip(WORDS.split()[::2], WORDS.split()[1::2], strict=True)},
+    **{letter: f"${text}$" for letter, text in RAISED.items()},
 }
 
 
