@@ -190,6 +190,7 @@ export function parallel(names, columns, values, ranks, styles, width = 640) {
   const x = (index) => left + ((width - left - right) * index) / Math.max(1, columns.length - 1);
   const range = columns.map((column, index) => {
     const known = values.map((row) => row[index]).filter((value) => value !== null);
+    if (!known.length) return [null, null];
     const low = Math.min(...known);
     const high = Math.max(...known);
     return column.direction === "higher" ? [high, low] : [low, high];

@@ -274,7 +274,8 @@ export function create(root, context) {
           ? parallel(
               names,
               columns,
-              rows.map((row) => columns.map((one) => answer.values[row][one.at])),
+              // What covers too little to be ranked is not drawn: it would lead by leaving pixels out.
+              rows.map((row) => columns.map((one) => (answer.faint[row][one.at] ? null : answer.values[row][one.at]))),
               rows.map((row) => columns.map((one) => answer.ranks[row][one.at])),
               context.styles,
               width,
