@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 from tests.web.small import make_store, serving
+from tests.web.visitor import CHROMIUM, FLAGS, Visitor
 
 from stereogauge.store import Store, open_store
 from stereogauge.web.app import create_app
@@ -55,3 +57,22 @@ def exported(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
         written = elsewhere.submit(export_site, site, folder).result()
     assert written == sum(1 for file in folder.rglob("*") if file.is_file())
     return folder
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as tool:
+        browser = tool.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visitor(chromium: Any, address: str) -> Iterator[Visitor]:
+    context = chromium.new_context(viewport={"width": 1400, "height": 900}, accept_downloads=True)
+    one = Visitor(context.new_page(), address)
+    yield one
+    assert one.complaints == []
+    context.close()

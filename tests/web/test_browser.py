@@ -8,7 +8,6 @@ import io
 import re
 import shutil
 import threading
-import time
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -19,6 +18,7 @@ import httpx
 import pytest
 from tests.web import uploads
 from tests.web.small import MARKUP, SCENES, serving, truth
+from tests.web.visitor import BROWSER, Visitor
 
 from stereogauge.store import open_store
 from stereogauge.web.app import create_app
@@ -27,32 +27,10 @@ from stereogauge.web.source import StoreSource
 from stereogauge.web.submissions.rules import Rules
 from stereogauge.web.submissions.submissions import Submissions
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-sync"]
-FLAGS += ["--disable-background-networking", "--disable-component-update"]
-PATIENCE = 60_000  # ms; machines that run tests are busy
-
-NAME = "one => one.dataset.algorithm"
 TITLES = "row => [...row.querySelectorAll('td')].slice(3, 9).map(one => one.title)"
 VIEWS = ("leaderboard", "compare", "scene", "metrics", "confidence", "tuning", "protocol", "submit")
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium found; install the system's package `chromium`"),
-    # Playwright leaves its event loop to the garbage collector.
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as tool:
-        browser = tool.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
+pytestmark = BROWSER
 
 
 @pytest.fixture(scope="module")
@@ -65,57 +43,6 @@ def accepting(small_store: Path, tmp_path_factory: pytest.TempPathFactory) -> It
         submissions = Submissions(store, source, folder / "submissions", Rules(per_period=50, hidden=("beta",)))
         with serving(create_app(Site(source, ("beta",), submissions))) as base:
             yield base, submissions
-
-
-class Visitor:
-    """A tab; everything that the console complains about is kept."""
-
-    def __init__(self, page: Any, base: str) -> None:
-        self.page = page
-        self.base = base
-        self.complaints: list[str] = []
-        page.set_default_timeout(PATIENCE)
-        page.on("console", lambda message: self.hear(message))
-        page.on("pageerror", lambda problem: self.complaints.append(str(problem)))
-
-    def hear(self, message: Any) -> None:
-        # A refused question is an answer of the page's; the browser notes its status in the console all the same.
-        if message.type in ("error", "warning") and "Failed to load resource" not in message.text:
-            self.complaints.append(message.text)
-
-    def go(self, state: str = "") -> Visitor:
-        self.page.goto(f"{self.base}/{state}")
-        return self.ready()
-
-    def ready(self) -> Visitor:
-        """Until the view shows what the address says."""
-        self.until("document.getElementById('content').dataset.ready === (location.hash || '#')")
-        return self
-
-    def until(self, condition: str) -> None:
-        """Poll from outside: the page's own policy forbids evaluating text, also to Playwright's waiting."""
-        end = time.monotonic() + PATIENCE / 1000
-        while not self.page.evaluate(condition):
-            assert time.monotonic() < end, f"never came true: {condition}"
-            self.page.wait_for_timeout(30)
-
-    def texts(self, selector: str) -> list[str]:
-        return list(self.page.eval_on_selector_all(selector, "all => all.map(one => one.innerText.trim())"))
-
-    def algorithms(self) -> list[str]:
-        return list(self.page.eval_on_selector_all("#board tr[data-algorithm]", f"all => all.map({NAME})"))
-
-    def ask(self, path: str, query: str) -> Any:
-        return httpx.get(f"{self.base}/api/v1/{path}?{query}", timeout=60).json()
-
-
-@pytest.fixture
-def visitor(chromium: Any, address: str) -> Iterator[Visitor]:
-    context = chromium.new_context(viewport={"width": 1400, "height": 900}, accept_downloads=True)
-    one = Visitor(context.new_page(), address)
-    yield one
-    assert one.complaints == []
-    context.close()
 
 
 def test_the_leaderboard_stands_in_the_order_of_the_api(visitor: Visitor) -> None:
@@ -237,10 +164,11 @@ def test_compare_draws_every_figure(visitor: Visitor) -> None:
     visitor.page.wait_for_selector('[aria-label="Critical-difference diagram"] .scatterlayer .point')
     visitor.page.wait_for_selector("#verdict")
     visitor.page.select_option("#duel-first", "biased")
-    visitor.until("document.getElementById('verdict').innerText.startsWith('biased')")
+    visitor.until("document.getElementById('verdict').innerText.includes('beats biased')")
     second = visitor.page.input_value("#duel-second")
     pair = visitor.ask("significance", f"regions=all&first=biased&second={second}&column=bad@1:all")["pair"]
-    assert f"beats {second} with probability {pair['probability']:.2f}" in visitor.page.inner_text("#verdict")
+    said = f"{second} beats biased on bad@1:all with probability {1 - pair['probability']:.2f}"
+    assert said in visitor.page.inner_text("#verdict")
     assert visitor.texts(".duel tbody td:first-child") == list(SCENES)
 
 
@@ -250,6 +178,7 @@ def test_all_panes_pan_and_zoom_together_and_the_address_follows(visitor: Visito
     shots = [visitor.page.locator(f"[data-pane='{place}'] canvas").screenshot() for place in (0, 1)]
     box = visitor.page.locator("[data-pane='0'] canvas").bounding_box()
     visitor.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    visitor.page.focus("[data-pane='0'] canvas")
     visitor.page.mouse.wheel(0, -600)
     visitor.page.mouse.down()
     visitor.page.mouse.move(box["x"] + box["width"] / 2 - 60, box["y"] + box["height"] / 2 - 20, steps=4)
@@ -456,7 +385,7 @@ class QuietFiles(SimpleHTTPRequestHandler):
 def test_a_static_copy_shows_shipped_selections_and_refuses_others(chromium: Any, copied: str, address: str) -> None:
     context = chromium.new_context(viewport={"width": 1400, "height": 900})
     visitor = Visitor(context.new_page(), copied).go("#leaderboard?regions=all")
-    expected = httpx.get(f"{address}/api/v1/rank?regions=all").json()["rows"]
+    expected = httpx.get(f"{address}/api/v1/rank?regions=all&model=weighted").json()["rows"]
     assert visitor.algorithms() == [row["algorithm"] for row in expected]
     visitor.page.select_option("#model", "extended")
     visitor.ready()

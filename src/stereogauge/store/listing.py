@@ -110,6 +110,12 @@ class Listings:
             )
             return [ProtocolEntry(*row) for row in connection.execute(query)]
 
+    def scorings(self) -> list[str]:
+        """The scoring hashes of all scores; imported ones may belong to no protocol that is known here."""
+        with self._database.reading() as connection:
+            table = schema.scorings
+            return list(connection.execute(sql.select(table.c.hash).order_by(table.c.id)).scalars())
+
     def runs(self) -> list[RunEntry]:
         """The evaluations that wrote here: when, where and with which versions; the first one first."""
         with self._database.reading() as connection:

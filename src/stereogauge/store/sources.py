@@ -7,7 +7,7 @@ import json
 import os
 from typing import Any
 
-from stereogauge.errors import StereogaugeError, StoreError
+from stereogauge.errors import StereogaugeError
 from stereogauge.io.content import is_remote
 from stereogauge.io.files import DisparityFile, ImageFile, MaskFile
 from stereogauge.model import Calibration, Scene
@@ -89,7 +89,10 @@ def scene_of_text(text: str, name: str, dataset: str) -> Scene:
     """The scene that `scene_text` described; parts that came from no file are absent."""
     described = json.loads(text)
     if "calibration" not in described:
-        raise StoreError(f"The store does not know where scene {name!r} of {dataset} came from; evaluate it again.")
+        raise StereogaugeError(
+            f"The store holds scores of scene {name!r} of {dataset} but not where its files lie, so it cannot be "
+            "shown; scores that were imported have no files: evaluate the scene into this store."
+        )
     masks = {key: source_of_values(value) for key, value in described["masks"].items()}
     views = {float(key): source_of_values(value) for key, value in described["views"].items()}
     gt, gt_right, left, right = (source_of_values(described[part]) for part in PARTS)

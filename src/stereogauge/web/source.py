@@ -29,6 +29,7 @@ from stereogauge.store.store import Store
 from stereogauge.web.errors import UnknownChoiceError
 
 SECONDS_BETWEEN_LOOKS = 0.5
+UNNAMED = "unnamed"
 NO_SCORES = "There are no scores yet; `stereogauge evaluate DATASET:ROOT RESULTS --store STORE` makes some."
 
 
@@ -115,6 +116,10 @@ class StoreSource:
                         found[key] = known._replace(also=(*known.also, entry.name))
                     elif known is None and self._has_scores(key):
                         found[key] = ProtocolRecord(key, entry.name, self._store.protocol(entry.hash))
+                for key in self._store.scorings():
+                    if key not in found and self._has_scores(key):
+                        own = self._store.protocol(key)
+                        found[key] = ProtocolRecord(key, own.name if own else UNNAMED, own)
                 kept.protocols = tuple(
                     sorted(found.values(), key=lambda record: _coverage(self.cube(record.key)), reverse=True)
                 )

@@ -38,6 +38,9 @@ MOSTLY_UNKNOWN = "most pixels lack ground truth or estimate"
 OVERLAY_COLOUR = (213, 94, 0)
 """Vermilion: neither the map of disparities nor a photograph's usual colours hide it."""
 BAR_STEPS = 17
+OF_REGION = ("error", "signed", "metric")
+"""Layers that grey the pixels outside of a region."""
+NOT_COUNTED = (198, 201, 204)
 
 
 @dataclass(frozen=True)
@@ -112,8 +115,14 @@ class LayerPainter:
         return data, hashlib.sha256(data).hexdigest()[:24], layer.info
 
     def paint(self, query: LayerQuery) -> Layer:
-        """The layer's colours."""
+        """The layer's colours; errors outside of a named region are greyed."""
         view = self.scenes.view(query.scene, query.protocol)
+        layer = self._painted(view, query)
+        if query.layer not in OF_REGION or query.region is None or view.hidden:
+            return layer
+        return greyed(layer, ~self.scenes.mask(view, query.region), query.region)
+
+    def _painted(self, view: SceneView, query: LayerQuery) -> Layer:
         if query.layer in ("left", "right"):
             return self._photograph(view, query.layer)
         if query.layer == "truth":
@@ -195,6 +204,16 @@ class LayerPainter:
         legend = [LegendEntry(text=MOSTLY_UNKNOWN, colour="#000000")] if unknown.any() else []
         note = "The ground truth of this scene is hidden."
         return Layer(layer.colours, layer.info.model_copy(update={"legend": legend, "note": note}))
+
+
+def greyed(layer: Layer, outside: NDArray[np.bool_], region: str) -> Layer:
+    """A layer with the pixels that a region does not count in one light grey, and a legend that says so."""
+    if not outside.any():
+        return layer
+    colours = layer.colours.copy()
+    colours[outside, :3] = NOT_COUNTED
+    entry = LegendEntry(text=f"outside {region}: not counted", colour="#" + bytes(NOT_COUNTED).hex())
+    return Layer(colours, layer.info.model_copy(update={"legend": [*layer.info.legend, entry]}))
 
 
 def most_confident(values: NDArray[np.float32], density: float) -> NDArray[np.bool_]:

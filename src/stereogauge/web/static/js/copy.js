@@ -34,12 +34,12 @@ export function shippedPart(context, view) {
         h("legend", {}, h("span", {}, "Model")),
         choose(
           models.map((one) => [one.id, one.name]),
-          state.get("model", "a-star"),
+          state.model(),
           (value) => state.update({ model: value, profile: null }),
           { "aria-label": "Model", id: "model" },
         ),
       ),
-    (view === "compare" || state.get("model") === "weighted") &&
+    (view === "compare" || state.model() === "weighted") &&
       h(
         "fieldset",
         {},

@@ -10,6 +10,9 @@ export function digits(value) {
   return value.toFixed(Math.max(0, Math.min(decimals, 5)));
 }
 
+/** A p-value; one that is rounded to nothing is still not 0. */
+export const pValue = (value) => (value !== null && value < 1e-4 ? "p < 0.0001" : `p = ${digits(value)}`);
+
 /** Every digit that was sent. */
 export const full = (value) => (value === null || value === undefined ? "no value" : String(value));
 

@@ -123,5 +123,11 @@ document.getElementById("share").addEventListener("click", async (event) => {
 });
 startTheme(document.getElementById("theme"));
 onTheme(() => shown?.view.restyle?.());
+// The skip link must not become the address: the part behind "#" is the state of the page.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  content.focus();
+  content.scrollIntoView();
+});
 state.onChange(show);
 show();

@@ -5,7 +5,7 @@ import { shippedPart } from "./copy.js";
 import { badge } from "./diagrams.js";
 import { choose, field, h, put } from "./dom.js";
 import { defineColumn, defineModel, defineRegion } from "./popup.js";
-import { chosen, metrics, PRESETS, protocolTitle, regions } from "./selection.js";
+import { chosen, metrics, PRESETS, protocolTitle, regions, startAgain } from "./selection.js";
 import * as state from "./state.js";
 import { weightPart } from "./weights.js";
 
@@ -151,7 +151,7 @@ function presets(context) {
 
 function modelPart(context, view) {
   const { catalogue } = context;
-  const model = catalogue.models.find((one) => one.id === state.get("model", "a-star")) ?? catalogue.models[0];
+  const model = catalogue.models.find((one) => one.id === state.model()) ?? catalogue.models[0];
   const set = (name) => (value) => state.update({ [name]: value || null });
   const options = [];
   if ("ties" in model.options)
@@ -206,7 +206,7 @@ function modelPart(context, view) {
       : choose(
           catalogue.models.map((one) => [one.id, one.name]),
           model.id,
-          set("model"),
+          (value) => state.update({ model: value, ...(value === "weighted" ? {} : { profile: null, weights: null }) }),
           { "aria-label": "Model", id: "model" },
         ),
     options,
@@ -277,7 +277,10 @@ export function drawPanel(root, context, view) {
           choose(
             protocols.map((one) => [one.key, protocolTitle(one)]),
             context.protocol.key,
-            (value) => state.update({ protocol: value, regions: null, metrics: null, scenes: null, algorithms: null }),
+            (value) => {
+              startAgain(value);
+              state.update({ protocol: value, regions: null, metrics: null, scenes: null, algorithms: null });
+            },
             { "aria-label": "Protocol" },
           ),
         ),

@@ -36,6 +36,9 @@ export function chosenColumns(context) {
 
 const started = new Set();
 
+/** Let the first table of a protocol start small again, as after a switch to it. */
+export const startAgain = (protocol) => started.delete(protocol);
+
 /**
  * A bare address of a store with very many columns starts with one region and one dataset, so that the first table
  * can be read; whoever then selects everything gets it.

@@ -28,7 +28,9 @@ export const get = (name, otherwise = null) => current.params.get(name) ?? other
 export const all = (name) => current.params.getAll(name);
 export const has = (name) => current.params.has(name);
 /** Whether the address selects nothing but a protocol. */
-export const isBare = () => [...current.params.keys()].every((name) => name === "protocol");
+export const isBare = () => SELECTION.every((name) => name === "protocol" || !current.params.has(name));
+/** The model of the leaderboard: the weighted one unless the address names another. */
+export const model = () => get("model", "weighted");
 
 /** The address of another state: changes map a name to a value, a list, or null (absent). */
 export function address(changes = {}, target = current.view) {
@@ -51,6 +53,12 @@ export function update(changes, { target = current.view, quietly = false } = {})
   if (next === location.hash) return;
   history[quietly ? "replaceState" : "pushState"](null, "", next);
   changed();
+}
+
+/** Write something into the address that is already on the screen, such as where a pane looks. */
+export function note(changes) {
+  history.replaceState(null, "", address(changes));
+  current = read();
 }
 
 /** Call `listener(previous view)` after every change. */

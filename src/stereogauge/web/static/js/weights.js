@@ -1,16 +1,17 @@
 // The sliders of weights in the panel.
 
 import { calm, choose, field, h, put } from "./dom.js";
+import { announce } from "./reweighted.js";
 import { metrics, weights } from "./selection.js";
 import * as state from "./state.js";
 
-/** Sliders: while one is dragged the address follows, and with it the order. */
+/** Sliders: the order follows in the page, frame by frame; the address and the server follow once the finger rests. */
 export function weightPart(context) {
   const { catalogue } = context;
   const now = weights(context);
   const total = Object.values(now).reduce((sum, one) => sum + one, 0) || 1;
   const top = Math.max(...Object.values(now), 1e-9);
-  const follow = calm((changes) => state.update(changes, { quietly: true }), 25);
+  const follow = calm((changes) => state.update(changes, { quietly: true }), 200);
   const list = h("div", { class: "weights" });
   const values = { ...now };
   const move = (name, input) => {
@@ -19,6 +20,7 @@ export function weightPart(context) {
     for (const other of list.querySelectorAll("[data-weight]"))
       other.parentElement.querySelector("output").textContent =
         `${Math.round((100 * values[other.dataset.weight]) / sum)} %`;
+    announce({ ...values });
     if (sum > 1e-9)
       follow({
         weights: Object.entries(values).map(([key, value]) => `${key}=${Number(value.toPrecision(4))}`),

@@ -7,13 +7,17 @@ import { defineColumn } from "../popup.js";
 import { chosenColumns } from "../selection.js";
 import * as state from "../state.js";
 
+const metricOf = (id) => id.split(":")[0];
+
 /** The table of `data`: a ranking, the scores of the selection, and intervals where they are known. */
 export function boardTable(data, context) {
   const pictured = (metric) => context.catalogue.metrics.find((one) => one.id === metric.split("@")[0])?.picture;
-  const openScene = (scene, algorithm, metric) =>
+  const openScene = (scene, algorithm, column) => {
+    const metric = metricOf(column);
     state.update(
       {
         scene,
+        column,
         pane: algorithm
           ? [
               `estimate~${encodeURIComponent(algorithm)}`,
@@ -25,6 +29,7 @@ export function boardTable(data, context) {
       },
       { target: "scene" },
     );
+  };
 
   function order() {
     const { rank, table } = data;
@@ -186,7 +191,7 @@ export function boardTable(data, context) {
               detail.values[at],
               top,
               table.scenes,
-              (scene) => openScene(scene, row.algorithm, metricOf(detail.column)),
+              (scene) => openScene(scene, row.algorithm, detail.column),
               unit,
             ),
           ),
@@ -206,8 +211,6 @@ export function boardTable(data, context) {
     );
   }
 
-  const metricOf = (id) => id.split(":")[0];
-
   // Whoever the rule for gaps left out of the order still stands in the table, with its gaps.
   function unranked(name, table, detail, scenes, top, unit) {
     const at = table.algorithms.indexOf(name);
@@ -224,13 +227,7 @@ export function boardTable(data, context) {
         h(
           "td",
           { class: "text" },
-          sparkline(
-            detail.values[at],
-            top,
-            table.scenes,
-            (scene) => openScene(scene, name, metricOf(detail.column)),
-            unit,
-          ),
+          sparkline(detail.values[at], top, table.scenes, (scene) => openScene(scene, name, detail.column), unit),
         ),
       scenes.map((scene, column) => sceneCell(detail, at, column, scene, name)),
     );
@@ -325,7 +322,7 @@ export function boardTable(data, context) {
           type: "button",
           class: "cell",
           "data-scene": scene,
-          onclick: () => openScene(scene, algorithm, metricOf(detail.column)),
+          onclick: () => openScene(scene, algorithm, detail.column),
         },
         digits(value),
       ),

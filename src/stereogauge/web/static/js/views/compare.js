@@ -5,10 +5,12 @@ import { ask, isStatic, latest, Problem } from "../api.js";
 import { badge, behind, parallel, radar } from "../diagrams.js";
 import { h, put } from "../dom.js";
 import { digits, full, listed, percent } from "../format.js";
+import { onWeights, reweighted } from "../reweighted.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
 import { drawDifference } from "./difference.js";
 import { createHeadToHead } from "./duel.js";
+import { testParams } from "./leaderboard.js";
 
 const SEGMENTS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00"];
 const MOST_AXES = 12;
@@ -55,12 +57,19 @@ export function create(root, context) {
     params.set("model", "weighted");
     if (state.get("normalisation") === null) params.delete("normalisation");
     await Promise.all([
-      guarded(bars, () => weighted((signal) => ask("rank", params, { signal })), drawBars),
+      guarded(
+        bars,
+        () => weighted((signal) => ask("rank", params, { signal })),
+        (answer) => {
+          last.bars = answer;
+          drawBars(answer);
+        },
+      ),
       guarded(shapes, () => table((signal) => ask("table", state.selection(), { signal })), drawShapes),
     ]);
     guarded(
       tests,
-      () => significance((signal) => ask("significance", state.selection(), { signal })),
+      () => significance((signal) => ask("significance", testParams(last.bars ?? {}), { signal })),
       (answer) => drawDifference(tests, answer),
     );
     guarded(duel, headToHead.ask, headToHead.draw);
@@ -71,8 +80,12 @@ export function create(root, context) {
     );
   }
 
+  const still = onWeights((weights) => {
+    const answer = last.bars && reweighted(last.bars, weights);
+    if (answer) drawBars(answer);
+  });
+
   function drawBars(answer) {
-    last.bars = answer;
     const colours = new Map(answer.terms.map((term, index) => [term, SEGMENTS[index % SEGMENTS.length]]));
     const longest = Math.max(...answer.rows.map((row) => row.value ?? 0), 1e-12);
     const profile = context.catalogue.profiles.find((one) => one.id === state.get("profile"));
@@ -119,11 +132,11 @@ export function create(root, context) {
       ),
       h(
         "div",
-        { class: "bars", role: "table", "aria-label": "Weighted scores, shortest first" },
+        { class: "bars", role: "group", "aria-label": "Weighted scores, shortest first" },
         answer.rows.map((row, index) => [
           h(
             "div",
-            { class: "name", role: "rowheader", "data-bar": row.algorithm },
+            { class: "name", "data-bar": row.algorithm },
             badge(context.styles.get(row.algorithm)),
             row.algorithm,
           ),
@@ -327,6 +340,7 @@ export function create(root, context) {
 
   return {
     refresh,
+    leave: still,
     restyle: () => {
       if (last.table) {
         drawBars(last.bars);

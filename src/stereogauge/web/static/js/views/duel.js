@@ -2,7 +2,7 @@
 
 import { ask, latest } from "../api.js";
 import { choose, h, put } from "../dom.js";
-import { digits, full } from "../format.js";
+import { digits, full, pValue } from "../format.js";
 import { chosen, chosenColumns } from "../selection.js";
 import * as state from "../state.js";
 import { shown } from "../theme.js";
@@ -47,10 +47,14 @@ export function createHeadToHead(root, context, order) {
     const one = answer.pair;
     const largest = Math.max(...one.scenes.map((row) => Math.abs(row.difference ?? 0)), 1e-12);
     const colour = (name) => shown(context.styles.get(name)?.colour ?? "#888888");
+    const ahead = one.probability === null || one.probability >= 0.5;
+    const [winner, loser] = ahead ? [one.first, one.second] : [one.second, one.first];
+    const probability = ahead ? one.probability : 1 - one.probability;
     const verdict =
       one.probability === null
         ? one.note
-        : `${one.first} beats ${one.second} with probability ${one.probability.toFixed(2)} over these scenes`;
+        : `${winner} beats ${loser} on ${one.column} with probability ${probability.toFixed(2)} over such scenes`;
+    const [won, lost] = ahead ? [one.wins, one.losses] : [one.losses, one.wins];
     return put(
       root,
       h(
@@ -79,11 +83,7 @@ export function createHeadToHead(root, context, order) {
         { class: "verdict", id: "verdict" },
         verdict,
         one.p_value !== null &&
-          h(
-            "span",
-            { class: "hint" },
-            `  ·  ${one.wins} won, ${one.losses} lost · Wilcoxon p = ${digits(one.p_value)}`,
-          ),
+          h("span", { class: "hint" }, `  ·  ${won} won, ${lost} lost · Wilcoxon ${pValue(one.p_value)}`),
       ),
       h(
         "div",
@@ -128,6 +128,7 @@ export function createHeadToHead(root, context, order) {
                       href: state.address(
                         {
                           scene: row.scene,
+                          column: one.column,
                           pane: [`error~${encodeURIComponent(one.first)}`, `error~${encodeURIComponent(one.second)}`],
                         },
                         "scene",

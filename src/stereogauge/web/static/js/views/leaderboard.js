@@ -2,7 +2,8 @@
 
 import { ask, isStatic, latest, Problem, token, url } from "../api.js";
 import { h, put, save } from "../dom.js";
-import { listed, plural } from "../format.js";
+import { digits, listed, plural } from "../format.js";
+import { onWeights, reweighted } from "../reweighted.js";
 import { chosenColumns } from "../selection.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
@@ -14,7 +15,17 @@ const DRAWS = 1000;
 /** The parameters of the ranking that the address means. */
 export function rankParams(extra = {}) {
   const params = state.selection(state.MODEL);
+  params.set("model", state.model());
   for (const [name, value] of Object.entries(extra)) params.set(name, value);
+  return params;
+}
+
+/** The selection that a test of differences is about: the columns of the ranking where a profile chose them. */
+export function testParams(rank) {
+  const params = state.selection();
+  if (!rank.columns || !(state.has("profile") || state.has("weights"))) return params;
+  params.delete("metrics");
+  for (const column of rank.columns) params.append("metrics", column);
   return params;
 }
 
@@ -51,7 +62,7 @@ export function create(root, context) {
   function withoutOrder(problem) {
     if (!(problem instanceof Problem) || problem.allowed.length || problem.status !== (isStatic ? 404 : 422))
       throw problem;
-    const model = context.catalogue.models.find((one) => one.id === state.get("model", "a-star"));
+    const model = context.catalogue.models.find((one) => one.id === state.model());
     return {
       model: model?.id,
       name: model?.name ?? "",
@@ -108,7 +119,7 @@ export function create(root, context) {
         .catch((problem) => {
           if (!(problem instanceof Problem)) throw problem;
         });
-    test((signal) => ask("significance", state.selection(), { signal }))
+    test((signal) => ask("significance", testParams(own.rank), { signal }))
       .then((answer) => answer && drawBelow(answer))
       .catch((problem) => {
         if (!(problem instanceof Problem)) throw problem;
@@ -242,11 +253,27 @@ export function create(root, context) {
       : null;
   }
 
+  // While a weight is dragged the rows move; what the server says replaces this once the finger rests.
+  const still = onWeights((weights) => {
+    const answer = data?.rank.model === "weighted" && !data.rank.reason && reweighted(data.rank, weights);
+    if (!answer || state.get("sort")) return;
+    const rows = new Map([...board.querySelectorAll("tr[data-algorithm]")].map((row) => [row.dataset.algorithm, row]));
+    const body = board.querySelector("tbody");
+    const last = body.querySelector("tr[data-unranked]");
+    for (const row of answer.rows) {
+      const element = rows.get(row.algorithm);
+      put(element.querySelector("td.pin0"), row.rank);
+      put(element.querySelector("td.value"), digits(row.value));
+      element.classList.toggle("flipped", row.rank !== row.was);
+      body.insertBefore(element, last);
+    }
+  });
+
   function restyle() {
     if (!data) return;
     draw();
     later();
   }
 
-  return { refresh, restyle };
+  return { refresh, restyle, leave: still };
 }

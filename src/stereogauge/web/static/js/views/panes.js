@@ -5,6 +5,7 @@ import { digits } from "../format.js";
 
 const MOST_ZOOM = 64;
 const KEEP = 24;
+const OVERLAY = 0.55; // so that the map below stays readable
 const pictures = new Map();
 
 /** A picture by its address, kept while it is among the last ones used. */
@@ -103,7 +104,11 @@ export function paint(canvas, look, { image, other, swipe, overlay, pointer, blo
     pen.fillStyle = "rgba(0,0,0,.7)";
     pen.fillRect(width * swipe - 4, height / 2 - 12, 8, 24);
   }
-  if (overlay) pen.drawImage(overlay, ...area);
+  if (overlay) {
+    pen.globalAlpha = OVERLAY;
+    pen.drawImage(overlay, ...area);
+    pen.globalAlpha = 1;
+  }
   if (block) {
     pen.strokeStyle = "#ffffff";
     pen.lineWidth = 3;
@@ -134,6 +139,8 @@ export function steer(canvas, look, { changed, hover, swipeTo }) {
   canvas.addEventListener(
     "wheel",
     (event) => {
+      // Over a pane that nobody uses the wheel still scrolls the page.
+      if (!event.ctrlKey && document.activeElement !== canvas) return;
       event.preventDefault();
       look().zoomAt(canvas, ...position(event), Math.exp(-event.deltaY * (event.ctrlKey ? 0.01 : 0.0016)));
       changed("zoom");

@@ -3,27 +3,30 @@
 import { ask, isStatic, latest, Problem, url } from "../api.js";
 import { calm, choose, h, put } from "../dom.js";
 import { digits, percent } from "../format.js";
-import { chosen, metrics } from "../selection.js";
+import { bound, chosen, metrics } from "../selection.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
+import { drawCarried } from "./carried.js";
 import { createCloud } from "./cloud.js";
 import { drawInspector } from "./inspector.js";
 import { layerChoices, OF_ALGORITHM, paneHead, parse, write } from "./layers.js";
 import { Look, legend, paint, picture, steer } from "./panes.js";
 
 const MOST_PANES = 4;
+const STACKED_FROM = 2; // width / height: two such panes side by side would be too small to read
 const STEERING =
-  "drag or arrow keys to pan, wheel or plus and minus to zoom, 0 to fit, digits switch the layer, " +
+  "drag or arrow keys to pan, click and wheel or plus and minus to zoom, 0 to fit, digits switch the layer, " +
   "brackets move the swipe";
 
 export function create(root, context) {
   const head = h("div", { class: "row scene-head" });
+  const clicked = h("p", { class: "clicked", id: "carried" });
   const panesBox = h("div", { class: "panes" });
   const inspector = h("div", { id: "inspector" });
   const blocks = h("div", { id: "blocks" });
   const side = h("aside", { class: "inspector", "aria-label": "Inspector" }, inspector, blocks);
   const cloud = createCloud();
-  put(root, head, h("div", { class: "scene-side" }, h("div", {}, panesBox), side), cloud.box);
+  put(root, head, clicked, h("div", { class: "scene-side" }, h("div", {}, panesBox), side), cloud.box);
   const about = latest();
   const pixel = latest();
   const worst = latest();
@@ -35,23 +38,32 @@ export function create(root, context) {
   let block = null;
   let overlay = null;
   let swipe = 0.5;
-  const remember = calm(
-    () =>
-      state.update(
-        { at: look.zoom === 1 ? null : `${look.x.toFixed(1)},${look.y.toFixed(1)},${look.zoom.toFixed(3)}` },
-        { quietly: true },
-      ),
-    200,
-  );
+  const remember = calm(() => {
+    state.note({
+      at: look.zoom === 1 ? null : `${look.x.toFixed(1)},${look.y.toFixed(1)},${look.zoom.toFixed(3)}`,
+      ...(state.get("swipe") ? { swipe: swipe.toFixed(3) } : {}),
+    });
+    root.dataset.ready = location.hash;
+  }, 200);
 
+  const swiping = () => state.has("swipe") && specs().length > 1;
   const shownAlgorithms = () => [
     ...new Set(
-      panes
-        .filter((one) => OF_ALGORITHM.includes(one.spec.layer))
-        .map((one) => one.spec.algorithm)
+      (swiping() ? specs().slice(0, 2) : specs())
+        .filter((one) => OF_ALGORITHM.includes(one.layer))
+        .map((one) => one.algorithm ?? scene.algorithms[0])
         .filter(Boolean),
     ),
   ];
+
+  /** The column that was clicked on the way here; metrics with pixels of their own name no region. */
+  function carried() {
+    const column = context.columns.find((one) => one.id === state.get("column"));
+    return {
+      column,
+      region: column && !bound(context, column) && scene?.regions.includes(column.region) && column.region,
+    };
+  }
 
   function specs() {
     const stated = state
@@ -75,6 +87,8 @@ export function create(root, context) {
     if (OF_ALGORITHM.includes(spec.layer)) own.set("algorithm", spec.algorithm ?? scene.algorithms[0] ?? "");
     if (spec.layer === "metric") own.set("metric", spec.metric ?? pictured()[0]);
     if (spec.layer === "region") own.set("region", spec.metric ?? scene.regions[0]);
+    if (["error", "signed", "metric"].includes(spec.layer) && carried().region && !isStatic)
+      own.set("region", carried().region);
     if (["error", "signed"].includes(spec.layer) && state.get("range")) own.set("range", state.get("range"));
     return own;
   }
@@ -94,11 +108,15 @@ export function create(root, context) {
         ),
       );
       if (answer === undefined) return;
-      if (scene?.name !== answer.name) block = null;
+      if (scene?.name !== answer.name) {
+        block = null;
+        drawInspector(inspector, context.styles, null);
+      }
       scene = answer;
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
       put(head, sceneChoice(name));
+      put(clicked);
       put(inspector);
       put(blocks);
       cloud.clear();
@@ -114,8 +132,7 @@ export function create(root, context) {
     if (at.length === 3 && at.every(Number.isFinite)) [look.x, look.y, look.zoom] = at;
     else look.fit();
     drawHead();
-    await drawPanes();
-    drawInspector(inspector, context.styles, null);
+    await Promise.all([drawPanes(), drawCarried(clicked, scene.name, shownAlgorithms()[0], carried())]);
     drawBlocks();
     cloud.show(scene);
   }
@@ -176,9 +193,9 @@ export function create(root, context) {
           {
             type: "button",
             id: "swipe",
-            "aria-pressed": String(state.get("swipe") === "on"),
-            onclick: () => state.update({ swipe: state.get("swipe") === "on" ? null : "on" }),
-            disabled: count < 2 && state.get("swipe") !== "on",
+            "aria-pressed": String(state.has("swipe")),
+            onclick: () => state.update({ swipe: state.has("swipe") ? null : "0.5" }),
+            disabled: count < 2 && !state.has("swipe"),
           },
           "swipe",
         ),
@@ -209,9 +226,10 @@ export function create(root, context) {
 
   async function drawPanes() {
     const wanted = specs();
-    const swiping = state.get("swipe") === "on" && wanted.length > 1;
-    const visible = swiping ? wanted.slice(0, 1) : wanted;
-    const key = JSON.stringify([visible.length, swiping]);
+    const stated = Number(state.get("swipe"));
+    swipe = stated >= 0 && stated <= 1 ? stated : 0.5;
+    const visible = swiping() ? wanted.slice(0, 1) : wanted;
+    const key = JSON.stringify([visible.length, swiping(), scene.name]);
     if (panesBox.dataset.key !== key || panes.length !== visible.length) {
       panesBox.dataset.key = key;
       panes = visible.map((_, index) => makePane(index));
@@ -221,13 +239,14 @@ export function create(root, context) {
       );
     }
     panesBox.dataset.count = String(visible.length);
+    panesBox.classList.toggle("stacked", scene.width > STACKED_FROM * scene.height);
     const name = state.get("overlay");
     const overlayUrl =
       name && scene.regions.includes(name)
         ? url(`scenes/${encodeURIComponent(scene.name)}/layers/region.png`, params({ layer: "region", metric: name }))
         : null;
     overlay = overlayUrl ? await picture(overlayUrl).catch(() => null) : null;
-    await Promise.all(panes.map((pane, index) => loadPane(pane, visible[index], swiping ? wanted[1] : null)));
+    await Promise.all(panes.map((pane, index) => loadPane(pane, visible[index], swiping() ? wanted[1] : null)));
   }
 
   function makePane(index) {
@@ -258,7 +277,7 @@ export function create(root, context) {
         near: (share) => own.other && Math.abs(share - swipe) < 0.04,
         set: (share) => {
           swipe = share;
-          redraw();
+          moved();
         },
         by: (step) => {
           swipe = Math.max(0, Math.min(1, swipe + step));
@@ -289,20 +308,21 @@ export function create(root, context) {
   async function loadPane(pane, spec, second) {
     pane.spec = spec;
     const path = (layer) => `scenes/${encodeURIComponent(scene.name)}/layers/${layer}`;
-    put(
-      pane.head,
-      paneHead(scene, spec, pictured(), {
-        change: (changes) => change(pane.index, changes),
+    const controls = (one, index) =>
+      paneHead(scene, one, pictured(), {
+        change: (changes) => change(index, changes),
         close:
           specs().length > 1 &&
           (() =>
             state.update({
               pane: specs()
-                .filter((_, index) => index !== pane.index)
+                .filter((_, other) => other !== index)
                 .map(write),
             })),
-      }),
-    );
+      });
+    put(pane.head, controls(spec, pane.index), second && [h("span", {}, "│"), controls(second, pane.index + 1)]);
+    // The old picture stays, dimmed, until the new one can replace it together with its legend.
+    pane.box.classList.add("loading");
     try {
       const address = url(`${path(spec.layer)}.png`, params(spec));
       if (!address) throw new Problem("This picture was not exported.", 404);
@@ -319,6 +339,7 @@ export function create(root, context) {
       Object.assign(pane, { image: null, other: null });
       put(pane.foot, problem.message);
     }
+    pane.box.classList.remove("loading");
     redraw();
   }
 
@@ -363,6 +384,7 @@ export function create(root, context) {
     const metric = shownMetric && !isStatic ? (shownMetric.metric ?? pictured()[0]) : null;
     const own = new URLSearchParams({ algorithm: spec.algorithm ?? scene.algorithms[0] });
     if (metric) own.set("metric", metric);
+    if (carried().region && !isStatic) own.set("region", carried().region);
     if (state.get("protocol")) own.set("protocol", state.get("protocol"));
     try {
       const answer = await worst((signal) => ask(`scenes/${encodeURIComponent(scene.name)}/blocks`, own, { signal }));

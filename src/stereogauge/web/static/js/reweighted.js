@@ -1,0 +1,50 @@
+// A weighted order under other weights. The score is linear in them, so it is computed here, while a slider moves.
+
+const listeners = new Set();
+
+/** Call `listener(weights)` whenever a slider moves; returns a function that ends it. */
+export function onWeights(listener) {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+let waiting = null;
+
+/** Tell the views about new weights, at most once per frame. */
+export function announce(weights) {
+  if (waiting === null)
+    requestAnimationFrame(() => {
+      const latest = waiting;
+      waiting = null;
+      for (const listener of listeners) listener(latest);
+    });
+  waiting = weights;
+}
+
+/**
+ * The answer of `rank` by weights under other weights of its terms; null where one of them was not part of it.
+ * A term's mean is its contribution divided by its weight.
+ */
+export function reweighted(answer, weights) {
+  const chosen = answer.terms.map((term) => weights[term] ?? 0);
+  const total = chosen.reduce((sum, one) => sum + one, 0);
+  const unknown = Object.entries(weights).some(([term, weight]) => weight > 0 && !answer.terms.includes(term));
+  if (!(total > 0) || unknown) return null;
+  const used = chosen.map((one) => one / total);
+  const rows = answer.rows.map((row, index) => {
+    const contributions = answer.contributions[index].map((one, term) => (one / answer.weights[term]) * used[term]);
+    return { row, contributions, value: contributions.reduce((sum, one) => sum + one, 0) };
+  });
+  rows.sort((a, b) => a.value - b.value);
+  return {
+    ...answer,
+    weights: used,
+    rows: rows.map(({ row, value }) => ({
+      ...row,
+      value,
+      was: row.rank,
+      rank: 1 + rows.filter((one) => one.value < value).length,
+    })),
+    contributions: rows.map((one) => one.contributions),
+  };
+}

@@ -1,0 +1,66 @@
+"""A visitor of the site: a tab of a real Chromium that hears every complaint of the console."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from typing import Any
+
+import httpx
+import pytest
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-sync"]
+FLAGS += ["--disable-background-networking", "--disable-component-update"]
+PATIENCE = 60_000  # ms; machines that run tests are busy
+NAME = "one => one.dataset.algorithm"
+
+BROWSER = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium found; install the system's package `chromium`"),
+    # Playwright leaves its event loop to the garbage collector.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+class Visitor:
+    """A tab; everything that the console complains about is kept."""
+
+    def __init__(self, page: Any, base: str) -> None:
+        self.page = page
+        self.base = base
+        self.complaints: list[str] = []
+        page.set_default_timeout(PATIENCE)
+        page.on("console", lambda message: self.hear(message))
+        page.on("pageerror", lambda problem: self.complaints.append(str(problem)))
+
+    def hear(self, message: Any) -> None:
+        # A refused question is an answer of the page's; the browser notes its status in the console all the same.
+        if message.type in ("error", "warning") and "Failed to load resource" not in message.text:
+            self.complaints.append(message.text)
+
+    def go(self, state: str = "") -> Visitor:
+        self.page.goto(f"{self.base}/{state}")
+        return self.ready()
+
+    def ready(self) -> Visitor:
+        """Until the view shows what the address says."""
+        self.until("document.getElementById('content').dataset.ready === (location.hash || '#')")
+        return self
+
+    def until(self, condition: str) -> None:
+        """Poll from outside: the page's own policy forbids evaluating text, also to Playwright's waiting."""
+        end = time.monotonic() + PATIENCE / 1000
+        while not self.page.evaluate(condition):
+            assert time.monotonic() < end, f"never came true: {condition}"
+            self.page.wait_for_timeout(30)
+
+    def texts(self, selector: str) -> list[str]:
+        return list(self.page.eval_on_selector_all(selector, "all => all.map(one => one.innerText.trim())"))
+
+    def algorithms(self) -> list[str]:
+        return list(self.page.eval_on_selector_all("#board tr[data-algorithm]", f"all => all.map({NAME})"))
+
+    def ask(self, path: str, query: str) -> Any:
+        return httpx.get(f"{self.base}/api/v1/{path}?{query}", timeout=60).json()
