@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import doctest
+from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+from PIL import Image
 
 import stereogauge as sg
 from stereogauge.errors import UnknownNameError
+from stereogauge.io.files import LabelImage, content_hash, load_mask
 from stereogauge.regions import expression
 from stereogauge.regions.expression import check_region, parse_region, region_id, region_version
 from stereogauge.scores.column import Column
+from stereogauge.store.sources import source_of_text, source_text
 
 CALIBRATION = sg.Calibration(focal=100, baseline=0.1)  # Z = 10 / d metres
 
@@ -117,6 +122,40 @@ def test_protocols_take_combined_regions_and_hash_them() -> None:
     assert combined.hash != plain.hash
     assert combined.scoring_hash == plain.scoring_hash
     assert sg.evaluate(scene().gt, scene(), protocol=combined).value("mae", "all-my-sky") == 0.0
+
+
+def palette_png(path: Path, indices: NDArray[np.uint8]) -> Path:
+    image = Image.fromarray(indices).convert("P")
+    image.putdata(indices.ravel().tolist())
+    image.putpalette([200, 0, 0, 0, 200, 0, 0, 0, 200])
+    image.save(path)
+    return path
+
+
+def test_a_class_of_a_label_image_is_a_region(tmp_path: Path) -> None:
+    labels = np.zeros((4, 10), np.uint8)
+    labels[1:3, 2:5] = 2
+    for source in (labels, palette_png(tmp_path / "labels.png", labels)):
+        labelled = scene(labels=LabelImage(source, {"glass": 2, "rest": (0, 1)}))
+        masks = sg.regions(labelled, ["label:glass", "all-label:glass", "label:rest&road"])
+        assert [int(mask.sum()) for mask in masks.values()] == [6, 34, 17]
+    with pytest.raises(UnknownNameError, match="Did you mean 'label:glass'"):
+        sg.regions(labelled, ["all-label:glas"])
+
+
+def test_scores_on_a_class_are_kept_and_computed_again_when_its_values_change(tmp_path: Path) -> None:
+    path = palette_png(tmp_path / "labels.png", np.tile(np.uint8([0, 1]), (4, 5)))
+    first, second = (content_hash(LabelImage(path, {"glass": value}).masks["label:glass"]) for value in (0, 1))
+    assert first != second
+    source = LabelImage(path, {"glass": (0, 2)}).masks["label:glass"]
+    np.testing.assert_array_equal(source_of_text(source_text(source)).read(), load_mask(source))
+
+
+def test_endless_expressions_are_refused() -> None:
+    with pytest.raises(UnknownNameError, match="at most"):
+        parse_region("(" * 5000)
+    with pytest.raises(UnknownNameError, match="at most"):
+        parse_region("-".join(["all"] * 5000))
 
 
 def test_the_examples_in_the_documentation_work() -> None:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stereogauge.errors import FileError, SizeError
+from stereogauge.errors import FileError, SizeError, StereogaugeError
 from stereogauge.protocol import Protocol, load_protocol, parse_override
 
 if TYPE_CHECKING:
-    from stereogauge.model import Dataset, Scene
+    from stereogauge.model import Dataset, LabelImage, Scene
 
 
 NUMBER = r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|inf)"
@@ -86,6 +86,17 @@ def named_files(texts: list[str] | None) -> dict[str, str]:
     """Paths by name from NAME=FILE; a path alone is named after its file."""
     pairs = [text.partition("=") for text in texts or ()]
     return {name if equals else Path(name).stem: path if equals else name for name, equals, path in pairs}
+
+
+def label_image(text: str) -> LabelImage:
+    """A label image with its classes from FILE:glass=7,ground=1+2."""
+    from stereogauge.io.files import LabelImage
+
+    path, colon, classes = text.rpartition(":")
+    if not colon or re.fullmatch(r"[^=,]+=\d+(\+\d+)*(,[^=,]+=\d+(\+\d+)*)*", classes) is None:
+        raise StereogaugeError(f"--labels is written FILE:CLASS=VALUE, for example labels.png:glass=7; found {text!r}.")
+    pairs = [pair.split("=") for pair in classes.split(",")]
+    return LabelImage(path, {name.strip(): tuple(int(value) for value in values.split("+")) for name, values in pairs})
 
 
 def check_files(paths: Iterable[str | None]) -> None:

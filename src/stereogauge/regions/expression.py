@@ -24,6 +24,7 @@ Operator = Literal["-", "&", "|"]
 WORDS: dict[Operator, str] = {"-": "without", "&": "and", "|": "or"}
 BINDING: dict[Operator, int] = {"|": 1, "&": 2, "-": 3}
 PLAIN = 4
+LONGEST, DEEPEST = 300, 20
 NUMBER = r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|inf)"
 NUMBERS = re.compile(rf"{NUMBER}(?:,{NUMBER})*")
 
@@ -165,6 +166,11 @@ class _Reader:
         self.rest = text.strip()
 
     def whole(self) -> Expression:
+        if len(self.rest) > LONGEST or self.rest.count("(") > DEEPEST:
+            raise UnknownNameError(
+                f"A region is written in at most {LONGEST} characters with at most {DEEPEST} parentheses; "
+                f"found {len(self.rest)} characters."
+            )
         if self.rest in self.own or not set(self.rest) & set("-&|()@"):
             return self._part(self.rest)
         expression = self._operands("|")

@@ -13,6 +13,9 @@ from stereogauge.regions.evaluated_scene import EvaluatedScene
 from stereogauge.regions.expression import Combination, Expression, check_region
 from stereogauge.regions.labels import RegionLabels, pack_regions
 
+MOST_KEPT = 64
+"""Masks of one scene; a site's visitors may ask for any number of combinations."""
+
 
 class SceneRegions(EvaluatedScene):
     """Masks of a scene, made when first asked for and kept.
@@ -51,6 +54,9 @@ class SceneRegions(EvaluatedScene):
 
     def _mask(self, expression: Expression) -> Mask:
         if expression not in self._masks:
+            if len(self._masks) >= MOST_KEPT:
+                self._masks.clear()
+                self._named.clear()
             mask = self._computed(expression)
             mask.flags.writeable = False
             self._masks[expression] = mask
