@@ -20,6 +20,7 @@ _PUBLIC = {
     "Scene": "stereogauge.model",
     "ScoreTable": "stereogauge.scores.table",
     "StereogaugeError": "stereogauge.errors",
+    "answer": "stereogauge.decision.answer",
     "evaluate": "stereogauge.evaluation.evaluate",
     "load_dataset": "stereogauge.datasets",
     "load_protocol": "stereogauge.protocol",
@@ -43,6 +44,7 @@ __all__ = [
     "ScoreTable",
     "StereogaugeError",
     "__version__",
+    "answer",
     "confidence",
     "evaluate",
     "load_dataset",
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
     from stereogauge.confidence.measures import confidence
     from stereogauge.confidence.sparsification import sparsify
     from stereogauge.datasets import load_dataset
+    from stereogauge.decision.answer import answer
     from stereogauge.errors import StereogaugeError
     from stereogauge.evaluation.evaluate import evaluate, picture
     from stereogauge.io import read_disparity, write_disparity

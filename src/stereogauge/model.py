@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 
 from stereogauge.disparity import DisparityMap, Image, Mask, as_disparity, is_finite_number
 from stereogauge.errors import FileError, StereogaugeError, unknown_name
-from stereogauge.io.files import DisparitySource, ImageSource, MaskSource, load_disparity, load_image, load_mask
+from stereogauge.io.files import (
+    DisparitySource,
+    ImageSource,
+    LabelImage,
+    MaskSource,
+    load_disparity,
+    load_image,
+    load_mask,
+)
 
 __all__ = [
     "Calibration",
@@ -22,6 +30,7 @@ __all__ = [
     "DisparitySource",
     "Image",
     "ImageSource",
+    "LabelImage",
     "Mask",
     "MaskSource",
     "ResultSet",
@@ -95,11 +104,11 @@ class Scene:
     """One stereo pair with its ground truth, masks and calibration; files are read when first used.
 
     `gt`, `left`, `right`, … may be arrays, paths, or the file objects of `stereogauge.io.files`. `masks` are those that
-    the dataset ships, by region ("nonocc", "sky", …), true = inside. `resolution` is the size relative to the dataset's
-    full resolution (Middlebury 2014: F = 1, H = 0.5, Q = 0.25); geometry thresholds scale with it. `border` is
-    the width in pixels of the margin that the dataset's own evaluation leaves out. `views` are further images with
-    their position on the baseline (left = 0, right = 1). Arrays are read-only. A pickled scene carries its sources, not
-    the arrays read from them.
+    the dataset ships, by region ("nonocc", "sky", …), true = inside; each class of the label image `labels` is one
+    more, called "label:CLASS". `resolution` is the size relative to the dataset's full resolution (Middlebury 2014:
+    F = 1, H = 0.5, Q = 0.25); geometry thresholds scale with it. `border` is the width in pixels of the margin that the
+    dataset's own evaluation leaves out. `views` are further images with their position on the baseline (left = 0,
+    right = 1). Arrays are read-only. A pickled scene carries its sources, not the arrays read from them.
 
     >>> scene = Scene("flat", gt=np.full((2, 3), 8.0))
     >>> scene.shape, scene.has("left")
@@ -116,6 +125,7 @@ class Scene:
         gt_right: DisparitySource | None = None,
         calibration: Calibration | None = None,
         masks: Mapping[str, MaskSource] | None = None,
+        labels: LabelImage | None = None,
         views: Mapping[float, ImageSource] | None = None,
         dataset: str = "",
         resolution: float | None = None,
@@ -129,7 +139,7 @@ class Scene:
         self.border = border
         self.metadata: Mapping[str, Any] = dict(metadata or {})
         self._sources: dict[str, Any] = {"gt": gt, "gt_right": gt_right, "left": left, "right": right}
-        self._mask_sources: dict[str, Any] = dict(masks or {})
+        self._mask_sources: dict[str, Any] = dict(masks or {}) | (labels.masks if labels else {})
         self._view_sources: dict[float, Any] = dict(views or {})
         self._loaded: dict[Any, NDArray[Any]] = {}
 

@@ -225,3 +225,18 @@ def test_estimates_of_one_name_are_told_apart_by_their_folder(folder: Path, caps
     files = [folder / "disp0GT.pfm", folder / "first/disp.pfm", folder / "second/disp.pfm"]
     _, out, _ = run(capsys, *files, "-m", "mae", "-r", "all", "-f", "csv")
     assert [row["algorithm"] for row in csv.DictReader(io.StringIO(out))] == ["first/disp", "second/disp"]
+
+
+def test_classes_of_a_label_image_are_regions(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    labels = np.zeros((40, 60), np.uint8)
+    labels[:, 30:] = 7
+    cv2.imwrite(str(folder / "labels.png"), labels)
+    files_ = [folder / "disp0GT.pfm", folder / "mine.pfm"]
+    wanted = ["-m", "mae", "-r", "label:glass,all - label:rest", "-f", "json"]
+    code, out, _ = run(capsys, *files_, "--labels", f"{folder / 'labels.png'}:glass=7,rest=0+2", *wanted)
+    assert code == 0
+    found = {score["region"]: (score["value"], score["count"]) for score in json.loads(out)["scores"]}
+    assert found == {"label:glass": (1.5, 1200), "all-label:rest": (1.5, 1200)}
+    code, _, err = run(capsys, *files_, "--labels", folder / "labels.png")
+    assert code == 2
+    assert "FILE:CLASS=VALUE" in err

@@ -19,6 +19,10 @@ from stereogauge.cli.options import listed
         (["bad@1:all,2"], ["bad@1:all", "2"]),
         (["000001_10,000002_10"], ["000001_10", "000002_10"]),
         (["bad@x,y"], ["bad@x", "y"]),
+        (["all,depth@2,30&planar,road"], ["all", "depth@2,30&planar", "road"]),
+        (["bad@1:depth@2,30,mae"], ["bad@1:depth@2,30", "mae"]),
+        (["planar & textureless all - sky"], ["planar&textureless", "all-sky"]),
+        (["depth@2,inf-mask:road"], ["depth@2,inf-mask:road"]),
         (["", ","], []),
     ],
 )

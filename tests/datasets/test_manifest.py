@@ -60,6 +60,17 @@ def test_templates_scales_masks_and_calibration_come_from_the_manifest(garden: P
     assert load_dataset("folder", garden / "stereogauge.toml").ids == data.ids
 
 
+def test_classes_of_a_label_image_are_regions(garden: Path, picture: Write, text: Write) -> None:
+    picture(garden / "classes" / "rose.png", np.array([[7, 1, 2]], np.uint8))
+    labelled = MANIFEST.replace("[paths.masks]", 'labels = "classes/{scene}.png"\n[paths.masks]')
+    text(garden / "stereogauge.toml", labelled + "[labels]\nglass = 7\nground = [1, 2]\n")
+    rose, tulip = load_dataset("folder", garden)["rose"], load_dataset("folder", garden)["tulip"]
+    assert rose.masks == ("nonocc", "label:glass", "label:ground")
+    assert tulip.masks == ()
+    assert rose.mask("label:glass").tolist() == [[True, False, False]]
+    assert rose.mask("label:ground").tolist() == [[False, True, True]]
+
+
 def test_a_template_without_scene_is_a_dataset_of_one(tmp_path: Path, disparity: Write, text: Write) -> None:
     disparity(tmp_path / "truth.pfm", 3.0)
     text(tmp_path / "stereogauge.toml", '[paths]\nground_truth = "truth.pfm"\n')
@@ -76,6 +87,12 @@ def test_a_template_without_scene_is_a_dataset_of_one(tmp_path: Path, disparity:
         ("[path]\nleft = 'a'\n", "Did you mean 'paths'"),
         ("[paths]\nlefft = 'a'\n", "Did you mean 'left'"),
         ("paths = 3\n", "should be a table"),
+        ("[paths]\nleft = '{scene}.png'\nlabels = '{scene}_c.png'\n", "found only the path"),
+        ("[paths]\nleft = '{scene}.png'\n[labels]\nglass = 7\n", "found only the table"),
+        (
+            "[paths]\nleft = '{scene}.png'\nlabels = '{scene}_c.png'\n[labels]\nglass = 'seven'\n",
+            "glass of [labels] should be a whole number",
+        ),
         ("[paths]\nleft = 7\n", "should be text"),
         ("[paths]\nleft = '../{scene}.png'\n", "must stay below"),
         ("[paths]\nleft = '/etc/{scene}'\n", "must stay below"),

@@ -47,6 +47,12 @@ def command(
             "Measured beside the protocol's regions unless --regions says which."
         ),
     ] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            help="A label image and its classes, FILE:glass=7,ground=1+2; each is a region, label:glass, for --regions."
+        ),
+    ] = None,
     planes: Annotated[
         str | None, typer.Option(help="Label image of planar regions (0 = none) for p-*, also on sparse ground truth.")
     ] = None,
@@ -94,13 +100,14 @@ def command(
         else DisparityFile(gt_right, gt_encoding, gt_scale),
         calibration=_calibration(calib, cameras, focal, baseline, doffs, ndisp),
         masks=masks,
+        labels=None if labels is None else options.label_image(labels),
         border=border,
         resolution=resolution,
         metadata={} if planes is None else {"planes": planes},
     )
     # What was named must be there and fit, even where no metric of this call looks at it.
     options.check_files((left, right, gt_right, planes))
-    for name in masks:
+    for name in scene.masks:
         scene.mask(name)
     options.check_images(scene)
     names = _names(estimates)

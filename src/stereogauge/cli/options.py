@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stereogauge.errors import FileError, SizeError
+from stereogauge.errors import FileError, SizeError, StereogaugeError
 from stereogauge.protocol import Protocol, load_protocol, parse_override
 
 if TYPE_CHECKING:
-    from stereogauge.model import Dataset, Scene
+    from stereogauge.model import Dataset, LabelImage, Scene
 
 
-NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-NAMES = re.compile(rf"[^\s,@]+@{NUMBER}(?:,{NUMBER}(?=[\s,:]|$))*[^\s,]*|[^\s,]+")
-"""Names between commas or spaces; `name@1,2` is one."""
+NUMBER = r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|inf)"
+NAMES = re.compile(rf"(?:@{NUMBER}(?:,{NUMBER}(?=[\s,:&|()-]|$))*|[^\s,])+")
+"""Names between commas or spaces; `name@1,2` is one, and so is `bad@1:depth@2,30&planar`."""
+OPERATORS = re.compile(r"\s*([&|])\s*|\s+(-)\s+")
+"""Operators of regions with the blanks around them."""
 
 
 class Format(enum.StrEnum):
@@ -41,7 +43,9 @@ Metrics = Annotated[
 Regions = Annotated[
     list[str] | None,
     typer.Option(
-        "--regions", "-r", help="Regions, e.g. all,nonocc,disc; repeat or separate by commas. Default: the protocol's."
+        "--regions",
+        "-r",
+        help="Regions, e.g. all,nonocc,'planar&textureless'; repeat or separate by commas. Default: the protocol's.",
     ),
 ]
 ProtocolName = Annotated[
@@ -63,8 +67,10 @@ OutputFolder = Annotated[Path | None, typer.Option("--out", "-o", help="Folder f
 
 
 def listed(values: list[str] | None) -> list[str] | None:
-    """Repeated and comma-separated values as one list; a comma between two numbers after @ belongs to the metric."""
-    return None if values is None else [name for value in values for name in NAMES.findall(value)]
+    """Repeated and comma-separated values as one list; a comma between two numbers after @ belongs to the name."""
+    if values is None:
+        return None
+    return [name for value in values for name in NAMES.findall(OPERATORS.sub(r"\1\2", value))]
 
 
 def make_folder(path: Path | None) -> None:
@@ -80,6 +86,17 @@ def named_files(texts: list[str] | None) -> dict[str, str]:
     """Paths by name from NAME=FILE; a path alone is named after its file."""
     pairs = [text.partition("=") for text in texts or ()]
     return {name if equals else Path(name).stem: path if equals else name for name, equals, path in pairs}
+
+
+def label_image(text: str) -> LabelImage:
+    """A label image with its classes from FILE:glass=7,ground=1+2."""
+    from stereogauge.io.files import LabelImage
+
+    path, colon, classes = text.rpartition(":")
+    if not colon or re.fullmatch(r"[^=,]+=\d+(\+\d+)*(,[^=,]+=\d+(\+\d+)*)*", classes) is None:
+        raise StereogaugeError(f"--labels is written FILE:CLASS=VALUE, for example labels.png:glass=7; found {text!r}.")
+    pairs = [pair.split("=") for pair in classes.split(",")]
+    return LabelImage(path, {name.strip(): tuple(int(value) for value in values.split("+")) for name, values in pairs})
 
 
 def check_files(paths: Iterable[str | None]) -> None:

@@ -140,7 +140,8 @@ def _masks(scene_regions: SceneRegions, wanted: list[str] | None, rows: list[Row
     from stereogauge.regions.declaration import declared_regions
 
     scene = scene_regions.scene
-    names = wanted or list(dict.fromkeys([*declared_regions(), *scene.masks]))
+    alone = [name for name, declared in declared_regions().items() if declared.complete]
+    names = wanted or list(dict.fromkeys([*alone, *scene.masks]))
     known = int(np.count_nonzero(scene_regions.known))
     masks: dict[str, Mask] = {}
     for name in names:
@@ -161,9 +162,10 @@ def _masks(scene_regions: SceneRegions, wanted: list[str] | None, rows: list[Row
 def _lacking(scene: Scene, name: str) -> str:
     """Which part of the scene a region needs and the scene has not."""
     from stereogauge.regions.declaration import declared_regions
+    from stereogauge.regions.expression import parse_region
 
-    declared = declared_regions().get(name)
-    for need in sorted(declared.needs) if declared else ():
+    declared = [declared_regions().get(part.name) for part in parse_region(name, scene.masks).parts]
+    for need in sorted(need for region in declared if region for need in region.needs):
         if need in ("gt", "gt_right", "left", "right") and not scene.has(need):
             return f"the scene has no {need}"
         if need == "calibration" and not scene.calibration.metric:

@@ -10,7 +10,6 @@ import typer
 
 from stereogauge.cli.options import listed
 from stereogauge.errors import StereogaugeError
-from stereogauge.protocol import parse_protocol
 
 if TYPE_CHECKING:
     from stereogauge.scores.cube import ScoreCube
@@ -74,20 +73,9 @@ def opened(
 
 def _protocol(store: Store, protocol: str | None, need: str | None) -> str | None:
     """The protocol to read: for values at every pixel the one whose holes were filled first."""
-    if need != EVERY_PIXEL:
-        return protocol
-    filled = [
-        entry.scoring_hash
-        for entry in store.protocols()
-        if parse_protocol(entry.text, store.name).invalid == "fill"
-        and protocol in (None, entry.name, entry.hash, entry.scoring_hash)
-    ]
-    if not filled:
-        raise StereogaugeError(
-            f"{store.name} holds no scores of maps whose holes were filled, which a value at every pixel asks for; "
-            "evaluate once more with --set invalid=fill."
-        )
-    return filled[0]
+    from stereogauge.decision.source import filled_protocol
+
+    return filled_protocol(store, protocol) if need == EVERY_PIXEL else protocol
 
 
 def coverage_needed(need: str | None, least_coverage: float) -> float:

@@ -11,7 +11,7 @@ import importlib.metadata
 import json
 from collections.abc import Iterable
 
-from stereogauge.errors import FileError, unknown_name
+from stereogauge.errors import FileError
 from stereogauge.hashing import source_hash, values_hash
 from stereogauge.io.replace import write_bytes
 from stereogauge.metrics.declaration import ENTRY_POINTS as METRICS
@@ -19,7 +19,7 @@ from stereogauge.model import Dataset, Scene
 from stereogauge.paths import cache_folder
 from stereogauge.protocol import Protocol
 from stereogauge.regions.declaration import ENTRY_POINTS as REGIONS
-from stereogauge.regions.declaration import declared_regions
+from stereogauge.regions.expression import check_region
 from stereogauge.scores.column import VersionedColumn, columns_of
 from stereogauge.version import VERSION
 
@@ -53,10 +53,12 @@ def columns_of_scene(
 ) -> tuple[VersionedColumn, ...]:
     """The columns that this scene can have: a mask that only other scenes ship is a gap here."""
     kept = []
+    everywhere = tuple(dict.fromkeys(name for other in dataset for name in other.masks))
     for column in declared:
-        if column.region_version or column.region == WHOLE_SCENE or column.region in scene.masks:
+        if column.region == WHOLE_SCENE:
             kept.append(column)
-        elif not any(column.region in other.masks for other in dataset):
-            known = {*declared_regions(), *(name for other in dataset for name in other.masks)}
-            raise unknown_name("region", column.region, known)
+            continue
+        parts = check_region(column.region, everywhere).parts
+        if all(part.own_mask is None or part.own_mask in scene.masks for part in parts):
+            kept.append(column)
     return tuple(kept)

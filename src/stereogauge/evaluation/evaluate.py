@@ -10,13 +10,14 @@ import numpy as np
 
 from stereogauge.confidence.files import ConfidenceSource
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError, StereogaugeError, unknown_name
+from stereogauge.evaluation.columns import WHOLE_SCENE
 from stereogauge.io.files import load_disparity
 from stereogauge.metrics.declaration import BoundMetric, Statistic, parse_column
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
 from stereogauge.model import Dataset, DisparityMap, ResultSet, Scene, as_disparity
 from stereogauge.protocol import Protocol, load_protocol
-from stereogauge.regions.declaration import declared_regions
+from stereogauge.regions.expression import check_region
 from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.scores.column import Column, columns_of
 from stereogauge.scores.score import NO_ESTIMATE, Score
@@ -252,10 +253,9 @@ def _check_names(results: Sequence[ResultSet], scenes: Sequence[Scene], wanted: 
         for name in result.maps:
             if name not in ids:
                 raise unknown_name(f"scene in the results of {result.name!r}", name, ids)
-    known = {*declared_regions(), *(mask for scene in scenes for mask in scene.masks), "scene"}
+    masks = [WHOLE_SCENE, *(mask for scene in scenes for mask in scene.masks)]
     for region in dict.fromkeys(column.region for column in wanted):
-        if region not in known:
-            raise unknown_name("region", region, known)
+        check_region(region, masks)
     names = [result.name for result in results]
     if len(set(names)) != len(names):
         raise StereogaugeError(

@@ -28,6 +28,7 @@ from stereogauge.scores.column import columns_of
 
 def file_name(text: str) -> str:
     """`text` as a file name that every system takes."""
+    text = text.replace("&", "+").replace("|", "_or_")
     return re.sub(r"[^\w.@+-]+", "-", text).strip("-.") or "unnamed"
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -18,7 +18,7 @@ from stereogauge.disparity import DisparityMap, Image, Mask, as_disparity
 from stereogauge.errors import FileError, SizeError
 from stereogauge.io.content import display_name, stream
 from stereogauge.io.disparity import PathLike, read_disparity
-from stereogauge.io.images import read_image, read_pixels
+from stereogauge.io.images import read_image, read_labels, read_pixels
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,42 @@ class MaskFile:
         return np.isin(_mask_pixels(self.path), self.value, invert=self.invert)
 
 
+@dataclass(frozen=True)
+class LabelFile:
+    """One class of a label image: true where the label, or the index of a palette, is `value` or one of them."""
+
+    path: PathLike
+    value: int | tuple[int, ...]
+
+    def read(self) -> Mask:
+        """The mask as booleans."""
+        return np.isin(read_labels(self.path), self.value)
+
+
+@dataclass(frozen=True)
+class LabelImage:
+    """A label image, an array or a file, with the values of its classes by name.
+
+    >>> labels = LabelImage(np.array([[7, 7, 2]]), {"glass": 7, "ground": (1, 2)})
+    >>> {name: mask.tolist() for name, mask in labels.masks.items()}
+    {'label:glass': [[True, True, False]], 'label:ground': [[False, False, True]]}
+    """
+
+    source: NDArray[Any] | PathLike
+    classes: Mapping[str, int | tuple[int, ...]]
+
+    @property
+    def masks(self) -> dict[str, MaskSource]:
+        """One mask per class, named `label:CLASS`; files are read when the mask is."""
+        source = self.source
+        if isinstance(source, str | os.PathLike):
+            return {f"label:{name}": LabelFile(source, value) for name, value in self.classes.items()}
+        return {f"label:{name}": np.isin(np.asarray(source), value) for name, value in self.classes.items()}
+
+
 DisparitySource: TypeAlias = NDArray[Any] | PathLike | DisparityFile
 ImageSource: TypeAlias = NDArray[Any] | PathLike | ImageFile
-MaskSource: TypeAlias = NDArray[Any] | PathLike | MaskFile
+MaskSource: TypeAlias = NDArray[Any] | PathLike | MaskFile | LabelFile
 
 
 def load_disparity(source: DisparitySource) -> DisparityMap:
@@ -99,12 +132,12 @@ def _unsigned(image: NDArray[Any]) -> Image:
 
 
 def load_mask(source: MaskSource) -> Mask:
-    """The mask of an array, a path or a `MaskFile`.
+    """The mask of an array, a path, a `MaskFile` or a `LabelFile`.
 
     A path means the usual convention, true = 255; a file that has other values but never 255 is refused rather than
     taken as empty. An array holds booleans, or zeros and one other value.
     """
-    if isinstance(source, MaskFile):
+    if isinstance(source, MaskFile | LabelFile):
         return source.read()
     if not isinstance(source, str | os.PathLike):
         return _mask_of_array(np.asarray(source))
@@ -140,6 +173,9 @@ def _hashed_parts(source: Any) -> Iterator[bytes | memoryview]:
     elif isinstance(source, MaskFile):
         yield from stream(source.path)
         yield f"\nmask {source.value!r} {source.invert}".encode()
+    elif isinstance(source, LabelFile):
+        yield from stream(source.path)
+        yield f"\nlabel {source.value!r}".encode()
     elif isinstance(source, ImageFile | str | os.PathLike):
         yield from stream(source.path if isinstance(source, ImageFile) else source)
     else:

@@ -34,6 +34,18 @@ def read_pixels(path: str | os.PathLike[str]) -> NDArray[Any]:
     return _decode_with_pillow(content)
 
 
+def read_labels(path: str | os.PathLike[str]) -> NDArray[Any]:
+    """A label image as (H, W) integers: the grey values, or the indices of a PNG with a palette."""
+    content = fetch(path)
+    png = content.starts_with(png_file.SIGNATURE)
+    pixels = png_file.decode(content, indices=True) if png else read_pixels(path)
+    if pixels.ndim == 2:
+        return pixels
+    if not (pixels[..., :1] == pixels[..., 1:3]).all():
+        raise content.error("a label image holds one number per pixel; this one is coloured, without a palette.")
+    return np.asarray(pixels[..., 0])
+
+
 def _decode_with_pillow(content: Content) -> NDArray[Any]:
     from PIL import Image, UnidentifiedImageError
 

@@ -77,12 +77,17 @@ def read_header(content: Content) -> PngHeader:
     return header
 
 
-def decode(content: Content) -> NDArray[Any]:
-    """The samples, (H, W) or (H, W, 3|4) in RGB order, uint8 or uint16; grey below 8 bits is stretched to 0…255."""
+def decode(content: Content, *, indices: bool = False) -> NDArray[Any]:
+    """The samples, (H, W) or (H, W, 3|4) in RGB order, uint8 or uint16; grey below 8 bits is stretched to 0…255.
+
+    With `indices` a palette gives the indices instead of their colours, and grey below 8 bits the stored values.
+    """
     import cv2
 
     header = read_header(content)
     palette, parts = _image_chunks(content, header)
+    if indices and palette:
+        palette = _chunk(b"PLTE", bytes(level for level in range(1 << header.bit_depth) for _ in range(3)))
     raw = inflate(parts, header.inflated_size())
     if raw is None or not _filters_are_legal(raw, header):
         raise content.error(f"the PNG data is damaged or does not make {header.width} × {header.height} pixels.")
@@ -93,8 +98,10 @@ def decode(content: Content) -> NDArray[Any]:
     samples: NDArray[Any] | None = cv2.imdecode(np.frombuffer(proven, np.uint8), cv2.IMREAD_UNCHANGED)
     if samples is None:
         raise content.error("the PNG cannot be decoded.")
+    if indices and palette:
+        return np.ascontiguousarray(samples[..., 0])
     if samples.ndim == 2:
-        return samples
+        return samples // (255 // ((1 << header.bit_depth) - 1)) if indices and header.bit_depth < 8 else samples
     return np.ascontiguousarray(samples[..., [2, 1, 0, 3][: samples.shape[2]]])
 
 

@@ -20,7 +20,9 @@ from stereogauge.errors import UnknownNameError, unknown_name
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.statistics import PassRequest
-from stereogauge.registry import collect
+from stereogauge.regions.expression import region_id
+from stereogauge.registry import Parameter as Parameter
+from stereogauge.registry import bound_arguments, collect, read_arguments, with_arguments
 
 ENTRY_POINTS = "stereogauge.metrics"
 
@@ -71,21 +73,6 @@ class Statistic:
     def empty(cls, note: str, missing: int = 0) -> Statistic:
         """No pixel was measured, for the reason given."""
         return cls(0.0, 0, missing, note)
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One number in a metric's id: `bad@1` has the parameter threshold = 1.
-
-    `default` None means that it must be given.
-    """
-
-    name: str
-    unit: str = ""
-    description: str = ""
-    low: float = -math.inf
-    high: float = math.inf
-    default: float | None = None
 
 
 @dataclass(frozen=True)
@@ -177,23 +164,7 @@ class Metric:
 
     def bind(self, *arguments: float) -> BoundMetric:
         """The metric with its parameters given."""
-        if len(arguments) > len(self.parameters):
-            raise UnknownNameError(
-                f"Metric {self.id!r} takes {len(self.parameters)} parameter(s); found {len(arguments)}."
-            )
-        complete = list(arguments)
-        for parameter in self.parameters[len(arguments) :]:
-            if parameter.default is None:
-                raise UnknownNameError(
-                    f"Metric {self.id!r} needs its {parameter.name}: write {self.id}@VALUE, for example {self.id}@1."
-                )
-            complete.append(parameter.default)
-        for parameter, value in zip(self.parameters, complete, strict=True):
-            if not parameter.low <= value <= parameter.high:
-                raise UnknownNameError(
-                    f"{self.id}@{value:g}: {parameter.name} must lie between {parameter.low:g} and {parameter.high:g}."
-                )
-        return BoundMetric(self, tuple(complete))
+        return BoundMetric(self, bound_arguments("Metric", self.id, self.parameters, arguments))
 
     def with_picture(self, picture: Callable[..., Picture]) -> Metric:
         """The same metric with the function that makes its per-pixel map."""
@@ -210,7 +181,7 @@ class BoundMetric:
     @property
     def id(self) -> str:
         """For example `bad@1`."""
-        return self.metric.id + ("@" + ",".join(f"{a:.12g}" for a in self.arguments) if self.arguments else "")
+        return with_arguments(self.metric.id, self.arguments)
 
     def __str__(self) -> str:
         return self.id
@@ -346,14 +317,10 @@ def parse_metric(text: str) -> BoundMetric:
     known = metrics()
     if family not in known:
         raise unknown_name("metric", family, known)
-    try:
-        values = [float(a) for a in arguments.split(",")] if at else []
-    except ValueError:
-        raise UnknownNameError(f"Metric {text!r}: what follows @ must be a number; found {arguments!r}.") from None
-    return known[family].bind(*values)
+    return known[family].bind(*(read_arguments("Metric", text, arguments) if at else ()))
 
 
 def parse_column(text: str) -> tuple[BoundMetric, str | None]:
     """The metric and region of an id such as `bad@1:nonocc`; the region is None where the text has none."""
     name, _, region = text.partition(":")
-    return parse_metric(name), region or None
+    return parse_metric(name), region_id(region) if region else None

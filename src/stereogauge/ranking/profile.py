@@ -3,6 +3,7 @@
 A profile weighs properties, then the metrics inside each of them:
 
     name = "Warehouse robot"
+    purpose = "a warehouse robot"
     description = "Thin shelf edges matter, planes less."
     [properties]
     accuracy = 1
@@ -37,12 +38,53 @@ PROPERTIES = {"disc": "discontinuities", "planar": "planes", "fine": "fine struc
 
 @dataclass(frozen=True)
 class Profile:
-    """Named weights ≥ 0 that sum to 1, by metric (`d-fat`) or by column (`bad@1:nonocc`)."""
+    """Named weights ≥ 0 that sum to 1, by metric (`d-fat`) or by column (`bad@1:nonocc`).
+
+    `purpose_words` completes the sentence "For …, take …" where the name in small letters does not.
+    """
 
     id: str
     name: str
     description: str
     weights: Mapping[str, float]
+    purpose_words: str = ""
+
+    @property
+    def purpose(self) -> str:
+        """What the profile is for, as part of a sentence: `driver assistance`."""
+        return self.purpose_words or lower_first(self.name)
+
+    @property
+    def summary(self) -> str:
+        """The description, and what is weighed how much: the properties with their metrics in words.
+
+        >>> Profile("mine", "Mine", "", {"d-fat": 0.5, "d-thin": 0.25, "rms": 0.25}).summary
+        'Weighs discontinuities 75 % (foreground fattening, foreground thinning) and accuracy 25 % (root mean squared \
+error).'
+        """
+        shares: dict[str, float] = {}
+        metrics: dict[str, list[str]] = {}
+        for term, weight in self.weights.items():
+            if weight > 0:
+                name = lower_first(parse_column(term)[0].metric.name)
+                shares[property_of(term)] = shares.get(property_of(term), 0.0) + weight
+                metrics.setdefault(property_of(term), []).append(name)
+        parts = [
+            f"{name} {100 * shares[name]:.0f} % ({', '.join(dict.fromkeys(metrics[name]))})"
+            for name in sorted(shares, key=lambda name: -shares[name])
+        ]
+        listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+        return f"{self.description} Weighs {listed}.".strip()
+
+
+def lower_first(text: str) -> str:
+    """The text with a small first letter, unless its first word is an abbreviation or a name with capitals inside.
+
+    >>> [lower_first(text) for text in ("Driver assistance", "3D metrology", "RMS of all")]
+    ['driver assistance', '3D metrology', 'RMS of all']
+    """
+    first = text.split(" ")[0]
+    return text if first[1:] != first[1:].lower() else text[:1].lower() + text[1:]
 
 
 def checked_weights(weights: Mapping[str, float], owner: str) -> dict[str, float]:
@@ -103,6 +145,7 @@ def parse_profile(text: str, identifier: str, owner: str) -> Profile:
         name=str(content.get("name", identifier)),
         description=str(content.get("description", "")),
         weights=checked_weights(weights, owner),
+        purpose_words=str(content.get("purpose", "")),
     )
 
 

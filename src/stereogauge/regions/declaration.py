@@ -9,10 +9,8 @@ import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from stereogauge.errors import unknown_name
 from stereogauge.model import Mask
-from stereogauge.regions.evaluated_scene import EvaluatedScene
-from stereogauge.registry import collect
+from stereogauge.registry import Parameter, collect
 
 ENTRY_POINTS = "stereogauge.regions"
 
@@ -25,9 +23,15 @@ class Region:
     name: str
     definition: str
     source: str
-    compute: Callable[[EvaluatedScene], Mask]
+    compute: Callable[..., Mask]
     needs: frozenset[str] = frozenset({"gt"})
+    parameters: tuple[Parameter, ...] = ()
     version: int = 1
+
+    @property
+    def complete(self) -> bool:
+        """Whether its id alone names it, without numbers."""
+        return all(parameter.default is not None for parameter in self.parameters)
 
     @property
     def description(self) -> str:
@@ -42,17 +46,19 @@ def region(
     definition: str,
     source: str,
     needs: Iterable[str] = ("gt",),
+    parameters: tuple[Parameter, ...] = (),
     version: int = 1,
-) -> Callable[[Callable[[EvaluatedScene], Mask]], Region]:
+) -> Callable[[Callable[..., Mask]], Region]:
     """Declare the decorated function as a region: `function(evaluated_scene)` returns the mask of its pixels.
 
     The function need not exclude unknown ground truth and the border: every region is cut to the known pixels.
-    needs: parts of the scene ("gt", "left", "right", "gt_right", "mask:NAME"). version: to be raised when the same
-    scene gives another mask.
+    needs: parts of the scene ("gt", "left", "right", "gt_right", "calibration", "mask:NAME"). parameters: numbers in
+    the region's id, which the function takes after the scene: `depth@2,30`. version: to be raised when the same scene
+    gives another mask.
     """
 
-    def declare(function: Callable[[EvaluatedScene], Mask]) -> Region:
-        return Region(id, name, definition, source, function, frozenset(needs), version)
+    def declare(function: Callable[..., Mask]) -> Region:
+        return Region(id, name, definition, source, function, frozenset(needs), parameters, version)
 
     return declare
 
@@ -61,11 +67,3 @@ def region(
 def declared_regions() -> Mapping[str, Region]:
     """Every declared region by id: ours, then those of installed packages."""
     return collect("region", Region, "stereogauge.regions", ENTRY_POINTS)
-
-
-def region_declaration(name: str) -> Region:
-    """The region called `name`."""
-    known = declared_regions()
-    if name not in known:
-        raise unknown_name("region", name, known)
-    return known[name]

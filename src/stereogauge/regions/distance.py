@@ -1,13 +1,16 @@
-"""Near, middle and far pixels."""
+"""Pixels by their distance: near, middle and far, or between two depths."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from stereogauge.errors import NotApplicable
+from stereogauge.errors import NotApplicable, UnknownNameError
 from stereogauge.model import Mask
 from stereogauge.regions.declaration import region
 from stereogauge.regions.evaluated_scene import EvaluatedScene
+from stereogauge.registry import Parameter
 
 SOURCE = "depth terciles of the scene, or the protocol's limits in metres"
 
@@ -48,4 +51,29 @@ def mid(evaluated: EvaluatedScene) -> Mask:
 def far(evaluated: EvaluatedScene) -> Mask:
     """The farthest third of the known pixels, or those farther than the protocol's limit."""
     mask: Mask = evaluated.scene.gt < _disparity_limits(evaluated)[0]
+    return mask
+
+
+@region(
+    id="depth",
+    name="Between two depths",
+    definition=r"\{x : z_1 \le Z(x) < z_2\}",
+    source="the true depth, from ground truth and calibration",
+    needs=("gt", "calibration"),
+    parameters=(
+        Parameter("near", unit="m", description="least depth", low=0.0),
+        Parameter("far", unit="m", description="depth that is too far", low=0.0, default=math.inf),
+    ),
+)
+def depth(evaluated: EvaluatedScene, near: float, far: float) -> Mask:
+    """Pixels whose true depth in metres is at least the first number and less than the second: `depth@2,30`.
+
+    A pixel at infinity (no disparity left after the offset of the principal points) is farther than any limit.
+    """
+    if not near < far:
+        raise UnknownNameError(f"depth@{near:g},{far:g}: the first depth must be less than the second.")
+    calibration = evaluated.scene.calibration
+    shifted = evaluated.scene.gt.astype(np.float64) + calibration.doffs
+    depths = np.where(shifted > 0, calibration.focal_baseline or math.nan, math.inf) / np.where(shifted > 0, shifted, 1)
+    mask: Mask = (depths >= near) & ((depths < far) | math.isinf(far))
     return mask

@@ -4,55 +4,77 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from stereogauge.errors import NotApplicable, unknown_name
+from stereogauge.errors import NotApplicable
 from stereogauge.model import Mask, Scene
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.protocol.regions import Rule
-from stereogauge.regions.declaration import declared_regions, region_declaration
+from stereogauge.regions.declaration import declared_regions
 from stereogauge.regions.evaluated_scene import EvaluatedScene
+from stereogauge.regions.expression import Combination, Expression, check_region
 from stereogauge.regions.labels import RegionLabels, pack_regions
+
+MOST_KEPT = 64
+"""Masks of one scene; a site's visitors may ask for any number of combinations."""
 
 
 class SceneRegions(EvaluatedScene):
     """Masks of a scene, made when first asked for and kept.
 
-    A name is that of a declared region or of a mask that comes with the scene. Every mask is part of `known`: pixels
-    with known ground truth, inside the border and the dataset's mask of all pixels, and not beyond the protocol's
-    largest disparity.
+    A name is that of a declared region or of a mask that comes with the scene, or an expression of such names. Every
+    mask is part of `known`: pixels with known ground truth, inside the border and the dataset's mask of all pixels, and
+    not beyond the protocol's largest disparity.
     """
 
     def __init__(self, scene: Scene, protocol: Protocol) -> None:
         super().__init__(scene, protocol)
-        self._masks: dict[str, Mask] = {}
+        self._named: dict[str, Mask] = {}
+        self._masks: dict[Expression, Mask] = {}
         self._labels: dict[tuple[str, ...], list[RegionLabels]] = {}
 
     def _check_needs(self, name: str) -> None:
-        needs = region_declaration(name).needs
-        if name != "all" and not self.scene.has("gt") and "gt" in needs:
+        needs, scene = declared_regions()[name].needs, self.scene
+        if name != "all" and not scene.has("gt") and "gt" in needs:
             raise NotApplicable(
-                f"Region {name!r} needs ground truth, and scene {self.scene.id!r} has none; use 'all' or a mask of the "
+                f"Region {name!r} needs ground truth, and scene {scene.id!r} has none; use 'all' or a mask of the "
                 "scene."
             )
         for part, what in (("left", "left image"), ("right", "right image"), ("gt_right", "right ground truth")):
-            if part in needs and not self.scene.has(part):
-                raise NotApplicable(f"Region {name!r} needs the {what}, and scene {self.scene.id!r} has none.")
+            if part in needs and not scene.has(part):
+                raise NotApplicable(f"Region {name!r} needs the {what}, and scene {scene.id!r} has none.")
+        if "calibration" in needs and not scene.calibration.metric:
+            raise NotApplicable(
+                f"Region {name!r} needs a calibration with focal length and baseline, and scene {scene.id!r} has none."
+            )
 
     def mask(self, name: str) -> Mask:
-        """The region called `name`."""
-        if name not in self._masks:
-            declared = declared_regions()
-            if name in declared:
-                self._check_needs(name)
-                raw = declared[name].compute(self)
-                self.check_size(raw, f"region {name!r}")
-            elif name in self.scene.masks:
-                raw = self.own_mask(name)
-            else:
-                raise unknown_name("region", name, {*declared, *self.scene.masks})
-            mask = raw & self.known
+        """The region called `name`, which may be put together from several: see `stereogauge.regions.expression`."""
+        if name not in self._named:
+            self._named[name] = self._mask(check_region(name, self.scene.masks))
+        return self._named[name]
+
+    def _mask(self, expression: Expression) -> Mask:
+        if expression not in self._masks:
+            if len(self._masks) >= MOST_KEPT:
+                self._masks.clear()
+                self._named.clear()
+            mask = self._computed(expression)
             mask.flags.writeable = False
-            self._masks[name] = mask
-        return self._masks[name]
+            self._masks[expression] = mask
+        return self._masks[expression]
+
+    def _computed(self, expression: Expression) -> Mask:
+        if isinstance(expression, Combination):
+            first, second = self._mask(expression.first), self._mask(expression.second)
+            if expression.operator == "|":
+                return first | second
+            return first & (second if expression.operator == "&" else ~second)
+        own = expression.own_mask
+        if own is not None:
+            return self.own_mask(own) & self.known
+        self._check_needs(expression.name)
+        raw = declared_regions()[expression.name].compute(self, *expression.arguments)
+        self.check_size(raw, f"region {expression.name!r}")
+        return raw & self.known
 
     def labels(self, names: Iterable[str]) -> list[RegionLabels]:
         """The regions packed for one pass over the pixels."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from stereogauge.metrics.declaration import BoundMetric, parse_column, parse_metric
-from stereogauge.regions.declaration import declared_regions
+from stereogauge.regions.expression import region_id, region_version
 
 metric_of = functools.lru_cache(maxsize=4096)(parse_metric)
 
@@ -34,9 +34,9 @@ class Column(NamedTuple):
     @property
     def versioned(self) -> VersionedColumn:
         """The column as declared now; a scene's own mask has version 0, since its content is hashed instead."""
-        declared = declared_regions().get(self.region)
-        version = parse_metric(self.metric).metric.version
-        return VersionedColumn(self.metric, version, self.region, declared.version if declared else 0)
+        return VersionedColumn(
+            self.metric, parse_metric(self.metric).metric.version, self.region, region_version(self.region)
+        )
 
 
 class VersionedColumn(NamedTuple):
@@ -67,5 +67,5 @@ def columns_of(metrics: Iterable[str], regions: Iterable[str]) -> tuple[Column, 
     for text in metrics:
         metric, named = parse_column(text)
         for region in metric.regions((named,) if named else wanted):
-            found[Column(metric.id, region)] = None
+            found[Column(metric.id, region_id(region))] = None
     return tuple(found)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.metrics.declaration import parse_column
+from stereogauge.regions.expression import region_id
 from stereogauge.scores.column import Column
 from stereogauge.scores.score import NO_ESTIMATE, Score
 
@@ -212,7 +213,7 @@ class ScoreCube:
         """
         columns = range(len(self.columns)) if metrics is None else _columns(self, metrics)
         if regions is not None:
-            columns = _in_regions(self, columns, tuple(regions))
+            columns = _in_regions(self, columns, tuple(region_id(region) for region in regions))
         return self.take(
             algorithms=_places("algorithm", self.algorithms, algorithms),
             scenes=_places("scene", self.scenes, scenes),

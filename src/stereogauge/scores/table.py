@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from stereogauge.errors import ProtocolError, StereogaugeError, unknown_name
 from stereogauge.metrics.declaration import parse_column
 from stereogauge.protocol import Protocol
+from stereogauge.regions.expression import region_id
 from stereogauge.scores.aggregation import Aggregation, aggregated, way
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.plain import json_value
@@ -106,7 +107,7 @@ class ScoreTable(Sequence[Score]):
         asked for.
         """
         bound, named = parse_column(metric) if metric is not None else (None, None)
-        region = region or named
+        region = region_id(region) if region else named
         wanted = bound.id if bound else None
         if bound is not None and bound.metric.region is not None:
             region = None

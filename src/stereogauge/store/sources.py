@@ -9,10 +9,10 @@ from typing import Any
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.io.content import is_remote
-from stereogauge.io.files import DisparityFile, ImageFile, MaskFile
+from stereogauge.io.files import DisparityFile, ImageFile, LabelFile, MaskFile
 from stereogauge.model import Calibration, Scene
 
-KINDS: dict[str, type[Any]] = {"disparity": DisparityFile, "image": ImageFile, "mask": MaskFile}
+KINDS: dict[str, type[Any]] = {"disparity": DisparityFile, "image": ImageFile, "mask": MaskFile, "label": LabelFile}
 _KIND_OF = {file: kind for kind, file in KINDS.items()}
 _DEFAULTS = {
     kind: [(field.name, field.default) for field in dataclasses.fields(file) if field.name != "path"]

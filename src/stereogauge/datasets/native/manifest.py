@@ -8,6 +8,9 @@ right = "{scene}/right.png"
 calibration = "{scene}/calib.txt"         # as Middlebury's
 [paths.masks]
 nonocc = "{scene}/visible.png"            # 255 = belongs to it
+[labels]                                  # classes of the label image [paths] labels = "{scene}/classes.png"
+glass = 7                                 # the region label:glass
+ground = [1, 2]                           # several values of one class
 [ground_truth]
 encoding = "middlebury"
 scale = 8                                 # or a table by scene
@@ -32,12 +35,13 @@ from stereogauge.datasets.calibration import read_middlebury_calibration
 from stereogauge.datasets.declaration import DatasetFamily
 from stereogauge.datasets.layout import check_template, in_order, template_pattern, wrong_folder
 from stereogauge.errors import DatasetError, unknown_name
-from stereogauge.io.files import DisparityFile, ImageFile, MaskFile
+from stereogauge.io.files import DisparityFile, ImageFile, LabelImage, MaskFile
 from stereogauge.model import Calibration, Dataset, Scene
 
 FILENAME = "stereogauge.toml"
 _SECTIONS: Mapping[str, tuple[str, ...]] = {
-    "paths": ("ground_truth", "ground_truth_right", "left", "right", "calibration", "masks"),
+    "paths": ("ground_truth", "ground_truth_right", "left", "right", "calibration", "labels", "masks"),
+    "labels": (),
     "ground_truth": ("encoding", "scale", "offset"),
     "calibration": ("focal", "baseline", "doffs", "ndisp"),
     "scenes": ("order", "resolution", "border"),
@@ -92,12 +96,37 @@ def _checked(path: Path) -> dict[str, Any]:
         if (key in _SECTIONS) != isinstance(value, dict):
             raise DatasetError(f"{path}: {key} should be {'a table' if key in _SECTIONS else 'text'}, found {value!r}.")
         for inner in value if isinstance(value, dict) else ():
-            if inner not in _SECTIONS[key]:
+            if _SECTIONS[key] and inner not in _SECTIONS[key]:
                 raise unknown_name(f"entry of [{key}] in {path}", inner, _SECTIONS[key])
+    _check_labels(content, path)
     order = content.get("scenes", {}).get("order", [])
     if not isinstance(order, list) or not all(isinstance(entry, str) for entry in order):
         raise DatasetError(f"{path}: order should be a list of scene names, found {order!r}.")
     return content
+
+
+def _check_labels(content: Mapping[str, Any], path: Path) -> None:
+    """A label image has classes, classes have a label image, and their values are whole numbers."""
+    classes, image = content.get("labels"), content.get("paths", {}).get("labels")
+    if (classes is None) != (image is None):
+        raise DatasetError(
+            f"{path}: a label image is labels = '{{scene}}/classes.png' under [paths] together with a table [labels] "
+            f"of class names and values such as glass = 7; found only the {'path' if classes is None else 'table'}."
+        )
+    for name, value in (classes or {}).items():
+        values = value if isinstance(value, list) and value else [value]
+        if not all(isinstance(one, int) and not isinstance(one, bool) for one in values):
+            raise DatasetError(
+                f"{path}: the class {name} of [labels] should be a whole number or a list of them, found {value!r}."
+            )
+
+
+def _labels(scene_id: str, files: Mapping[str, Mapping[str, Path]], content: Mapping[str, Any]) -> LabelImage | None:
+    found = files.get("labels", {}).get(scene_id)
+    if found is None:
+        return None
+    classes = content.get("labels", {})
+    return LabelImage(found, {n: tuple(value) if isinstance(value, list) else value for n, value in classes.items()})
 
 
 def _templates(paths: Mapping[str, Any], path: Path) -> dict[str, str]:
@@ -158,6 +187,7 @@ def _scene(
             for part, found in files.items()
             if part.startswith("mask ") and scene_id in found
         },
+        labels=_labels(scene_id, files, content),
         dataset=dataset,
         resolution=number_for_scene(options, "resolution", scene_id, path),
         border=int(number_for_scene(options, "border", scene_id, path) or 0),

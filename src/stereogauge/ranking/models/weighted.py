@@ -209,11 +209,15 @@ def resampled_scores(
     profile: str | Path | None = None,
     normalisation: str = "heuristic",
 ) -> Values:
-    """Weighted scores for many draws of scenes, on the scales of the full selection.
+    """Weighted scores for many draws of scenes, on the scales of the full selection."""
+    return drawn_scores(weighted_terms(costs, weights, profile, normalisation)[0], costs, multiplicity)
+
+
+def drawn_scores(terms: Mapping[str, Term], costs: Costs, multiplicity: NDArray[np.int64]) -> Values:
+    """Weighted scores for many draws of scenes, shape (draws, algorithms); the rows of a unit matrix are the scenes.
 
     A draw without any column of a term shares that term's weight among the others.
     """
-    terms, _ = weighted_terms(costs, weights, profile, normalisation)
     total = np.zeros((len(multiplicity), len(costs.algorithms)))
     present = np.zeros(len(multiplicity))
     for term in terms.values():

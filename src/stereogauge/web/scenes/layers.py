@@ -22,6 +22,7 @@ from stereogauge.figures.pictures import (
     render_disparity,
 )
 from stereogauge.metrics.picture import Picture
+from stereogauge.regions.expression import parse_region
 from stereogauge.scores.column import metric_of
 from stereogauge.web.cache import RecentCache
 from stereogauge.web.errors import UnknownChoiceError
@@ -153,7 +154,8 @@ class LayerPainter:
         mask = self.scenes.mask(view, region)
         colours = np.zeros((*mask.shape, 4), np.uint8)
         colours[mask] = (*OVERLAY_COLOUR, 140)
-        legend = [LegendEntry(text=region, colour="#" + bytes(OVERLAY_COLOUR).hex())]
+        words = parse_region(region, view.scene.masks).words
+        legend = [LegendEntry(text=f"{region}: {words}", colour="#" + bytes(OVERLAY_COLOUR).hex())]
         return Layer(colours, _info(f"region {region}", colours, legend=legend))
 
     def _confidence(self, view: SceneView, algorithm: str, query: LayerQuery) -> Layer:

@@ -1,0 +1,102 @@
+"""`stereogauge answer`: which algorithm of a store to take for an application, and how sure that is."""
+
+from __future__ import annotations
+
+import enum
+import sys
+from html import escape
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stereogauge.cli import selected
+from stereogauge.cli.output import print_rows, print_tables, say
+
+
+class Form(enum.StrEnum):
+    """How an answer is written."""
+
+    text = "text"
+    json = "json"
+    html = "html"
+
+
+PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<style>body{{font:16px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a}}
+.answer{{font-size:1.3rem}} table{{border-collapse:collapse}} th,td{{padding:.2rem .7rem;text-align:left;
+border-bottom:1px solid #ddd}} .number{{text-align:right}} figcaption{{font-weight:600}} figure{{margin:1.5rem 0}}
+.note{{color:#5c5c5c;font-size:.9rem}} pre{{background:#f6f6f6;padding:.6rem;overflow-x:auto}}</style></head>
+<body>{body}</body></html>
+"""
+
+
+def command(
+    store: selected.StoreAddress,
+    profile: Annotated[str | None, typer.Option(help="A shipped profile or the path of a TOML file.")] = None,
+    weight: Annotated[list[str] | None, typer.Option(help="METRIC=NUMBER instead of a profile; repeatable.")] = None,
+    requirements: Annotated[
+        Path | None, typer.Option(help="A TOML file with camera, distances, tolerance, smallest object and time limit.")
+    ] = None,
+    profiles: Annotated[
+        bool, typer.Option("--profiles", help="List the profiles and what is measured of each.")
+    ] = False,
+    scenes: selected.Scenes = None,
+    algorithms: selected.Algorithms = None,
+    dataset: selected.DatasetName = None,
+    protocol: selected.ProtocolName = None,
+    missing: selected.Missing = "common",
+    need: selected.Need = None,
+    alpha: Annotated[float, typer.Option(help="Level of significance of the test over scenes.")] = 0.05,
+    draws: Annotated[int, typer.Option(help="Draws of weights and of scenes.")] = 2000,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
+    form: Annotated[Form, typer.Option("--format", "-f", help="text, json or html.")] = Form.text,
+) -> None:
+    """Say which algorithm to take for an application, how sure that is, and what is not known.
+
+    Without a profile, weights or requirements, all properties weigh the same. No winner is named where the evidence
+    does not carry one.
+    """
+    from stereogauge.decision.answer import answered
+    from stereogauge.decision.source import Source
+    from stereogauge.scores.cube import LEAST_COVERAGE
+
+    with selected.opened(store, scenes, None, None, algorithms, dataset, protocol, need) as (opened, cube):
+        source = Source(cube, opened.protocol(cube.protocol), store)
+    if profiles:
+        _print_profiles(source)
+        return
+    found = answered(
+        source,
+        profile,
+        selected.weights(weight),
+        requirements,
+        LEAST_COVERAGE if need is None else need,
+        missing,
+        alpha,
+        draws,
+        seed,
+    )
+    if form is Form.json:
+        sys.stdout.write(found.to_json() + "\n")
+    elif form is Form.html:
+        sys.stdout.write(PAGE.format(title=escape(found.purpose), body=found.to_html()))
+    else:
+        if found.description:
+            say(found.description)
+        sys.stdout.write(f"{found.text}\n\n")
+        print_tables(found.tables)
+
+
+def _print_profiles(source: object) -> None:
+    from stereogauge.decision.answer import compatibility
+    from stereogauge.decision.source import Source
+    from stereogauge.ranking.profile import load_profile, shipped_profiles
+
+    assert isinstance(source, Source)
+    shown = [compatibility(source, load_profile(name)) for name in shipped_profiles()]
+    print_rows([{"profile": one.profile.id, "measured": one.sentence, "weighs": one.profile.summary} for one in shown])
+    for one in shown:
+        if one.command:
+            say(f"to measure all of {one.profile.id}: {one.command}")

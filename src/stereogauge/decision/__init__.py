@@ -1,0 +1,1 @@
+"""From scores to a decision: which algorithm to take, why, and what would change it."""

@@ -1,0 +1,82 @@
+"""Scores with what is known of where they come from, and what a user needs a value at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from stereogauge.errors import StereogaugeError
+from stereogauge.protocol import Protocol, parse_protocol
+from stereogauge.ranking.run import Scores
+from stereogauge.scores.cube import LEAST_COVERAGE, ScoreCube
+from stereogauge.scores.table import ScoreTable
+from stereogauge.store import Store, open_store
+
+EVERY_PIXEL, ONLY_SURE = "every-pixel", "sure"
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A cube, the protocol that made it where that is known, and the name of its store ("" where it has none)."""
+
+    cube: ScoreCube
+    protocol: Protocol | None = None
+    store: str = ""
+
+    def command(self, metrics: Iterable[str], regions: Iterable[str] = (), settings: str = "") -> str:
+        """The command that computes these metrics into the store."""
+        datasets = tuple(dict.fromkeys(self.cube.datasets)) or ("DATASET",)
+        protocol = f" --protocol {self.protocol.name}" if self.protocol is not None and not settings else ""
+        named = f" --regions {','.join(regions)}" if tuple(regions) else ""
+        changed = f" --set {settings}" if settings else ""
+        return (
+            f"stereogauge evaluate {datasets[0] or 'DATASET'}:FOLDER RESULTS --store {self.store or 'STORE'}{protocol} "
+            f"--metrics {','.join(metrics)}{named}{changed}"
+        )
+
+
+def read_scores(scores: Scores, completeness: float | str = LEAST_COVERAGE) -> Source:
+    """The scores of a table, a cube, or a store at a path or URL; for every pixel, those of maps with filled holes."""
+    if isinstance(scores, ScoreCube):
+        return Source(scores)
+    if isinstance(scores, ScoreTable):
+        return Source(scores.cube, scores.protocol)
+    with open_store(scores, read_only=True) as opened:
+        protocol = filled_protocol(opened) if completeness == EVERY_PIXEL else None
+        cube = opened.cube(protocol=protocol)
+        return Source(cube, opened.protocol(cube.protocol) if cube.protocol else None, Path(opened.name).name)
+
+
+def filled_protocol(store: Store, protocol: str | None = None) -> str:
+    """The protocol of a store under which holes were filled first."""
+    filled = [
+        entry.scoring_hash
+        for entry in store.protocols()
+        if parse_protocol(entry.text, store.name).invalid == "fill"
+        and protocol in (None, entry.name, entry.hash, entry.scoring_hash)
+    ]
+    if not filled:
+        raise StereogaugeError(
+            f"{store.name} holds no scores of maps whose holes were filled, which a value at every pixel asks for; "
+            "evaluate once more with --set invalid=fill."
+        )
+    return filled[0]
+
+
+def least_coverage(completeness: float | str) -> float:
+    """The share of its pixels that a score must cover, from "every-pixel", a share such as 0.9 or "90%", or "sure"."""
+    if completeness == EVERY_PIXEL:
+        return 1.0
+    if completeness == ONLY_SURE:
+        return 0.0
+    try:
+        share = float(str(completeness).removesuffix("%")) / (100 if str(completeness).endswith("%") else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise StereogaugeError(
+            f"A value is needed at {EVERY_PIXEL}, at a share of the pixels such as 90%, or only where it is sure "
+            f"({ONLY_SURE}); found {completeness!r}."
+        )
+    return share
