@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, cast
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
@@ -40,9 +40,14 @@ async def layer_query(
         float | None, Query(ge=0, le=1, description="For the layer `confidence`: the share of pixels to keep.")
     ] = None,
     protocol: ProtocolName = None,
+    crop: Annotated[
+        str | None, Query(pattern=r"^\d{1,6},\d{1,6},\d{1,6}$", description="Only the square x,y,side, in pixels.")
+    ] = None,
+    width: Annotated[int | None, Query(ge=8, le=4096, description="Width of the picture; smaller for previews.")] = None,
 ) -> LayerQuery:
     """The picture that a request names."""
-    return LayerQuery(scene, layer, algorithm, metric, region, range, density, protocol)
+    square = None if crop is None else cast(tuple[int, int, int], tuple(map(int, crop.split(","))))
+    return LayerQuery(scene, layer, algorithm, metric, region, range, density, protocol, square, width)
 
 
 RequestedLayer = Annotated[LayerQuery, Depends(layer_query)]

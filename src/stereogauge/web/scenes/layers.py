@@ -56,6 +56,8 @@ class LayerQuery:
     limit: float | None = None
     density: float | None = None
     protocol: str | None = None
+    crop: tuple[int, int, int] | None = None
+    width: int | None = None
 
 
 class LegendEntry(BaseModel):
@@ -109,7 +111,7 @@ class LayerPainter:
 
     def _encoded(self, query: LayerQuery) -> tuple[bytes, str, LayerInfo]:
         layer = self.paint(query)
-        colours = layer.colours
+        colours = cut(layer.colours, query.crop, query.width)
         order = cv2.COLOR_RGBA2BGRA if colours.shape[2] == 4 else cv2.COLOR_RGB2BGR
         encoded = cv2.imencode(".png", cv2.cvtColor(colours, order), [cv2.IMWRITE_PNG_COMPRESSION, 3])[1]
         data = np.asarray(encoded).tobytes()
@@ -206,6 +208,20 @@ class LayerPainter:
         legend = [LegendEntry(text=MOSTLY_UNKNOWN, colour="#000000")] if unknown.any() else []
         note = "The ground truth of this scene is hidden."
         return Layer(layer.colours, layer.info.model_copy(update={"legend": legend, "note": note}))
+
+
+def cut(colours: NDArray[np.uint8], crop: tuple[int, int, int] | None, width: int | None) -> NDArray[np.uint8]:
+    """The square (x, y, side) of a picture, scaled to a width; enlarged pixels stay pixels."""
+    if crop is not None:
+        x, y, side = crop
+        colours = colours[max(0, y) : y + side, max(0, x) : x + side]
+        if not colours.size:
+            raise StereogaugeError(f"The crop {x},{y},{side} lies outside of the picture.")
+    if width is None or width == colours.shape[1]:
+        return np.ascontiguousarray(colours)
+    height = max(1, round(colours.shape[0] * width / colours.shape[1]))
+    kind = cv2.INTER_AREA if width < colours.shape[1] else cv2.INTER_NEAREST
+    return np.asarray(cv2.resize(np.ascontiguousarray(colours), (width, height), interpolation=kind), np.uint8)
 
 
 def greyed(layer: Layer, outside: NDArray[np.bool_], region: str) -> Layer:

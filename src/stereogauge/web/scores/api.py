@@ -13,6 +13,7 @@ from stereogauge.web.dependencies import CurrentSite, ProtocolName, Selected
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.responses import tagged
 from stereogauge.web.scores.catalogue import CatalogueAnswer, catalogue_answer, formula_picture
+from stereogauge.web.scores.decisions import answer_answer
 from stereogauge.web.scores.downloads import leaderboard_csv, leaderboard_latex
 from stereogauge.web.scores.listings import (
     AlgorithmEntry,
@@ -22,7 +23,7 @@ from stereogauge.web.scores.listings import (
     dataset_entries,
     scene_entries,
 )
-from stereogauge.web.scores.rankings import RankAnswer, model_options, rank_answer
+from stereogauge.web.scores.rankings import RankAnswer, model_options, parsed_weights, rank_answer
 from stereogauge.web.scores.statistics import (
     CorrelationAnswer,
     HistogramAnswer,
@@ -114,6 +115,27 @@ def table(
 ) -> Response:
     """One row per algorithm, one column per metric and region."""
     return site.answers.give(request, lambda: table_answer(site.scores, selected, column))
+
+
+@router.get("/answer", summary="Which algorithm to take, and how sure that is")
+def answer(
+    request: Request,
+    site: CurrentSite,
+    selected: Selected,
+    profile: ProfileName = None,
+    weights: Weights = None,
+    requirements: Annotated[
+        str | None, Query(max_length=4000, description="The tables of a requirements.toml as JSON.")
+    ] = None,
+    completeness: Annotated[
+        str, Query(max_length=20, description="Where a value is needed: every-pixel, a share such as 90%, or sure.")
+    ] = "0.9",
+) -> Response:
+    """The answer of `stereogauge answer`, and how far each profile is measured."""
+    own = parsed_weights(weights) if weights else None
+    return site.answers.give(
+        request, lambda: answer_answer(site.scores, selected, profile, own, requirements, completeness)
+    )
 
 
 @router.get("/rank", response_model=RankAnswer, summary="The order that a model gives")

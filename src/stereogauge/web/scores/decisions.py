@@ -1,0 +1,82 @@
+"""`answer` and `explain`: what to take for a purpose, how sure that is, and why one algorithm is above another."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from stereogauge.decision.answer import answered, compatibility
+from stereogauge.decision.requirements import Requirements, load_requirements
+from stereogauge.decision.source import EVERY_PIXEL, ONLY_SURE, Source, least_coverage
+from stereogauge.errors import StereogaugeError
+from stereogauge.ranking.profile import load_profile, shipped_profiles
+from stereogauge.scores.plain import json_value
+from stereogauge.web.errors import UnknownChoiceError
+from stereogauge.web.scores.reader import ScoreReader
+from stereogauge.web.selection import SelectionQuery
+
+STORE = "STORE"
+"""Stands for the store in commands: its path is the host's business."""
+
+
+def decision_source(scores: ScoreReader, query: SelectionQuery, completeness: str) -> tuple[Source, SelectionQuery]:
+    """The selected scores, and the selection under the protocol that fills holes where every pixel is needed."""
+    if completeness == EVERY_PIXEL:
+        filled = next((one for one in scores.source.protocols() if one.protocol and one.protocol.invalid == "fill"), None)
+        if filled is None:
+            raise StereogaugeError(
+                "There are no scores of maps whose holes were filled, which a value at every pixel asks for; "
+                "evaluate once more with --set invalid=fill."
+            )
+        query = replace(query, protocol=filled.key)
+    record = scores.source.protocol(query.protocol)
+    share = query.least_coverage if completeness == ONLY_SURE else least_coverage(completeness)
+    chosen = replace(query, least_coverage=share)
+    return Source(scores.values(chosen), record.protocol, STORE), chosen
+
+
+def answer_answer(
+    scores: ScoreReader,
+    query: SelectionQuery,
+    profile: str | None,
+    weights: dict[str, float] | None,
+    requirements: str | None,
+    completeness: str,
+) -> dict[str, Any]:
+    """The answer for a purpose, and how far every shipped profile is measured here."""
+    if profile is not None and profile not in shipped_profiles():
+        raise UnknownChoiceError("profile", profile, shipped_profiles())
+    source, chosen = decision_source(scores, query, completeness)
+    found = answered(
+        source,
+        None if weights else profile,
+        weights,
+        None if requirements is None else stated_requirements(requirements),
+        completeness,
+        missing=chosen.missing,
+    )
+    profiles = [
+        {"id": name, "name": own.profile.name, "measured_share": own.share, "note": own.sentence, "command": own.command}
+        for name in shipped_profiles()
+        for own in [compatibility(source, load_profile(name))]
+    ]
+    own = scores.source.protocol(chosen.protocol)
+    return {
+        **found.to_dict(),
+        "profiles": json_value(profiles),
+        "protocol": own.key,
+        "datasets": list(dict.fromkeys(name for name in source.cube.datasets if name)),
+        "algorithms": len(source.cube.algorithms),
+    }
+
+
+def stated_requirements(text: str) -> Requirements:
+    """Requirements that the page sends as JSON with the tables of a `requirements.toml`."""
+    try:
+        tables = json.loads(text)
+    except ValueError:
+        tables = None
+    if not isinstance(tables, dict):
+        raise StereogaugeError("Requirements are a JSON object with the tables of a requirements.toml.")
+    return load_requirements(tables)

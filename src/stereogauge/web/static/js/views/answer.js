@@ -1,0 +1,264 @@
+// The answer: which algorithm to take for an application, how sure that is, why, and in which pixels it shows.
+
+import { ask, isStatic, latest, Problem } from "../api.js";
+import { badge } from "../diagrams.js";
+import { h, put } from "../dom.js";
+import { digits, listed, percent, plural } from "../format.js";
+import { chosenColumns, weights } from "../selection.js";
+import * as state from "../state.js";
+import { refused } from "../states.js";
+import { drawCrops } from "./crops.js";
+import { requirementsForm } from "./requirements.js";
+import { drawThumbnails } from "./thumbnails.js";
+import { why } from "./why.js";
+
+const DEFAULT_PROFILE = "balanced";
+const NEEDS = [
+  ["every-pixel", "every pixel"],
+  ["0.9", "at least 90 % of them"],
+  ["sure", "only sure ones"],
+];
+
+/** The parameters of the purpose that the address means; also those of `explain`. */
+export function purposeParams() {
+  const params = state.selection();
+  if (state.has("requirements")) params.set("requirements", state.get("requirements"));
+  if (state.has("weights")) for (const one of state.all("weights")) params.append("weights", one);
+  else if (state.has("profile") || !state.has("requirements"))
+    params.set("profile", state.get("profile", DEFAULT_PROFILE));
+  if (state.has("completeness")) params.set("completeness", state.get("completeness"));
+  return params;
+}
+
+/** A sentence as a headline and the rest: "For X, take Y: it …" becomes "For X, take Y." and "It …". */
+export function headline(sentence) {
+  const [, head, mark, rest] = /^(.*?)([:.]) (.*)$/s.exec(sentence) ?? [null, sentence, ".", ""];
+  const capital = rest.charAt(0).toUpperCase() + rest.slice(1);
+  return [`${head.replace(/[.:]$/, "")}.`, mark === ":" ? capital : rest];
+}
+
+export function create(root, context) {
+  const about = h("p", { class: "lead", id: "about" });
+  const chips = h("div", { class: "chips", id: "purposes" });
+  const form = h("div", {});
+  const verdict = h("div", { id: "answer", "aria-live": "polite" });
+  const reasons = h("div", { class: "answer-columns" });
+  const because = h("section", { id: "why", "aria-label": "Why" });
+  const pixels = h("section", { id: "crops", "aria-label": "In pixels" });
+  const places = h("section", { id: "places", class: "section" });
+  const glance = h("section", { id: "glance", class: "section" });
+  const open = h("section", { id: "unknown", class: "section" });
+  put(reasons, because, pixels);
+  put(root, about, chips, form, verdict, reasons, places, glance, open);
+  const main = latest();
+  const second = latest();
+  let asked = null;
+
+  async function refresh() {
+    try {
+      const answer = await main((signal) => ask("answer", purposeParams(), { signal }));
+      if (!answer) return;
+      draw(answer);
+      asked = answer;
+      explainPair(answer);
+    } catch (problem) {
+      if (!(problem instanceof Problem) || problem.allowed.length) throw problem;
+      drawChips(asked?.profiles ?? []);
+      put(verdict, refused(problem));
+      for (const part of [because, pixels, places, open]) put(part);
+    }
+    drawThumbnails(glance, context, chosenColumns(context));
+  }
+
+  function draw(answer) {
+    put(
+      about,
+      "Which stereo matcher is right for you, and why: ",
+      h("strong", {}, plural(answer.algorithms, "algorithm")),
+      " on ",
+      h("strong", {}, plural(context.scenes.length, "scene")),
+      answer.datasets.length ? ` of ${listed(answer.datasets, 3)}` : "",
+      ". Lower is better.",
+    );
+    drawChips(answer.profiles);
+    put(form, state.has("requirements") || state.get("form") === "requirements" ? requirementsForm() : null);
+    const [head, rest] = headline(answer.sentence);
+    put(
+      verdict,
+      h("h1", { class: "headline" }, head),
+      rest && h("p", { class: "rest" }, rest),
+      answer.description && h("p", { class: "hint", id: "weighs" }, answer.description),
+      answer.not_measured.length > 0 &&
+        h(
+          "details",
+          { class: "problem" },
+          h(
+            "summary",
+            {},
+            `${percent(1 - answer.measured_share)} of this is not measured here: `,
+            listed(
+              answer.not_measured.map((one) => one.words),
+              3,
+            ),
+            ". How to compute it",
+          ),
+          [...new Set(answer.not_measured.map((one) => one.command))].map((one) => h("pre", {}, one)),
+        ),
+      answer.requirements &&
+        h(
+          "div",
+          { class: "problem" },
+          h("strong", {}, "What your camera allows: "),
+          answer.requirements.geometry.join(" "),
+        ),
+    );
+    drawPlaces(answer);
+    put(
+      open,
+      answer.unknown.length > 0 && [
+        h("h2", {}, "What is not known"),
+        h(
+          "ul",
+          {},
+          answer.unknown.map((one) => h("li", {}, one)),
+        ),
+      ],
+    );
+  }
+
+  function chip(text, changes, { on = false, faint = "", id = null } = {}) {
+    return h(
+      "a",
+      {
+        class: `pill${on ? " on" : ""}${faint ? " faint" : ""}`,
+        href: state.address(changes),
+        "aria-current": on ? "true" : null,
+        title: faint || null,
+        "data-chip": id,
+      },
+      text,
+    );
+  }
+
+  function drawChips(profiles) {
+    const none = { profile: null, weights: null, requirements: null, form: null };
+    const own = !state.has("weights") && !state.has("requirements") && state.get("form") !== "requirements";
+    const need = state.get("completeness", "0.9");
+    const start = Object.entries(weights(context)).map(([name, value]) => `${name}=${Number(value.toPrecision(4))}`);
+    put(
+      chips,
+      h("span", { class: "chips-title" }, "I build"),
+      profiles.map((one) =>
+        chip(one.name.toLowerCase().replace(/^3d/, "3D"), { ...none, profile: one.id }, {
+          on: own && state.get("profile", DEFAULT_PROFILE) === one.id,
+          faint: one.measured_share === 1 ? "" : one.note,
+          id: one.id,
+        }),
+      ),
+      !isStatic && chip("my own weights", { ...none, weights: start }, { on: state.has("weights"), id: "weights" }),
+      !isStatic &&
+        chip("my requirements", { ...none, form: "requirements" }, {
+          on: state.has("requirements") || state.get("form") === "requirements",
+          id: "requirements",
+        }),
+      h("span", { class: "chips-title" }, "I need a value at"),
+      NEEDS.map(([key, text]) =>
+        chip(text, { completeness: key === "0.9" ? null : key }, { on: need === key, id: key }),
+      ),
+      state.has("weights") &&
+        h("a", { class: "hint", href: state.address({}, "compare") }, "Move the weights and see the rows follow →"),
+    );
+  }
+
+  // Who is compared with the leader: the nearest rival, or the next place.
+  const rivalOf = (answer) => answer.rivals[0] ?? answer.places[1]?.algorithm;
+
+  async function explainPair(answer) {
+    const rival = rivalOf(answer);
+    if (!answer.leader || !rival) return [because, pixels].forEach((part) => put(part));
+    const params = purposeParams();
+    params.delete("requirements");
+    params.delete("completeness");
+    params.set("first", answer.leader);
+    params.set("second", rival);
+    try {
+      const explanation = await second((signal) => ask("explain", params, { signal }));
+      if (!explanation) return undefined;
+      why(because, explanation, {
+        title: `Why ${answer.leader} above ${rival}`,
+        more: state.address({ first: answer.leader, second: rival }, "versus"),
+        ties: answer.break_even.filter((one) => one.rival === rival),
+      });
+      return drawCrops(pixels, context, explanation);
+    } catch (problem) {
+      if (!(problem instanceof Problem)) throw problem;
+      put(pixels);
+      return put(because, h("p", { class: "hint" }, problem.message));
+    }
+  }
+
+  function drawPlaces(answer) {
+    if (!answer.places.length) return put(places);
+    const rank = (one) => (one.rank_low === one.rank_high ? `${one.rank_low}` : `${one.rank_low} to ${one.rank_high}`);
+    const rows = answer.places.map((one) =>
+      h(
+        "tr",
+        { "data-place": one.algorithm },
+        h("td", {}, one.rank),
+        h(
+          "td",
+          { class: "text" },
+          badge(context.styles.get(one.algorithm)),
+          h("a", { href: state.address({ name: one.algorithm }, "algorithm") }, one.algorithm),
+        ),
+        h("td", {}, digits(one.score)),
+        h("td", {}, percent(one.first)),
+        h("td", {}, rank(one)),
+        h("td", {}, percent(one.completeness)),
+        h(
+          "td",
+          { class: "text" },
+          one.algorithm !== answer.leader &&
+            h("a", { href: state.address({ first: answer.leader, second: one.algorithm }, "versus") }, "why below"),
+        ),
+      ),
+    );
+    const head = (text, unit = "") => h("th", { scope: "col" }, text, h("span", { class: "unit" }, unit || " "));
+    return put(
+      places,
+      h("h2", {}, "Everybody, in this order"),
+      h(
+        "div",
+        { class: "scroll", tabindex: 0, role: "region", "aria-label": "Places" },
+        h(
+          "table",
+          {},
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              head("rank"),
+              h("th", { class: "text", scope: "col" }, "algorithm", h("span", { class: "unit" }, " ")),
+              head("score", "lower is better"),
+              head("first", "under small changes of the weights"),
+              head("rank", "over other scenes"),
+              head("complete", "pixels with a value"),
+              h("th", { class: "text", scope: "col" }, h("span", { class: "unseen" }, "reason")),
+            ),
+          ),
+          h("tbody", {}, rows),
+        ),
+      ),
+      h(
+        "p",
+        { class: "links" },
+        h("a", { href: state.address({ model: "weighted" }, "leaderboard") }, "all scores"),
+        h("a", { href: state.address({}, "compare") }, "move the weights"),
+      ),
+    );
+  }
+
+  return { refresh, restyle: refresh };
+}

@@ -1,0 +1,100 @@
+// In pixels: the crops in which two algorithms differ most.
+
+import { ask, isStatic, Problem, url } from "../api.js";
+import { h, put } from "../dom.js";
+import { percent } from "../format.js";
+import { bound } from "../selection.js";
+import * as state from "../state.js";
+
+const WIDTH = 200;
+const MOST_SCENES = 2;
+
+/** The column whose pixels are compared: the accuracy term that decides most, or the first column with a region. */
+function decisive(context, explanation) {
+  const own = context.columns.filter((one) => !bound(context, one));
+  const ordered = [...explanation.terms].sort((a, b) => Math.abs(b.amount) - Math.abs(a.amount));
+  for (const term of ordered) {
+    const found = own.find((one) => one.id === term.term || one.metric === term.term);
+    if (found?.metric.startsWith("bad@")) return found;
+  }
+  return own.find((one) => one.metric.startsWith("bad@")) ?? null;
+}
+
+/** Show the crops of the scenes that make most of the difference. */
+export async function drawCrops(element, context, explanation, most = MOST_SCENES) {
+  const column = decisive(context, explanation);
+  if (!column || isStatic) return put(element);
+  const scenes = [...explanation.scenes].sort((a, b) => Math.abs(b.amount) - Math.abs(a.amount)).slice(0, most);
+  const found = await Promise.all(
+    scenes.map(async (scene) => {
+      const params = new URLSearchParams({ first: explanation.first, second: explanation.second, column: column.id });
+      if (state.get("protocol")) params.set("protocol", state.get("protocol"));
+      try {
+        return await ask(`scenes/${encodeURIComponent(scene.name)}/contrast`, params);
+      } catch (problem) {
+        if (!(problem instanceof Problem)) throw problem;
+        return null;
+      }
+    }),
+  );
+  const crops = found.filter(Boolean).flatMap((one) => one.crops.slice(0, 1).map((crop) => ({ scene: one.scene, crop })));
+  if (!crops.length) return put(element);
+  return put(
+    element,
+    h("h2", {}, "… in pixels: where the two differ most"),
+    crops.map((one) => row(explanation, column, one)),
+    h("p", { class: "caption" }, `By ${column.label}; pixels that it does not count are grey.`),
+  );
+}
+
+function row(explanation, column, { scene, crop }) {
+  const { first, second } = explanation;
+  const verdict =
+    crop.first_wrong < crop.second_wrong
+      ? `${first} is wrong at ${percent(crop.first_wrong)}, ${second} at ${percent(crop.second_wrong)}`
+      : `${second} is wrong at ${percent(crop.second_wrong)}, ${first} at ${percent(crop.first_wrong)}`;
+  const pane = (layer, algorithm) => `${layer}~${encodeURIComponent(algorithm)}`;
+  const address = state.address(
+    {
+      scene,
+      column: column.id,
+      pane: [pane("estimate", first), pane("estimate", second), pane("error", first), pane("error", second)],
+      at: `${crop.x + crop.size / 2},${crop.y + crop.size / 2},4`,
+    },
+    "scene",
+  );
+  const picture = (layer, text, algorithm = null) => {
+    const params = new URLSearchParams({ crop: `${crop.x},${crop.y},${crop.size}`, width: WIDTH });
+    if (algorithm) params.set("algorithm", algorithm);
+    if (layer === "error") params.set("region", column.region);
+    if (state.get("protocol")) params.set("protocol", state.get("protocol"));
+    const source = url(`scenes/${encodeURIComponent(scene)}/layers/${layer}.png`, params);
+    return h(
+      "figure",
+      {},
+      h("img", { src: source, alt: `${text}, ${scene}`, loading: "lazy" }),
+      h("figcaption", {}, text),
+    );
+  };
+  return h(
+    "div",
+    { class: "crop-row" },
+    h(
+      "p",
+      {},
+      h("strong", {}, scene),
+      ` at ${crop.x}, ${crop.y}: ${verdict} `,
+      h("a", { href: address }, "open"),
+    ),
+    h(
+      "div",
+      { class: "crop-pictures" },
+      picture("left", "left image"),
+      picture("truth", "truth"),
+      picture("estimate", first, first),
+      picture("estimate", second, second),
+      picture("error", `error, ${first}`, first),
+      picture("error", `error, ${second}`, second),
+    ),
+  );
+}

@@ -1,0 +1,171 @@
+// Why one algorithm is above another: the terms of the difference as bars that sum to it.
+
+import { h, put } from "../dom.js";
+import { digits, full, percent } from "../format.js";
+import * as state from "../state.js";
+
+const LEFT = "#0072B2";
+const RIGHT = "#D55E00";
+
+/** One bar around a middle line: to the left it speaks for the first algorithm. */
+function bar(amount, largest, label) {
+  const share = largest > 0 ? (50 * Math.abs(amount)) / largest : 0;
+  return h(
+    "td",
+    { class: "contest text" },
+    h(
+      "div",
+      { class: "axis", title: label },
+      amount !== 0 &&
+        h("i", {
+          style: {
+            width: `${share}%`,
+            [amount < 0 ? "right" : "left"]: "50%",
+            background: amount < 0 ? LEFT : RIGHT,
+          },
+        }),
+    ),
+    h("span", { class: "unseen" }, label),
+  );
+}
+
+const speaksFor = (explanation, amount) => (amount < 0 ? explanation.first : explanation.second);
+const label = (explanation, amount) =>
+  amount === 0 ? "no difference" : `${digits(Math.abs(amount))} for ${speaksFor(explanation, amount)}`;
+
+/** The words of a term and its id, small beside them. */
+function named(words) {
+  const [, text, id] = /^(.*) \(([^()]+)\)$/.exec(words) ?? [null, words, ""];
+  return [text, id && h("span", { class: "id" }, ` ${id}`)];
+}
+
+/** The difference by metric with both scores. */
+export function termsTable(explanation) {
+  const terms = [...explanation.terms].sort((a, b) => a.amount - b.amount);
+  const largest = Math.max(...terms.map((one) => Math.abs(one.amount)), 0);
+  return h(
+    "div",
+    { class: "scroll" },
+    h(
+      "table",
+      { class: "duel why" },
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          h("th", { class: "text", scope: "col" }, "what counts"),
+          h("th", { scope: "col" }, "weight"),
+          h("th", { scope: "col" }, explanation.first),
+          h("th", { scope: "col" }, explanation.second),
+          h(
+            "th",
+            { class: "text contest", scope: "col" },
+            h("span", { style: { color: LEFT } }, "◂ "),
+            `${explanation.first} better · ${explanation.second} better`,
+            h("span", { style: { color: RIGHT } }, " ▸"),
+          ),
+        ),
+      ),
+      h(
+        "tbody",
+        {},
+        terms.map((one) =>
+          h(
+            "tr",
+            { "data-term": one.term, "data-amount": one.amount },
+            h("td", { class: "text wrap" }, named(one.words)),
+            h("td", {}, percent(one.weight)),
+            h("td", { title: full(one.first) }, digits(one.first)),
+            h("td", { title: full(one.second) }, digits(one.second)),
+            bar(one.amount, largest, label(explanation, one.amount)),
+          ),
+        ),
+      ),
+      h(
+        "tfoot",
+        {},
+        h(
+          "tr",
+          {},
+          h("th", { class: "text", scope: "row" }, "score, their sum"),
+          h("td", {}, ""),
+          h("td", { title: full(explanation.scores[0]) }, digits(explanation.scores[0])),
+          h("td", { title: full(explanation.scores[1]) }, digits(explanation.scores[1])),
+          h("td", { class: "text" }, label(explanation, explanation.difference)),
+        ),
+      ),
+    ),
+  );
+}
+
+/** Parts of the difference by name: scenes or regions. */
+export function piecesTable(explanation, title, pieces, link = null) {
+  const shown = pieces.filter((one) => one.amount !== 0 || one.name !== "not divided");
+  const largest = Math.max(...shown.map((one) => Math.abs(one.amount)), 0);
+  return h(
+    "div",
+    { class: "scroll" },
+    h(
+      "table",
+      { class: "duel why" },
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          h("th", { class: "text", scope: "col" }, title),
+          h("th", { scope: "col" }, "share"),
+          h("th", { class: "text contest", scope: "col" }, `${explanation.first} better · ${explanation.second} better`),
+        ),
+      ),
+      h(
+        "tbody",
+        {},
+        [...shown]
+          .sort((a, b) => a.amount - b.amount)
+          .map((one) =>
+            h(
+              "tr",
+              {},
+              h("td", { class: "text wrap" }, link ? h("a", { href: link(one.name) }, one.name) : one.name),
+              h("td", {}, explanation.difference ? percent(one.amount / explanation.difference) : "–"),
+              bar(one.amount, largest, label(explanation, one.amount)),
+            ),
+          ),
+      ),
+    ),
+  );
+}
+
+/** The sentence of what would change the order. */
+function changes(explanation, ties) {
+  const near = ties
+    .filter((one) => one.weight > 0)
+    .sort((a, b) => Math.abs(Math.log(a.tie / a.weight)) - Math.abs(Math.log(b.tie / b.weight)))[0];
+  if (!near) return `No weight of a single term would put ${explanation.second} first.`;
+  return (
+    `It would change if ${near.of} weighed ${percent(near.tie)} instead of ${percent(near.weight)}: ` +
+    `then ${near.rival} would lead.`
+  );
+}
+
+/** Show an explanation in an element. */
+export function why(element, explanation, { title, more, ties = [] }) {
+  return put(
+    element,
+    h("h2", {}, title),
+    termsTable(explanation),
+    h("p", { id: "in-words" }, explanation.text),
+    ties.length > 0 && h("p", { id: "break-even" }, changes(explanation, ties)),
+    more &&
+      h(
+        "p",
+        { class: "links" },
+        h("a", { href: more }, "by scene and region"),
+        h("a", { href: state.address({ first: explanation.first, second: explanation.second }, "compare") }, "test it"),
+      ),
+  );
+}
