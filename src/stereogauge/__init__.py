@@ -21,6 +21,7 @@ _PUBLIC = {
     "ScoreTable": "stereogauge.scores.table",
     "StereogaugeError": "stereogauge.errors",
     "answer": "stereogauge.decision.answer",
+    "explain": "stereogauge.decision.explain",
     "evaluate": "stereogauge.evaluation.evaluate",
     "load_dataset": "stereogauge.datasets",
     "load_protocol": "stereogauge.protocol",
@@ -47,6 +48,7 @@ __all__ = [
     "answer",
     "confidence",
     "evaluate",
+    "explain",
     "load_dataset",
     "load_protocol",
     "match",
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
     from stereogauge.confidence.sparsification import sparsify
     from stereogauge.datasets import load_dataset
     from stereogauge.decision.answer import answer
+    from stereogauge.decision.explain import explain
     from stereogauge.errors import StereogaugeError
     from stereogauge.evaluation.evaluate import evaluate, picture
     from stereogauge.io import read_disparity, write_disparity

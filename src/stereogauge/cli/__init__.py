@@ -24,6 +24,7 @@ COMMANDS = {
     "compare": "Hold one or more estimates against one ground truth.",
     "evaluate": "Evaluate result folders or matchers on a dataset into a store.",
     "answer": "Which algorithm to take for an application, and how sure that is.",
+    "explain": "Why one algorithm is above another: by metric, scene and region.",
     "table": "The scores of a store, over its scenes or scene by scene.",
     "rank": "Rank the algorithms of a store by a model of your choice.",
     "analyze": "Relations between metrics, histograms, double counting.",

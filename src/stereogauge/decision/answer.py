@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from stereogauge.decision.fulfilment import Fulfilment, completeness_of, fulfilment
+from stereogauge.decision.purpose import opening, purpose_of
 from stereogauge.decision.requirements import Requirements, load_requirements
 from stereogauge.decision.requirements_sentence import requirements_sentence
 from stereogauge.decision.result import Answer, NotMeasured, Place, Tie, WeighedTerm, not_measured
@@ -21,7 +22,7 @@ from stereogauge.decision.weighing import Weighing, weigh
 from stereogauge.decision.words import metric_words, percent
 from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.declaration import parse_column
-from stereogauge.ranking.profile import Profile, checked_weights, load_profile, property_of
+from stereogauge.ranking.profile import Profile, property_of
 from stereogauge.ranking.ranks import final_ranks
 from stereogauge.ranking.run import Scores
 from stereogauge.ranking.significance import scenes_for_pair
@@ -29,8 +30,6 @@ from stereogauge.scores.cube import LEAST_COVERAGE
 from stereogauge.scores.selection import Selection, missing_rule
 
 MOST_RIVALS = 3
-DEFAULT_PROFILE = "balanced"
-OWN = "own"
 
 
 def answer(
@@ -99,7 +98,8 @@ def answered(
     if draws < 1:
         raise StereogaugeError(f"The certainty of an answer needs at least one draw; found {draws}.")
     wanted = None if requirements is None else load_requirements(requirements)
-    purpose = _purpose(profile, weights, required=wanted is not None)
+    unweighted = wanted is not None and profile is None and weights is None
+    purpose = None if unweighted else purpose_of(profile, weights)
     share = least_coverage(completeness)
     if wanted is not None and wanted.completeness is not None and completeness == LEAST_COVERAGE:
         share = wanted.completeness
@@ -111,17 +111,6 @@ def answered(
         assert purpose is not None
         return _by_weights(source, purpose, completeness, missing, alpha, draws, seed, options)
     return _by_requirements(source, wanted, purpose, completeness, missing, alpha, draws, seed, options)
-
-
-def _purpose(profile: str | Path | None, weights: Mapping[str, float] | None, *, required: bool) -> Profile | None:
-    """The profile that the weights make, None where requirements stand alone."""
-    if profile is not None and weights is not None:
-        raise StereogaugeError(f"Give weights or a profile, not both; found weights and the profile {str(profile)!r}.")
-    if weights is not None:
-        return Profile(OWN, "these weights", "", checked_weights(weights, "The weights"))
-    if profile is None and required:
-        return None
-    return load_profile(profile or DEFAULT_PROFILE)
 
 
 def _by_weights(
@@ -145,7 +134,7 @@ def _by_weights(
     first = int(found.order[0])
     ties = _ties(found)
     evidence = Evidence(
-        purpose="With these weights" if purpose.id == OWN else f"For {purpose.purpose}",
+        purpose=opening(purpose),
         places=places,
         scenes=found.costs.scenes,
         alpha=alpha,

@@ -26,12 +26,12 @@ class Source:
 
     def command(self, metrics: Iterable[str], regions: Iterable[str] = (), settings: str = "") -> str:
         """The command that computes these metrics into the store."""
-        datasets = tuple(dict.fromkeys(self.cube.datasets)) or ("DATASET",)
+        dataset = self.cube.datasets[0].partition(":")[0] if self.cube.datasets else ""
         protocol = f" --protocol {self.protocol.name}" if self.protocol is not None and not settings else ""
         named = f" --regions {','.join(regions)}" if tuple(regions) else ""
         changed = f" --set {settings}" if settings else ""
         return (
-            f"stereogauge evaluate {datasets[0] or 'DATASET'}:FOLDER RESULTS --store {self.store or 'STORE'}{protocol} "
+            f"stereogauge evaluate {dataset or 'DATASET'}:FOLDER RESULTS --store {self.store or 'STORE'}{protocol} "
             f"--metrics {','.join(metrics)}{named}{changed}"
         )
 

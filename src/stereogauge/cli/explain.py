@@ -1,0 +1,172 @@
+"""`stereogauge explain`: why one algorithm of a store is above another, and where everybody fails."""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stereogauge.cli import options, selected
+from stereogauge.cli.options import make_folder
+from stereogauge.cli.output import print_tables, say
+from stereogauge.errors import StereogaugeError
+
+if TYPE_CHECKING:
+    from stereogauge.decision.contrast import Contrast
+    from stereogauge.decision.explain import Explanation
+    from stereogauge.decision.origins import Origins
+    from stereogauge.scores.cube import ScoreCube
+
+MOST_PICTURED = 4
+
+
+def command(
+    store: selected.StoreAddress,
+    first: Annotated[str | None, typer.Argument(metavar="A", help="An algorithm; none for a view of all.")] = None,
+    second: Annotated[str | None, typer.Argument(metavar="B", help="The algorithm to compare it with.")] = None,
+    profile: Annotated[str | None, typer.Option(help="A shipped profile or the path of a TOML file.")] = None,
+    weight: Annotated[list[str] | None, typer.Option(help="METRIC=NUMBER instead of a profile; repeatable.")] = None,
+    column: Annotated[
+        str | None, typer.Option(help="What is right or wrong at a pixel, e.g. bad@1:nonocc; default: a stored one.")
+    ] = None,
+    maps: Annotated[bool, typer.Option(help="Measure from the maps what the store does not hold.")] = True,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for pictures and figures.")] = None,
+    scenes: selected.Scenes = None,
+    algorithms: selected.Algorithms = None,
+    dataset: selected.DatasetName = None,
+    protocol: selected.ProtocolName = None,
+    missing: selected.Missing = "common",
+    least_coverage: selected.LeastCoverage = 0.9,
+    form: options.OutputFormat = options.Format.table,
+) -> None:
+    """Explain why A is above B: the difference by metric, by scene and by region, which each sum to it.
+
+    With --out it writes who is right at which pixel, the map of the two errors' difference, and the crops that differ
+    most. Without A and B it looks at all algorithms: where many fail, which pairs complement each other, and the error
+    curve over all thresholds.
+    """
+    from stereogauge.decision.origins import store_origins
+
+    if (first is None) != (second is None):
+        raise StereogaugeError(f"An explanation compares two algorithms; found only {first!r}. Name a second one.")
+    make_folder(out)
+    with selected.opened(store, scenes, None, None, algorithms, dataset, protocol) as (opened, whole):
+        cube = whole.limited(least_coverage)
+        stored = opened.protocol(cube.protocol)
+        origins = store_origins(opened, cube, stored)
+        if first is None or second is None:
+            _all_algorithms(cube, origins, column or _two_class(cube, None), out, form)
+            return
+        found = _explained(cube, stored, store, (first, second), profile, weight, origins if maps else None, missing)
+        if form is options.Format.json:
+            sys.stdout.write(json.dumps(found.to_dict(), indent=1, allow_nan=False, ensure_ascii=False) + "\n")
+        else:
+            sys.stdout.write(f"{found.text}\n\n" if form is options.Format.table else "")
+            print_tables(found.tables, form)
+        if found.command:
+            say(f"to divide the rest by region: {found.command}")
+        if out is not None:
+            _write(found, _contrasts(found, cube, origins, column or _two_class(cube, found)), out)
+
+
+def _explained(
+    cube: ScoreCube,
+    stored: object,
+    store: str,
+    names: tuple[str, str],
+    profile: str | None,
+    weight: list[str] | None,
+    origins: Origins | None,
+    missing: str,
+) -> Explanation:
+    from stereogauge.decision.explain import explained
+    from stereogauge.decision.source import Source
+    from stereogauge.protocol import Protocol
+
+    source = Source(cube, stored if isinstance(stored, Protocol) else None, store)
+    return explained(
+        source, *names, profile, selected.weights(weight), maps=origins, missing=missing, progress=_steps("measuring")
+    )
+
+
+def _steps(verb: str) -> Callable[[str], None]:
+    return lambda name: say(f"{verb} {name} …")
+
+
+def _two_class(cube: ScoreCube, found: Explanation | None) -> str:
+    """A column that calls single pixels right or wrong: of the terms that decide most, else the first stored one."""
+    order = [] if found is None else [r.term for r in sorted(found.terms, key=lambda reason: -abs(reason.amount))]
+    stored = [c for c in cube.columns if c.declared.metric.region is None and c.declared.metric.missing == "counted"]
+    stored = [c for c in stored if c.declared.metric.picture is not None and c.declared.metric.parameters]
+    by_weight = [c for term in order for c in stored if term in (c.metric, str(c))]
+    return str((by_weight or stored)[0]) if stored else "bad@1:all"
+
+
+def _contrasts(found: Explanation, cube: ScoreCube, origins: Origins, column: str) -> list[Contrast]:
+    """Both maps on the scenes that decide most, as far as the maps are at hand."""
+    from stereogauge.decision.contrast import contrast
+
+    order = sorted(found.scenes, key=lambda piece: -abs(piece.amount))[:MOST_PICTURED]
+    made = []
+    for piece in order:
+        try:
+            sources = {name: origins.source(name, piece.name) for name in (found.first, found.second)}
+            lacking = [name for name, source in sources.items() if source is None]
+            if lacking:
+                raise StereogaugeError(f"the map of {lacking[0]} is not at hand")
+            made.append(contrast(origins.scene(piece.name), sources, column, origins.protocol))
+        except (StereogaugeError, OSError) as reason:
+            say(f"no pictures of {piece.name}: {reason}")
+    return made
+
+
+def _write(found: Explanation, contrasts: Sequence[Contrast], out: Path) -> None:
+    from stereogauge.figures import mpl
+    from stereogauge.figures.data import decision as data
+    from stereogauge.figures.pictures import save_picture
+
+    figures = {"difference": data.difference_bars_data(found)}
+    for one in contrasts:
+        name = one.scene.id.replace("/", "-")
+        save_picture(out / f"{name}-who-is-right.png", one.verdict, textwrap.fill(one.shares_text, 90))
+        save_picture(out / f"{name}-error-difference.png", one.gain)
+    if contrasts and any(one.crops for one in contrasts):
+        figures["crops"] = data.crop_rows_data(contrasts)  # type: ignore[assignment]
+    for name, content in figures.items():
+        mpl.save(mpl.draw(content), out / f"{name}.png")
+    say(f"wrote {len(figures) + 2 * len(contrasts)} pictures to {out}/")
+
+
+def _all_algorithms(cube: ScoreCube, origins: Origins, column: str, out: Path | None, form: options.Format) -> None:
+    from stereogauge.decision.everybody import everybody
+    from stereogauge.figures import mpl
+    from stereogauge.figures.data.decision import error_curves_data
+    from stereogauge.figures.pictures import save_picture
+    from stereogauge.tables.table import share, table, words
+
+    complete = [a for a in cube.algorithms if all(origins.source(a, s) is not None for s in cube.scenes)]
+    for name in cube.algorithms:
+        if name not in complete:
+            say(f"left out: {name} has no map of every scene at hand")
+    if len(complete) < 2:
+        raise StereogaugeError(
+            f"A view of all algorithms needs the maps of two on every scene; found {', '.join(complete) or 'none'}."
+        )
+    found = everybody(origins, complete, cube.scenes, column, _steps("reading"))
+    rows = [[words(p.first), words(p.second), share(p.covers, 1), share(p.added, 1)] for p in found.pairs[:20]]
+    header = ["first", "second", "one of them is right", "more than the better one alone"]
+    notes = [] if form is options.Format.table else [found.text]
+    if form is options.Format.table:
+        sys.stdout.write(f"{found.text}\n\n")
+    print_tables([table("pairs-covered", f"Which pair covers most, {column}", header, rows, notes)], form)
+    if out is None:
+        return
+    for name, picture in found.pictures.items():
+        save_picture(out / f"{name.replace('/', '-')}-hardness.png", picture)
+    mpl.save(mpl.draw(error_curves_data(found)), out / "error-curves.png")
+    say(f"wrote {len(found.pictures) + 1} pictures to {out}/")

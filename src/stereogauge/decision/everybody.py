@@ -1,0 +1,242 @@
+"""All algorithms on one scene together: where many fail, what the best of all would reach, which pairs complement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.decision.contrast import backdrop, wrong_pixels
+from stereogauge.decision.origins import Origins
+from stereogauge.errors import StereogaugeError
+from stereogauge.evaluation.evaluate import evaluate_cell
+from stereogauge.io.files import load_disparity
+from stereogauge.metrics.error_pictures import absolute_error
+from stereogauge.metrics.measurement import Measurement
+from stereogauge.metrics.picture import Picture
+from stereogauge.model import DisparityMap, Scene, as_disparity
+from stereogauge.protocol import Protocol, load_protocol
+from stereogauge.regions.scene_regions import SceneRegions
+from stereogauge.scores.cube import ScoreCube, Values
+from stereogauge.scores.score import Score
+
+BEST, MEDIAN = "best of all (uses the truth)", "median of all"
+THRESHOLDS = np.geomspace(0.125, 16.0, 57)
+
+
+class Pair(NamedTuple):
+    """Two algorithms and the shares of pixels where one or the other is right, and where the better one alone is."""
+
+    first: str
+    second: str
+    covers: float
+    better_alone: float
+
+    @property
+    def added(self) -> float:
+        """What the second brings to the better of the two."""
+        return self.covers - self.better_alone
+
+
+@dataclass(frozen=True, eq=False)
+class Everybody:
+    """All algorithms by one column, over one or more scenes.
+
+    `pictures` show per scene the share of algorithms that are wrong at each pixel. `right` (algorithms, algorithms) is
+    the share of pixels where one of the two is right, mean over the scenes; the diagonal holds each alone. `curves`
+    (algorithms, thresholds) are shares of pixels with an error above δ, missing estimates included.
+    """
+
+    algorithms: tuple[str, ...]
+    scenes: tuple[str, ...]
+    column: str
+    pictures: Mapping[str, Picture]
+    right: Values
+    nobody: float
+    everyone: float
+    thresholds: Values
+    curves: Values
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """Every pair, the one that covers most first."""
+        found = []
+        for i, first in enumerate(self.algorithms):
+            for j in range(i + 1, len(self.algorithms)):
+                alone = max(self.right[i, i], self.right[j, j])
+                found.append(Pair(first, self.algorithms[j], float(self.right[i, j]), float(alone)))
+        return tuple(sorted(found, key=lambda pair: -pair.covers))
+
+    @property
+    def text(self) -> str:
+        """How hard the scenes are, and which pair covers most."""
+        best = int(np.argmax(np.diag(self.right)))
+        lines = [
+            f"By {self.column}, all {len(self.algorithms)} algorithms are right at {100 * self.everyone:.1f} % of the "
+            f"pixels and none is at {100 * self.nobody:.1f} %: choosing the best one at every pixel would be wrong "
+            f"there only. {self.algorithms[best]} alone is wrong at {100 * (1 - self.right[best, best]):.1f} %."
+        ]
+        if self.pairs:
+            pair = self.pairs[0]
+            lines.append(
+                f"{pair.first} and {pair.second} complement each other best: one of them is right at "
+                f"{100 * pair.covers:.1f} %, {100 * pair.added:.1f} points more than the better one alone."
+            )
+        return " ".join(lines)
+
+
+def everybody(
+    origins: Origins,
+    algorithms: Sequence[str],
+    scenes: Iterable[str],
+    column: str,
+    progress: Callable[[str], None] | None = None,
+) -> Everybody:
+    """Hold the maps of all algorithms against each other on the scenes; each must have a map of every scene."""
+    protocol = load_protocol(origins.protocol)
+    names, count = tuple(scenes), len(algorithms)
+    pictures, right, curves, shares = {}, np.zeros((count, count)), np.zeros((count, len(THRESHOLDS))), np.zeros(2)
+    for name in names:
+        if progress is not None:
+            progress(name)
+        scene = origins.scene(name)
+        found = _scene(scene, [_map(origins, algorithm, name) for algorithm in algorithms], column, protocol)
+        pictures[name] = found.picture
+        right += found.right / len(names)
+        curves += found.curves / len(names)
+        shares += np.array([found.nobody, found.everyone]) / len(names)
+        scene.release()
+    return Everybody(
+        tuple(algorithms), names, column, pictures, right, float(shares[0]), float(shares[1]), THRESHOLDS, curves
+    )
+
+
+def _map(origins: Origins, algorithm: str, scene: str) -> DisparityMap:
+    source = origins.source(algorithm, scene)
+    if source is None:
+        raise StereogaugeError(f"The map of {algorithm} on {scene} is not at hand; leave one of them out.")
+    return as_disparity(load_disparity(source), algorithm)
+
+
+class _OnScene(NamedTuple):
+    picture: Picture
+    right: Values
+    nobody: float
+    everyone: float
+    curves: Values
+
+
+def _scene(scene: Scene, maps: Sequence[DisparityMap], column: str, protocol: Protocol) -> _OnScene:
+    regions = SceneRegions(scene, protocol)
+    wrong, curves = [], []
+    for disparity in maps:
+        measurement = Measurement(disparity, regions)
+        mask, counted = wrong_pixels(measurement, column)
+        wrong.append(mask[counted])
+        curves.append(error_curve(absolute_error(measurement)[counted], THRESHOLDS))
+    table = np.stack(wrong)
+    share = np.full(scene.shape, np.nan, np.float32)
+    share[counted] = 100 * table.mean(axis=0, dtype=np.float32)
+    title = f"{scene.id}: share of {len(maps)} algorithms that are wrong, {column}"
+    picture = Picture(title, share, "sequential", "%", (0.0, 100.0), unknown=~regions.known, backdrop=backdrop(scene))
+    pixels = max(1, table.shape[1])
+    # float32 holds every count of a scene's pixels up to 2^24; sums of larger ones stay good to seven digits
+    both = (table.astype(np.float32) @ table.astype(np.float32).T).astype(np.float64)
+    return _OnScene(
+        picture,
+        1 - both / pixels,
+        float(table.all(axis=0).mean()),
+        float((~table).all(axis=0).mean()),
+        np.stack(curves),
+    )
+
+
+def error_curve(errors: NDArray[np.float32], thresholds: Values) -> Values:
+    """Share of pixels whose error is above each threshold; a missing estimate (NaN) is above all of them.
+
+    >>> error_curve(np.array([0.5, 1.5, np.nan, 3.0], np.float32), np.array([0.1, 1.0, 2.0, 4.0])).tolist()
+    [1.0, 0.75, 0.5, 0.25]
+    """
+    known = np.sort(errors[np.isfinite(errors)])
+    return np.asarray(1 - np.searchsorted(known, thresholds, side="right") / max(1, errors.size), np.float64)
+
+
+def meta_maps(maps: Sequence[DisparityMap], truth: DisparityMap) -> dict[str, DisparityMap]:
+    """The maps of two meta-algorithms: at every pixel the estimate nearest the truth, and the median of all.
+
+    The first uses the ground truth: it shows what choosing well could reach, and is no algorithm that one could take.
+    Pixels that no algorithm estimates stay NaN; of an even number of estimates the median is the mean of the middle
+    two.
+
+    >>> maps = [np.array([[1, np.nan]], np.float32), np.array([[4, np.nan]], np.float32)]
+    >>> {name: found.tolist() for name, found in meta_maps(maps, np.array([[3.0, 3.0]], np.float32)).items()}
+    {'best of all (uses the truth)': [[4.0, nan]], 'median of all': [[2.5, nan]]}
+    """
+    stack = np.stack(maps)
+    error = np.where(np.isfinite(stack), np.abs(stack - truth), np.inf)
+    best = np.take_along_axis(stack, error.argmin(axis=0)[None], axis=0)[0]
+    best = np.where(np.isnan(best) | np.isnan(truth), _median(stack), best)
+    return {BEST: best.astype(np.float32), MEDIAN: _median(stack)}
+
+
+def _median(stack: NDArray[np.float32]) -> DisparityMap:
+    """The median of the finite values along the first axis; NaN where there is none."""
+    ordered = np.sort(stack, axis=0)  # NaN last
+    count = np.isfinite(stack).sum(axis=0)
+    low, high = np.maximum(count - 1, 0) // 2, count // 2
+    pair = [np.take_along_axis(ordered, np.minimum(k, len(stack) - 1)[None], axis=0)[0] for k in (low, high)]
+    return np.where(count > 0, (pair[0] + pair[1]) / 2, np.float32(np.nan)).astype(np.float32)
+
+
+def meta_scores(
+    cube: ScoreCube, origins: Origins, progress: Callable[[str], None] | None = None
+) -> tuple[ScoreCube, list[str]]:
+    """The cube with two more rows, the meta-algorithms on every scene, and reasons for scenes without them.
+
+    A scene on which an algorithm's map is not at hand makes the meta-algorithms of the others.
+    """
+    columns = [column for column in cube.columns if column.declared.metric.missing != "not about pixels"]
+    scores: list[Score] = list(cube.scores())
+    reasons = []
+    for place, name in enumerate(cube.scenes):
+        if progress is not None:
+            progress(name)
+        try:
+            scene = origins.scene(name)
+            regions = SceneRegions(scene, load_protocol(origins.protocol))
+            sources: list[Any] = [origins.source(algorithm, name) for algorithm in cube.algorithms]
+            maps = [as_disparity(load_disparity(source)) for source in sources if source is not None]
+            for meta, disparity in meta_maps(maps, scene.gt).items() if maps else ():
+                made = evaluate_cell(disparity, regions, columns, algorithm=meta)
+                scores += [_in_cube(score, cube, place) for score in made]
+        except (StereogaugeError, OSError) as reason:
+            reasons.append(f"{name}: {reason}")
+    sizes = dict(zip(_keys(cube), cube.sizes, strict=True)) if cube.sizes else None
+    return ScoreCube.of(scores, sizes=sizes, invalid=cube.invalid).limited(
+        cube.least_coverage, cube.least_support
+    ), reasons
+
+
+def _keys(cube: ScoreCube) -> list[tuple[str, str]]:
+    datasets = cube.datasets or ("",) * len(cube.scenes)
+    return list(zip(datasets, cube.scene_names, strict=True))
+
+
+def _in_cube(score: Score, cube: ScoreCube, place: int) -> Score:
+    dataset, scene = _keys(cube)[place]
+    return Score(
+        dataset,
+        scene,
+        score.algorithm,
+        score.metric,
+        score.region,
+        score.value,
+        score.sum,
+        score.count,
+        score.missing,
+        cube.protocol,
+        score.note,
+    )
