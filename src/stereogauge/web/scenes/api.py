@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from stereogauge.web.dependencies import CurrentSite, ProtocolName, Selected
 from stereogauge.web.responses import fresh, tagged
 from stereogauge.web.scenes.confidence import ConfidenceAnswer, confidence_answer
+from stereogauge.web.scenes.contrasts import ContrastAnswer, contrast_answer
 from stereogauge.web.scenes.layers import LayerInfo, LayerName, LayerQuery
 from stereogauge.web.scenes.pixels import (
     Block,
@@ -43,11 +44,12 @@ async def layer_query(
     crop: Annotated[
         str | None, Query(pattern=r"^\d{1,6},\d{1,6},\d{1,6}$", description="Only the square x,y,side, in pixels.")
     ] = None,
-    width: Annotated[int | None, Query(ge=8, le=4096, description="Width of the picture; smaller for previews.")] = None,
+    other: Annotated[str | None, Query(description="The second algorithm, for `contrast` and `closer`.")] = None,
+    width: Annotated[int | None, Query(ge=8, le=4096, description="Width of the picture, for previews.")] = None,
 ) -> LayerQuery:
     """The picture that a request names."""
     square = None if crop is None else cast(tuple[int, int, int], tuple(map(int, crop.split(","))))
-    return LayerQuery(scene, layer, algorithm, metric, region, range, density, protocol, square, width)
+    return LayerQuery(scene, layer, algorithm, metric, region, range, density, protocol, square, width, other)
 
 
 RequestedLayer = Annotated[LayerQuery, Depends(layer_query)]
@@ -104,6 +106,20 @@ def blocks(
 ) -> Response:
     """The blocks with most of a metric's error."""
     return site.answers.give(request, lambda: blocks_answer(site.scenes, scene, algorithm, metric, protocol))
+
+
+@router.get("/scenes/{scene:path}/contrast", response_model=ContrastAnswer, summary="Where two algorithms differ")
+def contrast(
+    request: Request,
+    site: CurrentSite,
+    scene: str,
+    first: str,
+    second: str,
+    column: Annotated[str, Query(description="A column that calls pixels wrong, such as bad@1:nonocc.")],
+    protocol: ProtocolName = None,
+) -> Response:
+    """The crops in which two algorithms differ most."""
+    return site.answers.give(request, lambda: contrast_answer(site.scenes, scene, first, second, column, protocol))
 
 
 @router.get("/scenes/{scene:path}/about", response_model=SceneAnswer, summary="What can be shown of a scene")

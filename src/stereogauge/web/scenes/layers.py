@@ -26,9 +26,23 @@ from stereogauge.regions.expression import parse_region
 from stereogauge.scores.column import metric_of
 from stereogauge.web.cache import RecentCache
 from stereogauge.web.errors import UnknownChoiceError
+from stereogauge.web.scenes.contrasts import contrasted, hardness
 from stereogauge.web.scenes.reader import SceneReader, SceneView
 
-LayerName = Literal["left", "right", "truth", "estimate", "error", "signed", "metric", "region", "confidence"]
+LayerName = Literal[
+    "left",
+    "right",
+    "truth",
+    "estimate",
+    "error",
+    "signed",
+    "metric",
+    "region",
+    "confidence",
+    "contrast",
+    "closer",
+    "hard",
+]
 LAYERS: tuple[str, ...] = get_args(LayerName)
 MOST_PICTURE_BYTES = 256 << 20
 ERROR_CLIP = 5.0
@@ -58,6 +72,7 @@ class LayerQuery:
     protocol: str | None = None
     crop: tuple[int, int, int] | None = None
     width: int | None = None
+    other: str | None = None
 
 
 class LegendEntry(BaseModel):
@@ -133,7 +148,13 @@ class LayerPainter:
             return _disparity("ground truth", render_disparity(self.scenes.truth(view), limits), limits)
         if query.layer == "region":
             return self._region(view, _needed(query.region, "region"))
+        if query.layer == "hard":
+            return _pictured(hardness(self.scenes, view, _needed(query.metric, "metric")))
         algorithm = _needed(query.algorithm, "algorithm")
+        if query.layer in ("contrast", "closer"):
+            other, column = _needed(query.other, "other"), _needed(query.metric, "metric")
+            found = contrasted(self.scenes, view, algorithm, other, column)
+            return _pictured(found.verdict if query.layer == "contrast" else found.gain)
         if query.layer == "estimate":
             limits = self.scenes.limits(view, algorithm)
             estimate = self.scenes.estimate(algorithm, view.name)

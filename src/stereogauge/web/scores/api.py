@@ -13,7 +13,7 @@ from stereogauge.web.dependencies import CurrentSite, ProtocolName, Selected
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.responses import tagged
 from stereogauge.web.scores.catalogue import CatalogueAnswer, catalogue_answer, formula_picture
-from stereogauge.web.scores.decisions import answer_answer
+from stereogauge.web.scores.decisions import answer_answer, explain_answer
 from stereogauge.web.scores.downloads import leaderboard_csv, leaderboard_latex
 from stereogauge.web.scores.listings import (
     AlgorithmEntry,
@@ -136,6 +136,21 @@ def answer(
     return site.answers.give(
         request, lambda: answer_answer(site.scores, selected, profile, own, requirements, completeness)
     )
+
+
+@router.get("/explain", summary="Why one algorithm is above another")
+def explain(
+    request: Request,
+    site: CurrentSite,
+    selected: Selected,
+    first: str,
+    second: str,
+    profile: ProfileName = None,
+    weights: Weights = None,
+) -> Response:
+    """The explanation of `stereogauge explain`: terms, scenes and regions that sum to the difference."""
+    own = parsed_weights(weights) if weights else None
+    return site.answers.give(request, lambda: explain_answer(site.scores, selected, first, second, profile, own))
 
 
 @router.get("/rank", response_model=RankAnswer, summary="The order that a model gives")

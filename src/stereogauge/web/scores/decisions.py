@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from stereogauge.decision.answer import answered, compatibility
+from stereogauge.decision.explain import explained
 from stereogauge.decision.requirements import Requirements, load_requirements
 from stereogauge.decision.source import EVERY_PIXEL, ONLY_SURE, Source, least_coverage
 from stereogauge.errors import StereogaugeError
@@ -23,7 +24,9 @@ STORE = "STORE"
 def decision_source(scores: ScoreReader, query: SelectionQuery, completeness: str) -> tuple[Source, SelectionQuery]:
     """The selected scores, and the selection under the protocol that fills holes where every pixel is needed."""
     if completeness == EVERY_PIXEL:
-        filled = next((one for one in scores.source.protocols() if one.protocol and one.protocol.invalid == "fill"), None)
+        filled = next(
+            (one for one in scores.source.protocols() if one.protocol and one.protocol.invalid == "fill"), None
+        )
         if filled is None:
             raise StereogaugeError(
                 "There are no scores of maps whose holes were filled, which a value at every pixel asks for; "
@@ -57,7 +60,13 @@ def answer_answer(
         missing=chosen.missing,
     )
     profiles = [
-        {"id": name, "name": own.profile.name, "measured_share": own.share, "note": own.sentence, "command": own.command}
+        {
+            "id": name,
+            "name": own.profile.name,
+            "measured_share": own.share,
+            "note": own.sentence,
+            "command": own.command,
+        }
         for name in shipped_profiles()
         for own in [compatibility(source, load_profile(name))]
     ]
@@ -69,6 +78,25 @@ def answer_answer(
         "datasets": list(dict.fromkeys(name for name in source.cube.datasets if name)),
         "algorithms": len(source.cube.algorithms),
     }
+
+
+def explain_answer(
+    scores: ScoreReader,
+    query: SelectionQuery,
+    first: str,
+    second: str,
+    profile: str | None,
+    weights: dict[str, float] | None,
+) -> dict[str, Any]:
+    """The difference of two algorithms by metric, scene and region, from the stored scores."""
+    if profile is not None and profile not in shipped_profiles():
+        raise UnknownChoiceError("profile", profile, shipped_profiles())
+    source = Source(scores.with_statistics(query), scores.source.protocol(query.protocol).protocol, STORE)
+    for name in (first, second):
+        if name not in source.cube.algorithms:
+            raise UnknownChoiceError("algorithm", name, source.cube.algorithms)
+    found = explained(source, first, second, None if weights else profile, weights, missing=query.missing)
+    return found.to_dict()
 
 
 def stated_requirements(text: str) -> Requirements:

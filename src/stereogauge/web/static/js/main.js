@@ -11,6 +11,9 @@ import { emptyStore, explain } from "./states.js";
 import { onTheme, startTheme } from "./theme.js";
 
 const TITLES = {
+  answer: "Answer",
+  algorithm: "Algorithm",
+  versus: "A against B",
   leaderboard: "Leaderboard",
   compare: "Compare",
   scene: "Scene",
@@ -21,6 +24,9 @@ const TITLES = {
   submit: "Submit",
 };
 const loaders = {
+  answer: () => import("./views/answer.js"),
+  algorithm: () => import("./views/algorithm.js"),
+  versus: () => import("./views/versus.js"),
   leaderboard: () => import("./views/leaderboard.js"),
   compare: () => import("./views/compare.js"),
   scene: () => import("./views/scene.js"),
@@ -42,7 +48,7 @@ function drawNavigation() {
       h("a", { href: state.address({}, name), "aria-current": state.view() === name ? "page" : null }, TITLES[name]),
     ),
   );
-  document.getElementById("brand").href = state.address({}, "leaderboard");
+  document.getElementById("brand").href = state.address({}, "answer");
   const own = context.protocol;
   document.getElementById("protocol-mark").textContent = own ? `protocol ${own.name} ${own.key.slice(0, 8)}` : "";
 }

@@ -241,7 +241,7 @@ export function drawPanel(root, context, view) {
     ]),
   );
   root.dataset.view = view;
-  root.hidden = ["scene", "protocol", "submit", "tuning"].includes(view);
+  root.hidden = ["answer", "algorithm", "versus", "scene", "protocol", "submit", "tuning"].includes(view);
   root.parentElement.style.setProperty("grid-template-columns", root.hidden ? "minmax(0, 1fr)" : "");
   if (root.hidden) return;
   const drawer = h(

@@ -1,6 +1,18 @@
 // The whole state of the page is the part of the address behind "#": view?name=value&name=value. Names may repeat.
 
-export const VIEWS = ["leaderboard", "compare", "scene", "metrics", "confidence", "tuning", "protocol", "submit"];
+export const VIEWS = [
+  "answer",
+  "leaderboard",
+  "compare",
+  "scene",
+  "metrics",
+  "confidence",
+  "tuning",
+  "protocol",
+  "submit",
+];
+/** Views that are reached by links only. */
+const LINKED = ["algorithm", "versus"];
 export const SELECTION = [
   "scenes",
   "regions",
@@ -12,13 +24,13 @@ export const SELECTION = [
   "least_coverage",
 ];
 export const MODEL = ["model", "ties", "tau", "profile", "normalisation", "weights"];
-const KEPT = [...SELECTION, ...MODEL, "submission"];
+const KEPT = [...SELECTION, ...MODEL, "submission", "completeness"];
 
 const listeners = new Set();
 
 function read() {
   const [view, query = ""] = location.hash.replace(/^#/, "").split("?");
-  return { view: VIEWS.includes(view) ? view : "leaderboard", params: new URLSearchParams(query) };
+  return { view: [...VIEWS, ...LINKED].includes(view) ? view : "answer", params: new URLSearchParams(query) };
 }
 
 let current = read();

@@ -12,6 +12,7 @@ import { requirementsForm } from "./requirements.js";
 import { drawThumbnails } from "./thumbnails.js";
 import { why } from "./why.js";
 
+const MOST_TERMS = 6;
 const DEFAULT_PROFILE = "balanced";
 const NEEDS = [
   ["every-pixel", "every pixel"],
@@ -27,6 +28,17 @@ export function purposeParams() {
   else if (state.has("profile") || !state.has("requirements"))
     params.set("profile", state.get("profile", DEFAULT_PROFILE));
   if (state.has("completeness")) params.set("completeness", state.get("completeness"));
+  return params;
+}
+
+/** The parameters of `explain` for a pair under the purpose of the address. */
+export function pairParams(first, second) {
+  const params = purposeParams();
+  params.delete("requirements");
+  params.delete("completeness");
+  if (!params.has("weights") && !params.has("profile")) params.set("profile", DEFAULT_PROFILE);
+  params.set("first", first);
+  params.set("second", second);
   return params;
 }
 
@@ -149,18 +161,26 @@ export function create(root, context) {
       chips,
       h("span", { class: "chips-title" }, "I build"),
       profiles.map((one) =>
-        chip(one.name.toLowerCase().replace(/^3d/, "3D"), { ...none, profile: one.id }, {
-          on: own && state.get("profile", DEFAULT_PROFILE) === one.id,
-          faint: one.measured_share === 1 ? "" : one.note,
-          id: one.id,
-        }),
+        chip(
+          one.name.toLowerCase().replace(/^3d/, "3D"),
+          { ...none, profile: one.id },
+          {
+            on: own && state.get("profile", DEFAULT_PROFILE) === one.id,
+            faint: one.measured_share === 1 ? "" : one.note,
+            id: one.id,
+          },
+        ),
       ),
       !isStatic && chip("my own weights", { ...none, weights: start }, { on: state.has("weights"), id: "weights" }),
       !isStatic &&
-        chip("my requirements", { ...none, form: "requirements" }, {
-          on: state.has("requirements") || state.get("form") === "requirements",
-          id: "requirements",
-        }),
+        chip(
+          "my requirements",
+          { ...none, form: "requirements" },
+          {
+            on: state.has("requirements") || state.get("form") === "requirements",
+            id: "requirements",
+          },
+        ),
       h("span", { class: "chips-title" }, "I need a value at"),
       NEEDS.map(([key, text]) =>
         chip(text, { completeness: key === "0.9" ? null : key }, { on: need === key, id: key }),
@@ -175,17 +195,17 @@ export function create(root, context) {
 
   async function explainPair(answer) {
     const rival = rivalOf(answer);
-    if (!answer.leader || !rival) return [because, pixels].forEach((part) => put(part));
-    const params = purposeParams();
-    params.delete("requirements");
-    params.delete("completeness");
-    params.set("first", answer.leader);
-    params.set("second", rival);
+    if (!answer.leader || !rival) {
+      put(because);
+      return put(pixels);
+    }
+    const params = pairParams(answer.leader, rival);
     try {
       const explanation = await second((signal) => ask("explain", params, { signal }));
       if (!explanation) return undefined;
       why(because, explanation, {
         title: `Why ${answer.leader} above ${rival}`,
+        most: MOST_TERMS,
         more: state.address({ first: answer.leader, second: rival }, "versus"),
         ties: answer.break_even.filter((one) => one.rival === rival),
       });

@@ -1,6 +1,6 @@
 // In pixels: the crops in which two algorithms differ most.
 
-import { ask, isStatic, Problem, url } from "../api.js";
+import { ask, Problem, url } from "../api.js";
 import { h, put } from "../dom.js";
 import { percent } from "../format.js";
 import { bound } from "../selection.js";
@@ -10,7 +10,7 @@ const WIDTH = 200;
 const MOST_SCENES = 2;
 
 /** The column whose pixels are compared: the accuracy term that decides most, or the first column with a region. */
-function decisive(context, explanation) {
+export function decisive(context, explanation) {
   const own = context.columns.filter((one) => !bound(context, one));
   const ordered = [...explanation.terms].sort((a, b) => Math.abs(b.amount) - Math.abs(a.amount));
   for (const term of ordered) {
@@ -23,7 +23,7 @@ function decisive(context, explanation) {
 /** Show the crops of the scenes that make most of the difference. */
 export async function drawCrops(element, context, explanation, most = MOST_SCENES) {
   const column = decisive(context, explanation);
-  if (!column || isStatic) return put(element);
+  if (!column) return put(element);
   const scenes = [...explanation.scenes].sort((a, b) => Math.abs(b.amount) - Math.abs(a.amount)).slice(0, most);
   const found = await Promise.all(
     scenes.map(async (scene) => {
@@ -37,7 +37,9 @@ export async function drawCrops(element, context, explanation, most = MOST_SCENE
       }
     }),
   );
-  const crops = found.filter(Boolean).flatMap((one) => one.crops.slice(0, 1).map((crop) => ({ scene: one.scene, crop })));
+  const crops = found
+    .filter(Boolean)
+    .flatMap((one) => one.crops.slice(0, 1).map((crop) => ({ scene: one.scene, crop })));
   if (!crops.length) return put(element);
   return put(
     element,
@@ -72,20 +74,14 @@ function row(explanation, column, { scene, crop }) {
     return h(
       "figure",
       {},
-      h("img", { src: source, alt: `${text}, ${scene}`, loading: "lazy" }),
+      source && h("img", { src: source, alt: `${text}, ${scene}`, loading: "lazy" }),
       h("figcaption", {}, text),
     );
   };
   return h(
     "div",
     { class: "crop-row" },
-    h(
-      "p",
-      {},
-      h("strong", {}, scene),
-      ` at ${crop.x}, ${crop.y}: ${verdict} `,
-      h("a", { href: address }, "open"),
-    ),
+    h("p", {}, h("strong", {}, scene), ` at ${crop.x}, ${crop.y}: ${verdict} `, h("a", { href: address }, "open")),
     h(
       "div",
       { class: "crop-pictures" },

@@ -10,7 +10,7 @@ const WIDTH = 176; // px of a preview; shown at half of it on dense screens
 const FEW = 8;
 
 /** Show the grid of a column in an element; the address says which column and whether all rows are shown. */
-export async function drawThumbnails(element, context, columns) {
+export async function drawThumbnails(element, context, columns, only = null) {
   const column = columns.find((one) => one.id === state.get("glance")) ?? columns.find(pictured) ?? columns[0];
   if (!column) return put(element);
   const params = state.selection();
@@ -25,6 +25,7 @@ export async function drawThumbnails(element, context, columns) {
   const place = table.columns.findIndex((one) => one.id === column.id);
   const order = table.algorithms
     .map((name, row) => ({ name, row, rank: table.ranks[row][place] ?? Number.POSITIVE_INFINITY }))
+    .filter((one) => !only || only.includes(one.name))
     .sort((a, b) => a.rank - b.rank || a.row - b.row);
   const all = state.get("rows") === "all" || order.length <= FEW;
   const shown = all ? order : order.slice(0, FEW);
@@ -73,7 +74,11 @@ export async function drawThumbnails(element, context, columns) {
         (value) => state.update({ glance: value }),
         { "aria-label": "Column of the grid", id: "glance-column" },
       ),
-      h("span", { class: "hint" }, "absolute error, 0 to 5 px · hatched: no estimate · black: no truth · click to open"),
+      h(
+        "span",
+        { class: "hint" },
+        "absolute error, 0 to 5 px · hatched: no estimate · black: no truth · click to open",
+      ),
     ),
     h(
       "div",

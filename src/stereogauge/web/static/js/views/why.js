@@ -6,6 +6,7 @@ import * as state from "../state.js";
 
 const LEFT = "#0072B2";
 const RIGHT = "#D55E00";
+const ALL_WEIGHT = 0.9; // of a term that would leave nothing for the others
 
 /** One bar around a middle line: to the left it speaks for the first algorithm. */
 function bar(amount, largest, label) {
@@ -29,6 +30,13 @@ function bar(amount, largest, label) {
   );
 }
 
+/** Which side of the middle speaks for whom. */
+const sides = (explanation) => [
+  h("span", { style: { color: LEFT } }, `◂ ${explanation.first}`),
+  " better ",
+  h("span", { style: { color: RIGHT } }, `${explanation.second} ▸`),
+];
+
 const speaksFor = (explanation, amount) => (amount < 0 ? explanation.first : explanation.second);
 const label = (explanation, amount) =>
   amount === 0 ? "no difference" : `${digits(Math.abs(amount))} for ${speaksFor(explanation, amount)}`;
@@ -40,9 +48,12 @@ function named(words) {
 }
 
 /** The difference by metric with both scores. */
-export function termsTable(explanation) {
-  const terms = [...explanation.terms].sort((a, b) => a.amount - b.amount);
-  const largest = Math.max(...terms.map((one) => Math.abs(one.amount)), 0);
+export function termsTable(explanation, most = Number.POSITIVE_INFINITY) {
+  const bySize = [...explanation.terms].sort((a, b) => Math.abs(b.amount) - Math.abs(a.amount));
+  const terms = bySize.slice(0, most).sort((a, b) => a.amount - b.amount);
+  const others = bySize.slice(most);
+  const rest = others.reduce((sum, one) => sum + one.amount, 0);
+  const largest = Math.max(...terms.map((one) => Math.abs(one.amount)), Math.abs(rest));
   return h(
     "div",
     { class: "scroll" },
@@ -59,13 +70,7 @@ export function termsTable(explanation) {
           h("th", { scope: "col" }, "weight"),
           h("th", { scope: "col" }, explanation.first),
           h("th", { scope: "col" }, explanation.second),
-          h(
-            "th",
-            { class: "text contest", scope: "col" },
-            h("span", { style: { color: LEFT } }, "◂ "),
-            `${explanation.first} better · ${explanation.second} better`,
-            h("span", { style: { color: RIGHT } }, " ▸"),
-          ),
+          h("th", { class: "text contest", scope: "col" }, sides(explanation)),
         ),
       ),
       h(
@@ -83,6 +88,20 @@ export function termsTable(explanation) {
           ),
         ),
       ),
+      others.length > 0 &&
+        h(
+          "tbody",
+          {},
+          h(
+            "tr",
+            { "data-amount": rest },
+            h("td", { class: "text hint" }, `${others.length} other terms`),
+            h("td", {}, percent(others.reduce((sum, one) => sum + one.weight, 0))),
+            h("td", {}),
+            h("td", {}),
+            bar(rest, largest, label(explanation, rest)),
+          ),
+        ),
       h(
         "tfoot",
         {},
@@ -118,7 +137,11 @@ export function piecesTable(explanation, title, pieces, link = null) {
           {},
           h("th", { class: "text", scope: "col" }, title),
           h("th", { scope: "col" }, "share"),
-          h("th", { class: "text contest", scope: "col" }, `${explanation.first} better · ${explanation.second} better`),
+          h(
+            "th",
+            { class: "text contest", scope: "col" },
+            `${explanation.first} better · ${explanation.second} better`,
+          ),
         ),
       ),
       h(
@@ -143,21 +166,22 @@ export function piecesTable(explanation, title, pieces, link = null) {
 /** The sentence of what would change the order. */
 function changes(explanation, ties) {
   const near = ties
-    .filter((one) => one.weight > 0)
+    .filter((one) => one.weight > 0 && one.tie < ALL_WEIGHT)
     .sort((a, b) => Math.abs(Math.log(a.tie / a.weight)) - Math.abs(Math.log(b.tie / b.weight)))[0];
-  if (!near) return `No weight of a single term would put ${explanation.second} first.`;
+  if (!near) return `No other weight of one term or property alone would put ${ties[0].rival} first.`;
+  const words = explanation.terms.find((one) => one.term === near.of)?.words ?? near.of;
   return (
-    `It would change if ${near.of} weighed ${percent(near.tie)} instead of ${percent(near.weight)}: ` +
+    `It would change if ${words} weighed ${percent(near.tie)} instead of ${percent(near.weight)}: ` +
     `then ${near.rival} would lead.`
   );
 }
 
 /** Show an explanation in an element. */
-export function why(element, explanation, { title, more, ties = [] }) {
+export function why(element, explanation, { title, more, ties = [], most }) {
   return put(
     element,
     h("h2", {}, title),
-    termsTable(explanation),
+    termsTable(explanation, most),
     h("p", { id: "in-words" }, explanation.text),
     ties.length > 0 && h("p", { id: "break-even" }, changes(explanation, ties)),
     more &&
