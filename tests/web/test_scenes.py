@@ -12,10 +12,10 @@ from tests.web.small import MARKUP, PROTOCOL, SHAPE, estimates, truth
 
 import stereogauge as sg
 from stereogauge.figures.pictures import render_disparity
+from stereogauge.metrics.costs import pictured_costs
 from stereogauge.metrics.picture import Picture
 from stereogauge.store import Store
-from stereogauge.web.scenes.layers import block_means, in_even_blocks, most_confident
-from stereogauge.web.scenes.pixels import contributions
+from stereogauge.web.scenes.layers import in_even_blocks, most_confident
 
 
 def decoded(response: httpx.Response) -> np.ndarray:
@@ -115,17 +115,12 @@ def test_blocks_point_to_where_the_error_is(client: httpx.Client) -> None:
     assert 0 < sum(shares) <= 1
 
 
-def test_contributions_count_a_missing_estimate_as_the_worst() -> None:
+def test_pictured_costs_count_a_missing_estimate_as_the_worst() -> None:
     values = np.array([[0.5, 9.0, np.nan, 2.0]])
     missing = np.array([[False, False, True, False]])
     unknown = np.array([[False, False, False, True]])
     picture = Picture("error", values, "sequential", "px", (0.0, 4.0), unknown=unknown, missing=missing)
-    np.testing.assert_array_equal(contributions(picture), [[0.5, 4.0, 4.0, 0.0]])
-
-
-def test_block_means_leave_out_blocks_that_are_mostly_unknown() -> None:
-    values = np.array([[1, 3, np.nan, np.nan], [np.nan, 5, np.nan, 7]], np.float32)
-    np.testing.assert_array_equal(block_means(values, 2), [[3.0, np.nan]])
+    np.testing.assert_array_equal(pictured_costs(picture), [[0.5, 4.0, 4.0, np.nan]])
 
 
 def test_most_confident_keeps_the_share_that_was_asked_for() -> None:

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from stereogauge.confidence.sparsification import SparsificationCurve, sparsify
+from stereogauge.metrics.costs import Costs, above, absolute_costs
 from stereogauge.metrics.declaration import Metric, Missing, Parameter, Statistic
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
@@ -31,6 +32,30 @@ def _picture(m: Measurement, threshold: float) -> Picture:
     low, high = np.percentile(known, (2, 98)) if known.size else (0.0, 1.0)
     limits = (float(low), max(float(high), float(low) + 1e-6))
     return Picture("confidence, low = sure", values, "sequential", "", limits, missing=np.isnan(values))
+
+
+def _costs(missing: Literal["bad", "excluded"]) -> Callable[..., Costs]:
+    """A bad pixel costs by how early a sparsification meets it: the share of pixels that are at most as confident.
+
+    A good pixel costs nothing, nor does a bad one that is the least confident of all.
+    """
+
+    def costs(m: Measurement, region: str, threshold: float) -> Costs:
+        errors = absolute_costs(m)
+        bad = above(errors, threshold)
+        inside = m.mask(region) & np.isfinite(m.gt)
+        if missing == "bad" and m.protocol.invalid != "exclude":
+            bad |= np.isnan(errors)
+        else:
+            inside = inside & np.isfinite(errors)
+        doubts = np.where(np.isnan(m.confidence), np.inf, m.confidence)[inside]
+        order = np.sort(doubts)
+        later = 1.0 - np.searchsorted(order, doubts, side="left") / max(1, order.size)
+        found = np.full(errors.shape, np.nan)
+        found[inside] = np.where(bad[inside], later, 0.0)
+        return found
+
+    return costs
 
 
 def _sparsification(
@@ -72,6 +97,7 @@ def _sparsification(
         parameters=(THRESHOLD,),
         needs=frozenset({"gt", "confidence"}),
         picture=_picture,
+        costs=_costs("bad" if missing == "counted" else "excluded"),
         examples=(f"{id_}@3",),
         version=2 if missing == "counted" else 3,
     )

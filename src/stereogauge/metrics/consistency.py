@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import SizeError
+from stereogauge.metrics.costs import Costs
 from stereogauge.metrics.declaration import Parameter, Statistic, metric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
@@ -44,6 +45,12 @@ def _picture(m: Measurement, threshold: float) -> Picture:
     )
 
 
+def _costs(m: Measurement, region: str, threshold: float) -> Costs:
+    difference = left_right_difference(m.estimate, m.right_estimate)
+    unconfirmed = np.nan if m.protocol.invalid == "exclude" else 1.0
+    return np.where(np.isnan(difference), unconfirmed, (difference > threshold).astype(np.float64))
+
+
 @metric(
     id="lr-consistency",
     name="Left–right inconsistency",
@@ -56,6 +63,7 @@ def _picture(m: Measurement, threshold: float) -> Picture:
     missing="counted",
     finalize=percent,
     picture=_picture,
+    costs=_costs,
     examples=("lr-consistency@1",),
     version=2,
 )

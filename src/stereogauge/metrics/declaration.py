@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import UnknownNameError, unknown_name
+from stereogauge.metrics.costs import Costs, pictured_costs
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.statistics import PassRequest
-from stereogauge.regions.expression import region_id
+from stereogauge.regions.expression import interest_parts, region_id
 from stereogauge.registry import Parameter as Parameter
 from stereogauge.registry import bound_arguments, collect, read_arguments, with_arguments
 
@@ -115,6 +116,7 @@ class Metric:
     shares: Callable[..., PassRequest] | None = None
     region: str | None = None
     picture: Callable[..., Picture] | None = None
+    costs: Callable[..., Costs] | None = None
     examples: tuple[str, ...] = ()
     version: int = 1
 
@@ -196,6 +198,20 @@ class BoundMetric:
         """The regions on which this metric is measured when `wanted` are asked for."""
         return tuple(wanted) if self.metric.region is None else (self.metric.region,)
 
+    def within(self, interest: str) -> str:
+        """The region on which the metric is measured inside a region of interest.
+
+        >>> parse_metric("d-fat").within("mask:road"), parse_metric("p-off").within("planar&textureless")
+        ('disc-background&mask:road', 'planar&textureless')
+        """
+        own = self.metric.region
+        if own is None or own == interest:
+            return region_id(interest)
+        if self.metric.counts == "runs":
+            return own
+        parts = interest_parts(interest)
+        return region_id(interest if own in parts else f"{own}&({interest})")
+
     @property
     def request(self) -> PassRequest:
         """What the metric asks of the pass over the pixels that all metrics share."""
@@ -203,7 +219,26 @@ class BoundMetric:
 
     def measure(self, measurement: Measurement, region: str) -> Statistic:
         """The statistic of one region."""
-        return self.metric.compute(measurement, region, *self.arguments)
+        metric = self.metric
+        if metric.region in (None, region) or metric.costs is None or metric.counts != "pixels":
+            return metric.compute(measurement, region, *self.arguments)
+        inside = measurement.mask(region)
+        costs = metric.costs(measurement, region, *self.arguments)[inside]
+        missing = int(np.count_nonzero(np.isnan(costs) | np.isnan(measurement.estimate[inside])))
+        counted = costs[~np.isnan(costs)]
+        if not counted.size:
+            why = "no estimate in" if costs.size else "no pixel in"
+            return Statistic.empty(f"{why} region {region!r}", missing)
+        return Statistic(float(counted.sum()), counted.size, missing)
+
+    def costs(self, measurement: Measurement, region: str) -> Costs:
+        """What each pixel adds to the score on a region; NaN for pixels that do not count. See `metrics.costs`."""
+        metric = self.metric
+        if metric.costs is not None:
+            costs = metric.costs(measurement, region, *self.arguments)
+        else:
+            costs = pictured_costs(self.picture(measurement))
+        return np.where(measurement.mask(region), costs, np.nan)
 
     def value(self, measurement: Measurement, region: str) -> float:
         """The score on one region."""
@@ -236,6 +271,7 @@ def metric(
     shares: Callable[..., PassRequest] | None = None,
     region: str | None = None,
     picture: Callable[..., Picture] | None = None,
+    costs: Callable[..., Costs] | None = None,
     examples: tuple[str, ...] = (),
     version: int = 1,
 ) -> Callable[[Callable[..., Statistic]], Metric]:
@@ -251,8 +287,9 @@ def metric(
     "seconds", …). finalize: makes the value from a sum and a count; without it the metric does not pool over scenes.
     shares: makes a `PassRequest` from the arguments, so that one pass over the pixels serves this metric too.
     region: the only pixel set on which the metric is measured; None means any region. picture:
-    `function(measurement, *arguments)` makes the per-pixel map. version: to be raised when the same input gives
-    another number.
+    `function(measurement, *arguments)` makes the per-pixel map. costs: `function(measurement, region, *arguments)`
+    makes the map of what each pixel adds to the score (see `stereogauge.metrics.costs`). version: to be raised when the
+    same input gives another number.
 
     >>> from stereogauge.metrics.statistics import thresholds
     >>> @metric(
@@ -298,6 +335,7 @@ def metric(
             shares=shares,
             region=region,
             picture=picture,
+            costs=costs,
             examples=examples,
             version=version,
         )
@@ -321,6 +359,11 @@ def parse_metric(text: str) -> BoundMetric:
 
 
 def parse_column(text: str) -> tuple[BoundMetric, str | None]:
-    """The metric and region of an id such as `bad@1:nonocc`; the region is None where the text has none."""
+    """The metric and region of an id such as `bad@1:nonocc`; the region is None where the text has none.
+
+    A metric with a pixel set of its own takes the region as one of interest: `d-fat:mask:road` is measured on
+    `disc-background&mask:road`.
+    """
     name, _, region = text.partition(":")
-    return parse_metric(name), region_id(region) if region else None
+    metric = parse_metric(name)
+    return metric, metric.within(region) if region else None

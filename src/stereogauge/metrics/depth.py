@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.metrics.costs import Costs, by_policy
 from stereogauge.metrics.declaration import Parameter, Statistic, metric
 from stereogauge.metrics.error_pictures import signed_picture, two_class_picture
 from stereogauge.metrics.measurement import Measurement
@@ -45,6 +46,38 @@ def _averaged(
     return Statistic(float(values[defined].sum()), count, missing)
 
 
+def _absolute(truth: Depths, estimate: Depths) -> Depths:
+    return np.abs(estimate - truth)
+
+
+def _squared(truth: Depths, estimate: Depths) -> Depths:
+    return (estimate - truth) ** 2
+
+
+def _relative(truth: Depths, estimate: Depths) -> Depths:
+    return np.abs(estimate - truth) / truth
+
+
+def _squared_relative(truth: Depths, estimate: Depths) -> Depths:
+    return (estimate - truth) ** 2 / truth
+
+
+def _squared_log(truth: Depths, estimate: Depths) -> Depths:
+    return np.log(estimate / truth) ** 2
+
+
+def _within(ratio: float) -> Callable[[Depths, Depths], Depths]:
+    def within(truth: Depths, estimate: Depths) -> Depths:
+        ratios = np.maximum(estimate / truth, truth / estimate)
+        return np.where(np.isnan(ratios), np.nan, ratios < ratio)
+
+    return within
+
+
+def _costs(error: Callable[[Depths, Depths], Depths]) -> Callable[[Measurement, str], Costs]:
+    return lambda m, region: error(*depth_pair(m))
+
+
 def _difference_picture(m: Measurement, *_: float) -> Picture:
     truth, estimate = depth_pair(m)
     difference = estimate - truth
@@ -63,11 +96,12 @@ def _difference_picture(m: Measurement, *_: float) -> Picture:
     needs=NEEDS,
     finalize=mean,
     picture=_difference_picture,
+    costs=_costs(_absolute),
     version=2,
 )
 def z_mae(m: Measurement, region: str) -> Statistic:
     """Mean size of the depth error."""
-    return _averaged(m, region, lambda truth, estimate: np.abs(estimate - truth))
+    return _averaged(m, region, _absolute)
 
 
 @metric(
@@ -80,11 +114,12 @@ def z_mae(m: Measurement, region: str) -> Statistic:
     needs=NEEDS,
     finalize=root_mean,
     picture=_difference_picture,
+    costs=_costs(_squared),
     version=2,
 )
 def z_rms(m: Measurement, region: str) -> Statistic:
     """Root of the mean squared depth error."""
-    return _averaged(m, region, lambda truth, estimate: (estimate - truth) ** 2)
+    return _averaged(m, region, _squared)
 
 
 @metric(
@@ -97,11 +132,12 @@ def z_rms(m: Measurement, region: str) -> Statistic:
     needs=NEEDS,
     finalize=mean,
     picture=_difference_picture,
+    costs=_costs(_relative),
     version=2,
 )
 def z_abs_rel(m: Measurement, region: str) -> Statistic:
     """Mean depth error relative to the true depth."""
-    return _averaged(m, region, lambda truth, estimate: np.abs(estimate - truth) / truth)
+    return _averaged(m, region, _relative)
 
 
 @metric(
@@ -114,11 +150,12 @@ def z_abs_rel(m: Measurement, region: str) -> Statistic:
     needs=NEEDS,
     finalize=mean,
     picture=_difference_picture,
+    costs=_costs(_squared_relative),
     version=2,
 )
 def z_sq_rel(m: Measurement, region: str) -> Statistic:
     """Mean squared depth error over the true depth."""
-    return _averaged(m, region, lambda truth, estimate: (estimate - truth) ** 2 / truth)
+    return _averaged(m, region, _squared_relative)
 
 
 @metric(
@@ -131,11 +168,12 @@ def z_sq_rel(m: Measurement, region: str) -> Statistic:
     needs=NEEDS,
     finalize=root_mean,
     picture=_difference_picture,
+    costs=_costs(_squared_log),
     version=2,
 )
 def z_log_rms(m: Measurement, region: str) -> Statistic:
     """Root of the mean squared difference of the depths' logarithms."""
-    return _averaged(m, region, lambda truth, estimate: np.log(estimate / truth) ** 2)
+    return _averaged(m, region, _squared_log)
 
 
 @metric(
@@ -150,18 +188,14 @@ def z_log_rms(m: Measurement, region: str) -> Statistic:
     needs=NEEDS,
     finalize=mean,
     picture=_difference_picture,
+    costs=lambda m, region, ratio: 1.0 - _within(ratio)(*depth_pair(m)),
     parameters=(Parameter("ratio", description="largest ratio of the two depths", low=1.0, high=1e3),),
     examples=("z-delta@1.25",),
     version=2,
 )
 def z_delta(m: Measurement, region: str, ratio: float) -> Statistic:
     """Share of pixels whose depth is right to within a ratio."""
-
-    def within(truth: Depths, estimate: Depths) -> Depths:
-        ratios = np.maximum(estimate / truth, truth / estimate)
-        return np.where(np.isnan(ratios), np.nan, ratios < ratio)
-
-    return _averaged(m, region, within)
+    return _averaged(m, region, _within(ratio))
 
 
 def _bad_depth(m: Measurement, tolerance: float) -> NDArray[np.bool_]:
@@ -175,6 +209,11 @@ def _bad_depth(m: Measurement, tolerance: float) -> NDArray[np.bool_]:
     allowed = np.maximum(tolerance, slack)
     behind = np.isfinite(m.estimate) & np.isnan(estimate)
     return (np.abs(estimate - truth) > allowed * (1 + 1e-9)) | behind
+
+
+def _bad_depth_costs(m: Measurement, region: str, tolerance: float) -> Costs:
+    in_front = m.gt + np.float32(m.scene.calibration.doffs) > 0
+    return np.where(in_front, by_policy(m, _bad_depth(m, tolerance)), np.nan)
 
 
 def _bad_depth_picture(m: Measurement, tolerance: float) -> Picture:
@@ -194,6 +233,7 @@ def _bad_depth_picture(m: Measurement, tolerance: float) -> Picture:
     finalize=percent,
     parameters=(Parameter("tolerance", unit="m", description="largest depth error that is good", low=0.0, high=1e6),),
     picture=_bad_depth_picture,
+    costs=_bad_depth_costs,
     examples=("bad-z@0.1",),
 )
 def bad_z(m: Measurement, region: str, tolerance: float) -> Statistic:

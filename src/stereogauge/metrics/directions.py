@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from stereogauge.kernels.geometry_maps import central_gradient
 from stereogauge.kernels.geometry_scores import direction_counts
+from stereogauge.metrics.costs import Costs
 from stereogauge.metrics.declaration import Statistic, metric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.overlays import grey_image
@@ -55,6 +56,17 @@ def direction_histogram(m: Measurement, region: str, bins: int = BINS) -> Direct
     return DirectionHistogram(direction_counts(m.estimate, pixels, bins), direction_counts(m.gt, pixels, bins))
 
 
+def _costs(m: Measurement, region: str) -> Costs:
+    """How far, in degrees, the estimate's direction is turned from the true one; 180 where it has none."""
+    angles = []
+    for disparity in (m.estimate, m.gt):
+        along_x, along_y, magnitude = central_gradient(disparity)
+        angles.append(np.where(magnitude > 0, np.degrees(np.arctan2(along_y, along_x)), np.nan))
+    turn = np.abs(angles[0] - angles[1])
+    turn = np.minimum(turn, 360 - turn)
+    return np.where(np.isnan(angles[1]) & np.isnan(angles[0]), np.nan, np.where(np.isnan(turn), 180.0, turn))
+
+
 def _picture(m: Measurement) -> Picture:
     along_x, along_y, magnitude = central_gradient(m.estimate)
     directions = np.degrees(np.arctan2(along_y, along_x))
@@ -79,6 +91,7 @@ def _picture(m: Measurement) -> Picture:
     source="after Honauer, Maier-Hein & Kondermann, ICCV 2015, supplement, figures 9 and 10",
     missing="left out",
     picture=_picture,
+    costs=_costs,
     version=2,
 )
 def direction_distance(m: Measurement, region: str) -> Statistic:

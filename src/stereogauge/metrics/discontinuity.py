@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels.geometry_scores import closer_to_beyond, edge_fuzziness
+from stereogauge.metrics.costs import set_costs
 from stereogauge.metrics.declaration import Statistic, metric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.overlays import (
@@ -103,6 +104,7 @@ def _fuzziness_picture(m: Measurement) -> Picture:
     region="disc-background",
     finalize=mean,
     picture=_fat_picture,
+    costs=set_costs(lambda m: m.regions.geometry.background, _fattened),
     version=2,
 )
 def d_fat(m: Measurement, region: str) -> Statistic:
@@ -127,6 +129,7 @@ def d_fat(m: Measurement, region: str) -> Statistic:
     region="disc-foreground",
     finalize=mean,
     picture=_thin_picture,
+    costs=set_costs(lambda m: m.regions.geometry.foreground, _thinned),
     version=2,
 )
 def d_thin(m: Measurement, region: str) -> Statistic:
@@ -152,6 +155,7 @@ def d_thin(m: Measurement, region: str) -> Statistic:
     region="disc-edge",
     finalize=mean,
     picture=_fuzziness_picture,
+    costs=set_costs(lambda m: m.regions.geometry.edge, _fuzziness),
 )
 def d_fuz(m: Measurement, region: str) -> Statistic:
     """Mean, around depth discontinuities, of gradients too strong away from the edge and too weak on it, in px.
@@ -175,6 +179,7 @@ def d_fuz(m: Measurement, region: str) -> Statistic:
     region="disc-edge",
     finalize=mean,
     picture=_fuzziness_picture,
+    costs=set_costs(lambda m: m.regions.geometry.edge, lambda m: _fuzziness(m) / _full_fuzziness(m)),
 )
 def d_fuz_rel(m: Measurement, region: str) -> Statistic:
     """Fuzziness divided by the scene's own c_d times band length, so that sizes of one scene compare."""

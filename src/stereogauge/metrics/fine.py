@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from stereogauge.kernels.distances import squared_distances
 from stereogauge.kernels.geometry_scores import closer_to_beyond, found_pixels, hole_penalties
+from stereogauge.metrics.costs import set_costs
 from stereogauge.metrics.declaration import Statistic, metric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.overlays import (
@@ -36,8 +37,10 @@ from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import mean
 from stereogauge.model import Mask
 from stereogauge.regions.connected import components
+from stereogauge.regions.geometry.sets import Positions
 
 FINE = "fine structure"
+FINE_REGION = "fine"
 WHOLE, DIVIDED, LOST, GAP = "#009e73", "#f0e442", "#a50026", "#333333"
 NO_ESTIMATE = "no estimate on fine structures"
 NOTHING_FOUND = "no pixel of any structure is found: the image diagonal stands for the distance"
@@ -118,6 +121,53 @@ def _fattened(m: Measurement) -> NDArray[np.float32]:
     return m.once("f-fat", lambda: closer_to_beyond(m.estimate, m.gt, sets.surround, sets.extrapolated_structure))
 
 
+def _pixels(m: Measurement) -> Positions:
+    return m.regions.geometry.fine
+
+
+def _penalties(m: Measurement) -> NDArray[np.float64]:
+    """log(1 + distance to the nearest found pixel); NaN for missing estimates that the protocol leaves out."""
+    result = _result(m)
+    left_out = (result.verdict == 2) & (m.protocol.invalid == "exclude")
+    return np.where(left_out, np.nan, result.penalty)
+
+
+def _fragment_costs(found: Found) -> NDArray[np.float64]:
+    """1 − 1/k per structure, 1 where nothing is found."""
+    whole = 1 - 1 / np.maximum(found.fragments + found.hidden, 1)
+    return np.where(found.fragments == 0, 1.0, whole)
+
+
+def _lost(found: Found) -> NDArray[np.float64]:
+    """1 per structure of which nothing is found."""
+    return np.asarray(found.fragments == 0, np.float64)
+
+
+def _inside(m: Measurement, region: str) -> NDArray[np.bool_]:
+    """The structures of a region: those of which at least half lies in it."""
+    sets = m.regions.geometry
+    structures = int(sets.fine_label.max(initial=0))
+    if region == FINE_REGION:
+        return np.ones(structures, np.bool_)
+    sizes, inside = (
+        np.bincount(labels, minlength=structures + 1)[1:]
+        for labels in (sets.fine_label, sets.fine_label[m.mask(region).ravel()[sets.fine]])
+    )
+    return np.asarray(2 * inside >= sizes)
+
+
+def _spread(m: Measurement, costs: Callable[[Found], NDArray[np.float64]]) -> NDArray[np.float64]:
+    """The cost of each structure in equal parts over its pixels."""
+    labels = m.regions.geometry.fine_label
+    if not labels.size:
+        return np.zeros(0)
+    result = _result(m)
+    shares = costs(result) / np.bincount(labels, minlength=result.estimated.size + 1)[1:]
+    if m.protocol.invalid == "exclude":
+        shares = np.where(result.estimated, shares, np.nan)
+    return np.asarray(shares[labels - 1])
+
+
 def _empty(m: Measurement) -> str:
     return emptiness(m.regions.geometry, 0, FINE, "")
 
@@ -166,6 +216,7 @@ def _fat_picture(m: Measurement) -> Picture:
     region="fine",
     finalize=mean,
     picture=_porosity_picture,
+    costs=set_costs(_pixels, _penalties),
     version=2,
 )
 def f_por(m: Measurement, region: str) -> Statistic:
@@ -188,16 +239,19 @@ def f_por(m: Measurement, region: str) -> Statistic:
     return Statistic(float(result.penalty[given].sum()), size - missing, missing, note)
 
 
-def _over_structures(m: Measurement, costs: Callable[[Found], NDArray[np.float64]], note: str = "") -> Statistic:
+def _over_structures(
+    m: Measurement, region: str, costs: Callable[[Found], NDArray[np.float64]], note: str = ""
+) -> Statistic:
     """The sum of a cost over all structures, or under the policy `exclude` over those with any estimate."""
     if not m.regions.geometry.fine.size:
         return Statistic.empty(_empty(m))
     result = _result(m)
-    missing = int(np.count_nonzero(~result.estimated))
-    counted = result.estimated if m.protocol.invalid == "exclude" else np.ones_like(result.estimated)
+    inside = _inside(m, region)
+    missing = int(np.count_nonzero(inside & ~result.estimated))
+    counted = inside & result.estimated if m.protocol.invalid == "exclude" else inside
     count = int(np.count_nonzero(counted))
     if not count:
-        return Statistic.empty(NO_ESTIMATE, missing)
+        return Statistic.empty(NO_ESTIMATE if inside.any() else f"no {FINE} in region {region!r}", missing)
     return Statistic(float(costs(result)[counted].sum()), count, missing, "" if result.fragments.any() else note)
 
 
@@ -215,6 +269,7 @@ def _over_structures(m: Measurement, costs: Callable[[Found], NDArray[np.float64
     region="fine",
     finalize=mean,
     picture=_fragments_picture,
+    costs=set_costs(_pixels, lambda m: _spread(m, _fragment_costs)),
     version=3,
 )
 def f_frag(m: Measurement, region: str) -> Statistic:
@@ -224,12 +279,7 @@ def f_frag(m: Measurement, region: str) -> Statistic:
     2 × 2 block H_s of the pixel grid with a missing estimate that touches no found pixel of the structure counts as a
     part, so that no fragment can be removed for a better score. Missing = structures without any estimate.
     """
-
-    def costs(found: Found) -> NDArray[np.float64]:
-        whole = 1 - 1 / np.maximum(found.fragments + found.hidden, 1)
-        return np.where(found.fragments == 0, 1.0, whole)
-
-    return _over_structures(m, costs, "every structure is lost")
+    return _over_structures(m, region, _fragment_costs, "every structure is lost")
 
 
 @metric(
@@ -244,6 +294,7 @@ def f_frag(m: Measurement, region: str) -> Statistic:
     region="fine",
     finalize=mean,
     picture=_fragments_picture,
+    costs=set_costs(_pixels, lambda m: _spread(m, _lost)),
     version=2,
 )
 def f_missing(m: Measurement, region: str) -> Statistic:
@@ -251,7 +302,7 @@ def f_missing(m: Measurement, region: str) -> Statistic:
 
     Missing = structures without any estimate, which are lost.
     """
-    return _over_structures(m, lambda found: (found.fragments == 0).astype(np.float64))
+    return _over_structures(m, region, _lost)
 
 
 @metric(
@@ -266,6 +317,7 @@ def f_missing(m: Measurement, region: str) -> Statistic:
     region="fine-surround",
     finalize=mean,
     picture=_fat_picture,
+    costs=set_costs(lambda m: m.regions.geometry.surround, _fattened),
     version=2,
 )
 def f_fat(m: Measurement, region: str) -> Statistic:

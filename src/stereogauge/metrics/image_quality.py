@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import NotApplicable
+from stereogauge.metrics.costs import Costs, squared_costs
 from stereogauge.metrics.declaration import Statistic, metric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
@@ -53,6 +54,7 @@ def _squared_picture(m: Measurement) -> Picture:
     source=WANG,
     missing="left out",
     picture=_squared_picture,
+    costs=squared_costs,
 )
 def psnr(m: Measurement, region: str) -> Statistic:
     """Peak signal-to-noise ratio of the map; the peak is ndisp unless the protocol gives one.
@@ -119,10 +121,14 @@ def _similarity(m: Measurement, region: str, *, complete: bool) -> Statistic:
     return Statistic(float(values[defined].sum()), count, missing)
 
 
+def _dissimilarity(m: Measurement, *, complete: bool) -> Costs:
+    return 1.0 - range_ssim(m.estimate, m.gt, signal_peak(m), complete=complete)
+
+
 def _similarity_picture(m: Measurement, *, complete: bool) -> Picture:
     return Picture(
         title="structural dissimilarity 1 − SSIM",
-        values=1.0 - range_ssim(m.estimate, m.gt, signal_peak(m), complete=complete),
+        values=_dissimilarity(m, complete=complete),
         kind="sequential",
         limits=(0.0, 1.0),
         unknown=~m.regions.known,
@@ -141,6 +147,7 @@ def _similarity_picture(m: Measurement, *, complete: bool) -> Picture:
     missing="left out",
     finalize=mean,
     picture=lambda m: _similarity_picture(m, complete=True),
+    costs=lambda m, region: _dissimilarity(m, complete=True),
     version=2,
 )
 def ssim(m: Measurement, region: str) -> Statistic:
@@ -162,6 +169,7 @@ def ssim(m: Measurement, region: str) -> Statistic:
     missing="left out",
     finalize=mean,
     picture=lambda m: _similarity_picture(m, complete=False),
+    costs=lambda m, region: _dissimilarity(m, complete=False),
     version=2,
 )
 def r_ssim(m: Measurement, region: str) -> Statistic:

@@ -10,8 +10,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stereogauge.kernels.pixelwise import GUARD
+from stereogauge.metrics.costs import Costs, above, absolute_costs, by_policy, given_costs, outside_d1
 from stereogauge.metrics.declaration import Parameter, Statistic, metric
 from stereogauge.metrics.error_pictures import absolute_error, missing_estimates, two_class_picture
 from stereogauge.metrics.measurement import Measurement
@@ -29,6 +31,20 @@ def _share(m: Measurement, region: str, wrong: int) -> Statistic:
     if m.protocol.invalid == "exclude":
         return over_estimated(pixels, region, float(wrong))
     return over_all(pixels, region, float(wrong + pixels.missing))
+
+
+def _of_given(m: Measurement, wrong: NDArray[np.bool_]) -> Costs:
+    """1 where wrong, among the estimates as the algorithm gave them."""
+    return np.where(np.isnan(m.clipped), np.nan, wrong.astype(np.float64))
+
+
+def _wrong_costs(m: Measurement, region: str, threshold: float) -> Costs:
+    missing = np.nan if m.protocol.invalid == "exclude" else 0.0
+    return np.where(np.isnan(m.estimate), missing, above(absolute_costs(m), threshold).astype(np.float64))
+
+
+def _d1_costs(m: Measurement, region: str) -> Costs:
+    return by_policy(m, outside_d1(m, absolute_costs(m)))
 
 
 def _bad_picture(m: Measurement, threshold: float) -> Picture:
@@ -53,6 +69,7 @@ def _bad_picture(m: Measurement, threshold: float) -> Picture:
     shares=thresholds,
     finalize=percent,
     picture=_bad_picture,
+    costs=lambda m, region, threshold: by_policy(m, above(absolute_costs(m), threshold)),
     heuristic_range=(0.0, 80.0),
     examples=("bad@1", "bad@2", "bad@0.5"),
 )
@@ -77,6 +94,7 @@ def bad(m: Measurement, region: str, threshold: float) -> Statistic:
     shares=thresholds,
     finalize=percent,
     picture=_bad_picture,
+    costs=_wrong_costs,
     examples=("wrong@2",),
 )
 def wrong(m: Measurement, region: str, threshold: float) -> Statistic:
@@ -100,6 +118,7 @@ def wrong(m: Measurement, region: str, threshold: float) -> Statistic:
     shares=thresholds,
     finalize=percent,
     picture=_bad_picture,
+    costs=lambda m, region, threshold: _of_given(m, above(given_costs(m), threshold)),
     examples=("bad-valid@3",),
 )
 def bad_valid(m: Measurement, region: str, threshold: float) -> Statistic:
@@ -144,6 +163,7 @@ def _d1_picture(m: Measurement) -> Picture:
     missing="counted",
     finalize=percent,
     picture=_d1_picture,
+    costs=_d1_costs,
 )
 def d1(m: Measurement, region: str) -> Statistic:
     """KITTI 2015's outliers: off by more than 3 px and by more than 5 % of the true disparity, both strictly."""
@@ -160,6 +180,7 @@ def d1(m: Measurement, region: str) -> Statistic:
     missing="counted",
     finalize=percent,
     picture=_d1_picture,
+    costs=_d1_costs,
     region="bg",
     needs=("gt", "mask:bg"),
 )
@@ -178,6 +199,7 @@ def d1_background(m: Measurement, region: str) -> Statistic:
     missing="counted",
     finalize=percent,
     picture=_d1_picture,
+    costs=_d1_costs,
     region="fg",
     needs=("gt", "mask:fg"),
 )
@@ -196,6 +218,7 @@ def d1_foreground(m: Measurement, region: str) -> Statistic:
     missing="left out",
     finalize=percent,
     picture=_d1_picture,
+    costs=lambda m, region: _of_given(m, outside_d1(m, given_costs(m))),
 )
 def d1_valid(m: Measurement, region: str) -> Statistic:
     """D1 outliers among the pixels that the algorithm itself estimated, before any filling."""

@@ -56,6 +56,11 @@ def share_above(values: NDArray[np.float32], threshold: float, empty: str, note:
     return Statistic(float(count_above(values, threshold + GUARD)), count, missing, note)
 
 
+def is_above(values: NDArray[np.float32], threshold: float) -> NDArray[np.float64]:
+    """1 where the magnitude exceeds the threshold, 0 where not, NaN where it was not measured."""
+    return np.where(np.isnan(values), np.nan, (np.abs(values) > threshold + GUARD).astype(np.float64))
+
+
 def grey_image(scene: Scene) -> NDArray[np.uint8] | None:
     """The left image in grey, 8 bit; None where the scene has none or one of another size."""
     if not scene.has("left") or scene.left.shape[:2] != scene.shape:

@@ -9,6 +9,15 @@ import math
 
 import numpy as np
 
+from stereogauge.metrics.costs import (
+    Costs,
+    absolute_costs,
+    given_costs,
+    missing_costs,
+    relative_costs,
+    signed_costs,
+    squared_costs,
+)
 from stereogauge.metrics.declaration import Parameter, Statistic, metric
 from stereogauge.metrics.error_pictures import BAD, GOOD, absolute_error, clip_limit, heat_picture, signed_picture
 from stereogauge.metrics.measurement import Measurement
@@ -33,6 +42,7 @@ def _absolute_picture(m: Measurement, *_: float) -> Picture:
     scaling="length",
     finalize=mean,
     picture=_absolute_picture,
+    costs=absolute_costs,
 )
 def mae(m: Measurement, region: str) -> Statistic:
     """Mean size of the error over the estimated pixels; also called EPE and avgErr."""
@@ -49,6 +59,7 @@ def mae(m: Measurement, region: str) -> Statistic:
     scaling="length",
     finalize=mean,
     picture=_absolute_picture,
+    costs=given_costs,
 )
 def mae_valid(m: Measurement, region: str) -> Statistic:
     """Mean size of the error over the pixels that the algorithm itself estimated, before any filling."""
@@ -70,6 +81,7 @@ def _squared_picture(m: Measurement) -> Picture:
     scaling="area",
     finalize=mean,
     picture=_squared_picture,
+    costs=squared_costs,
 )
 def mse(m: Measurement, region: str) -> Statistic:
     """Mean squared error over the estimated pixels."""
@@ -87,6 +99,7 @@ def mse(m: Measurement, region: str) -> Statistic:
     finalize=root_mean,
     heuristic_range=(0.0, 70.0),
     picture=_absolute_picture,
+    costs=squared_costs,
 )
 def rms(m: Measurement, region: str) -> Statistic:
     """Root of the mean squared error over the estimated pixels."""
@@ -109,6 +122,7 @@ def _signed_picture(m: Measurement) -> Picture:
     scaling="length",
     finalize=mean,
     picture=_signed_picture,
+    costs=signed_costs,
 )
 def bias(m: Measurement, region: str) -> Statistic:
     """Mean signed error: positive means that the map lies too near."""
@@ -140,6 +154,7 @@ def _relative_picture(m: Measurement) -> Picture:
     missing="left out",
     finalize=mean,
     picture=_relative_picture,
+    costs=lambda m, region: relative_costs(m, 1.0),
     version=2,
 )
 def mre(m: Measurement, region: str) -> Statistic:
@@ -156,11 +171,19 @@ def mre(m: Measurement, region: str) -> Statistic:
     missing="left out",
     finalize=mean,
     picture=_relative_picture,
+    costs=lambda m, region: relative_costs(m, 100.0),
     version=2,
 )
 def mape(m: Measurement, region: str) -> Statistic:
     """100 times the mean relative error, over estimated pixels only."""
     return _relative(m, region, 100.0)
+
+
+def _quantile_costs(m: Measurement, region: str, percentage: float) -> Costs:
+    """The errors that reach the quantile, 0 for the smaller ones."""
+    errors = absolute_costs(m)
+    value = m.statistics(region).quantile(region, percentage / 100)
+    return np.where(np.isnan(errors), np.nan, np.where((errors >= value) & (value > 0), errors, 0.0))
 
 
 @metric(
@@ -176,6 +199,7 @@ def mape(m: Measurement, region: str) -> Statistic:
     ),
     shares=percentiles,
     picture=_absolute_picture,
+    costs=_quantile_costs,
     examples=("quantile@50", "quantile@95"),
 )
 def quantile(m: Measurement, region: str, percentage: float) -> Statistic:
@@ -210,6 +234,7 @@ def _density_picture(m: Measurement) -> Picture:
     denominator="all",
     finalize=percent,
     picture=_density_picture,
+    costs=missing_costs,
 )
 def density(m: Measurement, region: str) -> Statistic:
     """Share of the region for which the algorithm gave an estimate, before any filling."""
@@ -228,6 +253,7 @@ def density(m: Measurement, region: str) -> Statistic:
     denominator="all",
     finalize=percent,
     picture=_density_picture,
+    costs=missing_costs,
 )
 def invalid(m: Measurement, region: str) -> Statistic:
     """Share of the region without an estimate, before any filling."""

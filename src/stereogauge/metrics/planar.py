@@ -14,13 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels.plane_fit import normal_angles, plane_distances, second_differences
+from stereogauge.metrics.costs import set_costs
 from stereogauge.metrics.declaration import Parameter, Statistic, metric
 from stereogauge.metrics.measurement import Measurement
-from stereogauge.metrics.overlays import HCI, VARIANT, emptiness, heat_overlay, mean_of, share_above
+from stereogauge.metrics.overlays import HCI, VARIANT, emptiness, heat_overlay, is_above, mean_of, share_above
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import mean, percent
 from stereogauge.regions.drawn_planes import drawn_planes
 from stereogauge.regions.geometry.planes import Points, fit_plane
+from stereogauge.regions.geometry.sets import Positions
 
 BUMPINESS, OFFSET, MISORIENTATION = range(3)
 WINDOW = 5  # px: the side of the window in which a normal is fitted
@@ -49,6 +51,10 @@ def _bumps(m: Measurement) -> Values:
     return m.once("p-bump", lambda: second_differences(m.estimate, m.regions.geometry.planar))
 
 
+def _drawn_bumps(m: Measurement) -> Values:
+    return _bumps(m) if m.regions.geometry.planes_drawn else np.full_like(_bumps(m), np.nan)
+
+
 def _relative_bumps(m: Measurement) -> Values:
     return m.once("p-bump-rel", lambda: second_differences(m.estimate - m.gt, m.regions.geometry.planar))
 
@@ -70,6 +76,10 @@ def _angles(m: Measurement) -> Values:
         return np.where(whole.ravel()[sets.planar] == 1, found, np.float32(np.nan))
 
     return m.once("p-mis", angles)
+
+
+def _pixels(m: Measurement) -> Positions:
+    return m.regions.geometry.planar
 
 
 def _empty(m: Measurement) -> str:
@@ -142,6 +152,7 @@ def _angle_picture(m: Measurement, threshold: float = 45.0) -> Picture:
     region="planar",
     finalize=mean,
     picture=_bump_picture,
+    costs=set_costs(_pixels, _bumps),
 )
 def p_bump(m: Measurement, region: str) -> Statistic:
     """Mean magnitude of the 4-neighbour Laplacian of the estimate on planar surfaces, in px.
@@ -163,6 +174,7 @@ def p_bump(m: Measurement, region: str) -> Statistic:
     region="planar",
     finalize=mean,
     picture=_bump_picture,
+    costs=set_costs(_pixels, _drawn_bumps),
 )
 def bumpiness(m: Measurement, region: str) -> Statistic:
     """`p-bump` on planar regions that somebody drew, for scenes without ground truth; NaN where none is drawn."""
@@ -182,6 +194,7 @@ def bumpiness(m: Measurement, region: str) -> Statistic:
     region="planar",
     finalize=mean,
     picture=_relative_bump_picture,
+    costs=set_costs(_pixels, _relative_bumps),
 )
 def p_bump_rel(m: Measurement, region: str) -> Statistic:
     """Mean magnitude of the Laplacian of the error on planar surfaces, in px; the ground truth scores exactly 0."""
@@ -201,6 +214,7 @@ def p_bump_rel(m: Measurement, region: str) -> Statistic:
     region="planar",
     finalize=mean,
     picture=_offset_picture,
+    costs=set_costs(_pixels, _offsets),
 )
 def p_off(m: Measurement, region: str) -> Statistic:
     """Mean Euclidean distance of the points (x, y, E) to their plane in disparity space, in px. 0: on the plane."""
@@ -220,6 +234,7 @@ def p_off(m: Measurement, region: str) -> Statistic:
     region="planar",
     finalize=mean,
     picture=_angle_picture,
+    costs=set_costs(_pixels, _angles),
     version=2,
 )
 def p_mis(m: Measurement, region: str) -> Statistic:
@@ -246,6 +261,7 @@ def p_mis(m: Measurement, region: str) -> Statistic:
     region="planar",
     finalize=percent,
     picture=_bump_picture,
+    costs=set_costs(_pixels, lambda m, t: is_above(_bumps(m), t)),
     examples=("p-bump-bad@1",),
 )
 def p_bump_bad(m: Measurement, region: str, threshold: float) -> Statistic:
@@ -270,6 +286,7 @@ def p_bump_bad(m: Measurement, region: str, threshold: float) -> Statistic:
     region="planar",
     finalize=percent,
     picture=_offset_picture,
+    costs=set_costs(_pixels, lambda m, t: is_above(_offsets(m), t)),
     examples=("p-off-bad@1",),
 )
 def p_off_bad(m: Measurement, region: str, threshold: float) -> Statistic:
@@ -292,6 +309,7 @@ def p_off_bad(m: Measurement, region: str, threshold: float) -> Statistic:
     region="planar",
     finalize=percent,
     picture=_angle_picture,
+    costs=set_costs(_pixels, lambda m, t: is_above(_angles(m), t)),
     examples=("p-mis-bad@5",),
     version=2,
 )

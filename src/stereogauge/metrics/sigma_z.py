@@ -102,6 +102,7 @@ def _sigma_z_picture(m: Measurement) -> Picture:
     missing="charged",
     finalize=plain_sum,
     picture=_sigma_z_picture,
+    costs=lambda m, region: sigma_z_map(m),
     version=2,
 )
 def sze(m: Measurement, region: str) -> Statistic:
@@ -124,6 +125,7 @@ def sze(m: Measurement, region: str) -> Statistic:
     missing="charged",
     finalize=mean,
     picture=_sigma_z_picture,
+    costs=lambda m, region: sigma_z_map(m),
     version=2,
 )
 def sze_mean(m: Measurement, region: str) -> Statistic:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.metrics.costs import Costs
 from stereogauge.metrics.declaration import Parameter, Statistic, metric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
@@ -48,6 +49,10 @@ def _share_above(m: Measurement, region: str, values: NDArray[np.float32], thres
     return Statistic(float(np.count_nonzero(measured > threshold)), measured.size, missing)
 
 
+def _costs(values: NDArray[np.float32], threshold: float) -> Costs:
+    return np.where(np.isnan(values), np.nan, (values > threshold).astype(np.float64))
+
+
 def _heat(m: Measurement, title: str, values: NDArray[np.float32], threshold: float, unit: str) -> Picture:
     missing = np.isnan(m.estimate)
     return Picture(title, values, "sequential", unit, (0.0, max(2.0 * threshold, 1.0)), missing=missing)
@@ -65,6 +70,7 @@ def _heat(m: Measurement, title: str, values: NDArray[np.float32], threshold: fl
     missing="left out",
     finalize=percent,
     picture=lambda m, t: _heat(m, f"slope |∇E|, limit {t:g}", gradient_length(m.estimate), t, "px/px"),
+    costs=lambda m, region, t: _costs(gradient_length(m.estimate), t),
     examples=("smooth-gradient@1",),
     version=2,
 )
@@ -89,6 +95,7 @@ def smooth_gradient(m: Measurement, region: str, threshold: float) -> Statistic:
     missing="left out",
     finalize=percent,
     picture=lambda m, t: _heat(m, f"bend |ΔE|, limit {t:g}", acceleration(m.estimate), t, "px/px²"),
+    costs=lambda m, region, t: _costs(acceleration(m.estimate), t),
     examples=("smooth-acceleration@1",),
     version=2,
 )

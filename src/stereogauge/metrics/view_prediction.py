@@ -10,6 +10,7 @@ the right camera does not see some other surface's colour: use the region `nonoc
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import cv2
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from stereogauge.errors import NotApplicable, SizeError
 from stereogauge.kernels.splat import splat_forward
 from stereogauge.kernels.warp_view import warp_backward
+from stereogauge.metrics.costs import Costs
 from stereogauge.metrics.declaration import Statistic, metric
 from stereogauge.metrics.image_quality import WANG, WINDOW, range_ssim
 from stereogauge.metrics.measurement import Measurement
@@ -132,6 +134,25 @@ def _signal_to_noise(total: float, count: int) -> float:
     return 10.0 * math.log10(PEAK**2 * count / total) if total > 0 else math.inf
 
 
+def _squared_costs(m: Measurement, region: str) -> Costs:
+    return _in_left_view(m, region, lambda rendered, real: (rendered - real).astype(np.float64) ** 2)
+
+
+def _dissimilarity_costs(m: Measurement, region: str) -> Costs:
+    return _in_left_view(m, region, lambda rendered, real: 1 - range_ssim(rendered, real, PEAK, complete=True))
+
+
+def _in_left_view(m: Measurement, region: str, cost: Callable[..., Costs]) -> Costs:
+    """The costs of all views where they lie in the left one; a further view's at the pixel that was moved there."""
+    found = []
+    for position, view in zip(m.scene.views or (0.0,), _views(m, region), strict=True):
+        counted = np.where(view.inside & ~view.hole, cost(view.rendered[..., 0], view.real[..., 0]), np.nan)
+        target = np.arange(counted.shape[1]) - position * np.nan_to_num(m.estimate)
+        columns = np.clip(np.rint(target), 0, counted.shape[1] - 1).astype(np.intp)
+        found.append(np.where(np.isnan(m.estimate), np.nan, np.take_along_axis(counted, columns, axis=1)))
+    return np.where(np.isfinite(found).any(axis=0), np.nansum(found, axis=0), np.nan)
+
+
 def _difference_picture(m: Measurement) -> Picture:
     view = predicted_views(m, m.mask("all"))[0]
     difference = np.abs(view.rendered - view.real)[..., 0]
@@ -165,6 +186,7 @@ def _dissimilarity_picture(m: Measurement) -> Picture:
     missing="left out",
     finalize=mean,
     picture=_difference_picture,
+    costs=_squared_costs,
 )
 def view_mse(m: Measurement, region: str) -> Statistic:
     """Mean squared grey difference of rendered and real views, holes left out; 0 is a perfect prediction."""
@@ -186,6 +208,7 @@ def view_mse(m: Measurement, region: str) -> Statistic:
     missing="left out",
     finalize=_signal_to_noise,
     picture=_rendered_picture,
+    costs=_squared_costs,
 )
 def view_psnr(m: Measurement, region: str) -> Statistic:
     """`view-mse` in decibels, at peak 255; infinite for a perfect prediction."""
@@ -207,6 +230,7 @@ def view_psnr(m: Measurement, region: str) -> Statistic:
     missing="left out",
     finalize=mean,
     picture=_dissimilarity_picture,
+    costs=_dissimilarity_costs,
     version=2,
 )
 def view_mssim(m: Measurement, region: str) -> Statistic:

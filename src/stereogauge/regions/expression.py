@@ -127,6 +127,18 @@ def region_id(text: str) -> str:
     return str(parse_region(text))
 
 
+def interest_parts(text: str) -> tuple[str, ...]:
+    """The names that every pixel of the region belongs to: the operands of its outermost &.
+
+    >>> interest_parts("planar&textureless"), interest_parts("planar|disc")
+    (('planar', 'textureless'), ('planar|disc',))
+    """
+    expression = parse_region(text)
+    if isinstance(expression, Combination) and expression.operator == "&":
+        return (*interest_parts(str(expression.first)), *interest_parts(str(expression.second)))
+    return (str(expression),)
+
+
 def check_region(text: str, own: Iterable[str] = ()) -> Expression:
     """The expression, or the error that names the part that is unknown."""
     masks = tuple(own)

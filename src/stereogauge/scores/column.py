@@ -23,8 +23,13 @@ class Column(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The metric alone where it is bound to its own pixels, else with its region: for tables and figures."""
-        return self.metric if self.declared.metric.region is not None else str(self)
+        """For tables and figures: the metric with its region, or alone on the pixels that it brings itself.
+
+        >>> Column("d-fat", "disc-background").label, Column("d-fat", "disc-background&mask:road").label
+        ('d-fat', 'd-fat:mask:road')
+        """
+        own = self.declared.metric.region
+        return self.metric if own == self.region else f"{self.metric}:{self.region.removeprefix(f'{own}&')}"
 
     @property
     def declared(self) -> BoundMetric:
@@ -66,6 +71,23 @@ def columns_of(metrics: Iterable[str], regions: Iterable[str]) -> tuple[Column, 
     found: dict[Column, None] = {}
     for text in metrics:
         metric, named = parse_column(text)
-        for region in metric.regions((named,) if named else wanted):
+        for region in (named,) if named else metric.regions(wanted):
             found[Column(metric.id, region_id(region))] = None
     return tuple(found)
+
+
+def matching(text: str, columns: Iterable[Column]) -> list[int]:
+    """The places of the columns that `bad@1:nonocc` or `bad@1` names.
+
+    A metric with a pixel set of its own, named alone, is meant on that set and not inside a region of interest.
+
+    >>> columns = columns_of(["bad@1", "d-fat", "d-fat:near"], ["all", "nonocc"])
+    >>> matching("bad@1", columns), matching("d-fat", columns), matching("d-fat:near", columns)
+    ([0, 1], [2], [3])
+    """
+    metric, region = parse_column(text)
+    found = {place: column for place, column in enumerate(columns) if column.metric == metric.id}
+    if region is not None:
+        return [place for place, column in found.items() if column.region == region]
+    own = [place for place, column in found.items() if column.region == metric.metric.region]
+    return own or list(found)

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError, unknown_name
-from stereogauge.metrics.declaration import parse_column
 from stereogauge.regions.expression import region_id
-from stereogauge.scores.column import Column
+from stereogauge.scores.column import Column, matching
 from stereogauge.scores.score import NO_ESTIMATE, Score
 
 Values = NDArray[np.float64]
@@ -298,15 +297,10 @@ def _places(kind: str, known: tuple[str, ...], wanted: Iterable[str] | None) -> 
 def _columns(cube: ScoreCube, wanted: Iterable[str]) -> list[int]:
     found: dict[int, None] = {}
     for text in [wanted] if isinstance(wanted, str) else wanted:
-        metric, region = parse_column(text)
-        matching = [
-            place
-            for place, column in enumerate(cube.columns)
-            if column.metric == metric.id and region in (None, column.region)
-        ]
-        if not matching:
+        found_here = matching(text, cube.columns)
+        if not found_here:
             raise unknown_name("metric of these scores", text, {*cube.metrics, *map(str, cube.columns)})
-        found.update(dict.fromkeys(matching))
+        found.update(dict.fromkeys(found_here))
     return list(found)
 
 

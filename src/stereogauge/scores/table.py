@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from stereogauge.errors import ProtocolError, StereogaugeError, unknown_name
-from stereogauge.metrics.declaration import parse_column
+from stereogauge.metrics.declaration import BoundMetric, parse_column
 from stereogauge.protocol import Protocol
 from stereogauge.regions.expression import region_id
 from stereogauge.scores.aggregation import Aggregation, aggregated, way
@@ -103,14 +103,14 @@ class ScoreTable(Sequence[Score]):
     ) -> ScoreTable:
         """The scores that match everything given.
 
-        A metric may carry its region, as in `bad@1:nonocc`; one bound to its own pixel set matches whatever region is
-        asked for.
+        A metric may carry its region, as in `bad@1:nonocc`; one with a pixel set of its own matches whatever region is
+        asked for, unless it was measured inside that region.
         """
         bound, named = parse_column(metric) if metric is not None else (None, None)
         region = region_id(region) if region else named
         wanted = bound.id if bound else None
         if bound is not None and bound.metric.region is not None:
-            region = None
+            region = self._region_of(bound, named or region)
         for kind, name, known in (
             ("metric", wanted, self.metrics),
             ("region", region, self.regions),
@@ -131,6 +131,12 @@ class ScoreTable(Sequence[Score]):
             self.protocol,
             self.sizes,
         )
+
+    def _region_of(self, bound: BoundMetric, interest: str | None) -> str | None:
+        """Where a metric with a pixel set of its own is meant: inside the region of interest, or else on its set."""
+        here = {score.region for score in self._scores if score.metric == bound.id}
+        wanted = [] if interest is None else [bound.within(interest)]
+        return next((region for region in (*wanted, bound.metric.region) if region in here), None)
 
     def score(
         self, metric: str, region: str | None = None, *, scene: str | None = None, algorithm: str | None = None

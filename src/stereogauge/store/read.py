@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from sqlalchemy.engine import Connection
 
 from stereogauge.errors import StoreError, unknown_name
-from stereogauge.metrics.declaration import parse_column
 from stereogauge.protocol import Protocol, parse_protocol
 from stereogauge.scores.cell import CellScores, joined
-from stereogauge.scores.column import Column, VersionedColumn
+from stereogauge.scores.column import Column, VersionedColumn, matching
 from stereogauge.scores.cube import ScoreCube, void_scenes
 from stereogauge.store import names, schema
 from stereogauge.store.blocks import FLOATS, INTEGERS, cell_of_row, unpacked
@@ -170,8 +169,8 @@ def chosen_columns(
         return {column: place for place, column in enumerate(newest.values())}
     chosen: dict[VersionedColumn, None] = {}
     for text in wanted:
-        metric, region = parse_column(text)
-        fitting = [c for (name, where), c in newest.items() if name == metric.id and region in (None, where)]
+        known = list(newest.values())
+        fitting = [known[place] for place in matching(text, [column.column for column in known])]
         if not fitting:
             raise unknown_name("column of this store", text, {f"{m}:{r}" for m, r in newest})
         chosen.update(dict.fromkeys(fitting))

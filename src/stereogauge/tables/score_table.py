@@ -116,7 +116,7 @@ def heading(column: Column, how: Aggregation = "mean", scenes: int = 1) -> Headi
     unit = metric.unit
     if scenes > 1 and way(column, how) != how:
         unit = f"{unit}, mean of scenes" if unit else "mean of scenes"
-    return Heading(column.metric, "" if metric.region else column.region, unit, DIRECTIONS[metric.direction])
+    return Heading(column.metric, column.label.partition(":")[2], unit, DIRECTIONS[metric.direction])
 
 
 def emphases(costs: Values) -> list[Emphasis]:

@@ -264,20 +264,6 @@ def most_confident(values: NDArray[np.float32], density: float) -> NDArray[np.bo
     return np.asarray(values >= least, np.bool_)
 
 
-def block_means(values: NDArray[np.float32], side: int) -> NDArray[np.float32]:
-    """Means of the finite values in squares of `side` px; NaN where fewer than half of the pixels have one."""
-    height, width = values.shape
-    padded = np.full((-(-height // side) * side, -(-width // side) * side), np.nan, np.float32)
-    padded[:height, :width] = values
-    blocks = padded.reshape(padded.shape[0] // side, side, padded.shape[1] // side, side)
-    known = np.isfinite(blocks)
-    count = known.sum(axis=(1, 3))
-    total = np.where(known, blocks, 0.0).sum(axis=(1, 3))
-    means = np.full(count.shape, np.nan, np.float32)
-    np.divide(total, count, out=means, where=count >= side * side // 2)
-    return means
-
-
 def in_even_blocks(values: NDArray[np.float32], side: int) -> NDArray[np.float32]:
     """Each pixel with the mean of its block; blocks of about `side` px, none much smaller than the others.
 

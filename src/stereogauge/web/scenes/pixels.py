@@ -9,16 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import FileError, NotApplicable, StereogaugeError
-from stereogauge.metrics.picture import Picture
+from stereogauge.metrics.declaration import parse_column
+from stereogauge.metrics.where import worst_blocks
 from stereogauge.model import DisparityMap
-from stereogauge.scores.column import metric_of
 from stereogauge.web.answer import Answer, finite
-from stereogauge.web.scenes.layers import block_means
 from stereogauge.web.scenes.reader import SceneReader, SceneView
-
-BLOCKS_ACROSS = 24
-MOST_BLOCKS = 12
-FEW_LABELS = 5
 
 
 class Estimated(Answer):
@@ -207,44 +202,12 @@ def blocks_answer(
 ) -> list[Block]:
     """The blocks with most of a metric's error (without a metric: of the absolute error), the worst first.
 
-    A metric without a picture cannot say where its error lies, and is refused.
+    Only pixels that the metric counts in its region: `bad@1:nonocc` has no occluded ones. A metric that names no region
+    is taken on all pixels. One that is not about pixels cannot say where its error lies, and is refused.
     """
     view = scenes.view(name, protocol)
     scenes.refuse_hidden(view, "where errors lie is")
-    measurement = scenes.measurement(view, algorithm, metric)
-    if metric is None:
-        weights = np.nan_to_num(np.abs(measurement.estimate - scenes.truth(view)))
-    else:
-        weights = contributions(metric_of(metric).picture(measurement))
-    side = max(8, -(-max(weights.shape) // BLOCKS_ACROSS))
-    height, width = weights.shape
-    padded = np.zeros((-(-height // side) * side, -(-width // side) * side))
-    padded[:height, :width] = weights
-    sums = np.nan_to_num(block_means(padded.astype(np.float32), side).astype(np.float64))
-    total = sums.sum()
-    order = np.argsort(sums, axis=None)[::-1][:MOST_BLOCKS]
-    return [
-        Block(x=int(column) * side, y=int(row) * side, size=side, share=float(sums[row, column] / total))
-        for row, column in zip(*np.unravel_index(order, sums.shape), strict=True)
-        if total > 0 and sums[row, column] > 0
-    ]
-
-
-def contributions(picture: Picture) -> NDArray[np.float64]:
-    """The error that each pixel of a metric's picture adds; a missing estimate counts as the worst value shown."""
-    if picture.kind == "labels":
-        worst = max(picture.legend, default=1)
-        values = np.nan_to_num(np.asarray(picture.values, np.float64))
-        weights = values / worst if len(picture.legend) > FEW_LABELS else (values == worst).astype(np.float64)
-        top = 1.0
-    elif picture.kind == "rgb":
-        return np.zeros(picture.values.shape[:2])
-    else:
-        low, high = picture.limits or (0.0, np.inf)
-        top = max(abs(low), abs(high)) if np.isfinite(high) else 1.0
-        weights = np.minimum(np.abs(np.nan_to_num(np.asarray(picture.values, np.float64))), top)
-    if picture.missing is not None:
-        weights = np.where(picture.missing, top, weights)
-    if picture.unknown is not None:
-        weights = np.where(picture.unknown, 0.0, weights)
-    return weights
+    bound, region = parse_column(metric or "mae")
+    measurement = scenes.measurement(view, algorithm, bound.id)
+    costs = bound.costs(measurement, region or bound.metric.region or "all")
+    return [Block(**block._asdict()) for block in worst_blocks(costs)]
