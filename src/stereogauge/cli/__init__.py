@@ -25,6 +25,7 @@ COMMANDS = {
     "evaluate": "Evaluate result folders or matchers on a dataset into a store.",
     "answer": "Which algorithm to take for an application, and how sure that is.",
     "explain": "Why one algorithm is above another: by metric, scene and region.",
+    "gate": "Fail when an algorithm got worse than in a baseline store.",
     "table": "The scores of a store, over its scenes or scene by scene.",
     "rank": "Rank the algorithms of a store by a model of your choice.",
     "analyze": "Relations between metrics, histograms, double counting.",

@@ -79,7 +79,10 @@ def picture_rows(data: shown.PictureRows) -> Figure:
         axes.set_yticks([])
         axes.set_frame_on(False)
     for place, row in enumerate(data.rows):
-        heading = grid[place, 0].set_title(row.heading, fontsize=SMALL, loc="left", pad=2)
+        grid[place, 0].set_title(" ", fontsize=SMALL, pad=2)  # keeps the room of the heading
+        heading = grid[place, 0].annotate(
+            row.heading, (0, 1), (0, 2), xycoords="axes fraction", textcoords="offset points", fontsize=SMALL
+        )
         heading.set_in_layout(False)  # it is wider than its picture
         for axes, picture, caption in zip(grid[place], row.pictures, row.captions, strict=False):
             axes.imshow(picture, interpolation="antialiased")

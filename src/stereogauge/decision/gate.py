@@ -1,0 +1,287 @@
+"""A regression gate: has an algorithm become worse than it was in a baseline store?
+
+A limit such as `bad@1:nonocc=+0.1` allows a score to rise by 0.1 in its own unit, `bad@1:nonocc=+5%` by a twentieth of
+the old score, `bad@1:nonocc=12` to the value 12. Where higher is better, the same limits hold for a fall.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+import numpy as np
+from scipy.stats import wilcoxon
+
+from stereogauge.errors import StereogaugeError
+from stereogauge.metrics.declaration import parse_column
+from stereogauge.ranking.costs import column_costs
+from stereogauge.scores.aggregation import Aggregation, aggregated
+from stereogauge.scores.column import Column
+from stereogauge.scores.cube import ScoreCube
+from stereogauge.tables.table import Cell, Table, number, table, words
+
+LIMIT = re.compile(r"(?P<sign>[+]?)(?P<amount>\d+(?:\.\d*)?|\.\d+)(?P<percent>%?)")
+OVERALL = "all scenes"
+LESS_COVERED = 0.01
+"""A fall of coverage by more than this share of the pixels fails a score that leaves missing estimates out."""
+
+
+class Limit(NamedTuple):
+    """How far a column may get worse: by `amount` in its unit, by that share of the old score, or up to that value."""
+
+    column: str
+    kind: str
+    amount: float
+
+    @property
+    def text(self) -> str:
+        """As it is written on the command line."""
+        form = {"absolute": "+{:g}", "relative": "+{:g}%", "value": "{:g}"}[self.kind]
+        return form.format(100 * self.amount if self.kind == "relative" else self.amount)
+
+    def allowed(self, old: float) -> float:
+        """The largest cost that keeps the limit, given the old one."""
+        if self.kind == "absolute":
+            return old + self.amount
+        return old + self.amount * abs(old) if self.kind == "relative" else self.amount
+
+
+def parse_limit(text: str) -> Limit:
+    """The limit that `bad@1:nonocc=+0.1` writes.
+
+    >>> parse_limit("bad@1:nonocc=+5%")
+    Limit(column='bad@1:nonocc', kind='relative', amount=0.05)
+    """
+    name, equals, amount = text.rpartition("=")
+    matched = LIMIT.fullmatch(amount.strip())
+    if not equals or matched is None or (matched["percent"] and not matched["sign"]):
+        raise StereogaugeError(
+            f"A limit is written METRIC:REGION=+AMOUNT (or +5% of the old score, or the largest value), for example "
+            f"bad@1:nonocc=+0.1; found {text!r}."
+        )
+    metric, region = parse_column(name.strip())
+    column = metric.id if region is None else f"{metric.id}:{region}"
+    value = float(matched["amount"])
+    if matched["percent"]:
+        return Limit(column, "relative", value / 100)
+    return Limit(column, "absolute" if matched["sign"] else "value", value)
+
+
+class Check(NamedTuple):
+    """One limit held against one algorithm, on one scene or over all: old and new score, and whether it is kept.
+
+    `p_value` is of Wilcoxon's test of old against new over the scenes, NaN where fewer than six scenes can be paired;
+    `chance` marks a rise that the test does not tell from chance, which does not fail the gate.
+    """
+
+    algorithm: str
+    column: str
+    where: str
+    limit: str
+    old: float
+    new: float
+    kept: bool
+    p_value: float
+    chance: bool
+    note: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """Whether the gate fails by this check."""
+        return not self.kept and not self.chance
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Every check of a gate; `passed` where none of them failed. `left_out` are scenes that only the baseline has."""
+
+    checks: tuple[Check, ...]
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether every limit is kept."""
+        return not any(check.failed for check in self.checks)
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words."""
+        failed = [check for check in self.checks if check.failed]
+        missing = (
+            f" Not compared, because only the baseline has them: {', '.join(self.left_out)}." if self.left_out else ""
+        )
+        if not failed:
+            return f"Nothing got worse than allowed in {len(self.checks)} checks.{missing}"
+        columns = dict.fromkeys(f"{check.algorithm} by {check.column}" for check in failed)
+        shown = ", ".join(list(columns)[:4]) + (f" and {len(columns) - 4} more" if len(columns) > 4 else "")
+        return f"{len(failed)} of {len(self.checks)} checks failed: {shown}.{missing}"
+
+    def table(self, *, everything: bool = False) -> Table:
+        """What got worse than allowed; every check on request."""
+        shown = [check for check in self.checks if everything or not check.kept]
+        header = ["algorithm", "column", "where", "baseline", "now", "change", "allowed", "p", "verdict"]
+        rows = [
+            [
+                words(check.algorithm),
+                words(check.column),
+                words(check.where),
+                number(check.old),
+                number(check.new),
+                Cell()
+                if math.isnan(check.new - check.old)
+                else Cell(check.new - check.old, f"{check.new - check.old:+.3g}"),
+                words(check.limit),
+                number(check.p_value, 2),
+                words(_verdict(check)),
+            ]
+            for check in shown
+        ]
+        title = "Every check" if everything else "What got worse"
+        return table("gate", title, header, rows, [self.sentence])
+
+    def junit(self) -> str:
+        """JUnit XML, as continuous integration shows it: one test case per check."""
+        failed = sum(check.failed for check in self.checks)
+        suite = ElementTree.Element(
+            "testsuite", name="stereogauge gate", tests=str(len(self.checks)), failures=str(failed), errors="0"
+        )
+        for check in self.checks:
+            case = ElementTree.SubElement(
+                suite, "testcase", classname=f"{check.algorithm}.{check.column}", name=check.where
+            )
+            text = f"{check.old:g} became {check.new:g}, allowed {check.limit} {check.note}".strip()
+            if check.failed:
+                ElementTree.SubElement(case, "failure", message=text).text = text
+            elif check.chance:
+                ElementTree.SubElement(case, "system-out").text = f"{text}; within chance, p = {check.p_value:.2g}"
+        root = ElementTree.Element("testsuites")
+        root.append(suite)
+        ElementTree.indent(root)
+        return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _verdict(check: Check) -> str:
+    if check.kept:
+        return "kept"
+    if check.note:
+        return check.note
+    return "within chance" if check.chance else "worse"
+
+
+def gate(
+    new: ScoreCube,
+    old: ScoreCube,
+    limits: Sequence[Limit],
+    *,
+    names: Mapping[str, str] | None = None,
+    per_scene: bool = False,
+    significant: bool = False,
+    alpha: float = 0.05,
+    how: Aggregation = "mean",
+) -> Gate:
+    """Hold the scores of a cube against those of a baseline.
+
+    `names` maps algorithms of the new cube to those of the old one; by default those of the same name are compared.
+    Scenes are those that both have. A score that leaves missing estimates out also fails where it covers less of its
+    pixels than before. `per_scene` checks every scene on its own, beside all of them together.
+    `significant` lets a rise over all scenes pass that Wilcoxon's test over the scenes does not tell from chance. A
+    score that the baseline has and the new cube lacks fails.
+    """
+    pairs = dict(names) if names is not None else {name: name for name in new.algorithms if name in old.algorithms}
+    if not pairs:
+        raise StereogaugeError(
+            f"No algorithm is in both stores: {', '.join(new.algorithms)} here, {', '.join(old.algorithms)} in the "
+            "baseline; name the pair with --algorithm NEW=OLD."
+        )
+    scenes = [name for name in old.scenes if name in new.scenes]
+    if not scenes:
+        raise StereogaugeError("The two stores have no scene in common; a gate compares scores on the same scenes.")
+    checks: list[Check] = []
+    for limit in limits:
+        for column in _columns(limit, new, old):
+            for name, before in pairs.items():
+                now = new.select(algorithms=[name], scenes=scenes, metrics=[str(column)])
+                then = old.select(algorithms=[before], scenes=scenes, metrics=[str(column)])
+                checks += _checks(now, then, column, limit, per_scene, alpha if significant else None, how)
+    return Gate(tuple(checks), tuple(name for name in old.scenes if name not in new.scenes))
+
+
+def _columns(limit: Limit, new: ScoreCube, old: ScoreCube) -> list[Column]:
+    """The columns that a limit names, of the baseline; every one of them must be in the new scores too."""
+    places = [column for column in old.columns if limit.column in (column.metric, str(column))]
+    if not places:
+        raise StereogaugeError(
+            f"The baseline has no scores of {limit.column}; it has {', '.join(map(str, old.columns[:8]))}"
+            f"{' …' if len(old.columns) > 8 else ''}."
+        )
+    for column in places:
+        if column not in new.columns:
+            raise StereogaugeError(f"The store has no scores of {column}, which the baseline has; evaluate them.")
+    return places
+
+
+def _checks(
+    now: ScoreCube,
+    then: ScoreCube,
+    column: Column,
+    limit: Limit,
+    per_scene: bool,
+    alpha: float | None,
+    how: Aggregation,
+) -> list[Check]:
+    values = [cube.values[0, :, 0] for cube in (then, now)]
+    costs = [column_costs([column], cube.values)[0, :, 0] for cube in (then, now)]
+    both = np.isfinite(costs[0]) & np.isfinite(costs[1])
+    lost = [
+        scene for scene, before, after in zip(now.scenes, *costs, strict=True) if before == before and after != after
+    ]
+    part = [cube.take(scenes=np.flatnonzero(both).tolist()) for cube in (then, now)] if both.any() else None
+    p_value = _p_value(costs[1][both] - costs[0][both])
+    checks = []
+    name = now.algorithms[0]
+    for scene in lost:
+        place = now.scenes.index(scene)
+        checks.append(
+            Check(
+                name, str(column), scene, limit.text, float(values[0][place]), math.nan, False, math.nan, False, "lost"
+            )
+        )
+    if part is not None:
+        overall = [float(aggregated(cube, how)[0, 0]) for cube in part]
+        check = _check(name, column, OVERALL, limit, overall[0], overall[1], p_value, alpha)
+        checks.append(check._replace(kept=False, chance=False, note=sparser) if (sparser := _sparser(*part)) else check)
+    if per_scene:
+        for each in np.flatnonzero(both).tolist():
+            pair = float(values[0][each]), float(values[1][each])
+            checks.append(_check(name, column, now.scenes[each], limit, *pair, math.nan, None))
+    return checks
+
+
+def _check(
+    name: str, column: Column, where: str, limit: Limit, old: float, new: float, p_value: float, alpha: float | None
+) -> Check:
+    before, after = (float(column_costs([column], np.array([value]))[0]) for value in (old, new))
+    largest = limit.allowed(before)
+    if limit.kind == "value" and column.declared.metric.direction == "higher":
+        largest = -limit.amount
+    kept = after <= largest + 1e-12 * max(1.0, abs(largest))
+    chance = not kept and alpha is not None and not p_value < alpha
+    return Check(name, str(column), where, limit.text, old, new, kept, p_value, chance)
+
+
+def _sparser(then: ScoreCube, now: ScoreCube) -> str:
+    """What to say where a score that leaves missing estimates out covers less than before: it may look better so."""
+    if not now.columns[0].declared.metric.left_out(now.invalid):
+        return ""
+    before, after = (float(cube.coverage_over_scenes[0, 0]) for cube in (then, now))
+    return f"covers {100 * after:.0f} %, was {100 * before:.0f} %" if after < before - LESS_COVERED else ""
+
+
+def _p_value(differences: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
+    if len(differences) < 2 or not np.any(differences):
+        return math.nan
+    return float(wilcoxon(differences).pvalue)
