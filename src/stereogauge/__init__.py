@@ -20,6 +20,7 @@ _PUBLIC = {
     "Scene": "stereogauge.model",
     "ScoreTable": "stereogauge.scores.table",
     "StereogaugeError": "stereogauge.errors",
+    "error_density": "stereogauge.evaluation.error_density",
     "evaluate": "stereogauge.evaluation.evaluate",
     "load_dataset": "stereogauge.datasets",
     "load_protocol": "stereogauge.protocol",
@@ -44,6 +45,7 @@ __all__ = [
     "StereogaugeError",
     "__version__",
     "confidence",
+    "error_density",
     "evaluate",
     "load_dataset",
     "load_protocol",
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from stereogauge.confidence.sparsification import sparsify
     from stereogauge.datasets import load_dataset
     from stereogauge.errors import StereogaugeError
+    from stereogauge.evaluation.error_density import error_density
     from stereogauge.evaluation.evaluate import evaluate, picture
     from stereogauge.io import read_disparity, write_disparity
     from stereogauge.matching.run import match
