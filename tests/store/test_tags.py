@@ -84,7 +84,7 @@ def test_an_older_store_is_upgraded_and_keeps_its_scores(location: str) -> None:
         for table, column in (("algorithms", "tags"), ("scenes", "tags"), ("maps", "confidence")):
             connection.exec_driver_sql(f"ALTER TABLE {table} DROP COLUMN {column}")
         connection.execute(sql.update(schema.schema_version).values(version=1))
-    with pytest.raises(StereogaugeError, match="older schema version 1 .* run `stereogauge store upgrade` on it once"):
+    with pytest.raises(StereogaugeError, match=r"older schema version 1 .* run `stereogauge store upgrade` on it once"):
         open_store(location, read_only=True)
     prepare(database)
     database.close()
@@ -114,7 +114,7 @@ def test_files_give_tags(tmp_path: Path) -> None:
     found = {result.name: result.tags for result in find_results(tmp_path / "results", data).results}
     assert found == {"A": {"team": ("ours",), "technique": ("learned",)}, "B": {"team": ("theirs",)}}
     manifest.write_text('[paths]\nground_truth = "{scene}.pfm"\n[tags]\nweather = { thrid = "rain" }\n')
-    with pytest.raises(StereogaugeError, match="Unknown scene under the tag weather .* 'thrid'"):
+    with pytest.raises(StereogaugeError, match=r"Unknown scene under the tag weather .* 'thrid'"):
         sg.load_dataset("folder", tmp_path / "data")
     manifest.write_text('[paths]\nground_truth = "{scene}.pfm"\n[tags]\nweather = 3\n')
     with pytest.raises(StereogaugeError, match="the tag weather should be text or a list of texts, found 3"):

@@ -65,9 +65,9 @@ class EqualDensity:
 
     @property
     def name(self) -> str:
-        """`at 83.1 %, the density of BM`."""
-        whose = f"the density of {', '.join(self.reference)}" if self.reference else "which every curve reaches"
-        return f"at {100 * self.density:.1f} %, {whose}"
+        """`at 83.1 %, as BM`; without a reference `at 90.0 %`."""
+        more = f" and {len(self.reference) - 1} more" if len(self.reference) > 1 else ""
+        return f"at {100 * self.density:.1f} %{f', as {self.reference[0]}{more}' if self.reference else ''}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,11 +192,11 @@ def density_curves(
     if not scenes or not results:
         raise StereogaugeError("An error–density curve needs at least one scene and one algorithm.")
     notes = _without_confidence(results, scenes)
+    regions = {name: SceneRegions(scene, chosen) for name, scene in scenes.items()}
     own = np.full((len(results), len(scenes)), np.nan)
-    for place, (name, scene) in enumerate(scenes.items()):
-        regions = SceneRegions(scene, chosen)
+    for place, name in enumerate(scenes):
         for row, result in enumerate(results):
-            found = _read(result, name, regions, column, result.name not in notes)
+            found = _read(result, name, regions[name], column, False)
             own[row, place] = math.nan if found is None else found.density
     scenes = {name: scene for place, (name, scene) in enumerate(scenes.items()) if not np.isnan(own[:, place]).all()}
     if not scenes:
@@ -207,12 +207,11 @@ def density_curves(
     references = _references([result.name for result in results], own, curved)
     wanted = [(float(density),) * len(scenes) for density in grid] + [densities for densities, _ in references]
     statistics = np.empty((len(wanted) + 1, len(results), len(scenes)), object)
-    for place, (name, scene) in enumerate(scenes.items()):
+    for place, name in enumerate(scenes):
         if progress is not None:
             progress(name)
-        regions = SceneRegions(scene, chosen)
         for row, result in enumerate(results):
-            found = _read(result, name, regions, column, bool(curved[row]))
+            found = _read(result, name, regions[name], column, bool(curved[row]))
             levels = [densities[place] for densities in wanted] + [own[row, place]]
             statistics[:, row, place] = [
                 Statistic.empty("") if found is None else found.measured(column, level) for level in levels

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from stereogauge.figures.mpl import (  # noqa: F401 – each registers its renderers
     analysis,
+    error_density,
     galleries,
     geometry,
     ranking,

@@ -2,6 +2,7 @@
 
 from stereogauge.figures.plotly import (  # noqa: F401 – each registers its renderers
     analysis,
+    error_density,
     galleries,
     ranking,
     sparsification,
