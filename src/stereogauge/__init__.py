@@ -22,6 +22,7 @@ _PUBLIC = {
     "StereogaugeError": "stereogauge.errors",
     "answer": "stereogauge.decision.answer",
     "explain": "stereogauge.decision.explain",
+    "error_density": "stereogauge.evaluation.error_density",
     "evaluate": "stereogauge.evaluation.evaluate",
     "load_dataset": "stereogauge.datasets",
     "load_protocol": "stereogauge.protocol",
@@ -47,6 +48,7 @@ __all__ = [
     "__version__",
     "answer",
     "confidence",
+    "error_density",
     "evaluate",
     "explain",
     "load_dataset",
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
     from stereogauge.decision.answer import answer
     from stereogauge.decision.explain import explain
     from stereogauge.errors import StereogaugeError
+    from stereogauge.evaluation.error_density import error_density
     from stereogauge.evaluation.evaluate import evaluate, picture
     from stereogauge.io import read_disparity, write_disparity
     from stereogauge.matching.run import match

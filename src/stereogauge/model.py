@@ -22,6 +22,7 @@ from stereogauge.io.files import (
     load_image,
     load_mask,
 )
+from stereogauge.tags import as_tags
 
 __all__ = [
     "Calibration",
@@ -108,7 +109,8 @@ class Scene:
     more, called "label:CLASS". `resolution` is the size relative to the dataset's full resolution (Middlebury 2014:
     F = 1, H = 0.5, Q = 0.25); geometry thresholds scale with it. `border` is the width in pixels of the margin that the
     dataset's own evaluation leaves out. `views` are further images with their position on the baseline (left = 0,
-    right = 1). Arrays are read-only. A pickled scene carries its sources, not the arrays read from them.
+    right = 1). `tags` say what kind of scene it is ({"weather": "rain"}), for selections. Arrays are read-only. A
+    pickled scene carries its sources, not the arrays read from them.
 
     >>> scene = Scene("flat", gt=np.full((2, 3), 8.0))
     >>> scene.shape, scene.has("left")
@@ -131,6 +133,7 @@ class Scene:
         resolution: float | None = None,
         border: int = 0,
         metadata: Mapping[str, Any] | None = None,
+        tags: Mapping[str, Any] | None = None,
     ) -> None:
         self.id = id
         self.dataset = dataset
@@ -138,6 +141,7 @@ class Scene:
         self.stated_resolution = resolution
         self.border = border
         self.metadata: Mapping[str, Any] = dict(metadata or {})
+        self.tags = as_tags(tags, f"scene {id}")
         self._sources: dict[str, Any] = {"gt": gt, "gt_right": gt_right, "left": left, "right": right}
         self._mask_sources: dict[str, Any] = dict(masks or {}) | (labels.masks if labels else {})
         self._view_sources: dict[float, Any] = dict(views or {})
@@ -300,7 +304,7 @@ class ResultSet:
 
     A scene that is absent from `maps` is a gap in every table. `right_maps` and `confidence` hold one optional map per
     scene; `confidence_better` says whether "higher" or "lower" confidence values are better. `seconds` is the run time
-    per scene where known.
+    per scene where known. `tags` say what kind of algorithm it is ({"technique": "learned"}), for selections.
 
     >>> ResultSet("SGM", {"teddy": "sgm/teddy.pfm"}, seconds={"teddy": 0.8}).maps["teddy"]
     'sgm/teddy.pfm'
@@ -315,3 +319,7 @@ class ResultSet:
     link: str = ""
     colour: str = ""
     confidence_better: Literal["higher", "lower"] | None = None
+    tags: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tags", as_tags(self.tags, self.name))

@@ -6,7 +6,8 @@ import json
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -91,6 +92,16 @@ def progress(what: str = "cells", verb: str = "compute") -> Progress:
     from stereogauge.evaluation.progress import terminal_progress
 
     return terminal_progress(console(errors=True), what, verb)
+
+
+@contextmanager
+def working(what: str = "measuring") -> Iterator[Callable[[str], None]]:
+    """A line that says what is being made; plain lines where standard error is not a terminal."""
+    if not sys.stderr.isatty():
+        yield say
+        return
+    with console(errors=True).status(what) as status:
+        yield lambda step: status.update(step)
 
 
 def announce_compilation() -> None:

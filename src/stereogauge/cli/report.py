@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import datetime
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,10 +12,12 @@ import typer
 
 from stereogauge.cli import selected
 from stereogauge.cli.options import listed, make_folder
-from stereogauge.cli.output import console, say
+from stereogauge.cli.output import say, working
+from stereogauge.errors import StereogaugeError
 from stereogauge.version import VERSION
 
 if TYPE_CHECKING:
+    from stereogauge.evaluation.error_density import ErrorDensity
     from stereogauge.protocol import Protocol
     from stereogauge.report.content import GalleryEntry, Provenance, ReportOptions
     from stereogauge.scores.cube import ScoreCube
@@ -76,16 +77,18 @@ def command(
         seed=seed,
         gallery_metrics=tuple(listed(gallery_metrics) or ()),
         gallery_scenes=tuple(listed(gallery_scenes) or ()),
+        only_sure=need == selected.ONLY_SURE,
     )
-    covered = selected.coverage_needed(need, least_coverage)
+    covered = 0.0 if chosen.only_sure else selected.coverage_needed(need, least_coverage)
     choice = (store, scenes, regions, metrics, algorithms, dataset, protocol, need)
-    with selected.opened(*choice) as (opened, cube), _progress() as tell:
+    with selected.opened(*choice) as (opened, cube), working("report") as tell:
         make_folder(out)
         cube = cube.limited(covered)
         stored = opened.protocol(cube.protocol)
         shown = _galleries(opened, cube, stored, chosen, tell) if galleries else []
+        density = _density(opened, cube, stored, chosen, tell)
         tell("tables")
-        content = build(cube, chosen, _provenance(opened, cube, stored), shown, stored)
+        content = build(cube, chosen, _provenance(opened, cube, stored), shown, stored, density)
         now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
         write_report(
             content,
@@ -100,16 +103,6 @@ def command(
     sys.stdout.write(f"{out / 'report.html'}\n")
 
 
-@contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """A line that says what is being made; plain lines where standard error is not a terminal."""
-    if not sys.stderr.isatty():
-        yield say
-        return
-    with console(errors=True).status("report") as status:
-        yield lambda step: status.update(step)
-
-
 def _galleries(
     store: Store, cube: ScoreCube, protocol: Protocol | None, chosen: ReportOptions, tell: Callable[[str], None]
 ) -> list[GalleryEntry]:
@@ -120,6 +113,22 @@ def _galleries(
     for reason in reasons:
         say(f"not shown: {reason}")
     return entries
+
+
+def _density(
+    store: Store, cube: ScoreCube, protocol: Protocol | None, chosen: ReportOptions, tell: Callable[[str], None]
+) -> list[ErrorDensity]:
+    """Error over density, where values are needed only where they are sure or an algorithm can say where that is."""
+    from stereogauge.evaluation.stored_density import stored_density, stored_results
+
+    try:
+        if not chosen.only_sure and not any(result.confidence for result in stored_results(store, cube)[1]):
+            return []
+        return stored_density(store, cube, protocol, progress=tell)
+    except (StereogaugeError, OSError) as reason:
+        if chosen.only_sure:
+            say(f"not shown: error over density: {reason}")
+        return []
 
 
 def _provenance(store: Store, cube: ScoreCube, protocol: Protocol | None) -> Provenance:

@@ -10,6 +10,7 @@ import typer
 
 from stereogauge.cli.options import listed
 from stereogauge.errors import StereogaugeError
+from stereogauge.tags import PREFIX
 
 if TYPE_CHECKING:
     from stereogauge.scores.cube import ScoreCube
@@ -17,13 +18,18 @@ if TYPE_CHECKING:
 
 EVERY_PIXEL, ONLY_SURE = "every-pixel", "sure"
 StoreAddress = Annotated[str, typer.Argument(metavar="STORE", help="SQLite file or database URL, from `evaluate`.")]
-Scenes = Annotated[list[str] | None, typer.Option(help="Only these scenes; repeat or separate by commas.")]
+Scenes = Annotated[
+    list[str] | None, typer.Option(help="Only these scenes, by name or tag:weather=rain; repeat or separate by commas.")
+]
 Regions = Annotated[list[str] | None, typer.Option("--regions", "-r", help="Only these regions, e.g. nonocc,all,disc.")]
 Metrics = Annotated[
     list[str] | None, typer.Option("--metrics", "-m", help="Only these metrics, e.g. bad@1,rms:nonocc.")
 ]
 Algorithms = Annotated[
-    list[str] | None, typer.Option("--algorithms", "-a", help="Only these algorithms; repeat or separate by commas.")
+    list[str] | None,
+    typer.Option(
+        "--algorithms", "-a", help="Only these, by name or tag:technique=learned; repeat or separate by commas."
+    ),
 ]
 DatasetName = Annotated[str | None, typer.Option("--dataset", "-d", help="Only this dataset of the store.")]
 ProtocolName = Annotated[
@@ -63,7 +69,12 @@ def opened(
     """The store and the selected scores."""
     from stereogauge.store import open_store
 
-    chosen = {"scenes": listed(scenes), "metrics": listed(metrics), "regions": listed(regions)}
+    tagged = any(text.startswith(PREFIX) for text in scenes or ())
+    chosen = {
+        "scenes": names(scenes) if tagged else listed(scenes),
+        "metrics": listed(metrics),
+        "regions": listed(regions),
+    }
     with open_store(address, read_only=True) as store:
         cube = store.cube(dataset=dataset, protocol=_protocol(store, protocol, need))
         if not (cube.algorithms and cube.columns):
@@ -87,8 +98,8 @@ def coverage_needed(need: str | None, least_coverage: float) -> float:
     if need == ONLY_SURE:
         raise StereogaugeError(
             "Scores at different densities make no order, since leaving pixels out would win it; `stereogauge table "
-            "--need sure` shows them with their coverage, and `stereogauge compare --common` measures maps on the "
-            "pixels that all of them estimate."
+            "--need sure` and `report --need sure` show them with their coverage and order them at equal density, and "
+            "`stereogauge compare --common` measures maps on the pixels that all of them estimate."
         )
     try:
         share = float(need.removesuffix("%")) / (100 if need.endswith("%") else 1)

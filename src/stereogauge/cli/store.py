@@ -111,6 +111,15 @@ def merge(
 
 
 @app.command()
+def upgrade(store: StoreArgument) -> None:
+    """Bring a store that an older version wrote up to date; nothing is lost."""
+    from stereogauge.store import open_store
+
+    with open_store(store) as opened:
+        say(f"{opened.name} is up to date")
+
+
+@app.command()
 def delete(
     store: StoreArgument,
     algorithms: Annotated[list[str], typer.Argument(metavar="ALGORITHM", help="Algorithms to remove.")],

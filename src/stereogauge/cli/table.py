@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import enum
 from dataclasses import replace
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stereogauge.cli import options, selected
-from stereogauge.cli.output import print_tables, upright
+from stereogauge.cli.output import print_tables, say, upright, working
+from stereogauge.errors import StereogaugeError
+
+if TYPE_CHECKING:
+    from stereogauge.evaluation.error_density import ErrorDensity
 
 
 class Way(enum.StrEnum):
@@ -42,22 +47,43 @@ def command(
     least_coverage: selected.LeastCoverage = 0.9,
     least_support: selected.LeastSupport = None,
     by: Annotated[By, typer.Option(help="One table over all scenes, or one per scene.")] = By.all,
+    figure: Annotated[
+        Path | None, typer.Option(help="With --need sure: write error over density as .png, .svg or .pdf.")
+    ] = None,
     form: options.OutputFormat = options.Format.table,
 ) -> None:
     """Print the scores of a store: one row per algorithm, one column per metric and region.
 
     Scenes are aggregated as the protocol says. A scene that an algorithm lacks is a gap, never averaged away.
+    `--need sure` shows scores with their coverage, and compares at equal density: maps are cut by their own confidence.
     """
+    from stereogauge.evaluation.stored_density import stored_density
+    from stereogauge.figures.mpl.figure import check_format
     from stereogauge.protocol import Protocol
+    from stereogauge.tables.error_density import density_table
     from stereogauge.tables.score_table import coverage_table, score_table
 
+    if figure is not None:
+        check_format(figure.suffix.lstrip(".").lower())
+        if need != selected.ONLY_SURE:
+            raise StereogaugeError("--figure draws error over density, which --need sure shows; add it.")
     covered = 0.0 if need == selected.ONLY_SURE else selected.coverage_needed(need, least_coverage)
     with selected.opened(store, scenes, regions, metrics, algorithms, dataset, protocol, need) as (opened, cube):
         read = opened.protocol(cube.protocol) or Protocol()
+        curves: list[ErrorDensity] = []
+        if need == selected.ONLY_SURE:
+            try:
+                with working() as tell:
+                    curves = stored_density(opened, cube, read, progress=tell)
+            except StereogaugeError as reason:
+                say(f"no comparison at equal density: {reason}")
     cube = cube.limited(covered, least_support)
     how = read.aggregation if aggregation is None else aggregation.value
     parts = [cube] if by is By.all else [cube.take(scenes=[place]) for place in range(len(cube.scenes))]
-    tables = [score_table(part, how if by is By.all else "mean", read.scene_weights) for part in parts]
+    tables = [
+        score_table(part, how if by is By.all else "mean", read.scene_weights, any_density=need == selected.ONLY_SURE)
+        for part in parts
+    ]
     if need == selected.ONLY_SURE:
         tables += [coverage_table(part) for part in parts]
     if by is By.scene:
@@ -65,4 +91,11 @@ def command(
             replace(table, name=f"scores-{scene}", title=scene)
             for table, scene in zip(tables, cube.scenes * 2, strict=False)
         ]
-    print_tables([upright(table, form) for table in tables], form, boxed=False)
+    shown = [upright(table, form) for table in tables] + [density_table(one) for one in curves]
+    print_tables(shown, form, boxed=False)
+    if figure is not None and curves:
+        from stereogauge.figures import mpl
+        from stereogauge.figures.data.error_density import error_density_data
+
+        mpl.save(mpl.draw(error_density_data(curves)), figure)
+        say(f"wrote {figure}")

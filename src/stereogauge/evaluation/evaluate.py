@@ -22,6 +22,7 @@ from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.scores.column import Column, columns_of
 from stereogauge.scores.score import NO_ESTIMATE, Score
 from stereogauge.scores.table import ScoreTable
+from stereogauge.tags import TagBook
 
 
 def resized(estimate: DisparityMap, shape: tuple[int, int]) -> DisparityMap:
@@ -218,7 +219,11 @@ def evaluate(
                 extras=extras,
                 resize=resize,
             )
-    return ScoreTable(scores, chosen, sizes)
+    tags = TagBook(
+        {result.name: result.tags for result in results},
+        {(scene.dataset, scene.id): scene.tags for scene in scene_list},
+    )
+    return ScoreTable(scores, chosen, sizes, tags)
 
 
 def common_pixels(maps: Mapping[str, Any]) -> dict[str, Any]:

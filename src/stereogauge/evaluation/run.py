@@ -17,7 +17,7 @@ from stereogauge.evaluation.tasks import Outcome, Tasks, worker_count
 from stereogauge.evaluation.worker import GroupResult, Trouble, evaluate_group
 from stereogauge.scores.cell import CellScores
 from stereogauge.store import Store
-from stereogauge.store.sources import source_text
+from stereogauge.store.sources import confidence_text, source_text
 from stereogauge.store.write import Failure, MapRecord
 
 
@@ -127,6 +127,7 @@ def _map_record(group: Group, index: int) -> MapRecord:
         source=source_text(cell.estimate),
         right_source=source_text(cell.right_estimate),
         extras=dict(cell.extras),
+        confidence=confidence_text(cell.confidence),
     )
 
 

@@ -14,8 +14,10 @@ from stereogauge.analysis.orders import agreement, by_metric
 from stereogauge.analysis.stability import threshold_stability, weight_stability
 from stereogauge.analysis.subsets import subset_experiment
 from stereogauge.errors import StereogaugeError
+from stereogauge.evaluation.error_density import ErrorDensity
 from stereogauge.figures.data import analysis as analysis_figures
 from stereogauge.figures.data import ranking as ranking_figures
+from stereogauge.figures.data.error_density import error_density_data
 from stereogauge.figures.palette import Styles, algorithm_styles
 from stereogauge.protocol import Protocol
 from stereogauge.ranking.bootstrap import bootstrap
@@ -27,7 +29,8 @@ from stereogauge.report import tables
 from stereogauge.report.content import Content, FigureEntry, GalleryEntry, Provenance, ReportOptions, Section
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.selection import Selection
-from stereogauge.tables.score_table import score_tables
+from stereogauge.tables.error_density import density_table
+from stereogauge.tables.score_table import coverage_table, score_tables
 from stereogauge.tables.table import Table
 
 MOST_IN_RADAR, MOST_IN_PAIRS, MOST_IN_DIAGRAM, MOST_IN_FIGURE, MOST_SCENES = 6, 10, 30, 40, 12
@@ -71,23 +74,58 @@ def build(
     provenance: Provenance | None = None,
     galleries: Sequence[GalleryEntry] = (),
     protocol: Protocol | None = None,
+    density: Sequence[ErrorDensity] = (),
 ) -> Content:
-    """The report of a cube; galleries are made by `stereogauge.report.maps`, since they need the maps."""
+    """The report of a cube; galleries (`stereogauge.report.maps`) and error over density are made from the maps."""
     chosen = options or ReportOptions()
+    sections = _only_sure(cube, protocol) if chosen.only_sure else _ordered(cube, chosen, protocol)
+    if density:
+        sections.append(_density(density, algorithm_styles(cube.algorithms)))
+    if galleries:
+        prose = "Every algorithm's map and the pixels behind its score, from best to worst."
+        sections.append(Section("galleries", "Galleries", prose, tuple(galleries)))
+    return Content(chosen.title, Selection.of(cube), cube, tuple(sections), provenance or Provenance())
+
+
+def _ordered(cube: ScoreCube, chosen: ReportOptions, protocol: Protocol | None) -> list[Section]:
+    """Scores, orders and how certain they are."""
     metric = chosen.metric or cube.metrics[0]
     styles = algorithm_styles(cube.algorithms)
     main = rank(cube, chosen.model, missing=chosen.missing)
-    sections = [
+    return [
         _scores(cube, main, chosen, protocol),
         _orders(cube, metric, main, chosen, styles),
         _profiles(cube, main, chosen, styles),
         _certainty(cube, metric, main, chosen, styles),
         _relations(cube, metric, main, styles),
     ]
-    if galleries:
-        prose = "Every algorithm's map and the pixels behind its score, from best to worst."
-        sections.append(Section("galleries", "Galleries", prose, tuple(galleries)))
-    return Content(chosen.title, Selection.of(cube), cube, tuple(sections), provenance or Provenance())
+
+
+def _only_sure(cube: ScoreCube, protocol: Protocol | None) -> list[Section]:
+    """Scores of maps of any density with their coverage, without an order."""
+    attempts = _Attempts()
+    read = protocol or Protocol()
+    whole = cube.limited(least_coverage=0.0)
+    attempts.entries += score_tables(whole, read.aggregation, read.scene_weights, any_density=True)
+    attempts.table(lambda: coverage_table(whole))
+    prose = (
+        "Values are needed only where an algorithm is sure, so every score stands with the share of its pixels that it "
+        "covers. Scores that leave missing estimates out make no order here: leaving more pixels out would win it. "
+        "Orders stand at equal density only."
+    )
+    return [attempts.section("scores", "Scores and what they cover", prose)]
+
+
+def _density(found: Sequence[ErrorDensity], styles: Styles) -> Section:
+    attempts = _Attempts()
+    reading = "Who is lower at the same density is better there; the large marks alone make no order."
+    attempts.figure("error-density", lambda: error_density_data(found, styles), reading)
+    attempts.entries += [density_table(one) for one in found]
+    prose = (
+        "The error of each algorithm when only its surest pixels are kept, by its own confidence map; an algorithm "
+        "without one is a point at its own density. Algorithms are compared at equal density."
+    )
+    return attempts.section("density", "Only where it is sure", prose)
 
 
 def one_column_each(cube: ScoreCube) -> list[str]:
@@ -182,6 +220,7 @@ def _profile(attempts: _Attempts, cube: ScoreCube, profile: Profile, options: Re
         lambda: ranking_figures.stacked_bars_data(weighted.head(MOST_IN_FIGURE), profile.name),
         f"{profile.description} The shortest bar wins; segments show what it is made of.",
     )
+    attempts.table(lambda: tables.weights_table(weighted, profile))
     attempts.table(
         lambda: tables.weight_stability_table(
             weight_stability(cube, profile.weights, missing=options.missing, seed=options.seed), profile

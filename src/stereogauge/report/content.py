@@ -50,7 +50,10 @@ class Provenance:
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """Choices of a report; None lets the scores decide."""
+    """Choices of a report; None lets the scores decide.
+
+    `only_sure`: values are needed only where they are sure; scores stand with their coverage, orders at equal density.
+    """
 
     title: str = "Comparison of stereo algorithms"
     model: str = "extended"
@@ -62,6 +65,7 @@ class ReportOptions:
     seed: int = 0
     gallery_metrics: tuple[str, ...] = ()
     gallery_scenes: tuple[str, ...] = ()
+    only_sure: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -68,7 +68,7 @@ def ranking_table(
     return table(f"rank-{ranking.model}", title or f"Order by the model {ranking.model}", header, rows, notes)
 
 
-def weights_table(ranking: Ranking) -> Table:
+def weights_table(ranking: Ranking, profile: Profile | None = None) -> Table:
     """What each weight of a weighted ranking means: its share of the differences, and where the second would lead.
 
     The break-even is the weight of the term, the others scaled to sum to 1, at which the first two tie.
@@ -81,7 +81,12 @@ def weights_table(ranking: Ranking) -> Table:
     ]
     rival = ranking.algorithms[1] if len(ranking) > 1 else "no other"
     header = ["metric", "property", "weight", "share of the differences", f"weight at which {rival} ties"]
-    return table("weights", "What the weights mean", header, rows, ranking.notes)
+    name, title = (
+        ("weights", "What the weights mean")
+        if profile is None
+        else (f"weights-{profile.id}", f"What the weights of {profile.name} mean")
+    )
+    return table(name, title, header, rows, ranking.notes)
 
 
 def _emphasis(rank: int) -> Emphasis:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.regions.expression import region_id
 from stereogauge.scores.column import Column, matching
 from stereogauge.scores.score import NO_ESTIMATE, Score
+from stereogauge.tags import TagBook, Tags, expanded
 
 Values = NDArray[np.float64]
 LEAST_COVERAGE = 0.9
@@ -34,6 +35,7 @@ class ScoreCube:
     on which no algorithm has a score. `sizes` gives the size of each scene relative to full resolution, NaN where it
     is unknown.
     `invalid` is the protocol's policy for missing estimates, which decides whether `counts` include them.
+    `tags` are those of algorithms and scenes.
     `least_coverage` and `least_support` say which of the scores may enter an order: see `stereogauge.scores.evidence`.
     """
 
@@ -51,6 +53,7 @@ class ScoreCube:
     invalid: str = "count"
     least_coverage: float = LEAST_COVERAGE
     least_support: float | None = None
+    tags: TagBook = field(default_factory=TagBook)
 
     def __post_init__(self) -> None:
         shape = (len(self.algorithms), len(self.scenes), len(self.columns))
@@ -104,6 +107,13 @@ class ScoreCube:
         return tuple(scene.removeprefix(f"{name}/") for scene, name in zip(self.scenes, datasets, strict=True))
 
     @property
+    def scene_tags(self) -> dict[str, Tags]:
+        """The tags of the scenes by their names here."""
+        datasets = self.datasets or ("",) * len(self.scenes)
+        keys = zip(self.scenes, zip(datasets, self.scene_names, strict=True), strict=True)
+        return {scene: self.tags.scenes.get(key, {}) for scene, key in keys}
+
+    @property
     def applies(self) -> NDArray[np.bool_]:
         """Which scenes count in a column, shape (scenes, columns): all but those with nothing to measure there."""
         if self.void is None:
@@ -149,7 +159,12 @@ class ScoreCube:
 
     @classmethod
     def of(
-        cls, table: Sequence[Score], *, sizes: Mapping[tuple[str, str], float] | None = None, invalid: str = "count"
+        cls,
+        table: Sequence[Score],
+        *,
+        sizes: Mapping[tuple[str, str], float] | None = None,
+        invalid: str = "count",
+        tags: TagBook | None = None,
     ) -> ScoreCube:
         """The cube of scores under one protocol; a key that they lack is a gap.
 
@@ -195,6 +210,7 @@ class ScoreCube:
             datasets=tuple(dataset for dataset, _ in scenes),
             sizes=tuple(sizes.get(scene, math.nan) for scene in scenes) if sizes else (),
             invalid=invalid,
+            tags=tags or TagBook(),
         )
 
     def select(
@@ -208,14 +224,14 @@ class ScoreCube:
         """The part that was asked for, in the order of asking; None means everything.
 
         A metric may be written with its region (`bad@1:nonocc`). A metric that is bound to its own pixel set is
-        kept whatever `regions` asks for.
+        kept whatever `regions` asks for. Algorithms and scenes may be named by their tags: `tag:technique=learned`.
         """
         columns = range(len(self.columns)) if metrics is None else _columns(self, metrics)
         if regions is not None:
             columns = _in_regions(self, columns, tuple(region_id(region) for region in regions))
         return self.take(
-            algorithms=_places("algorithm", self.algorithms, algorithms),
-            scenes=_places("scene", self.scenes, scenes),
+            algorithms=_places("algorithm", self.algorithms, self.tags.algorithms, algorithms),
+            scenes=_places("scene", self.scenes, self.scene_tags, scenes),
             columns=columns,
         )
 
@@ -283,11 +299,13 @@ def void_scenes(measured: NDArray[np.bool_], counts: Values, missing: Values) ->
     return np.asarray((empty | ~measured).all(axis=0) & measured.any(axis=0), np.bool_)
 
 
-def _places(kind: str, known: tuple[str, ...], wanted: Iterable[str] | None) -> list[int] | None:
+def _places(
+    kind: str, known: tuple[str, ...], tags: Mapping[str, Tags], wanted: Iterable[str] | None
+) -> list[int] | None:
     if wanted is None:
         return None
     index = {name: place for place, name in enumerate(known)}
-    names = list(dict.fromkeys([wanted] if isinstance(wanted, str) else wanted))
+    names = expanded(kind, known, tags, wanted)
     for name in names:
         if name not in index:
             raise unknown_name(f"{kind} of these scores", name, known)

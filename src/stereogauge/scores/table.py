@@ -16,6 +16,7 @@ from stereogauge.scores.aggregation import Aggregation, aggregated, way
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.plain import json_value
 from stereogauge.scores.score import Score
+from stereogauge.tags import TagBook, Tags, expanded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,10 +43,12 @@ class ScoreTable(Sequence[Score]):
         scores: Iterable[Score],
         protocol: Protocol | None = None,
         sizes: Mapping[tuple[str, str], float] | None = None,
+        tags: TagBook | None = None,
     ) -> None:
         self._scores = tuple(scores)
         self.protocol = protocol
         self.sizes = sizes
+        self.tags = tags or TagBook()
         hashes = {score.protocol for score in self._scores}
         if len(hashes) > 1:
             raise ProtocolError(
@@ -104,7 +107,8 @@ class ScoreTable(Sequence[Score]):
         """The scores that match everything given.
 
         A metric may carry its region, as in `bad@1:nonocc`; one with a pixel set of its own matches whatever region is
-        asked for, unless it was measured inside that region.
+        asked for, unless it was measured inside that region. A scene or an algorithm may be a selector by tag, as in
+        `tag:technique=learned`.
         """
         bound, named = parse_column(metric) if metric is not None else (None, None)
         region = region_id(region) if region else named
@@ -114,22 +118,24 @@ class ScoreTable(Sequence[Score]):
         for kind, name, known in (
             ("metric", wanted, self.metrics),
             ("region", region, self.regions),
-            ("scene", scene, self.scenes),
-            ("algorithm", algorithm, self.algorithms),
         ):
             if name is not None and name not in known:
                 raise unknown_name(f"{kind} of this table", name, known)
+        by_scene: dict[str, Tags] = {name: tags for (_, name), tags in self.tags.scenes.items()}
+        scenes = self._named("scene", scene, self.scenes, by_scene)
+        algorithms = self._named("algorithm", algorithm, self.algorithms, self.tags.algorithms)
         return ScoreTable(
             (
                 s
                 for s in self._scores
                 if wanted in (None, s.metric)
                 and region in (None, s.region)
-                and scene in (None, s.scene)
-                and algorithm in (None, s.algorithm)
+                and s.scene in scenes
+                and s.algorithm in algorithms
             ),
             self.protocol,
             self.sizes,
+            self.tags,
         )
 
     def _region_of(self, bound: BoundMetric, interest: str | None) -> str | None:
@@ -137,6 +143,14 @@ class ScoreTable(Sequence[Score]):
         here = {score.region for score in self._scores if score.metric == bound.id}
         wanted = [] if interest is None else [bound.within(interest)]
         return next((region for region in (*wanted, bound.metric.region) if region in here), None)
+
+    def _named(self, kind: str, wanted: str | None, known: tuple[str, ...], tags: Mapping[str, Tags]) -> set[str]:
+        """The names that `wanted` means, a name or a selector by tag; all of them for None."""
+        names = known if wanted is None else expanded(kind, known, tags, wanted)
+        for name in names:
+            if name not in known:
+                raise unknown_name(f"{kind} of this table", name, known)
+        return set(names)
 
     def score(
         self, metric: str, region: str | None = None, *, scene: str | None = None, algorithm: str | None = None
@@ -190,7 +204,7 @@ class ScoreTable(Sequence[Score]):
     def cube(self) -> ScoreCube:
         """The scores as dense arrays."""
         invalid = self.protocol.invalid if self.protocol else "count"
-        return ScoreCube.of(self._scores, sizes=self.sizes, invalid=invalid)
+        return ScoreCube.of(self._scores, sizes=self.sizes, invalid=invalid, tags=self.tags)
 
     def to_pandas(self) -> pd.DataFrame:
         """Long form: dataset scene algorithm metric region value count missing protocol, then sum, note and rule."""

@@ -18,24 +18,34 @@ from stereogauge.errors import FileError, MissingDependency, cause
 from stereogauge.scores.cell import CellScores
 from stereogauge.scores.column import VersionedColumn
 from stereogauge.scores.score import Score
+from stereogauge.store.sources import tags_of_text, tags_text
+from stereogauge.tags import TagBook, Tags
 
 PathLike = str | os.PathLike[str]
 
 SCORE_FIELDS = tuple(field.name for field in dataclasses.fields(Score) if field.compare)
 FIELDS = (*SCORE_FIELDS, "metric_version", "region_version", "inputs")
+TAG_FIELDS = ("algorithm_tags", "scene_tags")
+"""Further columns of a store that has tags: those of the row's algorithm and scene, as JSON."""
 NUMBERS = {"value": float, "sum": float, "count": int, "missing": int}
 PROTOCOLS_KEY = b"stereogauge.protocols"
 BATCH = 100_000
 
 
-def _rows(cells: Iterable[CellScores]) -> Iterator[tuple[Any, ...]]:
+def _rows(cells: Iterable[CellScores], book: TagBook | None) -> Iterator[tuple[Any, ...]]:
     values = operator.attrgetter(*SCORE_FIELDS)
     for cell in cells:
+        tags: tuple[str, ...] = ()
+        if book:
+            scene = book.scenes.get((cell.dataset, cell.scene), {})
+            tags = (tags_text(book.algorithms.get(cell.algorithm, {})), tags_text(scene))
         for column, score in zip(cell.columns, cell.scores(), strict=True):
-            yield (*values(score), column.metric_version, column.region_version, cell.inputs)
+            yield (*values(score), column.metric_version, column.region_version, cell.inputs, *tags)
 
 
-def _cells(rows: Iterable[Mapping[str, Any]], name: str) -> list[CellScores]:
+def _cells(rows: Iterable[Mapping[str, Any]], name: str) -> tuple[list[CellScores], TagBook]:
+    algorithms: dict[str, Tags] = {}
+    scenes: dict[tuple[str, str], Tags] = {}
     groups: dict[tuple[str, str, str, str, int], list[tuple[Score, VersionedColumn]]] = {}
     for line, row in enumerate(rows, start=1):
         try:
@@ -44,10 +54,12 @@ def _cells(rows: Iterable[Mapping[str, Any]], name: str) -> list[CellScores]:
             score = Score(**fields)
             versions = int(row["metric_version"]), int(row["region_version"])
             inputs = int(row["inputs"])
+            own, where = (tags_of_text(row.get(field) or "") for field in TAG_FIELDS)
         except (TypeError, ValueError, KeyError) as problem:
             raise FileError(
                 f"{name}: row {line} is not a score ({problem}); the columns must be {', '.join(FIELDS)}."
             ) from None
+        algorithms[score.algorithm], scenes[score.dataset, score.scene] = own, where
         key = (score.dataset, score.scene, score.algorithm, score.protocol, inputs)
         column = VersionedColumn(score.metric, versions[0], score.region, versions[1])
         groups.setdefault(key, []).append((score, column))
@@ -57,17 +69,17 @@ def _cells(rows: Iterable[Mapping[str, Any]], name: str) -> list[CellScores]:
         if len(set(columns)) != len(columns):
             raise FileError(f"{name}: {key[2]} on {key[1]} has the same column twice; keep one of the rows.")
         cells.append(CellScores.of_scores([score for score, _ in members], columns, inputs=key[4]))
-    return cells
+    return cells, TagBook(algorithms, scenes)
 
 
-def export_csv(cells: Iterable[CellScores], path: PathLike) -> int:
+def export_csv(cells: Iterable[CellScores], path: PathLike, tags: TagBook | None = None) -> int:
     """Write the long form as CSV; the shortest decimals that give the same floats back."""
     amount = 0
     try:
         with open(path, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
-            writer.writerow(FIELDS)
-            for row in _rows(cells):
+            writer.writerow((*FIELDS, *(TAG_FIELDS if tags else ())))
+            for row in _rows(cells, tags):
                 writer.writerow(row)
                 amount += 1
     except OSError as problem:
@@ -75,8 +87,8 @@ def export_csv(cells: Iterable[CellScores], path: PathLike) -> int:
     return amount
 
 
-def import_csv(path: PathLike) -> list[CellScores]:
-    """The cells of a CSV in long form."""
+def import_csv(path: PathLike) -> tuple[list[CellScores], TagBook]:
+    """The cells of a CSV in long form, and the tags that came with them."""
     name = os.fsdecode(path)
     try:
         with open(path, newline="", encoding="utf-8") as file:
@@ -87,27 +99,30 @@ def import_csv(path: PathLike) -> list[CellScores]:
         raise FileError(f"{name}: cannot be read as CSV ({cause(problem)}).") from problem
 
 
-def export_parquet(cells: Iterable[CellScores], path: PathLike, protocols: Mapping[str, str]) -> int:
+def export_parquet(
+    cells: Iterable[CellScores], path: PathLike, protocols: Mapping[str, str], tags: TagBook | None = None
+) -> int:
     """Write the long form as Parquet, in batches; `protocols` (hash → text) go into the file's metadata."""
     arrow, parquet = _arrow()
     integers, floats, text = arrow.int64(), arrow.float64(), arrow.dictionary(arrow.int32(), arrow.string())
     kinds = {"value": floats, "sum": floats, "note": arrow.string()}
     whole = {"count", "missing", "metric_version", "region_version", "inputs"}
+    fields = (*FIELDS, *(TAG_FIELDS if tags else ()))
     layout = arrow.schema(
-        [(field, integers if field in whole else kinds.get(field, text)) for field in FIELDS],
+        [(field, integers if field in whole else kinds.get(field, text)) for field in fields],
         metadata={PROTOCOLS_KEY: json.dumps(dict(protocols)).encode()},
     )
     amount = 0
     try:
         with parquet.ParquetWriter(os.fspath(path), layout, compression="zstd") as writer:
-            rows = _rows(cells)
+            rows = _rows(cells, tags)
             while batch := list(itertools.islice(rows, BATCH)):
                 columns = list(zip(*batch, strict=True))
                 arrays = [
                     arrow.array(column, kind.value_type if field not in kinds and field not in whole else kind).cast(
                         kind
                     )
-                    for field, kind, column in zip(FIELDS, layout.types, columns, strict=True)
+                    for field, kind, column in zip(fields, layout.types, columns, strict=True)
                 ]
                 writer.write_table(arrow.Table.from_arrays(arrays, schema=layout))
                 amount += len(batch)
@@ -116,8 +131,8 @@ def export_parquet(cells: Iterable[CellScores], path: PathLike, protocols: Mappi
     return amount
 
 
-def import_parquet(path: PathLike) -> tuple[list[CellScores], list[str]]:
-    """The cells of a Parquet file in long form, and the texts of the protocols that came with it."""
+def import_parquet(path: PathLike) -> tuple[list[CellScores], list[str], TagBook]:
+    """The cells of a Parquet file in long form, the texts of the protocols and the tags that came with it."""
     arrow, parquet = _arrow()
     name = os.fsdecode(path)
     try:
@@ -126,7 +141,9 @@ def import_parquet(path: PathLike) -> tuple[list[CellScores], list[str]]:
         raise FileError(f"{name}: cannot be read as Parquet ({str(problem).splitlines()[0]}).") from problem
     _check_columns(table.column_names, name)
     texts = json.loads((table.schema.metadata or {}).get(PROTOCOLS_KEY, b"{}"))
-    return _cells(table.select(FIELDS).to_pylist(), name), list(texts.values())
+    fields = [*FIELDS, *(field for field in TAG_FIELDS if field in table.column_names)]
+    cells, tags = _cells(table.select(fields).to_pylist(), name)
+    return cells, list(texts.values()), tags
 
 
 def _check_columns(found: Sequence[str], name: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sql
@@ -12,17 +12,20 @@ from sqlalchemy.engine import Connection
 
 from stereogauge.store import names, schema
 from stereogauge.store.engine import Database
+from stereogauge.store.sources import tags_of_text
 from stereogauge.store.write import Failure, MapRecord
+from stereogauge.tags import Tags
 
 
 @dataclass(frozen=True)
 class DatasetEntry:
-    """A dataset and where it lay when it was last evaluated."""
+    """A dataset and where it lay when it was last evaluated; `tags` holds those of its scenes, by scene."""
 
     name: str
     version: str
     root: str
     scenes: tuple[str, ...]
+    tags: Mapping[str, Tags] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ class AlgorithmEntry:
     metadata: Mapping[str, Any]
     added: float
     seconds: float | None
+    tags: Tags = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -71,12 +75,15 @@ class Listings:
         with self._database.reading() as connection:
             table, scenes = schema.datasets, schema.scenes
             members: dict[int, list[str]] = {}
-            ordered = sql.select(scenes.c.dataset_id, scenes.c.name).order_by(scenes.c.position)
-            for owner, name in connection.execute(ordered):
+            tags: dict[int, dict[str, Tags]] = {}
+            ordered = sql.select(scenes.c.dataset_id, scenes.c.name, scenes.c.tags).order_by(scenes.c.position)
+            for owner, name, text in connection.execute(ordered):
                 members.setdefault(owner, []).append(name)
+                if own := tags_of_text(text):
+                    tags.setdefault(owner, {})[name] = own
             rows = connection.execute(sql.select(*table.c["name", "version", "root", "id"]).order_by(table.c.id))
             return [
-                DatasetEntry(name, version, root, tuple(members.get(number, ())))
+                DatasetEntry(name, version, root, tuple(members.get(number, ())), tags.get(number, {}))
                 for name, version, root, number in rows
             ]
 
@@ -95,6 +102,7 @@ class Listings:
                     **{name: row[name] for name in ("name", "description", "link", "colour", "added")},
                     metadata=json.loads(row["metadata"]),
                     seconds=means.get(row["id"]),
+                    tags=tags_of_text(row["tags"]),
                 )
                 for row in connection.execute(sql.select(table).order_by(table.c.id)).mappings()
             ]
@@ -146,10 +154,11 @@ class Listings:
         """A text that changes whenever an answer of this store may: with scores, algorithms, protocols or runs."""
         with self._database.reading() as connection:
             scores, known = schema.scores.c, schema.algorithms.c
-            texts = sql.func.length(known.description) + sql.func.length(known.link) + sql.func.length(known.colour)
+            texts = sum(sql.func.length(known[part]) for part in ("description", "link", "colour", "tags"))
             questions = (
                 sql.select(sql.func.count(), sql.func.max(scores.id), sql.func.max(scores.written)),
                 sql.select(sql.func.count(), sql.func.max(known.id), sql.func.sum(texts)),
+                sql.select(sql.func.sum(sql.func.length(schema.scenes.c.tags))),
                 sql.select(sql.func.count(), sql.func.max(schema.protocols.c.id)),
                 sql.select(sql.func.count(), sql.func.max(schema.runs.c.id), sql.func.max(schema.runs.c.finished)),
             )
@@ -192,11 +201,13 @@ def map_record(connection: Connection, algorithm: str, dataset: str, scene: str)
     """What is known of one map."""
     table, scenes, sets, algorithms_ = schema.maps, schema.scenes, schema.datasets, schema.algorithms
     query = (
-        sql.select(table.c.content, table.c.source, table.c.right_source, table.c.extras)
+        sql.select(*table.c["content", "source", "right_source", "extras", "confidence"])
         .join(scenes, scenes.c.id == table.c.scene_id)
         .join(sets, sets.c.id == scenes.c.dataset_id)
         .join(algorithms_, algorithms_.c.id == table.c.algorithm_id)
         .where(sets.c.name == dataset, scenes.c.name == scene, algorithms_.c.name == algorithm)
     )
     row = connection.execute(query).first()
-    return None if row is None else MapRecord(dataset, scene, algorithm, row[0], row[1], row[2], json.loads(row[3]))
+    if row is None:
+        return None
+    return MapRecord(dataset, scene, algorithm, row[0], row[1], row[2], json.loads(row[3]), row[4])

@@ -12,6 +12,7 @@ from stereogauge.scores.cell import CellScores
 from stereogauge.scores.column import VersionedColumn
 from stereogauge.store import listing, names, read, schema, write
 from stereogauge.store.blocks import cell_of_row
+from stereogauge.tags import TagBook
 
 Key = tuple[str, str, str, str]
 
@@ -61,7 +62,7 @@ def _copy_names(source: Connection, target: Connection) -> None:
     numbers = names.dataset_ids(target, [row["name"] for row in datasets])
     owner = {row["id"]: numbers[row["name"]] for row in datasets}
     scenes = source.execute(sql.select(schema.scenes)).mappings().all()
-    kept = ("name", "position", "content", "sources")
+    kept = ("name", "position", "content", "sources", "tags")
     names.insert_new(
         target,
         schema.scenes,
@@ -70,6 +71,14 @@ def _copy_names(source: Connection, target: Connection) -> None:
     algorithms = source.execute(sql.select(schema.algorithms).order_by(schema.algorithms.c.id)).mappings().all()
     names.insert_new(
         target, schema.algorithms, [{key: value for key, value in row.items() if key != "id"} for row in algorithms]
+    )
+    arriving, present = read.tag_book(source), read.tag_book(target)
+    write.write_tags(
+        target,
+        TagBook(
+            {name: tags for name, tags in arriving.algorithms.items() if not present.algorithms.get(name)},
+            {scene: tags for scene, tags in arriving.scenes.items() if not present.scenes.get(scene)},
+        ),
     )
 
 

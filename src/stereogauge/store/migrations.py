@@ -15,7 +15,14 @@ from stereogauge.store.engine import Database
 
 Step = Callable[[Connection], None]
 
-STEPS: tuple[Step, ...] = ()
+
+def _tags_and_confidence(connection: Connection) -> None:
+    """Version 2: tags of algorithms and scenes, and where the confidence map of a result lies."""
+    for table, column, default in (("algorithms", "tags", "{}"), ("scenes", "tags", "{}"), ("maps", "confidence", "")):
+        connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {column} TEXT NOT NULL DEFAULT '{default}'")
+
+
+STEPS: tuple[Step, ...] = (_tags_and_confidence,)
 """STEPS[n] brings a store of version n + 1 to version n + 2; the current version is len(STEPS) + 1."""
 
 
@@ -38,7 +45,8 @@ def prepare(database: Database, steps: Sequence[Step] = STEPS) -> None:
         )
     if database.read_only:
         state = "holds no scores yet" if found is None else f"has the older schema version {found}"
-        raise StoreError(f"{database.name} {state} and was opened read-only; open it once for writing first.")
+        remedy = "open it once for writing first" if found is None else "run `stereogauge store upgrade` on it once"
+        raise StoreError(f"{database.name} {state} and was opened read-only; {remedy}.")
     with database.writing() as connection:
         _upgrade(database, connection, steps)
 

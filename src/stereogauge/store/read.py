@@ -20,6 +20,8 @@ from stereogauge.scores.column import Column, VersionedColumn, matching
 from stereogauge.scores.cube import ScoreCube, void_scenes
 from stereogauge.store import names, schema
 from stereogauge.store.blocks import FLOATS, INTEGERS, cell_of_row, unpacked
+from stereogauge.store.sources import tags_of_text
+from stereogauge.tags import TagBook, expanded
 
 Names = Iterable[str] | None
 
@@ -55,16 +57,23 @@ def select(
     columns: Names = None,
 ) -> Selection:
     """What these names mean in this store; a name that it does not hold is an error."""
+    book = tag_book(connection)
     found_scenes = all_scenes(connection, dataset)
     scoring, scoring_hash = scoring_of(connection, protocol, list(found_scenes) if dataset else None)
-    chosen_scenes = found_scenes if scenes is None else _named_scenes(found_scenes, scenes)
+    chosen_scenes = found_scenes if scenes is None else _named_scenes(found_scenes, scenes, book)
     table = schema.algorithms
     known = names.mapping(connection, sql.select(table.c.id, table.c.name).order_by(table.c.id))
     return Selection(
         scoring=scoring,
         protocol=scoring_hash,
         scenes=chosen_scenes,
-        algorithms=known if algorithms is None else _named(known, algorithms, "algorithm of this store"),
+        algorithms=known
+        if algorithms is None
+        else _named(
+            known,
+            expanded("algorithm", known.values(), book.algorithms, algorithms),
+            "algorithm of this store",
+        ),
         named_scenes=scenes is not None,
         named_algorithms=algorithms is not None,
         columns=None if columns is None else tuple([columns] if isinstance(columns, str) else columns),
@@ -94,10 +103,13 @@ def _named(known: dict[int, str], wanted: Iterable[str], kind: str) -> dict[int,
     return chosen
 
 
-def _named_scenes(known: dict[int, tuple[str, str]], wanted: Iterable[str]) -> dict[int, tuple[str, str]]:
-    """Scenes by `scene` or `dataset/scene`."""
+def _named_scenes(
+    known: dict[int, tuple[str, str]], wanted: Iterable[str], book: TagBook
+) -> dict[int, tuple[str, str]]:
+    """Scenes by `scene`, `dataset/scene` or a selector by tag."""
     chosen: dict[int, tuple[str, str]] = {}
-    for name in [wanted] if isinstance(wanted, str) else wanted:
+    tags = {f"{owner}/{scene}": book.scenes[owner, scene] for owner, scene in known.values()}
+    for name in expanded("scene", tags, tags, wanted):
         fitting = [number for number, (owner, scene) in known.items() if name in (scene, f"{owner}/{scene}")]
         if not fitting:
             raise unknown_name("scene of this store", name, (scene for _, scene in known.values()))
@@ -217,6 +229,7 @@ def read_cube(connection: Connection, selection: Selection) -> ScoreCube:
         protocol=selection.protocol,
         datasets=tuple(owner for owner, _ in owners),
         sizes=tuple(map(scene_sizes(connection).__getitem__, owners)),
+        tags=tag_book(connection),
         invalid=_invalid(connection, selection.scoring),
         void=void_scenes(measured, filled["counts"], filled["missing"]),
         values=filled["values"],
@@ -231,6 +244,16 @@ def scene_sizes(connection: Connection) -> dict[tuple[str, str], float]:
     sets, scenes = schema.datasets, schema.scenes
     query = sql.select(sets.c.name, scenes.c.name, scenes.c.sources).join(sets, sets.c.id == scenes.c.dataset_id)
     return {(owner, name): json.loads(text).get("size") or math.nan for owner, name, text in connection.execute(query)}
+
+
+def tag_book(connection: Connection) -> TagBook:
+    """The tags of all algorithms and scenes of the store."""
+    known, sets, scenes = schema.algorithms, schema.datasets, schema.scenes
+    query = sql.select(sets.c.name, scenes.c.name, scenes.c.tags).join(sets, sets.c.id == scenes.c.dataset_id)
+    return TagBook(
+        {name: tags_of_text(text) for name, text in connection.execute(sql.select(known.c.name, known.c.tags))},
+        {(owner, name): tags_of_text(text) for owner, name, text in connection.execute(query)},
+    )
 
 
 def _invalid(connection: Connection, scoring: int) -> str:

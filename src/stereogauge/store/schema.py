@@ -46,6 +46,7 @@ scenes = Table(
     Column("position", Integer, nullable=False, server_default="0"),
     Column("content", String, nullable=False, server_default=""),
     Column("sources", Text, nullable=False, server_default="{}"),
+    Column("tags", Text, nullable=False, server_default="{}"),
     UniqueConstraint("dataset_id", "name"),
 )
 
@@ -58,6 +59,7 @@ algorithms = Table(
     Column("link", String, nullable=False, server_default=""),
     Column("colour", String, nullable=False, server_default=""),
     Column("metadata", Text, nullable=False, server_default="{}"),
+    Column("tags", Text, nullable=False, server_default="{}"),
     Column("added", Float, nullable=False),
 )
 
@@ -158,6 +160,7 @@ maps = Table(
     Column("source", Text, nullable=False),
     Column("right_source", Text, nullable=False, server_default=""),
     Column("extras", Text, nullable=False, server_default="{}"),
+    Column("confidence", Text, nullable=False, server_default=""),
     PrimaryKeyConstraint("scene_id", "algorithm_id"),
     Index("maps_by_algorithm", "algorithm_id"),
 )

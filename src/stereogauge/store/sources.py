@@ -7,10 +7,12 @@ import json
 import os
 from typing import Any
 
+from stereogauge.confidence.files import ConfidenceSource
 from stereogauge.errors import StereogaugeError
 from stereogauge.io.content import is_remote
 from stereogauge.io.files import DisparityFile, ImageFile, LabelFile, MaskFile
 from stereogauge.model import Calibration, Scene
+from stereogauge.tags import Tags
 
 KINDS: dict[str, type[Any]] = {"disparity": DisparityFile, "image": ImageFile, "mask": MaskFile, "label": LabelFile}
 _KIND_OF = {file: kind for kind, file in KINDS.items()}
@@ -52,6 +54,30 @@ def source_text(source: Any) -> str:
 def source_of_text(text: str) -> Any:
     """The source that `source_text` described; None where there is none."""
     return source_of_values(json.loads(text)) if text else None
+
+
+def tags_text(tags: Tags) -> str:
+    """Tags as text."""
+    return json.dumps({name: list(values) for name, values in tags.items()}, sort_keys=True, ensure_ascii=False)
+
+
+def tags_of_text(text: str) -> dict[str, tuple[str, ...]]:
+    """The tags that `tags_text` described."""
+    return {name: tuple(values) for name, values in json.loads(text or "{}").items()}
+
+
+def confidence_text(confidence: ConfidenceSource | None) -> str:
+    """Where a confidence map lies and which of its values are better, "" where it came from no file."""
+    values = None if confidence is None else source_values(confidence.source)
+    if confidence is None or values is None:
+        return ""
+    return json.dumps({"source": values, "better": confidence.better}, sort_keys=True)
+
+
+def confidence_of_text(text: str) -> ConfidenceSource | None:
+    """The confidence map that `confidence_text` described."""
+    described = json.loads(text) if text else None
+    return None if described is None else ConfidenceSource(source_of_values(described["source"]), described["better"])
 
 
 def paths_of(source: Any) -> tuple[str | os.PathLike[str], ...]:

@@ -23,9 +23,10 @@ from stereogauge.store.engine import Database
 from stereogauge.store.listing import Listings
 from stereogauge.store.merge import merge
 from stereogauge.store.migrations import prepare
-from stereogauge.store.sources import scene_of_text, source_of_text
+from stereogauge.store.sources import scene_of_text, source_of_text, tags_text
 from stereogauge.store.stored import StoredCells, stored_cells
 from stereogauge.store.write import Failure, MapRecord
+from stereogauge.tags import TagBook, as_tags
 
 PathLike = str | os.PathLike[str]
 
@@ -95,8 +96,8 @@ class Store(Listings):
         if not scores:
             return ScoreTable(())
         with self._database.reading() as connection:
-            sizes = read.scene_sizes(connection)
-        return ScoreTable(scores, self.protocol(scores[0].protocol), sizes)
+            sizes, tags = read.scene_sizes(connection), read.tag_book(connection)
+        return ScoreTable(scores, self.protocol(scores[0].protocol), sizes, tags)
 
     def cells(self, **selection: Any) -> list[CellScores]:
         """The same selection as cells."""
@@ -136,6 +137,11 @@ class Store(Listings):
             raise unknown_name(f"scene of {dataset}", name, known[dataset])
         return scene_of_text(text, name, dataset)
 
+    def tags(self) -> TagBook:
+        """The tags of all algorithms and scenes."""
+        with self._database.reading() as connection:
+            return read.tag_book(connection)
+
     def map_source(self, algorithm: str, dataset: str, scene: str) -> Any:
         """Where an algorithm's map lay when it was evaluated: a file of `stereogauge.io.files` or a path; None when it
         was an array.
@@ -170,6 +176,7 @@ class Store(Listings):
                 write.write_protocol(connection, chosen)
             write.write_cells(connection, cells, number)
             write.write_sizes(connection, (scores.sizes or {}) if isinstance(scores, ScoreTable) else {})
+            write.write_tags(connection, scores.tags if isinstance(scores, ScoreTable) else TagBook())
             write.write_maps(connection, maps)
             write.write_failures(connection, failures, number)
 
@@ -200,12 +207,15 @@ class Store(Listings):
         link: str | None = None,
         colour: str | None = None,
         metadata: Mapping[str, Any] | None = None,
+        tags: Mapping[str, Any] | None = None,
     ) -> None:
-        """Change what is known of an algorithm; None leaves a part as it is."""
+        """Change what is known of an algorithm; None leaves a part as it is. `tags` replaces all of its tags."""
         changes = {"description": description, "link": link, "colour": colour}
         values: dict[str, Any] = {key: text for key, text in changes.items() if text is not None}
         if metadata is not None:
             values["metadata"] = json.dumps(dict(metadata), sort_keys=True)
+        if tags is not None:
+            values["tags"] = tags_text(as_tags(tags, name))
         with self._database.writing() as connection:
             number = self._algorithm(connection, name)
             if values:
@@ -245,29 +255,32 @@ class Store(Listings):
 
     def export_csv(self, path: PathLike, **selection: Any) -> int:
         """Write scores in long form as CSV, floats with all their digits; returns how many."""
-        return exchange.export_csv(self._chosen(selection), path)
+        return exchange.export_csv(self._chosen(selection), path, self.tags())
 
     def export_parquet(self, path: PathLike, **selection: Any) -> int:
         """Write scores in long form as Parquet, with the protocols' texts in the file's metadata; returns how many."""
         texts = {entry.hash: entry.text for entry in self.protocols()}
-        return exchange.export_parquet(self._chosen(selection), path, texts)
+        return exchange.export_parquet(self._chosen(selection), path, texts, self.tags())
 
     def _chosen(self, selection: Mapping[str, Any]) -> Iterable[CellScores]:
         return self.cells(**selection) if any(value is not None for value in selection.values()) else self.all_cells()
 
     def import_csv(self, path: PathLike) -> int:
         """Import scores in long form from CSV; returns how many."""
-        cells = exchange.import_csv(path)
-        self.write(cells)
+        cells, tags = exchange.import_csv(path)
+        with self._database.writing() as connection:
+            write.write_cells(connection, cells, provenance.begin_run(connection, "import"))
+            write.write_tags(connection, tags)
         return sum(len(cell.columns) for cell in cells)
 
     def import_parquet(self, path: PathLike) -> int:
         """Import scores in long form from Parquet; returns how many."""
-        cells, texts = exchange.import_parquet(path)
+        cells, texts, tags = exchange.import_parquet(path)
         with self._database.writing() as connection:
             for text in texts:
                 write.write_protocol(connection, parse_protocol(text, os.fsdecode(path)))
             write.write_cells(connection, cells, provenance.begin_run(connection, "import"))
+            write.write_tags(connection, tags)
         return sum(len(cell.columns) for cell in cells)
 
     def merge(self, other: Store) -> int:

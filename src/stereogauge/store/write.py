@@ -17,7 +17,8 @@ from stereogauge.scores.cell import CellScores
 from stereogauge.scores.column import VersionedColumn
 from stereogauge.store import names, schema
 from stereogauge.store.blocks import cell_of_row, packed
-from stereogauge.store.sources import scene_text
+from stereogauge.store.sources import scene_text, tags_text
+from stereogauge.tags import TagBook
 
 KEY = ("scoring_id", "scene_id", "algorithm_id")
 """What names a cell in the tables of scores and failures."""
@@ -25,7 +26,10 @@ KEY = ("scoring_id", "scene_id", "algorithm_id")
 
 @dataclass(frozen=True)
 class MapRecord:
-    """Where the map of one algorithm on one scene came from: source texts, the content's hash, and facts of the run."""
+    """Where the map of one algorithm on one scene came from: source texts, the content's hash, and facts of the run.
+
+    `confidence` is the text of `stereogauge.store.sources.confidence_text`.
+    """
 
     dataset: str
     scene: str
@@ -34,6 +38,7 @@ class MapRecord:
     source: str
     right_source: str = ""
     extras: dict[str, float] = field(default_factory=dict)
+    confidence: str = ""
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,7 @@ def write_dataset(connection: Connection, dataset: Dataset, contents: dict[str, 
             "position": place,
             "content": contents.get(scene.id, ""),
             "sources": scene_text(scene),
+            "tags": tags_text(scene.tags),
         }
         for place, scene in enumerate(dataset)
     ]
@@ -97,9 +103,24 @@ def write_algorithms(connection: Connection, results: Iterable[ResultSet]) -> No
     numbers = names.algorithm_ids(connection, [result.name for result in sets])
     for result in sets:
         said = {key: text for key in ("description", "link", "colour") if (text := getattr(result, key))}
+        said |= {"tags": tags_text(result.tags)} if result.tags else {}
         if said:
             table = schema.algorithms
             connection.execute(table.update().where(table.c.id == numbers[result.name]).values(**said))
+
+
+def write_tags(connection: Connection, book: TagBook) -> None:
+    """Keep the tags of algorithms and scenes that have any; the others stay as they are."""
+    algorithms, scenes = schema.algorithms, schema.scenes
+    for name, tags in book.algorithms.items():
+        if tags:
+            named = algorithms.c.name == name
+            connection.execute(algorithms.update().where(named).values(tags=tags_text(tags)))
+    datasets = names.dataset_ids(connection, {dataset for (dataset, _), tags in book.scenes.items() if tags})
+    for (dataset, scene), tags in book.scenes.items():
+        if tags:
+            named = (scenes.c.dataset_id == datasets[dataset]) & (scenes.c.name == scene)
+            connection.execute(scenes.update().where(named).values(tags=tags_text(tags)))
 
 
 def write_maps(connection: Connection, records: Sequence[MapRecord]) -> None:
@@ -116,6 +137,7 @@ def write_maps(connection: Connection, records: Sequence[MapRecord]) -> None:
             "source": record.source,
             "right_source": record.right_source,
             "extras": json.dumps(record.extras, sort_keys=True),
+            "confidence": record.confidence,
         }
         for record in records
     ]

@@ -30,8 +30,12 @@ def score_table(
     *,
     order: Sequence[str] | None = None,
     marks: Marks | None = None,
+    any_density: bool = False,
 ) -> Table:
     """Scores over the scenes, the best of each column bold, the second underlined.
+
+    With `any_density` maps of any coverage stand side by side; a column that leaves missing estimates out then has no
+    best, since leaving more pixels out would win it.
 
     A score that covers too little of its pixels, or has too few (see `stereogauge.scores.evidence`), is shown faint
     with ‡ and is never best. `marks` says which algorithms get a † in a column, for example those that a test tells
@@ -46,7 +50,8 @@ def score_table(
     several = len(chosen.algorithms) > 1
     columns = []
     for place in range(len(chosen.columns)):
-        emphasis: list[Emphasis] = emphases(costs[:, place]) if several else [""] * len(costs)
+        unordered = any_density and chosen.columns[place].declared.metric.left_out(chosen.invalid)
+        emphasis: list[Emphasis] = emphases(costs[:, place]) if several and not unordered else [""] * len(costs)
         columns.append(
             [
                 _cell(values[row, place], emphasis[row], coverage[row, place], bool(faint[row, place]))
@@ -76,6 +81,7 @@ def score_tables(
     *,
     order: Sequence[str] | None = None,
     marks: Marks | None = None,
+    any_density: bool = False,
 ) -> list[Table]:
     """The scores in tables that fit a page: the regions of a metric stay together."""
     blocks: list[list[int]] = [[]]
@@ -88,7 +94,7 @@ def score_tables(
     for turn, block in enumerate(blocks, start=1):
         part = cube.take(columns=block)
         name = "scores" if len(blocks) == 1 else f"scores-{turn}"
-        made = score_table(part, how, scene_weights, order=order, marks=marks)
+        made = score_table(part, how, scene_weights, order=order, marks=marks, any_density=any_density)
         tables.append(replace(made, name=name, title=f"Scores: {', '.join(part.metrics)}"))
     return tables
 

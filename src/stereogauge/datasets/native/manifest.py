@@ -21,6 +21,9 @@ baseline = 0.12                           # metres
 order = ["first", "second"]
 resolution = 1.0
 border = 0
+[tags]                                    # for selections such as --scenes tag:weather=rain
+camera = "rig 2"                          # of all scenes
+weather = { first = "rain", second = ["sun", "wind"] }
 """
 
 from __future__ import annotations
@@ -37,6 +40,7 @@ from stereogauge.datasets.layout import check_template, in_order, template_patte
 from stereogauge.errors import DatasetError, unknown_name
 from stereogauge.io.files import DisparityFile, ImageFile, LabelImage, MaskFile
 from stereogauge.model import Calibration, Dataset, Scene
+from stereogauge.tags import as_tags
 
 FILENAME = "stereogauge.toml"
 _SECTIONS: Mapping[str, tuple[str, ...]] = {
@@ -47,6 +51,8 @@ _SECTIONS: Mapping[str, tuple[str, ...]] = {
     "scenes": ("order", "resolution", "border"),
 }
 _TEXTS = ("name", "version")
+_FREE = ("tags",)
+"""Sections whose entries have names of the user's choice."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -91,11 +97,11 @@ def number_for_scene(section: Mapping[str, Any], key: str, scene_id: str, path: 
 def _checked(path: Path) -> dict[str, Any]:
     content = read_toml(path)
     for key, value in content.items():
-        if key not in _SECTIONS and key not in _TEXTS:
-            raise unknown_name(f"entry of {path}", key, (*_TEXTS, *_SECTIONS))
-        if (key in _SECTIONS) != isinstance(value, dict):
-            raise DatasetError(f"{path}: {key} should be {'a table' if key in _SECTIONS else 'text'}, found {value!r}.")
-        for inner in value if isinstance(value, dict) else ():
+        if key not in (*_SECTIONS, *_TEXTS, *_FREE):
+            raise unknown_name(f"entry of {path}", key, (*_TEXTS, *_SECTIONS, *_FREE))
+        if (key not in _TEXTS) != isinstance(value, dict):
+            raise DatasetError(f"{path}: {key} should be {'text' if key in _TEXTS else 'a table'}, found {value!r}.")
+        for inner in value if key in _SECTIONS else ():
             if _SECTIONS[key] and inner not in _SECTIONS[key]:
                 raise unknown_name(f"entry of [{key}] in {path}", inner, _SECTIONS[key])
     _check_labels(content, path)
@@ -192,7 +198,14 @@ def _scene(
         resolution=number_for_scene(options, "resolution", scene_id, path),
         border=int(number_for_scene(options, "border", scene_id, path) or 0),
         metadata={} if scale is None else {"scale": scale},
+        tags=_tags(content.get("tags", {}), scene_id, path),
     )
+
+
+def _tags(section: Mapping[str, Any], scene_id: str, path: Path) -> dict[str, tuple[str, ...]]:
+    """The tags of all scenes and those that a table gives to this one; a scene may be without."""
+    given = {name: value.get(scene_id) if isinstance(value, dict) else value for name, value in section.items()}
+    return as_tags({name: value for name, value in given.items() if value is not None}, str(path))
 
 
 def _calibration(
@@ -223,6 +236,10 @@ def load(root: Path, variant: str, **options: Any) -> Dataset:
     if not found or absent:
         wanted = templates.get("ground_truth") or templates["left"]
         raise wrong_folder("folder", folder, f"{wanted} ({', '.join(absent) or 'any scene'}), as {path.name} says")
+    for tag, value in content.get("tags", {}).items():
+        strange = [scene for scene in (value if isinstance(value, dict) else ()) if scene not in found]
+        if strange:
+            raise unknown_name(f"scene under the tag {tag} in {path}", strange[0], found)
     name = str(content.get("name") or folder.resolve().name)
     scenes = [_scene(scene_id, files, content, path, name) for scene_id in (order or in_order(found, ()))]
     return Dataset(name, scenes, version=str(content.get("version", "")), root=folder)

@@ -143,6 +143,7 @@ def _result_set(
         description=manifest.description,
         link=manifest.link,
         colour=manifest.colour,
+        tags=manifest.tags,
     )
     return result, unused
 

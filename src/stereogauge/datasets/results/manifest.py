@@ -8,6 +8,9 @@
     link = "https://…"
     colour = "#1f77b4"
     template = "{scene}/out.pfm"   # in the folder that is given to the program
+    [tags]                         # for selections such as --algorithms tag:technique=learned
+    technique = "learned"
+    trained-on = ["KITTI", "SceneFlow"]
     [confidence]                   # how confidence maps are meant
     better = "higher"              # or "lower"
     scale = 65535
@@ -27,11 +30,12 @@ from typing import Any, Literal
 from stereogauge.datasets.native.manifest import parse_toml, read_toml
 from stereogauge.datasets.results.files import ResultFiles
 from stereogauge.errors import DatasetError, unknown_name
+from stereogauge.tags import Tags, as_tags
 
 FILENAMES = ("results.toml", "stereogauge.toml")
 _TEXTS = ("name", "description", "link", "colour", "encoding", "template")
 _NUMBERS = ("scale", "offset")
-_TABLES = ("confidence", "algorithms")
+_TABLES = ("confidence", "algorithms", "tags")
 _EMPTY: Mapping[str, Any] = {}
 
 
@@ -82,6 +86,7 @@ class ResultManifest:
     decoding: Decoding = field(default_factory=Decoding)
     confidence: Decoding = field(default_factory=Decoding)
     better: Literal["higher", "lower"] | None = None
+    tags: Tags = field(default_factory=dict)
     algorithms: Mapping[str, ResultManifest] = field(default_factory=dict)
 
     def over(self, other: ResultManifest) -> ResultManifest:
@@ -94,6 +99,7 @@ class ResultManifest:
             decoding=self.decoding.over(other.decoding),
             confidence=self.confidence.over(other.confidence),
             better=self.better or other.better,
+            tags={**other.tags, **self.tags},
         )
 
 
@@ -147,6 +153,7 @@ def _manifest(content: Mapping[str, Any], origin: str) -> ResultManifest:
         decoding=_decoding(content, origin),
         confidence=_decoding(content.get("confidence", _EMPTY), origin),
         better=_better(content.get("confidence", _EMPTY), origin),
+        tags=as_tags(content.get("tags", _EMPTY), origin),
         algorithms={name: _manifest(inner, origin) for name, inner in content.get("algorithms", _EMPTY).items()},
     )
 

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from stereogauge.figures.mpl import (  # noqa: F401 – each registers its renderers
     analysis,
     decision,
+    error_density,
     galleries,
     geometry,
     ranking,

@@ -3,6 +3,7 @@
 from stereogauge.figures.plotly import (  # noqa: F401 – each registers its renderers
     analysis,
     decision,
+    error_density,
     galleries,
     ranking,
     sparsification,

@@ -1,0 +1,93 @@
+"""Error over density of the maps behind a store's scores, read from where they lay when they were evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from stereogauge.errors import StereogaugeError
+from stereogauge.evaluation.error_density import STEPS, ErrorDensity, density_curves
+from stereogauge.model import ResultSet, Scene
+from stereogauge.protocol import Protocol
+from stereogauge.scores.column import Column
+from stereogauge.scores.cube import ScoreCube
+from stereogauge.store.sources import confidence_of_text, source_of_text
+from stereogauge.store.store import Store
+
+MOST_CURVES = 3
+
+
+def density_columns(cube: ScoreCube, most: int = MOST_CURVES) -> list[Column]:
+    """One column per metric that can be measured on part of a map, at most so many."""
+    found: dict[str, Column] = {}
+    for column in cube.columns:
+        metric = column.declared.metric
+        per_pixel = metric.counts == "pixels" and metric.pools and metric.missing in ("left out", "counted")
+        if per_pixel and metric.needs == {"gt"} and metric.denominator is None:
+            found.setdefault(column.metric, column)
+    return list(found.values())[:most]
+
+
+def stored_density(
+    store: Store,
+    cube: ScoreCube,
+    protocol: Protocol | None,
+    columns: Sequence[Column] | None = None,
+    *,
+    steps: int = STEPS,
+    progress: Callable[[str], None] | None = None,
+) -> list[ErrorDensity]:
+    """The curves of the algorithms and scenes of a cube, one for each column; by default of the first three metrics.
+
+    Scenes without ground truth and algorithms without maps are left out.
+    """
+    chosen = density_columns(cube) if columns is None else list(columns)
+    if not chosen:
+        raise StereogaugeError(
+            f"None of {', '.join(cube.metrics)} can be measured on part of a map; select a metric such as bad@1 or rms."
+        )
+    scenes, results = stored_results(store, cube)
+    tell = progress or (lambda _: None)
+    return [
+        density_curves(
+            scenes,
+            results,
+            column.metric,
+            column.region,
+            protocol,
+            steps=steps,
+            progress=lambda scene, name=str(column): tell(f"{name} over density: {scene}"),  # type: ignore[misc]
+        )
+        for column in chosen
+    ]
+
+
+def stored_results(store: Store, cube: ScoreCube) -> tuple[dict[str, Scene], list[ResultSet]]:
+    """The scenes of a cube by its names, and the maps of its algorithms with their confidence."""
+    owners = dict(zip(cube.scenes, zip(cube.datasets, cube.scene_names, strict=True), strict=True))
+    scenes = {name: store.scene(*owner) for name, owner in owners.items()}
+    scenes = {name: scene for name, scene in scenes.items() if scene.has("gt")}
+    results = [_result(store, algorithm, {name: owners[name] for name in scenes}) for algorithm in cube.algorithms]
+    known = [result for result in results if result.maps]
+    if not scenes or not known:
+        raise StereogaugeError(
+            "Error over density needs the maps and the ground truth at the paths from which they were evaluated; "
+            "these scores came without them."
+        )
+    return scenes, known
+
+
+def _result(store: Store, algorithm: str, owners: Mapping[str, tuple[str, str]]) -> ResultSet:
+    maps: dict[str, Any] = {}
+    confidence: dict[str, Any] = {}
+    better: Literal["higher", "lower"] | None = None
+    for name, (dataset, scene) in owners.items():
+        record = store.map_record(algorithm, dataset, scene)
+        source = None if record is None else source_of_text(record.source)
+        if record is None or source is None:
+            continue
+        maps[name] = source
+        doubt = confidence_of_text(record.confidence)
+        if doubt is not None:
+            confidence[name], better = doubt.source, doubt.better
+    return ResultSet(algorithm, maps, confidence=confidence, confidence_better=better)
