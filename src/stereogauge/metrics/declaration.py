@@ -209,8 +209,11 @@ class BoundMetric:
 
     @property
     def id(self) -> str:
-        """For example `bad@1`."""
-        return self.metric.id + ("@" + ",".join(f"{a:.12g}" for a in self.arguments) if self.arguments else "")
+        """For example `bad@1`; of several parameters the last ones are left out where they have their defaults."""
+        shown = list(self.arguments)
+        while len(shown) > 1 and shown[-1] == self.metric.parameters[len(shown) - 1].default:
+            shown.pop()
+        return self.metric.id + ("@" + ",".join(f"{a:.12g}" for a in shown) if shown else "")
 
     def __str__(self) -> str:
         return self.id

@@ -4,6 +4,7 @@ from stereogauge.figures.plotly import (  # noqa: F401 – each registers its re
     analysis,
     galleries,
     ranking,
+    reliability,
     sparsification,
     study,
     tuning,

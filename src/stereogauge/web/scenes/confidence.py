@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from stereogauge.confidence.bound import combination_bound
-from stereogauge.confidence.sparsification import is_bad, sparsify
+from stereogauge.confidence.errors import is_bad
+from stereogauge.confidence.sparsification import sparsify
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.scenes.reader import SceneReader, SceneView
