@@ -32,20 +32,26 @@ class ConfidenceSource:
     def of(cls, result: ResultSet, scene: str) -> ConfidenceSource | None:
         """What a result brings for a scene."""
         found = result.confidence.get(scene)
-        return None if found is None else cls(found, _direction(result), result.confidence_kind)
+        return None if found is None else cls(found, result.confidence_better, result.confidence_kind)
+
+    @property
+    def direction(self) -> Better | None:
+        """As declared; a standard deviation is better low, a probability of a good pixel high."""
+        implied: dict[ConfidenceKind, Better] = {"sigma": "lower", "probability": "higher"}
+        return self.better or implied.get(self.kind)
 
     def read(self) -> NDArray[np.float32]:
         """The map, lower = more confident, NaN = undefined."""
-        if self.better is None:
+        if self.direction is None:
             raise NotApplicable(
                 'the confidence map does not say whether higher or lower is better: write better = "higher" or '
                 '"lower" under [confidence] in results.toml (confidence_better of a ResultSet)'
             )
         if not isinstance(self.source, np.ndarray):
             path = getattr(self.source, "path", self.source)
-            return read_confidence(path, higher_is_better=self.better == "higher")
+            return read_confidence(path, higher_is_better=self.direction == "higher")
         real = self.source.astype(np.float32)
-        return -real if self.better == "higher" else real
+        return -real if self.direction == "higher" else real
 
     def values(self) -> NDArray[np.float64]:
         """The values themselves, for maps that are standard deviations or probabilities; NaN = undefined."""
@@ -62,12 +68,6 @@ class ConfidenceSource:
             )
         stored = read_confidence(path, higher_is_better=False).astype(np.float64)
         return stored / float(scale)
-
-
-def _direction(result: ResultSet) -> Better | None:
-    """As declared; a standard deviation is better low, a probability of a good pixel high."""
-    implied: dict[ConfidenceKind, Better] = {"sigma": "lower", "probability": "higher"}
-    return result.confidence_better or implied.get(result.confidence_kind)
 
 
 def every_confidence(results: Iterable[ResultSet]) -> list[ResultSet]:
