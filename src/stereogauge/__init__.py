@@ -21,6 +21,7 @@ _PUBLIC = {
     "ScoreTable": "stereogauge.scores.table",
     "StereogaugeError": "stereogauge.errors",
     "evaluate": "stereogauge.evaluation.evaluate",
+    "filter": "stereogauge.confidence.filtering",
     "load_dataset": "stereogauge.datasets",
     "load_protocol": "stereogauge.protocol",
     "match": "stereogauge.matching.run",
@@ -45,6 +46,7 @@ __all__ = [
     "__version__",
     "confidence",
     "evaluate",
+    "filter",
     "load_dataset",
     "load_protocol",
     "match",
@@ -59,6 +61,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from stereogauge.confidence.filtering import filter  # noqa: A004 – the verb of the public interface
     from stereogauge.confidence.measures import confidence
     from stereogauge.confidence.sparsification import sparsify
     from stereogauge.datasets import load_dataset
