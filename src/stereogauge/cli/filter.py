@@ -23,7 +23,7 @@ def command(
         str,
         typer.Argument(
             metavar="CONFIDENCE",
-            help="Its confidence map, FILE:lower or FILE:higher; without a direction as the results.toml beside it says.",
+            help="Its confidence map, FILE:lower or FILE:higher; or as the results.toml beside it says.",
         ),
     ],
     density: Annotated[
@@ -84,7 +84,7 @@ def command(
     if out is not None:
         from stereogauge.io.disparity import write_disparity
 
-        cut = {"threshold": limits[-1]} if limits else {"density": (density or [1.0])[-1]}
+        cut: dict[str, Any] = {"threshold": limits[-1]} if limits else {"density": (density or [1.0])[-1]}
         options.make_folder(out.parent)
         write_disparity(out, filtered(estimate, order, **cut, **common))
         say(f"{out} written")
@@ -93,9 +93,8 @@ def command(
 def _named(rows: list[dict[str, Any]], thresholds: list[float] | tuple[()], better: Better) -> list[dict[str, Any]]:
     """Thresholds in the numbers of the file."""
     sign = "≤" if better == "lower" else "≥"
-    written = {
-        f"confidence ≤ {one if better == 'lower' else -one:g}": f"confidence {sign} {one:g}" for one in thresholds
-    }
+    factor = 1 if better == "lower" else -1
+    written = {f"confidence ≤ {factor * one:g}": f"confidence {sign} {one:g}" for one in thresholds}
     for row in rows:
         first, comma, rest = str(row["step"]).partition(",")
         row["step"] = written.get(first, first) + comma + rest
@@ -106,13 +105,14 @@ def _directed(text: str) -> tuple[str, Better]:
     """The file and its direction, stated behind it or by the results.toml beside or above it."""
     from stereogauge.datasets.results.manifest import manifest_beside, of_map
 
-    for direction in ("lower", "higher"):
+    directions: tuple[Better, ...] = ("lower", "higher")
+    for direction in directions:
         if text.endswith(f":{direction}"):
-            return text.removesuffix(f":{direction}"), direction  # type: ignore[return-value]
+            return text.removesuffix(f":{direction}"), direction
     file = Path(text)
     stated = of_map(manifest_beside(file.absolute().parent).better, file.stem)
     if stated is None:
         stated = of_map(manifest_beside(file.absolute().parent).better, file.parent.name)
-    if stated not in ("lower", "higher"):
+    if stated is None:
         raise FileError(f"{text} does not say whether lower or higher is better; write {text}:lower or {text}:higher.")
     return text, stated  # type: ignore[return-value]

@@ -34,7 +34,8 @@ class ConfidenceMeasure:
     """A declared measure; in its maps lower means more confident.
 
     `compute(evidence)` gives the form that survives real data, `literal(evidence)` the one printed in `source`, where
-    that differs. `needs` are parts of the evidence: "costs", "right" (the right map), "image", "gt", "model". `scale`
+    that differs. `needs` are parts of the evidence: "costs", "volume" (all of the
+    costs), "right" (the right map), "image", "gt", "model". `scale`
     is the scale of cost differences that it depends on, if any: `entropy@8` is the entropy with temperature 8.
     """
 

@@ -85,9 +85,7 @@ def filled(disparity: DisparityMap, fill: str, classes: NDArray[np.uint8] | None
         return result
     if fill == "classes":
         if classes is None:
-            raise NotApplicable(
-                "The fill rule 'classes' needs the classes of a left-right check (match with lr_check)."
-            )
+            raise NotApplicable("The fill rule 'classes' needs those of a left-right check (match with lr_check).")
         return interpolate(disparity, np.asarray(classes) == OCCLUDED)
     return interpolate(disparity, np.full(disparity.shape, fill == "background"))
 

@@ -20,6 +20,7 @@ from stereogauge.matching.result import MatchResult
 PAPER = ("curvature", "perturbation", "peak-ratio", "entropy", "lr-difference")
 HINTS = {
     "costs": "the matcher's aggregated costs, and {matcher} gave none; without them there are: {possible}",
+    "volume": "all aggregated costs, and {matcher} kept none; match again with keep=costs",
     "right": "a right disparity map, and {matcher} gave none; {right}",
     "gt": "ground truth: give it as gt=…",
     "model": "a trained model: give it as model=… (--model FILE)",
@@ -62,7 +63,7 @@ def _map(evidence: Evidence, name: str, literal: bool) -> NDArray[np.floating[An
         hint = HINTS.get(missing[0], missing[0]).format(
             matcher=evidence.result.matcher,
             right=right_map_hint(evidence.result),
-            possible=", ".join(m.id for m in confidence_measures().values() if "costs" not in m.needs),
+            possible=", ".join(m.id for m in confidence_measures().values() if not m.needs & {"costs", "volume"}),
         )
         raise NotApplicable(f"Confidence measure {name!r} needs {hint}.")
     if declared.scale is not None and scale is not None:
