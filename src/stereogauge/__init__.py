@@ -24,6 +24,7 @@ _PUBLIC = {
     "explain": "stereogauge.decision.explain",
     "error_density": "stereogauge.evaluation.error_density",
     "evaluate": "stereogauge.evaluation.evaluate",
+    "filter": "stereogauge.confidence.filtering",
     "load_dataset": "stereogauge.datasets",
     "load_protocol": "stereogauge.protocol",
     "match": "stereogauge.matching.run",
@@ -51,6 +52,7 @@ __all__ = [
     "error_density",
     "evaluate",
     "explain",
+    "filter",
     "load_dataset",
     "load_protocol",
     "match",
@@ -65,6 +67,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from stereogauge.confidence.filtering import filter  # noqa: A004 – the verb of the public interface
     from stereogauge.confidence.measures import confidence
     from stereogauge.confidence.sparsification import sparsify
     from stereogauge.datasets import load_dataset

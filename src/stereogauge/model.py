@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,10 @@ from stereogauge.io.files import (
 from stereogauge.tags import as_tags
 
 __all__ = [
+    "Better",
     "Calibration",
+    "ConfidenceKind",
+    "ConfidenceMaps",
     "Dataset",
     "DisparityMap",
     "DisparitySource",
@@ -41,6 +44,8 @@ __all__ = [
 ]
 
 
+Better: TypeAlias = Literal["higher", "lower"]
+ConfidenceKind: TypeAlias = Literal["order", "sigma", "probability"]
 FULL_WIDTH = 3000
 """Width in pixels of a full-size image."""
 
@@ -299,12 +304,24 @@ class Dataset:
 
 
 @dataclass(frozen=True)
+class ConfidenceMaps:
+    """The confidence maps of one name by scene, with their direction and kind; see `ResultSet`."""
+
+    maps: Mapping[str, DisparitySource]
+    better: Better | None = None
+    kind: ConfidenceKind = "order"
+
+
+@dataclass(frozen=True)
 class ResultSet:
     """The results of one algorithm: one map per scene, and facts about the algorithm.
 
     A scene that is absent from `maps` is a gap in every table. `right_maps` and `confidence` hold one optional map per
-    scene; `confidence_better` says whether "higher" or "lower" confidence values are better. `seconds` is the run time
-    per scene where known. `tags` say what kind of algorithm it is ({"technique": "learned"}), for selections.
+    scene; `confidence_better` says whether "higher" or "lower" confidence values are better, `confidence_kind` whether
+    they are more than an order: standard deviations ("sigma", px) or probabilities of a good pixel ("probability").
+    Of several confidence maps all are in `other_confidence` by name, and each is scored as `ALGORITHM/NAME` too.
+    `seconds` is the run time per scene where known. `tags` say what kind of algorithm it is ({"technique": "learned"}),
+    for selections.
 
     >>> ResultSet("SGM", {"teddy": "sgm/teddy.pfm"}, seconds={"teddy": 0.8}).maps["teddy"]
     'sgm/teddy.pfm'
@@ -318,7 +335,9 @@ class ResultSet:
     description: str = ""
     link: str = ""
     colour: str = ""
-    confidence_better: Literal["higher", "lower"] | None = None
+    confidence_better: Better | None = None
+    confidence_kind: ConfidenceKind = "order"
+    other_confidence: Mapping[str, ConfidenceMaps] = field(default_factory=lambda: MappingProxyType({}))
     tags: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:

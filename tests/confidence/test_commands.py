@@ -246,7 +246,7 @@ def test_a_grey_confidence_map_in_three_channels_and_one_of_another_size(
 def test_ctrl_c_prints_what_is_finished_and_says_how_to_go_on(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from stereogauge.confidence import run as runs
+    from stereogauge.cli import confidence_inputs as runs
 
     judged = runs.run_scene
 
@@ -295,3 +295,110 @@ def test_the_curves_are_exported_with_their_frame(
     assert float(ends["(random)"][1]["rate"]) == pytest.approx(product["bad"] / product["pixels"])
     for row in curves["(bound)"]:
         assert float(row["kept_density"]) <= float(row["density"]) + 1e-9
+
+
+def stored(path: Path) -> dict[tuple[str, str, str], float]:
+    with sg.open_store(path) as opened:
+        tables = [opened.scores(protocol=entry.scoring_hash) for entry in opened.protocols()]
+        return {(s.algorithm, s.metric, s.region): s.value for table in tables for s in table if s.scene == "One"}
+
+
+def test_what_a_stored_score_depends_on_is_in_its_key(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Three pixel sets, two search ranges, two matchers and two temperatures do not overwrite each other."""
+    words = ("confidence", f"middlebury-v3:{folder.parent}", "--scenes", "One", "--store", tmp_path / "s.db")
+    calls = (
+        (),
+        ("--domain", "nonocc"),
+        ("--domain", "all"),
+        ("--ndisp", 20),
+        ("--matcher", "sgm:p1=10"),
+        ("--matcher", "sgm:p1=20"),
+        ("--temperature", 8),
+        ("--literal",),
+    )
+    for more in calls:
+        assert run(*words, "--measures", "entropy", "--threshold", 1, *more) == 0
+    found = stored(tmp_path / "s.db")
+    keys = {(name, region) for name, metric, region in found if metric == "ause@1"}
+    assert keys == {
+        ("sgm/entropy", "haeusler-klette"),
+        ("sgm/entropy", "nonocc"),
+        ("sgm/entropy", "all"),
+        ("sgm:ndisp=20/entropy", "haeusler-klette"),
+        ("sgm:p1=10/entropy", "haeusler-klette"),
+        ("sgm/entropy@8", "haeusler-klette"),
+        ("sgm as printed/entropy", "haeusler-klette"),
+    }
+
+
+def test_the_origin_of_maps_from_files_is_in_their_key(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for place, shift in (("a", 0), ("b", 9)):
+        estimate = np.full((50, 120), SHIFT, np.float32)
+        estimate[:, :30] += shift
+        (tmp_path / place).mkdir()
+        sg.write_disparity(tmp_path / place / "est.pfm", estimate)
+        sg.write_disparity(tmp_path / place / "conf.pfm", np.linspace(0, 1, 6000).reshape(50, 120))
+        words = ("--disparity", tmp_path / place / "est.pfm", "--map", f"net={tmp_path / place / 'conf.pfm'}:lower")
+        dataset = ("confidence", f"middlebury-v3:{folder.parent}", "--scenes", "One", "--store", tmp_path / "s.db")
+        assert run(*dataset, *words) == 0
+    found = {name: value for (name, metric, _), value in stored(tmp_path / "s.db").items() if "auc" in metric}
+    assert len(found) == 2
+    assert all(name.startswith("est/net ") for name in found)
+    assert sorted(value > 0 for value in found.values()) == [False, True]
+
+
+def test_ground_truth_and_estimate_may_have_different_encodings(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    truth = np.full((50, 120), 5, np.float32)
+    sg.write_disparity(tmp_path / "gt.png", truth, encoding="middlebury", scale=16)
+    sg.write_disparity(tmp_path / "est.png", truth, encoding="middlebury", scale=4)
+    sg.write_disparity(tmp_path / "conf.pfm", truth)
+    words = ("--gt", tmp_path / "gt.png", "--disparity", tmp_path / "est.png", "--map", f"m={tmp_path}/conf.pfm:lower")
+    assert run("confidence", *words, "--scale", 4, "--gt-scale", 16, "--domain", "all", "--format", "json") == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row["bad"], row["pixels"]) == (0, 6000)
+
+
+def test_out_writes_maps_that_evaluate_reads_with_their_direction(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--scenes", "One", "--measures", "entropy,product", "--domain", "nonocc", "--threshold", 1)
+    dataset = f"middlebury-v3:{folder.parent}"
+    assert (
+        run("confidence", dataset, *words, "--errors", "mae,rms,d1", "--out", tmp_path / "o", "--format", "json") == 0
+    )
+    rows = {row["measure"]: row for row in json.loads(capsys.readouterr().out)}
+    assert {"mae_ause", "rms_aurg", "d1_ause"} <= set(rows["product"])
+    assert (tmp_path / "o" / "sparsification-mae.png").exists()
+    results = tmp_path / "o" / "results"
+    own = sg.read_disparity(results / "sgm" / "confidence" / "product" / "One.pfm")
+    assert own.min() < 0 < own.std()  # logarithms: the numbers themselves, not a picture of them
+    call = ("--jobs", 1, "--metrics", "ause@1,ause-mae", "--regions", "nonocc", "--store", tmp_path / "s.db")
+    assert run("evaluate", dataset, results, "--scenes", "One", *call) == 0
+    found = stored(tmp_path / "s.db")
+    for measure in ("entropy", "product"):
+        assert found[f"sgm/{measure}", "ause@1", "nonocc"] == pytest.approx(rows[measure]["ause"])
+        assert found[f"sgm/{measure}", "ause-mae", "nonocc"] == pytest.approx(rows[measure]["mae_ause"])
+
+
+def test_a_map_of_deviations_is_judged_by_its_calibration(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(0)
+    sigma = rng.uniform(0.5, 3, (50, 120)).astype(np.float32)
+    sg.write_disparity(tmp_path / "est.pfm", SHIFT + rng.normal(0, sigma))
+    sg.write_disparity(tmp_path / "sigma.pfm", sigma)
+    cv2.imwrite(str(tmp_path / "p.png"), np.full((50, 120), 60000, np.uint16))
+    maps = ("--map", f"s={tmp_path}/sigma.pfm:sigma", "--map", f"p={tmp_path}/p.png:probability/65535")
+    words = ("confidence", f"middlebury-v3:{folder.parent}", "--scenes", "One", "--disparity", tmp_path / "est.pfm")
+    assert run(*words, *maps, "--format", "json", "--out", tmp_path / "o") == 0
+    rows = {row["measure"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["s"]["ece_gaussian"] < 0.02 < rows["s"]["ece_laplace"]
+    assert rows["s"]["coverage_95_gaussian"] == pytest.approx(0.95, abs=0.02)
+    assert rows["p"]["ece"] == pytest.approx(abs(60000 / 65535 - rows["p"]["good_share"]), abs=1e-6)
+    assert {"reliability.png", "reliability.csv"} <= {path.name for path in (tmp_path / "o").iterdir()}

@@ -11,6 +11,8 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.cli import main
+from stereogauge.confidence.calibration import calibrate_sigma
+from stereogauge.confidence.error_curves import sparsify_by
 from stereogauge.confidence.files import ConfidenceSource
 from stereogauge.evaluation.evaluate import picture
 
@@ -146,3 +148,52 @@ def test_the_picture_is_the_confidence_map(scene: sg.Scene, result: sg.ResultSet
     own = ConfidenceSource.of(result, "wall")
     drawn = picture(result.maps["wall"], scene, "ause@1", confidence=own)
     assert np.array_equal(drawn.values, np.asarray(result.confidence["wall"], np.float32))
+
+
+def test_areas_by_other_errors_are_those_of_the_curves(scene: sg.Scene, result: sg.ResultSet) -> None:
+    camera = sg.Calibration(focal=100, baseline=1)
+    metric_scene = sg.Scene("wall", gt=scene.gt, calibration=camera)
+    names = {"mae": "mae", "rms": "rms", "d1": "d1", "z@1": "bad-z@1", "z@1,6": "bad-z@1,6"}
+    wanted = [f"{area}-{name}" for name in names for area in ("ause", "aurg")]
+    table = sg.evaluate(result, metric_scene, metrics=wanted, regions=["all"])
+    estimate, doubt = np.asarray(result.maps["wall"]), np.asarray(result.confidence["wall"])
+    for name, kind in names.items():
+        curve = sparsify_by(kind, doubt, estimate, scene.gt, calibration=camera, missing="excluded")
+        assert table.value(f"ause-{name}", "all") == pytest.approx(curve.ause)
+        assert table.value(f"aurg-{name}", "all") == pytest.approx(curve.aurg)
+        assert table.score(f"ause-{name}", "all").missing == 4
+
+
+def test_calibration_needs_the_kind_of_the_map_and_scores_it(scene: sg.Scene) -> None:
+    rng = np.random.default_rng(0)
+    sigma = rng.uniform(0.5, 2, scene.shape)
+    estimate = scene.gt + rng.normal(0, sigma)
+    names = ["ece-gaussian", "nll-gaussian", "coverage-gaussian@90", "ece-laplace", "nll-laplace", "ause@1", "ece@3"]
+    result = sg.ResultSet("mine", {"wall": estimate}, confidence={"wall": sigma}, confidence_kind="sigma")
+    table = sg.evaluate(result, scene, metrics=names, regions=["all"])
+    normal = calibrate_sigma(sigma, np.float32(estimate), scene.gt)
+    assert table.value("ece-gaussian", "all") == pytest.approx(normal.ece)
+    assert table.value("nll-gaussian", "all") == pytest.approx(normal.nll)
+    assert abs(table.value("coverage-gaussian@90", "all")) < 0.1
+    assert table.value("nll-gaussian", "all") < table.value("nll-laplace", "all")
+    assert table.value("ause@1", "all") > 0  # a standard deviation says by itself that lower is better
+    assert 'kind = "probability"' in table.score("ece@3", "all").note
+
+
+def test_every_one_of_several_confidence_maps_is_scored(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "higher")
+    own = folder / "results" / "mine"
+    (own / "confidence" / "doubt").mkdir()
+    doubt = np.zeros((20, 30), np.float32)
+    doubt[:5] = 7
+    sg.write_disparity(own / "confidence" / "doubt" / "000000_10.pfm", doubt)
+    (own / "results.toml").write_text('[confidence]\nbetter = {net = "higher", doubt = "lower"}\n', encoding="utf-8")
+    assert evaluate(folder) == 0
+    with sg.open_store(folder / "s.sqlite") as store:
+        found = {(score.algorithm, score.metric): score.value for score in store.scores()}
+    assert found == {
+        ("mine", "bad@3"): 25,
+        ("mine", "confidence-roc@3"): 1,
+        ("mine/doubt", "confidence-roc@3"): 1,
+        ("mine/net", "confidence-roc@3"): 1,
+    }

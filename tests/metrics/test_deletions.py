@@ -17,6 +17,7 @@ import pytest
 from numpy.typing import NDArray
 
 import stereogauge as sg
+from stereogauge.confidence.files import ConfidenceSource
 from stereogauge.datasets.synthetic.dataset import load_synthetic
 from stereogauge.errors import NotApplicable
 from stereogauge.metrics.declaration import MISSING, BoundMetric, Metric, Statistic, metrics, parse_metric
@@ -39,6 +40,13 @@ BOUND = [parse_metric(m.examples[0]) if m.examples else m.bind() for m in metric
 FACTS = {"seconds": 1.0, "cpu_seconds": 1.0, "peak_memory": 1.0}
 
 
+def confidence_kind(metric: BoundMetric) -> str:
+    """What the metric wants a confidence map to be."""
+    if metric.metric.id.endswith(("gaussian", "laplace")):
+        return "sigma"
+    return "probability" if metric.metric.id in ("ece", "nll") else "order"
+
+
 @dataclass(frozen=True, eq=False)
 class Case:
     """A scene and an algorithm's maps of it, all estimates inside the scene's disparity range."""
@@ -57,20 +65,28 @@ class Case:
     ) -> dict[tuple[BoundMetric, str], Statistic]:
         """The statistic of every metric of some kinds that the scene allows, without the estimates that are gone."""
         wanted = [metric for metric in BOUND if metric.metric.missing in kinds]
-        measurement = Measurement(
-            np.where(gone, np.float32(np.nan), self.estimate),
-            self.regions(protocol),
-            metrics=wanted,
-            regions=REGIONS,
-            right_estimate=self.right,
-            confidence=lambda: self.doubt,
-            extras=FACTS,
-        )
+        sources = {
+            "order": ConfidenceSource(self.doubt, "lower"),
+            "sigma": ConfidenceSource(self.doubt, "lower", "sigma"),
+            "probability": ConfidenceSource(np.exp(-self.doubt), "higher", "probability"),
+        }
+        measurements = {
+            kind: Measurement(
+                np.where(gone, np.float32(np.nan), self.estimate),
+                self.regions(protocol),
+                metrics=wanted,
+                regions=REGIONS,
+                right_estimate=self.right,
+                confidence=source,
+                extras=FACTS,
+            )
+            for kind, source in sources.items()
+        }
         found = {}
         for metric in wanted:
             for region in metric.regions(REGIONS):
                 try:
-                    found[metric, region] = metric.measure(measurement, region)
+                    found[metric, region] = metric.measure(measurements[confidence_kind(metric)], region)
                 except (NotApplicable, sg.StereogaugeError):
                     assert not self.scene.id.startswith("synthetic"), f"{metric} cannot be measured"
         return found

@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 from tests.web.small import PROTOCOL, SHAPE, estimates, serving, truth, write_dataset
 
+from stereogauge.confidence.bound import combination_bound
+from stereogauge.confidence.error_curves import sparsify_by
+from stereogauge.confidence.errors import is_bad
 from stereogauge.confidence.sparsification import sparsify
 from stereogauge.evaluation.plan import make_plan
 from stereogauge.evaluation.run import run_plan
@@ -66,11 +69,58 @@ def test_a_hidden_scene_has_no_curves_and_is_not_offered(confident: Store) -> No
         assert httpx.get(f"{address}/api/v1/confidence?scene=alpha").status_code == 403
 
 
-def test_two_measures_have_a_bound_below_both(base: str) -> None:
+def test_the_bound_is_drawn_at_the_density_of_each_measure(base: str) -> None:
+    """Bad pixels that both keep at φ, relative to the φ·N pixels that each keeps: below both curves, at φ."""
     answer = httpx.get(base + "confidence").json()
-    assert len(answer["bounds"]) == 1
-    assert answer["bounds"][0]["density"][-1] == 1.0
-    assert answer["bounds"][0]["density"][50] < 0.5
+    (bound,) = answer["bounds"]
+    assert bound["density"] == answer["density"]
+    assert bound["kept"][50] < 0.5
+    for curve in answer["curves"]:
+        assert all(s <= bad + 1e-9 for s, bad in zip(bound["bad"][1:], curve["bad"][1:], strict=True))
+    maps = {"first": -confidence(1), "second": -confidence(2)}
+    bad = is_bad(estimates(0)["rough"], truth(0), 1.0)
+    expected = combination_bound(maps, bad, np.isfinite(truth(0)))
+    assert bound["bad"][50] == pytest.approx(expected.at(0.5) / (0.5 * np.isfinite(truth(0)).sum()))
+
+
+def test_curves_follow_other_errors(base: str) -> None:
+    answer = httpx.get(base + "confidence", params={"error": "mae"}).json()
+    expected = sparsify_by("mae", -confidence(1), estimates(0)["rough"], truth(0))
+    assert (answer["error"], answer["unit"], answer["bounds"]) == ("mae", "px", [])
+    assert answer["curves"][0]["ause"] == pytest.approx(expected.ause)
+    assert "known" in httpx.get(base + "confidence", params={"error": "mea"}).json()["detail"]
+
+
+def test_a_declared_direction_is_read_so(confident: Store, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """results.toml above the maps: lower is better for one of two."""
+    folder = tmp_path_factory.mktemp("directed")
+    dataset = write_dataset(folder / "data")
+    own = folder / "results" / "sure"
+    for measure, seed in (("first", 1), ("second", 2)):
+        (own / "confidence" / measure).mkdir(parents=True)
+        write_disparity(own / "confidence" / measure / "alpha.pfm", confidence(seed))
+    write_disparity(own / "alpha.pfm", estimates(0)["rough"])
+    directions = '[algorithms.sure.confidence]\nbetter = {first = "lower", second = "higher"}\n'
+    (folder / "results" / "results.toml").write_text(directions, encoding="utf-8")
+    with open_store(folder / "scores.sqlite") as store:
+        results = [ResultSet("sure", {"alpha": own / "alpha.pfm"})]
+        run_plan(make_plan(store, dataset.subset(["alpha"]), results, PROTOCOL), store)
+        with serving(create_app(Site(StoreSource(store)))) as address:
+            answer = httpx.get(f"{address}/api/v1/confidence", params={"threshold": 1.5}).json()
+    given = [(curve["measure"], curve["better"], curve["declared"]) for curve in answer["curves"]]
+    assert given == [("first", "lower", True), ("second", "higher", True)]
+    for curve, values in zip(answer["curves"], (confidence(1), -confidence(2)), strict=True):
+        expected = sparsify(values, estimates(0)["rough"], truth(0), 1.5)
+        assert curve["auc"] == pytest.approx(expected.auc)
+
+
+def test_measures_of_our_matcher_take_their_scales(base: str) -> None:
+    asked = {"sgm": "entropy,entropy@8", "scene": "alpha", "temperature": 8}
+    answer = httpx.get(base + "confidence", params=asked)
+    curves = [curve for curve in answer.json()["curves"] if curve["algorithm"] == "census SGM"]
+    assert [curve["measure"] for curve in curves] == ["entropy", "entropy@8"]
+    assert curves[0]["auc"] == curves[1]["auc"]
+    assert httpx.get(base + "confidence", params={"sgm": "entropie", "scene": "alpha"}).status_code == 422
 
 
 def test_the_map_at_a_density_shows_its_most_confident_pixels(base: str) -> None:

@@ -32,6 +32,7 @@ COMMANDS = {
     "report": "Write an HTML report, LaTeX tables, CSV and figures.",
     "match": "Run a stereo matcher on a pair of images.",
     "confidence": "Evaluate confidence measures by sparsification.",
+    "filter": "Keep the surest disparities of a map, and see what it gains.",
     "serve": "The interactive benchmark site for a store.",
     "tune": "Search matcher parameters for an application profile.",
     "study": "Response of metrics to controlled damage of a map.",

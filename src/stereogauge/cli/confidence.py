@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,8 +13,10 @@ from stereogauge.cli.output import announce_compilation, print_rows, progress, s
 from stereogauge.errors import FileError, NotApplicable, SizeError
 
 if TYPE_CHECKING:
+    from stereogauge.cli.confidence_inputs import Judged
+    from stereogauge.confidence.errors import ErrorKind
     from stereogauge.confidence.evaluation import SceneCurves
-    from stereogauge.confidence.run import ConfidenceChoices, SceneRun
+    from stereogauge.confidence.run import SceneRun
     from stereogauge.model import Scene
 
 
@@ -27,21 +29,33 @@ def command(
     left: Annotated[str | None, typer.Option(help="Left image of a single pair.")] = None,
     right: Annotated[str | None, typer.Option(help="Right image.")] = None,
     gt: Annotated[str | None, typer.Option(help="Ground truth of the left view.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of --gt and --disparity where open.")] = None,
+    encoding: Annotated[str | None, typer.Option(help="Encoding of --disparity where open.")] = None,
     scale: options.Scale = None,
+    gt_encoding: Annotated[str | None, typer.Option(help="Encoding of --gt; default: that of --disparity.")] = None,
+    gt_scale: Annotated[float | None, typer.Option(help="Scale of --gt; default: that of --disparity.")] = None,
     matcher: Annotated[
         str, typer.Option("--matcher", help="A matcher with parameters, e.g. sgm:p1=20,p2=100.")
     ] = "sgm",
     ndisp: Annotated[int | None, typer.Option(help="Disparities to search; default: the scene's own range.")] = None,
     measures: Annotated[
         list[str] | None,
-        typer.Option("--measures", "-m", help="Confidence measures; default: the paper's five and their product."),
+        typer.Option(
+            "--measures",
+            "-m",
+            help="Confidence measures; default: the paper's five and their product. entropy@8 has temperature 8.",
+        ),
     ] = None,
     threshold: Annotated[float, typer.Option(help="A pixel is bad where its error exceeds this many px.", min=0)] = 3.0,
     domain: Annotated[
         str, typer.Option(help="Pixels that count: haeusler-klette, or a region such as all or nonocc.")
     ] = "haeusler-klette",
+    errors: Annotated[
+        list[str] | None,
+        typer.Option(help="Areas by other errors beside bad pixels: mae, rms, d1, bad@1, bad-z@METRES,LIMIT_PX."),
+    ] = None,
     literal: Annotated[bool, typer.Option(help="The paper's measures exactly as printed.")] = False,
+    sigma: Annotated[float | None, typer.Option(help="Scale ς of the perturbation; default: P2.", min=0)] = None,
+    temperature: Annotated[float | None, typer.Option(help="Temperature of the entropy; default: P2.", min=0)] = None,
     learn: Annotated[bool, typer.Option(help="Add a combination learned on the other scenes.")] = False,
     model: Annotated[Path | None, typer.Option(help="A trained combination, as measure `learned`.")] = None,
     save_model: Annotated[
@@ -52,11 +66,15 @@ def command(
     ] = None,
     confidence_map: Annotated[
         list[str] | None,
-        typer.Option("--map", help="NAME=FILE:higher or NAME=FILE:lower, a confidence map and its direction."),
+        typer.Option(
+            "--map",
+            help="NAME=FILE:higher or :lower, a confidence map and its direction; :sigma or :probability for one "
+            "whose calibration is judged too.",
+        ),
     ] = None,
     form: options.OutputFormat = options.Format.table,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder for curves (CSV), figures and pictures.")
+        Path | None, typer.Option("--out", "-o", help="Folder for curves (CSV), figures, pictures and the maps.")
     ] = None,
     store: Annotated[str | None, typer.Option(help="Store the areas as scores here.")] = None,
     list_measures: Annotated[bool, typer.Option("--list", help="List the confidence measures and stop.")] = False,
@@ -68,116 +86,65 @@ def command(
     curves and pictures. A scene that cannot be judged is left out with the reason, and the exit code is 1; Ctrl-C ends
     the matching, and what is finished is printed.
     """
-    from stereogauge.confidence.evaluation import rows
-
     if list_measures:
         print_rows(_declared(), form)
         return
     announce_compilation()
-    found = _scenes(dataset, scenes, left, right, gt, encoding, scale)
+    from stereogauge.cli.confidence_inputs import Decoding, chosen_scenes, of_files, of_matcher
+    from stereogauge.confidence.errors import parse_error
+    from stereogauge.confidence.run import ConfidenceChoices
+
+    kinds = [parse_error(text) for text in options.listed(errors) or ()]
+    estimates, truth = Decoding(encoding, scale), Decoding(gt_encoding, gt_scale)
+    found = chosen_scenes(dataset, scenes, left, right, gt, truth if truth.given else estimates)
     from_files = disparity is not None or bool(confidence_map)
     if from_files:
-        run = _of_files(disparity, confidence_map or [], encoding, scale, threshold, domain)
+        judged = of_files(disparity, confidence_map or [], estimates, threshold, domain)
     else:
-        choices = _choices(matcher, ndisp, measures, threshold, domain, literal, model)
-        run = _of_matcher(choices, with_features=learn or save_model is not None)
+        choices = ConfidenceChoices(
+            matcher=matcher,
+            ndisp=ndisp,
+            measures=tuple(options.listed(measures) or ()),
+            threshold=threshold,
+            domain=domain,
+            literal=literal,
+            sigma=sigma,
+            temperature=temperature,
+        )
+        judged = of_matcher(choices, model, with_features=learn or save_model is not None)
     options.make_folder(out)
     options.make_folder(save_model.parent if save_model is not None else None)
-    runs, code = _runs(found, run)
+    runs, code = _runs(found, judged.run)
     if not from_files:
         runs = _learned(runs, learn, save_model)
     curves = [one.curves() for one in runs]
-    print_rows(rows(curves), form)
+    print_rows(_rows(runs, curves, kinds), form)
     if form is options.Format.table:
         _say_bounds(curves)
     if out is not None:
         from stereogauge.cli.confidence_files import write_files
 
-        say(f"curves, figures and pictures: {write_files(out, runs, curves)} files in {out}")
+        say(f"curves, figures, pictures and maps: {write_files(out, runs, curves, judged, kinds)} files in {out}")
     if store is not None:
-        name = runs[0].result.matcher if from_files else matcher + (" as printed" if literal else "")
-        _store(store, curves, dataset or "", name, domain)
+        _store(store, runs, dataset or "", judged)
     if code:
         raise typer.Exit(code)
 
 
-def _scenes(
-    dataset: str | None,
-    wanted: list[str] | None,
-    left: str | None,
-    right: str | None,
-    gt: str | None,
-    encoding: str | None,
-    scale: float | None,
-) -> list[Scene]:
-    from stereogauge.io.files import DisparityFile
-    from stereogauge.model import Scene
+def _rows(runs: Sequence[SceneRun], curves: Sequence[SceneCurves], kinds: Sequence[ErrorKind]) -> list[dict[str, Any]]:
+    """The figures of every scene and map; areas by other errors and calibration are columns of their own."""
+    from stereogauge.confidence.evaluation import rows
 
-    if dataset is not None:
-        return list(options.chosen_scenes(dataset, options.listed(wanted)))
-    if gt is None:
-        raise FileError("Sparsification needs ground truth: name a DATASET[:ROOT], or give --left, --right and --gt.")
-    name = Path(left or gt).parent.name or Path(left or gt).stem
-    return [Scene(name, gt=DisparityFile(gt, encoding=encoding, scale=scale), left=left, right=right)]
-
-
-def _choices(
-    matcher: str,
-    ndisp: int | None,
-    measures: list[str] | None,
-    threshold: float,
-    domain: str,
-    literal: bool,
-    model: Path | None,
-) -> ConfidenceChoices:
-    from stereogauge.confidence.declaration import confidence_measure
-    from stereogauge.confidence.measures import PAPER
-    from stereogauge.confidence.run import LEARNED, ConfidenceChoices
-    from stereogauge.confidence.trees import Trees
-    from stereogauge.evaluation.matchers import wanted_matcher
-
-    wanted_matcher(matcher)
-    names = [confidence_measure(name).id for name in options.listed(measures) or [*PAPER, "product"]]
-    trees = None if model is None else Trees.load(model)
-    if trees is not None and LEARNED not in names:
-        names.append(LEARNED)
-    return ConfidenceChoices(
-        matcher=matcher,
-        ndisp=ndisp,
-        measures=tuple(names),
-        threshold=threshold,
-        domain=domain,
-        literal=literal,
-        model=trees,
-    )
-
-
-def _of_matcher(choices: ConfidenceChoices, *, with_features: bool) -> Callable[[Scene], SceneRun]:
-    from stereogauge.confidence.run import run_scene
-
-    def run(scene: Scene) -> SceneRun:
-        for part in ("left", "right"):
-            if not scene.has(part):
-                raise NotApplicable(f"Scene {scene.id!r} has no {part} image to match.")
-        return run_scene(scene, choices, with_features=with_features).without_costs()
-
-    return run
-
-
-def _of_files(
-    disparity: str | None,
-    maps: Sequence[str],
-    encoding: str | None,
-    scale: float | None,
-    threshold: float,
-    domain: str,
-) -> Callable[[Scene], SceneRun]:
-    from stereogauge.cli.confidence_files import file_run, named_map
-
-    if disparity is None or not maps:
-        raise FileError("Maps from files need both: --disparity FILE and at least one --map NAME=FILE:higher.")
-    given, named = disparity, [named_map(text) for text in maps]
-    return lambda scene: file_run(scene, given, named, encoding, scale, threshold, domain)
+    further: dict[tuple[str, str], dict[str, float]] = {}
+    for run in runs:
+        for name, found in (run.areas(kinds) if kinds else {}).items():
+            further[run.scene, name] = found
+        for name, reliabilities in run.reliabilities().items():
+            calibrated = {key: value for one in reliabilities for key, value in one.figures.items()}
+            further[run.scene, name] = {**further.get((run.scene, name), {}), **calibrated}
+    columns = dict.fromkeys(key for found in further.values() for key in found)
+    empty = dict.fromkeys(columns, float("nan"))
+    return [{**row, **empty, **further.get((row["scene"], row["measure"]), {})} for row in rows(curves)]
 
 
 def _runs(scenes: Sequence[Scene], run: Callable[[Scene], SceneRun]) -> tuple[list[SceneRun], int]:
@@ -250,25 +217,28 @@ def _say_bounds(curves: Sequence[SceneCurves]) -> None:
     for scene in curves:
         if scene.bound is not None and (share := next(iter(scene.curves.values())).good_share) > 0:
             say(
-                f"{scene.scene}: bound s = {scene.bound.at(share):.0f} bad pixels at the good share {share:.3f}, "
-                f"where all five measures together keep {scene.bound.density_at(share):.3f} of the pixels"
+                f"{scene.scene}: {scene.bound.at(share):.0f} bad pixels (s) that every one of the five measures would "
+                f"keep at the good share {share:.3f}; pixels that all five keep: {scene.bound.density_at(share):.3f}"
             )
 
 
-def _store(url: str, curves: Sequence[SceneCurves], dataset: str, matcher: str, domain: str) -> None:
+def _store(url: str, runs: Sequence[SceneRun], dataset: str, judged: Judged) -> None:
     from stereogauge.confidence.run import PAPER_DOMAIN
     from stereogauge.evaluation.confidence_scores import score_table
     from stereogauge.protocol import load_protocol
     from stereogauge.store import open_store
 
-    paper = domain == PAPER_DOMAIN
-    table = score_table(
-        curves,
-        dataset=dataset.partition(":")[0] or "pair",
-        matcher=matcher,
-        region="nonocc" if paper else domain,
-        protocol=load_protocol(PAPER_DOMAIN if paper else "default"),
-    )
+    measures = list(dict.fromkeys(name for run in runs for name in run.maps))
+    written = 0
     with open_store(url) as opened:
-        opened.write(table)
-    say(f"{len(table)} scores in {url}")
+        for region in dict.fromkeys(run.region for run in runs):
+            table = score_table(
+                [run for run in runs if run.region == region],
+                dataset=dataset.partition(":")[0] or "pair",
+                names=judged.names(measures),
+                region=region,
+                protocol=load_protocol(PAPER_DOMAIN if region == PAPER_DOMAIN else "default"),
+            )
+            opened.write(table)
+            written += len(table)
+    say(f"{written} scores in {url}")

@@ -35,6 +35,19 @@ def command(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File for the left map, e.g. disparity.pfm.")] = None,
     right_out: Annotated[Path | None, typer.Option(help="File for the right map.")] = None,
     picture: Annotated[Path | None, typer.Option(help="PNG of the left map in false colours.")] = None,
+    confidence: Annotated[
+        Path | None, typer.Option(help="Folder for confidence maps (PFM, lower = sure), one per measure.")
+    ] = None,
+    measures: Annotated[
+        list[str] | None,
+        typer.Option(help="Confidence measures to write; default: the paper's five and product."),
+    ] = None,
+    sigma: Annotated[float | None, typer.Option(help="Scale ς of the perturbation; default: P2.", min=0)] = None,
+    temperature: Annotated[float | None, typer.Option(help="Temperature of the entropy; default: P2.", min=0)] = None,
+    classes: Annotated[
+        Path | None,
+        typer.Option(help="PNG of what lr_check found: 0 consistent, 1 occluded, 2 mismatched (default lr_check=1)."),
+    ] = None,
     form: options.OutputFormat = options.Format.table,
     list_matchers: Annotated[bool, typer.Option("--list", help="List matchers and their parameters and stop.")] = False,
 ) -> None:
@@ -53,7 +66,13 @@ def command(
         raise MatcherError("A match needs two images: stereogauge match LEFT RIGHT --ndisp 64 --out disparity.pfm.")
     announce_compilation()
     given = parse_parameters(",".join(parameter or ()), "--set")
+    for folder in (confidence, None if classes is None else classes.parent):
+        options.make_folder(folder)
     result = match(left, right, matcher, ndisp, **given)
+    if confidence is not None:
+        _write_confidence(confidence, result, options.listed(measures), sigma, temperature)
+    if classes is not None:
+        _write_classes(classes, result)
     if out is not None:
         _write(out, result.disparity)
     if right_out is not None:
@@ -73,6 +92,37 @@ def _write(path: Path, disparity: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     write_disparity(path, disparity)
     say(f"{path} written")
+
+
+def _write_confidence(
+    folder: Path, result: MatchResult, measures: list[str] | None, sigma: float | None, temperature: float | None
+) -> None:
+    from stereogauge.confidence.files import file_stem
+    from stereogauge.confidence.measures import PAPER
+    from stereogauge.confidence.measures import confidence as computed
+    from stereogauge.io.disparity import write_disparity
+
+    maps = computed(result, measures or (*PAPER, "product"), sigma=sigma, temperature=temperature)
+    for name, values in maps.items():
+        write_disparity(folder / f"{file_stem(name)}.pfm", values)
+    (folder / "results.toml").write_text('[confidence]\nbetter = "lower"\n', encoding="utf-8")
+    say(f"{len(maps)} confidence maps in {folder}, lower = sure")
+
+
+def _write_classes(path: Path, result: MatchResult) -> None:
+    import cv2
+
+    from stereogauge.io.replace import write_bytes
+    from stereogauge.matching.postprocess import left_right_check
+
+    labels = result.classes
+    if labels is None:
+        right = result.right_disparity if result.right_raw is None else result.right_raw
+        if right is None:
+            raise MatcherError(f"{result.matcher} gave no right map; try --set right_view=second-run.")
+        labels = left_right_check(result.raw, right, result.ndisp)
+    write_bytes(path, cv2.imencode(".png", labels)[1].tobytes())
+    say(f"{path} written: 0 consistent, 1 occluded, 2 mismatched")
 
 
 def _facts(result: MatchResult) -> dict[str, Any]:

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.confidence.bound import CombinationBound, combination_bound
+from stereogauge.confidence.errors import is_bad
 from stereogauge.confidence.measures import PAPER
-from stereogauge.confidence.sparsification import SparsificationCurve, is_bad, pooled, sparsify
+from stereogauge.confidence.sparsification import SparsificationCurve, pooled, sparsify
 from stereogauge.model import DisparityMap, Mask
 
 POOLED = "(pooled)"

@@ -68,6 +68,7 @@ class Evidence:
         result = self.result
         there = {
             "costs": result.costs is not None or result.summary is not None,
+            "volume": result.costs is not None,
             "right": result.right_disparity is not None,
             "image": True,
             "gt": self.gt is not None,

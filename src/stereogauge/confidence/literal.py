@@ -1,6 +1,7 @@
 """Measures exactly as Haeusler and Klette print them, with what that does to real data.
 
-They need the whole volume. Undefined values are NaN, which sparsification takes as the least confident.
+They need the whole volume. Undefined values are NaN, which sparsification takes as the least confident. Entropy and
+product are in float64: in float32 the entropies of all clear winners would be one and the same 0.
 """
 
 from __future__ import annotations
@@ -61,19 +62,21 @@ def peak_ratio(evidence: Evidence) -> NDArray[np.float32]:
     return _by_rows(evidence, rows)
 
 
-def entropy(evidence: Evidence) -> NDArray[np.float32]:
-    """−Σ p log p with p = exp(−A)/Σ exp(−A) and 0 log 0 = 0, in float32: undefined where A₀ exceeds 103, as all exp
-    underflow.
+def entropy(evidence: Evidence) -> NDArray[np.float64]:
+    """−Σ p log p with p = exp(−A)/Σ exp(−A), in nats and float64; defined everywhere.
+
+    Subtracting the smallest cost changes no p (log-sum-exp): with q = A − A₀ and Z = Σ exp(−q) the entropy is
+    log Z + Σ q·exp(−q)/Z, and Z ≥ 1.
     """
-
-    def rows(costs: NDArray[np.float32], winners: NDArray[np.int64]) -> NDArray[np.float32]:
+    found = np.empty(evidence.costs.shape[:2], np.float64)
+    for start in range(0, len(found), ROWS):
+        costs = evidence.costs[start : start + ROWS].astype(np.float64)
+        costs -= costs.min(axis=2, keepdims=True)
         weights = np.exp(-costs)
-        probability = weights / weights.sum(axis=2, keepdims=True)
-        terms = np.where(probability == 0, probability, probability * np.log(probability))
-        total: NDArray[np.float32] = -np.sum(terms, axis=2)
-        return total
-
-    return _by_rows(evidence, rows)
+        others = np.sum(weights, axis=2, where=costs > 0) + np.count_nonzero(costs == 0, axis=2) - 1
+        # log1p keeps what a Z next to 1 would round away.
+        found[start : start + ROWS] = np.log1p(others) + np.sum(costs * weights, axis=2) / (1 + others)
+    return found
 
 
 def left_right_difference(evidence: Evidence) -> NDArray[np.float32]:
@@ -82,7 +85,7 @@ def left_right_difference(evidence: Evidence) -> NDArray[np.float32]:
     return difference
 
 
-def product(evidence: Evidence) -> NDArray[np.float32]:
+def product(evidence: Evidence) -> NDArray[np.float64]:
     """Γ0·Γ1·Γ2·Γ3·Γ4: zero or undefined wherever one factor is."""
     factors = (
         curvature(evidence),
@@ -92,5 +95,5 @@ def product(evidence: Evidence) -> NDArray[np.float32]:
         left_right_difference(evidence),
     )
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        combined: NDArray[np.float32] = np.prod(np.stack(factors), axis=0)
+        combined: NDArray[np.float64] = np.prod(np.stack(factors, dtype=np.float64), axis=0)
     return combined

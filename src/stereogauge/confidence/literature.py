@@ -49,7 +49,7 @@ def winner_margin(evidence: Evidence) -> NDArray[np.float32]:
     return (margin / (evidence.summary.total + 1.0)).astype(np.float32)
 
 
-@measure("maximum-likelihood", "maximum likelihood", "1 − 1 / Σ exp(−(A(d) − A₀)/T)", SOURCE)
+@measure("maximum-likelihood", "maximum likelihood", "1 − 1 / Σ exp(−(A(d) − A₀)/T)", SOURCE, scale="temperature")
 def maximum_likelihood(evidence: Evidence) -> NDArray[np.float32]:
     """One minus the winner's probability when costs are taken as exponents; T = P2 of the matcher unless given."""
     return (1 - 1 / evidence.summary.partition).astype(np.float32)

@@ -39,7 +39,7 @@ def curvature(evidence: Evidence) -> NDArray[np.float32]:
     return inverse
 
 
-@_printed(2, "Γ1", "perturbation", "perturbation", "Σ_{d≠d₀} exp(−(A₀ − A(d))² / ς²)")
+@_printed(2, "Γ1", "perturbation", "perturbation", "Σ_{d≠d₀} exp(−(A₀ − A(d))² / ς²)", scale="sigma")
 def perturbation(evidence: Evidence) -> NDArray[np.float32]:
     """How far the costs are from a single minimum in an infinitely high plain; ς = P2 of the matcher unless given."""
     return evidence.summary.perturbation
@@ -64,6 +64,7 @@ def peak_ratio(evidence: Evidence) -> NDArray[np.float32]:
     "entropy",
     "−Σ p log p, p(d) = exp(−(A(d)−A₀)/T) / Σ exp(−(A(d′)−A₀)/T)",
     literal=literal.entropy,
+    scale="temperature",
 )
 def entropy(evidence: Evidence) -> NDArray[np.float32]:
     """Entropy of the costs taken as a distribution, in nats; temperature T = P2 of the matcher unless given."""

@@ -10,16 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.confidence.calibration import DISTRIBUTIONS, Reliability, calibrate_probability, calibrate_sigma
 from stereogauge.confidence.domain import evaluation_domain
+from stereogauge.confidence.error_curves import areas
+from stereogauge.confidence.errors import ErrorKind, is_bad
 from stereogauge.confidence.evaluation import SceneCurves, evaluate_maps
+from stereogauge.confidence.files import ConfidenceSource
 from stereogauge.confidence.learned import FEATURES, Example, cross_validated, train
 from stereogauge.confidence.measures import PAPER, confidence
-from stereogauge.confidence.sparsification import is_bad
 from stereogauge.confidence.trees import Trees
 from stereogauge.errors import NotApplicable
 from stereogauge.matching.result import MatchResult
 from stereogauge.matching.run import match
-from stereogauge.model import DisparityMap, Mask, Scene
+from stereogauge.model import Calibration, DisparityMap, Mask, Scene
 from stereogauge.regions.scene_regions import regions
 
 PAPER_DOMAIN = "haeusler-klette"
@@ -31,7 +34,8 @@ class ConfidenceChoices:
     """All that the numbers depend on.
 
     `domain` is "haeusler-klette" (see `evaluation_domain`; of ground truth with an occlusion mask only visible
-    pixels) or the name of a region. `ndisp` None takes the scene's own, or else the largest true disparity.
+    pixels) or the name of a region. `ndisp` None takes the scene's own, or else the largest true disparity; `sigma` and
+    `temperature` None take P2 of the matcher.
     """
 
     matcher: str = "sgm"
@@ -40,27 +44,53 @@ class ConfidenceChoices:
     threshold: float = 3.0
     domain: str = PAPER_DOMAIN
     literal: bool = False
+    sigma: float | None = None
+    temperature: float | None = None
     model: Trees | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
 class SceneRun:
-    """One scene: the matcher's result, the pixels that count, the maps, and features for learning where asked for."""
+    """One scene: the matcher's result, the pixels that count, the maps, and features for learning where asked for.
+
+    `region` names these pixels. `meant` are the sources of maps that are standard deviations or probabilities.
+    """
 
     scene: str
     result: MatchResult
     gt: DisparityMap
     domain: Mask
-    maps: Mapping[str, NDArray[np.float32]]
+    maps: Mapping[str, NDArray[np.floating[Any]]]
     features: Mapping[str, NDArray[np.float32]]
     threshold: float
+    calibration: Calibration | None = None
+    region: str = ""
+    meant: Mapping[str, ConfidenceSource] = field(default_factory=dict)
 
     def curves(self) -> SceneCurves:
         """Sparsification by every map."""
         return evaluate_maps(
             self.scene, self.maps, self.result.raw, self.gt, threshold=self.threshold, mask=self.domain
         )
+
+    def areas(self, kinds: Sequence[ErrorKind]) -> dict[str, dict[str, float]]:
+        """AUSE and AURG of every map by other errors, over the estimated pixels."""
+        return {
+            name: areas(kinds, values, self.result.raw, self.gt, self.domain, calibration=self.calibration)
+            for name, values in self.maps.items()
+        }
+
+    def reliabilities(self) -> dict[str, list[Reliability]]:
+        """Calibration of the maps that are standard deviations (Gaussian, Laplace) or probabilities, by name."""
+        found: dict[str, list[Reliability]] = {}
+        for name, source in self.meant.items():
+            maps = (source.values(), self.result.raw, self.gt, self.domain)
+            if source.kind == "sigma":
+                found[name] = [calibrate_sigma(*maps, distribution=one) for one in DISTRIBUTIONS]
+            else:
+                found[name] = [calibrate_probability(*maps, threshold=self.threshold)]
+        return found
 
     def example(self, group: str = "") -> Example:
         """What the learned combination sees of the scene."""
@@ -91,7 +121,15 @@ def search_range(scene: Scene, wanted: int | None = None) -> int:
 def run_scene(scene: Scene, choices: ConfidenceChoices, *, with_features: bool = False) -> SceneRun:
     """Match the pair, compute the maps, and find the pixels that count."""
     result = match(scene.left, scene.right, choices.matcher, search_range(scene, choices.ndisp), **choices.parameters)
-    maps = confidence(result, choices.measures, gt=scene.gt, literal=choices.literal, model=choices.model)
+    maps = confidence(
+        result,
+        choices.measures,
+        gt=scene.gt,
+        literal=choices.literal,
+        sigma=choices.sigma,
+        temperature=choices.temperature,
+        model=choices.model,
+    )
     truth, domain = domain_of(scene, result, choices.domain)
     if not (domain & np.isfinite(truth)).any():
         raise NotApplicable(
@@ -99,7 +137,9 @@ def run_scene(scene: Scene, choices: ConfidenceChoices, *, with_features: bool =
             f"a width of {scene.shape[1]}; search fewer (ndisp), or choose another domain."
         )
     features = confidence(result, FEATURES) if with_features else {}
-    return SceneRun(scene.id, result, truth, domain, maps, features, choices.threshold)
+    return SceneRun(
+        scene.id, result, truth, domain, maps, features, choices.threshold, scene.calibration, choices.domain
+    )
 
 
 def domain_of(scene: Scene, result: MatchResult, domain: str) -> tuple[DisparityMap, Mask]:

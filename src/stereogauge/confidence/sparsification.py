@@ -15,12 +15,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.confidence.errors import is_bad
 from stereogauge.errors import NotApplicable, SizeError, StereogaugeError
 from stereogauge.model import DisparityMap, Mask, as_disparity
 
 GOOD_RANGE = (0.70, 0.95)
-GUARD = np.float32(1e-6)
-"""px by which float32 may miss an error that equals the threshold; the same as in the bad-pixel metrics."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,23 +96,8 @@ class SparsificationCurve:
         return self.area(low, high) / (high - low)
 
     def area(self, low: float, high: float) -> float:
-        """∫ rate dφ from density `low` to `high`, exact for the piecewise linear counts.
-
-        With bad = a + s·k between corners k₀ and k₁ the integral of bad/k is s·(k₁ − k₀) + a·log(k₁/k₀); a = 0 from
-        k₀ = 0 on.
-        """
-        ends = np.array([low, high]) * self.pixels
-        inner = self.kept[(self.kept > ends[0]) & (self.kept < ends[1])]
-        kept = np.concatenate([ends[:1], inner, ends[1:]])
-        bad = np.interp(kept, self.kept, self.bad)
-        width = np.diff(kept)
-        slope = np.divide(np.diff(bad), width, out=np.zeros_like(width), where=width > 0)
-        offset = bad[:-1] - slope * kept[:-1]
-        positive = kept[:-1] > 0
-        logarithm = np.zeros_like(width)
-        np.log(kept[1:], out=logarithm, where=positive)
-        logarithm -= np.log(kept[:-1], out=np.zeros_like(width), where=positive)
-        return float(np.sum(slope * width + np.where(positive, offset * logarithm, 0)) / self.pixels)
+        """∫ rate dφ from density `low` to `high`, exact for the piecewise linear counts."""
+        return mean_area(self.kept, self.bad, low * self.pixels, high * self.pixels)
 
     @functools.cached_property
     def oracle(self) -> SparsificationCurve:
@@ -176,6 +160,19 @@ def sparsify(
     >>> curve.at(1.0), curve.at(0.75)  # bad pixels left; the only one is the least confident, so it leaves first
     (1.0, 0.0)
     """
+    values, estimate, truth, domain = domain_values(confidence, disparity, gt, mask, missing, higher_is_better)
+    return curve_of(values, is_bad(estimate[domain], truth[domain], threshold), threshold)
+
+
+def domain_values(
+    confidence: NDArray[Any],
+    disparity: NDArray[Any],
+    gt: NDArray[Any],
+    mask: Mask | None,
+    missing: Literal["bad", "excluded"],
+    higher_is_better: bool,
+) -> tuple[NDArray[np.float64], DisparityMap, DisparityMap, NDArray[np.bool_]]:
+    """The confidences of the pixels that count (lower = more confident), both maps, and these pixels."""
     order = np.asarray(confidence)
     estimate, truth = as_disparity(disparity), as_disparity(gt, "ground truth")
     for name, array in (("confidence map", order), ("ground truth", truth), ("mask", mask)):
@@ -187,32 +184,46 @@ def sparsify(
     if missing == "excluded":
         domain &= np.isfinite(estimate)
     values = order[domain].astype(np.float64)
-    bad = is_bad(estimate[domain], truth[domain], threshold)
-    return curve_of(-values if higher_is_better else values, bad, threshold)
+    return (-values if higher_is_better else values), estimate, truth, domain
 
 
-def is_bad(disparity: DisparityMap, gt: DisparityMap, threshold: float) -> NDArray[np.bool_]:
-    """|D − G| > threshold, as the bad-pixel metrics count it, or no estimate; true as well without ground truth."""
-    if not 0 <= threshold < np.inf:
-        raise StereogaugeError(f"The threshold of a bad pixel is a number of px from 0 on; found {threshold:g}.")
-    good: NDArray[np.bool_] = np.abs(disparity - gt) - GUARD <= threshold
-    return ~good
+def mean_area(kept: NDArray[np.float64], total: NDArray[np.float64], low: float, high: float) -> float:
+    """∫ total/kept dφ from `low` to `high` kept pixels, exact for totals that are linear between their corners.
+
+    With total = a + s·k between corners k₀ and k₁ the integral of total/k is s·(k₁ − k₀) + a·log(k₁/k₀); a = 0 from
+    k₀ = 0 on.
+    """
+    inner = kept[(kept > low) & (kept < high)]
+    corners = np.concatenate([[low], inner, [high]])
+    sums = np.interp(corners, kept, total)
+    width = np.diff(corners)
+    slope = np.divide(np.diff(sums), width, out=np.zeros_like(width), where=width > 0)
+    offset = sums[:-1] - slope * corners[:-1]
+    positive = corners[:-1] > 0
+    logarithm = np.zeros_like(width)
+    np.log(corners[1:], out=logarithm, where=positive)
+    logarithm -= np.log(corners[:-1], out=np.zeros_like(width), where=positive)
+    return float(np.sum(slope * width + np.where(positive, offset * logarithm, 0)) / kept[-1])
 
 
 def curve_of(values: NDArray[np.float64], bad: NDArray[np.bool_], threshold: float) -> SparsificationCurve:
     """The curve of pixels with these confidences (lower = more confident, NaN last), bad where `bad`."""
     if values.size == 0:
         raise NotApplicable("Sparsification has no pixels: no ground truth inside the mask.")
+    return SparsificationCurve(*_corners(*cumulated(values, bad)), threshold)
+
+
+def cumulated(values: NDArray[np.float64], amounts: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Numbers of pixels from the most confident one on, and the sums of their amounts; tied pixels come together."""
     order = np.argsort(values, kind="stable")
     ordered = values[order]
-    remaining = np.cumsum(bad[order], dtype=np.int64)
+    sums = np.cumsum(amounts[order], dtype=np.int64 if amounts.dtype == np.bool_ else np.float64)
     last = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
     undefined = np.searchsorted(ordered, np.nan)
     last = np.append(last[last < undefined], [values.size - 1] if undefined < values.size else [])
     corners = last.astype(np.int64)
     kept = np.concatenate([[0], corners + 1]).astype(np.float64)
-    counts = np.concatenate([[0], remaining[corners]]).astype(np.float64)
-    return SparsificationCurve(*_corners(kept, counts), threshold)
+    return kept, np.concatenate([[0], sums[corners]]).astype(np.float64)
 
 
 def pooled(scenes: Iterable[SparsificationCurve]) -> SparsificationCurve:

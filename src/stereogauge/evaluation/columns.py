@@ -20,7 +20,7 @@ from stereogauge.paths import cache_folder
 from stereogauge.protocol import Protocol
 from stereogauge.regions.declaration import ENTRY_POINTS as REGIONS
 from stereogauge.regions.expression import check_region
-from stereogauge.scores.column import VersionedColumn, columns_of
+from stereogauge.scores.column import VersionedColumn, columns_of, metric_of
 from stereogauge.version import VERSION
 
 DECLARING = ("metrics", "regions")
@@ -46,6 +46,11 @@ def declared_columns(protocol: Protocol) -> tuple[VersionedColumn, ...]:
 
 def _computed(protocol: Protocol) -> tuple[VersionedColumn, ...]:
     return tuple(column.versioned for column in columns_of(protocol.metrics, protocol.regions))
+
+
+def confidence_columns(declared: Iterable[VersionedColumn]) -> tuple[VersionedColumn, ...]:
+    """Those that judge a confidence map."""
+    return tuple(column for column in declared if "confidence" in metric_of(column.metric).metric.needs)
 
 
 def columns_of_scene(

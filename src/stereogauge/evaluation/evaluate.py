@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stereogauge.confidence.files import ConfidenceSource
+from stereogauge.confidence.files import ConfidenceSource, every_confidence
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError, StereogaugeError, unknown_name
 from stereogauge.evaluation.columns import WHOLE_SCENE
 from stereogauge.io.files import load_disparity
@@ -82,7 +82,7 @@ def evaluate_cell(
         metrics=[column.declared for column in wanted],
         regions=_measurable(scene_regions, wanted),
         right_estimate=right,
-        confidence=None if confidence is None else confidence.read,
+        confidence=confidence,
         extras=extras,
     )
     return [_score(scene_regions, algorithm, column, measure(measurement, column)) for column in wanted]
@@ -195,7 +195,10 @@ def evaluate(
     if strange is not None:
         raise StereogaugeError(f"Estimates are held against a Scene, a dataset or a list of scenes; found {strange}.")
     results = result_sets(estimates, scene_list)
-    _check_names(results, scene_list, wanted)
+    of_confidence = [column for column in wanted if "confidence" in column.declared.metric.needs]
+    further = every_confidence(results) if of_confidence else []
+    judged = [*((result, wanted) for result in results), *((result, of_confidence) for result in further)]
+    _check_names([*results, *further], scene_list, wanted)
     scores: list[Score] = []
     sizes: dict[tuple[str, str], float] = {}
     for scene in scene_list if isinstance(scenes, Scene) else _chosen(scene_list, chosen.scenes):
@@ -204,15 +207,15 @@ def evaluate(
         maps = {result.name: result.maps[scene.id] for result in results if scene.id in result.maps}
         if common:
             maps = common_pixels(maps)
-        for result in results:
+        for result, columns in judged:
             if scene.id not in result.maps:
-                scores += gaps(scene_regions, wanted, result.name)
+                scores += gaps(scene_regions, columns, result.name)
                 continue
             extras = {"seconds": result.seconds[scene.id]} if scene.id in result.seconds else {}
             scores += evaluate_cell(
-                maps[result.name],
+                maps.get(result.name, result.maps[scene.id]),
                 scene_regions,
-                wanted,
+                columns,
                 algorithm=result.name,
                 right_estimate=result.right_maps.get(scene.id),
                 confidence=ConfidenceSource.of(result, scene.id),
@@ -291,6 +294,6 @@ def picture(
         scene_regions,
         metrics=[bound],
         right_estimate=right_estimate,
-        confidence=None if confidence is None else confidence.read,
+        confidence=confidence,
     )
     return bound.picture(measurement)

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from stereogauge.confidence.files import ConfidenceSource
+from stereogauge.confidence.files import ConfidenceSource, every_confidence
 from stereogauge.errors import StereogaugeError, unknown_name
-from stereogauge.evaluation.columns import columns_of_scene, declared_columns
+from stereogauge.evaluation.columns import columns_of_scene, confidence_columns, declared_columns
 from stereogauge.evaluation.fingerprints import ContentHashes, fingerprint, scene_contents
 from stereogauge.evaluation.groups import Cell, Group
 from stereogauge.model import Dataset, DisparitySource, ResultSet, Scene
@@ -82,12 +82,16 @@ def make_plan(
     stop the others.
     """
     sets = tuple(results)
-    check_names(sets, dataset)
+    check_names([*sets, *every_confidence(sets)], dataset)
     declared = declared_columns(protocol)
     wanted = {scene.id: columns_of_scene(declared, scene, dataset) for scene in dataset}
     hashes = hashes or ContentHashes(store)
     contents = scene_contents([scene for scene in dataset if any(scene.id in r.maps for r in sets)], hashes)
-    pairs = [(scene, result) for scene in dataset for result in sets if scene.id in result.maps]
+    further = every_confidence(sets)
+    of_confidence = set(confidence_columns(declared)) if further else set()
+    further = further if of_confidence else []
+    names = {result.name for result in further}
+    pairs = [(scene, result) for scene in dataset for result in (*sets, *further) if scene.id in result.maps]
     map_hashes = hashes.of([result.maps[scene.id] for scene, result in pairs])
     right_hashes = _hashes([(scene, result, result.right_maps) for scene, result in pairs], hashes)
     confidence_hashes = _hashes([(scene, result, result.confidence) for scene, result in pairs], hashes)
@@ -105,11 +109,14 @@ def make_plan(
         known = {"seconds": result.seconds[scene.id]} if scene.id in result.seconds else {}
         extras = {name: float(value) for name, value in {**known, **facts.get(key, {})}.items()}
         confidence = ConfidenceSource.of(result, scene.id)
-        confidence_inputs = [] if confidence is None else [confidence_hashes[key], confidence.better]
+        confidence_inputs = [] if confidence is None else [confidence_hashes[key], confidence.better, confidence.kind]
         inputs = fingerprint(
             [contents[scene.id], content, right_hashes.get(key, ""), extras, resize, *confidence_inputs]
         )
-        missing = stored.missing(scene.id, result.name, inputs, wanted[scene.id])
+        columns = wanted[scene.id]
+        if result.name in names:
+            columns = tuple(column for column in columns if column in of_confidence)
+        missing = stored.missing(scene.id, result.name, inputs, columns)
         if not missing:
             done += 1
             continue

@@ -106,12 +106,13 @@ class PostProcessing:
 
     def apply(
         self, disparity: DisparityMap, right_disparity: NDArray[Any] | None, ndisp: int, matcher: str
-    ) -> tuple[DisparityMap, DisparityMap | None]:
-        """Median and speckles on both maps, then the check, then the filling."""
+    ) -> tuple[DisparityMap, DisparityMap | None, NDArray[np.uint8] | None]:
+        """Median and speckles on both maps, then the check, then the filling; both maps and the check's classes."""
         other = None if right_disparity is None else as_disparity(right_disparity, f"right disparity map of {matcher}")
         left = self._cleaned(disparity)
         right = None if other is None else self._cleaned(other)
         occluded = np.zeros(left.shape, np.bool_)
+        labels = None
         if self.lr_check > 0:
             if right is None:
                 raise MatcherError(
@@ -120,7 +121,7 @@ class PostProcessing:
             labels = left_right_check(left, right, ndisp, self.lr_check)
             left = np.where(labels == CONSISTENT, left, np.float32(np.nan))
             occluded = labels == OCCLUDED
-        return (interpolate(left, occluded) if self.fill else left), right
+        return (interpolate(left, occluded) if self.fill else left), right, labels
 
     def _cleaned(self, disparity: DisparityMap) -> DisparityMap:
         smooth = median(disparity, self.median) if self.median else disparity

@@ -47,7 +47,8 @@ class MatchResult(MatcherEvidence):
     """One run of a matcher on one pair.
 
     `disparity` and `right_disparity` are float32 with NaN = unknown, after the requested post-processing;
-    `raw` and `right_raw` are the maps before it. `seconds` is wall time of matching and post-processing,
+    `raw` and `right_raw` are the maps before it. `classes` is what `lr_check` found per pixel, None without it: 0
+    consistent, 1 occluded, 2 mismatched. `seconds` is wall time of matching and post-processing,
     `cpu_seconds` processor time, `peak_memory` bytes where they were measured.
     """
 
@@ -62,3 +63,4 @@ class MatchResult(MatcherEvidence):
     cpu_seconds: float
     right_disparity: DisparityMap | None = None
     right_raw: DisparityMap | None = None
+    classes: NDArray[np.uint8] | None = None

@@ -56,7 +56,7 @@ def match(
     wall, processor = time.perf_counter(), time.process_time()
     output = _as_output(declared.function(*inputs, int(ndisp), **complete), declared.id, greys[0].shape)
     raw = as_disparity(output.disparity, f"disparity map of {declared.id}")
-    disparity, right_disparity = post.apply(raw, output.right_disparity, int(ndisp), declared.id)
+    disparity, right_disparity, classes = post.apply(raw, output.right_disparity, int(ndisp), declared.id)
     seconds = time.perf_counter() - wall
     cpu_seconds = time.process_time() - processor if output.cpu_seconds is None else output.cpu_seconds
     return MatchResult(
@@ -71,6 +71,7 @@ def match(
         cpu_seconds=cpu_seconds,
         right_disparity=right_disparity,
         right_raw=_optional_map(output.right_disparity, declared.id),
+        classes=classes,
         **{field.name: getattr(output, field.name) for field in dataclasses.fields(MatcherEvidence)},
     )
 

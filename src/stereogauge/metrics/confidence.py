@@ -7,6 +7,8 @@ from typing import Literal
 
 import numpy as np
 
+from stereogauge.confidence.error_curves import AnyCurve, sparsify_by
+from stereogauge.confidence.errors import LOWER_LIMIT, ErrorKind, Rule
 from stereogauge.confidence.sparsification import SparsificationCurve, sparsify
 from stereogauge.metrics.costs import Costs, above, absolute_costs
 from stereogauge.metrics.declaration import Metric, Missing, Parameter, Statistic
@@ -26,7 +28,7 @@ def _curve(m: Measurement, region: str, threshold: float, missing: Literal["bad"
     )
 
 
-def _picture(m: Measurement, threshold: float) -> Picture:
+def _picture(m: Measurement, *_: float) -> Picture:
     values = m.confidence
     known = values[np.isfinite(values)]
     low, high = np.percentile(known, (2, 98)) if known.size else (0.0, 1.0)
@@ -139,3 +141,67 @@ roc = _sparsification(
     lambda curve: curve.roc_auc,
     "higher",
 )
+
+
+ILG = "Ilg et al. 2018; Poggi et al. 2020"
+NEEDS = frozenset({"gt", "confidence"})
+DISTANCE = (
+    Parameter("tolerance", unit="m", description="largest depth error that is good", low=0.0, high=1e6),
+    Parameter("limit", unit="px", description="disparity error that is always good", low=0.0, default=LOWER_LIMIT),
+)
+AREAS: dict[str, tuple[str, Callable[[AnyCurve], float], Literal["lower", "higher"]]] = {
+    "ause": ("Area above the oracle", lambda curve: curve.ause, "lower"),
+    "aurg": ("Area below random", lambda curve: curve.aurg, "higher"),
+}
+
+
+def _by_error(area: str, suffix: str, rule: Rule, words: str, unit: str, parameters: tuple[Parameter, ...]) -> Metric:
+    """`ause-mae` and its like: an area of the curve of another error than bad pixels."""
+    name, read, direction = AREAS[area]
+
+    def compute(m: Measurement, region: str, *arguments: float) -> Statistic:
+        inside = m.mask(region) & np.isfinite(m.gt)
+        missing = int(np.count_nonzero(inside & ~np.isfinite(m.estimate)))
+        size = int(np.count_nonzero(inside))
+        if size == missing:
+            return Statistic.empty(emptiness(region, size), missing)
+        kind = ErrorKind(rule, *arguments)
+        curve = m.once(
+            f"sparsification {region} {kind}",
+            lambda: sparsify_by(
+                kind,
+                m.confidence,
+                m.estimate,
+                m.gt,
+                m.mask(region),
+                calibration=m.scene.calibration,
+                missing="excluded",
+            ),
+        )
+        return Statistic.of_value(read(curve), curve.pixels, missing)
+
+    compute.__doc__ = f"{name} when the curve follows {words}. Over the estimated pixels."
+    return Metric(
+        id=f"{area}-{suffix}",
+        name=f"{name}, {words}",
+        formula=r"\int_0^1 \mathrm{error}(\varphi)\,d\varphi - \mathrm{AUC}_{\mathrm{oracle}}"
+        if area == "ause"
+        else r"\mathrm{error}(1) - \int_0^1 \mathrm{error}(\varphi)\,d\varphi",
+        unit=unit,
+        source=ILG,
+        compute=compute,
+        missing="left out",
+        scaling="length" if unit == "px" else "none",
+        direction=direction,
+        range=(0.0 if area == "ause" else -np.inf if unit else -1.0, np.inf if unit else 1.0),
+        parameters=parameters,
+        needs=NEEDS | {"calibration"} if rule == "bad-z" else NEEDS,
+        picture=_picture,
+        examples=(f"{area}-{suffix}@1", f"{area}-{suffix}@1,3") if parameters else (f"{area}-{suffix}",),
+    )
+
+
+ause_mae, aurg_mae = (_by_error(area, "mae", "mae", "the mean error", "px", ()) for area in AREAS)
+ause_rms, aurg_rms = (_by_error(area, "rms", "rms", "the root mean squared error", "px", ()) for area in AREAS)
+ause_d1, aurg_d1 = (_by_error(area, "d1", "d1", "the share of D1 outliers", "", ()) for area in AREAS)
+ause_z, aurg_z = (_by_error(area, "z", "bad-z", "the share of bad depths", "", DISTANCE) for area in AREAS)

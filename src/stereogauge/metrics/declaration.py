@@ -182,8 +182,11 @@ class BoundMetric:
 
     @property
     def id(self) -> str:
-        """For example `bad@1`."""
-        return with_arguments(self.metric.id, self.arguments)
+        """For example `bad@1`; of several parameters the last ones are left out where they have their defaults."""
+        shown = list(self.arguments)
+        while len(shown) > 1 and shown[-1] == self.metric.parameters[len(shown) - 1].default:
+            shown.pop()
+        return with_arguments(self.metric.id, tuple(shown))
 
     def __str__(self) -> str:
         return self.id

@@ -6,12 +6,12 @@ point that does not counts as missing.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.confidence.errors import LOWER_LIMIT, bad_depth
 from stereogauge.metrics.costs import Costs, by_policy
 from stereogauge.metrics.declaration import Parameter, Statistic, metric
 from stereogauge.metrics.error_pictures import signed_picture, two_class_picture
@@ -21,7 +21,6 @@ from stereogauge.metrics.pooling import mean, percent, root_mean
 
 NEEDS = ("gt", "calibration")
 EIGEN = "Eigen, Puhrsch & Fergus, NIPS 2014"
-LOWER_LIMIT = 0.5  # px: an estimate this close is never bad, however far away the point
 Depths = NDArray[np.float64]
 
 
@@ -198,46 +197,40 @@ def z_delta(m: Measurement, region: str, ratio: float) -> Statistic:
     return _averaged(m, region, _within(ratio))
 
 
-def _bad_depth(m: Measurement, tolerance: float) -> NDArray[np.bool_]:
-    """Pixels with an estimate whose depth is off by more than the tolerance; a point behind the cameras is bad."""
-    calibration = m.scene.calibration
-    truth, estimate = depth_pair(m)
-    focal_baseline = calibration.focal_baseline or math.nan
-    nearer = m.gt.astype(np.float64) + calibration.doffs - LOWER_LIMIT
-    with np.errstate(divide="ignore", invalid="ignore"):
-        slack = np.where(nearer > 0, focal_baseline / nearer - truth, np.inf)
-    allowed = np.maximum(tolerance, slack)
-    behind = np.isfinite(m.estimate) & np.isnan(estimate)
-    return (np.abs(estimate - truth) > allowed * (1 + 1e-9)) | behind
-
-
-def _bad_depth_costs(m: Measurement, region: str, tolerance: float) -> Costs:
+def _bad_depth_costs(m: Measurement, region: str, tolerance: float, limit: float) -> Costs:
     in_front = m.gt + np.float32(m.scene.calibration.doffs) > 0
-    return np.where(in_front, by_policy(m, _bad_depth(m, tolerance)), np.nan)
+    wrong = bad_depth(m.estimate, m.gt, m.scene.calibration, tolerance, limit)
+    return np.where(in_front, by_policy(m, wrong), np.nan)
 
 
-def _bad_depth_picture(m: Measurement, tolerance: float) -> Picture:
-    title = f"depth off by more than {tolerance:g} m"
-    return two_class_picture(m, title, _bad_depth(m, tolerance), "within tolerance", "beyond tolerance")
+def _bad_depth_picture(m: Measurement, tolerance: float, limit: float) -> Picture:
+    title = f"depth off by more than {tolerance:g} m, disparity by more than {limit:g} px"
+    wrong = bad_depth(m.estimate, m.gt, m.scene.calibration, tolerance, limit)
+    return two_class_picture(m, title, wrong, "within tolerance", "beyond tolerance")
 
 
 @metric(
     id="bad-z",
     name="Bad depth",
-    formula=r"\frac{100}{|R|}\,|\{x : |Z_E - Z_D| > \max(t,\, Z(D - 0.5) - Z(D))\}|",
+    formula=r"\frac{100}{|R|}\,|\{x : |Z_E - Z_D| > \max(t,\, Z(D - l) - Z(D))\}|",
     unit="%",
     range=(0.0, 100.0),
     source="a tolerance in physical distance with a lower limit in disparity",
     missing="counted",
     needs=NEEDS,
     finalize=percent,
-    parameters=(Parameter("tolerance", unit="m", description="largest depth error that is good", low=0.0, high=1e6),),
+    parameters=(
+        Parameter("tolerance", unit="m", description="largest depth error that is good", low=0.0, high=1e6),
+        Parameter("limit", unit="px", description="disparity error that is always good", low=0.0, default=LOWER_LIMIT),
+    ),
     picture=_bad_depth_picture,
     costs=_bad_depth_costs,
-    examples=("bad-z@0.1",),
+    examples=("bad-z@0.1", "bad-z@1,3"),
 )
-def bad_z(m: Measurement, region: str, tolerance: float) -> Statistic:
-    """Share of pixels whose depth is off by more than t metres and by more than half a pixel's worth of depth."""
+def bad_z(m: Measurement, region: str, tolerance: float, limit: float) -> Statistic:
+    """Share of pixels whose depth is off by more than t metres and by more than the depth of l px, by default half a
+    pixel.
+    """
     inside = m.mask(region) & (m.gt + np.float32(m.scene.calibration.doffs) > 0)
     missing = int(np.count_nonzero(inside & np.isnan(m.estimate)))
     size = int(np.count_nonzero(inside))
@@ -245,5 +238,6 @@ def bad_z(m: Measurement, region: str, tolerance: float) -> Statistic:
     count = size - missing if leave_out else size
     if count == 0:
         return Statistic.empty(f"no pixel of region {region!r} has a depth to compare", missing)
-    bad = int(np.count_nonzero(_bad_depth(m, tolerance) & inside)) + (0 if leave_out else missing)
+    wrong = bad_depth(m.estimate, m.gt, m.scene.calibration, tolerance, limit)
+    bad = int(np.count_nonzero(wrong & inside)) + (0 if leave_out else missing)
     return Statistic(float(bad), count, missing)

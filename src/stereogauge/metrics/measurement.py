@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.confidence.files import ConfidenceSource
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError
 from stereogauge.kernels import fill as fill_kernels
 from stereogauge.metrics.statistics import PassRequest, PixelStatistics, RegionStatistics
@@ -45,8 +46,9 @@ class Measurement:
     """The estimate as the protocol wants it, its scene's regions, and statistics that several metrics share.
 
     `raw` is the map as it was given; `estimate` after clipping and filling. `metrics` are those that will be measured,
-    so that one pass over the pixels serves the thresholds and quantiles that they ask for. `confidence` reads the
-    algorithm's confidence map when a metric asks for it. `extras` are facts of the run ("seconds", "peak_memory").
+    so that one pass over the pixels serves the thresholds and quantiles that they ask for. `confidence` is where the
+    algorithm's confidence map is read when a metric asks for it. `extras` are facts of the run ("seconds",
+    "peak_memory").
     """
 
     def __init__(
@@ -57,7 +59,7 @@ class Measurement:
         metrics: Iterable[SharesPass] = (),
         regions: Iterable[str] = (),
         right_estimate: Any = None,
-        confidence: Callable[[], NDArray[np.float32]] | None = None,
+        confidence: ConfidenceSource | None = None,
         extras: Mapping[str, float] | None = None,
     ) -> None:
         self.regions = scene_regions
@@ -120,9 +122,14 @@ class Measurement:
     @functools.cached_property
     def confidence(self) -> NDArray[np.float32]:
         """The algorithm's confidence map, lower = more confident."""
+        return self.confidence_source.read()
+
+    @property
+    def confidence_source(self) -> ConfidenceSource:
+        """Where the algorithm's confidence map comes from, with its direction and kind."""
         if self._confidence is None:
             raise NotApplicable("a disparity map alone has no confidence; see `stereogauge confidence`")
-        return self._confidence()
+        return self._confidence
 
     @property
     def image(self) -> Image:

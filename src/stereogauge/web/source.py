@@ -12,15 +12,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from stereogauge.confidence.files import ConfidenceSource
 from stereogauge.datasets.layout import MAP_SUFFIXES
+from stereogauge.datasets.results.manifest import manifest_beside, of_map
 from stereogauge.errors import StereogaugeError, StoreError, unknown_name
 from stereogauge.io.content import is_remote
 from stereogauge.io.files import DisparityFile
-from stereogauge.model import Scene
+from stereogauge.model import Better, ConfidenceKind, Scene
 from stereogauge.protocol import Protocol
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.store.listing import AlgorithmEntry
@@ -55,7 +57,7 @@ class Maps(NamedTuple):
 
     left: Any = None
     right: Any = None
-    confidence: Mapping[str, Any] = MappingProxyType({})
+    confidence: Mapping[str, ConfidenceSource] = MappingProxyType({})
 
 
 @dataclass
@@ -218,8 +220,8 @@ def _folder(source: Any) -> Path | None:
     return Path(path).parent
 
 
-def _confidence_beside(left: Any) -> dict[str, Any]:
-    """The confidence maps `confidence/NAME/SCENE.*` beside a map, by name."""
+def _confidence_beside(left: Any) -> dict[str, ConfidenceSource]:
+    """The confidence maps `confidence/NAME/SCENE.*` beside a map, by name, with what `results.toml` says of them."""
     beside = _folder(left)
     if beside is None:
         return {}
@@ -227,4 +229,14 @@ def _confidence_beside(left: Any) -> dict[str, Any]:
     stem = Path(str(getattr(left, "path", left))).stem
     found = sorted(file for file in folder.rglob(f"{glob.escape(stem)}.*") if file.suffix.lower() in MAP_SUFFIXES)
     named = {file.parent.name if file.parent != folder else "confidence": file for file in found}
-    return {name: DisparityFile(file, scale=65535.0 if file.suffix == ".png" else None) for name, file in named.items()}
+    if not named:
+        return {}
+    manifest = manifest_beside(beside)
+    return {
+        name: ConfidenceSource(
+            DisparityFile(file, scale=65535.0 if file.suffix == ".png" else None),
+            cast("Better | None", of_map(manifest.better, name)),
+            cast("ConfidenceKind", of_map(manifest.kind, name) or "order"),
+        )
+        for name, file in named.items()
+    }

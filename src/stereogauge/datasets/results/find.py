@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from stereogauge.datasets.layout import MAP_SUFFIXES
 from stereogauge.datasets.results.files import ResultFiles, list_results
@@ -22,6 +22,7 @@ from stereogauge.datasets.results.manifest import (
     Decoding,
     ResultManifest,
     manifest_of,
+    of_map,
     read_manifest,
     read_manifests,
 )
@@ -29,8 +30,10 @@ from stereogauge.errors import DatasetError, FileError
 from stereogauge.io.content import fetch
 from stereogauge.io.files import DisparityFile
 from stereogauge.io.png_file import SIGNATURE, read_header
-from stereogauge.model import Dataset, ResultSet, Scene
+from stereogauge.model import Better, ConfidenceKind, ConfidenceMaps, Dataset, ResultSet, Scene
 
+CONFIDENCE = "confidence"
+"""What the only confidence map of an algorithm is called when its folder has no name."""
 SCALE_OF_SCENE = frozenset({"middlebury-v2"})
 """Datasets whose rules say that an 8-bit result has the scale of its scene's ground truth."""
 
@@ -118,27 +121,40 @@ def _result_set(
     requested: Decoding,
 ) -> tuple[ResultSet, list[str]]:
     """The result set and the files that another one of the same kind and scene left without use."""
-    chosen: dict[tuple[str, str], Recognised] = {}
+    chosen: dict[tuple[str, str, str], Recognised] = {}
     for file in sorted(found, key=_preference):
-        chosen.setdefault((file.kind, file.scene), file)
+        chosen.setdefault((file.kind, file.part, file.scene), file)
     title = manifest.name or algorithm or _title(files)
     decoding = requested.over(manifest.decoding)
-    seconds = {scene: _seconds(files, file) for (kind, scene), file in chosen.items() if kind == "time"}
-    unused = [file.name for file in found if chosen[file.kind, file.scene] is not file]
-    unused += [chosen["time", scene].name for scene, value in seconds.items() if value is None]
+    seconds = {scene: _seconds(files, file) for (kind, _, scene), file in chosen.items() if kind == "time"}
+    unused = [file.name for file in found if chosen[file.kind, file.part, file.scene] is not file]
+    unused += [chosen["time", "", scene].name for scene, value in seconds.items() if value is None]
 
-    def maps(kind: str, how: Decoding) -> dict[str, DisparityFile]:
-        there = {scene: files.path(chosen[kind, scene.id].name) for scene in dataset if (kind, scene.id) in chosen}
+    def maps(kind: str, how: Decoding, part: str = "") -> dict[str, DisparityFile]:
+        names = {scene: chosen.get((kind, part, scene.id)) for scene in dataset}
+        there = {scene: files.path(file.name) for scene, file in names.items() if file is not None}
         if kind == "confidence" and not how.given:
             return {scene.id: DisparityFile(path) for scene, path in there.items()}
         return {scene.id: map_file(path, scene, dataset, how, title) for scene, path in there.items()}
+
+    confidence = {
+        part or CONFIDENCE: ConfidenceMaps(
+            maps("confidence", manifest.confidence, part),
+            cast("Better | None", of_map(manifest.better, part or CONFIDENCE)),
+            cast("ConfidenceKind", of_map(manifest.kind, part or CONFIDENCE) or "order"),
+        )
+        for part in sorted({file.part for file in found if file.kind == "confidence"})
+    }
+    first = next(iter(confidence.values()), ConfidenceMaps({}))
 
     result = ResultSet(
         name=title,
         maps=maps("map", decoding),
         right_maps=maps("right", decoding),
-        confidence=maps("confidence", manifest.confidence),
-        confidence_better=manifest.better,
+        confidence=first.maps,
+        confidence_better=first.better,
+        confidence_kind=first.kind,
+        other_confidence=confidence if len(confidence) > 1 else {},
         seconds={scene: value for scene, value in seconds.items() if value is not None},
         description=manifest.description,
         link=manifest.link,

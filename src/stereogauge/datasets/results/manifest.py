@@ -12,7 +12,8 @@
     technique = "learned"
     trained-on = ["KITTI", "SceneFlow"]
     [confidence]                   # how confidence maps are meant
-    better = "higher"              # or "lower"
+    better = "higher"              # or "lower"; by map: better = { ccnn = "higher", entropy = "lower" }
+    kind = "order"                 # or "sigma" (px), "probability" (of a good pixel); also by map
     scale = 65535
     [algorithms.Other]             # in a folder of algorithm folders: any of the above for one of them
     scale = 4
@@ -25,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, TypeAlias
 
 from stereogauge.datasets.native.manifest import parse_toml, read_toml
 from stereogauge.datasets.results.files import ResultFiles
@@ -37,6 +38,9 @@ _TEXTS = ("name", "description", "link", "colour", "encoding", "template")
 _NUMBERS = ("scale", "offset")
 _TABLES = ("confidence", "algorithms", "tags")
 _EMPTY: Mapping[str, Any] = {}
+BETTER = ("higher", "lower")
+KINDS = ("order", "sigma", "probability")
+Choice: TypeAlias = str | Mapping[str, str] | None
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,8 @@ class ResultManifest:
     template: str = ""
     decoding: Decoding = field(default_factory=Decoding)
     confidence: Decoding = field(default_factory=Decoding)
-    better: Literal["higher", "lower"] | None = None
+    better: Choice = None
+    kind: Choice = None
     tags: Tags = field(default_factory=dict)
     algorithms: Mapping[str, ResultManifest] = field(default_factory=dict)
 
@@ -100,6 +105,7 @@ class ResultManifest:
             confidence=self.confidence.over(other.confidence),
             better=self.better or other.better,
             tags={**other.tags, **self.tags},
+            kind=self.kind or other.kind,
         )
 
 
@@ -152,21 +158,46 @@ def _manifest(content: Mapping[str, Any], origin: str) -> ResultManifest:
         **{key: content.get(key, "") for key in ("name", "description", "link", "colour", "template")},
         decoding=_decoding(content, origin),
         confidence=_decoding(content.get("confidence", _EMPTY), origin),
-        better=_better(content.get("confidence", _EMPTY), origin),
+        better=_choice(content.get("confidence", _EMPTY), "better", BETTER, origin),
+        kind=_choice(content.get("confidence", _EMPTY), "kind", KINDS, origin),
         tags=as_tags(content.get("tags", _EMPTY), origin),
         algorithms={name: _manifest(inner, origin) for name, inner in content.get("algorithms", _EMPTY).items()},
     )
 
 
-def _better(content: Mapping[str, Any], origin: str) -> Literal["higher", "lower"] | None:
-    allowed = ("better", "encoding", *_NUMBERS)
-    for key in content:
-        if key not in allowed:
-            raise unknown_name(f"entry of [confidence] in {origin}", key, allowed)
-    better: Literal["higher", "lower"] | None = content.get("better")
-    if better not in (None, "higher", "lower"):
-        raise DatasetError(f'{origin}: better is "higher" or "lower" under [confidence]; found {better!r}.')
-    return better
+def _choice(content: Mapping[str, Any], key: str, allowed: tuple[str, ...], origin: str) -> Choice:
+    """One of the allowed words, or one for each confidence map by name."""
+    known = ("better", "kind", "encoding", *_NUMBERS)
+    for entry in content:
+        if entry not in known:
+            raise unknown_name(f"entry of [confidence] in {origin}", entry, known)
+    value: Choice = content.get(key)
+    for word in value.values() if isinstance(value, Mapping) else (value,):
+        if word is not None and word not in allowed:
+            words = " or ".join(f'"{one}"' for one in allowed)
+            raise DatasetError(f"{origin}: {key} is {words} under [confidence]; found {word!r}.")
+    return value
+
+
+def of_map(choice: Choice, name: str) -> str | None:
+    """What a manifest says of the confidence map called `name`."""
+    return choice.get(name) if isinstance(choice, Mapping) else choice
+
+
+def manifest_beside(folder: Path, levels: int = 3) -> ResultManifest:
+    """What the manifests in `folder` and the folders above it say of the results in it; the nearest one wins."""
+    places = [folder, *folder.parents][: levels + 1]
+    chosen = ResultManifest()
+    for place in reversed(places):
+        file = next((place / name for name in FILENAMES if (place / name).is_file()), None)
+        content = {} if file is None else read_toml(file)
+        if file is not None and "paths" not in content:
+            own = _manifest(content, str(file))
+            chosen = own.over(chosen)
+            algorithm = folder.relative_to(place).as_posix()
+            if algorithm in own.algorithms:
+                chosen = own.algorithms[algorithm].over(chosen)
+    return chosen
 
 
 def _decoding(content: Mapping[str, Any], origin: str) -> Decoding:

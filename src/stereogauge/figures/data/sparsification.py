@@ -1,13 +1,15 @@
-"""What sparsification figures show, as plain values. `mpl_sparsification` and `plotly_sparsification` draw them."""
+"""What sparsification figures show, as plain values."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.confidence.error_curves import AnyCurve
+from stereogauge.confidence.errors import ErrorKind
 from stereogauge.confidence.evaluation import SceneCurves
 from stereogauge.confidence.sparsification import SparsificationCurve
 from stereogauge.figures.palette import colour
@@ -21,6 +23,7 @@ Y_LABELS: Mapping[Kind, str] = {
     "normalised": "rate relative to full density",
 }
 POINTS = 201
+BOUND = "s(φ): kept by every measure"
 
 
 class Line(NamedTuple):
@@ -34,14 +37,14 @@ class Line(NamedTuple):
 
 
 class SparsificationPanel(NamedTuple):
-    """The curves of one scene; `good_share` is where a perfect order has no bad pixel left.
+    """The curves of one scene; `good_share` is where a perfect order has no bad pixel left, None for magnitudes.
 
     `top` is where the value axis ends: rates of very few pixels may lie far above.
     """
 
     title: str
     lines: tuple[Line, ...]
-    good_share: float
+    good_share: float | None
     top: float
 
 
@@ -50,7 +53,7 @@ class SparsificationPlots(NamedTuple):
 
     title: str
     caption: str
-    kind: Kind
+    kind: Kind | str
     y_label: str
     panels: tuple[SparsificationPanel, ...]
     columns: int
@@ -65,7 +68,10 @@ def sparsification_data(
     caption: str = "",
     columns: int = 3,
 ) -> SparsificationPlots:
-    """Curves of every measure in every scene with the oracle Δ, the random line and, for counts, the bound s(φ)."""
+    """Curves of every measure in every scene with the oracle Δ and the random line.
+
+    For counts also s(φ): the bad pixels that every measure would keep at φ.
+    """
     names = tuple(dict.fromkeys(name for scene in scenes for name in scene.curves))
     colours = {name: colour(index) for index, name in enumerate(names)}
     shown = {name: (labels or {}).get(name, name) for name in names}
@@ -73,8 +79,39 @@ def sparsification_data(
     return SparsificationPlots(title, caption, kind, Y_LABELS[kind], panels, max(1, min(columns, len(panels))))
 
 
+def error_data(
+    scenes: Mapping[str, Mapping[str, AnyCurve]],
+    kind: ErrorKind,
+    *,
+    labels: Mapping[str, str] | None = None,
+    caption: str = "",
+    columns: int = 3,
+) -> SparsificationPlots:
+    """The error of what remains by scene and measure, with the oracle and the random line; shares are in per cent."""
+    names = tuple(dict.fromkeys(name for curves in scenes.values() for name in curves))
+    densities = np.linspace(0, 1, POINTS)[1:]
+    factor = 1.0 if kind.magnitude else 100.0
+    panels = []
+    for scene, curves in scenes.items():
+        lines = [
+            Line((labels or {}).get(name, name), densities, factor * curve.rates(densities), colour(index), "solid")
+            for index, name in enumerate(names)
+            if (curve := curves.get(name)) is not None
+        ]
+        first = next(iter(curves.values()))
+        full = factor * float(first.rates([1.0])[0])
+        lines.append(Line("oracle Δ", densities, factor * first.oracle.rates(densities), "#6b6b6b", "dashdot"))
+        lines.append(Line("random", densities, np.full(len(densities), full), "#b0b0b0", "dotted"))
+        title = f"{scene}: {full:.3g} at full density"
+        panels.append(SparsificationPanel(title, tuple(lines), None, 1.3 * full or 1.0))
+    unit = f"{kind} of what remains, {'px' if kind.magnitude else '%'}"
+    return SparsificationPlots(
+        f"Sparsification by {kind}", caption, str(kind), unit, tuple(panels), max(1, min(columns, len(panels)))
+    )
+
+
 def confidence_picture(
-    label: str, values: NDArray[np.float32], domain: NDArray[np.bool_] | None = None, formula: str = ""
+    label: str, values: NDArray[np.floating[Any]], domain: NDArray[np.bool_] | None = None, formula: str = ""
 ) -> Picture:
     """A confidence map by the rank of its values, bright = least confident; NaN counts as the least confident.
 
@@ -106,9 +143,7 @@ def _panel(
     lines.append(Line("oracle Δ", densities, _values(first.oracle, densities, kind), "#6b6b6b", "dashdot"))
     lines.append(Line("random", densities, _values(first.random, densities, kind), "#b0b0b0", "dotted"))
     if scene.bound is not None and kind == "counts":
-        counts, reached = scene.bound.counts(densities), scene.bound.densities(densities)
-        lines.append(Line("bound s(φ)", densities, counts, "#1a1a1a", "dashed"))
-        lines.append(Line("s at its own density", reached, counts, "#9467bd", "dashed"))
+        lines.append(Line(BOUND, densities, scene.bound.counts(densities), "#1a1a1a", "dashed"))
     rate = 100 * first.bad_pixels / first.pixels
     title = f"{scene.scene}: {first.bad_pixels} bad ({rate:.1f} %)"
     full = float(lines[0].values[-1])

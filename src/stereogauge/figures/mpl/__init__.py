@@ -13,6 +13,7 @@ from stereogauge.figures.mpl import (  # noqa: F401 – each registers its rende
     galleries,
     geometry,
     ranking,
+    reliability,
     sparsification,
     study,
     tuning,

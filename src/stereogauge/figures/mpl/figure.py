@@ -76,6 +76,12 @@ def new_figure(
     return figure
 
 
+def fitting_columns(legend: Sequence[Artist], width: float, most: int = 5) -> int:
+    """As many columns of a legend as fit into `width` inches beside each other, each as wide as the longest entry."""
+    longest = max((len(str(entry.get_label())) for entry in legend), default=0)
+    return max(1, min(most, int(width * 72 / (SMALL * (0.56 * longest + 3.2)))))
+
+
 def panel_figure(
     data: Any,
     count: int,

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from stereogauge.figures.data.sparsification import SparsificationPanel, SparsificationPlots
-from stereogauge.figures.mpl.figure import PAGE_WIDTH, SMALL, figure_of, new_figure, plain
+from stereogauge.figures.mpl.figure import PAGE_WIDTH, SMALL, figure_of, fitting_columns, new_figure, plain
 from stereogauge.figures.palette import FAINT, INK
 
 PANEL_HEIGHT = 1.75  # inches
@@ -23,7 +23,7 @@ def sparsification_plots(data: SparsificationPlots) -> Figure:
     height = rows * (PANEL_HEIGHT if data.columns > 1 else 3.0)
     lines = data.panels[0].lines
     legend = [Line2D([], [], color=line.colour, linestyle=line.dash, linewidth=1.3, label=line.label) for line in lines]
-    figure = new_figure(width, height, data.title, data.caption, legend, legend_columns=5)
+    figure = new_figure(width, height, data.title, data.caption, legend, legend_columns=fitting_columns(legend, width))
     for index, panel in enumerate(data.panels):
         axes = figure.add_subplot(rows, data.columns, index + 1)
         _draw_panel(axes, panel)
@@ -38,7 +38,8 @@ def sparsification_plots(data: SparsificationPlots) -> Figure:
 
 
 def _draw_panel(axes: Axes, panel: SparsificationPanel) -> None:
-    axes.axvline(100 * panel.good_share, color=FAINT, linewidth=2.5, zorder=0)
+    if panel.good_share is not None:
+        axes.axvline(100 * panel.good_share, color=FAINT, linewidth=2.5, zorder=0)
     for line in panel.lines:
         axes.plot(100 * line.densities, line.values, color=line.colour, linestyle=line.dash, linewidth=1.0)
     axes.set_xlim(0, 100)

@@ -6,6 +6,7 @@ from stereogauge.figures.plotly import (  # noqa: F401 – each registers its re
     error_density,
     galleries,
     ranking,
+    reliability,
     sparsification,
     study,
     tuning,

@@ -34,7 +34,8 @@ def sparsification_plots(data: SparsificationPlots) -> go.Figure:
                 **where,
             )
         figure.update_yaxes(range=[0, panel.top], **where)
-        figure.add_vline(x=100 * panel.good_share, line={"color": FAINT, "width": 3}, layer="below", **where)
+        if panel.good_share is not None:
+            figure.add_vline(x=100 * panel.good_share, line={"color": FAINT, "width": 3}, layer="below", **where)
     frame = new_figure(data.title, data.caption, height=140 + PANEL_HEIGHT * rows)
     figure.update_layout(frame.layout)
     figure.update_xaxes(title_text="density, %", range=[0, 100], gridcolor=FAINT)

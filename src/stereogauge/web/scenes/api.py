@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from stereogauge.web.dependencies import CurrentSite, ProtocolName, Selected
 from stereogauge.web.responses import fresh, tagged
-from stereogauge.web.scenes.confidence import ConfidenceAnswer, confidence_answer
+from stereogauge.web.scenes.confidence import ConfidenceAnswer, ConfidenceQuery, confidence_answer
 from stereogauge.web.scenes.contrasts import ContrastAnswer, contrast_answer
 from stereogauge.web.scenes.layers import LayerInfo, LayerName, LayerQuery
 from stereogauge.web.scenes.pixels import (
@@ -136,11 +136,19 @@ def confidence(
     scene: Annotated[str | None, Query(description="Default: the first with a confidence map.")] = None,
     threshold: Annotated[float, Query(gt=0, le=1000, description="Bad above this error, px.")] = 1.0,
     region: str = "all",
+    error: Annotated[
+        str, Query(description="What the curves follow: bad, mae, rms, d1, or bad-z@METRES,LIMIT.")
+    ] = "bad",
+    sgm: Annotated[
+        str, Query(description="Measures of our census SGM on the scene's images, e.g. entropy,entropy@8,product.")
+    ] = "",
+    sigma: Annotated[float | None, Query(gt=0, description="Scale ς of the perturbation; default: P2.")] = None,
+    temperature: Annotated[float | None, Query(gt=0, description="Temperature of the entropy; default: P2.")] = None,
 ) -> Response:
     """The curves of every confidence map of a scene."""
+    wanted = [name.strip() for name in sgm.split(",") if name.strip()]
+    query = ConfidenceQuery(scene, threshold, region, error, wanted, sigma, temperature)
     return site.answers.give(
         request,
-        lambda: confidence_answer(
-            site.scenes, site.scores.values(selected), selected.protocol, scene, threshold, region
-        ),
+        lambda: confidence_answer(site.scenes, site.scores.values(selected), selected.protocol, query),
     )

@@ -1,24 +1,37 @@
-"""`confidence`: sparsification curves of the confidence maps beside the results."""
+"""`confidence`: sparsification curves of the confidence maps beside the results, and of our SGM's measures."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from stereogauge.confidence.bound import combination_bound
-from stereogauge.confidence.sparsification import is_bad, sparsify
+from stereogauge.confidence.error_curves import sparsify_by
+from stereogauge.confidence.errors import ErrorKind, parse_error
+from stereogauge.confidence.measures import confidence
+from stereogauge.confidence.run import search_range
+from stereogauge.errors import StereogaugeError
+from stereogauge.matching.run import match
+from stereogauge.model import DisparityMap
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.scenes.reader import SceneReader, SceneView
 
 DENSITIES = np.linspace(0.0, 1.0, 101)
+SGM = "census SGM"
+MOST_COSTS = 200_000_000
+"""Pixels times disparities that a visitor may have matched."""
 
 
 class Curve(BaseModel):
-    """Share of bad pixels among the most confident pixels, by the share of pixels kept.
+    """The error of the most confident pixels by the share of pixels kept: a share of bad pixels, or px.
 
-    `oracle` removes all bad pixels first, `random` removes in proportion; `auc` is the mean over all densities.
+    `oracle` removes the largest errors first, `random` removes in proportion; `auc` is the mean over all densities.
+    `better` is the direction of the map, `declared` whether its `results.toml` says so.
     """
 
     algorithm: str
@@ -28,14 +41,23 @@ class Curve(BaseModel):
     random: float
     auc: float
     optimal_auc: float
+    ause: float
+    aurg: float
+    better: Literal["higher", "lower"]
+    declared: bool
 
 
 class Bound(BaseModel):
-    """A lower bound for every combination of an algorithm's measures: the bad pixels that all measures keep."""
+    """Bad pixels that every measure of an algorithm would keep at density φ, as a share of the φ·N kept ones.
+
+    Together the measures keep fewer pixels than φ (`kept`), so that at its own density a single measure may leave
+    fewer bad pixels.
+    """
 
     algorithm: str
     density: list[float]
     bad: list[float]
+    kept: list[float]
 
 
 class ConfidenceAnswer(BaseModel):
@@ -43,6 +65,8 @@ class ConfidenceAnswer(BaseModel):
 
     scene: str
     threshold: float
+    error: str
+    unit: str
     region: str
     density: list[float]
     curves: list[Curve]
@@ -50,17 +74,45 @@ class ConfidenceAnswer(BaseModel):
     available: list[tuple[str, str]]
 
 
+class MapsOf(NamedTuple):
+    """The maps of one algorithm on a scene, lower = more confident, with their declared directions."""
+
+    algorithm: str
+    estimate: DisparityMap
+    maps: Mapping[str, NDArray[Any]]
+    directions: Mapping[str, Literal["higher", "lower"] | None]
+
+
+class ConfidenceQuery(NamedTuple):
+    """What is asked for: the scene, the pixels, the error, and measures of our SGM with their scales."""
+
+    scene: str | None
+    threshold: float
+    region: str
+    error: str = "bad"
+    sgm: Sequence[str] = ()
+    sigma: float | None = None
+    temperature: float | None = None
+
+    @property
+    def kind(self) -> ErrorKind:
+        """The error that the curves follow."""
+        return parse_error(f"bad@{self.threshold:.12g}" if self.error == "bad" else self.error)
+
+
 def confidence_answer(
-    scenes: SceneReader, cube: ScoreCube, protocol: str | None, scene: str | None, threshold: float, region: str
+    scenes: SceneReader, cube: ScoreCube, protocol: str | None, query: ConfidenceQuery
 ) -> ConfidenceAnswer:
-    """The curves of every selected algorithm with confidence maps on a scene; larger values are more confident."""
+    """The curves of every selected algorithm with confidence maps on a scene."""
     datasets = cube.datasets or ("",) * len(cube.scenes)
     shown = [name for name, dataset in zip(cube.scenes, datasets, strict=True) if not scenes.hidden(name, dataset)]
-    present = [(name, scene) for name in cube.algorithms for scene in scenes.source.with_confidence(name, shown)]
-    chosen = scene or next((name for _, name in present), "")
+    whole = [name for name in cube.algorithms if name.rpartition("/")[0] not in cube.algorithms]
+    present = [(name, scene) for name in whole for scene in scenes.source.with_confidence(name, shown)]
+    chosen = query.scene or next((name for _, name in present), shown[0] if query.sgm and shown else "")
+    kind = query.kind
     answer = ConfidenceAnswer(
-        scene=chosen, threshold=threshold, region=region, density=DENSITIES.tolist(), curves=[], bounds=[],
-        available=present,
+        scene=chosen, threshold=query.threshold, error=str(kind), unit="px" if kind.magnitude else "%",
+        region=query.region, density=DENSITIES.tolist(), curves=[], bounds=[], available=present,
     )  # fmt: skip
     if not chosen:
         return answer
@@ -68,46 +120,73 @@ def confidence_answer(
         raise UnknownChoiceError("scene", chosen, cube.scenes)
     view = scenes.view(chosen, protocol)
     scenes.refuse_hidden(view, "sparsification curves are")
-    mask = scenes.mask(view, region)
-    for algorithm in dict.fromkeys(name for name, scene in present if scene == chosen):
-        answer.curves += _curves(scenes, view, algorithm, threshold, mask)
-        answer.bounds += _bounds(scenes, view, algorithm, threshold, mask)
+    mask = scenes.mask(view, query.region)
+    judged = [_beside(scenes, view, name) for name in dict.fromkeys(n for n, scene in present if scene == chosen)]
+    if query.sgm:
+        judged.append(_matched(view, query))
+    truth = scenes.truth(view)
+    for one in judged:
+        answer.curves += _curves(one, view, truth, kind, mask)
+        if not kind.magnitude and len(one.maps) > 1:
+            answer.bounds.append(_bound(one, view, truth, kind, mask))
     return answer
 
 
-def _curves(
-    scenes: SceneReader, view: SceneView, algorithm: str, threshold: float, mask: NDArray[np.bool_]
-) -> list[Curve]:
-    estimate, truth = scenes.estimate(algorithm, view.name), scenes.truth(view)
-    found = {
-        measure: sparsify(values, estimate, truth, threshold, mask, higher_is_better=True)
-        for measure, values in scenes.confidence(algorithm, view.name).items()
-    }
-    return [
-        Curve(
-            algorithm=algorithm,
-            measure=measure,
-            bad=curve.rates(DENSITIES).tolist(),
-            oracle=curve.oracle.rates(DENSITIES).tolist(),
-            random=curve.bad_pixels / curve.pixels,
-            auc=curve.auc,
-            optimal_auc=curve.oracle.auc,
+def _beside(scenes: SceneReader, view: SceneView, algorithm: str) -> MapsOf:
+    sources = scenes.source.maps(algorithm, view.name).confidence
+    directions = {name: source.direction for name, source in sources.items()}
+    estimate = scenes.estimate(algorithm, view.name)
+    return MapsOf(algorithm, estimate, scenes.confidence(algorithm, view.name), directions)
+
+
+def _matched(view: SceneView, query: ConfidenceQuery) -> MapsOf:
+    """Measures of our SGM on the scene's own images."""
+    scene = view.scene
+    if not (scene.has("left") and scene.has("right")):
+        raise StereogaugeError(f"Scene {view.name!r} has no pair of images to match.")
+    ndisp = search_range(scene)
+    if scene.shape[0] * scene.shape[1] * ndisp > MOST_COSTS:
+        raise StereogaugeError(
+            f"Scene {view.name!r} is too large to be matched here; use `stereogauge confidence` instead."
         )
-        for measure, curve in found.items()
-    ]
+    result = match(scene.left, scene.right, "sgm", ndisp)
+    maps = confidence(result, query.sgm, sigma=query.sigma, temperature=query.temperature)
+    return MapsOf(SGM, result.raw, maps, dict.fromkeys(maps, "lower"))
 
 
-def _bounds(
-    scenes: SceneReader, view: SceneView, algorithm: str, threshold: float, mask: NDArray[np.bool_]
-) -> list[Bound]:
-    maps = scenes.confidence(algorithm, view.name)
-    if len(maps) < 2:
-        return []
-    estimate, truth = scenes.estimate(algorithm, view.name), scenes.truth(view)
+def _curves(
+    given: MapsOf, view: SceneView, truth: DisparityMap, kind: ErrorKind, mask: NDArray[np.bool_]
+) -> list[Curve]:
+    found = []
+    for measure, values in given.maps.items():
+        curve = sparsify_by(kind, values, given.estimate, truth, mask, calibration=view.scene.calibration)
+        direction = given.directions[measure]
+        found.append(
+            Curve(
+                algorithm=given.algorithm,
+                measure=measure,
+                bad=curve.rates(DENSITIES).tolist(),
+                oracle=curve.oracle.rates(DENSITIES).tolist(),
+                random=float(curve.rates([1.0])[0]),
+                auc=curve.auc,
+                optimal_auc=curve.oracle.auc,
+                ause=curve.ause,
+                aurg=curve.aurg,
+                better=direction or "higher",
+                declared=direction is not None,
+            )
+        )
+    return found
+
+
+def _bound(given: MapsOf, view: SceneView, truth: DisparityMap, kind: ErrorKind, mask: NDArray[np.bool_]) -> Bound:
     domain = mask & np.isfinite(truth)
-    bad = is_bad(estimate, truth, threshold)
-    bound = combination_bound({name: -values for name, values in maps.items()}, bad, domain)
-    density = bound.densities(DENSITIES)
-    counts = bound.counts(DENSITIES)
-    kept = np.maximum(density * domain.sum(), 1.0)
-    return [Bound(algorithm=algorithm, density=density.tolist(), bad=(counts / kept).tolist())]
+    bad = kind.bad(given.estimate, truth, view.scene.calibration)
+    bound = combination_bound(given.maps, bad, domain)
+    kept = np.maximum(DENSITIES * domain.sum(), 1.0)
+    return Bound(
+        algorithm=given.algorithm,
+        density=DENSITIES.tolist(),
+        bad=(bound.counts(DENSITIES) / kept).tolist(),
+        kept=bound.densities(DENSITIES).tolist(),
+    )

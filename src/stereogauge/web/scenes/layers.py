@@ -189,9 +189,14 @@ class LayerPainter:
             raise UnknownChoiceError(f"confidence map of {algorithm} on {view.name}", metric, maps)
         values = maps[metric]
         if query.density is None:
-            return _pictured(Picture(f"confidence {metric}", values, "sequential", missing=np.isnan(values)))
+            stored = self.scenes.source.maps(algorithm, view.name).confidence[metric]
+            better = stored.direction or "higher"
+            shown = values if better == "lower" else -values
+            return _pictured(
+                Picture(f"confidence {metric}, {better} = sure", shown, "sequential", missing=np.isnan(values))
+            )
         limits = self.scenes.limits(view, algorithm)
-        kept = most_confident(values, query.density)
+        kept = most_confident(-values, query.density)
         estimate = np.where(kept, self.scenes.estimate(algorithm, view.name), np.float32(np.nan))
         title = f"{algorithm}, the {100 * query.density:.0f} % most confident pixels"
         return _disparity(title, render_disparity(estimate, limits), limits)

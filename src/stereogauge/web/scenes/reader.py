@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from functools import partial
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -72,11 +72,17 @@ class SceneReader:
             raise UnknownChoiceError("algorithm", algorithm, known)
         return self._maps.get((self.source.version(), algorithm, name), lambda: self._read(algorithm, name))
 
-    def confidence(self, algorithm: str, name: str) -> dict[str, DisparityMap]:
-        """An algorithm's confidence maps of a scene by name; larger values are more confident."""
+    def confidence(self, algorithm: str, name: str) -> dict[str, NDArray[np.float32]]:
+        """An algorithm's confidence maps of a scene by name; lower values are more confident.
+
+        Where no direction is declared, larger stored values are taken as the more confident ones.
+        """
         version = self.source.version()
         return {
-            metric: self._maps.get((version, algorithm, name, "confidence", metric), partial(load_disparity, source))
+            metric: self._maps.get(
+                (version, algorithm, name, "confidence", metric),
+                replace(source, better=source.direction or "higher").read,
+            )
             for metric, source in self.source.maps(algorithm, name).confidence.items()
         }
 

@@ -25,7 +25,8 @@ export function create(root, context) {
     const params = state.selection();
     params.set("threshold", state.get("threshold", "1"));
     params.set("region", state.get("region", "all"));
-    if (state.get("scene")) params.set("scene", state.get("scene"));
+    for (const name of ["scene", "error", "sgm", "sigma", "temperature"])
+      if (state.get(name)) params.set(name, state.get(name));
     let answer;
     try {
       answer = await question((signal) => ask("confidence", params, { signal }));
@@ -37,13 +38,14 @@ export function create(root, context) {
       return;
     }
     if (!answer) return;
-    if (!answer.available.length) {
+    if (!answer.available.length && !answer.curves.length) {
       put(
         root,
         lacking(
           "No algorithm here has confidence maps",
-          "Confidence maps lie beside the results; larger values mean more confidence: " +
-            "results/ALGORITHM/confidence/MEASURE/SCENE.png (16 bit, 65535 = 1) or .pfm. " +
+          "Confidence maps lie beside the results: " +
+            "results/ALGORITHM/confidence/MEASURE/SCENE.png (16 bit, 65535 = 1) or .pfm, their direction as " +
+            'better = "higher" or "lower" under [confidence] in results.toml. ' +
             "Then the curves appear here. Confidence measures from a matcher's own costs are evaluated by:",
           "stereogauge confidence --help",
         ),
@@ -56,7 +58,7 @@ export function create(root, context) {
   }
 
   function drawHead(answer) {
-    const scenes = [...new Set(answer.available.map(([, scene]) => scene))];
+    const scenes = [...new Set([answer.scene, ...answer.available.map(([, scene]) => scene)])];
     const regions = [...new Set(["all", ...context.columns.map((one) => one.region)])];
     put(
       head,
@@ -77,6 +79,17 @@ export function create(root, context) {
         "on ",
         choose(regions, answer.region, (value) => state.update({ region: value }), { "aria-label": "Region" }),
       ),
+      h(
+        "label",
+        {},
+        "error ",
+        choose(["bad", "mae", "rms", "d1"], state.get("error", "bad"), (value) => state.update({ error: value }), {
+          "aria-label": "Error",
+        }),
+      ),
+      !isStatic && option("sgm", "measures of our SGM", "entropy,entropy@8,product"),
+      !isStatic && option("sigma", "ς", "P2"),
+      !isStatic && option("temperature", "temperature", "P2"),
       !isStatic &&
         h(
           "span",
@@ -86,12 +99,19 @@ export function create(root, context) {
     );
   }
 
+  function option(name, label, placeholder) {
+    const input = h("input", { value: state.get(name, ""), placeholder, "aria-label": label, size: 12 });
+    input.onchange = () => state.update({ [name]: input.value.trim() });
+    return h("label", {}, `${label} `, input);
+  }
+
   async function drawCurves(answer) {
     if (!answer.curves.length)
       return put(table, h("p", { class: "hint" }, `No algorithm has a confidence map of ${answer.scene}.`));
     // At density 0 there is no pixel and no share of bad ones.
     const density = answer.density.slice(1).map((one) => 100 * one);
-    const hundred = (values) => values.slice(1).map((one) => 100 * one);
+    const factor = answer.unit === "px" ? 1 : 100;
+    const hundred = (values) => values.slice(1).map((one) => factor * one);
     const traces = answer.curves.map((one, index) => ({
       type: "scatter",
       mode: "lines",
@@ -106,7 +126,7 @@ export function create(root, context) {
           answer.curves.filter((other, at) => at < index && other.algorithm === one.algorithm).length % DASHES.length
         ],
       },
-      hovertemplate: `${plain(one.algorithm)} ${plain(one.measure)}<br>%{x:.0f} % kept: %{y:.2f} % bad<extra></extra>`,
+      hovertemplate: `${plain(one.algorithm)} ${plain(one.measure)}<br>%{x:.0f} % kept: %{y:.2f} ${answer.unit}<extra></extra>`,
     }));
     const first = new Map(answer.curves.map((one) => [one.algorithm, one]));
     for (const one of first.values()) {
@@ -125,7 +145,7 @@ export function create(root, context) {
           type: "scatter",
           mode: "lines",
           x: [0, 100],
-          y: [100 * one.random, 100 * one.random],
+          y: [factor * one.random, factor * one.random],
           name: plain(`random, ${one.algorithm}`),
           line: { color: colour, width: 1 },
           opacity: 0.35,
@@ -137,9 +157,9 @@ export function create(root, context) {
       traces.push({
         type: "scatter",
         mode: "lines",
-        x: hundred(one.density),
+        x: density,
         y: hundred(one.bad),
-        name: plain(`bound of ${one.algorithm}'s confidence measures`),
+        name: plain(`bad pixels that every measure of ${one.algorithm} keeps`),
         line: { color: shown(context.styles.get(one.algorithm)?.colour ?? "#888888"), width: 1, dash: "dashdot" },
       });
     curves.style.height = "420px";
@@ -147,7 +167,7 @@ export function create(root, context) {
       showlegend: true,
       legend: { orientation: "h", y: -0.24 },
       xaxis: { title: { text: "pixels kept, most confident first [%]" }, range: [0, 101] },
-      yaxis: { title: { text: "bad pixels among them [%]" }, rangemode: "tozero" },
+      yaxis: { title: { text: `${answer.error} of them [${answer.unit}]` }, rangemode: "tozero" },
     });
     listen(
       curves,
@@ -155,15 +175,19 @@ export function create(root, context) {
       (event) => event.points[0].customdata && showMap(answer, ...event.points[0].customdata, event.points[0].x / 100),
     );
     showMap(answer, answer.curves[0].algorithm, answer.curves[0].measure, 0.8);
+    const undeclared = answer.curves.filter((one) => !one.declared).map((one) => `${one.algorithm} ${one.measure}`);
     return put(
       table,
       h(
         "p",
         { class: "caption" },
-        "Dotted: the oracle, which removes every bad pixel first. Faint: random removal. ",
-        "AUC: the mean share of bad pixels over all densities.",
+        "Dotted: the oracle, which removes the largest errors first. Faint: random removal. ",
+        "AUC: the mean over all densities. AUSE: AUC less the oracle's. AURG: random less AUC.",
         answer.bounds.length > 0 &&
-          " No combination of an algorithm's confidence measures leaves fewer bad pixels than the bound.",
+          " Dash-dotted: bad pixels that every measure would keep at this density, relative to all that it keeps; " +
+            "where all measures agree they keep fewer pixels, so this is no limit for a combination.",
+        undeclared.length > 0 &&
+          ` No direction is declared for ${undeclared.join(", ")}: larger values are taken as more confident.`,
       ),
       h(
         "table",
@@ -174,7 +198,7 @@ export function create(root, context) {
           h(
             "tr",
             {},
-            ["algorithm", "confidence measure", "AUC", "optimal AUC", "bad of all pixels"].map((one, index) =>
+            ["algorithm", "confidence measure", "AUC", "optimal AUC", "AUSE", "AURG", "all pixels"].map((one, index) =>
               h("th", { class: index < 2 ? "text" : null, scope: "col" }, one),
             ),
           ),
@@ -190,15 +214,17 @@ export function create(root, context) {
               h("td", { class: "text" }, one.measure),
               h("td", {}, digits(one.auc)),
               h("td", {}, digits(one.optimal_auc)),
-              h("td", {}, percent(one.random)),
+              h("td", {}, digits(one.ause)),
+              h("td", {}, digits(one.aurg)),
+              h("td", {}, answer.unit === "px" ? `${digits(one.random)} px` : percent(one.random)),
             ),
           ),
         ),
       ),
       behind(
-        ["pixels kept [%]", ...answer.curves.map((one) => `${one.algorithm} ${one.measure}: bad [%]`)],
+        ["pixels kept [%]", ...answer.curves.map((one) => `${one.algorithm} ${one.measure} [${answer.unit}]`)],
         answer.density
-          .map((one, index) => [`${Math.round(100 * one)}`, ...answer.curves.map((curve) => 100 * curve.bad[index])])
+          .map((one, index) => [`${Math.round(100 * one)}`, ...answer.curves.map((curve) => factor * curve.bad[index])])
           .filter((_, index) => index && index % 10 === 0),
       ),
     );
@@ -216,7 +242,7 @@ export function create(root, context) {
   });
 
   const showMap = calm(async (answer, algorithm, measure, density) => {
-    if (isStatic) return;
+    if (isStatic || !answer.available.some(([name]) => name === algorithm)) return;
     const own = new URLSearchParams({ algorithm, metric: measure, density: density.toFixed(2) });
     if (state.get("protocol")) own.set("protocol", state.get("protocol"));
     const path = `scenes/${encodeURIComponent(answer.scene)}/layers/confidence`;

@@ -1,0 +1,209 @@
+"""What `stereogauge confidence` judges: scenes with a matcher's measures, or maps from files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.cli import options
+from stereogauge.confidence.declaration import confidence_measure
+from stereogauge.confidence.files import ConfidenceSource
+from stereogauge.confidence.measures import PAPER
+from stereogauge.confidence.run import LEARNED, PAPER_DOMAIN, ConfidenceChoices, SceneRun, run_scene
+from stereogauge.confidence.trees import Trees
+from stereogauge.errors import FileError, NotApplicable, SizeError
+from stereogauge.evaluation.confidence_scores import file_names, matcher_names
+from stereogauge.evaluation.matchers import wanted_matcher
+from stereogauge.hashing import values_hash
+from stereogauge.io.files import DisparityFile
+from stereogauge.matching.result import MatchResult
+from stereogauge.model import DisparityMap, Scene
+from stereogauge.regions.scene_regions import regions
+
+if TYPE_CHECKING:
+    from stereogauge.model import Better, ConfidenceKind
+
+MEANINGS: dict[str, tuple[Better, ConfidenceKind]] = {
+    "higher": ("higher", "order"),
+    "lower": ("lower", "order"),
+    "sigma": ("lower", "sigma"),
+    "probability": ("higher", "probability"),
+}
+WRITTEN = "NAME=FILE:higher, NAME=FILE:lower, NAME=FILE:sigma or NAME=FILE:probability"
+
+
+class Decoding(NamedTuple):
+    """How stored values become disparities."""
+
+    encoding: str | None
+    scale: float | None
+
+    @property
+    def given(self) -> bool:
+        """Whether anything was said."""
+        return self.encoding is not None or self.scale is not None
+
+
+class NamedMap(NamedTuple):
+    """A confidence map from a file; {scene} in the path stands for the scene's id."""
+
+    name: str
+    path: str
+    better: Better
+    kind: ConfidenceKind
+    scale: float | None = None
+
+    def source(self, scene: str) -> ConfidenceSource:
+        """Where the map of a scene is read."""
+        file = DisparityFile(_path_of(self.path, scene), scale=self.scale)
+        return ConfidenceSource(file, self.better, self.kind)
+
+
+def named_map(text: str) -> NamedMap:
+    """What NAME=FILE:higher means; an image of probabilities or deviations has its scale behind: :probability/65535."""
+    name, equals, rest = text.partition("=")
+    path, colon, meaning = rest.rpartition(":")
+    word, _, scale = meaning.partition("/")
+    try:
+        number = float(scale) if scale else None
+    except ValueError:
+        number = -1.0
+    if not equals or not colon or word not in MEANINGS or (number is not None and not number > 0):
+        raise FileError(f"A confidence map is written {WRITTEN} (of an image with /SCALE behind it); found {text!r}.")
+    return NamedMap(name, path, *MEANINGS[word], number)
+
+
+class Judged(NamedTuple):
+    """How each scene is judged, and what its maps are called in a store."""
+
+    run: Callable[[Scene], SceneRun]
+    names: Callable[[Sequence[str]], dict[str, str]]
+    title: str
+    facts: str
+
+
+def chosen_scenes(
+    dataset: str | None,
+    wanted: list[str] | None,
+    left: str | None,
+    right: str | None,
+    gt: str | None,
+    decoding: Decoding,
+) -> list[Scene]:
+    """The scenes of a dataset, or the one pair that was given."""
+    if dataset is not None:
+        return list(options.chosen_scenes(dataset, options.listed(wanted)))
+    if gt is None:
+        raise FileError("Sparsification needs ground truth: name a DATASET[:ROOT], or give --left, --right and --gt.")
+    name = Path(left or gt).parent.name or Path(left or gt).stem
+    return [Scene(name, gt=DisparityFile(gt, *decoding), left=left, right=right)]
+
+
+def of_matcher(choices: ConfidenceChoices, model: Path | None, *, with_features: bool) -> Judged:
+    """A matcher and measures of its costs."""
+    wanted_matcher(choices.matcher)
+    names = [name for name in choices.measures if confidence_measure(name)] or [*PAPER, "product"]
+    trees = None if model is None else Trees.load(model)
+    if trees is not None and LEARNED not in names:
+        names.append(LEARNED)
+    complete = ConfidenceChoices(**{**vars(choices), "measures": tuple(names), "model": trees})
+    trained = "" if model is None else values_hash(model.read_bytes().hex())[:8]
+
+    def run(scene: Scene) -> SceneRun:
+        for part in ("left", "right"):
+            if not scene.has(part):
+                raise NotApplicable(f"Scene {scene.id!r} has no {part} image to match.")
+        return run_scene(scene, complete, with_features=with_features).without_costs()
+
+    def named(measures: Sequence[str]) -> dict[str, str]:
+        return matcher_names(complete, measures, trained)
+
+    title = next(iter(named(["lr-difference"]).values())).rpartition("/")[0]
+    scales = {"ς": choices.sigma, "T": choices.temperature}
+    facts = ", ".join([title, *(f"{name} = {value:g}" for name, value in scales.items() if value is not None)])
+    if choices.ndisp is None:
+        facts += ", the scene's own search range"
+    return Judged(run, named, title, f"{facts}; pixels: {choices.domain}")
+
+
+def of_files(disparity: str | None, maps: Sequence[str], decoding: Decoding, threshold: float, domain: str) -> Judged:
+    """Disparity and confidence maps from files."""
+    if disparity is None or not maps:
+        raise FileError("Maps from files need both: --disparity FILE and at least one --map NAME=FILE:higher.")
+    given, named = disparity, [named_map(text) for text in maps]
+    title = _title(given)
+
+    def names(measures: Sequence[str]) -> dict[str, str]:
+        origins = {one.name: _origin(one) for one in named if one.name in measures}
+        return file_names([Path(given).absolute(), *decoding], origins, title)
+
+    return Judged(
+        lambda scene: file_run(scene, given, named, decoding, threshold, domain),
+        names,
+        title,
+        f"maps from {given}; pixels: {domain}",
+    )
+
+
+def _origin(one: NamedMap) -> list[Any]:
+    return [Path(one.path).absolute(), one.better, one.kind, one.scale]
+
+
+def file_run(
+    scene: Scene, disparity: str, maps: Sequence[NamedMap], decoding: Decoding, threshold: float, domain: str
+) -> SceneRun:
+    """A scene whose disparity and confidence maps come from files; {scene} in a path stands for the scene's id."""
+    estimate = DisparityFile(_path_of(disparity, scene.id), *decoding).read()
+    sources = {one.name: one.source(scene.id) for one in maps}
+    found = {name: source.read() for name, source in sources.items()}
+    _check_size("disparity map", estimate, scene)
+    for name, values in found.items():
+        _check_size(f"confidence map {name!r}", values, scene)
+    region = file_domain(scene, domain)
+    return SceneRun(
+        scene=scene.id,
+        result=_found(disparity, estimate),
+        gt=scene.gt,
+        domain=regions(scene, [region])[region],
+        maps=found,
+        features={},
+        threshold=threshold,
+        calibration=scene.calibration,
+        region=region,
+        meant={name: source for name, source in sources.items() if source.kind != "order"},
+    )
+
+
+def file_domain(scene: Scene, domain: str) -> str:
+    """The paper's domain needs a matcher; maps from files are judged on visible pixels where these are known."""
+    if domain != PAPER_DOMAIN:
+        return domain
+    return "nonocc" if "nonocc" in scene.masks else "all"
+
+
+def _path_of(template: str, scene: str) -> str:
+    return template.replace("{scene}", scene)
+
+
+def _check_size(what: str, values: NDArray[Any], scene: Scene) -> None:
+    if values.shape != scene.shape:
+        raise SizeError(
+            f"The {what} of scene {scene.id!r} is {values.shape[1]}×{values.shape[0]}, its ground truth "
+            f"{scene.shape[1]}×{scene.shape[0]}; both must have one size."
+        )
+
+
+def _found(path: str, disparity: DisparityMap) -> MatchResult:
+    blank = np.zeros(disparity.shape, np.uint8)
+    largest = int(np.nan_to_num(disparity, nan=0.0).max()) + 1
+    return MatchResult(_title(path), largest, {}, blank, blank, disparity, disparity, seconds=0.0, cpu_seconds=0.0)
+
+
+def _title(path: str) -> str:
+    """What the maps are called: their file, or the folder of a file for every scene."""
+    file = Path(path)
+    return file.stem if "{scene}" not in file.stem else file.parent.name or "maps"

@@ -1,0 +1,118 @@
+"""`stereogauge filter`: keep the surest disparities of a map, fill the rest, and see what that gains."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stereogauge.cli import options
+from stereogauge.cli.output import announce_compilation, print_rows, say
+from stereogauge.errors import FileError, SizeError
+
+if TYPE_CHECKING:
+    from stereogauge.model import Better
+
+FILLS = "none, row, median, background or classes"
+
+
+def command(
+    disparity: Annotated[str, typer.Argument(metavar="DISPARITY", help="The disparity map to filter.")],
+    confidence: Annotated[
+        str,
+        typer.Argument(
+            metavar="CONFIDENCE",
+            help="Its confidence map, FILE:lower or FILE:higher; or as the results.toml beside it says.",
+        ),
+    ],
+    density: Annotated[
+        list[float] | None, typer.Option("--density", "-d", help="Keep this share of the pixels, 0 … 1; repeatable.")
+    ] = None,
+    threshold: Annotated[
+        list[float] | None, typer.Option("--threshold", "-t", help="Keep confidence values up to this; repeatable.")
+    ] = None,
+    fill: Annotated[str, typer.Option(help=f"What removed pixels become: {FILLS}.")] = "none",
+    classes: Annotated[
+        Path | None, typer.Option(help="Classes of the left-right check, as `match --classes` writes them.")
+    ] = None,
+    encoding: options.Encoding = None,
+    scale: options.Scale = None,
+    gt: Annotated[str | None, typer.Option(help="Ground truth: print what the filter gains.")] = None,
+    gt_encoding: Annotated[str | None, typer.Option(help="Encoding of the ground truth.")] = None,
+    gt_scale: Annotated[float | None, typer.Option(help="Scale of the ground truth.")] = None,
+    bad: Annotated[float, typer.Option(help="A pixel is bad where its error exceeds this many px.", min=0)] = 3.0,
+    mask: Annotated[str | None, typer.Option(help="Image of the pixels that count, white = belongs.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="File for the map of the last step.")] = None,
+    form: options.OutputFormat = options.Format.table,
+) -> None:
+    """Keep the surest disparities, fill the rest by a rule, and evaluate again.
+
+    With --gt one table shows density and bad pixels as given, after each cut, and after filling; --out writes the map.
+    """
+    from stereogauge.confidence.files import ConfidenceSource
+    from stereogauge.confidence.filtering import FILLS, gains
+    from stereogauge.confidence.filtering import filter as filtered
+    from stereogauge.errors import unknown_name
+    from stereogauge.io.files import DisparityFile, load_mask
+    from stereogauge.io.images import read_pixels
+
+    if fill not in FILLS:
+        raise unknown_name("fill rule", fill, FILLS)
+    if not density and not threshold:
+        raise FileError("A filter needs a cut: --density 0.9 or --threshold VALUE.")
+    if gt is None and out is None:
+        raise FileError("Say what to do with the result: --out FILE writes it, --gt FILE shows what it gains.")
+    announce_compilation()
+    path, better = _directed(confidence)
+    estimate = DisparityFile(disparity, encoding, scale).read()
+    order = ConfidenceSource(path, better).read()
+    if order.shape != estimate.shape:
+        raise SizeError(
+            f"{path} is {order.shape[1]}×{order.shape[0]}, {disparity} {estimate.shape[1]}×{estimate.shape[0]}; "
+            "both must have one size."
+        )
+    labels = None if classes is None else read_pixels(classes)
+    # The map is read as lower = sure; a threshold is meant in the numbers of the file.
+    limits = [one if better == "lower" else -one for one in threshold or ()]
+    common: dict[str, Any] = {"fill": fill, "classes": labels}
+    if gt is not None:
+        truth = DisparityFile(gt, gt_encoding or encoding, gt_scale or scale).read()
+        inside = None if mask is None else load_mask(mask)
+        found = gains(estimate, order, truth, density or (), thresholds=limits, bad=bad, mask=inside, **common)
+        print_rows(_named(found, threshold or (), better), form)
+    if out is not None:
+        from stereogauge.io.disparity import write_disparity
+
+        cut: dict[str, Any] = {"threshold": limits[-1]} if limits else {"density": (density or [1.0])[-1]}
+        options.make_folder(out.parent)
+        write_disparity(out, filtered(estimate, order, **cut, **common))
+        say(f"{out} written")
+
+
+def _named(rows: list[dict[str, Any]], thresholds: list[float] | tuple[()], better: Better) -> list[dict[str, Any]]:
+    """Thresholds in the numbers of the file."""
+    sign = "≤" if better == "lower" else "≥"
+    factor = 1 if better == "lower" else -1
+    written = {f"confidence ≤ {factor * one:g}": f"confidence {sign} {one:g}" for one in thresholds}
+    for row in rows:
+        first, comma, rest = str(row["step"]).partition(",")
+        row["step"] = written.get(first, first) + comma + rest
+    return rows
+
+
+def _directed(text: str) -> tuple[str, Better]:
+    """The file and its direction, stated behind it or by the results.toml beside or above it."""
+    from stereogauge.datasets.results.manifest import manifest_beside, of_map
+
+    directions: tuple[Better, ...] = ("lower", "higher")
+    for direction in directions:
+        if text.endswith(f":{direction}"):
+            return text.removesuffix(f":{direction}"), direction
+    file = Path(text)
+    stated = of_map(manifest_beside(file.absolute().parent).better, file.stem)
+    if stated is None:
+        stated = of_map(manifest_beside(file.absolute().parent).better, file.parent.name)
+    if stated is None:
+        raise FileError(f"{text} does not say whether lower or higher is better; write {text}:lower or {text}:higher.")
+    return text, stated  # type: ignore[return-value]

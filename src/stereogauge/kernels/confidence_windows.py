@@ -1,0 +1,102 @@
+"""Confidence from the shape of all costs, from the row of one image, and from windows of a disparity map."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.kernels.jit import kernel
+
+
+@kernel
+def count_minima(costs: NDArray[np.uint16], found: NDArray[np.uint16]) -> None:
+    """Per pixel the number of local minima of its costs: plateaus with nothing lower beside them, range ends too."""
+    height, width, ndisp = costs.shape
+    for y in range(height):
+        for x in range(width):
+            count = 0
+            falling = True
+            for d in range(1, ndisp):
+                if costs[y, x, d] > costs[y, x, d - 1]:
+                    if falling:
+                        count += 1
+                    falling = False
+                elif costs[y, x, d] < costs[y, x, d - 1]:
+                    falling = True
+            found[y, x] = count + 1 if falling else count
+
+
+@kernel
+def least_difference(codes: NDArray[np.uint8], reach: int, found: NDArray[np.uint16]) -> None:
+    """Per pixel the smallest Hamming distance of its code (H, W, bytes) to the others within `reach` in its row."""
+    height, width, size = codes.shape
+    for y in range(height):
+        for x in range(width):
+            best = 65535
+            for other in range(max(0, x - reach), min(width, x + reach + 1)):
+                if other == x:
+                    continue
+                distance = 0
+                for byte in range(size):
+                    bits = codes[y, x, byte] ^ codes[y, other, byte]
+                    while bits:
+                        bits &= bits - np.uint8(1)
+                        distance += 1
+                    if distance >= best:
+                        break
+                best = min(best, distance)
+            found[y, x] = best
+
+
+@kernel
+def window_agreement(
+    disparity: NDArray[np.float32],
+    radius: int,
+    tolerance: float,
+    agreeing: NDArray[np.float32],
+    kinds: NDArray[np.float32],
+) -> None:
+    """Per pixel, over the window's pixels inside the image: the share within `tolerance` of its disparity, and the
+    number of different whole disparities divided by the number of known ones.
+
+    Where the pixel itself is unknown: 0 and 1.
+    """
+    height, width = disparity.shape
+    values = np.empty((2 * radius + 1) ** 2, np.int64)
+    for y in range(height):
+        for x in range(width):
+            agreeing[y, x], kinds[y, x] = 0, 1
+            if not np.isfinite(disparity[y, x]):
+                continue
+            known = 0
+            close = 0
+            total = 0
+            for row in range(max(0, y - radius), min(height, y + radius + 1)):
+                for column in range(max(0, x - radius), min(width, x + radius + 1)):
+                    total += 1
+                    if np.isfinite(disparity[row, column]):
+                        values[known] = np.int64(np.rint(disparity[row, column]))
+                        known += 1
+                        close += abs(disparity[row, column] - disparity[y, x]) <= tolerance
+            different = 1
+            ordered = np.sort(values[:known])
+            for index in range(1, known):
+                different += ordered[index] != ordered[index - 1]
+            agreeing[y, x] = np.float32(close / total)
+            kinds[y, x] = np.float32(different / known)
+
+
+@kernel
+def doubled_matches(winners: NDArray[np.uint16], lowest: NDArray[np.uint16], doubled: NDArray[np.float32]) -> None:
+    """1 where another pixel of the row matches the same right pixel at a lower cost, else 0."""
+    height, width = winners.shape
+    best = np.empty(width, np.int64)
+    for y in range(height):
+        best[:] = -1
+        for x in range(width):
+            there = x - np.int64(winners[y, x])
+            if there >= 0 and (best[there] < 0 or lowest[y, x] < lowest[y, best[there]]):
+                best[there] = x
+        for x in range(width):
+            there = x - np.int64(winners[y, x])
+            doubled[y, x] = 0 if there >= 0 and best[there] == x else 1
