@@ -240,3 +240,21 @@ def test_classes_of_a_label_image_are_regions(folder: Path, capsys: pytest.Captu
     code, _, err = run(capsys, *files_, "--labels", folder / "labels.png")
     assert code == 2
     assert "FILE:CLASS=VALUE" in err
+
+
+def test_scores_by_object_have_a_row_and_a_place_each(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    truth = np.tile(np.linspace(8, 10, 160, dtype=np.float32), (120, 1))
+    truth[30:70, 40:90] = 28.0
+    sg.write_disparity(folder / "disp0GT.pfm", truth)
+    sg.write_disparity(folder / "mine.pfm", truth + 0.5)
+    files_ = [folder / "disp0GT.pfm", folder / "mine.pfm", "--resolution", 0.25, "--by", "object"]
+    code, out, _ = run(capsys, *files_)
+    assert code == 0
+    assert "Planes" in out
+    assert "object@1" in out
+    code, out, _ = run(capsys, *files_, "-m", "p-off", "-f", "csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert {row["region"].partition("@")[0] for row in rows} == {"planar&plane"}
+    box = next(row for row in rows if int(row["pixels"]) < 3000)
+    assert 40 <= int(box["x"]) < 50
+    assert float(box["value"]) == pytest.approx(0.5, abs=0.05)

@@ -37,6 +37,8 @@ right = "{scene}/right.png"
 focal = 100.0
 baseline = 0.1
 ndisp = 24
+[scenes]
+resolution = 0.02
 """
 
 

@@ -241,6 +241,24 @@ def test_swipe_overlay_and_point_cloud(visitor: Visitor) -> None:
     assert visitor.page.locator("[data-pane='0'] canvas").screenshot() != before
 
 
+def test_an_object_is_chosen_and_a_region_is_typed(visitor: Visitor) -> None:
+    visitor.go("#scene?scene=alpha&pane=truth&pane=error~rough")
+    visitor.page.wait_for_selector("[data-pane='1'][data-loaded]")
+    visitor.page.click("#by-object")
+    visitor.page.click("#objects summary >> nth=0")
+    visitor.page.click("#objects td button >> nth=0")
+    visitor.until("location.hash.includes('overlay=plane%401') || location.hash.includes('overlay=object%401')")
+    visitor.page.wait_for_selector("#overlay-text")
+    visitor.page.fill("#overlay-text", "near & nonocc")
+    visitor.page.press("#overlay-text", "Enter")
+    visitor.until("location.hash.includes('near+%26+nonocc')")
+    visitor.page.wait_for_selector("text=inside near & nonocc")
+    visitor.page.fill("#overlay-text", "near & nonoc")
+    visitor.page.press("#overlay-text", "Enter")
+    visitor.page.wait_for_selector("text=Did you mean 'nonocc'?")
+    visitor.complaints.clear()  # the refusals that were asked for
+
+
 def test_a_hidden_scene_offers_no_ground_truth(visitor: Visitor) -> None:
     visitor.go("#scene?scene=beta")
     visitor.page.wait_for_selector("[data-pane='0'][data-loaded]")

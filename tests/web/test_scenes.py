@@ -115,6 +115,37 @@ def test_blocks_point_to_where_the_error_is(client: httpx.Client) -> None:
     assert 0 < sum(shares) <= 1
 
 
+def test_blocks_lie_inside_the_region_that_was_asked_for(client: httpx.Client, opened: Store) -> None:
+    asked = {"algorithm": "rough", "metric": "bad@1", "region": "near - disc"}
+    blocks = client.get("scenes/alpha/blocks", params=asked).json()
+    mask = sg.regions(opened.scene("small", "alpha"), ["near-disc"], protocol=PROTOCOL)["near-disc"]
+    assert blocks
+    for block in blocks:
+        size = block["size"]
+        assert mask[block["y"] : block["y"] + size, block["x"] : block["x"] + size].any()
+    refused = client.get("scenes/alpha/blocks", params={"algorithm": "rough", "metric": "bad@1:near&dis"})
+    assert "Did you mean 'disc'?" in refused.text
+
+
+def test_a_combined_region_is_an_overlay_that_reads_in_words(client: httpx.Client) -> None:
+    info = client.get("scenes/alpha/layers/region", params={"region": "near&nonocc"}).json()
+    assert info["legend"][0]["text"] == "near&nonocc: near and not occluded"
+    refused = client.get("scenes/alpha/layers/region", params={"region": "near&nonoc"})
+    assert refused.status_code in (400, 404, 422)
+    assert "Did you mean 'nonocc'?" in refused.text
+
+
+def test_every_object_has_a_place_and_scores(client: httpx.Client) -> None:
+    objects = client.get("scenes/alpha/objects", params={"algorithms": ["good", "rough"]}).json()
+    assert objects
+    for one in objects:
+        assert one["x"] + one["width"] <= SHAPE[1]
+        assert one["y"] + one["height"] <= SHAPE[0]
+        assert {score["algorithm"] for score in one["scores"]} == {"good", "rough"}
+        assert client.get("scenes/alpha/layers/region.png", params={"region": one["region"]}).status_code == 200
+    assert client.get("scenes/beta/objects").status_code == 403
+
+
 def test_pictured_costs_count_a_missing_estimate_as_the_worst() -> None:
     values = np.array([[0.5, 9.0, np.nan, 2.0]])
     missing = np.array([[False, False, True, False]])

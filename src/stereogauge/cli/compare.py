@@ -68,6 +68,10 @@ def command(
     common: Annotated[
         bool, typer.Option(help="Measure all estimates on the pixels that every one of them estimates.")
     ] = False,
+    by: Annotated[
+        options.Division | None,
+        typer.Option(help="One row per plane, fine structure and foreground object instead of one per region."),
+    ] = None,
     form: options.OutputFormat = options.Format.table,
     out: options.OutputFolder = None,
     as_given: Annotated[bool, typer.Option(help="Do not ask whether ground truth and estimate were swapped.")] = False,
@@ -116,7 +120,10 @@ def command(
         name: (DisparityFile(path, encoding, scale, offset) if _open(path) else DisparityFile(path)).read()
         for name, path in zip(names, estimates, strict=True)
     }
-    table = evaluate(maps, scene, protocol=chosen, resize=resize, common=common)
+    asked = options.listed(metrics)
+    table = evaluate(
+        maps, scene, asked, protocol=chosen, resize=resize, common=common, by="object" if by is not None else None
+    )
     chosen = table.protocol or chosen
     print_scores(table, form)
     if common:

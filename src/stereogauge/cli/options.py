@@ -34,6 +34,12 @@ class Format(enum.StrEnum):
     latex = "latex"
 
 
+class Division(enum.StrEnum):
+    """Into what scores are divided."""
+
+    object = "object"
+
+
 Metrics = Annotated[
     list[str] | None,
     typer.Option(

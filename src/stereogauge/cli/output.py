@@ -123,9 +123,14 @@ def print_scores(table: ScoreTable, form: Format) -> None:
 
 
 def print_score_table(table: ScoreTable, title: str = "", form: Format = Format.table) -> None:
-    """The scores over all scenes."""
+    """The scores over all scenes, or of single objects where the table holds those."""
     from stereogauge.protocol import Protocol
+    from stereogauge.tables.object_table import object_tables
     from stereogauge.tables.score_table import score_table
+
+    if table.objects:
+        print_tables(object_tables(table), form, boxed=False)
+        return
 
     read = table.protocol or Protocol()
     shown = score_table(table.cube, read.aggregation, read.scene_weights)

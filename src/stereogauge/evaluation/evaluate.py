@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from stereogauge.confidence.files import ConfidenceSource, every_confidence
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError, StereogaugeError, unknown_name
 from stereogauge.evaluation.columns import WHOLE_SCENE
+from stereogauge.evaluation.objects import object_columns, object_statistics, objects_of
 from stereogauge.io.files import load_disparity
 from stereogauge.metrics.declaration import BoundMetric, Statistic, parse_column
 from stereogauge.metrics.measurement import Measurement
@@ -18,6 +19,7 @@ from stereogauge.metrics.picture import Picture
 from stereogauge.model import Dataset, DisparityMap, ResultSet, Scene, as_disparity
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.regions.expression import check_region
+from stereogauge.regions.geometry.objects import SceneObject
 from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.scores.column import Column, columns_of
 from stereogauge.scores.score import NO_ESTIMATE, Score
@@ -68,8 +70,9 @@ def evaluate_cell(
     confidence: ConfidenceSource | None = None,
     extras: Mapping[str, float] | None = None,
     resize: bool = False,
+    objects: Mapping[Column, SceneObject] | None = None,
 ) -> list[Score]:
-    """All columns of one algorithm on one scene."""
+    """All columns of one algorithm on one scene; `objects` are those that columns of single objects are about."""
     scene = scene_regions.scene
     disparity = as_disparity(load_disparity(estimate), "estimate")
     right = None if right_estimate is None else load_disparity(right_estimate)
@@ -85,7 +88,11 @@ def evaluate_cell(
         confidence=confidence,
         extras=extras,
     )
-    return [_score(scene_regions, algorithm, column, measure(measurement, column)) for column in wanted]
+    together = object_statistics(measurement, objects or {})
+    return [
+        _score(scene_regions, algorithm, column, together.get(column) or measure(measurement, column))
+        for column in wanted
+    ]
 
 
 def _measurable(scene_regions: SceneRegions, wanted: Sequence[Column]) -> tuple[str, ...]:
@@ -167,6 +174,7 @@ def evaluate(
     *,
     resize: bool = False,
     common: bool = False,
+    by: Literal["object"] | None = None,
 ) -> ScoreTable:
     """Scores of one or more estimates on one or more scenes.
 
@@ -177,6 +185,10 @@ def evaluate(
 
     `common` measures all maps of a scene on the pixels that every one of them estimates, and on no others: a fair
     comparison of semi-dense maps, which says nothing about the rest of the image.
+
+    `by="object"` gives one score per plane, fine structure and foreground object instead of one per region, for the
+    metrics that tell something about it: the region `plane@3` is the third plane, and `to_pandas` adds its place.
+    Without `metrics` they are those of the protocol `hci`.
 
     >>> truth = np.array([[4, 4, 8], [4, 4, 8], [4, 4, 8]])
     >>> estimate = truth + [0, 0, 3]  # the last column is off by 3 px
@@ -189,6 +201,8 @@ def evaluate(
         key: [value] if isinstance(value, str) else list(value) for key, value in given.items() if value is not None
     }
     chosen = load_protocol(protocol).replace(**changes, **({"invalid": "exclude"} if common else {}))
+    if by is not None:
+        chosen = _by_object(chosen, by, asked=metrics is not None)
     wanted = columns_of(chosen.metrics, chosen.regions)
     scene_list = [scenes] if isinstance(scenes, Scene) else list(scenes)
     strange = next((type(scene).__name__ for scene in scene_list if not isinstance(scene, Scene)), None)
@@ -201,32 +215,46 @@ def evaluate(
     _check_names([*results, *further], scene_list, wanted)
     scores: list[Score] = []
     sizes: dict[tuple[str, str], float] = {}
+    objects: dict[tuple[str, str, str], SceneObject] = {}
     for scene in scene_list if isinstance(scenes, Scene) else _chosen(scene_list, chosen.scenes):
         scene_regions = SceneRegions(scene, chosen)
         sizes[scene.dataset, scene.id] = scene.size
+        here, placed = wanted, {}
+        if by is not None:
+            placed = object_columns(dict.fromkeys(column.declared for column in wanted), objects_of(scene_regions))
+            objects |= {(scene.dataset, scene.id, column.region): one for column, one in placed.items()}
+            here = tuple(placed)
         maps = {result.name: result.maps[scene.id] for result in results if scene.id in result.maps}
         if common:
             maps = common_pixels(maps)
         for result, columns in judged:
             if scene.id not in result.maps:
-                scores += gaps(scene_regions, columns, result.name)
+                scores += gaps(scene_regions, here if columns is wanted else columns, result.name)
                 continue
             extras = {"seconds": result.seconds[scene.id]} if scene.id in result.seconds else {}
             scores += evaluate_cell(
                 maps.get(result.name, result.maps[scene.id]),
                 scene_regions,
-                columns,
+                here if columns is wanted else columns,
                 algorithm=result.name,
                 right_estimate=result.right_maps.get(scene.id),
                 confidence=ConfidenceSource.of(result, scene.id),
                 extras=extras,
                 resize=resize,
+                objects=placed,
             )
     tags = TagBook(
         {result.name: result.tags for result in results},
         {(scene.dataset, scene.id): scene.tags for scene in scene_list},
     )
-    return ScoreTable(scores, chosen, sizes, tags)
+    return ScoreTable(scores, chosen, sizes, tags, objects)
+
+
+def _by_object(protocol: Protocol, by: str, *, asked: bool) -> Protocol:
+    """The protocol with metrics that tell something about objects, unless some were asked for."""
+    if by != "object":
+        raise unknown_name("division of the scores", by, ["object"])
+    return protocol if asked else protocol.replace(metrics=load_protocol("hci").metrics)
 
 
 def common_pixels(maps: Mapping[str, Any]) -> dict[str, Any]:

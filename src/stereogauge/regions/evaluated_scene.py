@@ -16,6 +16,7 @@ from stereogauge.protocol.regions import RegionParameters, Rule
 from stereogauge.regions import occlusion
 from stereogauge.regions.drawn_planes import drawn_planes
 from stereogauge.regions.geometry.cache import cached_geometry_sets
+from stereogauge.regions.geometry.objects import ObjectKind, ObjectLabels, object_labels
 from stereogauge.regions.geometry.sets import GeometrySets
 
 
@@ -127,3 +128,8 @@ class EvaluatedScene(ABC):
         truth = scene.gt if scene.has("gt") else None
         parameters = self.protocol.geometry
         return cached_geometry_sets(truth, self.geometry_base, scene.resolution, parameters, drawn_planes(scene))
+
+    @functools.cached_property
+    def objects(self) -> dict[ObjectKind, ObjectLabels]:
+        """The single planes, fine structures and foreground objects of the geometry sets."""
+        return object_labels(self.geometry)

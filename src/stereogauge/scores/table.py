@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from stereogauge.errors import ProtocolError, StereogaugeError, unknown_name
 from stereogauge.metrics.declaration import BoundMetric, parse_column
 from stereogauge.protocol import Protocol
 from stereogauge.regions.expression import region_id
+from stereogauge.regions.geometry.objects import SceneObject
 from stereogauge.scores.aggregation import Aggregation, aggregated, way
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.plain import json_value
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 class ScoreTable(Sequence[Score]):
     """Scores of some algorithms on some scenes, all under one protocol.
+
+    `sizes` holds the size of each scene, by dataset and scene; `objects` the object that a score is about, by dataset,
+    scene and region, where scores of single objects were asked for.
 
     >>> truth = np.array([[4, 4, 8], [4, 4, 8], [4, 4, 8]])
     >>> scene = sg.Scene("step", gt=truth)
@@ -44,11 +48,13 @@ class ScoreTable(Sequence[Score]):
         protocol: Protocol | None = None,
         sizes: Mapping[tuple[str, str], float] | None = None,
         tags: TagBook | None = None,
+        objects: Mapping[tuple[str, str, str], SceneObject] | None = None,
     ) -> None:
         self._scores = tuple(scores)
         self.protocol = protocol
         self.sizes = sizes
         self.tags = tags or TagBook()
+        self.objects = objects or {}
         hashes = {score.protocol for score in self._scores}
         if len(hashes) > 1:
             raise ProtocolError(
@@ -136,6 +142,7 @@ class ScoreTable(Sequence[Score]):
             self.protocol,
             self.sizes,
             self.tags,
+            self.objects,
         )
 
     def _region_of(self, bound: BoundMetric, interest: str | None) -> str | None:
@@ -207,7 +214,10 @@ class ScoreTable(Sequence[Score]):
         return ScoreCube.of(self._scores, sizes=self.sizes, invalid=invalid, tags=self.tags)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Long form: dataset scene algorithm metric region value count missing protocol, then sum, note and rule."""
+        """Long form: dataset scene algorithm metric region value count missing protocol, then sum, note and rule.
+
+        Scores of single objects have their kind, number, box (x y width height) and pixels as well.
+        """
         import pandas as pd
 
         order = [
@@ -224,7 +234,13 @@ class ScoreTable(Sequence[Score]):
             "note",
             "rule",
         ]
-        return pd.DataFrame([asdict(score) for score in self._scores], columns=order)
+        if self.objects:
+            order += [field.name for field in fields(SceneObject)]
+        return pd.DataFrame([self._row(score) for score in self._scores], columns=order)
+
+    def _row(self, score: Score) -> dict[str, Any]:
+        one = self.objects.get((score.dataset, score.scene, score.region))
+        return asdict(score) | ({} if one is None else asdict(one))
 
     def to_csv(self) -> str:
         """The long form as CSV with full precision."""
@@ -232,7 +248,7 @@ class ScoreTable(Sequence[Score]):
 
     def to_json(self) -> str:
         """One document: the protocol's text and hash, and a list of scores; NaN is null, infinity the text "inf"."""
-        rows = [{key: json_value(value) for key, value in asdict(score).items()} for score in self._scores]
+        rows = [{key: json_value(value) for key, value in self._row(score).items()} for score in self._scores]
         protocol = (
             None
             if self.protocol is None

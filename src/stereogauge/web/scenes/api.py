@@ -11,6 +11,7 @@ from stereogauge.web.responses import fresh, tagged
 from stereogauge.web.scenes.confidence import ConfidenceAnswer, ConfidenceQuery, confidence_answer
 from stereogauge.web.scenes.contrasts import ContrastAnswer, contrast_answer
 from stereogauge.web.scenes.layers import LayerInfo, LayerName, LayerQuery
+from stereogauge.web.scenes.objects import ObjectAnswer, objects_answer
 from stereogauge.web.scenes.pixels import (
     Block,
     CloudAnswer,
@@ -102,10 +103,23 @@ def blocks(
     scene: str,
     algorithm: str,
     metric: Annotated[str | None, Query(description="Default: the absolute error.")] = None,
+    region: Annotated[str | None, Query(description="Only errors inside it, for example `near&textureless`.")] = None,
     protocol: ProtocolName = None,
 ) -> Response:
     """The blocks with most of a metric's error."""
-    return site.answers.give(request, lambda: blocks_answer(site.scenes, scene, algorithm, metric, protocol))
+    return site.answers.give(request, lambda: blocks_answer(site.scenes, scene, algorithm, metric, region, protocol))
+
+
+@router.get("/scenes/{scene:path}/objects", response_model=list[ObjectAnswer], summary="Scores by object")
+def objects(
+    request: Request,
+    site: CurrentSite,
+    scene: str,
+    algorithms: Annotated[list[str] | None, Query(max_length=MOST_ALGORITHMS)] = None,
+    protocol: ProtocolName = None,
+) -> Response:
+    """Every plane, fine structure and foreground object with its place, and the metrics that fit it."""
+    return site.answers.give(request, lambda: objects_answer(site.scenes, scene, algorithms or [], protocol))
 
 
 @router.get("/scenes/{scene:path}/contrast", response_model=ContrastAnswer, summary="Where two algorithms differ")

@@ -198,16 +198,16 @@ def _points(view: SceneView, disparity: DisparityMap, step: int) -> tuple[NDArra
 
 
 def blocks_answer(
-    scenes: SceneReader, name: str, algorithm: str, metric: str | None, protocol: str | None
+    scenes: SceneReader, name: str, algorithm: str, metric: str | None, region: str | None, protocol: str | None
 ) -> list[Block]:
     """The blocks with most of a metric's error (without a metric: of the absolute error), the worst first.
 
-    Only pixels that the metric counts in its region: `bad@1:nonocc` has no occluded ones. A metric that names no region
-    is taken on all pixels. One that is not about pixels cannot say where its error lies, and is refused.
+    Only pixels that the metric counts in its region: `bad@1:nonocc` has no occluded ones. A metric without a region is
+    taken on all pixels, or on its own. One that is not about pixels cannot say where its error lies, and is refused.
     """
     view = scenes.view(name, protocol)
     scenes.refuse_hidden(view, "where errors lie is")
-    bound, region = parse_column(metric or "mae")
-    measurement = scenes.measurement(view, algorithm, bound.id)
-    costs = bound.costs(measurement, region or bound.metric.region or "all")
+    bound, named = parse_column(metric or "mae")
+    where = bound.within(region) if region else named or bound.metric.region or "all"
+    costs = bound.costs(scenes.measurement(view, algorithm, bound.id), where)
     return [Block(**block._asdict()) for block in worst_blocks(costs)]

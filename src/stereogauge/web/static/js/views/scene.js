@@ -10,6 +10,7 @@ import { drawCarried } from "./carried.js";
 import { createCloud } from "./cloud.js";
 import { drawInspector } from "./inspector.js";
 import { layerChoices, OF_ALGORITHM, paneHead, parse, write } from "./layers.js";
+import { drawObjects } from "./objects.js";
 import { Look, legend, paint, picture, steer } from "./panes.js";
 
 const MOST_PANES = 4;
@@ -24,12 +25,14 @@ export function create(root, context) {
   const panesBox = h("div", { class: "panes" });
   const inspector = h("div", { id: "inspector" });
   const blocks = h("div", { id: "blocks" });
-  const side = h("aside", { class: "inspector", "aria-label": "Inspector" }, inspector, blocks);
+  const objects = h("div", { id: "objects" });
+  const side = h("aside", { class: "inspector", "aria-label": "Inspector" }, inspector, blocks, objects);
   const cloud = createCloud();
   put(root, head, clicked, h("div", { class: "scene-side" }, h("div", {}, panesBox), side), cloud.box);
   const about = latest();
   const pixel = latest();
   const worst = latest();
+  const parts = latest();
   let scene = null;
   let look = null;
   let panes = [];
@@ -119,6 +122,7 @@ export function create(root, context) {
       put(clicked);
       put(inspector);
       put(blocks);
+      put(objects);
       cloud.clear();
       put(panesBox, refused(problem));
       panes = [];
@@ -134,6 +138,7 @@ export function create(root, context) {
     drawHead();
     await Promise.all([drawPanes(), drawCarried(clicked, scene.name, shownAlgorithms()[0], carried())]);
     drawBlocks();
+    listObjects();
     cloud.show(scene);
   }
 
@@ -174,6 +179,16 @@ export function create(root, context) {
             { "aria-label": "Region as overlay", id: "overlay" },
           ),
         ),
+        !scene.hidden &&
+          !isStatic &&
+          h("input", {
+            id: "overlay-text",
+            size: 16,
+            placeholder: "or near&textureless",
+            value: scene.regions.includes(state.get("overlay", "")) ? "" : state.get("overlay", ""),
+            "aria-label": "Regions combined with & (and), - (without) and | (or) as overlay",
+            onchange: (event) => state.update({ overlay: event.target.value.trim() || null }),
+          }),
         !scene.hidden &&
           !isStatic &&
           h(
@@ -241,11 +256,12 @@ export function create(root, context) {
     panesBox.dataset.count = String(visible.length);
     panesBox.classList.toggle("stacked", scene.width > STACKED_FROM * scene.height);
     const name = state.get("overlay");
-    const overlayUrl =
-      name && scene.regions.includes(name)
-        ? url(`scenes/${encodeURIComponent(scene.name)}/layers/region.png`, params({ layer: "region", metric: name }))
-        : null;
+    const known = name && !scene.hidden && (scene.regions.includes(name) || !isStatic);
+    const overlayUrl = known
+      ? url(`scenes/${encodeURIComponent(scene.name)}/layers/region.png`, params({ layer: "region", metric: name }))
+      : null;
     overlay = overlayUrl ? await picture(overlayUrl).catch(() => null) : null;
+    if (overlayUrl && !overlay) await explainOverlay(name);
     await Promise.all(panes.map((pane, index) => loadPane(pane, visible[index], swiping() ? wanted[1] : null)));
   }
 
@@ -375,16 +391,59 @@ export function create(root, context) {
     }
   }, 30);
 
+  /** Say why a region that was typed cannot be shown. */
+  async function explainOverlay(name) {
+    const input = head.querySelector("#overlay-text");
+    try {
+      await ask(`scenes/${encodeURIComponent(scene.name)}/layers/region`, params({ layer: "region", metric: name }));
+    } catch (problem) {
+      if (!(problem instanceof Problem)) throw problem;
+      input?.after(h("span", { class: "hint", role: "alert" }, problem.message));
+    }
+  }
+
+  const focusedSpec = () =>
+    panes[focused]?.spec.algorithm ? panes[focused].spec : specs().find((one) => OF_ALGORITHM.includes(one.layer));
+
+  /** Offer the scores by object; they are computed when asked for. */
+  async function listObjects() {
+    const algorithm = focusedSpec()?.algorithm ?? scene.algorithms[0];
+    if (!algorithm || scene.hidden || isStatic || !scene.layers.includes("truth")) return put(objects);
+    if (state.get("objects") !== "on")
+      return put(
+        objects,
+        h(
+          "button",
+          { type: "button", id: "by-object", onclick: () => state.update({ objects: "on" }) },
+          "scores by object",
+        ),
+      );
+    const own = new URLSearchParams({ algorithms: algorithm });
+    if (state.get("protocol")) own.set("protocol", state.get("protocol"));
+    try {
+      const answer = await parts((signal) => ask(`scenes/${encodeURIComponent(scene.name)}/objects`, own, { signal }));
+      if (!answer) return undefined;
+      return drawObjects(objects, answer, algorithm, (one) => {
+        look.zoom = Math.max(1, Math.min(8, scene.width / (2 * one.width), scene.height / (2 * one.height)));
+        look.centre(one.x + one.width / 2, one.y + one.height / 2);
+        const at = [look.x.toFixed(1), look.y.toFixed(1), look.zoom.toFixed(3)].join();
+        state.update({ overlay: one.region, at });
+      });
+    } catch (problem) {
+      if (!(problem instanceof Problem)) throw problem;
+      return put(objects, h("p", { class: "hint" }, problem.message));
+    }
+  }
+
   async function drawBlocks() {
-    const spec = panes[focused]?.spec.algorithm
-      ? panes[focused].spec
-      : specs().find((one) => OF_ALGORITHM.includes(one.layer));
+    const spec = focusedSpec();
     if (!spec || scene.hidden) return put(blocks);
     const shownMetric = specs().find((one) => one.layer === "metric");
     const metric = shownMetric && !isStatic ? (shownMetric.metric ?? pictured()[0]) : null;
     const own = new URLSearchParams({ algorithm: spec.algorithm ?? scene.algorithms[0] });
+    const region = isStatic ? null : state.get("overlay") || carried().region;
     if (metric) own.set("metric", metric);
-    if (carried().region && !isStatic) own.set("region", carried().region);
+    if (region) own.set("region", region);
     if (state.get("protocol")) own.set("protocol", state.get("protocol"));
     try {
       const answer = await worst((signal) => ask(`scenes/${encodeURIComponent(scene.name)}/blocks`, own, { signal }));
@@ -395,7 +454,8 @@ export function create(root, context) {
         h(
           "p",
           { class: "caption" },
-          `The blocks that hold most of ${metric ?? "the absolute error"} of ${own.get("algorithm")}.`,
+          `The blocks that hold most of ${metric ?? "the absolute error"} of ${own.get("algorithm")}` +
+            `${region ? ` inside ${region}` : ""}.`,
         ),
         answer.length
           ? h(
@@ -413,7 +473,7 @@ export function create(root, context) {
                 ),
               ),
             )
-          : h("p", { class: "hint" }, "There are no errors here."),
+          : h("p", { class: "hint" }, "Every pixel that counts is right."),
       );
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
