@@ -13,6 +13,7 @@ from stereogauge.analysis.histograms import score_histogram
 from stereogauge.analysis.orders import agreement, by_metric
 from stereogauge.analysis.stability import threshold_stability, weight_stability
 from stereogauge.analysis.subsets import subset_experiment
+from stereogauge.decision.origins import Origins
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures.data import analysis as analysis_figures
 from stereogauge.figures.data import ranking as ranking_figures
@@ -24,6 +25,7 @@ from stereogauge.ranking.result import Ranking
 from stereogauge.ranking.run import rank
 from stereogauge.ranking.significance import different_from_best, friedman, mark_note, wilcoxon_pairs
 from stereogauge.report import tables
+from stereogauge.report.answer import first_page
 from stereogauge.report.content import Content, FigureEntry, GalleryEntry, Provenance, ReportOptions, Section
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.selection import Selection
@@ -71,13 +73,21 @@ def build(
     provenance: Provenance | None = None,
     galleries: Sequence[GalleryEntry] = (),
     protocol: Protocol | None = None,
+    origins: Origins | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> Content:
-    """The report of a cube; galleries are made by `stereogauge.report.maps`, since they need the maps."""
+    """The report of a cube, the answer first. Galleries are made by `stereogauge.report.maps`, since they need maps.
+
+    `origins` says where the maps are that the answer is shown on; without them it is shown without pixels.
+    """
     chosen = options or ReportOptions()
     metric = chosen.metric or cube.metrics[0]
     styles = algorithm_styles(cube.algorithms)
     main = rank(cube, chosen.model, missing=chosen.missing)
+    store = provenance.store if provenance is not None else ""
+    first = first_page(cube, chosen, styles, protocol, store, origins, progress)
     sections = [
+        first.section,
         _scores(cube, main, chosen, protocol),
         _orders(cube, metric, main, chosen, styles),
         _profiles(cube, main, chosen, styles),
@@ -87,7 +97,8 @@ def build(
     if galleries:
         prose = "Every algorithm's map and the pixels behind its score, from best to worst."
         sections.append(Section("galleries", "Galleries", prose, tuple(galleries)))
-    return Content(chosen.title, Selection.of(cube), cube, tuple(sections), provenance or Provenance())
+    origin = provenance or Provenance()
+    return Content(chosen.title, Selection.of(cube), cube, tuple(sections), origin, first.answer)
 
 
 def one_column_each(cube: ScoreCube) -> list[str]:
