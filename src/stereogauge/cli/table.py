@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import enum
 from dataclasses import replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stereogauge.cli import options, selected
-from stereogauge.cli.output import print_tables, upright
+from stereogauge.cli.output import print_tables, say, upright
+
+if TYPE_CHECKING:
+    from stereogauge.protocol import Protocol
+    from stereogauge.scores.cube import ScoreCube
+    from stereogauge.store import Store
 
 
 class Way(enum.StrEnum):
@@ -41,6 +46,12 @@ def command(
     need: selected.Need = None,
     least_coverage: selected.LeastCoverage = 0.9,
     least_support: selected.LeastSupport = None,
+    meta: Annotated[
+        bool,
+        typer.Option(
+            "--meta", help="Add the best of all maps at every pixel, which uses the truth, and their median as rows."
+        ),
+    ] = False,
     by: Annotated[By, typer.Option(help="One table over all scenes, or one per scene.")] = By.all,
     form: options.OutputFormat = options.Format.table,
 ) -> None:
@@ -54,6 +65,8 @@ def command(
     covered = 0.0 if need == selected.ONLY_SURE else selected.coverage_needed(need, least_coverage)
     with selected.opened(store, scenes, regions, metrics, algorithms, dataset, protocol, need) as (opened, cube):
         read = opened.protocol(cube.protocol) or Protocol()
+        if meta:
+            cube = _with_meta(opened, cube, read)
     cube = cube.limited(covered, least_support)
     how = read.aggregation if aggregation is None else aggregation.value
     parts = [cube] if by is By.all else [cube.take(scenes=[place]) for place in range(len(cube.scenes))]
@@ -66,3 +79,15 @@ def command(
             for table, scene in zip(tables, cube.scenes * 2, strict=False)
         ]
     print_tables([upright(table, form) for table in tables], form, boxed=False)
+
+
+def _with_meta(store: Store, cube: ScoreCube, protocol: Protocol) -> ScoreCube:
+    """The scores with two more rows, measured from the maps where they lay when they were evaluated."""
+    from stereogauge.decision.everybody import meta_scores
+    from stereogauge.decision.origins import store_origins
+
+    origins = store_origins(store, cube, protocol)
+    found, reasons = meta_scores(cube, origins, lambda scene: say(f"measuring {scene} …"))
+    for reason in reasons:
+        say(f"no best and median of all: {reason}")
+    return found

@@ -59,7 +59,7 @@ def first_page(
     found = _answer(source, options)
     if isinstance(found, str):
         return FirstPage(None, Section("answer", "The answer", "The scores allow no answer.", notes=(found,)))
-    entries: list[Table | FigureEntry | RowsEntry] = []
+    entries: list[Table | FigureEntry | RowsEntry] = list(found.tables[:1])
     notes: list[str] = []
     names = [place.algorithm for place in found.places]
     why = _why(found, source, options, origins, notes, progress) if len(names) > 1 else None
@@ -67,7 +67,7 @@ def first_page(
         entries.append(FigureEntry("why", difference_bars_data(why), why.text))
     if origins is not None and why is not None:
         entries += _pixels(why, cube, origins, notes)
-    entries += found.tables
+    entries += found.tables[1:]
     if origins is not None:
         entries += _everybody(names, cube, origins, styles, notes, progress)
     commands = tuple(dict.fromkeys(one.command for one in found.not_measured))
