@@ -5,6 +5,7 @@ Real matchers and damaged maps on the real Motorcycle pair, from nothing to tabl
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +21,7 @@ DAMAGES = {"truth, edges fattened": "fatten-foreground", "truth, blurred": "blur
 METRICS = ["bad@1", "bad@2", "rms", "quantile@95", "sze", "invalid"]
 GEOMETRY = ["d-fat", "d-thin", "d-fuz-rel", "p-bump-rel", "p-off", "p-mis", "f-por", "f-frag", "f-fat"]
 PICTURES = ["bad@2", "bias", "d-fat", "p-off"]
+PROFILE = "driver-assistance"
 
 
 def command(
@@ -30,13 +32,15 @@ def command(
     """Real matchers on the built-in Motorcycle pair, evaluated.
 
     Runs a census SGM and OpenCV's SGBM and BM on the real pair that scikit-image ships, adds three damaged copies of
-    the ground truth, evaluates all of them, prints the scores, and leaves maps, pictures and a store in a folder.
+    the ground truth, evaluates all of them, prints the scores, leaves maps, pictures, a store and a report in a folder,
+    and ends with the answer: which of the matchers to take for driver assistance.
     """
     from stereogauge.datasets import load_dataset
     from stereogauge.evaluation.plan import make_plan
     from stereogauge.evaluation.run import run_plan
     from stereogauge.figures.picture_files import write_pictures
     from stereogauge.protocol import load_protocol
+    from stereogauge.ranking.profile import load_profile
     from stereogauge.store import open_store
 
     announce_compilation()
@@ -45,7 +49,7 @@ def command(
     protocol = load_protocol("default").replace(
         name="demo",
         description="The demonstration's choice of metrics.",
-        metrics=METRICS + GEOMETRY,
+        metrics=list(dict.fromkeys([*METRICS, *GEOMETRY, *load_profile(PROFILE).weights])),
         regions=["nonocc"],
     )
     results = _maps(scene, out / "results")
@@ -55,9 +59,28 @@ def command(
     print_score_table(table, f"{scene.id}, visible pixels")
     maps = {result.name: result.maps[scene.id] for result in results if result.name in MATCHERS}
     write_pictures(out / "pictures", maps, scene, protocol.replace(metrics=PICTURES))
-    say(
-        f"maps, pictures and store in {out}/; look at a ranking with: stereogauge rank {out}/demo.sqlite --model a-star"
-    )
+    sentence = _report(out, list(MATCHERS))
+    say(f"maps, pictures, store and report in {out}/; open {out}/report/report.html")
+    say(f"more: stereogauge answer {out}/demo.sqlite --profiles")
+    sys.stdout.write(f"\n{sentence}\n")
+
+
+def _report(out: Path, matchers: list[str]) -> str:
+    """Write the report of the matchers, whose first page is the answer, and return its sentence."""
+    from stereogauge.decision.origins import store_origins
+    from stereogauge.report.build import build
+    from stereogauge.report.content import ReportOptions
+    from stereogauge.report.write import write_report
+    from stereogauge.store import open_store
+
+    say("writing the report …")
+    with open_store(out / "demo.sqlite", read_only=True) as store:
+        cube = store.cube(algorithms=matchers)
+        protocol = store.protocol(cube.protocol)
+        options = ReportOptions(title="Demonstration: three matchers on one scene", profiles=(PROFILE,))
+        content = build(cube, options, protocol=protocol, origins=store_origins(store, cube, protocol))
+        write_report(content, out / "report", formats=("png",))
+    return "" if content.answer is None else content.answer.sentence
 
 
 def _maps(scene: Scene, folder: Path) -> list[ResultSet]:

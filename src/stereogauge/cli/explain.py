@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from stereogauge.decision.origins import Origins
     from stereogauge.scores.cube import ScoreCube
 
-MOST_PICTURED = 4
-
 
 def command(
     store: selected.StoreAddress,
@@ -51,6 +49,7 @@ def command(
     curve over all thresholds.
     """
     from stereogauge.decision.origins import store_origins
+    from stereogauge.report.answer import pair_contrasts, two_class_column
 
     if (first is None) != (second is None):
         raise StereogaugeError(f"An explanation compares two algorithms; found only {first!r}. Name a second one.")
@@ -60,7 +59,7 @@ def command(
         stored = opened.protocol(cube.protocol)
         origins = store_origins(opened, cube, stored)
         if first is None or second is None:
-            _all_algorithms(cube, origins, column or _two_class(cube, None), out, form)
+            _all_algorithms(cube, origins, column or two_class_column(cube), out, form)
             return
         found = _explained(cube, stored, store, (first, second), profile, weight, origins if maps else None, missing)
         if form is options.Format.json:
@@ -71,7 +70,10 @@ def command(
         if found.command:
             say(f"to divide the rest by region: {found.command}")
         if out is not None:
-            _write(found, _contrasts(found, cube, origins, column or _two_class(cube, found)), out)
+            contrasts, reasons = pair_contrasts(found, cube, origins, column or "")
+            for reason in reasons:
+                say(f"not shown: {reason}")
+            _write(found, contrasts, out)
 
 
 def _explained(
@@ -96,33 +98,6 @@ def _explained(
 
 def _steps(verb: str) -> Callable[[str], None]:
     return lambda name: say(f"{verb} {name} …")
-
-
-def _two_class(cube: ScoreCube, found: Explanation | None) -> str:
-    """A column that calls single pixels right or wrong: of the terms that decide most, else the first stored one."""
-    order = [] if found is None else [r.term for r in sorted(found.terms, key=lambda reason: -abs(reason.amount))]
-    stored = [c for c in cube.columns if c.declared.metric.region is None and c.declared.metric.missing == "counted"]
-    stored = [c for c in stored if c.declared.metric.picture is not None and c.declared.metric.parameters]
-    by_weight = [c for term in order for c in stored if term in (c.metric, str(c))]
-    return str((by_weight or stored)[0]) if stored else "bad@1:all"
-
-
-def _contrasts(found: Explanation, cube: ScoreCube, origins: Origins, column: str) -> list[Contrast]:
-    """Both maps on the scenes that decide most, as far as the maps are at hand."""
-    from stereogauge.decision.contrast import contrast
-
-    order = sorted(found.scenes, key=lambda piece: -abs(piece.amount))[:MOST_PICTURED]
-    made = []
-    for piece in order:
-        try:
-            sources = {name: origins.source(name, piece.name) for name in (found.first, found.second)}
-            lacking = [name for name, source in sources.items() if source is None]
-            if lacking:
-                raise StereogaugeError(f"the map of {lacking[0]} is not at hand")
-            made.append(contrast(origins.scene(piece.name), sources, column, origins.protocol))
-        except (StereogaugeError, OSError) as reason:
-            say(f"no pictures of {piece.name}: {reason}")
-    return made
 
 
 def _write(found: Explanation, contrasts: Sequence[Contrast], out: Path) -> None:

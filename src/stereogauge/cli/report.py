@@ -56,6 +56,7 @@ def command(
 
     report.html holds everything it needs and opens from the file, without a network.
     """
+    from stereogauge.decision.origins import store_origins
     from stereogauge.figures.mpl.figure import FORMATS, check_format
     from stereogauge.ranking.profile import load_profile
     from stereogauge.report.build import build
@@ -85,10 +86,11 @@ def command(
         make_folder(out)
         cube = cube.limited(covered)
         stored = opened.protocol(cube.protocol)
+        origins = store_origins(opened, cube, stored) if galleries else None
         shown = _galleries(opened, cube, stored, chosen, tell) if galleries else []
         density = _density(opened, cube, stored, chosen, tell)
         tell("tables")
-        content = build(cube, chosen, _provenance(opened, cube, stored), shown, stored, density)
+        content = build(cube, chosen, _provenance(opened, cube, stored), shown, stored, density, origins, tell)
         now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
         write_report(
             content,
@@ -100,13 +102,16 @@ def command(
     for section in content.sections:
         for note in section.notes:
             say(f"not shown in {section.title!r}: {note}")
+    if content.answer is not None:
+        say(content.answer.sentence)
     sys.stdout.write(f"{out / 'report.html'}\n")
 
 
 def _galleries(
     store: Store, cube: ScoreCube, protocol: Protocol | None, chosen: ReportOptions, tell: Callable[[str], None]
 ) -> list[GalleryEntry]:
-    from stereogauge.report.maps import galleries, store_origins
+    from stereogauge.decision.origins import store_origins
+    from stereogauge.report.maps import galleries
 
     origins = store_origins(store, cube, protocol)
     entries, reasons = galleries(cube, origins, chosen.gallery_metrics, chosen.gallery_scenes, tell)

@@ -15,6 +15,9 @@ from stereogauge.errors import StereogaugeError
 
 if TYPE_CHECKING:
     from stereogauge.evaluation.error_density import ErrorDensity
+    from stereogauge.protocol import Protocol
+    from stereogauge.scores.cube import ScoreCube
+    from stereogauge.store import Store
 
 
 class Way(enum.StrEnum):
@@ -46,6 +49,12 @@ def command(
     need: selected.Need = None,
     least_coverage: selected.LeastCoverage = 0.9,
     least_support: selected.LeastSupport = None,
+    meta: Annotated[
+        bool,
+        typer.Option(
+            "--meta", help="Add the best of all maps at every pixel, which uses the truth, and their median as rows."
+        ),
+    ] = False,
     by: Annotated[By, typer.Option(help="One table over all scenes, or one per scene.")] = By.all,
     figure: Annotated[
         Path | None, typer.Option(help="With --need sure: write error over density as .png, .svg or .pdf.")
@@ -77,6 +86,8 @@ def command(
                     curves = stored_density(opened, cube, read, progress=tell)
             except StereogaugeError as reason:
                 say(f"no comparison at equal density: {reason}")
+        if meta:
+            cube = _with_meta(opened, cube, read)
     cube = cube.limited(covered, least_support)
     how = read.aggregation if aggregation is None else aggregation.value
     parts = [cube] if by is By.all else [cube.take(scenes=[place]) for place in range(len(cube.scenes))]
@@ -99,3 +110,15 @@ def command(
 
         mpl.save(mpl.draw(error_density_data(curves)), figure)
         say(f"wrote {figure}")
+
+
+def _with_meta(store: Store, cube: ScoreCube, protocol: Protocol) -> ScoreCube:
+    """The scores with two more rows, measured from the maps where they lay when they were evaluated."""
+    from stereogauge.decision.everybody import meta_scores
+    from stereogauge.decision.origins import store_origins
+
+    origins = store_origins(store, cube, protocol)
+    found, reasons = meta_scores(cube, origins, lambda scene: say(f"measuring {scene} …"))
+    for reason in reasons:
+        say(f"no best and median of all: {reason}")
+    return found

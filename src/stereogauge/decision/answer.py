@@ -30,6 +30,8 @@ from stereogauge.scores.cube import LEAST_COVERAGE
 from stereogauge.scores.selection import Selection, missing_rule
 
 MOST_RIVALS = 3
+MANY_SCENES = 50
+"""From here on the answer does not estimate how many more scenes would tell two algorithms apart."""
 
 
 def answer(
@@ -142,7 +144,7 @@ def _by_weights(
         property_ties=tuple(tie for tie in ties if tie.of in set(map(property_of, found.terms))),
         charged_leader=_charged_leader(found, first),
     )
-    if evidence.alike and not evidence.too_few_scenes:
+    if evidence.alike and not evidence.too_few_scenes and len(evidence.scenes) < MANY_SCENES:
         nearest = found.algorithms.index(evidence.alike[0].algorithm)
         gap = found.by_scene[:, nearest] - found.by_scene[:, first]
         evidence = replace(evidence, scenes_needed=scenes_for_pair(gap, alpha) if gap.any() else None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,7 +34,7 @@ from stereogauge.decision.words import metric_words
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.metrics.declaration import parse_column
 from stereogauge.ranking.models.weighted import Term
-from stereogauge.ranking.profile import Profile, property_of
+from stereogauge.ranking.profile import property_of
 from stereogauge.ranking.run import Scores
 from stereogauge.regions.parts import PARTS
 from stereogauge.scores.column import Column
@@ -158,7 +159,7 @@ class Explanation:
         }
 
     def _repr_html_(self) -> str:
-        return "".join([f"<p>{self.text}</p>".replace("\n", "<br>"), *(html_table(one) for one in self.tables)])
+        return "".join([f"<p>{escape(self.text)}</p>", *(html_table(one) for one in self.tables)])
 
 
 def _amounts(amount: float, whole: float) -> list[Any]:
@@ -200,16 +201,20 @@ def explained(
     maps: Origins | None = None,
     missing: str = "common",
     progress: Callable[[str], None] | None = None,
+    purpose: str = "",
 ) -> Explanation:
-    """The explanation from scores that were read and selected; `explain` explains the parameters."""
-    purpose = purpose_of(profile, weights)
+    """The explanation from scores that were read and selected; `explain` explains the parameters.
+
+    `purpose` replaces the words for weights of one's own.
+    """
+    weighed = purpose_of(profile, weights)
     for name in (a, b):
         if name not in source.cube.algorithms:
             raise unknown_name("algorithm of these scores", name, source.cube.algorithms)
     if a == b:
         raise StereogaugeError(f"An explanation compares two algorithms; found {a!r} twice.")
     whole = _without_parts(source)
-    found = weigh(whole.cube, purpose.weights, missing=missing_rule(missing), draws=1)
+    found = weigh(whole.cube, weighed.weights, missing=missing_rule(missing), draws=1)
     for name in (a, b):
         if name not in found.algorithms:
             reason = next(what.reason for what in found.selection.dropped if what.name == name)
@@ -221,7 +226,9 @@ def explained(
         measured, reasons = measured_statistics(maps, (a, b), found.costs.scenes, columns, progress)
         known |= {key: amount for key, amount in measured.items() if key not in known}
     pieces = _pieces(found, a, b, known)
-    return _explanation(found, purpose, source, (a, b), pieces, tuple(reasons))
+    return _explanation(
+        found, f"For {purpose}" if purpose else opening(weighed), source, (a, b), pieces, tuple(reasons)
+    )
 
 
 def _without_parts(source: Source) -> Source:
@@ -249,7 +256,7 @@ def _pieces(found: Weighing, a: str, b: str, known: Statistics) -> Values:
 
 def _explanation(
     found: Weighing,
-    purpose: Profile,
+    purpose: str,
     source: Source,
     names: tuple[str, str],
     pieces: Values,
@@ -274,7 +281,7 @@ def _explanation(
     explanation = Explanation(
         first=names[0],
         second=names[1],
-        purpose=opening(purpose),
+        purpose=purpose,
         scores=(float(found.value[rows[0]]), float(found.value[rows[1]])),
         terms=terms,
         scenes=scenes,

@@ -147,9 +147,9 @@ class Weighing:
         p_values = np.ones(len(self.algorithms))
         if len(differences) < 2:
             return p_values
-        differing = np.flatnonzero(differences.any(axis=0))
-        for place in differing:
-            p_values[place] = float(wilcoxon(differences[:, place]).pvalue)
+        differing = differences.any(axis=0)
+        if differing.any():
+            p_values[differing] = wilcoxon(differences[:, differing], axis=0).pvalue
         return p_values
 
 

@@ -13,6 +13,7 @@ from stereogauge.analysis.histograms import score_histogram
 from stereogauge.analysis.orders import agreement, by_metric
 from stereogauge.analysis.stability import threshold_stability, weight_stability
 from stereogauge.analysis.subsets import subset_experiment
+from stereogauge.decision.origins import Origins
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.error_density import ErrorDensity
 from stereogauge.figures.data import analysis as analysis_figures
@@ -26,6 +27,7 @@ from stereogauge.ranking.result import Ranking
 from stereogauge.ranking.run import rank
 from stereogauge.ranking.significance import different_from_best, friedman, mark_note, wilcoxon_pairs
 from stereogauge.report import tables
+from stereogauge.report.answer import first_page
 from stereogauge.report.content import Content, FigureEntry, GalleryEntry, Provenance, ReportOptions, Section
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.selection import Selection
@@ -75,16 +77,28 @@ def build(
     galleries: Sequence[GalleryEntry] = (),
     protocol: Protocol | None = None,
     density: Sequence[ErrorDensity] = (),
+    origins: Origins | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> Content:
-    """The report of a cube; galleries (`stereogauge.report.maps`) and error over density are made from the maps."""
+    """The report of a cube, the answer first; galleries (`stereogauge.report.maps`) and error over density are made
+    from the maps.
+
+    `origins` says where the maps are that the answer is shown on; without them it is shown without pixels.
+    """
     chosen = options or ReportOptions()
-    sections = _only_sure(cube, protocol) if chosen.only_sure else _ordered(cube, chosen, protocol)
+    origin = provenance or Provenance()
+    styles = algorithm_styles(cube.algorithms)
+    if chosen.only_sure:
+        answer, sections = None, _only_sure(cube, protocol)
+    else:
+        first = first_page(cube, chosen, styles, protocol, origin.store, origins, progress)
+        answer, sections = first.answer, [first.section, *_ordered(cube, chosen, protocol)]
     if density:
-        sections.append(_density(density, algorithm_styles(cube.algorithms)))
+        sections.append(_density(density, styles))
     if galleries:
         prose = "Every algorithm's map and the pixels behind its score, from best to worst."
         sections.append(Section("galleries", "Galleries", prose, tuple(galleries)))
-    return Content(chosen.title, Selection.of(cube), cube, tuple(sections), provenance or Provenance())
+    return Content(chosen.title, Selection.of(cube), cube, tuple(sections), origin, answer)
 
 
 def _ordered(cube: ScoreCube, chosen: ReportOptions, protocol: Protocol | None) -> list[Section]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from stereogauge.decision.result import Answer
+from stereogauge.figures.data.decision import PictureRows
 from stereogauge.figures.data.galleries import Gallery
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.selection import Selection
@@ -26,15 +28,27 @@ class GalleryEntry(NamedTuple):
     data: Gallery
 
 
+class RowsEntry(NamedTuple):
+    """Rows of pictures and the name of their files."""
+
+    name: str
+    data: PictureRows
+
+
 @dataclass(frozen=True)
 class Section:
-    """A part of the report; `notes` say what could not be shown and why."""
+    """A part of the report; `notes` say what could not be shown and why, `unknown` what the scores do not tell.
+
+    `detail` is smaller print below the prose.
+    """
 
     id: str
     title: str
     prose: str
-    entries: tuple[Table | FigureEntry | GalleryEntry, ...] = ()
+    entries: tuple[Table | FigureEntry | GalleryEntry | RowsEntry, ...] = ()
     notes: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    detail: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,6 +91,7 @@ class Content:
     cube: ScoreCube
     sections: tuple[Section, ...]
     provenance: Provenance = field(default_factory=Provenance)
+    answer: Answer | None = None
 
     @property
     def tables(self) -> tuple[Table, ...]:
@@ -84,6 +99,6 @@ class Content:
         return tuple(entry for section in self.sections for entry in section.entries if isinstance(entry, Table))
 
     @property
-    def figures(self) -> tuple[FigureEntry | GalleryEntry, ...]:
-        """Every figure and gallery, in order."""
+    def figures(self) -> tuple[FigureEntry | GalleryEntry | RowsEntry, ...]:
+        """Every figure, gallery and row of pictures, in order."""
         return tuple(entry for section in self.sections for entry in section.entries if not isinstance(entry, Table))

@@ -2,47 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from stereogauge.decision.origins import Origins
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.evaluate import picture
 from stereogauge.figures.data.galleries import Colours, gallery_data
 from stereogauge.figures.pictures import render, render_disparity
 from stereogauge.io.files import load_disparity
-from stereogauge.model import Scene
-from stereogauge.protocol import Protocol
 from stereogauge.report.content import GalleryEntry
 from stereogauge.report.page import narrowed
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.store import Store
 
 OF_THE_PAPER = ("d-fat", "d-thin", "f-frag", "f-por")
 MOST_SCENES, MOST_METRICS, WIDEST = 2, 4, 720
-
-
-class Origins(NamedTuple):
-    """Where maps and scenes come from: functions of names, so that a store or folders serve alike."""
-
-    scene: Callable[[str], Scene]
-    source: Callable[[str, str], Any]
-    protocol: Protocol | None
-
-
-def store_origins(store: Store, cube: ScoreCube, protocol: Protocol | None) -> Origins:
-    """The origins that a store remembers, for the scenes of a cube."""
-    dataset: Mapping[str, str] = dict(zip(cube.scenes, cube.datasets, strict=True))
-
-    def bare(name: str) -> str:
-        return name.removeprefix(f"{dataset[name]}/")
-
-    return Origins(
-        scene=lambda name: store.scene(dataset[name], bare(name)),
-        source=lambda algorithm, name: store.map_source(algorithm, dataset[name], bare(name)),
-        protocol=protocol,
-    )
 
 
 def galleries(

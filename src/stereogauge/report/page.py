@@ -14,9 +14,10 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from plotly.offline import get_plotlyjs
 
+from stereogauge.decision.words import counted
 from stereogauge.figures import mpl, plotly
 from stereogauge.figures.data.galleries import Colours, heading
-from stereogauge.report.content import Content, FigureEntry, GalleryEntry, Section
+from stereogauge.report.content import Content, FigureEntry, GalleryEntry, RowsEntry, Section
 from stereogauge.tables.html import html_table
 from stereogauge.tables.table import Table
 
@@ -40,6 +41,7 @@ def to_html(content: Content, made: str = "", drawn: Mapping[str, bytes] | None 
     return environment.get_template("page.html").render(
         content=content,
         facts=_facts(content),
+        summary=_summary(content),
         described=[entry for entry in content.provenance.algorithms if entry[1] or entry[2]],
         made=made,
         style=_asset("page.css"),
@@ -58,6 +60,17 @@ def _asset(name: str) -> str:
     return resources.files("stereogauge.report").joinpath("assets", name).read_text(encoding="utf-8")
 
 
+def _summary(content: Content) -> str:
+    """What this is, in one line."""
+    selection = content.selection
+    datasets = ", ".join(dict.fromkeys(name for name in content.cube.datasets if name))
+    where = f" of {datasets}" if datasets else ""
+    return (
+        f"Which stereo matcher is right for you, and why: {counted(len(selection.algorithms), 'algorithm')} on "
+        f"{counted(len(selection.scenes), 'scene')}{where}."
+    )
+
+
 def _facts(content: Content) -> dict[str, str]:
     selection, origin = content.selection, content.provenance
     return {
@@ -70,10 +83,12 @@ def _facts(content: Content) -> dict[str, str]:
     }
 
 
-def _entries(section: Section) -> Iterator[tuple[str, Table | FigureEntry | GalleryEntry]]:
+KINDS = {Table: "table", FigureEntry: "figure", GalleryEntry: "gallery", RowsEntry: "rows"}
+
+
+def _entries(section: Section) -> Iterator[tuple[str, Table | FigureEntry | GalleryEntry | RowsEntry]]:
     for entry in section.entries:
-        kind = "table" if isinstance(entry, Table) else "gallery" if isinstance(entry, GalleryEntry) else "figure"
-        yield kind, entry
+        yield KINDS[type(entry)], entry
 
 
 def _values(entry: FigureEntry) -> str:

@@ -22,24 +22,28 @@ def difference_bars(data: shown.DifferenceBars) -> go.Figure:
         subplot_titles=[f"by {heading}" for heading, _, _ in data.groups],
         vertical_spacing=0.25 / (len(counts) + 1),
     )
+    explained: set[str] = set()
     for row, (heading, names, amounts) in enumerate(data.groups, start=1):
         for who, colour, pattern, ahead in (
             (data.first, OKABE_ITO[0], "", True),
             (data.second, OKABE_ITO[1], "/", False),
         ):
             chosen = [(name, amount) for name, amount in zip(names, amounts, strict=True) if (amount <= 0) is ahead]
+            if not chosen:
+                continue
             figure.add_bar(
                 y=[name for name, _ in chosen],
                 x=[amount for _, amount in chosen],
                 orientation="h",
                 name=f"speaks for {who}",
                 legendgroup=who,
-                showlegend=row == 1,
+                showlegend=who not in explained,
                 marker={"color": colour, "pattern": {"shape": pattern}},
                 hovertemplate=f"{heading} %{{y}}: %{{x:+.4f}}<extra></extra>",
                 row=row,
                 col=1,
             )
+            explained.add(who)
         figure.update_yaxes(
             categoryorder="array", categoryarray=list(names), autorange="reversed", type="category", row=row, col=1
         )

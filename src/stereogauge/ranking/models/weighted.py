@@ -218,12 +218,13 @@ def drawn_scores(terms: Mapping[str, Term], costs: Costs, multiplicity: NDArray[
 
     A draw without any column of a term shares that term's weight among the others.
     """
-    total = np.zeros((len(multiplicity), len(costs.algorithms)))
-    present = np.zeros(len(multiplicity))
+    times = np.asarray(multiplicity, np.float64)
+    total = np.zeros((len(times), len(costs.algorithms)))
+    present = np.zeros(len(times))
     for term in terms.values():
         membership = costs.in_scene[term.flat]
-        columns = multiplicity @ membership.sum(axis=0)
-        mean = (multiplicity @ (term.cells @ membership).T) / np.maximum(columns, 1)[:, None]
+        columns = times @ membership.sum(axis=0)
+        mean = (times @ (term.cells @ membership).T) / np.maximum(columns, 1)[:, None]
         total += term.weight * mean
         present += term.weight * (columns > 0)
     return np.asarray(total / present[:, None], np.float64)

@@ -1,0 +1,221 @@
+"""The first page of a report: the answer, why, and the pixels behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from stereogauge.decision.answer import answered
+from stereogauge.decision.contrast import Contrast, contrast
+from stereogauge.decision.everybody import everybody
+from stereogauge.decision.explain import Explanation, explained
+from stereogauge.decision.origins import Origins
+from stereogauge.decision.result import Answer
+from stereogauge.decision.source import Source
+from stereogauge.errors import StereogaugeError
+from stereogauge.figures.data.decision import (
+    contrast_rows_data,
+    crop_rows_data,
+    difference_bars_data,
+    error_curves_data,
+    glance_rows_data,
+)
+from stereogauge.figures.palette import Styles
+from stereogauge.io.files import load_disparity
+from stereogauge.model import as_disparity
+from stereogauge.protocol import Protocol
+from stereogauge.ranking.run import about_pixels
+from stereogauge.report.content import FigureEntry, ReportOptions, RowsEntry, Section
+from stereogauge.scores.cube import ScoreCube
+from stereogauge.tables.number import number_text
+from stereogauge.tables.table import Table
+
+MOST_SCENES, MOST_ALGORITHMS, MOST_PICTURED, MOST_CURVES = 8, 6, 3, 30
+
+
+class FirstPage(NamedTuple):
+    """The answer with the section that shows it; None where the scores allow no answer."""
+
+    answer: Answer | None
+    section: Section
+
+
+def first_page(
+    cube: ScoreCube,
+    options: ReportOptions,
+    styles: Styles,
+    protocol: Protocol | None = None,
+    store: str = "",
+    origins: Origins | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> FirstPage:
+    """The answer for the first profile of the options; equal weights where nothing of that profile is measured.
+
+    With `origins` the pixels are shown too, as far as the maps are at hand.
+    """
+    source = Source(cube, protocol, store)
+    found = _answer(source, options)
+    if isinstance(found, str):
+        return FirstPage(None, Section("answer", "The answer", "The scores allow no answer.", notes=(found,)))
+    entries: list[Table | FigureEntry | RowsEntry] = list(found.tables[:1])
+    notes: list[str] = []
+    names = [place.algorithm for place in found.places]
+    why = _why(found, source, options, origins, notes, progress) if len(names) > 1 else None
+    if why is not None:
+        entries.append(FigureEntry("why", difference_bars_data(why), why.text))
+    if origins is not None and why is not None:
+        entries += _pixels(why, cube, origins, notes)
+    entries += found.tables[1:]
+    if origins is not None:
+        entries += _everybody(names, cube, origins, styles, notes, progress)
+    commands = tuple(dict.fromkeys(one.command for one in found.not_measured))
+    measured = tuple(f"To measure what is missing: {command}" for command in commands)
+    section = Section(
+        "answer",
+        "The answer",
+        found.sentence,
+        tuple(entries),
+        tuple(notes),
+        (*found.unknown, *measured),
+        found.description,
+    )
+    return FirstPage(found, section)
+
+
+def _answer(source: Source, options: ReportOptions) -> Answer | str:
+    """The answer, or the reason why there is none."""
+    attempts: list[tuple[str | None, dict[str, float] | None]] = [(name, None) for name in options.profiles[:1]]
+    attempts.append((None, {column.metric: 1.0 for column in about_pixels(source.cube).columns}))
+    reason = ""
+    for profile, weights in attempts:
+        try:
+            return answered(
+                source,
+                profile,
+                weights,
+                completeness=source.cube.least_coverage,
+                missing=options.missing,
+                alpha=options.alpha,
+                seed=options.seed,
+            )
+        except StereogaugeError as problem:
+            reason = reason or str(problem)
+    return reason
+
+
+def _why(
+    found: Answer,
+    source: Source,
+    options: ReportOptions,
+    origins: Origins | None,
+    notes: list[str],
+    progress: Callable[[str], None] | None,
+) -> Explanation | None:
+    """Why the first is above the second."""
+    first, second = (place.algorithm for place in found.places[:2])
+    weights = {term.term: term.stated for term in found.terms}
+    try:
+        return explained(
+            source, first, second, weights=weights, maps=origins, missing=options.missing, progress=progress,
+            purpose=found.purpose,
+        )  # fmt: skip
+    except StereogaugeError as reason:
+        notes.append(str(reason))
+        return None
+
+
+def two_class_column(cube: ScoreCube, order: Sequence[str] = ()) -> str:
+    """A column that calls single pixels right or wrong: of the terms in `order`, else the first that the cube has."""
+    stored = [
+        column
+        for column in cube.columns
+        if column.declared.metric.region is None
+        and column.declared.metric.missing == "counted"
+        and column.declared.metric.picture is not None
+        and column.declared.metric.parameters
+    ]
+    chosen = [column for term in order for column in stored if term in (column.metric, str(column))]
+    return str((chosen or stored)[0]) if stored else "bad@1:all"
+
+
+def pair_contrasts(
+    why: Explanation, cube: ScoreCube, origins: Origins, column: str = ""
+) -> tuple[list[Contrast], list[str]]:
+    """Both maps of an explanation on the scenes that decide most, and reasons for those that are not at hand."""
+    terms = [reason.term for reason in sorted(why.terms, key=lambda reason: -abs(reason.amount))]
+    judged = column or two_class_column(cube, terms)
+    made, reasons = [], []
+    for piece in sorted(why.scenes, key=lambda piece: -abs(piece.amount))[:MOST_PICTURED]:
+        try:
+            sources = {name: origins.source(name, piece.name) for name in (why.first, why.second)}
+            for name, where in sources.items():
+                if where is None:
+                    raise StereogaugeError(f"the map of {name} is not at hand")
+            made.append(contrast(origins.scene(piece.name), sources, judged, origins.protocol))
+        except (StereogaugeError, OSError) as reason:
+            reasons.append(f"Pictures of {piece.name}: {reason}")
+    return made, reasons
+
+
+def _pixels(why: Explanation, cube: ScoreCube, origins: Origins, notes: list[str]) -> list[RowsEntry]:
+    contrasts, reasons = pair_contrasts(why, cube, origins)
+    notes += reasons
+    if not contrasts:
+        return []
+    entries = [RowsEntry("who-is-right", contrast_rows_data(contrasts))]
+    crops = crop_rows_data(contrasts)
+    return [RowsEntry("crops", crops), *entries] if crops.rows else entries
+
+
+def _everybody(
+    names: Sequence[str],
+    cube: ScoreCube,
+    origins: Origins,
+    styles: Styles,
+    notes: list[str],
+    progress: Callable[[str], None] | None,
+) -> list[FigureEntry | RowsEntry]:
+    """Every scene at a glance, and the error curves of all algorithms whose maps are at hand."""
+    scenes = cube.scenes[:MOST_SCENES]
+    try:
+        at_hand = [name for name in names if all(origins.source(name, scene) is not None for scene in scenes)]
+        if not at_hand:
+            return []
+        column = two_class_column(cube)
+        maps = {
+            name: {scene: as_disparity(load_disparity(origins.source(name, scene)), name) for scene in scenes}
+            for name in at_hand[:MOST_ALGORITHMS]
+        }
+        opened = {scene: origins.scene(scene) for scene in scenes}
+        glance = glance_rows_data(opened, maps, _scores(cube, column, list(maps), scenes), origins.protocol)
+        curves = everybody(origins, at_hand[:MOST_CURVES], scenes, column, progress)
+    except (StereogaugeError, OSError) as reason:
+        notes.append(f"Scenes at a glance: {reason}")
+        return []
+    title = f"{glance.title}, {column}"
+    return [
+        RowsEntry("glance", glance._replace(title=title)),
+        FigureEntry("error-curves", error_curves_data(curves, styles), curves.text),
+    ]
+
+
+def _scores(
+    cube: ScoreCube, column: str, algorithms: Sequence[str], scenes: Sequence[str]
+) -> dict[str, dict[str, str]]:
+    """The score of each algorithm on each scene with its unit; "" where there is none."""
+    matching = [place for place, one in enumerate(cube.columns) if str(one) == column]
+    if not matching:
+        return {name: dict.fromkeys(scenes, "") for name in algorithms}
+    unit = cube.columns[matching[0]].declared.metric.unit
+    values = cube.values[:, :, matching[0]]
+    found: dict[str, dict[str, str]] = {}
+    for name in algorithms:
+        row = values[cube.algorithms.index(name)]
+        found[name] = {
+            scene: "" if np.isnan(row[place]) else f"{number_text(float(row[place]))} {unit}".strip()
+            for place, scene in enumerate(cube.scenes)
+            if scene in scenes
+        }
+    return found
