@@ -319,7 +319,7 @@ export function boardTable(data, context) {
       digits(value),
       state.get("need") === "sure" &&
         coverage !== null &&
-        h("span", { class: "pm" }, ` ${Math.round(100 * coverage)} %`),
+        h("span", { class: "pm" }, ` (${Math.round(100 * coverage)} %)`),
     );
   }
 
