@@ -209,7 +209,9 @@ def test_no_deletion_improves_a_counted_or_charged_score(case: Case, protocol: s
             assert rest >= whole - 1e-9 * abs(whole), f"{bound}:{region} without {name}: {whole} → {rest}"
 
 
-@pytest.mark.parametrize("protocol", ["hci"])
+@pytest.mark.parametrize(
+    "protocol", ["hci", *(pytest.param(name, marks=pytest.mark.slow) for name in FREE if name != "hci")]
+)
 def test_a_random_deletion_leaves_left_out_scores_where_they_are(case: Case, protocol: str) -> None:
     """The mean over draws lies within four standard errors of the score of the whole map."""
     kinds = ("left out",)
@@ -224,11 +226,7 @@ def test_a_random_deletion_leaves_left_out_scores_where_they_are(case: Case, pro
         coverage = metric.metric.coverage([r.count for r in rest], [r.missing for r in rest], "count")
         full = metric.metric.coverage(statistic.count, statistic.missing, "count")
         assert (coverage < full).all(), f"{metric}:{region} covers {coverage} of {full}"
-        # Known limits of a further view: neighbours close holes, and rendered from fewer pixels it gets worse.
-        forward = metric.metric.id.startswith("view-") and bool(case.scene.views)
-        assert coverage.mean() <= (1.0 if forward else 0.955) * full, (
-            f"{metric}:{region} covers {coverage.mean()} of {full}"
-        )
+        assert coverage.mean() <= 0.955 * full, f"{metric}:{region} covers {coverage.mean()} of {full}"
         if np.isnan(values).any():
             assert np.nanmax(coverage, initial=0.0) < 0.9, f"{metric}:{region} has no value"
             continue
@@ -236,10 +234,6 @@ def test_a_random_deletion_leaves_left_out_scores_where_they_are(case: Case, pro
         bound = (1.75 if metric.metric.id in NONLINEAR else 4 / np.sqrt(SEEDS)) * spread
         shift = values.mean() - per_estimate(metric.metric, statistic)
         message = f"{metric}:{region} moves by {shift}, spread {spread}"
-        if forward:
-            direction = {"lower": 1, "higher": -1}[metric.metric.direction]
-            assert direction * shift >= -bound, message
-            continue
         assert abs(shift) <= bound + 1e-9, message
         compared += 1
     assert compared >= 40

@@ -42,29 +42,47 @@ def test_forward_splatting_lets_the_nearest_surface_win() -> None:
     """Background d = 0 stays, the foreground pixel at x = 3 (d = 2) lands on x = 1 and leaves a hole."""
     source = grey([[10, 20, 30, 99, 50]])
     disparity = np.array([[0, 0, 0, 2, 0]], np.float32)
-    rendered, hole, _ = splatted_view(source, disparity, 1.0)
+    rendered, hole, _, _ = splatted_view(source, disparity, 1.0)
     assert rendered[0, [0, 1, 2, 4], 0].tolist() == [10.0, 99.0, 30.0, 50.0]
     assert hole.tolist() == [[False, False, False, True, False]]
 
 
 def test_forward_splatting_blends_sub_pixel_positions() -> None:
     """Everything moves by half a pixel: column x gets half of x and half of x + 1."""
-    rendered, hole, _ = splatted_view(grey([[10, 20, 40, 80]]), np.full((1, 4), 0.5, np.float32), 1.0)
+    rendered, hole, _, _ = splatted_view(grey([[10, 20, 40, 80]]), np.full((1, 4), 0.5, np.float32), 1.0)
     assert rendered[0, :, 0].tolist() == [15.0, 30.0, 60.0, 80.0]
     assert not hole.any()
 
 
 def test_a_view_at_position_zero_is_the_source_itself() -> None:
     source = np.random.default_rng(1).uniform(0, 255, (6, 9, 3)).astype(np.float32)
-    rendered, hole, _ = splatted_view(source, np.full((6, 9), 7.3, np.float32), 0.0)
+    rendered, hole, _, _ = splatted_view(source, np.full((6, 9), 7.3, np.float32), 0.0)
     assert np.array_equal(rendered, source)
     assert not hole.any()
 
 
 def test_pixels_of_a_region_are_followed_into_the_other_view() -> None:
     member = np.array([[False, True, True, False]])
-    _, _, inside = splatted_view(grey([[1, 2, 3, 4]]), np.ones((1, 4), np.float32), 1.0, member)
+    _, _, inside, _ = splatted_view(grey([[1, 2, 3, 4]]), np.ones((1, 4), np.float32), 1.0, member)
     assert inside.tolist() == [[True, True, False, False]]
+
+
+@pytest.mark.parametrize("position", [0.5, 0.75, 1.0])
+def test_a_missing_estimate_leaves_a_hole_and_no_worse_neighbour(position: float) -> None:
+    """Whatever is still rendered has the colour that the whole map gives it."""
+    random = np.random.default_rng(3)
+    source = random.uniform(0, 255, (12, 40, 1)).astype(np.float32)
+    disparity = np.full((12, 40), 6.3, np.float32)
+    disparity[:, 15:25] = 12.6
+    whole, _, _, nothing = splatted_view(source, disparity, position)
+    assert not nothing.any()
+    gone = random.random(disparity.shape) < 0.1
+    rendered, hole, _, lost = splatted_view(source, np.where(gone, np.float32(np.nan), disparity), position)
+    assert (hole >= lost).all()
+    assert 0.05 < lost.mean() < 0.35
+    kept = ~hole & (np.abs(rendered - whole)[..., 0] > 1e-3)
+    assert not kept[:, :5].any()
+    assert kept.mean() < 0.01  # only where a deleted edge lets the background through
 
 
 def test_the_scores_are_those_of_scikit_image_when_there_is_no_hole() -> None:
@@ -206,6 +224,23 @@ def plain_splat(source: np.ndarray, disparity: np.ndarray, position: float) -> n
     return rendered
 
 
+def plain_lost(disparity: np.ndarray, position: float) -> np.ndarray:
+    """Columns strictly between where a neighbour of a gap lands and one column more than the gap is long from there."""
+    width = disparity.size
+    landing = np.arange(width) - position * disparity
+    known = np.flatnonzero(np.isfinite(disparity))
+    lost = np.zeros(width, bool)
+    for column in range(width):
+        near = disparity[(np.abs(landing - column) < 1) & np.isfinite(landing)]
+        for place in known:
+            after = (known[known > place].min() if (known > place).any() else width) - place - 1
+            before = place - (known[known < place].max() if (known < place).any() else -1) - 1
+            hit = after and landing[place] < column < landing[place] + after + 1
+            hit = hit or (before and landing[place] - before - 1 < column < landing[place])
+            lost[column] |= bool(hit) and not (near > disparity[place] + 1.0).any()
+    return lost
+
+
 @given(st.integers(0, 100_000), st.sampled_from([-1.0, 0.5, 1.0, 2.0]))
 @settings(max_examples=60, deadline=None)
 def test_the_splatting_kernel_agrees_with_a_plain_loop(seed: int, position: float) -> None:
@@ -213,9 +248,10 @@ def test_the_splatting_kernel_agrees_with_a_plain_loop(seed: int, position: floa
     disparity = rng.choice([0.0, 1.25, 3.5, 6.0], 24).astype(np.float32) + rng.uniform(0, 0.9, 24).astype(np.float32)
     disparity[rng.random(24) < 0.1] = NAN
     source = rng.uniform(0, 255, 24).astype(np.float32)
-    rendered, hole, _ = splatted_view(source[None, :, None], disparity[None], position)
+    rendered, hole, _, lost = splatted_view(source[None, :, None], disparity[None], position)
     expected = plain_splat(source.astype(np.float64), disparity.astype(np.float64), position)
-    assert np.array_equal(hole[0], np.isnan(expected))
+    assert np.array_equal(lost[0], plain_lost(disparity.astype(np.float64), position))
+    assert np.array_equal(hole[0], np.isnan(expected) | lost[0])
     assert rendered[0, ~hole[0], 0] == pytest.approx(expected[~hole[0]], rel=1e-5)
 
 

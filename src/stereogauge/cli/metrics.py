@@ -47,7 +47,7 @@ def command(
 
 def declaration(metric: Any) -> dict[str, Any]:
     """A metric's declaration as plain values."""
-    from stereogauge.metrics.declaration import MISSING, SCALING
+    from stereogauge.metrics.declaration import COUNTS, MISSING, SCALING
     from stereogauge.scores.plain import json_value
 
     return {
@@ -62,6 +62,7 @@ def declaration(metric: Any) -> dict[str, Any]:
         "pools over scenes": metric.pools,
         "missing estimates": MISSING[metric.missing],
         "scaling": SCALING[metric.scaling],
+        "counts": COUNTS[metric.counts],
         "needs": sorted(metric.needs),
         "parameters": [f"{p.name} ({p.unit}) {p.description}" for p in metric.parameters],
         "source": metric.source,

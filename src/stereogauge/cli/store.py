@@ -40,7 +40,7 @@ def info(
     )
     for kind, columns in (
         ("datasets", ("name", "version", "root", "scenes")),
-        ("algorithms", ("name", "description", "seconds")),
+        ("algorithms", ("name", "description", "seconds", "tags")),
         ("protocols", ("name", "hash", "scoring_hash")),
         ("failures", ("dataset", "scene", "algorithm", "reason")),
     ):
@@ -58,6 +58,8 @@ def _document(opened: Any) -> dict[str, Any]:
 def _text(value: Any) -> str:
     if isinstance(value, tuple | list):
         return str(len(value))
+    if isinstance(value, dict):
+        return "; ".join(f"{name}: {', '.join(texts)}" for name, texts in value.items())
     return "" if value is None else f"{value:.3g}" if isinstance(value, float) else str(value)
 
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.error_density import STEPS, ErrorDensity, density_curves
+from stereogauge.metrics.declaration import Metric
 from stereogauge.model import ResultSet, Scene
 from stereogauge.protocol import Protocol
 from stereogauge.scores.column import Column
@@ -17,15 +18,14 @@ from stereogauge.store.store import Store
 MOST_CURVES = 3
 
 
-def density_columns(cube: ScoreCube, most: int = MOST_CURVES) -> list[Column]:
-    """One column per metric that can be measured on part of a map, at most so many."""
-    found: dict[str, Column] = {}
-    for column in cube.columns:
-        metric = column.declared.metric
-        per_pixel = metric.counts == "pixels" and metric.pools and metric.missing in ("left out", "counted")
-        if per_pixel and metric.needs == {"gt"} and metric.denominator is None:
-            found.setdefault(column.metric, column)
-    return list(found.values())[:most]
+def density_columns(cube: ScoreCube) -> list[Column]:
+    """The columns that can be measured on part of a map: sums over single pixels against ground truth."""
+    return [column for column in cube.columns if _per_pixel(column.declared.metric)]
+
+
+def _per_pixel(metric: Metric) -> bool:
+    pooled = metric.counts == "pixels" and metric.pools and metric.missing in ("left out", "counted")
+    return pooled and metric.needs == {"gt"} and metric.denominator is None
 
 
 def stored_density(
@@ -41,7 +41,10 @@ def stored_density(
 
     Scenes without ground truth and algorithms without maps are left out.
     """
-    chosen = density_columns(cube) if columns is None else list(columns)
+    chosen = list(density_columns(cube) if columns is None else columns)
+    if columns is None:
+        first = {column.metric: column for column in reversed(chosen)}
+        chosen = [column for column in chosen if first[column.metric] == column][:MOST_CURVES]
     if not chosen:
         raise StereogaugeError(
             f"None of {', '.join(cube.metrics)} can be measured on part of a map; select a metric such as bad@1 or rms."

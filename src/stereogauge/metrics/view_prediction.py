@@ -3,8 +3,10 @@
 Scenes with further views: each of them is rendered from the left image and its map, by forward splatting with a
 z-buffer, and all their pixels are pooled. Scenes with two views: the left view is rendered from the right image by
 backward warping, source(x − E(x)), linear between pixels. Both are compared with the real view as grey images (Rec. 601
-luma, 0…255). A pixel without a source is a hole: left out, and counted as missing. Backward warping gives a pixel that
-the right camera does not see some other surface's colour: use the region `nonocc` for the papers' figures.
+luma, 0…255). A pixel without a source is a hole: left out, and counted as missing. So is one of a further view on which
+a pixel without an estimate may have fallen: rendered from what is left beside it, it would be worse. Backward warping
+gives a pixel that the right camera does not see some other surface's colour: use the region `nonocc` for the papers'
+figures.
 """
 
 from __future__ import annotations
@@ -34,14 +36,15 @@ PREDICTION = "Szeliski, ICCV 1999; Cabezas, Padilla & Trujillo, CIARP 2011"
 
 @dataclass(frozen=True)
 class RenderedView:
-    """A rendered view (H, W, channels; NaN in holes), the real one, the holes, and the pixels that belong to the
-    region.
+    """A rendered view (H, W, channels; NaN in holes), the real one, the holes, the pixels that belong to the region,
+    and the holes that a missing estimate leaves.
     """
 
     rendered: NDArray[np.float32]
     real: NDArray[np.float32]
     hole: Mask
     inside: Mask
+    lost: Mask
 
 
 def colours(image: Image) -> NDArray[np.float32]:
@@ -68,16 +71,17 @@ def warped_view(source: NDArray[np.float32], disparity: DisparityMap) -> tuple[N
 
 def splatted_view(
     source: NDArray[np.float32], disparity: DisparityMap, position: float, member: Mask | None = None
-) -> tuple[NDArray[np.float32], Mask, Mask]:
-    """The view at `position` baselines from the left image and its map; its holes; and which pixels stem from
-    `member`.
+) -> tuple[NDArray[np.float32], Mask, Mask, Mask]:
+    """The view at `position` baselines from the left image and its map; its holes; which pixels stem from `member`;
+    and on which one without an estimate may have fallen.
     """
     rendered = np.empty_like(source)
     hole = np.empty(disparity.shape, np.bool_)
     inside = np.empty(disparity.shape, np.bool_)
+    lost = np.empty(disparity.shape, np.bool_)
     everything = np.ones(disparity.shape, np.bool_) if member is None else member
-    splat_forward(source, disparity, float(position), everything, rendered, hole, inside)
-    return rendered, hole, inside
+    splat_forward(source, disparity, float(position), everything, rendered, hole, inside, lost)
+    return rendered, hole, inside, lost
 
 
 def _same_size(m: Measurement, what: str, image: Image) -> Image:
@@ -96,15 +100,15 @@ def predicted_views(m: Measurement, inside: Mask, *, grey: bool = True) -> list[
     views = []
     for position in m.scene.views:
         real = convert(_same_size(m, f"view at {position:g}", m.scene.view(position)))
-        rendered, hole, stems = splatted_view(left, m.estimate, position, inside)
-        views.append(RenderedView(rendered, real, hole, stems | hole))
+        rendered, hole, stems, lost = splatted_view(left, m.estimate, position, inside)
+        views.append(RenderedView(rendered, real, hole, stems | hole, lost))
     if not views:
         if not m.scene.has("right"):
             raise NotApplicable(
                 f"View prediction needs the scene's right image or further views, and scene {m.scene.id!r} has neither."
             )
         rendered, hole = warped_view(convert(_same_size(m, "right image", m.scene.right)), m.estimate)
-        views.append(RenderedView(rendered, left, hole, inside))
+        views.append(RenderedView(rendered, left, hole, inside, np.isnan(m.estimate)))
     return views
 
 
@@ -187,6 +191,7 @@ def _dissimilarity_picture(m: Measurement) -> Picture:
     finalize=mean,
     picture=_difference_picture,
     costs=_squared_costs,
+    version=2,
 )
 def view_mse(m: Measurement, region: str) -> Statistic:
     """Mean squared grey difference of rendered and real views, holes left out; 0 is a perfect prediction."""
@@ -209,6 +214,7 @@ def view_mse(m: Measurement, region: str) -> Statistic:
     finalize=_signal_to_noise,
     picture=_rendered_picture,
     costs=_squared_costs,
+    version=2,
 )
 def view_psnr(m: Measurement, region: str) -> Statistic:
     """`view-mse` in decibels, at peak 255; infinite for a perfect prediction."""
@@ -231,16 +237,16 @@ def view_psnr(m: Measurement, region: str) -> Statistic:
     finalize=mean,
     picture=_dissimilarity_picture,
     costs=_dissimilarity_costs,
-    version=2,
+    version=3,
 )
 def view_mssim(m: Measurement, region: str) -> Statistic:
     """Mean SSIM of rendered and real views over 7×7 windows without holes; 1 is a perfect prediction.
 
-    Holes count as missing, and in the left view also pixels whose window lacks an estimate.
+    Holes count as missing, and so do pixels whose window lacks an estimate.
     """
     total, count, holes = 0.0, 0, 0
-    beside = cv2.dilate(np.isnan(m.estimate).astype(np.uint8), np.ones((WINDOW, WINDOW), np.uint8)) == 1
     for view in _views(m, region):
+        beside = cv2.dilate(view.lost.astype(np.uint8), np.ones((WINDOW, WINDOW), np.uint8)) == 1
         similarity = range_ssim(view.rendered[..., 0], view.real[..., 0], PEAK, complete=True)
         inner = tuple(slice(WINDOW // 2, side - WINDOW // 2) for side in similarity.shape)
         inside = view.inside[inner]
@@ -248,7 +254,7 @@ def view_mssim(m: Measurement, region: str) -> Statistic:
         defined = np.isfinite(values)
         total += float(values[defined].sum())
         count += int(np.count_nonzero(defined))
-        holes += int(np.count_nonzero((view.hole | (beside & (not m.scene.views)))[inner][inside] & ~defined))
+        holes += int(np.count_nonzero((view.hole | beside)[inner][inside] & ~defined))
     if count == 0:
         return Statistic.empty(f"no window of region {region!r} could be rendered whole", holes)
     return Statistic(total, count, holes, _note(m))

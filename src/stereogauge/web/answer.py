@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
-import numpy as np
 from pydantic import BaseModel, BeforeValidator
 
+from stereogauge.scores.plain import json_value
 
-def finite(value: Any) -> Any:
-    """A plain number or lists of them, null where one is not finite: the page shows a dash there."""
-    if isinstance(value, list | tuple | np.ndarray):
-        return [finite(entry) for entry in np.asarray(value).tolist()]
-    plain = value.item() if isinstance(value, np.generic) else value
-    return None if isinstance(plain, float) and not math.isfinite(plain) else plain
-
-
-Number = Annotated[float | None, BeforeValidator(finite)]
-Numbers = Annotated[list[float], BeforeValidator(finite)]
-Integers = Annotated[list[int], BeforeValidator(finite)]
-Bounds = Annotated[tuple[float | None, float | None], BeforeValidator(finite)]
+Infinity = Literal["inf", "-inf"]
+Number = Annotated[float | Infinity | None, BeforeValidator(json_value)]
+"""A number; null where there is none, the text "inf" where it is infinite: the rule of `stereogauge.scores.plain`."""
+Numbers = Annotated[list[float], BeforeValidator(json_value)]
+Integers = Annotated[list[int], BeforeValidator(json_value)]
+Bounds = Annotated[tuple[float | Infinity | None, float | Infinity | None], BeforeValidator(json_value)]
 Text = Annotated[str, BeforeValidator(lambda value: " ".join(str(value).split()))]
 """One line of text, of a docstring for example."""
 

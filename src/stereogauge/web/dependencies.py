@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, cast
+from typing import Annotated, Literal, cast
 
 from fastapi import Depends, Query, Request
 from starlette.concurrency import run_in_threadpool
@@ -26,10 +26,12 @@ CurrentSite = Annotated[Site, Depends(current_site)]
 async def selection_query(
     request: Request,
     site: CurrentSite,
-    scenes: Annotated[list[str] | None, Query(description="Scenes; repeat the parameter. Default: all.")] = None,
+    scenes: Annotated[list[str] | None, Query(description="Scenes, or tag:weather=rain; repeat. Default: all.")] = None,
     regions: Annotated[list[str] | None, Query(description="Regions such as nonocc. Default: all.")] = None,
     metrics: Annotated[list[str] | None, Query(description="Metrics, bad@1 or bad@1:nonocc. Default: all.")] = None,
-    algorithms: Annotated[list[str] | None, Query(description="Algorithms. Default: all.")] = None,
+    algorithms: Annotated[
+        list[str] | None, Query(description="Algorithms, or tag:technique=learned. Default: all.")
+    ] = None,
     protocol: ProtocolName = None,
     aggregation: Annotated[Aggregation, Query(description="How scenes become one number.")] = "mean",
     missing: Annotated[MissingRule, Query(description="What a missing score does to a ranking.")] = "common",
@@ -42,12 +44,17 @@ async def selection_query(
     least_support: Annotated[
         float | None, Query(ge=0, description="Pixels that a set must have. Default: 200 at full size, at least 30.")
     ] = None,
+    need: Annotated[
+        Literal["sure"] | None,
+        Query(description="sure: values only where they are sure; no order but at equal density."),
+    ] = None,
 ) -> SelectionQuery:
     """The selection of a request; an unpublished submission is for its owner only."""
     if submission is not None and site.submissions is not None:
         await run_in_threadpool(site.submissions.own, request, submission)
     names = (_unique(scenes), _unique(regions), _unique(metrics), _unique(algorithms))
-    return SelectionQuery(*names, protocol, aggregation, missing, submission, least_coverage, least_support)
+    covered = 0.0 if need == "sure" else least_coverage
+    return SelectionQuery(*names, protocol, aggregation, missing, submission, covered, least_support, need)
 
 
 def _unique(names: list[str] | None) -> Names:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from stereogauge.errors import UnknownNameError
+from stereogauge.errors import StereogaugeError, UnknownNameError
 from stereogauge.metrics.declaration import parse_column
 from stereogauge.scores.cube import LEAST_COVERAGE, ScoreCube
 from stereogauge.scores.selection import MissingRule
+from stereogauge.tags import expanded
 from stereogauge.web.errors import UnknownChoiceError
 
 Names = tuple[str, ...] | None
@@ -29,6 +30,7 @@ class SelectionQuery:
     submission: str | None = None
     least_coverage: float = LEAST_COVERAGE
     least_support: float | None = None
+    need: Literal["sure"] | None = None
 
     @property
     def names(self) -> dict[str, Names]:
@@ -38,12 +40,23 @@ class SelectionQuery:
         }  # fmt: skip
 
 
+def refuse_order(query: SelectionQuery) -> None:
+    """Refuse to order scores at different densities."""
+    if query.need == "sure":
+        raise StereogaugeError(
+            "Values are needed only where they are sure: scores at different densities make no order, since leaving "
+            "pixels out would win it. The view Compare orders them at equal density."
+        )
+
+
 def check_names(cube: ScoreCube, query: SelectionQuery) -> None:
     """Refuse names that the scores do not have, and list those that they do have."""
+    scenes = expanded("scene", cube.scenes, cube.scene_tags, query.scenes or ())
+    algorithms = expanded("algorithm", cube.algorithms, cube.tags.algorithms, query.algorithms or ())
     for kind, names, known in (
-        ("scene", query.scenes, cube.scenes),
+        ("scene", scenes, cube.scenes),
         ("region", query.regions, cube.regions),
-        ("algorithm", query.algorithms, cube.algorithms),
+        ("algorithm", algorithms, cube.algorithms),
     ):
         for name in names or ():
             if name not in known:

@@ -20,9 +20,10 @@ from stereogauge.confidence.files import ConfidenceSource
 from stereogauge.datasets.layout import MAP_SUFFIXES
 from stereogauge.datasets.results.manifest import manifest_beside, of_map
 from stereogauge.errors import StereogaugeError, StoreError, unknown_name
+from stereogauge.evaluation.stored_density import stored_results
 from stereogauge.io.content import is_remote
 from stereogauge.io.files import DisparityFile
-from stereogauge.model import Better, ConfidenceKind, Scene
+from stereogauge.model import Better, ConfidenceKind, ResultSet, Scene
 from stereogauge.protocol import Protocol
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.store.listing import AlgorithmEntry
@@ -179,6 +180,11 @@ class StoreSource:
                 right = None if record is None else source_of_text(record.right_source)
                 kept[algorithm, scene] = Maps(left, right, _confidence_beside(left))
             return kept[algorithm, scene]
+
+    def results(self, cube: ScoreCube) -> tuple[dict[str, Scene], list[ResultSet]]:
+        """The scenes and maps behind the scores of a cube, with the confidence that was evaluated beside them."""
+        with self._lock:
+            return stored_results(self._store, cube)
 
     def with_confidence(self, algorithm: str, scenes: Iterable[str]) -> list[str]:
         """Those of the scenes for which the algorithm has confidence maps.

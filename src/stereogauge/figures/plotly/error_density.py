@@ -22,12 +22,12 @@ def error_density(data: DensityPlots) -> go.Figure:
     figure = make_subplots(rows, data.columns, subplot_titles=titles, horizontal_spacing=0.09)
     for index, panel, where in placed(data.panels, data.columns):
         for line in panel.lines:
-            mark = {"color": line.style.colour, "symbol": line.style.plotly_marker, "size": 9}
+            mark = {"color": line.style.colour, "symbol": line.style.plotly_marker}
             figure.add_scatter(
                 x=[*(100 * line.densities), None, 100 * line.point[0]],
                 y=[*line.values, None, line.point[1]],
                 mode="lines+markers",
-                marker={**mark, "size": [*(0 for _ in line.densities), 0, 10]},
+                marker={**mark, "size": [*(0 for _ in line.densities), 0, 10], "opacity": 1},
                 line={"color": line.style.colour, "width": 1.6},
                 name=line.label,
                 legendgroup=line.label,

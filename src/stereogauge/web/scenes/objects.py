@@ -6,7 +6,8 @@ from stereogauge.evaluation.objects import object_columns, object_statistics, ob
 from stereogauge.metrics.declaration import BoundMetric
 from stereogauge.protocol import load_protocol
 from stereogauge.scores.column import columns_of
-from stereogauge.web.answer import Answer, finite
+from stereogauge.scores.plain import json_value
+from stereogauge.web.answer import Answer
 from stereogauge.web.scenes.reader import SceneReader
 
 
@@ -50,7 +51,7 @@ def objects_answer(scenes: SceneReader, name: str, algorithms: list[str], protoc
                     algorithm=algorithm,
                     metric=column.metric,
                     unit=metric.unit,
-                    value=finite(metric.value_of(statistic)),
+                    value=json_value(metric.value_of(statistic)),
                     note=statistic.note,
                 )
             )

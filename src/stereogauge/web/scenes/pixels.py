@@ -12,7 +12,8 @@ from stereogauge.errors import FileError, NotApplicable, StereogaugeError
 from stereogauge.metrics.declaration import parse_column
 from stereogauge.metrics.where import worst_blocks
 from stereogauge.model import DisparityMap
-from stereogauge.web.answer import Answer, finite
+from stereogauge.scores.plain import json_value
+from stereogauge.web.answer import Answer
 from stereogauge.web.scenes.reader import SceneReader, SceneView
 
 
@@ -113,7 +114,7 @@ def pixel_answer(
     height, width = view.scene.shape
     if not (0 <= x < width and 0 <= y < height):
         raise StereogaugeError(f"The pixel ({x}, {y}) is outside of {name}, which has {width} × {height} pixels.")
-    truth = None if view.hidden or not view.scene.has("gt") else finite(scenes.truth(view)[y, x])
+    truth = None if view.hidden or not view.scene.has("gt") else json_value(scenes.truth(view)[y, x])
     return PixelAnswer(
         x=x,
         y=y,
@@ -129,7 +130,7 @@ def pixel_answer(
 def _depth(view: SceneView, disparity: float | None) -> float | None:
     if disparity is None or not view.scene.calibration.metric:
         return None
-    return finite(view.scene.calibration.depth(np.array([[disparity]]))[0, 0])  # type: ignore[no-any-return]  # plain float
+    return json_value(view.scene.calibration.depth(np.array([[disparity]]))[0, 0])  # type: ignore[no-any-return]  # plain float
 
 
 def _regions_at(scenes: SceneReader, view: SceneView, x: int, y: int) -> list[str]:
@@ -145,7 +146,7 @@ def _estimated(scenes: SceneReader, view: SceneView, algorithm: str, x: int, y: 
     try:
         values = scenes.estimate(algorithm, view.name)
         fits = values.shape == view.scene.shape
-        value = finite(values[y, x]) if fits else None
+        value = json_value(values[y, x]) if fits else None
         note = "no estimate" if fits and value is None else "" if fits else "its map has another size than the scene"
     except FileError:
         value, note = None, "its map cannot be read"

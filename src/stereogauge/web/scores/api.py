@@ -14,6 +14,7 @@ from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.responses import tagged
 from stereogauge.web.scores.catalogue import CatalogueAnswer, catalogue_answer, formula_picture
 from stereogauge.web.scores.decisions import answer_answer, explain_answer
+from stereogauge.web.scores.density import DensityAnswer, density_answer
 from stereogauge.web.scores.downloads import leaderboard_csv, leaderboard_latex
 from stereogauge.web.scores.listings import (
     AlgorithmEntry,
@@ -185,6 +186,19 @@ def download(
     response = site.answers.give(request, make)
     response.headers["Content-Disposition"] = f'attachment; filename="leaderboard.{form}"'
     return response
+
+
+@router.get("/density", response_model=DensityAnswer, summary="Error over density, and scores at equal density")
+def density(
+    request: Request,
+    site: CurrentSite,
+    selected: Selected,
+    column: Annotated[
+        str | None, Query(description="The column of the curves. Default: the first that has some.")
+    ] = None,
+) -> Response:
+    """The error of each algorithm when only its surest pixels are kept; orders stand at equal density."""
+    return site.answers.give(request, lambda: density_answer(site.scores, site.scenes.hidden, selected, column))
 
 
 @router.get("/significance", response_model=SignificanceAnswer, summary="Which differences are significant")

@@ -9,7 +9,7 @@ import typing
 from typing import Any
 
 from stereogauge.errors import unknown_name
-from stereogauge.metrics.declaration import MISSING, SCALING, Metric, metrics
+from stereogauge.metrics.declaration import COUNTS, MISSING, SCALING, Metric, metrics
 from stereogauge.ranking.model import models
 from stereogauge.ranking.normalisation import Normalisation
 from stereogauge.ranking.profile import load_profile, shipped_profiles
@@ -22,7 +22,7 @@ from stereogauge.web.source import ProtocolRecord
 
 
 class MetricEntry(Answer):
-    """A metric's declaration; a bound of null is infinite."""
+    """A metric's declaration; `counts` says what the count of a score is a number of."""
 
     id: str
     name: str
@@ -35,6 +35,7 @@ class MetricEntry(Answer):
     pools: bool
     missing: str
     scaling: str
+    counts: str
     picture: bool
     needs: list[str]
     parameters: list[str]
@@ -126,6 +127,7 @@ def _metric(metric: Metric) -> MetricEntry:
         metric,
         missing=MISSING[metric.missing],
         scaling=SCALING[metric.scaling],
+        counts=COUNTS[metric.counts],
         picture=metric.picture is not None,
         needs=sorted(metric.needs),
         parameters=[f"{p.name} ({p.unit or 'no unit'}) {p.description}".strip() for p in metric.parameters],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.tags import Tags
 from stereogauge.web.answer import Answer
 from stereogauge.web.hiding import Hidden
 from stereogauge.web.scores.reader import ScoreReader
@@ -27,6 +28,7 @@ class SceneEntry(Answer):
     dataset: str
     hidden: bool
     gaps: list[str]
+    tags: dict[str, list[str]]
 
 
 class AlgorithmEntry(Answer):
@@ -40,6 +42,7 @@ class AlgorithmEntry(Answer):
     seconds: float | None
     scenes: int
     gaps: list[str]
+    tags: dict[str, list[str]]
 
 
 Names = tuple[str, ...]
@@ -52,6 +55,10 @@ def _present(source: StoreSource, protocol: str | None) -> tuple[Names, Names, N
     cube = source.cube(source.protocol(protocol).key)
     datasets = cube.datasets or ("",) * len(cube.scenes)
     return cube.algorithms, cube.scenes, datasets, np.asarray(np.isfinite(cube.values).any(axis=2))
+
+
+def _plain(tags: Tags) -> dict[str, list[str]]:
+    return {name: list(values) for name, values in tags.items()}
 
 
 def dataset_entries(source: StoreSource, hidden: Hidden, protocol: str | None = None) -> list[DatasetEntry]:
@@ -70,12 +77,14 @@ def dataset_entries(source: StoreSource, hidden: Hidden, protocol: str | None = 
 def scene_entries(source: StoreSource, hidden: Hidden, protocol: str | None = None) -> list[SceneEntry]:
     """The scenes with scores."""
     algorithms, scenes, datasets, present = _present(source, protocol)
+    tags = source.cube(source.protocol(protocol).key).scene_tags if scenes else {}
     return [
         SceneEntry(
             name=scene,
             dataset=datasets[index],
             hidden=hidden(scene, datasets[index]),
             gaps=[algorithms[row] for row in np.flatnonzero(~present[:, index])],
+            tags=_plain(tags[scene]),
         )
         for index, scene in enumerate(scenes)
     ]
@@ -94,6 +103,7 @@ def algorithm_entries(scores: ScoreReader, protocol: str | None = None) -> list[
             marker=styles[name].plotly_marker,
             scenes=int(present[row].sum()),
             gaps=[scenes[index] for index in np.flatnonzero(~present[row])],
+            tags=_plain(records[name].tags),
         )
         for row, name in enumerate(algorithms)
     ]

@@ -14,7 +14,7 @@ from stereogauge.ranking.profile import shipped_profiles
 from stereogauge.ranking.result import Ranking
 from stereogauge.ranking.run import about_pixels
 from stereogauge.scores.plain import json_value
-from stereogauge.web.answer import Answer, Number, finite
+from stereogauge.web.answer import Answer, Number
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.selection import SelectionQuery
@@ -74,7 +74,7 @@ class RankAnswer(Answer):
     weights: list[float] | None
     contributions: list[list[float]] | None
     effective_weights: list[float] | None
-    break_even: list[list[float | None]] | None
+    break_even: list[list[Number]] | None
     notes: list[str]
     least_coverage: float
     intervals: list[Interval] | None
@@ -125,7 +125,7 @@ def rank_answer(
     declared = model_declaration(model)
     ranking = scores.ranking(query, model, options)
     intervals, note = _intervals(scores, query, ranking, options, draws)
-    extra = {name: [finite(value) for value in values] for name, values in ranking.extra.items()}
+    extra = {name: [json_value(value) for value in values] for name, values in ranking.extra.items()}
     return RankAnswer.of(
         declared,
         model=model,

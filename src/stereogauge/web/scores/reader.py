@@ -18,7 +18,7 @@ from stereogauge.scores.selection import Selection
 from stereogauge.scores.table import ScoreTable
 from stereogauge.web.cache import RecentCache
 from stereogauge.web.scores.joining import joined
-from stereogauge.web.selection import SelectionQuery, check_names
+from stereogauge.web.selection import SelectionQuery, check_names, refuse_order
 from stereogauge.web.source import StoreSource
 
 COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
@@ -68,6 +68,7 @@ class ScoreReader:
 
     def ranking(self, query: SelectionQuery, model: str, options: dict[str, Any]) -> Ranking:
         """`stereogauge.rank` of a selection."""
+        refuse_order(query)
         declared = model_declaration(model)
         declared.check(options)
         selected = self._selected(query)

@@ -23,7 +23,7 @@ from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.figures import Figure, figure_json
 from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.scores.tables import Row, rows
-from stereogauge.web.selection import SelectionQuery, known_column
+from stereogauge.web.selection import SelectionQuery, known_column, refuse_order
 
 MOST_POINTS = 20_000
 DRAWS = 1000
@@ -151,6 +151,7 @@ def significance_answer(
     scores: ScoreReader, query: SelectionQuery, alpha: float, first: str | None, second: str | None, column: str | None
 ) -> SignificanceAnswer:
     """The test over all algorithms of the selection; two of them head to head in one column where they are named."""
+    refuse_order(query)
     cube = scores.values(query)
     pair = None if first is None or second is None else head_to_head(cube, query, first, second, column)
     try:
@@ -255,6 +256,7 @@ def stability_answer(
     scores: ScoreReader, query: SelectionQuery, options: dict[str, Any], family: str
 ) -> StabilityAnswer:
     """Weights drawn around those stated, and the thresholds of one family of metrics."""
+    refuse_order(query)
     cube = scores.values(query)
     families = {metric.id for metric in metrics().values() if metric.parameters}
     if family not in families:

@@ -15,11 +15,12 @@ from stereogauge.scores.aggregation import aggregated
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.evidence import evidence
-from stereogauge.web.answer import Answer, finite
+from stereogauge.scores.plain import json_value
+from stereogauge.web.answer import Answer, Infinity
 from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.selection import SelectionQuery, known_column
 
-Row = Annotated[list[float | None], BeforeValidator(finite)]
+Row = Annotated[list[float | Infinity | None], BeforeValidator(json_value)]
 MOST_SPREAD = 5
 
 
@@ -78,11 +79,10 @@ class TableAnswer(Answer):
 
 
 def rows(values: Values | None, shape: tuple[int, int]) -> list[Row]:
-    """A matrix as lists, null where a number is not finite."""
+    """A matrix as lists, null for NaN and the text "inf" for infinity."""
     if values is None:
         return [[None] * shape[1] for _ in range(shape[0])]
-    known = np.isfinite(values)
-    plain: list[Row] = (values if known.all() else np.where(known, values.astype(object), np.array(None))).tolist()
+    plain: list[Row] = values.tolist() if np.isfinite(values).all() else json_value(values)
     return plain
 
 
@@ -96,6 +96,9 @@ def table_answer(scores: ScoreReader, query: SelectionQuery, column: str | None 
     found = evidence(cube)
     faint = (found.sparse | found.small).any(axis=1)
     costs = np.where(faint, np.nan, column_costs(cube.columns, values))
+    if query.need == "sure":
+        unordered = [column.declared.metric.left_out(cube.invalid) for column in cube.columns]
+        costs = np.where(unordered, np.nan, costs)
     applies = cube.applies
     filled = np.where(np.isnan(costs), np.inf, costs)
     ranks = np.where(np.isnan(costs), np.nan, column_ranks(filled)) if costs.size else costs

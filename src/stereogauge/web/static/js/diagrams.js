@@ -2,7 +2,7 @@
 // in both when the pointer is over one and follow the check boxes at once; sparklines stand in the cells of a table.
 
 import { h, s } from "./dom.js";
-import { digits } from "./format.js";
+import { digits, number } from "./format.js";
 import { shown } from "./theme.js";
 
 /** A marker of one of Plotly's shapes, centred on x, y. */
@@ -262,7 +262,8 @@ export function sparkline(values, top, scenes, open, unit) {
     "svg",
     { class: "spark", width: step * values.length, height: 16, role: "img", "aria-label": "Scores scene by scene" },
     values.map((value, index) => {
-      const height = value === null ? 15 : Math.max(1, 15 * Math.min(1, Math.abs(value) / (top || 1)));
+      const size = Math.min(1, Math.abs(number(value)) / (top || 1));
+      const height = value === null ? 15 : Math.max(1, 15 * size);
       return s(
         "rect",
         {
@@ -289,7 +290,7 @@ export function behind(head, rows) {
         class: at && (typeof one === "number" || one === null) ? null : "text",
         title: typeof one === "number" ? String(one) : null,
       },
-      typeof one === "number" ? digits(one) : (one ?? "–"),
+      typeof one === "number" ? digits(one) : ({ inf: "∞", "-inf": "−∞" }[one] ?? one ?? "–"),
     );
   const fill = () =>
     content.hasChildNodes() ||

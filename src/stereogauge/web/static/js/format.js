@@ -1,7 +1,14 @@
 // Numbers as they are printed: three significant digits, a dash for a gap.
 
+/** A number as the API sends it: infinities are texts, since JSON has no number for them. */
+export const number = (value) => (value === "inf" ? Infinity : value === "-inf" ? -Infinity : value);
+
+/** The number where it can be drawn, else null. */
+export const drawable = (value) => (Number.isFinite(value) ? value : null);
+
 /** Three significant digits, more before the point: the rule of `stereogauge.tables.number`. */
-export function digits(value) {
+export function digits(given) {
+  const value = number(given);
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
   const rounded = Math.abs(Number(value.toPrecision(3)));

@@ -13,13 +13,14 @@ const NEEDS = [
   ["1", "every pixel"],
   ["0.9", "at least 90 %"],
   ["0.5", "at least 50 %"],
+  ["sure", "only where it is sure"],
 ];
 
 const searches = new Map();
 const SEARCH_FROM = 12;
 const open = { drawer: false };
 
-function boxes({ name, title, all, group, swatch, about, tall }) {
+function boxes({ name, title, all, group, swatch, about, tall, entries }) {
   const picked = new Set(chosen(name, all));
   const set = (next) => {
     const kept = all.filter((one) => next.has(one));
@@ -119,8 +120,45 @@ function boxes({ name, title, all, group, swatch, about, tall }) {
         ),
       ),
     ),
+    entries && tagButtons(name, entries),
     search,
     list,
+  );
+}
+
+/** Buttons that select whatever carries a tag; `entries` have a name and tags. */
+function tagButtons(name, entries) {
+  const there = new Map();
+  for (const one of entries)
+    for (const [tag, values] of Object.entries(one.tags ?? {}))
+      for (const value of values) {
+        const key = `${tag}=${value}`;
+        there.set(key, [...(there.get(key) ?? []), one.name]);
+      }
+  if (!there.size) return null;
+  const now = chosen(
+    name,
+    entries.map((one) => one.name),
+  ).join("\n");
+  return h(
+    "div",
+    { class: "tags", role: "group", "aria-label": `Select ${name} by tag` },
+    [...there]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, names]) => {
+        const pressed = now === names.join("\n");
+        return h(
+          "button",
+          {
+            type: "button",
+            "data-tag": `${name}:${key}`,
+            "aria-pressed": String(pressed),
+            title: names.join(", "),
+            onclick: () => state.update({ [name]: pressed || names.length === entries.length ? null : names }),
+          },
+          key.replace("=", ": "),
+        );
+      }),
   );
 }
 
@@ -173,6 +211,8 @@ function modelPart(context, view) {
         }),
       ),
     );
+  const needed = (value) =>
+    state.update(value === "sure" ? { need: value, least_coverage: null } : { need: null, least_coverage: value });
   const gaps = choose(catalogue.missing_rules, state.get("missing", "common"), set("missing"), {
     "aria-label": "What happens where a score is missing",
   });
@@ -219,13 +259,13 @@ function modelPart(context, view) {
     ),
     field(
       "I need a value at",
-      choose(NEEDS, state.get("least_coverage", "0.9"), set("least_coverage"), {
+      choose(NEEDS, state.get("need") ?? state.get("least_coverage", "0.9"), needed, {
         "aria-label": "Where you need a value: scores that cover less are not ranked",
         id: "need",
       }),
     ),
     field("if missing", gaps),
-    view === "compare" || model.id === "weighted" ? weightPart(context) : null,
+    (view === "compare" || model.id === "weighted") && state.get("need") !== "sure" ? weightPart(context) : null,
   );
 }
 
@@ -290,6 +330,7 @@ export function drawPanel(root, context, view) {
         title: "Scenes",
         all: context.scenes.map((one) => one.name),
         group: several ? (one) => datasets.get(one) : null,
+        entries: context.scenes,
       }),
       regionsPart(context),
       boxes({
@@ -306,6 +347,7 @@ export function drawPanel(root, context, view) {
         all: context.algorithms.map((one) => one.name),
         tall: true,
         swatch: (one) => context.styles.get(one),
+        entries: context.algorithms,
       }),
     ),
   );

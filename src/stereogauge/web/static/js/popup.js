@@ -37,7 +37,8 @@ export function open(anchor, title, ...content) {
   box().querySelector("button").focus();
 }
 
-const bound = (pair) => (pair ? `${pair[0] ?? "−∞"} … ${pair[1] ?? "∞"}` : null);
+const limit = (value) => ({ inf: "∞", "-inf": "−∞" })[value] ?? String(value);
+const bound = (pair) => (pair ? `${limit(pair[0])} … ${limit(pair[1])}` : null);
 const pairs = (entries) =>
   h(
     "dl",
@@ -69,6 +70,7 @@ export function defineColumn(anchor, catalogue, metric, region) {
       ["parameter", declared.parameters.join("; ")],
       ["a missing estimate is", declared.missing],
       ["the value is", declared.scaling],
+      ["its count is a number of", declared.counts],
       ["pooled", declared.pools ? "over the pixels of several scenes" : "no, only averaged over scenes"],
       ["source", declared.source],
     ]),

@@ -22,6 +22,7 @@ export const SELECTION = [
   "aggregation",
   "missing",
   "least_coverage",
+  "need",
 ];
 export const MODEL = ["model", "ties", "tau", "profile", "normalisation", "weights"];
 const KEPT = [...SELECTION, ...MODEL, "submission", "completeness"];

@@ -2,7 +2,7 @@
 
 import { badge, sparkline } from "../diagrams.js";
 import { choose, h } from "../dom.js";
-import { digits, full, percent, subscript, whole } from "../format.js";
+import { digits, drawable, full, number, percent, subscript, whole } from "../format.js";
 import { defineColumn } from "../popup.js";
 import { chosenColumns } from "../selection.js";
 import * as state from "../state.js";
@@ -45,8 +45,8 @@ export function boardTable(data, context) {
       key === "algorithm"
         ? (one) => one.row.algorithm.toLowerCase()
         : column >= 0
-          ? (one) => table.values[one.at][column]
-          : (one) => one.row.value;
+          ? (one) => number(table.values[one.at][column])
+          : (one) => number(one.row.value);
     return rows.sort((a, b) => {
       const [x, y] = [value(a), value(b)];
       if (x === null || y === null) return (x === null) - (y === null);
@@ -93,6 +93,7 @@ export function boardTable(data, context) {
     const sizes = detail
       ? detail.values
           .flat()
+          .map(drawable)
           .filter((value) => value !== null)
           .map(Math.abs)
           .sort((a, b) => a - b)
@@ -243,7 +244,9 @@ export function boardTable(data, context) {
   function valueText(row) {
     const own = data.intervals?.get(row.algorithm);
     const half =
-      own && own.value_low !== null && data.rank.model !== "a-star" ? (own.value_high - own.value_low) / 2 : null;
+      own && drawable(own.value_low) !== null && data.rank.model !== "a-star"
+        ? (own.value_high - own.value_low) / 2
+        : null;
     return [
       Number.isInteger(row.value) ? whole(row.value) : digits(row.value),
       half !== null && h("span", { class: "pm" }, ` ±${digits(half)}`),
@@ -295,7 +298,11 @@ export function boardTable(data, context) {
     const faint = table.faint[row][column];
     const about = [
       `${info.id}: ${full(value)} ${info.unit}`,
-      rank === null ? "not ranked: covers too little, or too few pixels" : `rank ${rank} in this column`,
+      rank === null
+        ? state.get("need") === "sure"
+          ? "not ranked: compared at equal density only"
+          : "not ranked: covers too little, or too few pixels"
+        : `rank ${rank} in this column`,
       count === null ? null : `${whole(count)} ${info.counts}`,
       coverage === null ? null : `covers ${percent(coverage)}`,
     ];
@@ -307,6 +314,9 @@ export function boardTable(data, context) {
         title: about.filter(Boolean).join("\n"),
       },
       digits(value),
+      state.get("need") === "sure" &&
+        coverage !== null &&
+        h("span", { class: "pm" }, ` (${Math.round(100 * coverage)} %)`),
     );
   }
 

@@ -4,10 +4,11 @@
 import { ask, isStatic, latest, Problem } from "../api.js";
 import { badge, behind, parallel, radar } from "../diagrams.js";
 import { h, put } from "../dom.js";
-import { digits, full, listed, percent } from "../format.js";
+import { digits, drawable, full, listed, percent } from "../format.js";
 import { onWeights, reweighted } from "../reweighted.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
+import { drawDensity, offerDensity, waitForDensity } from "./density.js";
 import { drawDifference } from "./difference.js";
 import { createHeadToHead } from "./duel.js";
 import { testParams } from "./leaderboard.js";
@@ -27,6 +28,7 @@ export function create(root, context) {
   const tests = h("div", {});
   const duel = h("div", { id: "duel" });
   const steady = h("div", { id: "steady" });
+  const density = h("div", { class: "section", id: "density" });
   put(
     root,
     bars,
@@ -34,11 +36,13 @@ export function create(root, context) {
     h("div", { class: "section" }, shapes),
     h("div", { class: "section" }, tests),
     h("div", { class: "section" }, duel),
+    density,
   );
   const weighted = latest();
   const table = latest();
   const significance = latest();
   const moved = latest();
+  const cut = latest();
   const last = {};
   const headToHead = createHeadToHead(duel, context, () => last.bars?.rows.map((row) => row.algorithm));
 
@@ -52,7 +56,44 @@ export function create(root, context) {
     }
   }
 
+  // Measuring maps takes a while, so it waits until somebody needs it.
+  function refreshDensity(sure) {
+    if (isStatic) return put(density);
+    if (!sure && state.get("density") !== "open") return offerDensity(density);
+    const params = state.selection();
+    if (state.get("curve")) params.set("column", state.get("curve"));
+    if (!density.querySelector("#density-chart")) waitForDensity(density);
+    return guarded(
+      density,
+      () => cut((signal) => ask("density", params, { signal })),
+      (answer) => drawDensity(density, answer, context),
+    );
+  }
+
+  // Nothing but equal density makes an order where values are needed only where they are sure.
+  function withoutOrder() {
+    put(
+      bars,
+      h("h1", {}, "Only where it is sure"),
+      h(
+        "p",
+        { class: "caption", id: "no-order" },
+        "Values are needed only where an algorithm is sure. Scores at different densities make no order, since ",
+        "leaving pixels out would win it; the view Leaderboard shows them with what they cover, and below they are ",
+        "compared at equal density.",
+      ),
+    );
+    for (const part of [steady, shapes, tests, duel]) put(part);
+  }
+
   async function refresh() {
+    const sure = state.get("need") === "sure";
+    for (const part of root.querySelectorAll(".section")) part.hidden = sure && part !== density;
+    const measured = refreshDensity(sure);
+    if (sure) {
+      withoutOrder();
+      return measured;
+    }
     const params = state.selection(["profile", "normalisation", "weights"]);
     params.set("model", "weighted");
     if (state.get("normalisation") === null) params.delete("normalisation");
@@ -78,6 +119,67 @@ export function create(root, context) {
       () => moved((signal) => ask("stability", state.selection(["profile", "normalisation", "weights"]), { signal })),
       drawSteady,
     );
+    return undefined;
+  }
+
+  // What each weight means: its share of the differences between algorithms, and where the second would lead.
+  function weightTable(answer) {
+    if (!answer.effective_weights || answer.rows.length < 2) return null;
+    const [first, second] = answer.rows.map((row) => row.algorithm);
+    const ties = answer.break_even?.[1] ?? [];
+    const near = ties
+      .map((value, at) => ({ at, value, away: value === null ? Infinity : Math.abs(value - answer.weights[at]) }))
+      .sort((a, b) => a.away - b.away)[0];
+    return h(
+      "div",
+      { id: "weights-mean" },
+      h(
+        "p",
+        { class: "caption" },
+        answer.notes.map((note) => `${note} `),
+        Number.isFinite(near?.away)
+          ? `${second} would tie with ${first} if ${answer.terms[near.at]} weighed ${percent(near.value)} ` +
+              `instead of ${percent(answer.weights[near.at])}, the other weights scaled to fit.`
+          : `No single weight, however changed, makes ${second} tie with ${first}.`,
+      ),
+      h(
+        "div",
+        { class: "scroll" },
+        h(
+          "table",
+          {},
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              ["metric", "weight", "share of the differences", `weight at which ${second} ties`].map((text, at) =>
+                h("th", { class: at ? null : "text", scope: "col" }, text),
+              ),
+            ),
+          ),
+          h(
+            "tbody",
+            {},
+            answer.terms.map((term, at) =>
+              h(
+                "tr",
+                { "data-term": term },
+                h("td", { class: "text" }, term),
+                h("td", {}, percent(answer.weights[at])),
+                h(
+                  "td",
+                  { class: answer.effective_weights[at] > 2 * answer.weights[at] ? "best" : null },
+                  percent(answer.effective_weights[at]),
+                ),
+                h("td", {}, percent(ties[at])),
+              ),
+            ),
+          ),
+        ),
+      ),
+    );
   }
 
   const still = onWeights((weights) => {
@@ -87,7 +189,7 @@ export function create(root, context) {
 
   function drawBars(answer) {
     const colours = new Map(answer.terms.map((term, index) => [term, SEGMENTS[index % SEGMENTS.length]]));
-    const longest = Math.max(...answer.rows.map((row) => row.value ?? 0), 1e-12);
+    const longest = Math.max(...answer.rows.map((row) => drawable(row.value) ?? 0), 1e-12);
     const profile = context.catalogue.profiles.find((one) => one.id === state.get("profile"));
     const texture = (index) => {
       if (index < SEGMENTS.length) return {};
@@ -158,6 +260,7 @@ export function create(root, context) {
           h("div", { class: "total", title: full(row.value) }, digits(row.value)),
         ]),
       ),
+      weightTable(answer),
       answer.dropped.length > 0 &&
         h(
           "p",
@@ -228,8 +331,8 @@ export function create(root, context) {
     const by = state.get("radar", "rank");
     const size = answer.algorithms.length;
     const radius = (row, index) => {
-      const value =
-        by === "rank" ? answer.ranks[rows[row]][columns[index].at] : answer.shares[rows[row]][columns[index].at];
+      const part = by === "rank" ? answer.ranks : answer.shares;
+      const value = drawable(part[rows[row]][columns[index].at]);
       return value === null ? null : by === "rank" ? value / size : value;
     };
     const label = (row, index) => {
@@ -288,7 +391,9 @@ export function create(root, context) {
               names,
               columns,
               // What covers too little to be ranked is not drawn: it would lead by leaving pixels out.
-              rows.map((row) => columns.map((one) => (answer.faint[row][one.at] ? null : answer.values[row][one.at]))),
+              rows.map((row) =>
+                columns.map((one) => (answer.faint[row][one.at] ? null : drawable(answer.values[row][one.at]))),
+              ),
               rows.map((row) => columns.map((one) => answer.ranks[row][one.at])),
               context.styles,
               width,

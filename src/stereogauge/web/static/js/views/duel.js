@@ -2,7 +2,7 @@
 
 import { ask, latest } from "../api.js";
 import { choose, h, put } from "../dom.js";
-import { digits, full, pValue } from "../format.js";
+import { digits, drawable, full, number, pValue } from "../format.js";
 import { chosen, chosenColumns } from "../selection.js";
 import * as state from "../state.js";
 import { shown } from "../theme.js";
@@ -45,7 +45,7 @@ export function createHeadToHead(root, context, order) {
     if (!answer?.pair) return put(root, h("p", { class: "hint" }, "Head to head needs two algorithms."));
     const { names, columns } = pairChoice();
     const one = answer.pair;
-    const largest = Math.max(...one.scenes.map((row) => Math.abs(row.difference ?? 0)), 1e-12);
+    const largest = Math.max(...one.scenes.map((row) => Math.abs(drawable(row.difference) ?? 0)), 1e-12);
     const colour = (name) => shown(context.styles.get(name)?.colour ?? "#888888");
     const ahead = one.probability === null || one.probability >= 0.5;
     const [winner, loser] = ahead ? [one.first, one.second] : [one.second, one.first];
@@ -108,12 +108,12 @@ export function createHeadToHead(root, context, order) {
             "tbody",
             {},
             one.scenes.map((row) => {
-              const share = row.difference === null ? 0 : Math.abs(row.difference) / largest;
-              const winner =
-                row.difference === null || row.difference === 0 ? null : row.difference < 0 ? one.first : one.second;
+              const difference = number(row.difference);
+              const share = difference === null ? 0 : Math.min(1, Math.abs(difference) / largest);
+              const winner = difference === null || difference === 0 ? null : difference < 0 ? one.first : one.second;
               const style = winner && {
                 width: `${50 * share}%`,
-                [row.difference < 0 ? "right" : "left"]: "50%",
+                [difference < 0 ? "right" : "left"]: "50%",
                 background: colour(winner),
               };
               return h(

@@ -1,0 +1,128 @@
+"""`density`: error over density of a selection, and its scores at equal density."""
+
+from __future__ import annotations
+
+from stereogauge.errors import StereogaugeError
+from stereogauge.evaluation.error_density import density_curves
+from stereogauge.evaluation.stored_density import density_columns
+from stereogauge.figures.data.error_density import error_density_data
+from stereogauge.scores.column import Column
+from stereogauge.scores.cube import ScoreCube
+from stereogauge.tables.error_density import density_table
+from stereogauge.tables.table import Heading
+from stereogauge.web.answer import Answer, Number
+from stereogauge.web.errors import UnknownChoiceError
+from stereogauge.web.figures import Figure, figure_json
+from stereogauge.web.hiding import Hidden
+from stereogauge.web.scores.reader import ScoreReader
+from stereogauge.web.selection import SelectionQuery
+
+STEPS, MOST_SCENES, MOST_ALGORITHMS = 10, 8, 12
+"""What one answer shows: curves are measured while a visitor waits."""
+
+
+class DensityCell(Answer):
+    """A number of the table; `emphasis` is "best" or "second" among scores at one density, `note` says why it lacks."""
+
+    value: Number
+    text: str
+    emphasis: str
+    note: str
+
+
+class DensityRow(Answer):
+    """One algorithm."""
+
+    algorithm: str
+    cells: list[DensityCell]
+
+
+class DensityAnswer(Answer):
+    """The curves of one column as a figure for Plotly, and the table of scores at equal density.
+
+    `columns` lists those that have curves, `scenes` the scenes that were measured; `note` says what was left out, and
+    is the reason where there is no figure.
+    """
+
+    column: str
+    columns: list[str]
+    scenes: list[str]
+    header: list[str]
+    rows: list[DensityRow]
+    notes: list[str]
+    curves: int
+    figure: Figure | None
+    note: str
+
+
+def density_answer(scores: ScoreReader, hidden: Hidden, query: SelectionQuery, column: str | None) -> DensityAnswer:
+    """Error over density of the selected algorithms on the selected scenes whose ground truth is public."""
+    cube = scores.values(query)
+    known = density_columns(cube)
+    shown = [name for name, owner in zip(cube.scenes, cube.datasets, strict=True) if not hidden(name, owner)]
+    part = cube.select(scenes=shown[:MOST_SCENES], algorithms=cube.algorithms[:MOST_ALGORITHMS])
+    answer = DensityAnswer(
+        column="", columns=[str(one) for one in known], scenes=list(part.scenes), header=[], rows=[], notes=[],
+        curves=0, figure=None, note=_left_out(cube, part, len(shown)),
+    )  # fmt: skip
+    if not known or not part.scenes:
+        reason = "No selected metric can be measured on part of a map; select one such as bad@1 or rms."
+        secret = "The ground truth of these scenes is hidden."
+        return answer.model_copy(update={"note": secret if known else reason})
+    try:
+        return _measured(scores, part, _chosen(known, column), query, answer)
+    except StereogaugeError as reason:
+        if isinstance(reason, UnknownChoiceError):
+            raise
+        return answer.model_copy(update={"note": str(reason)})
+
+
+def _chosen(known: list[Column], wanted: str | None) -> Column:
+    if wanted is None:
+        return known[0]
+    for column in known:
+        if str(column) == wanted:
+            return column
+    raise UnknownChoiceError("column with a curve", wanted, map(str, known))
+
+
+def _left_out(cube: ScoreCube, part: ScoreCube, public: int) -> str:
+    """What one answer does not show, in words."""
+    lacking = [
+        f"the first {len(some.scenes if kind == 'scenes' else some.algorithms)} of {count} {kind}"
+        for kind, some, count in (("scenes", part, public), ("algorithms", part, len(cube.algorithms)))
+        if len(some.scenes if kind == "scenes" else some.algorithms) < count
+    ]
+    return f"Shown are {' and '.join(lacking)}; select others to see them." if lacking else ""
+
+
+def _text(heading: Heading) -> str:
+    unit = f" [{heading.unit}]" if heading.unit else ""
+    return f"{heading.name} {heading.detail}".strip() + unit
+
+
+def _measured(
+    scores: ScoreReader, part: ScoreCube, column: Column, query: SelectionQuery, answer: DensityAnswer
+) -> DensityAnswer:
+    scenes, results = scores.source.results(part)
+    protocol = scores.source.protocol(query.protocol).protocol
+    found = density_curves(scenes, results, column.metric, column.region, protocol, steps=STEPS)
+    made = density_table(found)
+    rows = [
+        DensityRow(
+            algorithm=str(row[0].value),
+            cells=[DensityCell.of(cell, value=cell.value, text=cell.shown) for cell in row[1:]],
+        )
+        for row in made.rows
+    ]
+    return answer.model_copy(
+        update={
+            "column": str(column),
+            "scenes": list(found.scenes),
+            "header": [_text(heading) for heading in made.header],
+            "rows": rows,
+            "notes": list(made.notes),
+            "curves": len(found.curves),
+            "figure": figure_json(error_density_data([found], scores.styles())),
+        }
+    )

@@ -1,0 +1,179 @@
+"""Only where it is sure: error over density, scores with their coverage, tags and weights, on the API and the page."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from tests.web.small import PROTOCOL, SCENES, estimates, serving, truth, write_dataset, write_results
+
+import stereogauge as sg
+from stereogauge.evaluation.plan import make_plan
+from stereogauge.evaluation.run import run_plan
+from stereogauge.io import write_disparity
+from stereogauge.metrics.declaration import COUNTS, metrics
+from stereogauge.store import open_store
+from stereogauge.web.app import create_app
+from stereogauge.web.site import Site
+from stereogauge.web.source import StoreSource
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+TAGS = {"good": {"technique": "global"}, "rough": {"technique": "learned", "trained-on": ["here", "there"]}}
+
+
+def doubt(place: int) -> np.ndarray:
+    error = np.abs(estimates(place)["rough"] - np.nan_to_num(truth(place), nan=5.0))
+    return (error + np.random.default_rng(place).random(error.shape)).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def sure_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The small store; `rough` brings confidence maps, some algorithms and scenes have tags, one scene is hidden."""
+    folder = tmp_path_factory.mktemp("sure")
+    data = write_dataset(folder / "data")
+    manifest = folder / "data" / "stereogauge.toml"
+    manifest.write_text(manifest.read_text() + '[tags]\nweather = { alpha = "rain", beta = "sun", gamma = "sun" }\n')
+    data = sg.load_dataset("folder", folder / "data")
+    results = []
+    for result in write_results(folder / "results"):
+        confidence: dict[str, Path] = {}
+        if result.name == "rough":
+            for place, scene in enumerate(SCENES):
+                confidence[scene] = folder / "doubt" / f"{scene}.pfm"
+                confidence[scene].parent.mkdir(exist_ok=True)
+                write_disparity(confidence[scene], doubt(place))
+        results.append(
+            sg.ResultSet(
+                result.name,
+                result.maps,
+                confidence=confidence,
+                confidence_better="lower",
+                tags=TAGS.get(result.name, {}),
+            )
+        )
+    with open_store(folder / "s.sqlite") as store:
+        run_plan(make_plan(store, data, results, PROTOCOL), store)
+        with serving(create_app(Site(StoreSource(store), ("gamma",)))) as base:
+            yield base
+
+
+def asked(base: str, question: str) -> Any:
+    return httpx.get(f"{base}/api/v1/{question}", timeout=60).json()
+
+
+def test_curves_are_the_librarys_on_public_scenes(sure_site: str) -> None:
+    answer = asked(sure_site, "density?column=rms:all&algorithms=good&algorithms=rough")
+    assert answer["scenes"] == ["alpha", "beta"]  # gamma is hidden
+    assert "rms:all" in answer["columns"]
+    scenes = [sg.Scene(name, gt=truth(place)) for place, name in enumerate(SCENES[:2])]
+    results = [
+        sg.ResultSet("good", {name: estimates(place)["good"] for place, name in enumerate(SCENES[:2])}),
+        sg.ResultSet(
+            "rough",
+            {name: estimates(place)["rough"] for place, name in enumerate(SCENES[:2])},
+            confidence={name: doubt(place) for place, name in enumerate(SCENES[:2])},
+            confidence_better="lower",
+        ),
+    ]
+    found = sg.error_density(results, scenes, "rms", "all", PROTOCOL, steps=10)
+    traces = {trace["name"]: trace for trace in answer["figure"]["data"]}
+    assert traces["rough"]["y"][:10] == pytest.approx(found.curves["rough"].tolist())
+    assert answer["curves"] == 1
+    cells = {row["algorithm"]: row["cells"] for row in answer["rows"]}
+    assert cells["rough"][1]["value"] == pytest.approx(found.points["rough"].value)
+    assert "good: a point only, since it brings no confidence map" in answer["notes"]
+
+
+def test_what_has_no_curve_is_told(sure_site: str) -> None:
+    assert "can be measured on part of a map" in asked(sure_site, "density?metrics=psnr")["note"]
+    assert asked(sure_site, "density?scenes=gamma")["note"] == "The ground truth of these scenes is hidden."
+    assert httpx.get(f"{sure_site}/api/v1/density?column=psnr:all", timeout=60).status_code == 422
+
+
+def test_nothing_is_ordered_where_values_are_needed_only_where_sure(sure_site: str) -> None:
+    for call in ("rank", "significance", "stability"):
+        refused = httpx.get(f"{sure_site}/api/v1/{call}?need=sure", timeout=60)
+        assert refused.status_code == 422
+        assert "make no order" in refused.json()["detail"]
+    table = asked(sure_site, "table?need=sure&scenes=alpha")
+    for place, column in enumerate(table["columns"]):
+        left_out = metrics()[column["metric"].partition("@")[0]].left_out("count")
+        assert bool(column["best"]) != left_out, column["id"]
+        assert all((row[place] is None) == left_out for row in table["ranks"])
+    assert not any(any(row) for row in table["faint"])
+
+
+def test_tags_select_algorithms_and_scenes(sure_site: str) -> None:
+    table = asked(sure_site, "table?algorithms=tag:trained-on=there&algorithms=biased&scenes=tag:weather=sun")
+    assert table["algorithms"] == ["rough", "biased"]
+    assert table["scenes"] == ["beta", "gamma"]
+    entries = {one["name"]: one["tags"] for one in asked(sure_site, "algorithms")}
+    assert entries["rough"] == {"technique": ["learned"], "trained-on": ["here", "there"]}
+    assert {one["name"]: one["tags"] for one in asked(sure_site, "scenes")}["alpha"] == {"weather": ["rain"]}
+    refused = httpx.get(f"{sure_site}/api/v1/rank?algorithms=tag:technique=magic", timeout=60)
+    assert refused.status_code == 422
+    assert "known are: global, learned" in refused.json()["detail"]
+
+
+def test_infinity_is_a_text_in_every_answer(sure_site: str, tmp_path: Path) -> None:
+    """A perfect map has an infinite PSNR; null would say that it has none."""
+    entry = next(one for one in asked(sure_site, "catalogue")["metrics"] if one["id"] == "rms")
+    assert entry["range"] == [0.0, "inf"]
+    scores = sg.evaluate(
+        {"perfect": truth(0), "good": estimates(0)["good"]}, sg.Scene("alpha", gt=truth(0)), ["psnr"], ["all"], PROTOCOL
+    )
+    assert math.isinf(scores.value("psnr", algorithm="perfect"))
+    with open_store(tmp_path / "s.sqlite") as store:
+        store.write(scores)
+        with serving(create_app(Site(StoreSource(store)))) as base:
+            table = asked(base, "table?column=psnr:all")
+            assert table["values"][0] == ["inf"]
+            assert table["scene_column"]["values"][0] == ["inf"]
+            pair = asked(base, "significance?first=perfect&second=good&column=psnr:all")["pair"]
+            assert pair["scenes"][0]["first"] == "inf"
+
+
+def test_the_catalogue_says_what_is_counted(sure_site: str) -> None:
+    found = {one["id"]: one["counts"] for one in asked(sure_site, "catalogue")["metrics"]}
+    assert found == {name: COUNTS[metric.counts] for name, metric in metrics().items()}
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium found; install the system's package `chromium`")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_visitor_asks_for_sure_values_by_tag_and_sees_what_weights_mean(sure_site: str) -> None:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as tool:
+        browser = tool.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": 1400, "height": 900})
+        page.set_default_timeout(60_000)
+        complaints: list[str] = []
+        page.on("pageerror", lambda problem: complaints.append(str(problem)))
+        page.goto(f"{sure_site}/#compare?regions=all&metrics=rms&metrics=bad@1")
+        page.wait_for_selector("#weights-mean tr[data-term]")
+        assert page.locator("#weights-mean tr[data-term='rms'] td").all_inner_texts()[1] == "50.0 %"
+        assert "would tie with" in page.inner_text("#weights-mean") or "No single weight" in page.inner_text(
+            "#weights-mean"
+        )
+        page.click("[data-tag='algorithms:technique=learned']")
+        page.wait_for_function("location.hash.includes('algorithms=rough')")
+        page.click("[data-tag='algorithms:technique=learned']")
+        page.wait_for_function("!location.hash.includes('algorithms=')")
+        page.select_option("#need", "sure")
+        page.wait_for_selector("#equal-density [data-density='rough']")
+        assert page.locator(".bars").count() == 0
+        assert "make no order" in page.inner_text("#no-order")
+        page.wait_for_selector("#density-chart .scatterlayer")
+        page.goto(f"{sure_site}/#leaderboard?regions=all&metrics=rms&need=sure")
+        page.wait_for_selector("[data-unranked='rough'] td .pm")
+        assert "100 %" in page.inner_text("[data-unranked='rough']")
+        browser.close()
+    assert complaints == []
