@@ -10,6 +10,7 @@ from stereogauge.figures.mpl import (  # noqa: F401 – each registers its rende
     analysis,
     galleries,
     geometry,
+    panels,
     ranking,
     reliability,
     sparsification,
