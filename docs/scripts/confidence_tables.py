@@ -1,7 +1,7 @@
 """Writes the tables of docs/confidence.md and draws its figures, from real data.
 
 Run as `STEREOGAUGE_DATA=… python docs/scripts/confidence_tables.py [PART…]`; parts are quality, literal, paper,
-claims, learned and ccnn. Each table stands between two comments in the page and is replaced as a whole.
+claims, areas, gain, learned and ccnn. Each table stands between two comments in the page and is replaced as a whole.
 """
 
 from __future__ import annotations
@@ -10,18 +10,19 @@ import functools
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from small_images import save_small
 
-from stereogauge.confidence.declaration import confidence_measures
-from stereogauge.confidence.evaluation import SceneCurves, evaluate_maps
+from stereogauge.confidence.declaration import confidence_measures, measure_label
+from stereogauge.confidence.errors import parse_error
 from stereogauge.confidence.files import read_confidence
+from stereogauge.confidence.filtering import gains
 from stereogauge.confidence.learned import FEATURES
-from stereogauge.confidence.measures import PAPER
+from stereogauge.confidence.measures import PAPER, confidence
 from stereogauge.confidence.run import ConfidenceChoices, SceneRun, run_scene, search_range, with_learned
 from stereogauge.confidence.sparsification import sparsify
 from stereogauge.datasets import load_dataset
@@ -31,6 +32,9 @@ from stereogauge.io.disparity import read_disparity
 from stereogauge.matching.run import match
 from stereogauge.model import Scene
 from stereogauge.regions.scene_regions import regions
+from stereogauge.reproduction.confidence_claims import CLAIMS, FIGURES
+from stereogauge.reproduction.frames import SYMBOLS, Frame, frame_of
+from stereogauge.reproduction.kitti_confidence import RULES, curve_figures
 
 DATA = Path(os.environ.get("STEREOGAUGE_DATA", "data"))
 PAGE = Path(__file__).resolve().parents[1] / "confidence.md"
@@ -92,19 +96,11 @@ def runs(dataset: str) -> tuple[SceneRun, ...]:
 
 
 @functools.cache
-def paper_curves(dataset: str) -> tuple[SceneCurves, ...]:
-    """The paper's measures only."""
-    return tuple(
-        evaluate_maps(
-            run.scene,
-            {name: run.maps[name] for name in (*PAPER, "product")},
-            run.result.raw,
-            run.gt,
-            threshold=run.threshold,
-            mask=run.domain,
-        )
-        for run in runs(dataset)
-    )
+def frames(dataset: str) -> tuple[Frame, ...]:
+    """Every pair as the reproduction of the paper analyses it."""
+    if dataset == "kitti":
+        return tuple(frame_of(scene, scene.id[:6], KITTI_RANGE, 3.0) for scene in kitti())
+    return tuple(frame_of(scene, scene.id, search_range(scene), 1.0) for scene in middlebury())
 
 
 def quality() -> None:
@@ -134,115 +130,113 @@ def literal() -> None:
     """What the printed forms do to real pixels."""
     rows = []
     chosen = [scene for scene in (*middlebury(), *kitti()) if scene.id in ("teddy", "cones", "Motorcycle", "000087_10")]
+    names = ("entropy@8", "entropy", "product")
     for scene in chosen:
         ndisp = KITTI_RANGE if is_nine(scene.id) else None
         printed = run_scene(scene, ConfidenceChoices(CENSUS, ndisp, (*PAPER, "product"), 3.0, "all", literal=True))
-        robust = run_scene(scene, ConfidenceChoices(CENSUS, ndisp, ("product",), 3.0, "all"))
-        undefined = [
-            100 * float(np.isnan(printed.maps[name]).mean()) for name in ("curvature", "peak-ratio", "entropy")
-        ]
+        robust = run_scene(scene, ConfidenceChoices(CENSUS, ndisp, names, 3.0, "all"))
+        undefined = [100 * float(np.isnan(printed.maps[name]).mean()) for name in ("curvature", "peak-ratio")]
         zero = 100 * float(np.mean(printed.maps["product"] == 0))
-        areas = [each.curves().curves["product"].auc for each in (printed, robust)]
-        rows.append([scene.id, *(f"{v:.1f}" for v in (*undefined, zero)), *(f"{a:.4f}" for a in areas)])
-    head = ["scene", "Γ0 undefined %", "Γ2 undefined %", "Γ3 undefined %", "Γ = 0 %", "AUC Γ printed", "AUC Γ robust"]
+        first, second = printed.curves().curves, robust.curves().curves
+        areas = (first["entropy"], second["entropy@8"], second["entropy"], first["product"], second["product"])
+        rows.append([scene.id, *(f"{v:.1f}" for v in (*undefined, zero)), *(f"{curve.auc:.4f}" for curve in areas)])
+    head = ["scene", "Γ0 undefined %", "Γ2 undefined %", "Γ = 0 %"]
+    head += ["AUC Γ3 printed", "T = 8", "T = P2", "AUC Γ printed", "robust"]
     put("literal", table(head, rows))
 
 
 def paper() -> None:
     """Figures 2 and 3 and the numbers behind them."""
-    curves = [each for each in paper_curves("kitti") if is_nine(each.scene)]
-    labels = {name: confidence_measures()[name].label for name in (*PAPER, "product")}
-    caption = (
-        f"Census SGM 7×7, P1 = 20, P2 = 100, ndisp = {KITTI_RANGE}; bad = error above 3 px; the paper's domain; "
-        "the grey bar marks the share of good pixels."
-    )
-    many = [each for each in curves if each.scene[:6] not in ("000008", "000128")]
-    few = [each for each in curves if each.scene[:6] in ("000008", "000128")]
-    for name, chosen, title in (
-        ("confidence-figure-2", many, "Frames with many bad pixels (figure 2)"),
-        ("confidence-figure-3", few, "Frames with few bad pixels (figure 3)"),
-    ):
-        data = sparsification_data(chosen, labels=labels, title=title, caption=caption)
-        save_small(mpl.draw(data), IMAGES / f"{name}.png")
+    nine = [frame for frame in frames("kitti") if is_nine(frame.name)]
+    numbered = [frame._replace(name=f"frame {int(frame.name)}") for frame in nine]
+    for name, data in curve_figures(numbered).items():
+        save_small(mpl.draw(data), IMAGES / f"{name.removeprefix('kitti-')}.png")
+    labels = {name: measure_label(name) for name in (*PAPER, "product")}
     kinds: tuple[Kind, ...] = ("rates", "normalised")
     for kind in kinds:
-        data = sparsification_data(curves, kind, labels=labels, title=f"All nine frames, {kind}", caption=caption)
+        shown = [frame.curves for frame in nine]
+        data = sparsification_data(shown, kind, labels=labels, title=f"All nine frames, {kind}", caption=RULES)
         save_small(mpl.draw(data), IMAGES / f"confidence-{kind}.png")
-    put("paper", paper_table(curves))
+    put("paper", paper_table(nine))
 
 
-def paper_table(curves: Sequence[SceneCurves]) -> str:
+def paper_table(chosen: Sequence[Frame]) -> str:
     """Bad pixels left at the share of good pixels."""
     rows = []
-    for each in curves:
-        first = each.curves["product"]
-        share = first.good_share
-        left = [each.curves[name].at(share) for name in (*PAPER, "product")]
-        bound = each.bound
+    for frame in chosen:
+        share, bound = frame.good_share, frame.curves.bound
         assert bound is not None
         rows.append(
             [
-                each.scene.removesuffix("_10"),
-                first.pixels,
-                f"{first.bad_pixels} ({100 * (1 - share):.1f} %)",
-                *(f"{value:.0f}" for value in left),
+                frame.name,
+                frame.product.pixels,
+                f"{frame.bad} ({100 * (1 - share):.1f} %)",
+                *(f"{frame.left(name):.0f}" for name in (*PAPER, "product")),
                 f"{bound.at(share):.0f} ({100 * bound.density_at(share):.0f} %)",
-                f"{first.random.at(share):.0f}",
+                f"{frame.product.random.at(share):.0f}",
             ]
         )
-    return table(["scene", "pixels", "bad", "Γ0", "Γ1", "Γ2", "Γ3", "Γ4", "Γ", "s (own density)", "random"], rows)
+    return table(["scene", "pixels", "bad", *SYMBOLS.values(), "s (pixels that all keep)", "random"], rows)
 
 
 def claims() -> None:
     """Each claim counted on the paper's frames, on the other KITTI frames and on Middlebury."""
     sets = {
-        "nine frames": [each for each in paper_curves("kitti") if is_nine(each.scene)],
-        "other KITTI": [each for each in paper_curves("kitti") if not is_nine(each.scene)],
-        "Middlebury": list(paper_curves("middlebury")),
+        "nine frames": [frame for frame in frames("kitti") if is_nine(frame.name)],
+        "other KITTI": [frame for frame in frames("kitti") if not is_nine(frame.name)],
+        "Middlebury": list(frames("middlebury")),
     }
-    singles = PAPER
-
-    def left(each: SceneCurves, name: str) -> float:
-        return each.curves[name].at_good_share
-
-    def worst(each: SceneCurves, names: Sequence[str], value: Callable[[SceneCurves, str], float]) -> str:
-        return max(names, key=lambda name: value(each, name))
-
-    def bound_ratio(each: SceneCurves) -> float:
-        assert each.bound is not None
-        return each.bound.at(each.curves["product"].good_share) / left(each, "product")
-
-    def at_half(each: SceneCurves, name: str) -> float:
-        return each.curves[name].at(0.5)
-
-    tests: dict[str, Callable[[SceneCurves], bool]] = {
-        "Γ0 leaves most bad pixels of Γ0–Γ4 at the good share": lambda e: worst(e, singles, left) == "curvature",
-        "of Γ1–Γ4, Γ3 is the worst at the good share": lambda e: worst(e, singles[1:], left) == "entropy",
-        "of Γ1–Γ4, Γ4 is the worst at half density": lambda e: worst(e, singles[1:], at_half) == "lr-difference",
-        "Γ beats every single measure at the good share": lambda e: all(
-            left(e, "product") < left(e, n) for n in singles
+    nine = sets["nine frames"]
+    rows = []
+    for claim in CLAIMS:
+        counted = [claim.counted(chosen) for chosen in sets.values()]
+        rows.append([claim.what, claim.read_at, claim.printed, *counted, claim.verdict(nine)])
+    put("claims", table(["claim", "read at", "the paper says", *sets, "on the nine"], rows))
+    put(
+        "figures",
+        table(
+            ["figure", "read at", *sets],
+            [[one.what, one.read_at, *(one.value(chosen) for chosen in sets.values())] for one in FIGURES],
         ),
-        "Γ is within 5 % of the best single measure there": lambda e: (
-            left(e, "product") <= 1.05 * min(left(e, n) for n in singles)
-        ),
-        "Γ has the smallest AUC": lambda e: all(e.curves["product"].auc < e.curves[n].auc for n in singles),
-        "s leaves 40–60 % of what Γ leaves": lambda e: 0.4 <= bound_ratio(e) <= 0.6,
-    }
-    rows = [
-        [claim, *(f"{sum(test(each) for each in chosen)} of {len(chosen)}" for chosen in sets.values())]
-        for claim, test in tests.items()
-    ]
-    rows.append(
-        ["median of s / Γ", *(f"{np.median([bound_ratio(e) for e in chosen]):.2f}" for chosen in sets.values())]
     )
-    for name, label in zip((*PAPER, "product"), ("Γ0", "Γ1", "Γ2", "Γ3", "Γ4", "Γ"), strict=True):
-        shares = [
-            np.mean([left(e, name) / e.curves[name].random.at_good_share for e in chosen]) for chosen in sets.values()
-        ]
-        rows.append([f"{label}: bad pixels left, relative to random", *(f"{share:.2f}" for share in shares)])
-    put("claims", table(["claim", *sets], rows))
-    put("claims-middlebury", paper_table(paper_curves("middlebury")))
+    put("claims-middlebury", paper_table(frames("middlebury")))
     put("claims-kitti", paper_table(sets["other KITTI"]))
+
+
+def areas() -> None:
+    """AUSE by several errors and for every measure, mean over the nine frames."""
+    chosen = [scene for scene in kitti() if is_nine(scene.id)]
+    kinds = [parse_error(text) for text in ("bad@3", "d1", "bad-z@1", "mae", "rms")]
+    names = [m.id for m in confidence_measures().values() if not m.needs & {"gt", "model"}]
+    found = [
+        run_scene(scene, ConfidenceChoices(CENSUS, KITTI_RANGE, tuple(names), 3.0)).without_costs().areas(kinds)
+        for scene in chosen
+    ]
+    means = {name: [float(np.mean([one[name][f"{kind}_ause"] for one in found])) for kind in kinds] for name in names}
+    order = sorted(names, key=lambda name: means[name][0])
+    rows = [[f"`{name}`", *(f"{value:.3f}" for value in means[name])] for name in order]
+    put("areas", table(["measure", *(f"AUSE {kind}{', px' if kind.magnitude else ''}" for kind in kinds)], rows))
+
+
+def gain() -> None:
+    """What filtering by Γ gains on frame 87."""
+    scene = next(scene for scene in kitti() if scene.id == "000087_10")
+    result = match(scene.left, scene.right, CENSUS, KITTI_RANGE, lr_check=1.0)
+    order = confidence(result, ["product"])["product"]
+    rows = []
+    for fill in ("background", "median", "classes"):
+        steps = gains(
+            result.raw, order, scene.gt, (0.9, 0.8, 0.7), fill=fill, classes=result.classes, mask=scene.mask("nonocc")
+        )
+        rows += [step for step in steps if step["step"] not in [row["step"] for row in rows]]
+    shares = ("density", "bad_rate", "bad_or_missing")
+    cells = [[r["step"], *(f"{r[name]:.2f}" for name in shares), r["bad"], r["fewer_bad"]] for r in rows]
+    put(
+        "gain",
+        table(
+            ["step", "density %", "bad of the estimates %", "bad or missing %", "bad pixels", "fewer bad pixels"], cells
+        ),
+    )
 
 
 def learned() -> None:
@@ -293,9 +287,9 @@ def ccnn() -> None:
     for frame in ("000020_10", "000021_10", "000022_10"):
         scene = next(scene for scene in kitti() if scene.id == frame)
         disparity = read_disparity(folder / f"{frame}.png", encoding="middlebury", scale=1)
-        confidence = read_confidence(folder / "confidence" / "CCNN" / f"{frame}.png", higher_is_better=True)
+        given = read_confidence(folder / "confidence" / "CCNN" / f"{frame}.png", higher_is_better=True)
         visible = scene.mask("nonocc")
-        curve = sparsify(confidence, disparity, scene.gt, 3.0, visible)
+        curve = sparsify(given, disparity, scene.gt, 3.0, visible)
         rows.append(
             [
                 frame,
@@ -312,7 +306,16 @@ def ccnn() -> None:
     put("ccnn", table(head, rows))
 
 
-PARTS = {"quality": quality, "literal": literal, "paper": paper, "claims": claims, "learned": learned, "ccnn": ccnn}
+PARTS = {
+    "quality": quality,
+    "literal": literal,
+    "paper": paper,
+    "claims": claims,
+    "areas": areas,
+    "gain": gain,
+    "learned": learned,
+    "ccnn": ccnn,
+}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or PARTS:

@@ -12,6 +12,7 @@ from stereogauge.figures.mpl import (  # noqa: F401 – each registers its rende
     error_density,
     galleries,
     geometry,
+    panels,
     ranking,
     reliability,
     sparsification,
