@@ -7,7 +7,7 @@ from stereogauge.metrics.declaration import BoundMetric
 from stereogauge.protocol import load_protocol
 from stereogauge.scores.column import columns_of
 from stereogauge.scores.plain import json_value
-from stereogauge.web.answer import Answer
+from stereogauge.web.answer import Answer, Number
 from stereogauge.web.scenes.reader import SceneReader
 
 
@@ -17,7 +17,7 @@ class ObjectScore(Answer):
     algorithm: str
     metric: str
     unit: str
-    value: float | None
+    value: Number
     note: str
 
 
