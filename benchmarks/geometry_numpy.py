@@ -35,6 +35,7 @@ class Sets:
     planes: Array
     structures: Array
     surround: Array
+    surround_label: Array
     extrapolated_structure: Array
 
 
@@ -108,16 +109,15 @@ def bands(filled: Array, scaled: Any, median: int) -> tuple[Array, Array, Array,
             rank[sign][rows, columns] = away
             beyond[sign][rows, columns] = values
     own = {1: rank[1] < rank[-1], -1: rank[-1] < rank[1]}
-    grown = {sign: _with_median(own[sign], beyond[sign], median, jump) for sign in (1, -1)}
-    both = grown[1] & grown[-1]
-    foreground, background = grown[1] & ~both, grown[-1] & ~both
+    labels = own[1].astype(np.int8) - own[-1].astype(np.int8)
+    smoothed = np.where(jump, 0, ndimage.median_filter(labels, size=median, mode="nearest"))
+    for sign in (1, -1):
+        _adopt(own[sign], beyond[sign], (smoothed == sign) & ~own[sign], median // 2)
+    foreground, background = smoothed == 1, smoothed == -1
     return jump, foreground, background, np.where(background, beyond[-1], beyond[1])
 
 
-def _with_median(band: Array, beyond: Array, window: int, jump: Array) -> Array:
-    median = ndimage.median_filter(band.astype(np.uint8), size=window, mode="nearest").astype(bool)
-    added = median & ~band & ~jump
-    radius = window // 2
+def _adopt(band: Array, beyond: Array, added: Array, radius: int) -> None:
     offsets = [(dy, dx) for dy in range(-radius, radius + 1) for dx in range(-radius, radius + 1)]
     y, x = np.nonzero(added)
     nearest = np.full(y.size, np.inf)
@@ -128,7 +128,6 @@ def _with_median(band: Array, beyond: Array, window: int, jump: Array) -> Array:
         values[better] = beyond[row, column][better]
         nearest[better] = dy * dy + dx * dx
     beyond[added] = values
-    return band | added
 
 
 def thin_runs(filled: Array, rise: float, widest: int) -> Array:
@@ -152,10 +151,10 @@ def thin_runs(filled: Array, rise: float, widest: int) -> Array:
 
 
 def beside(filled: Array, fine: Array, reach: int, least_gap: float) -> tuple[Array, Array]:
-    """Background pixels left and right of structures, with the nearer structure's disparity."""
+    """Background pixels left and right of structures, and the column of the nearer structure."""
     mask = np.zeros(fine.shape, bool)
-    value = np.full(fine.shape, np.nan, np.float32)
-    structure = np.where(fine, filled, np.nan)
+    column = np.zeros(fine.shape, int)
+    structure = np.where(fine, np.arange(fine.shape[1]), np.nan)
     for distance in range(1, min(reach, fine.shape[1] - 1) + 1):
         for towards_left in (True, False):
             shifted = np.full(fine.shape, np.nan)
@@ -164,10 +163,10 @@ def beside(filled: Array, fine: Array, reach: int, least_gap: float) -> tuple[Ar
             else:
                 shifted[:, :-distance] = structure[:, distance:]
             new = np.isfinite(shifted) & ~mask & ~fine
-            value[new] = shifted[new]
+            column[new] = shifted[new]
             mask |= new
-    with np.errstate(invalid="ignore"):
-        return mask & (value - filled > least_gap), value
+    value = np.take_along_axis(filled, column, axis=1)
+    return mask & (value - filled > least_gap), column
 
 
 def _large_parts(mask: Array, least: float) -> Array:
@@ -251,7 +250,8 @@ def geometry_sets(truth: Array, base: Array, resolution: float, parameters: Any)
     fine = _large_parts(
         thin_runs(filled, scaled.fine_gradient, scaled.fine_width) & known, parameters.fine_share * truth.size
     )
-    surround, structure = beside(filled, fine, scaled.fine_surround, scaled.fine_gradient)
+    structures = ndimage.label(fine & base, EIGHT)[0]
+    surround, column = beside(filled, fine, scaled.fine_surround, scaled.fine_gradient)
     plane_labels, coefficients = planes(filled, known, scaled, parameters)
     return Sets(
         discontinuity=jump & base,
@@ -265,9 +265,10 @@ def geometry_sets(truth: Array, base: Array, resolution: float, parameters: Any)
         to_outside=ndimage.distance_transform_edt(edge),
         plane_labels=np.where(base, plane_labels, 0),
         planes=coefficients,
-        structures=ndimage.label(fine & base, EIGHT)[0],
+        structures=structures,
         surround=surround & base,
-        extrapolated_structure=structure,
+        surround_label=np.take_along_axis(structures, column, axis=1),
+        extrapolated_structure=np.take_along_axis(filled, column, axis=1),
     )
 
 
@@ -307,10 +308,13 @@ def metrics(estimate: Array, truth: Array, sets: Sets, resolution: float, parame
     scaled = parameters.at(resolution)
     scores: dict[str, float] = {}
     error = np.abs(estimate - truth)
+    found = (sets.structures > 0) & (error <= scaled.fine_tolerance + 1e-6)
+    kept = np.bincount(sets.structures[found], minlength=sets.structures.max() + 1) > 0
+    kept[0] = kept.any()
     for name, mask, beyond in (
         ("d-fat", sets.background, sets.extrapolated_foreground),
         ("d-thin", sets.foreground, sets.extrapolated_background),
-        ("f-fat", sets.surround, sets.extrapolated_structure),
+        ("f-fat", sets.surround & kept[sets.surround_label], sets.extrapolated_structure),
     ):
         estimated = mask & np.isfinite(estimate)
         scores[name] = (error > np.abs(estimate - beyond))[estimated].mean() if estimated.any() else np.nan
@@ -331,7 +335,6 @@ def metrics(estimate: Array, truth: Array, sets: Sets, resolution: float, parame
     scores["p-mis"] = _mean(np.degrees(np.arccos(np.clip(cosine, 0, 1))))
 
     fine = sets.structures > 0
-    found = fine & (error <= scaled.fine_tolerance + 1e-6)
     diagonal = np.hypot(*truth.shape)
     distance = ndimage.distance_transform_edt(~found) if found.any() else np.full(truth.shape, diagonal)
     number = sets.structures.max()

@@ -198,7 +198,7 @@ def evaluate(
     sizes: dict[tuple[str, str], float] = {}
     for scene in scene_list if isinstance(scenes, Scene) else _chosen(scene_list, chosen.scenes):
         scene_regions = SceneRegions(scene, chosen)
-        sizes[scene.dataset, scene.id] = scene.size
+        sizes[scene.dataset, scene.id] = scene.resolution
         maps = {result.name: result.maps[scene.id] for result in results if scene.id in result.maps}
         if common:
             maps = common_pixels(maps)

@@ -73,8 +73,9 @@ def _angles(m: Measurement) -> Values:
 
 
 def _empty(m: Measurement) -> str:
-    sets = m.regions.geometry
-    return emptiness(sets, sets.planar.size, "planar surface", "on planar surfaces")
+    least = 100 * m.protocol.geometry.plane_share
+    looked_for = f"no plane fits {least:.3g} % of the pixels within {_tolerance(m):.3g} px"
+    return emptiness(m, m.regions.geometry.planar.size, "planar surface", "on planar surfaces", looked_for)
 
 
 def _note(m: Measurement, kind: int, floor: float, unit: str) -> str:
@@ -142,6 +143,7 @@ def _angle_picture(m: Measurement, threshold: float = 45.0) -> Picture:
     region="planar",
     finalize=mean,
     picture=_bump_picture,
+    version=2,
 )
 def p_bump(m: Measurement, region: str) -> Statistic:
     """Mean magnitude of the 4-neighbour Laplacian of the estimate on planar surfaces, in px.
@@ -163,6 +165,7 @@ def p_bump(m: Measurement, region: str) -> Statistic:
     region="planar",
     finalize=mean,
     picture=_bump_picture,
+    version=2,
 )
 def bumpiness(m: Measurement, region: str) -> Statistic:
     """`p-bump` on planar regions that somebody drew, for scenes without ground truth; NaN where none is drawn."""
@@ -182,6 +185,7 @@ def bumpiness(m: Measurement, region: str) -> Statistic:
     region="planar",
     finalize=mean,
     picture=_relative_bump_picture,
+    version=2,
 )
 def p_bump_rel(m: Measurement, region: str) -> Statistic:
     """Mean magnitude of the Laplacian of the error on planar surfaces, in px; the ground truth scores exactly 0."""
@@ -201,6 +205,7 @@ def p_bump_rel(m: Measurement, region: str) -> Statistic:
     region="planar",
     finalize=mean,
     picture=_offset_picture,
+    version=2,
 )
 def p_off(m: Measurement, region: str) -> Statistic:
     """Mean Euclidean distance of the points (x, y, E) to their plane in disparity space, in px. 0: on the plane."""
@@ -220,7 +225,7 @@ def p_off(m: Measurement, region: str) -> Statistic:
     region="planar",
     finalize=mean,
     picture=_angle_picture,
-    version=2,
+    version=3,
 )
 def p_mis(m: Measurement, region: str) -> Statistic:
     """Mean angle between the estimate's normal, by least squares over 5 × 5 px, and its plane's, in degrees.
@@ -247,6 +252,7 @@ def p_mis(m: Measurement, region: str) -> Statistic:
     finalize=percent,
     picture=_bump_picture,
     examples=("p-bump-bad@1",),
+    version=2,
 )
 def p_bump_bad(m: Measurement, region: str, threshold: float) -> Statistic:
     """Percentage of the estimated planar pixels whose Laplacian exceeds t px."""
@@ -271,6 +277,7 @@ def p_bump_bad(m: Measurement, region: str, threshold: float) -> Statistic:
     finalize=percent,
     picture=_offset_picture,
     examples=("p-off-bad@1",),
+    version=2,
 )
 def p_off_bad(m: Measurement, region: str, threshold: float) -> Statistic:
     """Percentage of the estimated planar pixels farther than t px from their plane."""
@@ -293,7 +300,7 @@ def p_off_bad(m: Measurement, region: str, threshold: float) -> Statistic:
     finalize=percent,
     picture=_angle_picture,
     examples=("p-mis-bad@5",),
-    version=2,
+    version=3,
 )
 def p_mis_bad(m: Measurement, region: str, threshold: float) -> Statistic:
     """Percentage of the estimated planar pixels whose normal is off by more than t degrees."""

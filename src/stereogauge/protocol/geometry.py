@@ -36,7 +36,7 @@ class GeometryParameters:
     Discontinuities
         discontinuity_gradient: c_d, central-difference gradient in px per px of a discontinuity; × s.
         band_length: width in px of the foreground and background bands beside it; × s, at least `band_length_floor`.
-        band_median: side in px of the median window that fills gaps in the bands; odd, not scaled; 1 fills nothing.
+        band_median: side in px of the median window over the bands' labels; odd, not scaled; 1 changes nothing.
     Planes
         plane_smoothing: σ in px of the Gaussian over the gradient vectors; × s, at least `plane_smoothing_floor`.
         plane_direction_change: change of gradient direction in rad per px below which a pixel may be planar.

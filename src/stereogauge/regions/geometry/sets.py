@@ -36,7 +36,8 @@ class GeometrySets:
     (from 1) of each pixel's plane; planes: rows (a, b, c) of d = a·x + b·y + c, NaN where a drawn region has no known
     plane; plane_normals and plane_points: the same in point-normal form. plane_floors: what the ground truth itself
     scores for bumpiness, offset and misorientation. fine: M_s with the number (from 1) of each pixel's structure.
-    surround: M_n; extrapolated_structure: D_n there. coverage: share of pixels with known ground truth. refusal: why
+    surround: M_n with the number of the structure beside each pixel (0: outside M₀); extrapolated_structure: D_n there.
+    coverage: share of pixels with known ground truth. refusal: why
     the sets that need dense ground truth are empty, "" where they are not refused.
     """
 
@@ -61,6 +62,7 @@ class GeometrySets:
     fine: Positions
     fine_label: NDArray[np.int32]
     surround: Positions
+    surround_label: NDArray[np.int32]
     extrapolated_structure: Values
     coverage: float
     refusal: str
@@ -121,7 +123,7 @@ def geometry_sets(
     edge = _positions((bands.discontinuity | bands.foreground | bands.background) & base)
     planar = _positions((planes.labels > 0) & planar_base)
     planar_label = planes.labels.ravel()[planar]
-    fine, surround = _positions(structures.labels > 0), _positions(structures.beside)
+    fine = _positions(structures.labels > 0)
     return GeometrySets(
         height=shape[0],
         width=shape[1],
@@ -143,8 +145,9 @@ def geometry_sets(
         planes_drawn=drawn_planes is not None,
         fine=fine,
         fine_label=structures.labels.ravel()[fine],
-        surround=surround,
-        extrapolated_structure=structures.structure.ravel()[surround],
+        surround=structures.beside,
+        surround_label=structures.beside_label,
+        extrapolated_structure=structures.structure,
         coverage=float(known.mean()),
         refusal=refusal,
     )
