@@ -37,7 +37,7 @@ def _planes(m: Measurement) -> NDArray[np.float64]:
     parameters = m.protocol.geometry
     planes = sets.planes.copy()
     random = np.random.default_rng(parameters.plane_seed)
-    tolerance = parameters.at(m.scene.resolution).plane_tolerance
+    tolerance = sets.plane_tolerance
     for plane in unknown:
         inside = sets.mask(sets.planar[sets.planar_label == plane + 1]) & np.isfinite(m.estimate)
         fitted, found = fit_plane(Points.of(m.estimate, inside), tolerance, parameters.plane_iterations, random)
@@ -108,7 +108,7 @@ def _share(m: Measurement, kind: int, values: Values, threshold: float) -> Stati
 
 
 def _tolerance(m: Measurement) -> float:
-    return m.protocol.geometry.at(m.scene.resolution).plane_tolerance
+    return m.regions.geometry.plane_tolerance
 
 
 def _bump_picture(m: Measurement, threshold: float = 0.0) -> Picture:
