@@ -72,6 +72,23 @@ def quadratic_moments(disparity: Any, mask: Any, centre_x: float, centre_y: floa
 
 
 @kernel
+def _labels_around(coarse: Any, row: int, column: int, reach: int, found: Any) -> int:
+    """Write the different labels around a cell into `found`, in reading order; their number."""
+    rows, columns = coarse.shape
+    number = 0
+    for r in range(max(row - reach, 0), min(row + reach + 1, rows)):
+        for c in range(max(column - reach, 0), min(column + reach + 1, columns)):
+            label = coarse[r, c]
+            new = label != 0
+            for i in range(number):
+                new = new and found[i] != label
+            if new:
+                found[number] = label
+                number += 1
+    return number
+
+
+@kernel
 def nearest_planes(
     disparity: Any, known: Any, coarse: Any, step: int, reach: int, planes: Any, tolerance: float
 ) -> Any:
@@ -83,24 +100,24 @@ def nearest_planes(
     height, width = disparity.shape
     rows, columns = coarse.shape
     labels = np.zeros((height, width), np.int16)
-    for y in range(height):
-        row = min(y // step, rows - 1)
-        for x in range(width):
-            if not known[y, x]:
-                continue
-            column = min(x // step, columns - 1)
+    beside = np.empty((2 * reach + 1) ** 2, np.int64)
+    for row in range(rows):
+        for column in range(columns):
             own = coarse[row, column]
-            smallest = np.inf
-            last = 0
-            for r in range(max(row - reach, 0), min(row + reach + 1, rows)):
-                for c in range(max(column - reach, 0), min(column + reach + 1, columns)):
-                    label = coarse[r, c]
-                    if label == 0 or label == last:
+            number = _labels_around(coarse, row, column, reach, beside)
+            if number == 0:
+                continue
+            for y in range(row * step, height if row == rows - 1 else (row + 1) * step):
+                for x in range(column * step, width if column == columns - 1 else (column + 1) * step):
+                    if not known[y, x]:
                         continue
-                    last = label
-                    k = label - 1
-                    distance = abs(disparity[y, x] - planes[k, 0] * x - planes[k, 1] * y - planes[k, 2])
-                    if distance <= (2 * tolerance if label == own else tolerance) and distance < smallest:
-                        smallest = distance
-                        labels[y, x] = label
+                    smallest = np.inf
+                    for i in range(number):
+                        label = beside[i]
+                        k = label - 1
+                        distance = abs(disparity[y, x] - planes[k, 0] * x - planes[k, 1] * y - planes[k, 2])
+                        limit = 2 * tolerance if label == own else tolerance
+                        if distance <= limit and distance < smallest:
+                            smallest = distance
+                            labels[y, x] = label
     return labels

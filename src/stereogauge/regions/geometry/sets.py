@@ -177,7 +177,7 @@ def _oriented(truth: DisparityMap, planar: Positions, planes: Planes, largest: f
     the ground truth.
     """
     angles = normal_angles(truth, planar, planes.labels.ravel()[planar], planes.coefficients)
-    return planar[angles <= largest]
+    return np.asarray(planar[angles <= largest])
 
 
 def _size(shape: tuple[int, ...]) -> str:
