@@ -69,7 +69,10 @@ def planes_picture(scene_regions: SceneRegions) -> Pixels:
         (sets.surface, sets.surface_label, 0.35),
         (sets.planar, sets.planar_label, 0.7),
     ):
-        colours = np.array([to_rgb(colour(number + (number >= BLACK))) for number in range(len(sets.planes))]).reshape(-1, 3) * 255
+        colours = (
+            np.array([to_rgb(colour(number + (number >= BLACK))) for number in range(len(sets.planes))]).reshape(-1, 3)
+            * 255
+        )
         flat[positions] = (1 - strength) * flat[positions] + strength * colours[labels - 1]
     return flat.reshape(picture.shape).astype(np.uint8)
 
