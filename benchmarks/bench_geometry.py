@@ -27,7 +27,7 @@ def run(report: Report) -> None:
     parameters = GeometryParameters()
     base = np.zeros(truth.shape, bool)
     base[30:-30, 30:-30] = True
-    scene = Scene("motorcycle", gt=truth, masks={"nonocc": np.ones(truth.shape, bool)})
+    scene = Scene("motorcycle", gt=truth, masks={"nonocc": np.ones(truth.shape, bool)}, resolution=1.0)
     scene_regions = SceneRegions(scene, Protocol())
     metrics = [parse_metric(name) for name in NINE]
     scene_regions.__dict__["geometry"] = geometry_sets(truth, base, 1.0, parameters)

@@ -35,6 +35,7 @@ class Sets:
     planes: Array
     structures: Array
     surround: Array
+    surround_label: Array
     extrapolated_structure: Array
 
 
@@ -108,16 +109,15 @@ def bands(filled: Array, scaled: Any, median: int) -> tuple[Array, Array, Array,
             rank[sign][rows, columns] = away
             beyond[sign][rows, columns] = values
     own = {1: rank[1] < rank[-1], -1: rank[-1] < rank[1]}
-    grown = {sign: _with_median(own[sign], beyond[sign], median, jump) for sign in (1, -1)}
-    both = grown[1] & grown[-1]
-    foreground, background = grown[1] & ~both, grown[-1] & ~both
+    labels = own[1].astype(np.int8) - own[-1].astype(np.int8)
+    smoothed = np.where(jump, 0, ndimage.median_filter(labels, size=median, mode="nearest"))
+    for sign in (1, -1):
+        _adopt(own[sign], beyond[sign], (smoothed == sign) & ~own[sign], median // 2)
+    foreground, background = smoothed == 1, smoothed == -1
     return jump, foreground, background, np.where(background, beyond[-1], beyond[1])
 
 
-def _with_median(band: Array, beyond: Array, window: int, jump: Array) -> Array:
-    median = ndimage.median_filter(band.astype(np.uint8), size=window, mode="nearest").astype(bool)
-    added = median & ~band & ~jump
-    radius = window // 2
+def _adopt(band: Array, beyond: Array, added: Array, radius: int) -> None:
     offsets = [(dy, dx) for dy in range(-radius, radius + 1) for dx in range(-radius, radius + 1)]
     y, x = np.nonzero(added)
     nearest = np.full(y.size, np.inf)
@@ -128,7 +128,6 @@ def _with_median(band: Array, beyond: Array, window: int, jump: Array) -> Array:
         values[better] = beyond[row, column][better]
         nearest[better] = dy * dy + dx * dx
     beyond[added] = values
-    return band | added
 
 
 def thin_runs(filled: Array, rise: float, widest: int) -> Array:
@@ -152,10 +151,10 @@ def thin_runs(filled: Array, rise: float, widest: int) -> Array:
 
 
 def beside(filled: Array, fine: Array, reach: int, least_gap: float) -> tuple[Array, Array]:
-    """Background pixels left and right of structures, with the nearer structure's disparity."""
+    """Background pixels left and right of structures, and the column of the nearer structure."""
     mask = np.zeros(fine.shape, bool)
-    value = np.full(fine.shape, np.nan, np.float32)
-    structure = np.where(fine, filled, np.nan)
+    column = np.zeros(fine.shape, int)
+    structure = np.where(fine, np.arange(fine.shape[1]), np.nan)
     for distance in range(1, min(reach, fine.shape[1] - 1) + 1):
         for towards_left in (True, False):
             shifted = np.full(fine.shape, np.nan)
@@ -164,10 +163,10 @@ def beside(filled: Array, fine: Array, reach: int, least_gap: float) -> tuple[Ar
             else:
                 shifted[:, :-distance] = structure[:, distance:]
             new = np.isfinite(shifted) & ~mask & ~fine
-            value[new] = shifted[new]
+            column[new] = shifted[new]
             mask |= new
-    with np.errstate(invalid="ignore"):
-        return mask & (value - filled > least_gap), value
+    value = np.take_along_axis(filled, column, axis=1)
+    return mask & (value - filled > least_gap), column
 
 
 def _large_parts(mask: Array, least: float) -> Array:
@@ -177,47 +176,176 @@ def _large_parts(mask: Array, least: float) -> Array:
     return keep[labels]
 
 
-def planes(
-    filled: Array, known: Array, scaled: Any, parameters: Any, scored_points: int = 50_000
-) -> tuple[Array, Array]:
-    """Plane labels and coefficients by sequential RANSAC in regions of steady gradient direction."""
+def value_step(truth: Array) -> float:
+    """The step of a quantised ground truth, 0 where it is none."""
+    values = np.unique(truth[np.isfinite(truth)]).astype(float)
+    if values.size < 5:
+        return 0.0
+    steps = np.diff(values)
+    step = steps.min()
+    whole = steps / step
+    return float(step) if 1 / 64 <= step <= 1 and np.abs(whole - whole.round()).max() < 0.01 else 0.0
+
+
+def _fit(filled: Array, mask: Array) -> tuple[Array, float, float]:
+    """The least-squares plane of a mask, its residual, and the part of that which a quadratic explains."""
+    y, x = (part.astype(float) for part in np.nonzero(mask))
+    d = filled[mask].astype(float)
+    u, v = (x - x.mean()) / max(mask.shape), (y - y.mean()) / max(mask.shape)
+    flat = np.column_stack([np.ones(u.size), u, v])
+    terms = np.column_stack([flat, u * u, u * v, v * v])
+    plane = np.linalg.lstsq(flat, d, rcond=None)[0]
+    curved = np.linalg.lstsq(terms, d, rcond=None)[0]
+    variance, rest = np.mean((d - flat @ plane) ** 2), np.mean((d - terms @ curved) ** 2)
+    a, b = plane[1] / max(mask.shape), plane[2] / max(mask.shape)
+    found = np.array([a, b, plane[0] - a * x.mean() - b * y.mean()])
+    return found, float(np.sqrt(variance)), float(np.sqrt(max(variance - rest, 0.0)))
+
+
+def _planar(filled: Array, mask: Array, tolerance: float, least: float) -> Array | None:
+    if mask.sum() < least:
+        return None
+    plane, residual, quadratic = _fit(filled, mask)
+    rest = np.sqrt(max(residual**2 - quadratic**2, 0.0))
+    structured = quadratic > max(0.4 * tolerance, rest) or quadratic > max(0.1 * tolerance, 3 * rest)
+    return plane if residual <= 0.75 * tolerance and not structured else None
+
+
+def _off(filled: Array, plane: Array) -> Array:
+    y, x = np.indices(filled.shape)
+    return np.abs(filled - plane[0] * x - plane[1] * y - plane[2])
+
+
+def _parts(filled: Array, core: Array, plane: Array, flat: Array, tolerance: float, least_part: float) -> Array:
+    off = _off(filled, plane)
+    labels, number = ndimage.label((off <= 2 * tolerance) & flat, EIGHT)
+    index = np.arange(number + 1)
+    pixels, squares, inliers = (ndimage.sum_labels(part, labels, index) for part in (np.ones_like(off), off**2, core))
+    residual = np.sqrt(squares / np.maximum(pixels, 1))
+    chosen = (pixels >= least_part / 10) & (pixels < least_part) & (residual <= 0.3 * tolerance)
+    for part in np.flatnonzero(
+        (pixels >= least_part) & ((inliers >= least_part / 4) | (residual <= 0.6 * tolerance)) & (index > 0)
+    ):
+        chosen[part] = _planar(filled, labels == part, tolerance, 3) is not None
+    chosen[0] = False
+    return chosen[labels]
+
+
+def _steady(filled: Array, flat: Array, sigma: float, limit: float) -> Array:
     along_x, along_y = gradient(filled)
-    jump = ndimage.binary_dilation(np.sqrt(along_x**2 + along_y**2) > scaled.discontinuity_gradient)
-    sigma = scaled.plane_smoothing
-    smooth_x = ndimage.gaussian_filter(np.clip(along_x, -1, 1), sigma, mode="nearest")
-    smooth_y = ndimage.gaussian_filter(np.clip(along_y, -1, 1), sigma, mode="nearest")
-    angle = np.arctan2(smooth_y, smooth_x)
+    whole = np.maximum(ndimage.gaussian_filter(flat.astype(np.float32), sigma, mode="nearest"), 1e-3)
+    smooth = [ndimage.gaussian_filter(part * flat, sigma, mode="nearest") / whole for part in (along_x, along_y)]
+    angle = np.arctan2(smooth[1], smooth[0])
     turn = [np.abs(np.diff(angle, axis=axis, append=np.take(angle, [-1], axis=axis))) for axis in (0, 1)]
     turn = [np.minimum(t, 2 * np.pi - t) for t in turn]
-    steady = (np.hypot(*turn) < parameters.plane_direction_change) & ~jump & known
-    labels, number = ndimage.label(steady, EIGHT)
-    sizes = np.bincount(labels.ravel(), minlength=number + 1)
-    least = max(3.0, parameters.plane_share * filled.size)
+    steps = [np.diff(s, axis=k, append=np.take(s, [-1], axis=k)) for s in smooth for k in (0, 1)]
+    return ((np.hypot(*turn) < limit) | (np.sqrt(sum(s**2 for s in steps)) < 0.05 * limit)) & flat
+
+
+def _large(labels: Array, least: float) -> list[int]:
+    sizes = np.bincount(labels.ravel())
+    corners = {k + 1: (box[0].start, box[1].start) for k, box in enumerate(ndimage.find_objects(labels)) if box}
+    return sorted((k for k in corners if sizes[k] >= least), key=lambda k: (corners[k], sizes[k]))
+
+
+def planes(filled: Array, known: Array, resolution: float, step: float, parameters: Any) -> tuple[Array, Array]:
+    """Plane labels and coefficients: sequential RANSAC at a reduced size, growth, tests of flatness, merging."""
+    reduced = max(1, round(filled.shape[1] / 750))
+    small, seen = filled[::reduced, ::reduced] / np.float32(reduced), known[::reduced, ::reduced]
+    scaled = parameters.at(resolution / reduced)
+    tolerance = scaled.plane_tolerance + step / reduced / 2
+    least, least_part = max(3.0, parameters.plane_share * small.size), parameters.plane_part_share * small.size
     random = np.random.default_rng(parameters.plane_seed)
-    result = np.zeros(filled.shape, np.int16)
+    along_x, along_y = gradient(small)
+    steepest = max(min(1.0, scaled.discontinuity_gradient), step / reduced)
+    flat = (np.sqrt(along_x**2 + along_y**2) <= steepest) & seen
+    labels = np.zeros(small.shape, np.int16)
     found: list[Array] = []
-    corners = [(box[0].start, box[1].start) for box in ndimage.find_objects(labels)]
-    for component in sorted(np.flatnonzero(sizes[1:] >= least) + 1, key=lambda one: (corners[one - 1], sizes[one])):
-        remaining = labels == component
+    for region in _regions(
+        _steady(small, flat, scaled.plane_smoothing, parameters.plane_direction_change), least, scaled
+    ):
+        remaining = region & (labels == 0)
         for _ in range(20):
             y, x = np.nonzero(remaining)
-            if y.size < 3:
+            d = small[y, x].astype(float)
+            plane = _ransac(x, y, d, tolerance, parameters.plane_iterations, random, 50_000) if y.size > 2 else None
+            if plane is None or (near := np.abs(plane[0] * x + plane[1] * y + plane[2] - d) <= tolerance).sum() < least:
                 break
-            d = filled[y, x].astype(float)
-            plane = _ransac(x, y, d, scaled.plane_tolerance, parameters.plane_iterations, random, scored_points)
+            core = np.zeros(small.shape, bool)
+            core[y[near], x[near]] = True
+            remaining &= ~core
+            for _ in range(2):
+                mask = _parts(small, core, plane, flat, tolerance, least_part)
+                plane = _planar(small, mask, tolerance, least)
+                if plane is None:
+                    break
             if plane is None:
-                break
-            near = np.abs(plane[0] * x + plane[1] * y + plane[2] - d) <= scaled.plane_tolerance
-            if near.sum() < least:
-                break
-            inliers = np.zeros(filled.shape, bool)
-            inliers[y[near], x[near]] = True
-            remaining &= ~inliers
-            inliers = _large_parts(inliers, parameters.plane_part_share * filled.size)
-            if inliers.sum() >= least:
+                continue
+            remaining &= ~mask
+            for other in np.unique(labels[mask & (labels > 0)]):
+                both, number = ndimage.label(mask & (labels == other), EIGHT)
+                index = np.arange(number + 1)
+                mine, theirs = (ndimage.sum_labels(_off(small, p) ** 2, both, index) for p in (plane, found[other - 1]))
+                lost = mine >= theirs
+                lost[0] = False
+                mask = mask & ~lost[both]
+            plane = _planar(small, mask, tolerance, least)
+            if plane is not None:
                 found.append(plane)
-                result[inliers] = len(found)
-    return result, np.array(found).reshape(-1, 3)
+                labels[mask] = len(found)
+    masks = [labels == k for k in range(1, len(found) + 1)]
+    pairs = [(p, m) for m in masks if (p := _planar(small, m, tolerance, least)) is not None]
+    pairs = _merge(small, pairs, tolerance)
+    labels[:] = 0
+    for k, (_, mask) in enumerate(pairs, 1):
+        labels[mask] = k
+    coefficients = np.array([p for p, _ in pairs]).reshape(-1, 3) * [1, 1, reduced]
+    return _assigned(filled, known, labels, coefficients, reduced, tolerance * reduced), coefficients
+
+
+def _regions(steady: Array, least: float, scaled: Any) -> Any:
+    labels, _ = ndimage.label(steady, EIGHT)
+    large = _large(labels, least)
+    for k in large:
+        yield labels == k
+    rest = steady & ~np.isin(labels, large)
+    side = 2 * (scaled.fine_width // 2) + 1
+    square = np.ones((side, side), bool)
+    closed = ndimage.binary_erosion(ndimage.binary_dilation(rest, square), square, border_value=1)
+    labels, _ = ndimage.label(closed, EIGHT)
+    labels[~rest] = 0
+    for k in _large(labels, least):
+        yield labels == k
+
+
+def _merge(filled: Array, pairs: list[tuple[Array, Array]], tolerance: float) -> list[tuple[Array, Array]]:
+    for i, (first, one) in enumerate(pairs):
+        reach = ndimage.binary_dilation(one, np.ones((5, 5), bool))
+        for j in range(i + 1, len(pairs)):
+            second, other = pairs[j]
+            normals = [np.array([-p[0], -p[1], 1.0]) / np.sqrt(1 + p[0] ** 2 + p[1] ** 2) for p in (first, second)]
+            if np.degrees(np.arcsin(min(np.linalg.norm(np.cross(*normals)), 1.0))) >= 2 or not (reach & other).any():
+                continue
+            union = one | other
+            plane, _, _ = _fit(filled, union)
+            if np.mean(_off(filled, plane)[union] <= 2 * tolerance) >= 0.95:
+                rest = [pair for k, pair in enumerate(pairs) if k not in (i, j)]
+                return _merge(filled, [*rest[:i], (plane, union), *rest[i:]], tolerance)
+    return pairs
+
+
+def _assigned(filled: Array, known: Array, labels: Array, coefficients: Array, step: int, tolerance: float) -> Array:
+    """Labels of the full map: the nearest of the planes in a pixel's cell or one beside it."""
+    height, width = filled.shape
+    rows, columns = (np.minimum(np.arange(n) // step, m - 1) for n, m in zip(filled.shape, labels.shape, strict=True))
+    result, smallest = np.zeros((height, width), np.int16), np.full((height, width), np.inf)
+    for k, plane in enumerate(coefficients, 1):
+        own = (labels == k)[np.ix_(rows, columns)]
+        beside = ndimage.binary_dilation(labels == k, np.ones((5, 5), bool))[np.ix_(rows, columns)]
+        off = _off(filled, plane)
+        better = known & (off < smallest) & ((own & (off <= 2 * tolerance)) | (beside & (off <= tolerance)))
+        result[better], smallest[better] = k, off[better]
+    return result
 
 
 def _ransac(x: Array, y: Array, d: Array, tolerance: float, iterations: int, random: Any, points: int) -> Array | None:
@@ -251,8 +379,12 @@ def geometry_sets(truth: Array, base: Array, resolution: float, parameters: Any)
     fine = _large_parts(
         thin_runs(filled, scaled.fine_gradient, scaled.fine_width) & known, parameters.fine_share * truth.size
     )
-    surround, structure = beside(filled, fine, scaled.fine_surround, scaled.fine_gradient)
-    plane_labels, coefficients = planes(filled, known, scaled, parameters)
+    structures = ndimage.label(fine & base, EIGHT)[0]
+    surround, column = beside(filled, fine, scaled.fine_surround, scaled.fine_gradient)
+    plane_labels, coefficients = planes(filled, known, resolution, value_step(truth), parameters)
+    planar = (plane_labels > 0) & base
+    angles = _angles(truth, planar, plane_labels, coefficients)
+    planar[planar] = angles <= parameters.plane_angle
     return Sets(
         discontinuity=jump & base,
         foreground=foreground & base,
@@ -263,11 +395,12 @@ def geometry_sets(truth: Array, base: Array, resolution: float, parameters: Any)
         gradient=np.sqrt(along_x**2 + along_y**2),
         to_discontinuity=ndimage.distance_transform_edt(~jump),
         to_outside=ndimage.distance_transform_edt(edge),
-        plane_labels=np.where(base, plane_labels, 0),
+        plane_labels=np.where(planar, plane_labels, 0),
         planes=coefficients,
-        structures=ndimage.label(fine & base, EIGHT)[0],
+        structures=structures,
         surround=surround & base,
-        extrapolated_structure=structure,
+        surround_label=np.take_along_axis(structures, column, axis=1),
+        extrapolated_structure=np.take_along_axis(filled, column, axis=1),
     )
 
 
@@ -294,6 +427,14 @@ def normals(estimate: Array) -> tuple[Array, Array]:
     return (cxd * cyy - cyd * cxy) / determinant, (cyd * cxx - cxd * cxy) / determinant
 
 
+def _angles(values: Array, planar: Array, plane_labels: Array, coefficients: Array) -> Array:
+    """Degrees between the 5 × 5 normals of a map and those of its planes, on the planar pixels."""
+    a, b, _ = coefficients[plane_labels[planar] - 1].T if planar.any() else np.zeros((3, 0))
+    slope_x, slope_y = (slope[planar] for slope in normals(values))
+    length = np.sqrt(1 + slope_x**2 + slope_y**2) * np.sqrt(1 + a * a + b * b)
+    return np.degrees(np.arccos(np.clip(np.abs(slope_x * a + slope_y * b + 1) / length, 0, 1)))
+
+
 def laplacian(values: Array) -> Array:
     """The 4-neighbour Laplacian; across the image's rim the second difference is left out."""
     result = np.where(np.isfinite(values), 0.0, np.nan)
@@ -307,10 +448,13 @@ def metrics(estimate: Array, truth: Array, sets: Sets, resolution: float, parame
     scaled = parameters.at(resolution)
     scores: dict[str, float] = {}
     error = np.abs(estimate - truth)
+    found = (sets.structures > 0) & (error <= scaled.fine_tolerance + 1e-6)
+    kept = np.bincount(sets.structures[found], minlength=sets.structures.max() + 1) > 0
+    kept[0] = kept.any()
     for name, mask, beyond in (
         ("d-fat", sets.background, sets.extrapolated_foreground),
         ("d-thin", sets.foreground, sets.extrapolated_background),
-        ("f-fat", sets.surround, sets.extrapolated_structure),
+        ("f-fat", sets.surround & kept[sets.surround_label], sets.extrapolated_structure),
     ):
         estimated = mask & np.isfinite(estimate)
         scores[name] = (error > np.abs(estimate - beyond))[estimated].mean() if estimated.any() else np.nan
@@ -326,12 +470,9 @@ def metrics(estimate: Array, truth: Array, sets: Sets, resolution: float, parame
     scale = np.sqrt(1 + a * a + b * b)
     scores["p-off"] = _mean(np.abs(estimate[planar] - a * x - b * y - c) / scale)
     whole = ndimage.minimum_filter(np.isfinite(estimate), 5, mode="nearest")[planar]
-    slope_x, slope_y = (np.where(whole, slope[planar], np.nan) for slope in normals(estimate))
-    cosine = np.abs(slope_x * a + slope_y * b + 1) / (np.sqrt(1 + slope_x**2 + slope_y**2) * scale)
-    scores["p-mis"] = _mean(np.degrees(np.arccos(np.clip(cosine, 0, 1))))
+    scores["p-mis"] = _mean(np.where(whole, _angles(estimate, planar, sets.plane_labels, sets.planes), np.nan))
 
     fine = sets.structures > 0
-    found = fine & (error <= scaled.fine_tolerance + 1e-6)
     diagonal = np.hypot(*truth.shape)
     distance = ndimage.distance_transform_edt(~found) if found.any() else np.full(truth.shape, diagonal)
     number = sets.structures.max()

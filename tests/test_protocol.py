@@ -10,6 +10,7 @@ import stereogauge as sg
 from stereogauge.errors import ProtocolError, StereogaugeError
 from stereogauge.metrics.declaration import parse_column
 from stereogauge.protocol import choice_names, load_protocol, parse_override, preset_names
+from stereogauge.scores.column import columns_of
 
 SHIPPED = {
     "default",
@@ -121,3 +122,18 @@ def test_kitti_2012_takes_the_kits_five_thresholds_filled_and_estimated_only() -
     metrics = load_protocol("kitti-2012").metrics
     assert {f"{kind}@{pixels}" for kind in ("bad", "bad-valid") for pixels in range(1, 6)} <= set(metrics)
     assert {"mae", "mae-valid", "density"} <= set(metrics)
+
+
+def test_scenes_that_a_protocol_leaves_out_are_evaluated_only_when_named() -> None:
+    hci = load_protocol("hci")
+    assert hci.selected(["Adirondack", "MotorcycleE", "PianoL", "Pipes"]) == ["Adirondack", "Pipes"]
+    assert hci.selected(["PianoL"]) == ["PianoL"]
+    named = hci.replace(scenes=["PianoL"])
+    assert named.selected(["Adirondack", "PianoL"]) == ["PianoL"]
+    assert named.scoring_hash == hci.scoring_hash
+
+
+def test_the_hci_protocol_measures_rms_on_the_pixels_of_each_metric() -> None:
+    columns = {str(column) for column in columns_of(load_protocol("hci").metrics, load_protocol("hci").regions)}
+    for region in ("disc-background", "disc-foreground", "disc-edge", "planar", "fine", "fine-surround"):
+        assert f"rms:{region}" in columns

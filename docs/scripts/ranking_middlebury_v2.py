@@ -31,7 +31,7 @@ IMAGES = Path(__file__).parents[1] / "images"
 SCALES = {"tsukuba": 16, "venus": 8, "teddy": 4, "cones": 4}
 ALGORITHMS = ("PatchMatch-alg117", *(f"S0{number}" for number in range(1, 10)))
 REGIONS = ("nonocc", "all", "disc")
-GEOMETRY = ("d-fat", "d-thin", "d-fuz", "p-bump", "p-off", "p-mis", "f-por", "f-frag", "f-fat")
+GEOMETRY = ("d-fat", "d-thin", "d-fuz-rel", "p-bump", "p-off", "p-mis", "f-por", "f-frag", "f-fat")
 SUBSETS = ("disc-background", "disc-foreground", "disc-edge", "planar", "fine", "fine-surround")
 
 

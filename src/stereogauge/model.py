@@ -111,11 +111,11 @@ class Scene:
 
     `gt`, `left`, `right`, … may be arrays, paths, or the file objects of `stereogauge.io.files`. `masks` are those that
     the dataset ships, by region ("nonocc", "sky", …), true = inside; each class of the label image `labels` is one
-    more, called "label:CLASS". `resolution` is the size relative to the dataset's full resolution (Middlebury 2014:
-    F = 1, H = 0.5, Q = 0.25); geometry thresholds scale with it. `border` is the width in pixels of the margin that the
-    dataset's own evaluation leaves out. `views` are further images with their position on the baseline (left = 0,
-    right = 1). `tags` say what kind of scene it is ({"weather": "rain"}), for selections. Arrays are read-only. A
-    pickled scene carries its sources, not the arrays read from them.
+    more, called "label:CLASS". `resolution` states the size relative to full resolution (Middlebury 2014: F = 1,
+    H = 0.5, Q = 0.25), by default the image width / 3000; geometry thresholds scale with it. `border` is the width in
+    pixels of the margin that the dataset's own evaluation leaves out. `views` are further images with their position on
+    the baseline (left = 0, right = 1). `tags` say what kind of scene it is ({"weather": "rain"}), for selections.
+    Arrays are read-only. A pickled scene carries its sources, not the arrays read from them.
 
     >>> scene = Scene("flat", gt=np.full((2, 3), 8.0))
     >>> scene.shape, scene.has("left")
@@ -243,14 +243,9 @@ class Scene:
 
     @property
     def resolution(self) -> float:
-        """The stated size relative to full resolution, 1 where none was stated."""
-        return 1.0 if self.stated_resolution is None else self.stated_resolution
-
-    @property
-    def size(self) -> float:
         """The size relative to the images, about 3000 px wide, for which limits in pixels were found: s of the docs.
 
-        As stated by `resolution`, else by the width of the image.
+        As the dataset or the user stated it, else the width of the image divided by 3000 px.
         """
         return self.shape[1] / FULL_WIDTH if self.stated_resolution is None else self.stated_resolution
 

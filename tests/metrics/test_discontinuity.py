@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 import pytest
 
@@ -22,7 +23,7 @@ def step(edge: int = EDGE) -> np.ndarray:
 
 
 def scores(estimate: np.ndarray, metrics: list[str] | None = None, **protocol: object) -> dict[str, Score]:
-    scene = Scene("step", gt=step(), masks={"nonocc": EVERYWHERE})
+    scene = Scene("step", gt=step(), masks={"nonocc": EVERYWHERE}, resolution=1.0)
     table = evaluate(estimate, scene, metrics or BOTH_SIDES, ["nonocc"], Protocol().replace(**protocol))
     return {score.metric: score for score in table}
 
@@ -63,7 +64,7 @@ def test_fuzziness_of_a_missing_edge_by_hand() -> None:
     """
     found = scores(np.full((HEIGHT, WIDTH), 20.0))
     assert found["d-fuz"].value == pytest.approx(2 * 20 * 21 / 42)
-    assert found["d-fuz-rel"].value == pytest.approx(2 * 20 * 21 / 42 / (8 * 20))
+    assert found["d-fuz-rel"].value == pytest.approx(2 * 20 * 21 / 42 / 20)
 
 
 def test_fuzziness_of_a_moved_edge_by_hand() -> None:
@@ -99,17 +100,17 @@ def test_an_estimate_without_any_value_has_no_score(estimate: np.ndarray) -> Non
 
 def test_a_scene_without_an_edge_has_no_score_but_a_reason() -> None:
     flat = np.full((HEIGHT, WIDTH), 20.0, np.float32)
-    table = evaluate(flat, Scene("flat", gt=flat, masks={"nonocc": EVERYWHERE}), BOTH_SIDES, ["nonocc"])
+    table = evaluate(flat, Scene("flat", gt=flat, masks={"nonocc": EVERYWHERE}, resolution=1.0), BOTH_SIDES, ["nonocc"])
     for score in table:
         assert np.isnan(score.value)
         assert score.count == 0
-        assert score.note == "no depth discontinuity found"
+        assert score.note == ("no depth discontinuity found: no disparity gradient exceeds 8 px per px (s = 1)")
 
 
 def test_sparse_ground_truth_is_said_to_be_not_applicable() -> None:
     truth = np.full((HEIGHT, WIDTH), np.nan, np.float32)
     truth[::2, ::2] = step()[::2, ::2]
-    scene = Scene("sparse", gt=truth, masks={"nonocc": EVERYWHERE})
+    scene = Scene("sparse", gt=truth, masks={"nonocc": EVERYWHERE}, resolution=1.0)
     for score in evaluate(step(), scene, [*BOTH_SIDES, "rms:disc-edge"], ["nonocc"]):
         assert np.isnan(score.value)
         assert score.note.startswith("not applicable: ground truth covers 25 % of the image")
@@ -117,14 +118,16 @@ def test_sparse_ground_truth_is_said_to_be_not_applicable() -> None:
 
 def test_rms_on_either_band() -> None:
     estimate = step(EDGE - 11)
-    scene = Scene("step", gt=step(), masks={"nonocc": EVERYWHERE})
+    scene = Scene("step", gt=step(), masks={"nonocc": EVERYWHERE}, resolution=1.0)
     table = evaluate(estimate, scene, ["rms:disc-background", "rms:disc-foreground"], ["nonocc"])
     assert table.value("rms", "disc-background") == pytest.approx(np.sqrt(0.5 * 40**2))
     assert table.value("rms", "disc-foreground") == 0.0
 
 
 def test_the_picture_of_fattening_counts_what_the_score_counts() -> None:
-    scene = Scene("step", gt=step(), left=np.zeros((HEIGHT, WIDTH, 3), np.uint8), masks={"nonocc": EVERYWHERE})
+    scene = Scene(
+        "step", gt=step(), left=np.zeros((HEIGHT, WIDTH, 3), np.uint8), masks={"nonocc": EVERYWHERE}, resolution=1.0
+    )
     estimate = step(EDGE - 11)
     estimate[:, 60:65] = np.nan
     drawn = picture(estimate, scene, "d-fat")
@@ -137,7 +140,33 @@ def test_the_picture_of_fattening_counts_what_the_score_counts() -> None:
 
 
 def test_the_picture_of_fuzziness_holds_the_scores_own_values() -> None:
-    scene = Scene("step", gt=step(), masks={"nonocc": EVERYWHERE})
+    scene = Scene("step", gt=step(), masks={"nonocc": EVERYWHERE}, resolution=1.0)
     estimate = step(EDGE - 10)
-    drawn = picture(estimate, scene, "d-fuz")
-    assert np.nanmean(drawn.values) == pytest.approx(scores(estimate)["d-fuz"].value, rel=1e-6)
+    for metric in ("d-fuz", "d-fuz-rel"):
+        drawn = picture(estimate, scene, metric)
+        assert np.nanmean(drawn.values) == pytest.approx(scores(estimate)[metric].value, rel=1e-6)
+
+
+@pytest.mark.parametrize("metric", ["d-fuz", "d-fuz-rel"])
+def test_only_relative_fuzziness_is_the_same_at_every_size(metric: str) -> None:
+    """The same world at quarter, half and full size, smoothed by a filter that grows with it."""
+    found = []
+    for size in (0.25, 0.5, 1.0):
+        shape = (int(320 * size), int(600 * size))
+        x = np.arange(shape[1])[None].repeat(shape[0], axis=0) / size
+        truth = (np.select([x < 200, x < 400], [20.0, 100.0], 60.0) * size).astype(np.float32)
+        estimate = cv2.GaussianBlur(truth, (0, 0), 8 * size)
+        scene = Scene("steps", gt=truth, masks={"nonocc": np.ones(shape, bool)}, resolution=size)
+        found.append(evaluate(estimate, scene, [metric], ["nonocc"]).value(metric))
+    ratio = max(found) / min(found)
+    assert (ratio < 1.7) == (metric == "d-fuz-rel"), found
+
+
+def test_an_unstated_size_follows_from_the_width() -> None:
+    """A jump of 10 px is none in an image of 3000 px (gradient 5 < 8), and one in an image of 300 px (5 > 0.8)."""
+    for width, jumps in ((3000, False), (300, True)):
+        truth = np.where(np.arange(width) < width // 2, 20.0, 30.0)[None].repeat(120, axis=0).astype(np.float32)
+        scene = Scene("step", gt=truth, masks={"nonocc": np.ones(truth.shape, bool)})
+        (score,) = evaluate(truth, scene, ["d-fat"], ["nonocc"])
+        assert (score.count > 0) == jumps
+        assert jumps or score.note.endswith("exceeds 8 px per px (s = 1)")

@@ -29,7 +29,7 @@ def poles() -> np.ndarray:
 
 
 def scores(estimate: np.ndarray, metrics: list[str] | None = None, truth: np.ndarray | None = None) -> dict[str, Score]:
-    scene = Scene("poles", gt=poles() if truth is None else truth, masks={"nonocc": EVERYWHERE})
+    scene = Scene("poles", gt=poles() if truth is None else truth, masks={"nonocc": EVERYWHERE}, resolution=1.0)
     return {score.metric: score for score in evaluate(estimate, scene, metrics or ALL, ["nonocc"])}
 
 
@@ -77,7 +77,7 @@ def test_porosity_of_a_full_size_image_is_the_same_however_many_threads_opencv_h
         truth[:, left : left + 4] = 60.0
     estimate = np.full_like(truth, 20.0)
     estimate[70, 60] = 60.0
-    scene = Scene("poles", gt=truth, masks={"nonocc": np.ones(truth.shape, bool)})
+    scene = Scene("poles", gt=truth, masks={"nonocc": np.ones(truth.shape, bool)}, resolution=1.0)
     before, sums = cv2.getNumThreads(), []
     try:
         for threads in (1, 2):
@@ -108,6 +108,18 @@ def test_nothing_found_takes_the_image_diagonal_and_is_all_lost(nothing: float) 
     assert "every structure is lost" in found["f-frag"].note
     assert found["f-missing"].value == 1.0
     assert found["f-missing"].missing == (2 if np.isnan(nothing) else 0)
+    assert (np.isnan(found["f-fat"].value), found["f-fat"].count) == (True, 0)
+    assert found["f-fat"].note == "every structure is lost"
+
+
+def test_what_lies_beside_a_lost_structure_is_not_covered_by_fattening() -> None:
+    """The first pole is lost without a trace, the second is 3 px fatter on either side."""
+    estimate = poles()
+    estimate[:, FIRST] = 20.0
+    estimate[:, SECOND.start - 3 : SECOND.stop + 3] = 60.0
+    found = scores(estimate)["f-fat"]
+    assert found.value == pytest.approx(3 / 10)
+    assert (found.count, found.missing) == (20 * ROWS, 20 * ROWS)
 
 
 def test_removing_a_fragment_does_not_mend_a_structure() -> None:
@@ -136,7 +148,7 @@ def test_the_policy_exclude_leaves_missing_estimates_out() -> None:
     estimate = poles()
     estimate[:, FIRST] = np.nan
     estimate[70, SECOND] = np.nan
-    scene = Scene("poles", gt=poles(), masks={"nonocc": EVERYWHERE})
+    scene = Scene("poles", gt=poles(), masks={"nonocc": EVERYWHERE}, resolution=1.0)
     protocol = sg.load_protocol().replace(invalid="exclude")
     found = {score.metric: score for score in evaluate(estimate, scene, ALL, ["nonocc"], protocol)}
     assert (found["f-frag"].value, found["f-frag"].count, found["f-frag"].missing) == (0.5, 1, 1)
@@ -183,14 +195,16 @@ def test_a_scene_without_fine_structure_has_no_score_but_a_reason() -> None:
     for score in found.values():
         assert np.isnan(score.value)
         assert score.count == 0
-    assert found["f-por"].note == "no fine structure found"
+    assert found["f-por"].note == (
+        "no fine structure found: no rise and fall of more than 4 px within 32 px of a row (s = 1)"
+    )
 
 
 def test_the_picture_of_fragments_names_whole_divided_and_lost_structures() -> None:
     estimate = poles()
     estimate[70, FIRST] = 20.0
     estimate[:, SECOND] = 20.0
-    scene = Scene("poles", gt=poles(), masks={"nonocc": EVERYWHERE})
+    scene = Scene("poles", gt=poles(), masks={"nonocc": EVERYWHERE}, resolution=1.0)
     drawn = picture(estimate, scene, "f-frag")
     counts = {text: np.count_nonzero(drawn.values == value) for value, (text, _) in drawn.legend.items()}
     assert counts == {
@@ -204,14 +218,14 @@ def test_the_picture_of_fragments_names_whole_divided_and_lost_structures() -> N
 def test_the_picture_of_porosity_holds_the_scores_own_values() -> None:
     estimate = poles()
     estimate[60:63, FIRST] = 20.0
-    scene = Scene("poles", gt=poles(), masks={"nonocc": EVERYWHERE})
+    scene = Scene("poles", gt=poles(), masks={"nonocc": EVERYWHERE}, resolution=1.0)
     assert np.nansum(picture(estimate, scene, "f-por").values) == pytest.approx(scores(estimate)["f-por"].sum, rel=1e-5)
 
 
 def test_the_picture_of_fattening_counts_what_the_score_counts() -> None:
     estimate = poles()
     estimate[:, 57:60] = 60.0
-    scene = Scene("poles", gt=poles(), masks={"nonocc": EVERYWHERE})
+    scene = Scene("poles", gt=poles(), masks={"nonocc": EVERYWHERE}, resolution=1.0)
     drawn = picture(estimate, scene, "f-fat")
     names = {text: value for value, (text, _) in drawn.legend.items()}
     assert np.count_nonzero(drawn.values == names["background taken for structure"]) == scores(estimate)["f-fat"].sum

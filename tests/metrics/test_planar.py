@@ -29,7 +29,7 @@ PIXELS = (HEIGHT - 40) * (WIDTH - 40)
 
 
 def wall(**more: object) -> Scene:
-    return Scene("wall", gt=PLANE, masks={"nonocc": EVERYWHERE}, **more)
+    return Scene("wall", gt=PLANE, masks={"nonocc": EVERYWHERE}, resolution=1.0, **more)
 
 
 def scores(estimate: np.ndarray, metrics: list[str] | None = None, scene: Scene | None = None) -> dict[str, Score]:
@@ -108,7 +108,7 @@ def test_the_ground_truths_own_score_stands_beside_every_score() -> None:
 def test_percentages_too_stand_beside_the_ground_truths_own() -> None:
     names = ["p-bump-bad@0.1", "p-off-bad@0.05", "p-mis-bad@1"]
     rough = PLANE + np.random.default_rng(0).normal(0, 0.05, PLANE.shape).astype(np.float32)
-    scene = Scene("rough wall", gt=rough, masks={"nonocc": EVERYWHERE})
+    scene = Scene("rough wall", gt=rough, masks={"nonocc": EVERYWHERE}, resolution=1.0)
     own, flat = scores(rough, names, scene), scores(PLANE, names, scene)
     for name in names:
         assert own[name].value > 1
@@ -124,10 +124,10 @@ def test_an_estimate_without_any_value_has_no_score() -> None:
 
 def test_a_scene_without_a_plane_has_no_score_but_a_reason() -> None:
     rough = np.random.default_rng(0).uniform(10, 60, PLANE.shape).astype(np.float32)
-    scene = Scene("rough", gt=rough, masks={"nonocc": EVERYWHERE})
+    scene = Scene("rough", gt=rough, masks={"nonocc": EVERYWHERE}, resolution=1.0)
     for score in scores(rough, scene=scene).values():
         assert np.isnan(score.value)
-        assert score.note == "no planar surface found"
+        assert score.note == "no planar surface found: no plane fits 1 % of the pixels within 0.5 px (s = 1)"
 
 
 def sparse_truth() -> np.ndarray:
@@ -141,7 +141,7 @@ def drawn_region() -> np.ndarray:
 
 
 def test_sparse_ground_truth_without_drawn_planes_is_not_applicable() -> None:
-    scene = Scene("sparse", gt=sparse_truth(), masks={"nonocc": EVERYWHERE})
+    scene = Scene("sparse", gt=sparse_truth(), masks={"nonocc": EVERYWHERE}, resolution=1.0)
     for score in scores(PLANE, scene=scene).values():
         assert np.isnan(score.value)
         assert score.note.startswith("not applicable: ground truth covers 1.")

@@ -26,6 +26,7 @@ SUPPLEMENT = {
     "d-fat": 0.6,
     "d-thin": 0.3,
     "d-fuz": 3.4,
+    "d-fuz-rel": 3.4,
     "p-bump": 4.5,
     "p-off": 25,
     "p-mis": 60,

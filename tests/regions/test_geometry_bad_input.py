@@ -27,7 +27,7 @@ def world() -> np.ndarray:
 
 
 def scene_of(truth: np.ndarray) -> Scene:
-    return Scene("world", gt=truth, masks={"nonocc": np.ones(truth.shape, bool)})
+    return Scene("world", gt=truth, masks={"nonocc": np.ones(truth.shape, bool)}, resolution=1.0)
 
 
 def protocol() -> Protocol:

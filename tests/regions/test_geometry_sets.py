@@ -15,7 +15,7 @@ from stereogauge.kernels.distances import squared_distances
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol
 from stereogauge.protocol.geometry import GeometryParameters
-from stereogauge.regions.geometry.bands import distance_to
+from stereogauge.regions.geometry.bands import distance_to, smoothed
 from stereogauge.regions.geometry.planes import Planes
 from stereogauge.regions.geometry.sets import GeometrySets, geometry_sets
 from stereogauge.regions.scene_regions import SceneRegions
@@ -114,11 +114,26 @@ def test_an_exactly_planar_scene_has_floors_of_zero(slanted: GeometrySets) -> No
     assert offset < 1e-4
 
 
-def test_a_pole_is_one_fine_structure_with_foreground_inside_it(pole: GeometrySets) -> None:
+def test_a_pole_is_one_fine_structure_with_background_beside_it(pole: GeometrySets) -> None:
+    """Two columns inside the discontinuity are no majority of a 5 × 5 window: they are in neither band."""
     assert np.array_equal(pole.mask(pole.fine), box(0, HEIGHT, 150, 154))
     assert set(pole.fine_label) == {1}
-    assert np.array_equal(pole.mask(pole.foreground), box(0, HEIGHT, 151, 153))
+    assert not pole.foreground.size
     assert np.array_equal(pole.mask(pole.background), box(0, HEIGHT, 129, 149) | box(0, HEIGHT, 155, 175))
+
+
+def test_the_median_of_the_bands_labels_fills_gaps_and_drops_specks() -> None:
+    """A label image worked by hand: a hole in the foreground, a lone background pixel in it, a band of two columns."""
+    side = np.zeros((20, 40), np.int8)
+    side[:, 5:15] = 1
+    side[10, 8], side[4, 12] = 0, -1
+    side[:, 25:27] = -1
+    beyond = np.where(side == 1, 7.0, 3.0).astype(np.float32)
+    smoothed(side, beyond, 5, np.zeros(side.shape, bool))
+    expected = np.zeros((20, 40), np.int8)
+    expected[:, 5:15] = 1
+    assert np.array_equal(side, expected)
+    assert (beyond[side == 1] == 7.0).all()
 
 
 def test_beside_a_pole_lie_ten_background_pixels_with_the_poles_disparity(pole: GeometrySets) -> None:
@@ -303,7 +318,7 @@ def test_drawn_planes_of_another_size_are_refused() -> None:
 
 def test_sets_are_regions_inside_the_margin() -> None:
     truth = np.where(box(60, 180, 90, 230), 60.0, 20.0).astype(np.float32)
-    scene_regions = SceneRegions(Scene("card", gt=truth, masks={"nonocc": EVERYWHERE}), Protocol())
+    scene_regions = SceneRegions(Scene("card", gt=truth, masks={"nonocc": EVERYWHERE}, resolution=1.0), Protocol())
     near, far = scene_regions.mask("disc-foreground"), scene_regions.mask("disc-background")
     assert np.array_equal(near | far | scene_regions.mask("disc-jump"), scene_regions.mask("disc-edge"))
     assert not scene_regions.mask("planar")[:20].any()
@@ -314,7 +329,7 @@ def test_sets_are_regions_inside_the_margin() -> None:
 
 def test_a_region_of_too_sparse_ground_truth_says_why() -> None:
     truth = np.where((X % 2 == 0) & (Y % 2 == 0), 30.0, np.nan).astype(np.float32)
-    scene_regions = SceneRegions(Scene("sparse", gt=truth, masks={"nonocc": EVERYWHERE}), Protocol())
+    scene_regions = SceneRegions(Scene("sparse", gt=truth, masks={"nonocc": EVERYWHERE}, resolution=1.0), Protocol())
     with pytest.raises(NotApplicable, match="not applicable: ground truth covers 25 %"):
         scene_regions.mask("disc-edge")
 

@@ -141,4 +141,4 @@ def test_a_scene_without_thin_structures_has_a_smaller_square() -> None:
     scene = load_synthetic("boxes", size=(240, 320))["boxes-0"]
     found = run_sensitivity(scene)
     assert not {"pores", "cuts", "fatten-fine"} & set(found.damages)
-    assert set(found.namesakes()) == {"d-fat", "d-thin", "d-fuz", "p-bump", "p-off", "p-mis"}
+    assert set(found.namesakes()) == {"d-fat", "d-thin", "d-fuz-rel", "p-bump", "p-off", "p-mis"}

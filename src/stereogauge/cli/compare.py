@@ -57,7 +57,10 @@ def command(
         str | None, typer.Option(help="Label image of planar regions (0 = none) for p-*, also on sparse ground truth.")
     ] = None,
     border: Annotated[int, typer.Option(help="Margin of the dataset's own evaluation in px, e.g. 18 for Tsukuba.")] = 0,
-    resolution: Annotated[float, typer.Option(help="Size relative to the dataset's full resolution, e.g. 0.25.")] = 1.0,
+    resolution: Annotated[
+        float | None,
+        typer.Option(help="Size relative to full resolution, e.g. 0.25; by default the image width / 3000."),
+    ] = None,
     metrics: options.Metrics = None,
     regions: options.Regions = None,
     protocol: options.ProtocolName = "default",

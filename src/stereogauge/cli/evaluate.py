@@ -133,7 +133,9 @@ def _evaluate(request: Request, store: Store, *, dry_run: bool, watch: bool) -> 
     stopped = True
     try:
         while True:
-            dataset = options.chosen_scenes(request.dataset, request.scenes or request.protocol.scenes)
+            dataset = options.chosen_scenes(request.dataset, request.scenes)
+            if not request.scenes:
+                dataset = dataset.subset(request.protocol.selected(dataset.ids))
             plan = _plan(request, dataset, store, workers)
             if dry_run:
                 _print_plan(plan)

@@ -53,8 +53,9 @@ def command(
     encoding: options.Encoding = None,
     scale: options.Scale = None,
     resolution: Annotated[
-        float, typer.Option(help="Size of a single scene relative to the full one, e.g. 0.25.")
-    ] = 1.0,
+        float | None,
+        typer.Option(help="Size of a single scene relative to full resolution; by default the image width / 3000."),
+    ] = None,
     estimate: Annotated[
         list[str] | None,
         typer.Option(help="A map of the one scene, NAME=FILE: its gradient directions are drawn; repeatable."),
@@ -105,7 +106,7 @@ def _scenes(
     nonocc: str | None,
     encoding: str | None,
     scale: float | None,
-    resolution: float,
+    resolution: float | None,
 ) -> list[Scene]:
     from stereogauge.datasets import families
     from stereogauge.io.files import DisparityFile

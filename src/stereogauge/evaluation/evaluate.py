@@ -179,9 +179,9 @@ def evaluate(
     """Scores of one or more estimates on one or more scenes.
 
     `estimates`: a map, a path, {algorithm: map}, {algorithm: {scene: map or path}}, or result sets. `metrics` and
-    `regions` default to the protocol's; of several scenes those that the protocol names are taken, all where it names
-    none. A scene without an estimate is a gap: NaN with a note. For many scenes and algorithms with a store, progress
-    and several processes, see `stereogauge.evaluation.run`.
+    `regions` default to the protocol's; of several scenes those that the protocol names are taken, all but those
+    that it leaves out where it names none. A scene without an estimate is a gap: NaN with a note. For many scenes
+    and algorithms with a store, progress and several processes, see `stereogauge.evaluation.run`.
 
     `common` measures all maps of a scene on the pixels that every one of them estimates, and on no others: a fair
     comparison of semi-dense maps, which says nothing about the rest of the image.
@@ -216,9 +216,9 @@ def evaluate(
     scores: list[Score] = []
     sizes: dict[tuple[str, str], float] = {}
     objects: dict[tuple[str, str, str], SceneObject] = {}
-    for scene in scene_list if isinstance(scenes, Scene) else _chosen(scene_list, chosen.scenes):
+    for scene in scene_list if isinstance(scenes, Scene) else _chosen(scene_list, chosen):
         scene_regions = SceneRegions(scene, chosen)
-        sizes[scene.dataset, scene.id] = scene.size
+        sizes[scene.dataset, scene.id] = scene.resolution
         here, placed = wanted, {}
         if by is not None:
             placed = object_columns(dict.fromkeys(column.declared for column in wanted), objects_of(scene_regions))
@@ -273,13 +273,10 @@ def common_pixels(maps: Mapping[str, Any]) -> dict[str, Any]:
     return {name: np.where(known, values, np.float32(np.nan)) for name, values in read.items()}
 
 
-def _chosen(scenes: Sequence[Scene], names: Sequence[str]) -> list[Scene]:
-    """The named scenes in their order; all of them when none is named."""
+def _chosen(scenes: Sequence[Scene], protocol: Protocol) -> list[Scene]:
+    """The scenes that the protocol selects, in its order."""
     by_id = {scene.id: scene for scene in scenes}
-    for name in names:
-        if name not in by_id:
-            raise unknown_name("scene of the protocol", name, by_id)
-    return [by_id[name] for name in names] if names else list(scenes)
+    return [by_id[name] for name in protocol.selected(list(by_id))]
 
 
 def _check_names(results: Sequence[ResultSet], scenes: Sequence[Scene], wanted: Sequence[Column]) -> None:

@@ -132,5 +132,5 @@ def _scene_content(scene: Scene, parts: Mapping[str, str | StereogaugeError]) ->
     problem = next((answer for answer in parts.values() if isinstance(answer, StereogaugeError)), None)
     if problem is not None:
         return problem
-    values = [dict(parts), dataclasses.asdict(scene.calibration), scene.resolution, scene.border]
+    values = [dict(parts), dataclasses.asdict(scene.calibration), scene.stated_resolution, scene.border]
     return values_hash(values)

@@ -32,7 +32,7 @@ NOTHING_HERE = "the metric has no pixel on this object"
 
 def objects_of(scene_regions: SceneRegions) -> tuple[SceneObject, ...]:
     """The objects of a scene with enough pixels to score: 200·s², at least 30, at size s relative to full size."""
-    least = max(PIXELS_AT_FULL_SIZE * scene_regions.scene.size**2, FEWEST_PIXELS)
+    least = max(PIXELS_AT_FULL_SIZE * scene_regions.scene.resolution**2, FEWEST_PIXELS)
     return list_objects(scene_regions.objects, least)
 
 

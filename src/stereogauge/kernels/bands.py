@@ -105,15 +105,18 @@ def follow_bands(filled: Any, along_x: Any, along_y: Any, discontinuity: Any, le
 
 
 @kernel
-def adopt_beyond(side: Any, beyond: Any, kind: int, added: Any, radius: int) -> None:
-    """Give each `added` pixel the value of the nearest pixel of that kind within `radius`.
+def adopt_beyond(side: Any, beyond: Any, smoothed: Any, radius: int) -> None:
+    """Give each pixel that joins a band the value of the nearest pixel that was in that band, within `radius`.
 
-    Of equally near ones the first in reading order counts.
+    `side` and `smoothed` are the labels before and after. Of equally near pixels the first in reading order counts.
     """
     height, width = side.shape
+    joined = np.zeros((height, width), np.bool_)
+    values = np.empty((height, width), np.float32)
     for y in range(height):
         for x in range(width):
-            if not added[y, x]:
+            kind = smoothed[y, x]
+            if kind == 0 or kind == side[y, x]:
                 continue
             nearest = 2 * radius * radius + 1
             for row in range(max(y - radius, 0), min(y + radius + 1, height)):
@@ -121,4 +124,9 @@ def adopt_beyond(side: Any, beyond: Any, kind: int, added: Any, radius: int) -> 
                     distance = (row - y) * (row - y) + (column - x) * (column - x)
                     if side[row, column] == kind and distance < nearest:
                         nearest = distance
-                        beyond[y, x] = beyond[row, column]
+                        joined[y, x] = True
+                        values[y, x] = beyond[row, column]
+    for y in range(height):
+        for x in range(width):
+            if joined[y, x]:
+                beyond[y, x] = values[y, x]

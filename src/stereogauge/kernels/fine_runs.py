@@ -36,14 +36,14 @@ def thin_runs(filled: Any, rise: float, widest: int) -> Any:
 
 @kernel
 def beside_structures(filled: Any, fine: Any, reach: int, least_gap: float) -> Any:
-    """Background pixels within `reach` left and right of a structure on its row: (mask, the structure's disparity).
+    """Background pixels within `reach` left and right of a structure on its row: (mask, the structure's column).
 
     The nearer structure counts, the left one of two equally near. A pixel less than `least_gap` behind it is no
     background.
     """
     height, width = fine.shape
     beside = np.zeros((height, width), np.bool_)
-    structure = np.empty((height, width), np.float32)
+    column = np.empty((height, width), np.int32)
     for y in range(height):
         last = -reach - 1
         for x in range(width):
@@ -62,5 +62,5 @@ def beside_structures(filled: Any, fine: Any, reach: int, least_gap: float) -> A
                 continue
             if filled[y, source] - filled[y, x] > least_gap:
                 beside[y, x] = True
-                structure[y, x] = filled[y, source]
-    return beside, structure
+                column[y, x] = source
+    return beside, column

@@ -98,3 +98,18 @@ def direction_change(along_x: Any, along_y: Any) -> Any:
             down = min(down, np.float32(2) * pi - down)
             change[y, x] = math.sqrt(right * right + down * down)
     return change
+
+
+@kernel
+def vector_change(along_x: Any, along_y: Any) -> Any:
+    """Change of the vector (x, y) per px: the length of its forward differences, 0 across the last row or column."""
+    height, width = along_x.shape
+    change = np.empty((height, width), np.float32)
+    for y in range(height):
+        below = min(y + 1, height - 1)
+        for x in range(width):
+            right = min(x + 1, width - 1)
+            xx, yx = along_x[y, right] - along_x[y, x], along_y[y, right] - along_y[y, x]
+            xy, yy = along_x[below, x] - along_x[y, x], along_y[below, x] - along_y[y, x]
+            change[y, x] = math.sqrt(xx * xx + yx * yx + xy * xy + yy * yy)
+    return change

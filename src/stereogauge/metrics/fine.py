@@ -3,7 +3,9 @@
 M_s are the pixels of thin structures in the ground truth D, S the structures (its 8-connected components), M_a ⊆ M_s
 the pixels that the estimate E finds within the tolerance, M_n the background beside a structure and D_n the structure's
 disparity there (docs/geometry.md). A missing estimate is not found, and never helps; the policy `exclude` leaves it
-out. Beside a structure fattening is a share of the pixels V that have an estimate.
+out. Beside a structure fattening is a share of the pixels V that have an estimate. Losing structures never pays: a lost
+one counts 1 in fragmentation and in the share of lost ones, costs porosity the distance to what is found, and what lies
+beside it is not covered by the fattening.
 """
 
 from __future__ import annotations
@@ -42,6 +44,7 @@ from stereogauge.regions.geometry.sets import Positions
 FINE = "fine structure"
 FINE_REGION = "fine"
 WHOLE, DIVIDED, LOST, GAP = "#009e73", "#f0e442", "#a50026", "#333333"
+ALL_LOST = "every structure is lost"
 NO_ESTIMATE = "no estimate on fine structures"
 NOTHING_FOUND = "no pixel of any structure is found: the image diagonal stands for the distance"
 
@@ -117,8 +120,18 @@ def _result(m: Measurement) -> Found:
 
 
 def _fattened(m: Measurement) -> NDArray[np.float32]:
+    """1 where the background is nearer to the structure, 0 where not, NaN where that says nothing.
+
+    It says nothing without an estimate, and beside a structure of which nothing is found: what is lost is not fat.
+    """
     sets = m.regions.geometry
-    return m.once("f-fat", lambda: closer_to_beyond(m.estimate, m.gt, sets.surround, sets.extrapolated_structure))
+
+    def verdicts() -> NDArray[np.float32]:
+        fattened = np.asarray(closer_to_beyond(m.estimate, m.gt, sets.surround, sets.extrapolated_structure))
+        found = np.concatenate([[True], _result(m).fragments > 0])
+        return np.where(found[sets.surround_label], fattened, np.float32(np.nan))
+
+    return m.once("f-fat", verdicts)
 
 
 def _pixels(m: Measurement) -> Positions:
@@ -168,8 +181,10 @@ def _spread(m: Measurement, costs: Callable[[Found], NDArray[np.float64]]) -> ND
     return np.asarray(shares[labels - 1])
 
 
-def _empty(m: Measurement) -> str:
-    return emptiness(m.regions.geometry, 0, FINE, "")
+def _empty(m: Measurement, what: str = FINE, size: int = 0) -> str:
+    scaled = m.protocol.geometry.at(m.scene.resolution)
+    looked_for = f"no rise and fall of more than {scaled.fine_gradient:.3g} px within {scaled.fine_width} px of a row"
+    return emptiness(m, size, what, "beside fine structures", looked_for)
 
 
 def _porosity_picture(m: Measurement) -> Picture:
@@ -217,7 +232,7 @@ def _fat_picture(m: Measurement) -> Picture:
     finalize=mean,
     picture=_porosity_picture,
     costs=set_costs(_pixels, _penalties),
-    version=2,
+    version=3,
 )
 def f_por(m: Measurement, region: str) -> Statistic:
     """Mean over structure pixels of log(1 + distance in px to the nearest found one); found pixels contribute 0.
@@ -270,7 +285,7 @@ def _over_structures(
     finalize=mean,
     picture=_fragments_picture,
     costs=set_costs(_pixels, lambda m: _spread(m, _fragment_costs)),
-    version=3,
+    version=4,
 )
 def f_frag(m: Measurement, region: str) -> Statistic:
     """Mean over structures of 1 − 1/k, k the number of 8-connected parts that the estimate finds; count = structures.
@@ -279,7 +294,7 @@ def f_frag(m: Measurement, region: str) -> Statistic:
     2 × 2 block H_s of the pixel grid with a missing estimate that touches no found pixel of the structure counts as a
     part, so that no fragment can be removed for a better score. Missing = structures without any estimate.
     """
-    return _over_structures(m, region, _fragment_costs, "every structure is lost")
+    return _over_structures(m, region, _fragment_costs, ALL_LOST)
 
 
 @metric(
@@ -295,7 +310,7 @@ def f_frag(m: Measurement, region: str) -> Statistic:
     finalize=mean,
     picture=_fragments_picture,
     costs=set_costs(_pixels, lambda m: _spread(m, _lost)),
-    version=2,
+    version=3,
 )
 def f_missing(m: Measurement, region: str) -> Statistic:
     """Share (0 to 1) of structures of which no pixel is found; count = structures.
@@ -308,7 +323,8 @@ def f_missing(m: Measurement, region: str) -> Statistic:
 @metric(
     id="f-fat",
     name="Fattening of fine structures",
-    formula=r"\frac{|\{x \in M_n \cap V : |E - D| > |E - D_n|\}|}{|M_n \cap V|}",
+    formula=r"\frac{|\{x \in M_n' \cap V : |E - D| > |E - D_n|\}|}{|M_n' \cap V|}, \quad "
+    r"M_n' \subseteq M_n \text{ beside structures with } F_s \ne \emptyset",
     unit="",
     range=(0.0, 1.0),
     heuristic_range=(0.0, 0.7),
@@ -318,13 +334,17 @@ def f_missing(m: Measurement, region: str) -> Statistic:
     finalize=mean,
     picture=_fat_picture,
     costs=set_costs(lambda m: m.regions.geometry.surround, _fattened),
-    version=2,
+    version=3,
 )
 def f_fat(m: Measurement, region: str) -> Statistic:
     """Share (0 to 1) of the estimated background left and right of fine structures that is nearer to the structure.
 
-    0: no gap was closed. NaN: no fine structure with visible background beside it, or no estimate there.
+    0: no gap was closed. What lies beside a structure of which nothing is found is left out like a missing estimate,
+    so that a map does not become the best by losing structures: the share that is left is the score's coverage. NaN: no
+    fine structure with visible background beside it, no estimate there, or every structure lost.
     """
     sets = m.regions.geometry
-    what = f"background beside a {FINE}"
-    return mean_of(_fattened(m), emptiness(sets, sets.surround.size, what, "beside fine structures"))
+    if sets.surround.size and sets.fine.size and not _result(m).fragments.any():
+        return Statistic.empty(ALL_LOST, sets.surround.size)
+    empty = _empty(m, f"background beside a {FINE}", sets.surround.size)
+    return mean_of(_fattened(m), empty)

@@ -16,7 +16,7 @@ from stereogauge.metrics.declaration import Statistic
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
 from stereogauge.model import Mask, Scene
-from stereogauge.regions.geometry.sets import GeometrySets, Positions
+from stereogauge.regions.geometry.sets import Positions
 
 HCI = "Honauer, Maier-Hein & Kondermann, ICCV 2015"
 VARIANT = f"after {HCI}"
@@ -24,14 +24,15 @@ JUMP, NEAR, FAR, WRONG = "#5e3c99", "#56b4e9", "#f5c77e", "#a50026"
 GUARD = 1e-6
 
 
-def emptiness(sets: GeometrySets, size: int, what: str, estimated: str) -> str:
+def emptiness(m: Measurement, size: int, what: str, estimated: str, looked_for: str) -> str:
     """Why nothing was measured.
 
-    The ground truth is too sparse, the scene has no such pixel, or the estimate has none there.
+    The ground truth is too sparse, the scene has no such pixel, or the estimate has none there. Where the scene has
+    none, `looked_for` names the threshold that nothing passed, and the note the scene's size s that scales it.
     """
     if size:
         return f"no estimate {estimated}"
-    return sets.refusal or f"no {what} found"
+    return m.regions.geometry.refusal or f"no {what} found: {looked_for} (s = {m.scene.resolution:.3g})"
 
 
 def mean_of(values: NDArray[np.float32], empty: str, note: str = "") -> Statistic:

@@ -39,7 +39,7 @@ def _planes(m: Measurement) -> NDArray[np.float64]:
     parameters = m.protocol.geometry
     planes = sets.planes.copy()
     random = np.random.default_rng(parameters.plane_seed)
-    tolerance = parameters.at(m.scene.resolution).plane_tolerance
+    tolerance = sets.plane_tolerance
     for plane in unknown:
         inside = sets.mask(sets.planar[sets.planar_label == plane + 1]) & np.isfinite(m.estimate)
         fitted, found = fit_plane(Points.of(m.estimate, inside), tolerance, parameters.plane_iterations, random)
@@ -83,8 +83,9 @@ def _pixels(m: Measurement) -> Positions:
 
 
 def _empty(m: Measurement) -> str:
-    sets = m.regions.geometry
-    return emptiness(sets, sets.planar.size, "planar surface", "on planar surfaces")
+    least = 100 * m.protocol.geometry.plane_share
+    looked_for = f"no plane fits {least:.3g} % of the pixels within {_tolerance(m):.3g} px"
+    return emptiness(m, m.regions.geometry.planar.size, "planar surface", "on planar surfaces", looked_for)
 
 
 def _note(m: Measurement, kind: int, floor: float, unit: str) -> str:
@@ -117,7 +118,7 @@ def _share(m: Measurement, kind: int, values: Values, threshold: float) -> Stati
 
 
 def _tolerance(m: Measurement) -> float:
-    return m.protocol.geometry.at(m.scene.resolution).plane_tolerance
+    return m.regions.geometry.plane_tolerance
 
 
 def _bump_picture(m: Measurement, threshold: float = 0.0) -> Picture:
@@ -153,6 +154,7 @@ def _angle_picture(m: Measurement, threshold: float = 45.0) -> Picture:
     finalize=mean,
     picture=_bump_picture,
     costs=set_costs(_pixels, _bumps),
+    version=2,
 )
 def p_bump(m: Measurement, region: str) -> Statistic:
     """Mean magnitude of the 4-neighbour Laplacian of the estimate on planar surfaces, in px.
@@ -175,6 +177,7 @@ def p_bump(m: Measurement, region: str) -> Statistic:
     finalize=mean,
     picture=_bump_picture,
     costs=set_costs(_pixels, _drawn_bumps),
+    version=2,
 )
 def bumpiness(m: Measurement, region: str) -> Statistic:
     """`p-bump` on planar regions that somebody drew, for scenes without ground truth; NaN where none is drawn."""
@@ -195,6 +198,7 @@ def bumpiness(m: Measurement, region: str) -> Statistic:
     finalize=mean,
     picture=_relative_bump_picture,
     costs=set_costs(_pixels, _relative_bumps),
+    version=2,
 )
 def p_bump_rel(m: Measurement, region: str) -> Statistic:
     """Mean magnitude of the Laplacian of the error on planar surfaces, in px; the ground truth scores exactly 0."""
@@ -215,6 +219,7 @@ def p_bump_rel(m: Measurement, region: str) -> Statistic:
     finalize=mean,
     picture=_offset_picture,
     costs=set_costs(_pixels, _offsets),
+    version=2,
 )
 def p_off(m: Measurement, region: str) -> Statistic:
     """Mean Euclidean distance of the points (x, y, E) to their plane in disparity space, in px. 0: on the plane."""
@@ -235,7 +240,7 @@ def p_off(m: Measurement, region: str) -> Statistic:
     finalize=mean,
     picture=_angle_picture,
     costs=set_costs(_pixels, _angles),
-    version=2,
+    version=3,
 )
 def p_mis(m: Measurement, region: str) -> Statistic:
     """Mean angle between the estimate's normal, by least squares over 5 × 5 px, and its plane's, in degrees.
@@ -263,6 +268,7 @@ def p_mis(m: Measurement, region: str) -> Statistic:
     picture=_bump_picture,
     costs=set_costs(_pixels, lambda m, t: is_above(_bumps(m), t)),
     examples=("p-bump-bad@1",),
+    version=2,
 )
 def p_bump_bad(m: Measurement, region: str, threshold: float) -> Statistic:
     """Percentage of the estimated planar pixels whose Laplacian exceeds t px."""
@@ -288,6 +294,7 @@ def p_bump_bad(m: Measurement, region: str, threshold: float) -> Statistic:
     picture=_offset_picture,
     costs=set_costs(_pixels, lambda m, t: is_above(_offsets(m), t)),
     examples=("p-off-bad@1",),
+    version=2,
 )
 def p_off_bad(m: Measurement, region: str, threshold: float) -> Statistic:
     """Percentage of the estimated planar pixels farther than t px from their plane."""
@@ -311,7 +318,7 @@ def p_off_bad(m: Measurement, region: str, threshold: float) -> Statistic:
     picture=_angle_picture,
     costs=set_costs(_pixels, lambda m, t: is_above(_angles(m), t)),
     examples=("p-mis-bad@5",),
-    version=2,
+    version=3,
 )
 def p_mis_bad(m: Measurement, region: str, threshold: float) -> Statistic:
     """Percentage of the estimated planar pixels whose normal is off by more than t degrees."""

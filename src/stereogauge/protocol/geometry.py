@@ -36,13 +36,15 @@ class GeometryParameters:
     Discontinuities
         discontinuity_gradient: c_d, central-difference gradient in px per px of a discontinuity; × s.
         band_length: width in px of the foreground and background bands beside it; × s, at least `band_length_floor`.
-        band_median: side in px of the median window that fills gaps in the bands; odd, not scaled; 1 fills nothing.
+        band_median: side in px of the median window over the bands' labels; odd, not scaled; 1 changes nothing.
     Planes
         plane_smoothing: σ in px of the Gaussian over the gradient vectors; × s, at least `plane_smoothing_floor`.
         plane_direction_change: change of gradient direction in rad per px below which a pixel may be planar.
         plane_share: smallest connected component, and smallest plane, as a share of all pixels.
         plane_part_share: smallest connected part of a plane's inliers, as a share of all pixels.
-        plane_tolerance: largest distance in disparity of an inlier; × s, at least `plane_tolerance_floor`.
+        plane_tolerance: largest distance in disparity of an inlier; × s, at least `plane_tolerance_floor`, and half a
+        step more where the ground truth is quantised.
+        plane_angle: largest angle in degrees between the ground truth's own 5 × 5 normal and that of its plane.
         plane_iterations: random triples tried for one plane.
         plane_seed: seed of the random triples.
     Fine structures
@@ -67,6 +69,7 @@ class GeometryParameters:
     plane_part_share: float = 0.0025
     plane_tolerance: float = 0.5
     plane_tolerance_floor: float = 0.1
+    plane_angle: float = 1.75
     plane_iterations: int = 200
     plane_seed: int = 0
     fine_gradient: float = 4.0

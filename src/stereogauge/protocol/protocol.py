@@ -17,7 +17,7 @@ import math
 import tomllib
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -38,7 +38,7 @@ class Protocol:
     first, as Middlebury's evaldisp does. max_disparity: pixels whose true disparity is larger are left out of every
     region. border: pixels to leave out along each side; "dataset" takes the scene's own, "hci" the margin of the
     geometry parameters, max(20, 0.01 · width) px at full resolution. peak: the signal range of psnr in px; none takes
-    ndisp. scenes: those of a dataset that are evaluated, in this order; none named means all.
+    ndisp. scenes: those of a dataset that are evaluated, in this order; none named means all but `left_out`.
 
     >>> lenient = sg.load_protocol("default").replace(invalid="exclude")
     >>> lenient.scoring_hash == sg.load_protocol("default").scoring_hash  # other choices make other scores
@@ -58,6 +58,7 @@ class Protocol:
     geometry: GeometryParameters = field(default_factory=GeometryParameters)
     # selection
     scenes: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ("bad@1", "bad@2", "mae", "rms", "quantile@95", "invalid")
     regions: tuple[str, ...] = ("all", "nonocc")
     aggregation: Literal["mean", "pooled", "weighted"] = "mean"
@@ -65,7 +66,7 @@ class Protocol:
     model: str = "middlebury"
 
     SELECTION: typing.ClassVar[tuple[str, ...]] = (
-        *("scenes", "metrics", "regions", "aggregation", "scene_weights", "model"),
+        *("scenes", "left_out", "metrics", "regions", "aggregation", "scene_weights", "model"),
     )
 
     def __post_init__(self) -> None:
@@ -95,6 +96,20 @@ class Protocol:
     def scoring_hash(self) -> str:
         """Of the scoring choices alone: what a single score carries."""
         return _digest(self.scoring())
+
+    def selected(self, scenes: Sequence[str]) -> list[str]:
+        """The scenes of a dataset that are evaluated: those named, else all but those left out.
+
+        Where every one is left out, somebody has chosen them on purpose, and all are evaluated.
+
+        >>> sg.load_protocol("hci").selected(["Piano", "PianoL", "Pipes"])
+        ['Piano', 'Pipes']
+        """
+        for name in self.scenes:
+            if name not in scenes:
+                raise unknown_name("scene of the protocol", name, scenes)
+        kept = [name for name in scenes if name not in self.left_out]
+        return list(self.scenes or kept or scenes)
 
     def replace(self, **changes: Any) -> Protocol:
         """A variant with some choices changed.

@@ -26,6 +26,7 @@ def _mask(evaluated: EvaluatedScene, positions: Positions) -> Mask:
     name="Depth discontinuities",
     definition=r"M_d = \{x : \|\nabla D(x)\| > c_d\}",
     source=HCI,
+    version=2,
 )
 def disc_jump(evaluated: EvaluatedScene) -> Mask:
     """Pixels on a depth discontinuity: central-difference gradient of the ground truth above c_d = 8·s px per px."""
@@ -37,6 +38,7 @@ def disc_jump(evaluated: EvaluatedScene) -> Mask:
     name="Foreground at discontinuities",
     definition=r"M_f",
     source=HCI,
+    version=2,
 )
 def disc_foreground(evaluated: EvaluatedScene) -> Mask:
     """The band of 20·s px on the near side of every depth discontinuity."""
@@ -48,6 +50,7 @@ def disc_foreground(evaluated: EvaluatedScene) -> Mask:
     name="Background at discontinuities",
     definition=r"M_b",
     source=HCI,
+    version=2,
 )
 def disc_background(evaluated: EvaluatedScene) -> Mask:
     """The band of 20·s px on the far side of every depth discontinuity."""
@@ -59,6 +62,7 @@ def disc_background(evaluated: EvaluatedScene) -> Mask:
     name="Surroundings of discontinuities",
     definition=r"M_e = M_d \cup M_f \cup M_b",
     source=HCI,
+    version=2,
 )
 def disc_edge(evaluated: EvaluatedScene) -> Mask:
     """Depth discontinuities with the bands on both sides."""
@@ -70,6 +74,7 @@ def disc_edge(evaluated: EvaluatedScene) -> Mask:
     name="Planar surfaces",
     definition=r"M_p",
     source=HCI,
+    version=2,
 )
 def planar(evaluated: EvaluatedScene) -> Mask:
     """Pixels of planes fitted to the ground truth by RANSAC, or of the scene's drawn planes."""
@@ -81,6 +86,7 @@ def planar(evaluated: EvaluatedScene) -> Mask:
     name="Fine structures",
     definition=r"M_s",
     source=HCI,
+    version=2,
 )
 def fine(evaluated: EvaluatedScene) -> Mask:
     """Structures at most 32·s px wide on their row, nearer than what is on both sides."""
@@ -92,6 +98,7 @@ def fine(evaluated: EvaluatedScene) -> Mask:
     name="Background beside fine structures",
     definition=r"M_n",
     source=HCI,
+    version=2,
 )
 def fine_surround(evaluated: EvaluatedScene) -> Mask:
     """Background pixels within 10·s px left and right of a fine structure on its row."""

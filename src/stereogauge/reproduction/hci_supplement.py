@@ -25,7 +25,7 @@ FIGURE_5 = {  # heuristic and theoretical maximum
     "bad@4": (45, 100),
     "d-fat": (0.6, 1),
     "d-thin": (0.3, 1),
-    "d-fuz": (3.4, math.inf),
+    "d-fuz-rel": (3.4, math.inf),
     "p-bump": (4.5, math.inf),
     "p-off": (25, math.inf),
     "p-mis": (60, 90),
@@ -33,7 +33,14 @@ FIGURE_5 = {  # heuristic and theoretical maximum
     "f-frag": (0.5, 1),
     "f-fat": (0.7, 1),
 }
-SUBSETS = {"d-fat": "rms:disc-background", "d-thin": "rms:disc-foreground", "p-mis": "rms:planar", "f-por": "rms:fine"}
+SUBSETS = {
+    "d-fat": "rms:disc-background",
+    "d-thin": "rms:disc-foreground",
+    "d-fuz-rel": "rms:disc-edge",
+    "p-mis": "rms:planar",
+    "f-por": "rms:fine",
+    "f-fat": "rms:fine-surround",
+}
 
 
 @PAPER.item("figure 1", "Parts of images")

@@ -40,8 +40,9 @@ MATCHERS = {
     "BM wide": f"opencv-bm:block=31,right_view=second-run,{DENSE}",
 }
 HCI_METRICS = (
-    "rms", "bad@1", "bad@4", "d-fat", "d-thin", "d-fuz", "p-bump", "p-off", "p-mis", "f-por", "f-frag", "f-fat",
-    "rms:disc-background", "rms:disc-foreground", "rms:planar", "rms:fine",
+    "rms", "bad@1", "bad@4", "d-fat", "d-thin", "d-fuz-rel", "p-bump", "p-off", "p-mis", "f-por", "f-frag", "f-fat",
+    "d-fuz", "rms:disc-background", "rms:disc-foreground", "rms:disc-edge", "rms:planar", "rms:fine",
+    "rms:fine-surround",
 )  # fmt: skip
 
 

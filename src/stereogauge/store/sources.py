@@ -106,7 +106,7 @@ def scene_text(scene: Scene) -> str:
 def _size(scene: Scene) -> float | None:
     """The scene's size; None where neither it is stated nor an image can be read."""
     try:
-        return scene.size
+        return scene.resolution
     except StereogaugeError:
         return None
 

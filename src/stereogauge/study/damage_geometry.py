@@ -71,7 +71,7 @@ def thin_foreground(truth: GroundTruth, strength: float, random: np.random.Gener
     return _where(truth.edge_zone & (truth.disparity - smaller > truth.step), smaller, truth)
 
 
-@damage("fuzzy-edges", "fuzzy edges", metric="d-fuz", **BLUR, zone=attrgetter("edge_zone"))
+@damage("fuzzy-edges", "fuzzy edges", metric="d-fuz-rel", **BLUR, zone=attrgetter("edge_zone"))
 def fuzzy_edges(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Depth discontinuities are smoothed by a Gaussian; the rest of the map stays as it is."""
     return _where(truth.edge_zone, _filtered(cv2.GaussianBlur(truth.disparity, (0, 0), strength)), truth)

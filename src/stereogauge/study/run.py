@@ -18,7 +18,7 @@ from stereogauge.scores.plain import json_value
 from stereogauge.study.damage import damage_called, damages
 from stereogauge.study.ground_truth import ground_truth_of
 
-GEOMETRY_METRICS = ("d-fat", "d-thin", "d-fuz", "p-bump", "p-off", "p-mis", "f-por", "f-frag", "f-fat")
+GEOMETRY_METRICS = ("d-fat", "d-thin", "d-fuz-rel", "p-bump", "p-off", "p-mis", "f-por", "f-frag", "f-fat")
 OTHER_METRICS = (
     "bad@1",
     "bad@2",

@@ -68,7 +68,7 @@ def _scene(folder: Path, dataset: str) -> Scene | None:
             masks={name: MaskFile(path, value=255) for name, path in masks.items()},
             views=_further_views(folder, left),
             dataset=dataset,
-            resolution=1.0 if scale > 4 else 1.0 / scale,
+            resolution=1.0 / scale if known in _SCENES_2003 else None,
             border=BORDERS.get(known, 0),
             metadata={"scale": scale},
         )

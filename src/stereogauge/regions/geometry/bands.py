@@ -46,17 +46,19 @@ def distance_to(mask: Mask) -> NDArray[np.float32]:
     return np.asarray(np.sqrt(squared_distances(mask)), np.float32)
 
 
-def _filled_gaps(
-    side: NDArray[np.int8], beyond: NDArray[np.float32], kind: int, window: int, discontinuity: Mask
-) -> Mask:
-    """One band with the pixels added that a median window gives to it; they take the nearest pixel's `beyond`."""
-    band: Mask = side == kind
+def smoothed(side: NDArray[np.int8], beyond: NDArray[np.float32], window: int, discontinuity: Mask) -> None:
+    """Replace the labels of the bands, in place, by their median over a window.
+
+    The labels are ordered background −1, neither 0, foreground +1, so that either band gives way to the other through
+    neither. A pixel that joins a band takes the `beyond` of the nearest pixel that was in it. Discontinuity pixels are
+    in neither band and stay so.
+    """
     if window == 1:
-        return band
-    median = cv2.medianBlur(band.astype(np.uint8), window).astype(bool)
-    added = median & ~band & ~discontinuity
-    adopt_beyond(side, beyond, kind, added, window // 2)
-    return band | added
+        return
+    median = (cv2.medianBlur((side + 1).astype(np.uint8), window).astype(np.int8) - 1).astype(np.int8)
+    median[discontinuity] = 0
+    adopt_beyond(side, beyond, median, window // 2)
+    side[:] = median
 
 
 def discontinuity_bands(filled: DisparityMap, resolution: float, parameters: GeometryParameters) -> Bands:
@@ -64,9 +66,8 @@ def discontinuity_bands(filled: DisparityMap, resolution: float, parameters: Geo
 
     M_d = {‖∇D‖ > c_d} by central differences. From each of its pixels the local gradient is followed both ways:
     rising disparity gives foreground, falling disparity background, for the band's length from the first pixel
-    outside M_d. The nearer edge wins, a tie drops the pixel. A median window fills gaps in either band without
-    thinning it, so that a pole narrower than the window keeps its foreground; what both bands would gain belongs to
-    none.
+    outside M_d. The nearer edge wins, a tie drops the pixel. The median of the labels (foreground, background,
+    neither) over a window then fills gaps and drops specks, also bands narrower than half of the window.
     """
     scaled = parameters.at(resolution)
     along_x, along_y, gradient = central_gradient(filled)
@@ -74,14 +75,8 @@ def discontinuity_bands(filled: DisparityMap, resolution: float, parameters: Geo
     side, beyond = follow_bands(
         filled, along_x, along_y, discontinuity, scaled.band_length, scaled.discontinuity_gradient
     )
-    # The two bands' own pixels are disjoint, so each may take its added values from the other's untouched ones.
-    background_beyond = beyond.copy()
-    foreground = _filled_gaps(side, beyond, 1, parameters.band_median, discontinuity)
-    background = _filled_gaps(side, background_beyond, -1, parameters.band_median, discontinuity)
-    both = foreground & background
-    foreground &= ~both
-    background &= ~both
-    np.copyto(beyond, background_beyond, where=background)
+    smoothed(side, beyond, parameters.band_median, discontinuity)
+    foreground, background = side == 1, side == -1
     edge = discontinuity | foreground | background
     return Bands(
         discontinuity, foreground, background, beyond, gradient, distance_to(discontinuity), distance_to(~edge)

@@ -31,6 +31,7 @@ SOURCES = (
     "regions/connected.py",
     "regions/geometry/bands.py",
     "regions/geometry/fine_structures.py",
+    "regions/geometry/plane_search.py",
     "regions/geometry/planes.py",
     "regions/geometry/sets.py",
     "kernels/bands.py",
@@ -40,6 +41,7 @@ SOURCES = (
     "kernels/geometry_maps.py",
     "kernels/geometry_scores.py",
     "kernels/plane_fit.py",
+    "kernels/plane_regions.py",
     "kernels/ransac.py",
 )
 

@@ -15,16 +15,21 @@ from stereogauge.regions.connected import components, without_small_parts
 
 @dataclass(frozen=True)
 class FineStructures:
-    """`labels` numbers the structures from 1; `beside` is M_n; `structure` holds D_n, only there."""
+    """`labels` numbers the structures from 1, in an image; `beside` are the flat positions of M_n.
+
+    There `structure` holds D_n and `beside_label` the number of the structure, 0 where that lies outside M₀.
+    """
 
     labels: NDArray[np.int32]
-    beside: Mask
+    beside: NDArray[np.int32]
     structure: NDArray[np.float32]
+    beside_label: NDArray[np.int32]
 
     @classmethod
     def none(cls, shape: tuple[int, int]) -> FineStructures:
         """No structure anywhere."""
-        return cls(np.zeros(shape, np.int32), np.zeros(shape, np.bool_), np.zeros(shape, np.float32))
+        nowhere = np.zeros(0, np.int32)
+        return cls(np.zeros(shape, np.int32), nowhere, np.zeros(0, np.float32), nowhere)
 
 
 def fine_structures(
@@ -39,5 +44,8 @@ def fine_structures(
     runs = thin_runs(filled, scaled.fine_gradient, scaled.fine_width)
     fine = without_small_parts(runs & known, parameters.fine_share * filled.size)
     labels, _ = components(fine & base)
-    beside, structure = beside_structures(filled, fine, scaled.fine_surround, scaled.fine_gradient)
-    return FineStructures(labels, beside & base, structure)
+    beside, columns = beside_structures(filled, fine, scaled.fine_surround, scaled.fine_gradient)
+    positions = np.flatnonzero(beside & base).astype(np.int32)
+    width = np.int32(filled.shape[1])
+    sources = positions - positions % width + columns.ravel()[positions]
+    return FineStructures(labels, positions, filled.ravel()[sources], labels.ravel()[sources])

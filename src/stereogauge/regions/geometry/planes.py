@@ -1,25 +1,23 @@
-"""Planar surfaces of a ground truth: planes fitted by sequential RANSAC to regions of steady gradient direction."""
+"""Planes in disparity space: their coefficients and pixels, RANSAC fits to points, and planes of drawn regions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels.components import label_centres
-from stereogauge.kernels.geometry_maps import central_gradient, direction_change
 from stereogauge.kernels.ransac import best_hypothesis, fit_near_plane, split_by_plane
-from stereogauge.model import DisparityMap, Mask
+from stereogauge.model import DisparityMap
 from stereogauge.protocol.geometry import GeometryParameters
-from stereogauge.regions.connected import components, large_components
 
 SCORED_POINTS = 50_000
-MOST_PLANES = 20
 REFITS = 2
-CROSS = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]], np.uint8)
+FINEST_STEP, COARSEST_STEP = 1 / 64, 1.0  # px
+FEWEST_LEVELS = 5
+SAMPLED_VALUES = 50_000
 
 Coefficients = tuple[float, float, float]
 
@@ -54,21 +52,11 @@ class Planes:
         return np.column_stack([x, y, a * x + b * y + c])
 
 
-def steady_direction(filled: DisparityMap, resolution: float, parameters: GeometryParameters) -> Mask:
-    """Pixels where the smoothed gradient vectors turn by less than the allowed angle per pixel, off discontinuities.
-
-    The vectors are smoothed rather than their angles, which wrap at ±π. Each component is clipped to ±1 first, so
-    that a jump does not outweigh the surfaces beside it.
-    """
-    scaled = parameters.at(resolution)
-    along_x, along_y, magnitude = central_gradient(filled)
-    smooth = [
-        cv2.GaussianBlur(np.clip(part, -1, 1), (0, 0), scaled.plane_smoothing, borderType=cv2.BORDER_REPLICATE)
-        for part in (along_x, along_y)
-    ]
-    change = direction_change(*smooth)
-    jump = cv2.dilate((magnitude > scaled.discontinuity_gradient).astype(np.uint8), CROSS)
-    return np.asarray((change < parameters.plane_direction_change) & (jump == 0))
+def angle_between(first: Coefficients, second: Coefficients) -> float:
+    """Degrees between the normals of two planes in (x, y, d) space, 0 to 90."""
+    normals = Planes(np.empty((0, 0), np.int16), np.array([first, second])).normals
+    across = np.linalg.norm(np.cross(normals[0], normals[1]))
+    return float(np.degrees(np.arctan2(across, abs(normals[0] @ normals[1]))))
 
 
 @dataclass(frozen=True)
@@ -127,49 +115,28 @@ def fit_plane(
     return (a, b, c), int(found)
 
 
-def find_planes(filled: DisparityMap, known: Mask, resolution: float, parameters: GeometryParameters) -> Planes:
-    """Planar surfaces: components of steady gradient direction, in each plane after plane by RANSAC.
+def value_step(disparity: DisparityMap) -> float:
+    """The step of which all known values are multiples, up to a common offset, in px; 0 where they are not quantised.
 
-    A component, and a plane, holds at least `plane_share` of the image's pixels. Of a plane's inliers only connected
-    parts of at least `plane_part_share` stay: a plane through other surfaces meets them in stripes. The search in a
-    component ends when the best remaining plane is too small.
+    Tsukuba has 1, Teddy and Cones ¼, floating-point maps 0. Steps below 1/64 px and above 1 px, and fewer than five
+    different values, show no quantisation.
     """
-    tolerance = parameters.at(resolution).plane_tolerance
-    least = max(3.0, parameters.plane_share * filled.size)
-    random = np.random.default_rng(parameters.plane_seed)
-    labels = np.zeros(filled.shape, np.int16)
-    coefficients: list[Coefficients] = []
-    component_labels, number = components(steady_direction(filled, resolution, parameters) & known)
-    for component in large_components(component_labels, number, least):
-        points = Points.of(filled, component_labels == component)
-        for _ in range(MOST_PLANES):
-            plane, found = fit_plane(points, tolerance, parameters.plane_iterations, random)
-            if found < least:
-                break
-            near, points = points.split(plane, tolerance)
-            part = _large_parts(near, parameters.plane_part_share * filled.size)
-            if len(part) >= least:
-                coefficients.append(plane)
-                labels[part.place] = len(coefficients)
-    return Planes(labels, np.array(coefficients, dtype=np.float64).reshape(-1, 3))
-
-
-def _large_parts(points: Points, least: float) -> Points:
-    """The points in 8-connected parts of at least `least` pixels."""
-    if not len(points):
-        return points
-    rows, columns = points.place
-    rows -= rows.min()
-    columns -= columns.min()
-    window = np.zeros((rows.max() + 1, columns.max() + 1), np.uint8)
-    window[rows, columns] = 1
-    labels, number = components(window)
-    part = labels[rows, columns]
-    return points.where(np.bincount(part, minlength=number)[part] >= least)
+    known = disparity[np.isfinite(disparity)]
+    for stride in (max(1, known.size // SAMPLED_VALUES), 1):
+        values = np.unique(known[::stride]).astype(np.float64)
+        if len(values) < FEWEST_LEVELS:
+            continue
+        step = float(np.diff(values).min())
+        if not FINEST_STEP <= step <= COARSEST_STEP:
+            return 0.0
+        multiples = (known - np.float32(values[0])) / np.float32(step)
+        if np.abs(multiples - np.round(multiples)).max() < 0.01:
+            return step
+    return 0.0
 
 
 def planes_in_regions(
-    regions: NDArray[Any], disparity: DisparityMap | None, resolution: float, parameters: GeometryParameters
+    regions: NDArray[Any], disparity: DisparityMap | None, tolerance: float, parameters: GeometryParameters
 ) -> Planes:
     """One plane for each drawn region (label > 0), from whatever ground truth lies in it, however sparse.
 
@@ -179,7 +146,6 @@ def planes_in_regions(
     values = np.unique(regions[regions > 0])
     labels = np.zeros(regions.shape, np.int16)
     coefficients = np.full((len(values), 3), np.nan)
-    tolerance = parameters.at(resolution).plane_tolerance
     random = np.random.default_rng(parameters.plane_seed)
     for position, value in enumerate(values):
         inside = regions == value

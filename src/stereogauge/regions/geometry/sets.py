@@ -20,7 +20,8 @@ from stereogauge.model import DisparityMap, Mask
 from stereogauge.protocol.geometry import GeometryParameters
 from stereogauge.regions.geometry.bands import Bands, discontinuity_bands
 from stereogauge.regions.geometry.fine_structures import FineStructures, fine_structures
-from stereogauge.regions.geometry.planes import Planes, find_planes, planes_in_regions
+from stereogauge.regions.geometry.plane_search import find_planes
+from stereogauge.regions.geometry.planes import Planes, planes_in_regions, value_step
 
 Positions = NDArray[np.int32]
 Values = NDArray[np.float32]
@@ -32,12 +33,15 @@ class GeometrySets:
 
     discontinuity: M_d. foreground, background: M_f, M_b. extrapolated_background: D_b at the foreground's pixels;
     extrapolated_foreground: D_f at the background's. edge: M_e, with the ground truth's gradient there and the
-    distances in px to M_d and to the outside of M_e, both measured before M₀ was applied. planar: M_p with the number
-    (from 1) of each pixel's plane; planes: rows (a, b, c) of d = a·x + b·y + c, NaN where a drawn region has no known
-    plane; plane_normals and plane_points: the same in point-normal form. plane_floors: what the ground truth itself
-    scores for bumpiness, offset and misorientation. fine: M_s with the number (from 1) of each pixel's structure.
-    surround: M_n; extrapolated_structure: D_n there. coverage: share of pixels with known ground truth. refusal: why
-    the sets that need dense ground truth are empty, "" where they are not refused.
+    distances in px to M_d and to the outside of M_e, both measured before M₀ was applied. surface: everything that
+    lies on a plane, up to its edges, with the number (from 1) of each pixel's plane. planar: M_p, the part of it
+    whose 5 × 5 windows have the plane's orientation in the ground truth too, likewise; planes: rows (a, b, c) of d
+    = a·x + b·y + c, NaN where a drawn region has no known plane; plane_normals and plane_points: the same in
+    point-normal form. plane_tolerance: how far in disparity an inlier may lie from its plane. plane_floors: what
+    the ground truth itself scores for bumpiness, offset and misorientation. fine: M_s with the number (from 1) of
+    each pixel's structure. surround: M_n with the number of the structure beside each pixel (0: outside M₀);
+    extrapolated_structure: D_n there. coverage: share of pixels with known ground truth. refusal: why the sets that
+    need dense ground truth are empty, "" where they are not refused.
     """
 
     height: int
@@ -51,16 +55,20 @@ class GeometrySets:
     edge_gradient: Values
     edge_to_discontinuity: Values
     edge_to_outside: Values
+    surface: Positions
+    surface_label: NDArray[np.int16]
     planar: Positions
     planar_label: NDArray[np.int16]
     planes: NDArray[np.float64]
     plane_normals: NDArray[np.float64]
     plane_points: NDArray[np.float64]
+    plane_tolerance: float
     plane_floors: NDArray[np.float64]
     planes_drawn: bool
     fine: Positions
     fine_label: NDArray[np.int32]
     surround: Positions
+    surround_label: NDArray[np.int32]
     extrapolated_structure: Values
     coverage: float
     refusal: str
@@ -107,21 +115,25 @@ def geometry_sets(
     refusal = _refusal(truth, known, parameters)
     bands, structures, planes = Bands.none(shape), FineStructures.none(shape), Planes.none(shape)
     planar_base = base
+    step = 0.0 if truth is None else value_step(truth)
+    tolerance = parameters.at(resolution).plane_tolerance + step / 2
     if truth is not None and not refusal:
         filled = fill_rows(truth)
         bands = discontinuity_bands(filled, resolution, parameters)
         structures = fine_structures(filled, known, base, resolution, parameters)
         if drawn_planes is None:
-            planes = find_planes(filled, known, resolution, parameters)
+            planes = find_planes(filled, known, resolution, step, parameters)
     if drawn_planes is not None:
-        planes = planes_in_regions(drawn_planes, truth, resolution, parameters)
+        planes = planes_in_regions(drawn_planes, truth, tolerance, parameters)
         planar_base = base | ~known
 
     foreground, background = _positions(bands.foreground & base), _positions(bands.background & base)
     edge = _positions((bands.discontinuity | bands.foreground | bands.background) & base)
-    planar = _positions((planes.labels > 0) & planar_base)
+    surface = planar = _positions((planes.labels > 0) & planar_base)
+    if truth is not None and drawn_planes is None:
+        planar = _oriented(truth, planar, planes, parameters.plane_angle)
     planar_label = planes.labels.ravel()[planar]
-    fine, surround = _positions(structures.labels > 0), _positions(structures.beside)
+    fine = _positions(structures.labels > 0)
     return GeometrySets(
         height=shape[0],
         width=shape[1],
@@ -134,17 +146,21 @@ def geometry_sets(
         edge_gradient=bands.gradient.ravel()[edge],
         edge_to_discontinuity=bands.to_discontinuity.ravel()[edge],
         edge_to_outside=bands.to_outside.ravel()[edge],
+        surface=surface,
+        surface_label=planes.labels.ravel()[surface],
         planar=planar,
         planar_label=planar_label,
         planes=planes.coefficients,
         plane_normals=planes.normals,
         plane_points=planes.points,
+        plane_tolerance=tolerance,
         plane_floors=_floors(truth, planar, planar_label, planes.coefficients),
         planes_drawn=drawn_planes is not None,
         fine=fine,
         fine_label=structures.labels.ravel()[fine],
-        surround=surround,
-        extrapolated_structure=structures.structure.ravel()[surround],
+        surround=structures.beside,
+        surround_label=structures.beside_label,
+        extrapolated_structure=structures.structure,
         coverage=float(known.mean()),
         refusal=refusal,
     )
@@ -152,6 +168,16 @@ def geometry_sets(
 
 def _positions(mask: Mask) -> Positions:
     return np.flatnonzero(mask).astype(np.int32)
+
+
+def _oriented(truth: DisparityMap, planar: Positions, planes: Planes, largest: float) -> Positions:
+    """The pixels whose own normal, over 5 × 5 px of the ground truth, is that of their plane within `largest` degrees.
+
+    Others lie on the plane but say nothing about its orientation: their windows reach across an edge or hold a flaw of
+    the ground truth.
+    """
+    angles = normal_angles(truth, planar, planes.labels.ravel()[planar], planes.coefficients)
+    return np.asarray(planar[angles <= largest])
 
 
 def _size(shape: tuple[int, ...]) -> str:
