@@ -75,7 +75,7 @@ def cube_of(maps: Iterable[Measured], case: Case) -> ScoreCube:
         sums=each("sum"),
         counts=each("count"),
         missing=each("missing"),
-        sizes=(case.scene.size,),
+        sizes=(case.scene.resolution,),
         void=np.zeros((1, len(columns)), bool),
     )
 

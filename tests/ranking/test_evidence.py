@@ -152,3 +152,19 @@ def test_half_of_the_pixels_deleted_does_not_climb() -> None:
     assert table.value("rms", "all", algorithm="poor") < honest.value("rms", "all", algorithm="poor")
     for metric in ("bad@1", "rms", "mae"):
         assert sg.rank(table, "middlebury", metrics=[metric]).algorithms[0] == "good"
+
+
+def test_regions_with_the_same_pixels_count_once() -> None:
+    """On Middlebury v2 `disc` and `boundary` hold the same pixels; each scene has one such column, not two."""
+    truth = np.tile(np.float32([4, 4, 4, 9, 9, 9]), (20, 4))
+    edges = np.zeros(truth.shape, np.bool_)
+    edges[:, ::3] = True
+    scene = sg.Scene("step", gt=truth, masks={"outlines": edges, "edges": edges})
+    maps = {"good": truth, "poor": truth + np.where(edges, 2, 0).astype(np.float32)}
+    scores = sg.evaluate(maps, scene, ["bad@1"], ["all", "outlines", "edges"])
+    ranking = sg.rank(scores, "extended")
+    assert [(what.kind, what.name, what.reason) for what in ranking.selection.dropped] == [
+        ("column", "bad@1:edges", "the same pixels as bad@1:outlines")
+    ]
+    alone = sg.rank(sg.evaluate(maps, scene, ["bad@1"], ["all", "outlines"]), "extended")
+    assert ranking.value.tolist() == alone.value.tolist()

@@ -98,6 +98,26 @@ def column_costs(columns: Sequence[Column], values: Values) -> Values:
     return costs
 
 
+def twins(cube: ScoreCube) -> dict[int, int]:
+    """Columns that repeat an earlier one of the same metric: equal scores over equal numbers of pixels everywhere.
+
+    Two regions may hold the same pixels on all scenes (`disc` and `boundary` of Middlebury v2); they count once. Where
+    pixels were not counted, nothing is taken for a repetition.
+    """
+    if cube.counts is None:
+        return {}
+    seen: dict[tuple[str, bytes, bytes], int] = {}
+    found: dict[int, int] = {}
+    for place, column in enumerate(cube.columns):
+        if not cube.counts[:, :, place].any():
+            continue
+        values, counts = (np.ascontiguousarray(part[:, :, place]) for part in (cube.values, cube.counts))
+        first = seen.setdefault((column.metric, values.tobytes(), counts.tobytes()), place)
+        if first != place:
+            found[place] = first
+    return found
+
+
 def prepare(cube: ScoreCube, rule: MissingRule = "common") -> tuple[Costs, Selection]:
     """Costs without gaps, and the selection that says what the rule for gaps removed.
 
@@ -105,7 +125,7 @@ def prepare(cube: ScoreCube, rule: MissingRule = "common") -> tuple[Costs, Selec
     `worst` gives a gap the last rank, `common` first leaves out algorithms that lack more than half of the columns,
     then the columns that another one lacks. A score that covers too little of its pixels counts against its algorithm,
     never against the column: nobody removes a column by leaving pixels out. It takes the last rank there under every
-    rule but `drop-algorithm`.
+    rule but `drop-algorithm`. Regions with the same pixels count once.
     """
     if not (cube.algorithms and cube.scenes and cube.columns):
         raise StereogaugeError(f"Nothing to rank: the selection has {cube!r}; select at least one of each.")
@@ -115,6 +135,9 @@ def prepare(cube: ScoreCube, rule: MissingRule = "common") -> tuple[Costs, Selec
     gaps = _Gaps(found, np.isnan(matrix), found.sparse.reshape(shape))
     keep: NDArray[np.bool_] = np.asarray(~gaps.gap.all(axis=0))
     dropped = [Dropped("column", gaps.label(flat), gaps.nobody(flat)) for flat in np.flatnonzero(~keep)]
+    for place, twin in twins(cube).items():
+        dropped.append(Dropped("column", str(cube.columns[place]), f"the same pixels as {cube.columns[twin]}"))
+        keep[place :: len(cube.columns)] = False
     rows: NDArray[np.bool_] = np.ones(len(cube.algorithms), bool)
     if rule == "drop-algorithm":
         rows = np.asarray(~(gaps.gap & keep).any(axis=1))
