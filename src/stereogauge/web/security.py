@@ -31,6 +31,8 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
 }
+EMBEDDED = "/embed"
+"""The only page that other sites may show in a frame."""
 READING = ("GET", "HEAD", "OPTIONS")
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
@@ -53,6 +55,8 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers[name] = value
+                if scope["path"] == EMBEDDED:
+                    headers["Content-Security-Policy"] = POLICY.replace("frame-ancestors 'none'", "frame-ancestors *")
             await send(message)
 
         refused = self._refusal(scope["method"], Headers(scope=scope))

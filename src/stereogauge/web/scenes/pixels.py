@@ -90,7 +90,7 @@ def scene_answer(scenes: SceneReader, name: str, protocol: str | None) -> SceneA
     present = [layer for layer in ("left", "right") if view.scene.has(layer)]
     calibration = view.scene.calibration
     height, width = view.scene.left.shape[:2] if view.hidden and view.scene.has("left") else view.scene.shape
-    shows = [] if view.hidden else ["truth"] * view.scene.has("gt") + ["signed", "metric", "region"]
+    shows = [] if view.hidden else ["truth"] * view.scene.has("gt") + ["signed", "metric", "region", "hard"]
     return SceneAnswer.of(
         calibration,
         name=name,

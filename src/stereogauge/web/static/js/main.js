@@ -1,10 +1,10 @@
 // Starts the page: loads what can be chosen, then shows the view that the address names, and shows it again when it
 // changes.
 
-import { ask, Problem } from "./api.js";
+import { ask, isStatic, Problem } from "./api.js";
 import { h, put, say } from "./dom.js";
 import { drawPanel } from "./panel.js";
-import { close } from "./popup.js";
+import { close, open } from "./popup.js";
 import { firstSelection } from "./selection.js";
 import * as state from "./state.js";
 import { emptyStore, explain } from "./states.js";
@@ -106,7 +106,8 @@ async function show() {
       shown = { name: wanted, view: module.create(content, context) };
       say(TITLES[wanted]);
     }
-    if (context.catalogue.protocols.length) drawPanel(panel, context, wanted);
+    if (EMBEDDED) document.getElementById("whole").href = `./${location.hash}`;
+    else if (context.catalogue.protocols.length) drawPanel(panel, context, wanted);
     await shown.view.refresh();
     content.dataset.ready = location.hash || "#";
   } catch (problem) {
@@ -118,15 +119,30 @@ async function show() {
   return undefined;
 }
 
-document.getElementById("share").addEventListener("click", async (event) => {
+/** Offer a text to the clipboard; where that is refused, show it. */
+async function copy(text, what) {
   try {
-    await navigator.clipboard.writeText(location.href);
-    event.target.textContent = "copied";
+    await navigator.clipboard.writeText(text);
+    say(`${what} copied`);
   } catch {
-    prompt("A link to exactly this view:", location.href);
+    prompt(`${what}:`, text);
   }
-  setTimeout(() => (event.target.textContent = "share"), 1500);
+}
+
+document.getElementById("share").addEventListener("click", (event) => {
+  const whole = new URL(location.href);
+  const framed = `<iframe src="${whole.origin}/embed${whole.hash}" width="100%" height="700"></iframe>`;
+  open(
+    event.currentTarget,
+    "Share exactly this view",
+    h("button", { type: "button", id: "copy-link", onclick: () => copy(whole.href, "The link") }, "copy the link"),
+    " ",
+    !isStatic &&
+      h("button", { type: "button", id: "copy-frame", onclick: () => copy(framed, "The frame") }, "copy to embed"),
+    h("pre", {}, framed),
+  );
 });
+const EMBEDDED = document.documentElement.classList.contains("embed");
 startTheme(document.getElementById("theme"));
 onTheme(() => shown?.view.restyle?.());
 // The skip link must not become the address: the part behind "#" is the state of the page.

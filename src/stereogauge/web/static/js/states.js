@@ -8,7 +8,7 @@ export function emptyStore() {
   return h(
     "div",
     { class: "empty" },
-    h("h2", {}, "There are no scores yet"),
+    h("h1", {}, "There are no scores yet"),
     h(
       "p",
       {},
@@ -27,7 +27,7 @@ export function emptyStore() {
 
 /** Something that a view needs and the store does not have. */
 export const lacking = (title, text, command) =>
-  h("div", { class: "empty" }, h("h2", {}, title), h("p", {}, text), command && h("pre", {}, command));
+  h("div", { class: "empty" }, h("h1", {}, title), h("p", {}, text), command && h("pre", {}, command));
 
 /** A question that the server refused. */
 export function explain(root, problem) {

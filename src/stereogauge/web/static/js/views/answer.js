@@ -7,6 +7,7 @@ import { digits, listed, percent, plural } from "../format.js";
 import { chosenColumns, weights } from "../selection.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
+import { startTour } from "../tour.js";
 import { drawCrops } from "./crops.js";
 import { requirementsForm } from "./requirements.js";
 import { drawThumbnails } from "./thumbnails.js";
@@ -61,7 +62,8 @@ export function create(root, context) {
   const glance = h("section", { id: "glance", class: "section" });
   const open = h("section", { id: "unknown", class: "section" });
   put(reasons, because, pixels);
-  put(root, about, chips, form, verdict, reasons, places, glance, open);
+  const tour = h("div", { class: "tour", role: "note", "aria-label": "Tour", hidden: true });
+  put(root, about, tour, chips, form, verdict, reasons, places, glance, open);
   const main = latest();
   const second = latest();
   let asked = null;
@@ -71,6 +73,7 @@ export function create(root, context) {
       const answer = await main((signal) => ask("answer", purposeParams(), { signal }));
       if (!answer) return;
       draw(answer);
+      if (!asked) startTour(tour);
       asked = answer;
       explainPair(answer);
     } catch (problem) {

@@ -179,7 +179,7 @@ export function boardTable(data, context) {
           "td",
           { class: "text pin pin1" },
           badge(context.styles.get(row.algorithm)),
-          row.algorithm,
+          h("a", { href: state.address({ name: row.algorithm }, "algorithm") }, row.algorithm),
           alikeMark(rank, index),
         ),
         h("td", { class: "value", title: valueTitle(row) }, valueText(row)),
@@ -243,13 +243,10 @@ export function boardTable(data, context) {
 
   function valueText(row) {
     const own = data.intervals?.get(row.algorithm);
-    const half =
-      own && drawable(own.value_low) !== null && data.rank.model !== "a-star"
-        ? (own.value_high - own.value_low) / 2
-        : null;
+    const known = own && drawable(own.value_low) !== null && data.rank.model !== "a-star";
     return [
       Number.isInteger(row.value) ? whole(row.value) : digits(row.value),
-      half !== null && h("span", { class: "pm" }, ` ±${digits(half)}`),
+      known && h("span", { class: "pm" }, ` ${digits(own.value_low)}–${digits(own.value_high)}`),
     ];
   }
 
@@ -310,6 +307,7 @@ export function boardTable(data, context) {
       "td",
       {
         class: best ? "best" : faint ? "faint" : null,
+        "data-label": info.label,
         style: { background: `rgba(var(--tint), ${(0.3 * shade * shade).toFixed(3)})` },
         title: about.filter(Boolean).join("\n"),
       },

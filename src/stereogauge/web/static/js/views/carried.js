@@ -1,6 +1,7 @@
 // The score that was clicked on the way to a scene: column, value and rank stand above its pixels.
 
 import { ask, isStatic } from "../api.js";
+import { badge } from "../diagrams.js";
 import { h, put } from "../dom.js";
 import { digits, full, percent } from "../format.js";
 import * as state from "../state.js";
@@ -25,5 +26,63 @@ export async function drawCarried(element, scene, algorithm, { column, region })
     rank === null ? ", not ranked" : `, rank ${rank} of ${ranked}`,
     table.coverage[row][0] !== null && ` · covers ${percent(table.coverage[row][0])}`,
     region && h("span", { class: "hint" }, ` · pixels outside ${region} are grey: this score does not count them`),
+  );
+}
+
+/** List who does best on a scene by one column. */
+export async function drawBest(element, context, scene, column) {
+  if (!column || isStatic) return put(element);
+  const params = new URLSearchParams({ scenes: scene.name, metrics: column.id });
+  for (const name of ["protocol", "submission", "least_coverage"]) {
+    if (state.get(name)) params.set(name, state.get(name));
+  }
+  const table = await ask("table", params);
+  const rows = table.algorithms
+    .map((name, row) => ({ name, row, rank: table.ranks[row][0] }))
+    .filter((one) => table.values[one.row][0] !== null)
+    .sort((a, b) => (a.rank ?? Number.POSITIVE_INFINITY) - (b.rank ?? Number.POSITIVE_INFINITY));
+  const pane = (name) => [`estimate~${encodeURIComponent(name)}`, `error~${encodeURIComponent(name)}`];
+  return put(
+    element,
+    h("h2", {}, `Who is best here by ${column.label}`),
+    h(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": "Best on this scene" },
+      h(
+        "table",
+        {},
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            h("th", { scope: "col" }, "rank"),
+            h("th", { class: "text", scope: "col" }, "algorithm"),
+            h("th", { scope: "col" }, column.label, h("span", { class: "unit" }, column.unit || " ")),
+            h("th", { scope: "col" }, "covers"),
+          ),
+        ),
+        h(
+          "tbody",
+          {},
+          rows.map(({ name, row, rank }) =>
+            h(
+              "tr",
+              {},
+              h("td", {}, rank ?? "–"),
+              h(
+                "td",
+                { class: "text" },
+                badge(context.styles.get(name)),
+                h("a", { href: state.address({ column: column.id, pane: pane(name) }) }, name),
+              ),
+              h("td", { title: full(table.values[row][0]) }, digits(table.values[row][0])),
+              h("td", {}, percent(table.coverage[row][0])),
+            ),
+          ),
+        ),
+      ),
+    ),
   );
 }

@@ -12,6 +12,7 @@ const LAYERS = {
   metric: "metric",
   region: "region",
   confidence: "confidence",
+  hard: "share of algorithms that are wrong",
 };
 export const OF_ALGORITHM = ["estimate", "error", "signed", "metric", "confidence"];
 

@@ -204,8 +204,11 @@ export function create(root, context) {
     listen(plot, "plotly_click", (event) => {
       const [point] = event.points;
       const algorithm = encodeURIComponent(answer.algorithms[point.pointIndex]);
+      const metric = pair.x.split(":")[0];
+      const drawn = context.catalogue.metrics.find((one) => one.id === metric.split("@")[0])?.picture;
+      const second = drawn ? `metric~${algorithm}~${encodeURIComponent(metric)}` : `error~${algorithm}`;
       state.update(
-        { scene: point.data.meta, pane: [`estimate~${algorithm}`, `error~${algorithm}`] },
+        { scene: point.data.meta, column: pair.x, pane: [`estimate~${algorithm}`, second] },
         { target: "scene" },
       );
     });

@@ -6,7 +6,7 @@ import { digits, percent } from "../format.js";
 import { bound, chosen, metrics } from "../selection.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
-import { drawCarried } from "./carried.js";
+import { drawBest, drawCarried } from "./carried.js";
 import { createCloud } from "./cloud.js";
 import { drawInspector } from "./inspector.js";
 import { layerChoices, OF_ALGORITHM, paneHead, parse, write } from "./layers.js";
@@ -27,8 +27,9 @@ export function create(root, context) {
   const blocks = h("div", { id: "blocks" });
   const objects = h("div", { id: "objects" });
   const side = h("aside", { class: "inspector", "aria-label": "Inspector" }, inspector, blocks, objects);
+  const best = h("section", { class: "section", id: "best-here" });
   const cloud = createCloud();
-  put(root, head, clicked, h("div", { class: "scene-side" }, h("div", {}, panesBox), side), cloud.box);
+  put(root, head, clicked, h("div", { class: "scene-side" }, h("div", {}, panesBox), side), best, cloud.box);
   const about = latest();
   const pixel = latest();
   const worst = latest();
@@ -89,12 +90,19 @@ export function create(root, context) {
     if (state.get("protocol")) own.set("protocol", state.get("protocol"));
     if (OF_ALGORITHM.includes(spec.layer)) own.set("algorithm", spec.algorithm ?? scene.algorithms[0] ?? "");
     if (spec.layer === "metric") own.set("metric", spec.metric ?? pictured()[0]);
+    if (spec.layer === "hard") own.set("metric", spec.metric ?? judged()?.id ?? "");
     if (spec.layer === "region") own.set("region", spec.metric ?? scene.regions[0]);
     if (["error", "signed", "metric"].includes(spec.layer) && carried().region && !isStatic)
       own.set("region", carried().region);
     if (["error", "signed"].includes(spec.layer) && state.get("range")) own.set("range", state.get("range"));
     return own;
   }
+
+  /** The column that calls pixels wrong: the carried one, or the first of its kind. */
+  const judged = () => {
+    const able = context.columns.filter((one) => one.metric.startsWith("bad@") && !bound(context, one));
+    return able.find((one) => one.id === state.get("column")) ?? able.find((one) => one.region === "nonocc") ?? able[0];
+  };
 
   const pictured = () =>
     metrics(context).filter((id) => context.catalogue.metrics.find((one) => one.id === id.split("@")[0])?.picture);
@@ -120,6 +128,7 @@ export function create(root, context) {
       if (!(problem instanceof Problem)) throw problem;
       put(head, sceneChoice(name));
       put(clicked);
+      put(best);
       put(inspector);
       put(blocks);
       put(objects);
@@ -140,6 +149,7 @@ export function create(root, context) {
     drawBlocks();
     listObjects();
     cloud.show(scene);
+    drawBest(best, context, scene, carried().column ?? judged());
   }
 
   const sceneChoice = (name) =>
@@ -162,6 +172,7 @@ export function create(root, context) {
       .join(" · ");
     put(
       head,
+      h("h1", { class: "unseen" }, `Scene ${scene.name}`),
       sceneChoice(scene.name),
       h("span", { class: "hint" }, facts),
       scene.hidden && h("strong", { class: "hint" }, "ground truth hidden"),
