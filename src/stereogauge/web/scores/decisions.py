@@ -51,14 +51,18 @@ def answer_answer(
     if profile is not None and profile not in shipped_profiles():
         raise UnknownChoiceError("profile", profile, shipped_profiles())
     source, chosen = decision_source(scores, query, completeness)
-    found = answered(
-        source,
-        None if weights else profile,
-        weights,
-        None if requirements is None else stated_requirements(requirements),
-        completeness,
-        missing=chosen.missing,
-    )
+    try:
+        found = answered(
+            source,
+            None if weights else profile,
+            weights,
+            None if requirements is None else stated_requirements(requirements),
+            completeness,
+            missing=chosen.missing,
+        ).to_dict()
+    except StereogaugeError as reason:
+        # The page still offers what can be asked instead.
+        found = {"refused": True, "sentence": str(reason)}
     profiles = [
         {
             "id": name,
@@ -72,7 +76,7 @@ def answer_answer(
     ]
     own = scores.source.protocol(chosen.protocol)
     return {
-        **found.to_dict(),
+        **found,
         "profiles": json_value(profiles),
         "protocol": own.key,
         "datasets": list(dict.fromkeys(name for name in source.cube.datasets if name)),

@@ -75,7 +75,7 @@ export function create(root, context) {
       draw(answer);
       if (!asked) startTour(tour);
       asked = answer;
-      explainPair(answer);
+      if (!answer.refused) explainPair(answer);
     } catch (problem) {
       if (!(problem instanceof Problem) || problem.allowed.length) throw problem;
       drawChips(asked?.profiles ?? []);
@@ -97,6 +97,11 @@ export function create(root, context) {
     );
     drawChips(answer.profiles);
     put(form, state.has("requirements") || state.get("form") === "requirements" ? requirementsForm() : null);
+    if (answer.refused) {
+      put(verdict, refused({ message: answer.sentence }));
+      for (const part of [because, pixels, places, open]) put(part);
+      return;
+    }
     const [head, rest] = headline(answer.sentence);
     put(
       verdict,

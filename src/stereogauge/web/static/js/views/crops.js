@@ -20,11 +20,19 @@ export function decisive(context, explanation) {
   return own.find((one) => one.metric.startsWith("bad@")) ?? null;
 }
 
+/** The scenes of an explanation whose pixels may be shown. */
+export function openScenes(context, explanation) {
+  const hidden = new Set(context.scenes.filter((one) => one.hidden).map((one) => one.name));
+  return explanation.scenes.filter((one) => !hidden.has(one.name));
+}
+
 /** Show the crops of the scenes that make most of the difference. */
 export async function drawCrops(element, context, explanation, most = MOST_SCENES) {
   const column = decisive(context, explanation);
   if (!column) return put(element);
-  const scenes = [...explanation.scenes].sort((a, b) => Math.abs(b.amount) - Math.abs(a.amount)).slice(0, most);
+  const scenes = openScenes(context, explanation)
+    .sort((a, b) => Math.abs(b.amount) - Math.abs(a.amount))
+    .slice(0, most);
   const found = await Promise.all(
     scenes.map(async (scene) => {
       const params = new URLSearchParams({ first: explanation.first, second: explanation.second, column: column.id });

@@ -6,7 +6,7 @@ import { chosen } from "../selection.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
 import { pairParams } from "./answer.js";
-import { decisive, drawCrops } from "./crops.js";
+import { decisive, drawCrops, openScenes } from "./crops.js";
 import { piecesTable, why } from "./why.js";
 
 const CROPS = 4;
@@ -84,8 +84,9 @@ export function create(root, context) {
   // The scene that the address names, or the one that makes most of the difference.
   async function drawMaps(found) {
     const column = decisive(context, found);
-    const names = found.scenes.map((one) => one.name);
-    const largest = [...found.scenes].sort((a, b) => Math.abs(b.amount) - Math.abs(a.amount))[0];
+    const shown = openScenes(context, found);
+    const names = shown.map((one) => one.name);
+    const largest = [...shown].sort((a, b) => Math.abs(b.amount) - Math.abs(a.amount))[0];
     const scene = names.includes(state.get("scene")) ? state.get("scene") : largest?.name;
     if (!column || !scene || isStatic) return;
     const protocol = state.has("protocol") ? { protocol: state.get("protocol") } : {};

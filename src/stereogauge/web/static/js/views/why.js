@@ -59,7 +59,7 @@ export function termsTable(explanation, most = Number.POSITIVE_INFINITY) {
     { class: "scroll" },
     h(
       "table",
-      { class: "duel why" },
+      { class: "duel why terms" },
       h(
         "thead",
         {},

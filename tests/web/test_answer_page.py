@@ -1,0 +1,186 @@
+"""The front page answers: who to take, how sure that is, why, in which pixels, and what is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.web.small import MARKUP, make_store, serving
+from tests.web.visitor import BROWSER, Visitor
+
+import stereogauge as sg
+from stereogauge.store import open_store
+from stereogauge.web.app import create_app
+from stereogauge.web.site import Site
+from stereogauge.web.source import StoreSource
+
+pytestmark = BROWSER
+WEIGHTS = "weights=bad%401%3D2&weights=rms%3D1"
+
+
+def test_the_bare_address_is_the_answer(visitor: Visitor) -> None:
+    visitor.go("")
+    page = visitor.page
+    page.wait_for_selector("#answer h1, #answer .problem")
+    assert page.inner_text("#about").startswith(
+        "Which stereo matcher is right for you, and why: 5 algorithms on 3 scenes"
+    )
+    assert visitor.texts("[data-chip=balanced]") == ["balanced"]
+    assert page.locator("#purposes .pill.on").count() == 2
+
+
+def test_sentence_places_and_reasons_are_those_of_the_library(visitor: Visitor, small_store: Path) -> None:
+    visitor.go(f"#answer?{WEIGHTS}")
+    page = visitor.page
+    found = sg.answer(str(small_store), weights={"bad@1": 2, "rms": 1})
+    head = page.inner_text("#answer h1").rstrip(".")
+    assert found.sentence.startswith(head)
+    assert visitor.texts("#places [data-place] td:nth-child(2)") == [one.algorithm for one in found.places]
+    page.wait_for_selector("#why [data-term]")
+    rival = found.rivals[0] if found.rivals else found.places[1].algorithm
+    assert page.inner_text("#why h2") == f"Why {found.leader} above {rival}"
+    amounts = page.eval_on_selector_all("#why [data-amount]", "all => all.map(one => Number(one.dataset.amount))")
+    expected = sg.explain(str(small_store), found.leader, rival, weights={"bad@1": 2, "rms": 1})
+    assert sum(amounts) == pytest.approx(expected.difference)
+    assert page.inner_text("#in-words") == expected.text
+    for sentence in found.unknown:
+        assert sentence in page.inner_text("#unknown")
+
+
+def test_names_with_markup_are_text_on_every_new_page(visitor: Visitor) -> None:
+    from urllib.parse import quote
+
+    visitor.go(f"#answer?{WEIGHTS}")
+    assert any(MARKUP in text for text in visitor.texts("#places td.text"))
+    visitor.go(f"#algorithm?name={quote(MARKUP)}")
+    assert MARKUP in visitor.page.inner_text("h1")
+    visitor.go(f"#versus?first=good&second={quote(MARKUP)}&{WEIGHTS}")
+    assert MARKUP in visitor.page.inner_text("h1")
+    assert visitor.page.locator("#content b, #content script").count() == 0
+
+
+def test_the_crops_show_where_the_two_differ_and_lead_to_the_scene(visitor: Visitor) -> None:
+    visitor.go(f"#answer?{WEIGHTS}")
+    page = visitor.page
+    page.wait_for_selector("#crops .crop-row img")
+    assert page.locator("#crops .crop-row").first.locator("figure").count() == 6
+    page.locator("#crops .crop-row a").first.click()
+    visitor.ready()
+    assert "#scene?" in page.url
+    assert "column=bad%401" in page.url
+    assert page.locator("[data-pane]").count() == 4
+
+
+def test_the_grid_has_a_picture_per_map_and_opens_it_with_its_column(visitor: Visitor) -> None:
+    visitor.go(f"#answer?{WEIGHTS}&glance=bad%401%3Anonocc")
+    page = visitor.page
+    page.wait_for_selector("#glance .thumb img")
+    assert page.locator("#glance tbody tr").count() == 5
+    visitor.until("[...document.querySelectorAll('#glance .thumb img')].slice(0, 3).every(one => one.naturalWidth > 0)")
+    page.locator("#glance .thumb").first.click()
+    visitor.ready()
+    page.wait_for_selector("#carried [data-carried]")
+    assert page.inner_text("#carried").startswith("bad@1:nonocc of good")
+
+
+def test_requirements_are_asked_in_a_form_and_refused_in_one_sentence(visitor: Visitor) -> None:
+    visitor.go("#answer")
+    page = visitor.page
+    page.click("[data-chip=requirements]")
+    visitor.ready()
+    page.wait_for_selector("form#requirements")
+    page.fill("[name='distances.near']", "20")
+    page.click("form#requirements button")
+    visitor.ready()
+    sentence = page.inner_text("#answer .problem")
+    assert "near" in sentence
+    assert sentence.count("\n") == 0
+
+
+def test_a_pair_has_a_page_of_its_own(visitor: Visitor) -> None:
+    visitor.go(f"#versus?first=good&second=biased&{WEIGHTS}")
+    page = visitor.page
+    assert page.inner_text("h1") == "good against biased"
+    page.wait_for_selector("#contrast img")
+    assert "both right at" in page.inner_text("#contrast")
+    captions = page.inner_text("#contrast figcaption")
+    assert "only good right" in captions
+    assert visitor.texts("#content h2")[1:3] == ["By scene", "By region"]
+
+
+def test_an_algorithm_has_a_page_with_place_scores_and_neighbours(visitor: Visitor) -> None:
+    visitor.go("#algorithm?name=rough&regions=all")
+    page = visitor.page
+    page.wait_for_selector("#scores tbody tr")
+    rank = visitor.ask("rank", "regions=all&model=weighted")
+    row = next(one for one in rank["rows"] if one["algorithm"] == "rough")
+    assert f"Rank {row['rank']} of {len(rank['rows'])}" in page.inner_text("#standing")
+    assert page.locator("#scores tbody tr").count() == 6
+    page.locator(".neighbours a").first.click()
+    visitor.ready()
+    assert "#algorithm?" in page.url
+
+
+def test_the_tour_has_three_steps_and_comes_once(visitor: Visitor) -> None:
+    visitor.go(f"#answer?{WEIGHTS}")
+    page = visitor.page
+    for step in ("1 of 3", "2 of 3", "3 of 3"):
+        assert page.inner_text(".tour").startswith(step)
+        page.click("#tour-next")
+    assert page.locator(".tour").is_hidden()
+    page.reload()
+    visitor.ready()
+    assert page.locator(".tour").is_hidden()
+
+
+def test_a_view_can_be_embedded_by_other_sites_and_nothing_else(visitor: Visitor, address: str) -> None:
+    import httpx
+
+    embedded = httpx.get(f"{address}/embed")
+    assert "frame-ancestors *" in embedded.headers["content-security-policy"]
+    assert "frame-ancestors 'none'" in httpx.get(f"{address}/").headers["content-security-policy"]
+    visitor.page.goto(f"{address}/embed#leaderboard?regions=all")
+    visitor.ready()
+    assert visitor.page.locator("#board tr[data-algorithm]").count() > 2
+    assert visitor.page.locator("header").is_hidden()
+    assert visitor.page.locator("#panel").is_hidden()
+
+
+def test_answers_are_compressed(address: str) -> None:
+    import httpx
+
+    for path in ("api/v1/table", "static/js/views/scene.js"):
+        assert httpx.get(f"{address}/{path}").headers["content-encoding"] == "gzip"
+
+
+@pytest.fixture(scope="module")
+def without_profile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    location = make_store(tmp_path_factory.mktemp("profiles"))
+    with open_store(location) as store, serving(create_app(Site(StoreSource(store)))) as base:
+        yield base
+
+
+def test_a_profile_that_is_not_measured_says_how_to_measure_it(chromium: Any, without_profile: str) -> None:
+    context = chromium.new_context(viewport={"width": 1400, "height": 900})
+    visitor = Visitor(context.new_page(), without_profile).go("#answer?profile=driver-assistance")
+    page = visitor.page
+    assert page.locator("[data-chip=driver-assistance].faint").count() == 1
+    text = page.inner_text("#answer")
+    assert "stereogauge evaluate" in text or "not measured" in text
+    assert visitor.complaints == []
+    context.close()
+
+
+@pytest.mark.parametrize("width", [390, 700, 1000, 1400])
+def test_no_new_page_is_wider_than_the_window(visitor: Visitor, width: int) -> None:
+    visitor.page.set_viewport_size({"width": width, "height": 900})
+    for view in (
+        f"answer?{WEIGHTS}",
+        f"versus?first=good&second=biased&{WEIGHTS}",
+        "algorithm?name=rough",
+        "scene?scene=alpha",
+    ):
+        visitor.go(f"#{view}")
+        assert visitor.page.evaluate("document.documentElement.scrollWidth") <= width, view
