@@ -131,7 +131,7 @@ def test_nor_on_real_maps_or_with_further_views(protocol: str, data_root: Path) 
 @functools.cache
 def quarter(root: Path) -> Case:
     """Semi-global matching on a quarter-size scene of Middlebury 2014, filled and clipped to the scene's range."""
-    scene = sg.load_dataset("middlebury-2014", root / "middlebury-2014" / "trainingQ")["Motorcycle"]
+    scene = sg.load_dataset("middlebury-v3", root / "middlebury-2014")["Motorcycle"]
     found = sg.match(scene.left, scene.right, matcher="sgm", ndisp=scene.calibration.ndisp or 70).disparity
     low, high = np.nanmin(scene.gt), np.nanmax(scene.gt)
     estimate = np.clip(np.nan_to_num(found, nan=float(low)), low, high).astype(np.float32)
