@@ -63,6 +63,25 @@ def test_galleries_can_be_left_out(store: Path, capsys: pytest.CaptureFixture[st
     assert "<h1>Mine</h1>" in page
 
 
+def test_values_only_where_they_are_sure_stand_with_their_coverage_and_no_order(
+    store: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    words = ("--no-galleries", "--formats", "png", "--need", "sure", "--metrics", "rms")
+    assert run(capsys, "report", store, "--out", tmp_path, *words)[0] == 0
+    names = {path.name for path in (tmp_path / "tables").glob("*.csv")}
+    assert names == {"scores.csv", "coverage.csv", "density-rms-all.csv"}
+    assert (tmp_path / "figures" / "error-density.png").is_file()
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Orders stand at equal density only" in page
+    assert "brings no confidence map" in page
+
+
+def test_orders_refuse_values_that_are_needed_only_where_sure(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, said = run(capsys, "rank", store, "--need", "sure")
+    assert code == 2
+    assert "order them at equal density" in said
+
+
 def test_an_unknown_profile_is_refused(store: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     code, _, err = run(capsys, "report", store, "--out", tmp_path, "--profile", "balansed", "--no-galleries")
     assert code == 2

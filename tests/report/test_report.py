@@ -54,6 +54,7 @@ class TestContent:
             "rank-a-star",
             "rank-middlebury",
             "orders",
+            "weights-balanced",
             "weight-stability-balanced",
             "beats",
             "pairs",

@@ -170,7 +170,7 @@ def test_a_visitor_asks_for_sure_values_by_tag_and_sees_what_weights_mean(sure_s
         page.select_option("#need", "sure")
         page.wait_for_selector("#equal-density [data-density='rough']")
         assert page.locator(".bars").count() == 0
-        assert "make no order" in page.inner_text("#no-order")
+        assert "make no order" in page.inner_text("#only-equal")
         page.wait_for_selector("#density-chart .scatterlayer")
         page.goto(f"{sure_site}/#leaderboard?regions=all&metrics=rms&need=sure")
         page.wait_for_selector("[data-unranked='rough'] td .pm")

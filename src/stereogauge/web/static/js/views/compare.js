@@ -77,7 +77,7 @@ export function create(root, context) {
       h("h1", {}, "Only where it is sure"),
       h(
         "p",
-        { class: "caption", id: "no-order" },
+        { class: "caption", id: "only-equal" },
         "Values are needed only where an algorithm is sure. Scores at different densities make no order, since ",
         "leaving pixels out would win it; the view Leaderboard shows them with what they cover, and below they are ",
         "compared at equal density.",
