@@ -89,7 +89,26 @@ def test_weights_choose_among_those_that_meet_it(cube_of: Build) -> None:
     values.append([[50.0, 0.5, 0.1]] * 8)
     found = sg.answer(cube_of(values, [*COLUMNS, "bad@1:all"]), requirements=WANTED, weights={"bad@1": 1})
     assert found.winner == "A"
-    assert found.sentence.startswith("B and A meet every requirement that is measured. With these weights, take A")
+    assert found.sentence.startswith("B and A meet every requirement. With these weights, take A")
+
+
+def test_weights_name_nobody_while_a_requirement_is_not_measured(cube_of: Build) -> None:
+    values = [[[5.0, 9.0 + 0.1 * k] for k in range(8)], [[2.0, 20.0 + 0.2 * k] for k in range(8)]]
+    cube = cube_of(values, [COLUMNS[0], "bad@1:all"])
+    found = sg.answer(cube, requirements=WANTED, weights={"bad@1": 1})
+    assert found.winner is None
+    assert found.sentence == (
+        "B and A meet every requirement that is measured, and A has the best score among them, which is no answer yet. "
+        "Not measured, so not checked: run time."
+    )
+
+
+def test_another_width_of_structures_asks_for_everything_under_one_protocol(cube_of: Build) -> None:
+    wanted = changed(object={"size": 0.01, "at": 2.0})
+    found = sg.answer(cube_of([[[5.0, 1.0]] * 4], COLUMNS), requirements=wanted)
+    assert found.not_measured[0].command.endswith(
+        "--metrics bad-z@0.1,f-missing,seconds --regions depth@1,4 --set geometry.fine_width=5"
+    )
 
 
 def test_nobody_meets_it(cube_of: Build) -> None:
