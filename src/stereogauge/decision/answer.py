@@ -331,7 +331,7 @@ def _by_requirements(
     options: Mapping[str, Any],
 ) -> Answer:
     held = fulfilment(source.cube, wanted, source.protocol, draws=draws, seed=seed)
-    lacking = _requirements_not_measured(held, source)
+    lacking = _requirements_not_measured(held, source, purpose)
     meeting = held.fulfilling
     weighed: Answer | None = None
     if purpose is not None and len(meeting) > 1:
@@ -359,13 +359,15 @@ def _by_requirements(
     )
 
 
-def _requirements_not_measured(held: Fulfilment, source: Source) -> tuple[NotMeasured, ...]:
-    """Requirements without scores, with the command for each; the columns of one protocol stand in one command."""
-    found = []
-    for place, one in enumerate(held.requirements):
-        if held.measured[place]:
-            continue
-        metric, _, region = one.column.partition(":")
-        regions = [] if region in ("", "scene") else [region]
-        found.append(NotMeasured(one.column, one.words, math.nan, source.command([metric], regions, one.settings)))
-    return tuple(found)
+def _requirements_not_measured(held: Fulfilment, source: Source, purpose: Profile | None) -> tuple[NotMeasured, ...]:
+    """Requirements without scores, with the command that computes them.
+
+    Where one needs another protocol, everything that is asked for must be measured under that one.
+    """
+    lacking = [one for one, known in zip(held.requirements, held.measured, strict=True) if not known]
+    settings = next((one.settings for one in lacking if one.settings), "")
+    columns = [tuple(one.column.split(":", 1)) for one in (held.requirements if settings else lacking)]
+    terms = [] if purpose is None or not settings else [parse_column(term)[0].id for term in purpose.weights]
+    regions = dict.fromkeys(column[1] for column in columns if column[1:] and column[1] != "scene")
+    command = source.command(dict.fromkeys([*(column[0] for column in columns), *terms]), regions, settings)
+    return tuple(NotMeasured(one.column, one.words, math.nan, command) for one in lacking)

@@ -34,10 +34,13 @@ def requirements_sentence(
     meeting = held.fulfilling
     if not meeting:
         return f"For {held.name}, no algorithm meets every requirement; {_nearest(held)}.{rest}", None
+    if weighed is not None and not lacking:
+        return f"{listed(list(meeting))} meet every requirement. {weighed.sentence}", weighed.winner
     if weighed is not None:
-        names = listed(list(meeting))
-        return f"{names} meet every requirement that is measured. {weighed.sentence}{rest}", (
-            None if lacking else weighed.winner
+        return (
+            f"{listed(list(meeting))} meet every requirement that is measured, and {weighed.leader} has the best score "
+            f"among them, which is no answer yet.{rest}",
+            None,
         )
     if len(meeting) > 1:
         return (

@@ -27,7 +27,7 @@ class Source:
     def command(self, metrics: Iterable[str], regions: Iterable[str] = (), settings: str = "") -> str:
         """The command that computes these metrics into the store."""
         dataset = self.cube.datasets[0].partition(":")[0] if self.cube.datasets else ""
-        protocol = f" --protocol {self.protocol.name}" if self.protocol is not None and not settings else ""
+        protocol = f" --protocol {self.protocol.name}" if self.protocol is not None else ""
         named = f" --regions {','.join(regions)}" if tuple(regions) else ""
         changed = f" --set {settings}" if settings else ""
         return (

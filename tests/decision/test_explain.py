@@ -1,0 +1,185 @@
+"""`explain`: every division sums to the difference, and says where it arises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import stereogauge as sg
+from stereogauge.decision.explain import Explanation, explain
+from stereogauge.decision.origins import map_origins
+from stereogauge.regions.parts import PARTS
+from stereogauge.scores.column import Column
+from stereogauge.scores.cube import ScoreCube
+
+Build = Callable[..., ScoreCube]
+METRICS = ("bad@1", "mae", "rms", "bias", "psnr", "quantile@95")
+BOUND = ("d-fat:disc-background", "d-fuz:disc-edge", "p-off:planar", "f-por:fine")
+
+
+def sums(found: Explanation) -> list[float]:
+    return [
+        sum(reason.amount for reason in found.terms),
+        sum(piece.amount for piece in found.scenes),
+        sum(piece.amount for piece in found.regions),
+        float(found.pieces.sum()),
+    ]
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> tuple[ScoreCube, dict[str, float]]:
+    """Random scores of three algorithms on some scenes, on whole regions and on parts, with gaps and weights."""
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    scenes = draw(st.integers(1, 4))
+    metrics = draw(st.lists(st.sampled_from(METRICS), min_size=1, max_size=4, unique=True))
+    bound = draw(st.lists(st.sampled_from(BOUND), max_size=3, unique=True))
+    whole = draw(st.sampled_from(["all", "nonocc"]))
+    parts = draw(st.booleans())
+    columns = [Column(metric, whole) for metric in metrics] + [Column(*text.split(":")) for text in bound]
+    if parts:
+        columns += [Column(metric, part) for metric in metrics for part in PARTS]
+    shape = (3, scenes, len(columns))
+    counts = random.integers(50, 500, shape).astype(np.float64)
+    totals = random.gamma(1.0, 20.0, shape)
+    place = {column: k for k, column in enumerate(columns)}
+    for metric in metrics if parts else ():
+        own = [place[Column(metric, part)] for part in PARTS if whole == "all" or part != "part-occluded"]
+        totals[:, :, place[Column(metric, whole)]] = totals[:, :, own].sum(axis=2)
+        counts[:, :, place[Column(metric, whole)]] = counts[:, :, own].sum(axis=2)
+    values = np.empty(shape)
+    for k, column in enumerate(columns):
+        finalize = column.declared.metric.finalize
+        for row, scene in np.ndindex(3, scenes):
+            total, count = float(totals[row, scene, k]), int(counts[row, scene, k])
+            values[row, scene, k] = total if finalize is None else finalize(total, count)
+    gaps = random.random((*shape[:2], len(metrics) + len(bound))) < draw(st.sampled_from([0.0, 0.0, 0.15]))
+    values[:, :, : gaps.shape[2]][gaps] = np.nan
+    missing = np.where(random.random(shape) < 0.1, counts, 0.0)
+    cube = ScoreCube(
+        ("A", "B", "C"), tuple(f"s{k}" for k in range(scenes)), tuple(columns), values, totals, counts, missing, "x"
+    ).limited(0.9, 0)
+    names = [*metrics, *(text.split(":")[0] for text in bound)]
+    return cube, {name: draw(st.floats(0.1, 10)) for name in names}
+
+
+@given(problems())
+@settings(max_examples=60)
+def test_every_division_sums_to_the_difference(problem: tuple[ScoreCube, dict[str, float]]) -> None:
+    cube, weights = problem
+    try:
+        found = explain(cube, "A", "B", weights=weights)
+        ranking = sg.rank(
+            cube.take(columns=[k for k, c in enumerate(cube.columns) if c.region not in PARTS]),
+            "weighted",
+            weights=weights,
+        )
+    except sg.StereogaugeError:
+        return  # gaps left nothing to compare
+    scores = dict(zip(ranking.algorithms, ranking.value, strict=True))
+    assert found.difference == pytest.approx(scores["A"] - scores["B"], abs=1e-9)
+    size = np.abs(found.pieces).sum() + 1e-12
+    for total in sums(found):
+        assert total == pytest.approx(found.difference, abs=1e-9 * size + 1e-12)
+
+
+def test_a_difference_worked_by_hand(cube_of: Build) -> None:
+    """bad@1 weighs 3/4 on a scale of 80, d-fat 1/4 on one of 0.6."""
+    values = [[[8.0, 0.3], [16.0, 0.3]], [[16.0, 0.0], [16.0, 0.3]]]
+    found = explain(cube_of(values, ["bad@1:all", "d-fat:disc-background"]), "A", "B", weights={"bad@1": 3, "d-fat": 1})
+    assert [round(reason.amount, 6) for reason in found.terms] == [-0.0375, 0.0625]
+    assert [round(piece.amount, 6) for piece in found.scenes] == [0.025, 0.0]
+    regions = {piece.name: round(piece.amount, 6) for piece in found.regions if piece.amount}
+    assert regions == {"background beside edges": 0.0625, "not divided": -0.0375}
+    assert found.better == "B"
+    assert found.text == (
+        "With these weights, B is better than A: its score is 0.213 against 0.238, and lower is better. B is better at "
+        "foreground fattening (d-fat), 0.150 against 0.300. A is better at bad pixels (bad@1), 12.0 % against 16.0 %. "
+        "It is ahead on 1 of 2 scenes, most on scene0. By region, most of its lead is from background beside edges. "
+        "38 % of the difference is not divided by region."
+    )
+    assert found.undivided == ("Not divided by region: bad@1 (not stored on the parts of the scenes).",)
+    assert "--metrics bad@1 --regions part-occluded,part-background" in found.command
+
+
+def test_equal_scores_are_said(cube_of: Build) -> None:
+    found = explain(cube_of([[[8.0]], [[8.0]]]), "A", "B", weights={"bad@1": 1})
+    assert found.better is None
+    assert found.text == "With these weights, A and B have the same score, 0.100."
+
+
+def test_names_that_are_wrong_are_refused(cube_of: Build) -> None:
+    cube = cube_of([[[8.0]], [[9.0]]])
+    with pytest.raises(sg.StereogaugeError, match="Unknown algorithm of these scores 'D'"):
+        explain(cube, "A", "D", weights={"bad@1": 1})
+    with pytest.raises(sg.StereogaugeError, match="found 'A' twice"):
+        explain(cube, "A", "A", weights={"bad@1": 1})
+
+
+def test_an_algorithm_without_scores_cannot_be_explained(cube_of: Build) -> None:
+    cube = cube_of([[[8.0]], [[9.0]], [[float("nan")]]])
+    with pytest.raises(sg.StereogaugeError, match="C cannot be compared: no score"):
+        explain(cube, "A", "C", weights={"bad@1": 1})
+
+
+@pytest.fixture(scope="module")
+def pole() -> sg.Scene:
+    """A plane with a pole in front, textured on its right half."""
+    random = np.random.default_rng(0)
+    truth = np.tile(np.linspace(10, 14, 240, dtype=np.float32), (160, 1))
+    truth[:, 100:140] = 40
+    left = np.full((160, 240), 128, np.uint8)
+    left[:, 120:] = random.integers(0, 255, (160, 120))
+    return sg.Scene("pole", gt=truth, left=left, right=left, resolution=0.25)
+
+
+def test_parts_are_disjoint_and_cover_everything(pole: sg.Scene) -> None:
+    masks = sg.regions(pole, [*PARTS, "all"])
+    counted = np.sum([masks[part] for part in PARTS], axis=0)
+    assert (counted == masks["all"]).all()
+    for part in ("part-occluded", "part-foreground", "part-background", "part-textureless"):
+        assert masks[part].any(), part
+
+
+def test_parts_of_a_real_scene_cover_everything(data_root: object) -> None:
+    scene = next(iter(sg.load_dataset("middlebury-v2", f"{data_root}/middlebury-v2")))
+    masks = sg.regions(scene, [*PARTS, "all"], protocol="cabezas")
+    assert (np.sum([masks[part] for part in PARTS], axis=0) == masks["all"]).all()
+
+
+def test_maps_divide_what_the_scores_alone_do_not(pole: sg.Scene) -> None:
+    """The estimate is wrong on the foreground beside the edges and nowhere else."""
+    masks = sg.regions(pole, ["part-foreground"])
+    wrong = np.where(masks["part-foreground"], pole.gt + 5, pole.gt).astype(np.float32)
+    maps = {"right": {"pole": pole.gt}, "wrong": {"pole": wrong}}
+    table = sg.evaluate(maps, [pole], ["bad@1", "rms"], ["all", "nonocc", "disc"])
+    origins = map_origins({"pole": pole}, maps, table.protocol)
+    found = explain(table, "right", "wrong", weights={"bad@1": 1, "rms": 1}, maps=origins)
+    regions = {piece.name: piece.amount for piece in found.regions}
+    assert regions["foreground beside edges"] == pytest.approx(found.difference)
+    assert found.difference < 0
+    assert found.undivided == ()
+
+
+def test_stored_parts_are_used_and_never_weigh_twice(pole: sg.Scene) -> None:
+    shifted = np.where(np.arange(240) < 60, pole.gt + 3, pole.gt).astype(np.float32)
+    maps = {"right": {"pole": pole.gt}, "shifted": {"pole": shifted}}
+    plain = sg.evaluate(maps, [pole], ["bad@1"], ["all"])
+    parted = sg.evaluate(maps, [pole], ["bad@1"], ["all", *PARTS])
+    weights = {"bad@1": 1.0}
+    assert explain(parted, "right", "shifted", weights=weights).difference == pytest.approx(
+        explain(plain, "right", "shifted", weights=weights).difference
+    )
+    assert explain(parted, "right", "shifted", weights=weights).regions[-1].amount == 0
+    assert explain(plain, "right", "shifted", weights=weights).regions[-1].amount != 0
+
+
+def test_forms(cube_of: Build) -> None:
+    found = explain(cube_of([[[8.0]], [[9.0]]], algorithms=["<i>A</i>", "B"]), "<i>A</i>", "B", weights={"bad@1": 1})
+    frame = found.to_pandas()
+    assert frame.amount.sum() == pytest.approx(found.difference)
+    assert found.to_dict()["difference"] == found.difference
+    assert "<i>" not in found._repr_html_()

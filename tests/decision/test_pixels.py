@@ -1,0 +1,149 @@
+"""Two maps, or all of them, pixel by pixel."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import stereogauge as sg
+from stereogauge.decision.contrast import BOTH_WRONG, ONLY_FIRST, ONLY_SECOND, contrast, ranked_crops
+from stereogauge.decision.everybody import BEST, MEDIAN, error_curve, everybody, meta_maps, meta_scores
+from stereogauge.decision.explain import explain
+from stereogauge.decision.origins import Origins, map_origins
+from stereogauge.figures import mpl, plotly
+from stereogauge.figures.data import decision as figures
+
+TRUTH = np.full((60, 100), 10, np.float32)
+
+
+def damaged(rows: slice, columns: slice, by: float = 4.0) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    made = TRUTH.copy()
+    made[rows, columns] += by
+    return made
+
+
+MAPS = {
+    "A": {"flat": damaged(slice(0, 10), slice(0, 30))},
+    "B": {"flat": damaged(slice(0, 10), slice(10, 100))},
+    "C": {"flat": damaged(slice(0, 60), slice(0, 100), float("nan"))},
+}
+SCENE = sg.Scene("flat", gt=TRUTH, left=np.zeros((60, 100), np.uint8))
+
+
+@pytest.fixture
+def origins() -> Origins:
+    return map_origins({"flat": SCENE}, MAPS)
+
+
+def test_the_four_colours_by_hand() -> None:
+    found = contrast(SCENE, {"A": MAPS["A"]["flat"], "B": MAPS["B"]["flat"]}, "bad@1:all")
+    counts = {label: int((found.verdict.values == label).sum()) for label in (ONLY_FIRST, ONLY_SECOND, BOTH_WRONG)}
+    assert counts == {ONLY_FIRST: 700, ONLY_SECOND: 100, BOTH_WRONG: 200}
+    assert found.shares == pytest.approx((5000 / 6000, 700 / 6000, 100 / 6000, 200 / 6000))
+    assert found.gain.values[5, 50] == pytest.approx(-2.0)  # clipped at the 2 px of so small an image
+    assert found.gain.values[5, 5] == pytest.approx(2.0)
+    assert found.text.endswith("only A at 11.7 %, only B at 1.7 %, both wrong at 3.3 %")
+
+
+def test_missing_estimates_are_wrong_and_pixels_that_do_not_count_are_marked() -> None:
+    half = np.zeros((60, 100), bool)
+    half[:, 50:] = True
+    scene = sg.Scene("half", gt=TRUTH, masks={"right half": half})
+    found = contrast(scene, {"A": TRUTH, "C": MAPS["C"]["flat"]}, "bad@1:right half")
+    assert found.shares == (0, 1, 0, 0)
+    assert (found.verdict.values[:, :50] == 255).all()
+    assert np.isnan(found.gain.values[:, :50]).all()
+
+
+def test_crops_stand_in_the_order_of_what_they_add() -> None:
+    wrong = np.zeros((90, 300), bool)
+    wrong[10:20, 40:60] = wrong[60:80, 200:240] = True
+    crops = ranked_crops(np.zeros_like(wrong), wrong, np.ones_like(wrong), 4)
+    assert [round(crop.gain * 270) for crop in crops] == [800, 200]
+    assert crops[0].left <= 200 <= crops[0].left + crops[0].side
+    assert ranked_crops(wrong, wrong, np.ones_like(wrong), 4) == ()
+
+
+def test_a_metric_that_judges_no_single_pixel_is_refused() -> None:
+    for column in ("rms:all", "d-fat", "seconds"):
+        with pytest.raises(sg.StereogaugeError, match="does not call single pixels right or wrong"):
+            contrast(SCENE, {"A": TRUTH, "B": TRUTH}, column)
+
+
+def test_everybody_by_hand(origins: Origins) -> None:
+    found = everybody(origins, ["A", "B"], ["flat"], "bad@1:all")
+    assert found.nobody == pytest.approx(200 / 6000)
+    assert found.everyone == pytest.approx(5000 / 6000)
+    pair = found.pairs[0]
+    assert (pair.covers, pair.better_alone) == pytest.approx((5800 / 6000, 5700 / 6000))
+    assert np.unique(found.pictures["flat"].values).tolist() == [0, 50, 100]
+    assert found.curves[0, 0] == pytest.approx(300 / 6000)
+    assert found.curves[0, -1] == 0
+    assert "A and B complement each other best: one of them is right at 96.7 %, 1.7 points more" in found.text
+
+
+def test_curves_count_missing_estimates_at_every_threshold() -> None:
+    errors = np.array([0.1, 2.0, np.nan, 8.0], np.float32)
+    assert error_curve(errors, np.array([0.05, 1.0, 4.0, 16.0])).tolist() == [1.0, 0.75, 0.5, 0.25]
+
+
+def test_meta_algorithms_are_rows(origins: Origins) -> None:
+    table = sg.evaluate({name: maps["flat"] for name, maps in MAPS.items()}, SCENE, ["bad@1", "rms"], ["all"])
+    cube, reasons = meta_scores(table.cube, origins)
+    assert reasons == []
+    assert cube.algorithms[-2:] == (BEST, MEDIAN)
+    best = cube.values[cube.algorithms.index(BEST), 0, cube.column("bad@1:all")]
+    assert best == pytest.approx(100 * 200 / 6000)
+    assert best <= np.nanmin(cube.values[:3, 0, cube.column("bad@1:all")])
+
+
+def test_the_best_of_all_has_the_smallest_error_everywhere() -> None:
+    random = np.random.default_rng(0)
+    maps = [TRUTH + random.normal(size=TRUTH.shape).astype(np.float32) for _ in range(4)]
+    maps[0][random.random(TRUTH.shape) < 0.3] = np.nan
+    found = meta_maps(maps, TRUTH)
+    assert np.abs(found[BEST] - TRUTH) == pytest.approx(np.nanmin(np.abs(np.stack(maps) - TRUTH), axis=0))
+    assert found[MEDIAN] == pytest.approx(np.nanmedian(np.stack(maps), axis=0))
+
+
+def test_maps_that_are_not_at_hand_are_named(origins: Origins) -> None:
+    with pytest.raises(sg.StereogaugeError, match="The map of D on flat is not at hand"):
+        everybody(origins, ["A", "D"], ["flat"], "bad@1:all")
+
+
+def test_every_figure_can_be_drawn(origins: Origins) -> None:
+    maps = {name: MAPS[name]["flat"] for name in ("A", "B")}
+    scores = sg.evaluate(maps, SCENE, ["bad@1", "rms"], ["all"])
+    why = explain(scores, "A", "B", weights={"bad@1": 1, "rms": 1}, maps=origins)
+    seen = contrast(SCENE, maps, "bad@1:all")
+    bars = figures.difference_bars_data(why)
+    for _, _, amounts in bars.groups:
+        assert sum(amounts) == pytest.approx(why.difference)
+    curves = figures.error_curves_data(everybody(origins, ["A", "B"], ["flat"], "bad@1:all"))
+    rows = [figures.contrast_rows_data([seen]), figures.crop_rows_data([seen])]
+    captions = {name: {"flat": "5.0 %"} for name in maps}
+    rows.append(figures.glance_rows_data({"flat": SCENE}, {n: {"flat": m} for n, m in maps.items()}, captions))
+    for data in (bars, curves, *rows):
+        assert mpl.encoded(mpl.draw(data), "png")[:4] == b"\x89PNG"
+    for data in (bars, curves):
+        assert plotly.draw(data).data
+    assert {text for text, _ in rows[0].legend} == {"both right", "only A right", "only B right", "both wrong"}
+    assert rows[1].rows[0].captions == ("left image", "ground truth", "A", "B", "error, A", "error, B")
+
+
+def test_a_quarter_size_scene_is_explained_in_less_than_a_second(data_root: object) -> None:
+    scene = sg.load_dataset("middlebury-v3", f"{data_root}/middlebury-2014")["Teddy"]
+    maps = {"A": {"Teddy": scene.gt + 0.3}, "B": {"Teddy": scene.gt + 1.5}}
+    names = ["bad@1", "rms", "d-fat", "p-off", "f-por"]
+    scores = sg.evaluate(maps, [scene], names, ["all", "nonocc"], "middlebury-v3")
+    origins = map_origins({"Teddy": scene}, maps, scores.protocol)
+    weights = dict.fromkeys(names, 1.0)
+    explain(scores, "A", "B", weights=weights, maps=origins)
+    begin = time.process_time()
+    found = explain(scores, "A", "B", weights=weights, maps=origins)
+    contrast(scene, {name: own["Teddy"] for name, own in maps.items()}, "bad@1:nonocc", scores.protocol)
+    assert time.process_time() - begin < 1.0
+    assert sum(piece.amount for piece in found.regions) == pytest.approx(found.difference)
+    assert found.regions[-1].amount == 0

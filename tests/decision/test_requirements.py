@@ -1,0 +1,228 @@
+"""Requirements: the arithmetic of the camera, who meets them, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import stereogauge as sg
+from stereogauge.decision.fulfilment import camera_limits, fulfilment, required_columns
+from stereogauge.decision.requirements import Camera, load_requirements
+from stereogauge.scores.cube import ScoreCube
+
+Build = Callable[..., ScoreCube]
+WANTED: dict[str, Any] = {
+    "name": "Robot",
+    "camera": {"focal": 1000, "baseline": 0.2, "width": 1280, "height": 960},
+    "distances": {"near": 1.0, "far": 5.0},
+    "tolerance": {"depth": 0.1, "at": 4.0, "wrong": 0.1},
+    "time": {"seconds": 2.0},
+}
+COLUMNS = ["bad-z@0.1:depth@1,4", "seconds:scene"]
+
+
+def changed(**tables: Any) -> dict[str, Any]:
+    return {**WANTED, **tables}
+
+
+def test_the_depth_step_by_hand() -> None:
+    """f·B = 200 px·m: at 4 m the disparity is 50 px, and a quarter pixel less is 200 / 49.75 = 4.0201 m."""
+    camera = Camera(1000, 0.2, 1280, 960)
+    assert camera.disparity(4) == 50
+    assert camera.depth_step(4) == pytest.approx(200 / 49.75 - 4)
+    assert camera.depth_step(camera.reach(0.1)) == pytest.approx(0.1)
+    step = Camera(1000, camera.baseline_for(4, 0.01), 1280, 960).depth_step(4)
+    assert step == pytest.approx(0.01)
+    assert camera.pixels(0.02, 4) == pytest.approx(5)
+    assert camera.depth_step(900) == float("inf")
+
+
+def test_requirements_become_columns() -> None:
+    wanted = load_requirements(changed(object={"size": 0.01, "at": 2.0}, completeness={"share": 0.95}))
+    found = {one.column: one for one in required_columns(wanted)}
+    assert list(found) == ["bad-z@0.1:depth@1,4", "f-missing", "seconds:scene", "invalid:all"]
+    assert found["bad-z@0.1:depth@1,4"].limit == 10
+    assert found["f-missing"].settings == "geometry.fine_width=5"
+    assert "covers 1000·0.01/2 = 5 px at 2 m" in found["f-missing"].arithmetic
+    assert found["invalid:all"].limit == pytest.approx(5)
+
+
+def test_the_protocols_own_width_of_structures_needs_no_other_evaluation() -> None:
+    wanted = load_requirements(changed(object={"size": 0.016, "at": 2.0}))
+    protocol = sg.load_protocol("default")
+    lost = {one.column: one for one in required_columns(wanted, protocol, 0.25)}["f-missing"]
+    assert protocol.geometry.at(0.25).fine_width == 8
+    assert lost.settings == ""
+
+
+def test_who_meets_all_of_it_wins(cube_of: Build) -> None:
+    values = [[[5.0, 1.0]] * 4, [[20.0, 0.5]] * 4, [[4.0, 9.0]] * 4]
+    found = sg.answer(cube_of(values, COLUMNS), requirements=WANTED)
+    assert found.winner == "A"
+    assert found.sentence == (
+        "For Robot, take A: it is the only one that meets every requirement (at least 50 % below each), in 100 % of "
+        "the draws of 4 scenes."
+    )
+    held = found.requirements
+    assert held is not None
+    assert held.margins[0].tolist() == [0.5, 0.5]
+    assert held.failures("B") == ("share of depths off by more than 0.1 m is 20.0 % where 10.0 % is allowed",)
+    assert held.failures("C") == ("run time is 9.00 s where 2.00 s is allowed",)
+
+
+def test_several_that_meet_it_leave_the_choice_open(cube_of: Build) -> None:
+    found = sg.answer(cube_of([[[5.0, 1.0]] * 4, [[2.0, 0.5]] * 4], COLUMNS), requirements=WANTED)
+    assert found.winner is None
+    assert found.leader == "B"
+    assert found.sentence == (
+        "For Robot, B and A meet every requirement; B keeps the largest distance from the limits (at least 75 % below "
+        "each). Weights would choose among them."
+    )
+
+
+def test_weights_choose_among_those_that_meet_it(cube_of: Build) -> None:
+    values = [[[5.0, 1.0, 9.0 + 0.1 * k] for k in range(8)], [[2.0, 0.5, 20.0 + 0.2 * k] for k in range(8)]]
+    values.append([[50.0, 0.5, 0.1]] * 8)
+    found = sg.answer(cube_of(values, [*COLUMNS, "bad@1:all"]), requirements=WANTED, weights={"bad@1": 1})
+    assert found.winner == "A"
+    assert found.sentence.startswith("B and A meet every requirement. With these weights, take A")
+
+
+def test_weights_name_nobody_while_a_requirement_is_not_measured(cube_of: Build) -> None:
+    values = [[[5.0, 9.0 + 0.1 * k] for k in range(8)], [[2.0, 20.0 + 0.2 * k] for k in range(8)]]
+    cube = cube_of(values, [COLUMNS[0], "bad@1:all"])
+    found = sg.answer(cube, requirements=WANTED, weights={"bad@1": 1})
+    assert found.winner is None
+    assert found.sentence == (
+        "B and A meet every requirement that is measured, and A has the best score among them, which is no answer yet. "
+        "Not measured, so not checked: run time."
+    )
+
+
+def test_another_width_of_structures_asks_for_everything_under_one_protocol(cube_of: Build) -> None:
+    wanted = changed(object={"size": 0.01, "at": 2.0})
+    found = sg.answer(cube_of([[[5.0, 1.0]] * 4], COLUMNS), requirements=wanted)
+    assert found.not_measured[0].command.endswith(
+        "--metrics bad-z@0.1,f-missing,seconds --regions depth@1,4 --set geometry.fine_width=5"
+    )
+
+
+def test_nobody_meets_it(cube_of: Build) -> None:
+    found = sg.answer(cube_of([[[50.0, 1.0]] * 4, [[12.0, 0.5]] * 4], COLUMNS), requirements=WANTED)
+    assert found.winner is None
+    assert found.sentence == (
+        "For Robot, no algorithm meets every requirement; B comes nearest: its share of depths off by more than 0.1 m "
+        "is 12.0 % where 10.0 % is allowed."
+    )
+
+
+def test_what_is_not_measured_is_not_checked_and_carries_no_winner(cube_of: Build) -> None:
+    found = sg.answer(cube_of([[[5.0]] * 4, [[20.0]] * 4], COLUMNS[:1]), requirements=WANTED)
+    assert found.winner is None
+    assert found.sentence == (
+        "For Robot, only A meets every requirement that is measured. Not measured, so not checked: run time."
+    )
+    assert found.not_measured[0].command.endswith("--metrics seconds")
+
+
+def test_scenes_that_disagree_carry_no_winner(cube_of: Build) -> None:
+    values = [[[3.0 if k % 2 else 15.0, 1.0] for k in range(4)], [[40.0, 1.0]] * 4]
+    found = sg.answer(cube_of(values, COLUMNS), requirements=WANTED)
+    assert found.winner is None
+    assert found.sentence.startswith("For Robot, only A meets every requirement, but in only")
+
+
+def test_what_the_camera_cannot_reach_is_said_first(cube_of: Build) -> None:
+    hard = changed(tolerance={"depth": 0.01, "at": 4.0})
+    found = sg.answer(cube_of([[[0.0, 0.1]] * 4], ["bad-z@0.01:depth@1,4", "seconds:scene"]), requirements=hard)
+    assert found.winner is None
+    assert found.sentence == (
+        "For Robot: no algorithm can keep 0.01 m at 4 m with this camera: a precision of 0.25 px does up to 2.82 m. A "
+        "baseline of 0.401 m would reach it."
+    )
+
+
+def test_the_geometry_is_told_in_sentences() -> None:
+    lines, reachable = camera_limits(load_requirements(changed(object={"size": 0.001, "at": 4.0})))
+    assert reachable
+    assert lines[0].startswith("One step of 0.25 px of disparity at 5 m is 0.0314 m of depth")
+    assert "covers less than a pixel at 4 m" in lines[2]
+
+
+def test_completeness_is_read_from_the_scores(cube_of: Build) -> None:
+    lost = np.zeros((2, 4, 2))
+    lost[0, :, 0] = 100
+    cube = cube_of([[[5.0, 1.0]] * 4, [[6.0, 1.0]] * 4], ["bad@1:all", "seconds:scene"], lost)
+    wanted = load_requirements(
+        {key: WANTED[key] for key in ("name", "camera", "distances")} | {"completeness": {"share": 0.95}}
+    )
+    held = fulfilment(cube, wanted)
+    assert held.values[:, 0].tolist() == pytest.approx([10, 0])
+    assert held.fulfilling == ("B",)
+
+
+@pytest.mark.parametrize(
+    ("tables", "message"),
+    [
+        ({"camera": {"baseline": 0.2, "width": 1, "height": 1}}, r"\[camera\] needs focal"),
+        ({"distances": {"near": 5.0, "far": 1.0}}, "near must be smaller than far; found near = 5 m"),
+        ({"tolerance": {"depth": 0.1, "at": 40.0}}, r"\[tolerance\] at must lie within the distances 1 to 5 m"),
+        ({"tolerance": {"depth": -0.1}}, r"\[tolerance\] depth must be a positive number; found -0.1"),
+        (
+            {"tolerance": {"depth": 0.1, "wrong": 7}},
+            r"wrong must be a share between 0 and 1, for example 0.05; found 7",
+        ),
+        ({"tolerance": {"dept": 0.1}}, r"\[tolerance\] has no key 'dept'; known are depth, at, wrong"),
+        ({"speed": {"seconds": 1}}, r"has no table \[speed\]; known are \[camera\]"),
+        ({"time": 3}, r"\[time\] is a table with seconds; found 3"),
+        ({"time": {"seconds": True}}, "must be a positive number; found True"),
+        ({"camera": {"focal": 1e6, "baseline": 2, "width": 99, "height": 9}}, "no less than the image width of 99 px"),
+    ],
+)
+def test_bad_requirements_get_one_sentence(tables: dict[str, Any], message: str) -> None:
+    with pytest.raises(sg.StereogaugeError, match=message) as refused:
+        load_requirements(changed(**tables))
+    assert str(refused.value).count("\n") == 0
+
+
+def test_a_table_that_is_needed_is_named() -> None:
+    with pytest.raises(sg.StereogaugeError, match=r"needs a table \[camera\] with focal, baseline, width, height"):
+        load_requirements({"distances": {"near": 1, "far": 2}})
+
+
+def test_files(tmp_path: Path) -> None:
+    path = tmp_path / "requirements.toml"
+    with pytest.raises(sg.StereogaugeError, match="No requirements at"):
+        load_requirements(path)
+    path.write_text("camera = [", encoding="utf-8")
+    with pytest.raises(sg.StereogaugeError, match="is not TOML"):
+        load_requirements(path)
+    path.write_text(
+        "[camera]\nfocal = 1000\nbaseline = 0.2\nwidth = 1280\nheight = 960\n[distances]\nnear = 1\nfar = 5\n",
+        encoding="utf-8",
+    )
+    assert load_requirements(path).name == "requirements"
+
+
+def test_scores_without_calibration_measure_nothing_of_it() -> None:
+    truth = np.tile(np.float32([4, 4, 8, 8]), (20, 10))
+    scores = sg.evaluate({"A": truth}, sg.Scene("flat", gt=truth), ["bad-z@0.1:depth@1,4"])
+    wanted = {key: WANTED[key] for key in ("name", "camera", "distances", "tolerance")}
+    found = sg.answer(scores, requirements=wanted)
+    assert found.winner is None
+    assert "nothing of what is required is measured" in found.sentence
+
+
+def test_a_calibrated_scene_is_held_against_the_requirements() -> None:
+    """f·B = 200 px·m: the truth lies at 2 m; one map is right, the other off by 0.5 m."""
+    truth = np.full((40, 60), 100, np.float32)
+    camera = sg.Calibration(focal=1000, baseline=0.2)
+    scenes = [sg.Scene(f"s{k}", gt=truth, calibration=camera) for k in range(3)]
+    maps = {"right": {s.id: truth for s in scenes}, "off": {s.id: truth * 0.8 for s in scenes}}
+    scores = sg.evaluate(maps, scenes, ["bad-z@0.1:depth@1,4", "invalid:all"])
+    wanted = {key: WANTED[key] for key in ("name", "camera", "distances", "tolerance")}
+    assert sg.answer(scores, requirements=wanted).winner == "right"
