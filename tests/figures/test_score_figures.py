@@ -167,6 +167,26 @@ class TestWhatTheyShow:
         assert data.labels[0][0].startswith("rank ")
         assert "px" in ranking.radar_data(CUBE, by="score").labels[0][data.axes.index("rms:all")]
 
+    def test_the_rings_of_a_radar_are_ranks(self) -> None:
+        data = ranking.radar_data(CUBE)
+        count = len(data.algorithms)
+        assert data.rings[-1] == (1.0, f"{count}")
+        assert all(radius * count == pytest.approx(int(text)) for radius, text in data.rings)
+        assert not data.clipped.any()
+
+    def test_a_radar_marks_what_lies_beyond_its_rim_and_names_what_has_no_axis(self) -> None:
+        values = CUBE.values.copy()
+        place = CUBE.column("d-fat")
+        values[0, :, place] = 1e3
+        far = ranking.radar_data(replace(CUBE, values=values), by="score")
+        axis = far.axes.index("d-fat")
+        assert far.clipped[far.algorithms.index(CUBE.algorithms[0]), axis]
+        assert far.radii.max() == far.furthest == 1.25
+        assert "beyond 1.25" in far.caption
+        assert mpl.encoded(mpl.draw(far), "png")[:4] == b"\x89PNG"
+        values[:, :, place] = np.nan
+        assert "no axis, for want of scores: d-fat" in ranking.radar_data(replace(CUBE, values=values)).caption
+
     def test_a_radar_needs_three_axes(self) -> None:
         with pytest.raises(StereogaugeError, match="three columns"):
             ranking.radar_data(CUBE, ["rms", "sze"])

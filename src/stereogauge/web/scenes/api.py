@@ -33,7 +33,7 @@ async def layer_query(
     layer: LayerName,
     algorithm: AlgorithmName = None,
     metric: Annotated[str | None, Query(description="For the layer `metric`.")] = None,
-    region: Annotated[str | None, Query(description="For the layer `region`.")] = None,
+    region: Annotated[str | None, Query(description="For the layers `region` and `set`.")] = None,
     range: Annotated[  # noqa: A002 - the parameter's public name
         float | None, Query(gt=0, le=1e6, description="Where errors are clipped, in px.")
     ] = None,

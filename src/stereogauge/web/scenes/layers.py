@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from stereogauge.errors import StereogaugeError
+from stereogauge.figures.data.geometry import SET_LAYERS
 from stereogauge.figures.pictures import (
     COLOUR_MAPS,
     DISPARITY_MAP,
@@ -28,7 +29,7 @@ from stereogauge.web.cache import RecentCache
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.scenes.reader import SceneReader, SceneView
 
-LayerName = Literal["left", "right", "truth", "estimate", "error", "signed", "metric", "region", "confidence"]
+LayerName = Literal["left", "right", "truth", "estimate", "error", "signed", "metric", "region", "set", "confidence"]
 LAYERS: tuple[str, ...] = get_args(LayerName)
 MOST_PICTURE_BYTES = 256 << 20
 ERROR_CLIP = 5.0
@@ -122,6 +123,8 @@ class LayerPainter:
             return _disparity("ground truth", render_disparity(self.scenes.truth(view), limits), limits)
         if query.layer == "region":
             return self._region(view, _needed(query.region, "region"))
+        if query.layer == "set":
+            return self._set(view, _needed(query.region, "region"))
         algorithm = _needed(query.algorithm, "algorithm")
         if query.layer == "estimate":
             limits = self.scenes.limits(view, algorithm)
@@ -148,6 +151,16 @@ class LayerPainter:
         words = parse_region(region, view.scene.masks).words
         legend = [LegendEntry(text=f"{region}: {words}", colour="#" + bytes(OVERLAY_COLOUR).hex())]
         return Layer(colours, _info(f"region {region}", colours, legend=legend))
+
+    def _set(self, view: SceneView, name: str) -> Layer:
+        """A geometry set of the scene, or a step on the way to it."""
+        self.scenes.refuse_hidden(view, "its sets are")
+        if name not in SET_LAYERS:
+            raise UnknownChoiceError("set", name, SET_LAYERS)
+        picture = SET_LAYERS[name](view.regions)
+        if picture is None:
+            raise StereogaugeError(f"{view.name} has no {name}.")
+        return _pictured(picture)
 
     def _confidence(self, view: SceneView, algorithm: str, query: LayerQuery) -> Layer:
         """The map at a density: only its most confident pixels; without a density the confidence itself."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import FileError, NotApplicable, StereogaugeError
+from stereogauge.figures.data.geometry import SET_LAYERS
 from stereogauge.metrics.declaration import parse_column
 from stereogauge.metrics.where import worst_blocks
 from stereogauge.model import DisparityMap
@@ -73,6 +74,7 @@ class SceneAnswer(Answer):
     hidden: bool
     layers: list[str]
     regions: list[str]
+    sets: list[str]
     focal: float | None
     baseline: float | None
     doffs: float
@@ -89,7 +91,11 @@ def scene_answer(scenes: SceneReader, name: str, protocol: str | None) -> SceneA
     present = [layer for layer in ("left", "right") if view.scene.has(layer)]
     calibration = view.scene.calibration
     height, width = view.scene.left.shape[:2] if view.hidden and view.scene.has("left") else view.scene.shape
-    shows = [] if view.hidden else ["truth"] * view.scene.has("gt") + ["signed", "metric", "region"]
+    shows = (
+        []
+        if view.hidden
+        else ["truth"] * view.scene.has("gt") + ["signed", "metric", "region"] + ["set"] * view.scene.has("gt")
+    )
     return SceneAnswer.of(
         calibration,
         name=name,
@@ -99,6 +105,7 @@ def scene_answer(scenes: SceneReader, name: str, protocol: str | None) -> SceneA
         hidden=view.hidden,
         layers=[*present, "estimate", "error", *shows],
         regions=[] if view.hidden else scenes.regions(view),
+        sets=[] if view.hidden else list(SET_LAYERS),
         limits=scenes.limits(view),
         algorithms=[name for name, files in maps.items() if files.left is not None],
         confidence=[name for name, files in maps.items() if files.confidence],
