@@ -21,7 +21,7 @@ from stereogauge.analysis.orders import agreement, by_metric
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures import mpl, plotly
 from stereogauge.figures.data import analysis, ranking
-from stereogauge.figures.data.galleries import gallery_data, heading
+from stereogauge.figures.data.galleries import gallery_data, heading, most_different_crop
 from stereogauge.figures.palette import algorithm_styles
 from stereogauge.ranking import Column, ScoreCube, Selection, rank
 from stereogauge.ranking.bootstrap import bootstrap
@@ -247,6 +247,24 @@ class TestWhatTheyShow:
         pictures = {name: (np.zeros((4, 4, 3), np.uint8),) for name in NAMES}
         last = gallery_data(cube, "teddy", "d-fat", pictures, ("disparity",)).items[-1]
         assert (last.algorithm, last.score) == ("Anna", "no score")
+
+    def test_a_gallery_names_its_crop_and_ranks_by_further_costs(self) -> None:
+        pictures = {name: (np.zeros((4, 4, 3), np.uint8),) for name in NAMES}
+        own = {"rms on disc-background": {"Anna": 3.0, "Bert": 1.0, "Cleo": np.nan, "Dora": 2.0}}
+        crop = most_different_crop([np.eye(40), np.zeros((40, 40))], 0.5)
+        data = gallery_data(CUBE, "teddy", "d-fat", pictures, ("disparity",), ("rms",), own, crop)
+        assert data.others == ("rms:all", "rms on disc-background")
+        assert {item.algorithm: item.other_ranks[1] for item in data.items} == {
+            "Anna": 3, "Bert": 1, "Cleo": None, "Dora": 2
+        }  # fmt: skip
+        assert "all pictures show 20 × 20 px" in data.caption
+
+    def test_the_crop_is_where_the_algorithms_differ_most(self) -> None:
+        first, second = np.zeros((60, 90)), np.full((60, 90), np.nan)
+        first[40:50, 5:15] = second[10:12, 80:82] = 1.0
+        crop = most_different_crop([first, second], 0.3)
+        assert first[crop.inside].sum() == first.sum()
+        assert most_different_crop([first, second], 1.0) == (0, 0, 90, 60)
 
     def test_a_gallery_refuses_a_lacking_picture(self) -> None:
         with pytest.raises(StereogaugeError, match="1 pictures for the 2 rows"):
