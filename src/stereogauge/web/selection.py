@@ -7,6 +7,7 @@ from typing import Literal
 
 from stereogauge.errors import UnknownNameError
 from stereogauge.metrics.declaration import parse_column
+from stereogauge.regions.expression import region_id
 from stereogauge.scores.cube import LEAST_COVERAGE, ScoreCube
 from stereogauge.scores.selection import MissingRule
 from stereogauge.web.errors import UnknownChoiceError
@@ -42,7 +43,7 @@ def check_names(cube: ScoreCube, query: SelectionQuery) -> None:
     """Refuse names that the scores do not have, and list those that they do have."""
     for kind, names, known in (
         ("scene", query.scenes, cube.scenes),
-        ("region", query.regions, cube.regions),
+        ("region", tuple(region_id(name) for name in query.regions or ()), cube.regions),
         ("algorithm", query.algorithms, cube.algorithms),
     ):
         for name in names or ():
