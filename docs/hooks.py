@@ -95,7 +95,9 @@ def _regions() -> Iterable[str]:
 
     yield "## Regions"
     for region in sorted(declared_regions().values(), key=lambda r: r.id):
-        yield from _entry(region.id, region.name, region.definition, region.description, [f"source: {region.source}"])
+        facts = [f"parameter {p.name} ({p.unit or '–'}): {p.description}" for p in region.parameters]
+        facts.append(f"source: {region.source}")
+        yield from _entry(region.id, region.name, region.definition, region.description, facts)
 
 
 def _confidence() -> Iterable[str]:

@@ -109,7 +109,8 @@ class Calibration:
 class Scene:
     """One stereo pair with its ground truth, masks and calibration; files are read when first used.
 
-    `gt`, `left`, `right`, … may be arrays, paths, or the file objects of `stereogauge.io.files`. `masks` are those that
+    `gt`, `left`, `right`, … may be arrays, paths, or the file objects of `stereogauge.io.files`. `gt_fine` is ground
+    truth on a grid twice as fine as the image's, of which `gt` is a part. `masks` are those that
     the dataset ships, by region ("nonocc", "sky", …), true = inside; each class of the label image `labels` is one
     more, called "label:CLASS". `resolution` states the size relative to full resolution (Middlebury 2014: F = 1,
     H = 0.5, Q = 0.25), by default the image width / 3000; geometry thresholds scale with it. `border` is the width in
@@ -130,6 +131,7 @@ class Scene:
         right: ImageSource | None = None,
         *,
         gt_right: DisparitySource | None = None,
+        gt_fine: DisparitySource | None = None,
         calibration: Calibration | None = None,
         masks: Mapping[str, MaskSource] | None = None,
         labels: LabelImage | None = None,
@@ -147,7 +149,9 @@ class Scene:
         self.border = border
         self.metadata: Mapping[str, Any] = dict(metadata or {})
         self.tags = as_tags(tags, f"scene {id}")
-        self._sources: dict[str, Any] = {"gt": gt, "gt_right": gt_right, "left": left, "right": right}
+        self._sources: dict[str, Any] = {
+            "gt": gt, "gt_right": gt_right, "gt_fine": gt_fine, "left": left, "right": right
+        }  # fmt: skip
         self._mask_sources: dict[str, Any] = dict(masks or {}) | (labels.masks if labels else {})
         self._view_sources: dict[float, Any] = dict(views or {})
         self._loaded: dict[Any, NDArray[Any]] = {}
@@ -173,6 +177,7 @@ class Scene:
             names = {
                 "gt": "ground truth",
                 "gt_right": "right ground truth",
+                "gt_fine": "ground truth on a finer grid",
                 "left": "left image",
                 "right": "right image",
             }
@@ -188,6 +193,11 @@ class Scene:
     def gt_right(self) -> DisparityMap:
         """The ground truth of the right view, positive like that of the left view: x_left = x_right + d."""
         return self._load("gt_right", self._required("gt_right"), load_disparity)
+
+    @property
+    def gt_fine(self) -> DisparityMap:
+        """The ground truth on a grid twice as fine, four values per pixel, in px of the image."""
+        return self._load("gt_fine", self._required("gt_fine"), load_disparity)
 
     @property
     def left(self) -> Image:
@@ -220,7 +230,7 @@ class Scene:
         return self._load(("view", position), self._view_sources[position], load_image)
 
     def has(self, part: str) -> bool:
-        """Whether the scene has `gt`, `gt_right`, `left` or `right`; reading it may still fail."""
+        """Whether the scene has `gt`, `gt_right`, `gt_fine`, `left` or `right`; reading it may still fail."""
         return self._sources[part] is not None
 
     def source(self, part: str) -> Any:

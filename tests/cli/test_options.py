@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from stereogauge.cli.options import listed
+from stereogauge.cli.selected import weights
+from stereogauge.errors import StereogaugeError
 
 
 @pytest.mark.parametrize(
@@ -34,3 +36,13 @@ def test_commas_and_spaces_separate_names_except_between_the_numbers_of_a_metric
 
 def test_nothing_given_is_not_an_empty_list() -> None:
     assert listed(None) is None
+
+
+def test_weights_may_name_regions_with_numbers() -> None:
+    assert weights(["bad@1:depth@2,30=1,d-fat=2", "p-off:depth@2,30&planar=.5"]) == {
+        "bad@1:depth@2,30": 1.0,
+        "d-fat": 2.0,
+        "p-off:depth@2,30&planar": 0.5,
+    }
+    with pytest.raises(StereogaugeError, match="METRIC=NUMBER"):
+        weights(["d-fat,rms=2"])

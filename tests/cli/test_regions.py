@@ -83,7 +83,8 @@ def test_out_writes_pictures_and_arrays(folder: Path, capsys: pytest.CaptureFixt
     (scene,) = target.iterdir()
     written = {path.name for path in scene.iterdir()}
     pictures = {"nonocc", "fine", "discontinuities", "extrapolated-background", "extrapolated-foreground"}
-    pictures |= {"fine-structures", "extrapolated-structures", "planes", "directions"}
+    pictures |= {"fine-structures", "extrapolated-structures", "planes", "directions", "normals"}
+    pictures |= {"gradient", "direction-change", "thin-runs"}
     assert written == {f"{name}.png" for name in pictures} | {"regions.npz", "geometry.npz"}
     for name in pictures:
         image = cv2.imread(str(scene / f"{name}.png"))

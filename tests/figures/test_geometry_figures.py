@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from stereogauge.errors import UnknownNameError
 from stereogauge.figures import mpl
 from stereogauge.figures.data.geometry import (
     direction_histograms_data,
@@ -39,7 +40,11 @@ def test_the_picture_of_a_region_shows_its_pixels(scene_regions: SceneRegions) -
 
 def test_extrapolated_maps_differ_from_the_ground_truth_on_their_band_only(scene_regions: SceneRegions) -> None:
     pictures = set_pictures(scene_regions)
-    assert set(pictures) == {"discontinuities", "extrapolated-background", "extrapolated-foreground"}
+    steps = {"gradient", "direction-change", "thin-runs"}
+    assert set(pictures) == {"discontinuities", "extrapolated-background", "extrapolated-foreground", "normals"} | steps
+    assert set(set_pictures(scene_regions, ["normals"])) == {"normals"}
+    with pytest.raises(UnknownNameError, match="Did you mean 'normals'"):
+        set_pictures(scene_regions, ["normal"])
     changed = pictures["extrapolated-background"].values != scene_regions.scene.gt
     assert np.array_equal(changed, scene_regions.mask("disc-foreground"))
 

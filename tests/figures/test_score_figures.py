@@ -21,7 +21,7 @@ from stereogauge.analysis.orders import agreement, by_metric
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures import mpl, plotly
 from stereogauge.figures.data import analysis, ranking
-from stereogauge.figures.data.galleries import gallery_data, heading
+from stereogauge.figures.data.galleries import gallery_data, heading, most_different_crop
 from stereogauge.figures.palette import algorithm_styles
 from stereogauge.ranking import Column, ScoreCube, Selection, rank
 from stereogauge.ranking.bootstrap import bootstrap
@@ -167,6 +167,26 @@ class TestWhatTheyShow:
         assert data.labels[0][0].startswith("rank ")
         assert "px" in ranking.radar_data(CUBE, by="score").labels[0][data.axes.index("rms:all")]
 
+    def test_the_rings_of_a_radar_are_ranks(self) -> None:
+        data = ranking.radar_data(CUBE)
+        count = len(data.algorithms)
+        assert data.rings[-1] == (1.0, f"{count}")
+        assert all(radius * count == pytest.approx(int(text)) for radius, text in data.rings)
+        assert not data.clipped.any()
+
+    def test_a_radar_marks_what_lies_beyond_its_rim_and_names_what_has_no_axis(self) -> None:
+        values = CUBE.values.copy()
+        place = CUBE.column("d-fat")
+        values[0, :, place] = 1e3
+        far = ranking.radar_data(replace(CUBE, values=values), by="score")
+        axis = far.axes.index("d-fat")
+        assert far.clipped[far.algorithms.index(CUBE.algorithms[0]), axis]
+        assert far.radii.max() == far.furthest == 1.25
+        assert "beyond 1.25" in far.caption
+        assert mpl.encoded(mpl.draw(far), "png")[:4] == b"\x89PNG"
+        values[:, :, place] = np.nan
+        assert "no axis, for want of scores: d-fat" in ranking.radar_data(replace(CUBE, values=values)).caption
+
     def test_a_radar_needs_three_axes(self) -> None:
         with pytest.raises(StereogaugeError, match="three columns"):
             ranking.radar_data(CUBE, ["rms", "sze"])
@@ -227,6 +247,24 @@ class TestWhatTheyShow:
         pictures = {name: (np.zeros((4, 4, 3), np.uint8),) for name in NAMES}
         last = gallery_data(cube, "teddy", "d-fat", pictures, ("disparity",)).items[-1]
         assert (last.algorithm, last.score) == ("Anna", "no score")
+
+    def test_a_gallery_names_its_crop_and_ranks_by_further_costs(self) -> None:
+        pictures = {name: (np.zeros((4, 4, 3), np.uint8),) for name in NAMES}
+        own = {"rms on disc-background": {"Anna": 3.0, "Bert": 1.0, "Cleo": np.nan, "Dora": 2.0}}
+        crop = most_different_crop([np.eye(40), np.zeros((40, 40))], 0.5)
+        data = gallery_data(CUBE, "teddy", "d-fat", pictures, ("disparity",), ("rms",), own, crop)
+        assert data.others == ("rms:all", "rms on disc-background")
+        assert {item.algorithm: item.other_ranks[1] for item in data.items} == {
+            "Anna": 3, "Bert": 1, "Cleo": None, "Dora": 2
+        }  # fmt: skip
+        assert "all pictures show 20 × 20 px" in data.caption
+
+    def test_the_crop_is_where_the_algorithms_differ_most(self) -> None:
+        first, second = np.zeros((60, 90)), np.full((60, 90), np.nan)
+        first[40:50, 5:15] = second[10:12, 80:82] = 1.0
+        crop = most_different_crop([first, second], 0.3)
+        assert first[crop.inside].sum() == first.sum()
+        assert most_different_crop([first, second], 1.0) == (0, 0, 90, 60)
 
     def test_a_gallery_refuses_a_lacking_picture(self) -> None:
         with pytest.raises(StereogaugeError, match="1 pictures for the 2 rows"):

@@ -209,7 +209,9 @@ def test_the_picture_of_fragments_names_whole_divided_and_lost_structures() -> N
     counts = {text: np.count_nonzero(drawn.values == value) for value, (text, _) in drawn.legend.items()}
     assert counts == {
         "structure in one part": 0,
-        "structure in several parts": 4 * (ROWS - 1),
+        "in two parts": 4 * (ROWS - 1),
+        "in three or four": 0,
+        "in five or more": 0,
         "not found": 4,
         "structure lost": 4 * ROWS,
     }

@@ -153,7 +153,8 @@ class TestGalleries:
         (entry,) = found
         assert entry.name == "box-bad-1"
         assert [item.algorithm for item in entry.data.items] == ["good", "bad"]
-        assert entry.data.items[0].pictures[1].shape == (60, 80, 3)
+        assert entry.data.items[0].pictures[1].shape == (60, 80, 3)  # a small image is shown whole
+        assert entry.data.others == ("rms:all", "rms on all")
         assert "data:image/webp" in to_html(build(self.cube(map_folder), OPTIONS, galleries=found))
 
     def test_maps_that_are_gone_give_a_reason_instead_of_a_gallery(self, map_folder: Path, tmp_path: Path) -> None:

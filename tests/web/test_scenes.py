@@ -146,6 +146,18 @@ def test_every_object_has_a_place_and_scores(client: httpx.Client) -> None:
     assert client.get("scenes/beta/objects").status_code == 403
 
 
+def test_geometry_sets_and_the_steps_to_them_are_layers(client: httpx.Client) -> None:
+    about = client.get("scenes/alpha/about").json()
+    assert "set" in about["layers"]
+    assert {"normals", "gradient", "extrapolated-foreground", "extrapolated-background"} <= set(about["sets"])
+    for name in ("discontinuities", "extrapolated-background", "normals", "gradient", "direction-change", "thin-runs"):
+        assert decoded(client.get("scenes/alpha/layers/set.png", params={"region": name})).shape[:2] == SHAPE
+    title = client.get("scenes/alpha/layers/set", params={"region": "extrapolated-foreground"}).json()["title"]
+    assert title.startswith("D_f")
+    assert "normals" in client.get("scenes/alpha/layers/set", params={"region": "normal"}).text
+    assert client.get("scenes/beta/layers/set.png", params={"region": "normals"}).status_code == 403
+
+
 def test_pictured_costs_count_a_missing_estimate_as_the_worst() -> None:
     values = np.array([[0.5, 9.0, np.nan, 2.0]])
     missing = np.array([[False, False, True, False]])

@@ -60,14 +60,22 @@ def command(
         list[str] | None,
         typer.Option(help="A map of the one scene, NAME=FILE: its gradient directions are drawn; repeatable."),
     ] = None,
+    layers: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Pictures of sets and of the steps to them for --out, e.g. normals,gradient,extrapolated-background; "
+            "repeat or separate by commas. Default: all."
+        ),
+    ] = None,
     form: options.OutputFormat = options.Format.table,
     out: options.OutputFolder = None,
 ) -> None:
     """Show the pixel sets of a scene as counts and pictures.
 
     Prints how many pixels each region has. --out writes a folder a scene: every region over the image, depth
-    discontinuities with their bands, fine structures, planes with normals, extrapolated maps, and all of it as NumPy
-    arrays. A region that a scene cannot have is a gap with the reason.
+    discontinuities with their bands, fine structures, planes with normals, extrapolated maps, the steps to these sets
+    (gradient, turn of its direction, thin runs), and all of it as NumPy arrays. A region that a scene cannot have is a
+    gap with the reason.
     """
     from stereogauge.regions.scene_regions import SceneRegions
 
@@ -90,7 +98,7 @@ def command(
         if out is not None:
             from stereogauge.figures.picture_files import write_directions, write_regions
 
-            write_regions(out / scene.id, scene_regions, masks)
+            write_regions(out / scene.id, scene_regions, masks, options.listed(layers))
             if maps:
                 write_directions(out / scene.id, scene_regions, maps)
         scene.release()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
@@ -117,13 +118,17 @@ def names(values: list[str] | None) -> list[str] | None:
     return [part.strip() for value in values for part in value.split(",") if part.strip()]
 
 
+BETWEEN_WEIGHTS = re.compile(r",(?!\s*[\d.]+[=,&|()-])")
+"""Commas between weights, not those between the numbers of a name: `bad@1:depth@2,30=1,d-fat=2`."""
+
+
 def weights(values: list[str] | None) -> dict[str, float] | None:
     """`d-fat=2` and the like as weights."""
     if not values:
         return None
     found: dict[str, float] = {}
-    for part in (part for value in values for part in value.split(",")):
-        name, _, amount = part.partition("=")
+    for part in (part for value in values for part in BETWEEN_WEIGHTS.split(value)):
+        name, _, amount = part.rpartition("=")
         try:
             found[name.strip()] = float(amount)
         except ValueError:

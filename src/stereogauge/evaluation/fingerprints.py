@@ -123,7 +123,7 @@ def scene_contents(scenes: Sequence[Scene], hashes: ContentHashes) -> dict[str, 
 
 
 def _parts(scene: Scene) -> dict[str, Any]:
-    parts = {part: scene.source(part) for part in ("gt", "gt_right", "left", "right") if scene.has(part)}
+    parts = {part: scene.source(part) for part in ("gt", "gt_right", "gt_fine", "left", "right") if scene.has(part)}
     parts |= {f"mask {name}": scene.mask_source(name) for name in scene.masks}
     return parts | {f"view {position}": scene.view_source(position) for position in scene.views}
 

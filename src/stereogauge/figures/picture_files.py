@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,15 +60,18 @@ def write_pictures(folder: Path, maps: Mapping[str, Any], scene: Scene, protocol
     return written
 
 
-def write_regions(folder: Path, scene_regions: SceneRegions, masks: Mapping[str, Mask]) -> list[Path]:
+def write_regions(
+    folder: Path, scene_regions: SceneRegions, masks: Mapping[str, Mask], layers: Sequence[str] | None = None
+) -> list[Path]:
     """Each region over the image, the geometry sets, extrapolated maps and planes; all of it again as arrays.
 
+    `layers` names those of the sets' pictures (`SET_LAYERS`) that are written; None means all.
     `regions.npz` holds the masks, `geometry.npz` the fields of `GeometrySets`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     scene = scene_regions.scene.id
     pictures = {name: region_picture(scene_regions, name, mask) for name, mask in masks.items()} | set_pictures(
-        scene_regions
+        scene_regions, layers
     )
     written = []
     for name, picture in pictures.items():

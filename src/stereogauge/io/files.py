@@ -18,22 +18,29 @@ from stereogauge.disparity import DisparityMap, Image, Mask, as_disparity
 from stereogauge.errors import FileError, SizeError
 from stereogauge.io.content import display_name, stream
 from stereogauge.io.disparity import PathLike, read_disparity
-from stereogauge.io.images import read_image, read_labels, read_pixels
+from stereogauge.io.images import read_image, read_labels, read_pixels, read_stored
 
 
 @dataclass(frozen=True)
 class DisparityFile:
-    """A disparity map in a file, with what is needed to decode it; see `read_disparity`."""
+    """A disparity map in a file, with what is needed to decode it; see `read_disparity`.
+
+    `step` takes every so many rows and columns of a map on a finer grid than the images'.
+    """
 
     path: PathLike
     encoding: str | None = None
     scale: float | None = None
     offset: float = 0.0
     masks: tuple[PathLike, ...] = ()
+    step: int = 1
 
     def read(self) -> DisparityMap:
         """The map, NaN = unknown."""
-        return read_disparity(self.path, encoding=self.encoding, scale=self.scale, offset=self.offset, masks=self.masks)
+        whole = read_disparity(
+            self.path, encoding=self.encoding, scale=self.scale, offset=self.offset, masks=self.masks
+        )
+        return whole if self.step == 1 else np.ascontiguousarray(whole[:: self.step, :: self.step])
 
 
 @dataclass(frozen=True)
@@ -73,6 +80,31 @@ class LabelFile:
 
 
 @dataclass(frozen=True)
+class FlagFile:
+    """A mask that is true where an image is not 0, in its first two channels where it is coloured.
+
+    `halved`: the image is twice as large, and a pixel is true where the mean of its four is at least 0.5. `invert`
+    gives the opposite.
+    """
+
+    path: PathLike
+    halved: bool = False
+    invert: bool = False
+
+    def read(self) -> Mask:
+        """The mask as booleans."""
+        values = read_stored(self.path)
+        flags = values if values.ndim == 2 else values[..., :2].max(axis=2)
+        if self.halved:
+            height, width = flags.shape[0] // 2, flags.shape[1] // 2
+            blocks = flags[: 2 * height, : 2 * width].reshape(height, 2, width, 2)
+            found: Mask = blocks.mean(axis=(1, 3)) >= 0.5
+        else:
+            found = flags > 0
+        return ~found if self.invert else found
+
+
+@dataclass(frozen=True)
 class LabelImage:
     """A label image, an array or a file, with the values of its classes by name.
 
@@ -95,7 +127,7 @@ class LabelImage:
 
 DisparitySource: TypeAlias = NDArray[Any] | PathLike | DisparityFile
 ImageSource: TypeAlias = NDArray[Any] | PathLike | ImageFile
-MaskSource: TypeAlias = NDArray[Any] | PathLike | MaskFile | LabelFile
+MaskSource: TypeAlias = NDArray[Any] | PathLike | MaskFile | LabelFile | FlagFile
 
 
 def load_disparity(source: DisparitySource) -> DisparityMap:
@@ -132,12 +164,12 @@ def _unsigned(image: NDArray[Any]) -> Image:
 
 
 def load_mask(source: MaskSource) -> Mask:
-    """The mask of an array, a path, a `MaskFile` or a `LabelFile`.
+    """The mask of an array, a path, or one of the mask files above.
 
     A path means the usual convention, true = 255; a file that has other values but never 255 is refused rather than
     taken as empty. An array holds booleans, or zeros and one other value.
     """
-    if isinstance(source, MaskFile | LabelFile):
+    if isinstance(source, MaskFile | LabelFile | FlagFile):
         return source.read()
     if not isinstance(source, str | os.PathLike):
         return _mask_of_array(np.asarray(source))
@@ -166,13 +198,17 @@ def _hashed_parts(source: Any) -> Iterator[bytes | memoryview]:
     if isinstance(source, DisparityFile):
         yield from stream(source.path)
         if source != DisparityFile(source.path):
-            yield f"\ndisparity {source.encoding} {source.scale!r} {source.offset!r}".encode()
+            step = "" if source.step == 1 else f" every {source.step}"
+            yield f"\ndisparity {source.encoding} {source.scale!r} {source.offset!r}{step}".encode()
         for mask in source.masks:
             yield b"\nmask "
             yield from stream(mask)
     elif isinstance(source, MaskFile):
         yield from stream(source.path)
         yield f"\nmask {source.value!r} {source.invert}".encode()
+    elif isinstance(source, FlagFile):
+        yield from stream(source.path)
+        yield f"\nflags {source.halved} {source.invert}".encode()
     elif isinstance(source, LabelFile):
         yield from stream(source.path)
         yield f"\nlabel {source.value!r}".encode()

@@ -36,14 +36,19 @@ def read_pixels(path: str | os.PathLike[str]) -> NDArray[Any]:
 
 def read_labels(path: str | os.PathLike[str]) -> NDArray[Any]:
     """A label image as (H, W) integers: the grey values, or the indices of a PNG with a palette."""
-    content = fetch(path)
-    png = content.starts_with(png_file.SIGNATURE)
-    pixels = png_file.decode(content, indices=True) if png else read_pixels(path)
+    pixels = read_stored(path)
     if pixels.ndim == 2:
         return pixels
     if not (pixels[..., :1] == pixels[..., 1:3]).all():
-        raise content.error("a label image holds one number per pixel; this one is coloured, without a palette.")
+        raise fetch(path).error("a label image holds one number per pixel; this one is coloured, without a palette.")
     return np.asarray(pixels[..., 0])
+
+
+def read_stored(path: str | os.PathLike[str]) -> NDArray[Any]:
+    """The samples as numbers rather than as grey levels: indices of a palette, 0 and 1 of a PNG with one bit."""
+    content = fetch(path)
+    png = content.starts_with(png_file.SIGNATURE)
+    return png_file.decode(content, indices=True) if png else read_pixels(path)
 
 
 def _decode_with_pillow(content: Content) -> NDArray[Any]:

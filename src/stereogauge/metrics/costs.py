@@ -68,7 +68,7 @@ def above(errors: Costs, threshold: float) -> NDArray[np.bool_]:
 def outside_d1(m: Measurement, errors: Costs) -> NDArray[np.bool_]:
     """KITTI's rule: off by more than 3 px and by more than 5 % of the true disparity."""
     single = errors.astype(np.float32) - GUARD
-    return np.asarray((single > D1_PIXELS) & (single * D1_SHARE > np.abs(m.gt)))
+    return np.asarray((single > D1_PIXELS) & (single * D1_SHARE > m.largest_truth))
 
 
 def set_costs(

@@ -43,7 +43,14 @@ from stereogauge.regions.geometry.sets import Positions
 
 FINE = "fine structure"
 FINE_REGION = "fine"
-WHOLE, DIVIDED, LOST, GAP = "#009e73", "#f0e442", "#a50026", "#333333"
+LOST, GAP = "#a50026", "#333333"
+GRADES = (
+    (1, "structure in one part", "#009e73"),
+    (2, "in two parts", "#f0e442"),
+    (3, "in three or four", "#fdae61"),
+    (5, "in five or more", "#e66101"),
+)
+"""From how many parts on a structure has a colour; darker and redder with their number."""
 ALL_LOST = "every structure is lost"
 NO_ESTIMATE = "no estimate on fine structures"
 NOTHING_FOUND = "no pixel of any structure is found: the image diagonal stands for the distance"
@@ -202,11 +209,11 @@ def _fragments_picture(m: Measurement) -> Picture:
     )
     found = result.verdict == 1
     layers = [
-        (sets.fine[found & (parts == 1)], "structure in one part", WHOLE),
-        (sets.fine[found & (parts > 1)], "structure in several parts", DIVIDED),
-        (sets.fine[~found & (fragments > 0)], "not found", GAP),
-        (sets.fine[fragments == 0], "structure lost", LOST),
+        (sets.fine[found & (parts >= least) & (parts < limit)], text, shade)
+        for (least, text, shade), limit in zip(GRADES, [*(grade[0] for grade in GRADES[1:]), math.inf], strict=True)
     ]
+    layers.append((sets.fine[~found & (fragments > 0)], "not found", GAP))
+    layers.append((sets.fine[fragments == 0], "structure lost", LOST))
     return label_overlay(m, "fragments of fine structures", layers, sets.fine)
 
 

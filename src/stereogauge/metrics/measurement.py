@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -31,6 +31,21 @@ def filled(disparity: DisparityMap) -> DisparityMap:
     result = disparity.copy()
     fill_kernels.fill_background(result)
     return result
+
+
+def nearest_of(estimate: DisparityMap, truths: Sequence[DisparityMap]) -> DisparityMap:
+    """The true disparity nearest to the estimate, the first where there is none; NaN where one of them is unknown.
+
+    >>> nearest_of(np.float32([[3, 9]]), np.float32([[[1, 1]], [[4, 4]]]))
+    array([[4., 4.]], dtype=float32)
+    """
+    nearest = truths[0].copy()
+    for truth in truths[1:]:
+        closer = np.abs(estimate - truth) < np.abs(estimate - nearest)
+        nearest[closer] = truth[closer]
+    for truth in truths:
+        nearest[np.isnan(truth)] = np.nan
+    return nearest
 
 
 class SharesPass(typing.Protocol):
@@ -89,10 +104,17 @@ class Measurement:
         """The protocol."""
         return self.regions.protocol
 
-    @property
+    @functools.cached_property
     def gt(self) -> DisparityMap:
-        """The ground truth; NaN = unknown."""
-        return self.scene.gt
+        """The ground truth, NaN = unknown; of four values per pixel the nearest, where the protocol says so."""
+        truths = self.regions.four_truths
+        return self.scene.gt if truths is None else nearest_of(self.estimate, truths)
+
+    @functools.cached_property
+    def largest_truth(self) -> DisparityMap:
+        """The largest size of a pixel's true disparities: what KITTI's relative tolerance is a part of."""
+        truths = self.regions.four_truths
+        return np.abs(self.scene.gt) if truths is None else np.max(np.abs(truths), axis=0)
 
     @functools.cached_property
     def clipped(self) -> DisparityMap:

@@ -43,6 +43,13 @@ def _wrong_costs(m: Measurement, region: str, threshold: float) -> Costs:
     return np.where(np.isnan(m.estimate), missing, above(absolute_costs(m), threshold).astype(np.float64))
 
 
+def _d1_count(m: Measurement, region: str) -> int:
+    """How many estimates are outliers; of several true disparities the largest makes the relative tolerance."""
+    if m.regions.four_truths is None:
+        return m.pixels(region).d1
+    return int(np.count_nonzero(outside_d1(m, absolute_costs(m)) & m.mask(region)))
+
+
 def _d1_costs(m: Measurement, region: str) -> Costs:
     return by_policy(m, outside_d1(m, absolute_costs(m)))
 
@@ -167,7 +174,7 @@ def _d1_picture(m: Measurement) -> Picture:
 )
 def d1(m: Measurement, region: str) -> Statistic:
     """KITTI 2015's outliers: off by more than 3 px and by more than 5 % of the true disparity, both strictly."""
-    return _share(m, region, m.pixels(region).d1)
+    return _share(m, region, _d1_count(m, region))
 
 
 @metric(
@@ -186,7 +193,7 @@ def d1(m: Measurement, region: str) -> Statistic:
 )
 def d1_background(m: Measurement, region: str) -> Statistic:
     """D1 outliers where the object map names no object."""
-    return _share(m, region, m.pixels(region).d1)
+    return _share(m, region, _d1_count(m, region))
 
 
 @metric(
@@ -205,7 +212,7 @@ def d1_background(m: Measurement, region: str) -> Statistic:
 )
 def d1_foreground(m: Measurement, region: str) -> Statistic:
     """D1 outliers on the objects of the object map."""
-    return _share(m, region, m.pixels(region).d1)
+    return _share(m, region, _d1_count(m, region))
 
 
 @metric(

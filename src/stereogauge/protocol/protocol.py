@@ -38,7 +38,11 @@ class Protocol:
     first, as Middlebury's evaldisp does. max_disparity: pixels whose true disparity is larger are left out of every
     region. border: pixels to leave out along each side; "dataset" takes the scene's own, "hci" the margin of the
     geometry parameters, max(20, 0.01 · width) px at full resolution. peak: the signal range of psnr in px; none takes
-    ndisp. scenes: those of a dataset that are evaluated, in this order; none named means all but `left_out`.
+    ndisp. nearest_of_four: where the ground truth lies on a grid twice as fine as the image's, the true disparity of a
+    pixel is that of its four which is nearest to the estimate, and a pixel with an unknown one is left out, as on the
+    Spring benchmark; else it is the one at the even rows and columns. scenes: those of a dataset that are evaluated, in
+    this order; none named means all but
+    `left_out`.
 
     >>> lenient = sg.load_protocol("default").replace(invalid="exclude")
     >>> lenient.scoring_hash == sg.load_protocol("default").scoring_hash  # other choices make other scores
@@ -53,6 +57,7 @@ class Protocol:
     max_disparity: float | None = None
     border: int | Literal["dataset", "hci"] = 0
     peak: float | None = None
+    nearest_of_four: bool = False
     region_rules: RegionParameters = field(default_factory=RegionParameters)
     sigma_z: SigmaZParameters = field(default_factory=SigmaZParameters)
     geometry: GeometryParameters = field(default_factory=GeometryParameters)

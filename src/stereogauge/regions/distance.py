@@ -77,3 +77,26 @@ def depth(evaluated: EvaluatedScene, near: float, far: float) -> Mask:
     depths = np.where(shifted > 0, calibration.focal_baseline or math.nan, math.inf) / np.where(shifted > 0, shifted, 1)
     mask: Mask = (depths >= near) & ((depths < far) | math.isinf(far))
     return mask
+
+
+@region(
+    id="disparity",
+    name="Between two disparities",
+    definition=r"\{x : d_1 \le D(x) < d_2\}",
+    source="Mehl et al., CVPR 2023 (s0-10, s10-40, s40+)",
+    parameters=(
+        Parameter("least", unit="px", description="least disparity"),
+        Parameter("limit", unit="px", description="disparity that is too large", default=math.inf),
+    ),
+)
+def disparity(evaluated: EvaluatedScene, least: float, limit: float) -> Mask:
+    """Pixels whose true disparity in px is at least the first number and less than the second: `disparity@10,40`.
+
+    Where the protocol takes the nearest of four true disparities, their mean.
+    """
+    if not least < limit:
+        raise UnknownNameError(f"disparity@{least:g},{limit:g}: the first disparity must be less than the second.")
+    truths = evaluated.four_truths
+    size = np.asarray(evaluated.scene.gt if truths is None else np.mean(truths, axis=0), np.float64)
+    mask: Mask = (size >= least) & (size < limit)
+    return mask

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import ProtocolError, SizeError
-from stereogauge.model import Mask, Scene
+from stereogauge.model import DisparityMap, Mask, Scene
 from stereogauge.protocol import Protocol
 from stereogauge.protocol.regions import RegionParameters, Rule
 from stereogauge.regions import occlusion
@@ -70,11 +70,27 @@ class EvaluatedScene(ABC):
         return np.ones(self.scene.shape, np.bool_)
 
     @functools.cached_property
+    def four_truths(self) -> tuple[DisparityMap, ...] | None:
+        """The four true disparities of every pixel; None where the protocol or the scene has only one."""
+        if not (self.protocol.nearest_of_four and self.scene.has("gt_fine")):
+            return None
+        fine = self.scene.gt_fine
+        height, width = self.scene.shape
+        if fine.shape != (2 * height, 2 * width):
+            raise SizeError(
+                f"The fine ground truth of scene {self.scene.id!r} is {fine.shape[1]}×{fine.shape[0]}; twice the size "
+                f"of its image is {2 * width}×{2 * height}."
+            )
+        return fine[::2, ::2], fine[1::2, ::2], fine[::2, 1::2], fine[1::2, 1::2]
+
+    @functools.cached_property
     def known(self) -> Mask:
         """Pixels that may belong to a region; without ground truth, all inside the border."""
         known: Mask = np.ones(self.scene.shape, np.bool_)
         if self.scene.has("gt"):
             known &= np.isfinite(self.scene.gt)
+            for truth in self.four_truths or ():
+                known &= np.isfinite(truth)
             if self.protocol.max_disparity is not None:
                 known &= self.scene.gt <= self.protocol.max_disparity
         known &= self.extent

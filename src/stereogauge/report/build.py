@@ -217,11 +217,13 @@ def _profiles(cube: ScoreCube, main: Ranking, options: ReportOptions, styles: St
     attempts = _Attempts()
     for name in options.profiles:
         _profile(attempts, cube, load_profile(name), options)
-    axes = one_column_each(cube)[:MOST_AXES]
+    every = one_column_each(cube)
+    axes = every[:MOST_AXES]
+    more = "" if len(every) == len(axes) else f" Not drawn, for want of room: {', '.join(every[MOST_AXES:])}."
     few = cube.select(algorithms=main.algorithms[:MOST_IN_RADAR])
     for by in ("rank", "score"):
         make = partial(ranking_figures.radar_data, few, axes, by=by, missing=options.missing, styles=styles)
-        attempts.figure(f"radar-{by}", make, "The centre is best.")
+        attempts.figure(f"radar-{by}", make, f"The centre is best.{more}")
     return attempts.section("profiles", "Applications", "Weights of an application turn many metrics into one choice.")
 
 

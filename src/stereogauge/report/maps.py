@@ -8,16 +8,21 @@ import numpy as np
 
 from stereogauge.decision.origins import Origins
 from stereogauge.errors import StereogaugeError
-from stereogauge.evaluation.evaluate import picture
-from stereogauge.figures.data.galleries import Colours, gallery_data
-from stereogauge.figures.pictures import render, render_disparity
+from stereogauge.figures.data.galleries import Colours, gallery_data, most_different_crop
+from stereogauge.figures.pictures import disparity_limits, render, render_disparity
 from stereogauge.io.files import load_disparity
+from stereogauge.metrics.declaration import parse_metric
+from stereogauge.metrics.measurement import Measurement
+from stereogauge.protocol import load_protocol
+from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.report.content import GalleryEntry
 from stereogauge.report.page import narrowed
 from stereogauge.scores.cube import ScoreCube
 
 OF_THE_PAPER = ("d-fat", "d-thin", "f-frag", "f-por")
 MOST_SCENES, MOST_METRICS, WIDEST = 2, 4, 720
+CROPPED, WIDEST_WHOLE = 0.4, 300
+"""The share of width and height that a gallery shows of an image wider than so many px."""
 
 
 def galleries(
@@ -59,19 +64,36 @@ def _metrics(cube: ScoreCube, scene: str) -> list[str]:
 
 
 def _gallery(cube: ScoreCube, origins: Origins, scene: str, metric: str) -> GalleryEntry:
+    """The crop in which the maps differ most, from the best to the worst; with the ranks by RMS on all pixels and on
+    those of the metric.
+    """
     found = origins.scene(scene)
-    columns = [str(column) for column in cube.columns if column.metric == metric]
-    truth = found.gt
-    known = truth[np.isfinite(truth)] if truth is not None else np.empty(0)
+    scene_regions = SceneRegions(found, load_protocol(origins.protocol))
+    column = next(column for column in cube.columns if column.metric == metric)
+    measurements = {
+        name: Measurement(load_disparity(source), scene_regions)
+        for name in cube.algorithms
+        if (source := origins.source(name, scene)) is not None
+    }
+    if not measurements:
+        raise StereogaugeError(f"none of {', '.join(cube.algorithms)} has a map of {scene}.")
+    share = CROPPED if found.shape[1] > WIDEST_WHOLE else 1.0
+    crop = most_different_crop([column.declared.costs(m, column.region) for m in measurements.values()], share)
     pictures: dict[str, tuple[Colours, ...]] = {}
-    for algorithm in cube.algorithms:
-        source = origins.source(algorithm, scene)
-        if source is None:
-            continue
-        estimate = load_disparity(source)
-        limits = (float(known.min()), float(known.max())) if known.size else (0.0, float(np.nanmax(estimate)))
-        shown = picture(estimate, found, metric, origins.protocol)
-        pictures[algorithm] = (narrowed(render_disparity(estimate, limits), WIDEST), narrowed(render(shown), WIDEST))
-    others = tuple(str(column) for column in cube.columns if column.metric == "rms")[:2]
-    data = gallery_data(cube, scene, columns[0], pictures, ("disparity", metric), others)
+    for name, m in measurements.items():
+        limits = disparity_limits(found.gt if found.has("gt") else m.raw)
+        shown = (render_disparity(m.raw, limits), render(column.declared.picture(m)))
+        pictures[name] = tuple(narrowed(colours[crop.inside], WIDEST) for colours in shown)
+    others = tuple(str(column) for column in cube.columns if column.metric == "rms")[:1]
+    root_mean_square = parse_metric("rms")
+    own = (
+        {}
+        if not found.has("gt")
+        else {
+            f"rms on {column.region}": {
+                name: root_mean_square.value(m, column.region) for name, m in measurements.items()
+            }
+        }
+    )
+    data = gallery_data(cube, scene, str(column), pictures, ("disparity", metric), others, own, crop)
     return GalleryEntry(f"{scene}-{metric}".replace("/", "-").replace("@", "-"), data)

@@ -10,17 +10,24 @@ from typing import Any
 from stereogauge.confidence.files import ConfidenceSource
 from stereogauge.errors import StereogaugeError
 from stereogauge.io.content import is_remote
-from stereogauge.io.files import DisparityFile, ImageFile, LabelFile, MaskFile
+from stereogauge.io.files import DisparityFile, FlagFile, ImageFile, LabelFile, MaskFile
 from stereogauge.model import Calibration, Scene
 from stereogauge.tags import Tags
 
-KINDS: dict[str, type[Any]] = {"disparity": DisparityFile, "image": ImageFile, "mask": MaskFile, "label": LabelFile}
+KINDS: dict[str, type[Any]] = {
+    "disparity": DisparityFile,
+    "image": ImageFile,
+    "mask": MaskFile,
+    "label": LabelFile,
+    "flags": FlagFile,
+}
 _KIND_OF = {file: kind for kind, file in KINDS.items()}
 _DEFAULTS = {
     kind: [(field.name, field.default) for field in dataclasses.fields(file) if field.name != "path"]
     for kind, file in KINDS.items()
 }
 PARTS = ("gt", "gt_right", "left", "right")
+FINE = "gt_fine"
 
 
 def source_values(source: Any) -> dict[str, Any] | str | None:
@@ -91,7 +98,7 @@ def paths_of(source: Any) -> tuple[str | os.PathLike[str], ...]:
 def scene_text(scene: Scene) -> str:
     """Everything that a scene is made of, as text."""
     described = {
-        **{part: source_values(scene.source(part)) for part in PARTS},
+        **{part: source_values(scene.source(part)) for part in (*PARTS, FINE)},
         "masks": {name: source_values(scene.mask_source(name)) for name in scene.masks},
         "views": {str(position): source_values(scene.view_source(position)) for position in scene.views},
         "calibration": dataclasses.asdict(scene.calibration),
@@ -128,6 +135,7 @@ def scene_of_text(text: str, name: str, dataset: str) -> Scene:
         left,
         right,
         gt_right=gt_right,
+        gt_fine=source_of_values(described.get(FINE)),
         calibration=Calibration(**described["calibration"]),
         masks={key: value for key, value in masks.items() if value is not None},
         views={key: value for key, value in views.items() if value is not None},

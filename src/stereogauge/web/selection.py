@@ -7,6 +7,7 @@ from typing import Literal
 
 from stereogauge.errors import StereogaugeError, UnknownNameError
 from stereogauge.metrics.declaration import parse_column
+from stereogauge.regions.expression import region_id
 from stereogauge.scores.cube import LEAST_COVERAGE, ScoreCube
 from stereogauge.scores.selection import MissingRule
 from stereogauge.tags import expanded
@@ -55,7 +56,7 @@ def check_names(cube: ScoreCube, query: SelectionQuery) -> None:
     algorithms = expanded("algorithm", cube.algorithms, cube.tags.algorithms, query.algorithms or ())
     for kind, names, known in (
         ("scene", scenes, cube.scenes),
-        ("region", query.regions, cube.regions),
+        ("region", tuple(region_id(name) for name in query.regions or ()), cube.regions),
         ("algorithm", algorithms, cube.algorithms),
     ):
         for name in names or ():

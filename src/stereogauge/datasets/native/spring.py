@@ -1,33 +1,22 @@
 """Spring: film frames in Full HD with ground truth on a grid twice as fine (HDF5 `.dsp5`, values in Full-HD pixels).
 
-The map is brought to the images' grid by taking every second row and column. Baseline 0.065 m; the focal length of each
-frame stands in `cam_data/intrinsics.txt` (one line per frame: fx fy cx cy).
+The map is brought to the images' grid by taking every second row and column; the protocol `spring` uses all four values
+of a pixel. Baseline 0.065 m; the focal length of each frame stands in `cam_data/intrinsics.txt` (one line per frame: fx
+fy cx cy). The maps of detail, matches and sky, where they were downloaded, are masks.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from stereogauge.datasets.declaration import DatasetFamily
 from stereogauge.datasets.layout import first_file, subfolders, wrong_folder
 from stereogauge.errors import FileError
-from stereogauge.io.files import DisparityFile, ImageFile
-from stereogauge.model import Calibration, Dataset, DisparityMap, Scene
+from stereogauge.io.files import DisparityFile, FlagFile, ImageFile, MaskSource
+from stereogauge.model import Calibration, Dataset, Scene
 
 BASELINE = 0.065
-
-
-@dataclass(frozen=True)
-class EverySecondPixel(DisparityFile):
-    """A map on a grid twice as fine as the images', of which the even rows and columns are taken."""
-
-    def read(self) -> DisparityMap:
-        """The map at the images' size."""
-        return np.ascontiguousarray(super().read()[::2, ::2])
 
 
 def _focal_lengths(sequence: Path) -> list[float]:
@@ -49,15 +38,30 @@ def _frame(sequence: Path, truth: Path, focal_lengths: list[float], dataset: str
     truth_right = first_file(sequence / "disp1_right", f"disp1_right_{number}.dsp5")
     return Scene(
         f"{sequence.name}-{number}",
-        gt=EverySecondPixel(truth, encoding="spring"),
-        gt_right=None if truth_right is None else EverySecondPixel(truth_right, encoding="spring"),
+        gt=DisparityFile(truth, encoding="spring", step=2),
+        gt_right=None if truth_right is None else DisparityFile(truth_right, encoding="spring", step=2),
+        gt_fine=DisparityFile(truth, encoding="spring"),
         left=None if left is None else ImageFile(left),
         right=None if right is None else ImageFile(right),
         calibration=Calibration(
             focal=focal_lengths[index] if 0 <= index < len(focal_lengths) else None, baseline=BASELINE
         ),
+        masks=_masks(sequence / "maps", number),
         dataset=dataset,
     )
+
+
+def _masks(folder: Path, number: str) -> dict[str, MaskSource]:
+    """The benchmark's maps: detail, unmatched pixels, and sky, which is drawn on the fine grid."""
+    found = {
+        name: first_file(folder / kind, f"{kind}_{number}.png")
+        for name, kind in (("high-detail", "detailmap_disp1_left"), ("unmatched", "matchmap_disp1_left"))
+    }
+    masks: dict[str, MaskSource] = {name: FlagFile(path) for name, path in found.items() if path is not None}
+    if found["unmatched"] is not None:
+        masks["nonocc"] = FlagFile(found["unmatched"], invert=True)
+    sky = first_file(folder / "skymap_left", f"skymap_left_{number}.png")
+    return masks if sky is None else {**masks, "sky": FlagFile(sky, halved=True)}
 
 
 def load(root: Path, variant: str, **options: Any) -> Dataset:
@@ -80,7 +84,7 @@ SPRING = DatasetFamily(
     name="Spring",
     layout=(
         "train/SEQUENCE/ with frame_left/frame_left_0001.png, frame_right/, disp1_left/disp1_left_0001.dsp5, "
-        "disp1_right/, cam_data/intrinsics.txt"
+        "disp1_right/, cam_data/intrinsics.txt, maps/{detailmap_disp1_left, matchmap_disp1_left, skymap_left}/"
     ),
     terms="Creative Commons BY 4.0.",
     citation=(
@@ -88,8 +92,8 @@ SPRING = DatasetFamily(
         "and benchmark for scene flow, optical flow and stereo, CVPR 2023."
     ),
     obtain=(
-        "download train_frame_left.zip, train_frame_right.zip, train_disp1_left.zip and train_cam_data.zip from "
-        "https://doi.org/10.18419/darus-3376 and unpack them into one folder."
+        "download train_frame_left.zip, train_frame_right.zip, train_disp1_left.zip, train_cam_data.zip and, for "
+        "the benchmark's strata, the maps from https://doi.org/10.18419/darus-3376 and unpack them into one folder."
     ),
     load=load,
     homepage="https://spring-benchmark.org/",

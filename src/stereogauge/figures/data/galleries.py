@@ -5,13 +5,14 @@ Honauer et al., The HCI Stereo Metrics, 2015, supplement, figures 7, 8, 11 and 1
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
+from stereogauge.metrics.costs import Costs
 from stereogauge.ranking.costs import oriented
 from stereogauge.ranking.ranks import final_ranks
 from stereogauge.scores.cube import ScoreCube
@@ -43,6 +44,42 @@ class Gallery(NamedTuple):
     items: tuple[GalleryItem, ...]
 
 
+class Crop(NamedTuple):
+    """A part of an image, in px."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+
+    @property
+    def inside(self) -> tuple[slice, slice]:
+        """Its rows and columns, to index an image with."""
+        return slice(self.y, self.y + self.height), slice(self.x, self.x + self.width)
+
+
+def most_different_crop(costs: Sequence[Costs], share: float) -> Crop:
+    """The part of the image, `share` of its width and height, in which the algorithms' costs differ most; of equal ones
+    the middle.
+
+    Differences are standard deviations over the algorithms; a pixel that the metric does not count costs nothing.
+
+    >>> first, second = np.zeros((50, 100)), np.zeros((50, 100))
+    >>> second[30:, 70:] = 1.0
+    >>> most_different_crop([first, second], 0.4)
+    Crop(x=60, y=30, width=40, height=20)
+    """
+    stacked = np.stack([np.nan_to_num(one) for one in costs])
+    spread = stacked.std(axis=0)
+    height, width = spread.shape
+    tall, wide = max(1, round(share * height)), max(1, round(share * width))
+    sums = np.pad(spread.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
+    windows = sums[tall:, wide:] - sums[:-tall, wide:] - sums[tall:, :-wide] + sums[:-tall, :-wide]
+    best = np.argwhere(windows >= windows.max() * (1 - 1e-9))
+    y, x = best[np.abs(best - best.mean(axis=0)).sum(axis=1).argmin()]
+    return Crop(int(x), int(y), wide, tall)
+
+
 def gallery_data(
     cube: ScoreCube,
     scene: str,
@@ -50,11 +87,14 @@ def gallery_data(
     pictures: Maps,
     rows: tuple[str, ...] = ("disparity", "metric"),
     others: tuple[str, ...] = (),
+    beside: Mapping[str, Mapping[str, float]] | None = None,
+    crop: Crop | None = None,
 ) -> Gallery:
     """Order the algorithms that have pictures by their score in `column` on `scene`; those without a score come last.
 
     `pictures` holds for each algorithm as many RGB pictures as `rows` has names. `others` are columns whose ranks
-    stand beside the score, as RMS does in the supplement.
+    stand beside the score, as RMS does in the supplement; `beside` adds ranks by further costs of each algorithm, by
+    name. `crop` is the part of the image that all pictures show.
     """
     here = cube.select(scenes=[scene], algorithms=[name for name in cube.algorithms if name in pictures])
     if not here.algorithms:
@@ -72,26 +112,46 @@ def gallery_data(
     costs = oriented(here)[:, 0, :]
     order = np.argsort(costs[:, index], kind="stable")
     ranks = final_ranks(np.where(np.isnan(costs), np.inf, costs).T).T
-    beside = [here.column(other) for other in others]
+    placed = [here.column(other) for other in others]
+    further = {name: _ranked(values, here.algorithms) for name, values in (beside or {}).items()}
     items = tuple(
         GalleryItem(
             algorithm=here.algorithms[row],
             rank=int(ranks[row, index]),
             score="no score" if np.isnan(scores[row]) else f"{scores[row]:.3g} {unit}".strip(),
-            other_ranks=tuple(None if np.isnan(costs[row, other]) else int(ranks[row, other]) for other in beside),
+            other_ranks=(
+                *(None if np.isnan(costs[row, other]) else int(ranks[row, other]) for other in placed),
+                *(found[here.algorithms[row]] for found in further.values()),
+            ),
             pictures=tuple(pictures[here.algorithms[row]]),
         )
         for row in order
     )
     return Gallery(
         title=f"{scene}: results from best to worst by {shown.label}",
-        caption=Selection.of(here.take(columns=[index, *[other for other in beside if other != index]])).caption(),
+        caption=_caption(here.take(columns=[index, *[other for other in placed if other != index]]), crop),
         metric=shown.label,
         scene=scene,
-        others=tuple(here.columns[other].label for other in beside),
+        others=(*(here.columns[other].label for other in placed), *further),
         rows=rows,
         items=items,
     )
+
+
+def _ranked(costs: Mapping[str, float], algorithms: tuple[str, ...]) -> dict[str, int | None]:
+    values = np.array([costs.get(name, np.nan) for name in algorithms])
+    ranks = final_ranks(np.where(np.isnan(values), np.inf, values)[None])[0]
+    return {
+        name: None if np.isnan(value) else int(rank)
+        for name, value, rank in zip(algorithms, values, ranks, strict=True)
+    }
+
+
+def _caption(cube: ScoreCube, crop: Crop | None) -> str:
+    text = Selection.of(cube).caption()
+    if crop is None:
+        return text
+    return f"{text} · all pictures show {crop.width} × {crop.height} px at x {crop.x}, y {crop.y}"
 
 
 def heading(gallery: Gallery, item: GalleryItem) -> str:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.errors import unknown_name
 from stereogauge.figures.palette import OKABE_ITO, colour
+from stereogauge.kernels.fine_runs import thin_runs
+from stereogauge.kernels.geometry_maps import central_gradient, direction_change, fill_rows
 from stereogauge.metrics.directions import circular_earth_movers_distance, direction_histogram
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.overlays import FAR, JUMP, NEAR, grey_image
 from stereogauge.metrics.picture import Picture
-from stereogauge.model import Mask
+from stereogauge.model import DisparityMap, Mask
 from stereogauge.regions.geometry.bands import distance_to
 from stereogauge.regions.geometry.sets import GeometrySets, Positions
 from stereogauge.regions.scene_regions import SceneRegions
@@ -95,36 +99,131 @@ def _extrapolated(
     )
 
 
-def set_pictures(scene_regions: SceneRegions) -> dict[str, Picture]:
-    """The geometry sets over the image and the extrapolated maps, by file name; only those that the scene has."""
+def _discontinuities(scene_regions: SceneRegions) -> Picture | None:
     sets = scene_regions.geometry
-    pictures: dict[str, Picture] = {}
-    if sets.edge.size:
-        pictures["discontinuities"] = _overlay(
-            scene_regions,
-            "depth discontinuities and their bands",
-            {
-                "foreground band": (sets.foreground, NEAR),
-                "background band": (sets.background, FAR),
-                "discontinuity": (sets.discontinuity, JUMP),
-            },
-        )
-        pictures["extrapolated-background"] = _extrapolated(
-            scene_regions, "background continued into the foreground", sets.foreground, sets.extrapolated_background
-        )
-        pictures["extrapolated-foreground"] = _extrapolated(
-            scene_regions, "foreground continued into the background", sets.background, sets.extrapolated_foreground
-        )
-    if sets.fine.size:
-        pictures["fine-structures"] = _overlay(
-            scene_regions,
-            f"{sets.fine_label.max()} fine structures",
-            {"background beside them": (sets.surround, FAR), "fine structure": (sets.fine, REGION)},
-        )
-        pictures["extrapolated-structures"] = _extrapolated(
-            scene_regions, "fine structures continued into the background", sets.surround, sets.extrapolated_structure
-        )
-    return pictures
+    layers = {
+        "foreground band": (sets.foreground, NEAR),
+        "background band": (sets.background, FAR),
+        "discontinuity": (sets.discontinuity, JUMP),
+    }
+    return _overlay(scene_regions, "depth discontinuities and their bands", layers) if sets.edge.size else None
+
+
+def _continued_background(scene_regions: SceneRegions) -> Picture | None:
+    sets = scene_regions.geometry
+    if not sets.edge.size:
+        return None
+    title = "D_b: background continued into the foreground"
+    return _extrapolated(scene_regions, title, sets.foreground, sets.extrapolated_background)
+
+
+def _continued_foreground(scene_regions: SceneRegions) -> Picture | None:
+    sets = scene_regions.geometry
+    if not sets.edge.size:
+        return None
+    title = "D_f: foreground continued into the background"
+    return _extrapolated(scene_regions, title, sets.background, sets.extrapolated_foreground)
+
+
+def _fine_structures(scene_regions: SceneRegions) -> Picture | None:
+    sets = scene_regions.geometry
+    layers = {"background beside them": (sets.surround, FAR), "fine structure": (sets.fine, REGION)}
+    return _overlay(scene_regions, f"{sets.fine_label.max()} fine structures", layers) if sets.fine.size else None
+
+
+def _continued_structures(scene_regions: SceneRegions) -> Picture | None:
+    sets = scene_regions.geometry
+    if not sets.fine.size:
+        return None
+    title = "D_n: fine structures continued into the background"
+    return _extrapolated(scene_regions, title, sets.surround, sets.extrapolated_structure)
+
+
+def _normals(scene_regions: SceneRegions) -> Picture | None:
+    """The normal of each plane as a colour; the lean is stretched, since disparity planes are nearly frontal."""
+    sets = scene_regions.geometry
+    if not sets.planar.size:
+        return None
+    lean = sets.plane_normals[:, :2]
+    most = max(float(np.abs(lean).max(initial=0.0)), 1e-6)
+    shades = np.rint(127.5 + 127.5 * np.column_stack([lean / most, np.zeros(len(lean))])).astype(np.uint8)
+    grey = grey_image(scene_regions.scene)
+    base = np.full((sets.height, sets.width), 255, np.uint8) if grey is None else (128 + grey / 2).astype(np.uint8)
+    colours = np.repeat(base[..., None], 3, axis=2)
+    colours.reshape(-1, 3)[sets.planar] = shades[sets.planar_label - 1]
+    legend = {
+        1: ("leans right", "#ff8080"),
+        2: ("leans left", "#008080"),
+        3: ("leans down", "#80ff80"),
+        4: ("leans up", "#800080"),
+        5: ("frontal", "#808080"),
+    }
+    return Picture(f"normals of the planes, n_x and n_y up to ±{most:.2g}", colours, "rgb", legend=legend)
+
+
+def _filled(scene_regions: SceneRegions) -> DisparityMap | None:
+    if scene_regions.geometry.refusal or not scene_regions.scene.has("gt"):
+        return None
+    return np.asarray(fill_rows(scene_regions.scene.gt))
+
+
+def _gradient(scene_regions: SceneRegions) -> Picture | None:
+    filled = _filled(scene_regions)
+    if filled is None:
+        return None
+    limit = scene_regions.protocol.geometry.at(scene_regions.scene.resolution).discontinuity_gradient
+    title = f"gradient of the ground truth; discontinuities from {limit:.3g}"
+    values = central_gradient(filled)[2]
+    return Picture(title, values, "sequential", "px per px", (0.0, limit), unknown=_unknown(scene_regions))
+
+
+def _direction_change(scene_regions: SceneRegions) -> Picture | None:
+    filled = _filled(scene_regions)
+    if filled is None:
+        return None
+    parameters = scene_regions.protocol.geometry
+    width = parameters.at(scene_regions.scene.resolution).plane_smoothing
+    parts = [np.clip(part, -1, 1) for part in central_gradient(filled)[:2]]
+    change = direction_change(
+        *(cv2.GaussianBlur(part, (0, 0), width, borderType=cv2.BORDER_REPLICATE) for part in parts)
+    )
+    limit = parameters.plane_direction_change
+    title = f"turn of the smoothed gradient's direction; planes below {limit:.3g}"
+    return Picture(title, change, "sequential", "rad per px", (0.0, 2 * limit), unknown=_unknown(scene_regions))
+
+
+def _thin_runs(scene_regions: SceneRegions) -> Picture | None:
+    filled = _filled(scene_regions)
+    if filled is None:
+        return None
+    scaled = scene_regions.protocol.geometry.at(scene_regions.scene.resolution)
+    runs = np.flatnonzero(thin_runs(filled, scaled.fine_gradient, scaled.fine_width)).astype(np.int32)
+    layers = {"too small, or outside": (runs, FAR), "fine structure": (scene_regions.geometry.fine, REGION)}
+    return _overlay(scene_regions, f"runs of at most {scaled.fine_width} px between a rise and a fall", layers)
+
+
+SET_LAYERS: Mapping[str, Callable[[SceneRegions], Picture | None]] = {
+    "discontinuities": _discontinuities,
+    "extrapolated-background": _continued_background,
+    "extrapolated-foreground": _continued_foreground,
+    "fine-structures": _fine_structures,
+    "extrapolated-structures": _continued_structures,
+    "normals": _normals,
+    "gradient": _gradient,
+    "direction-change": _direction_change,
+    "thin-runs": _thin_runs,
+}
+"""Pictures of the geometry sets and of the steps to them, by name; None where a scene has none."""
+
+
+def set_pictures(scene_regions: SceneRegions, names: Iterable[str] | None = None) -> dict[str, Picture]:
+    """The pictures of `SET_LAYERS` that the scene has, or those of them that are named."""
+    wanted = list(SET_LAYERS if names is None else names)
+    for name in wanted:
+        if name not in SET_LAYERS:
+            raise unknown_name("layer", name, SET_LAYERS)
+    made = {name: SET_LAYERS[name](scene_regions) for name in wanted}
+    return {name: picture for name, picture in made.items() if picture is not None}
 
 
 def plane_segmentation_data(scene_regions: SceneRegions) -> PlaneSegmentation | None:

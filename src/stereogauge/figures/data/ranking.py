@@ -22,6 +22,9 @@ from stereogauge.scores.selection import missing_rule
 
 MOST_NAMED = 4
 LETTERS_BETWEEN = 6  # space between two names of a layer, in letters
+MOST_RINGS = 5
+FURTHEST = 1.25
+"""Share of the heuristic maximum at which a radar chart ends."""
 
 
 class StackedBars(NamedTuple):
@@ -37,9 +40,10 @@ class StackedBars(NamedTuple):
 
 
 class Radar(NamedTuple):
-    """Algorithms over several columns at once, the best in the centre; `radii` (algorithms, axes), mostly 0 to 1.
+    """Algorithms over several columns at once, the best in the centre; `radii` (algorithms, axes) from 0 to `furthest`.
 
-    `labels[a][k]` says what a point stands for (a rank, or a score with its unit); with `full_scale` the axes end at 1.
+    `labels[a][k]` says what a point stands for (a rank, or a score with its unit). `rings` are the radii of the rings
+    with what they mean; `clipped` marks points that lie beyond the outermost ring and are drawn on it.
     """
 
     title: str
@@ -48,7 +52,9 @@ class Radar(NamedTuple):
     axes: tuple[str, ...]
     radii: Values
     labels: tuple[tuple[str, ...], ...]
-    full_scale: bool
+    rings: tuple[tuple[float, str], ...]
+    furthest: float
+    clipped: NDArray[np.bool_]
     styles: dict[str, Style]
 
 
@@ -129,6 +135,17 @@ def stacked_bars_data(ranking: Ranking, name: str = "") -> StackedBars:
     )
 
 
+def _rank_rings(count: int) -> tuple[tuple[float, str], ...]:
+    """Rings at whole ranks, the last place outermost, at most five of them.
+
+    >>> _rank_rings(3)
+    ((0.3333333333333333, '1'), (0.6666666666666666, '2'), (1.0, '3'))
+    """
+    step = -(-count // MOST_RINGS)
+    ranks = range(count, 0, -step)
+    return tuple((rank / count, f"{rank}") for rank in reversed(ranks))
+
+
 def radar_data(
     cube: ScoreCube,
     columns: Sequence[str] | None = None,
@@ -137,10 +154,14 @@ def radar_data(
     missing: str = "common",
     styles: Styles | None = None,
 ) -> Radar:
-    """Average over the scenes of each column, as rank among the algorithms or as share of the heuristic maximum."""
+    """Average over the scenes of each column, as rank among the algorithms or as share of the heuristic maximum.
+
+    Shares beyond 1.25 are drawn there and marked. The caption names every column that could not be an axis.
+    """
     if by not in ("rank", "score"):
         raise StereogaugeError(f"A radar chart shows the rank or the score; found {by!r}.")
-    costs, selection = prepare(cube if columns is None else cube.select(metrics=columns), missing_rule(missing))
+    asked = cube if columns is None else cube.select(metrics=columns)
+    costs, selection = prepare(asked, missing_rule(missing))
     if len(costs.columns) < 3:
         raise StereogaugeError(f"A radar chart needs at least three columns; found {len(costs.columns)}.")
     radii, labels = [], []
@@ -154,14 +175,24 @@ def radar_data(
         else:
             radii.append(normalised(column.metric, cells, "heuristic")[0].mean(axis=1))
             labels.append([_score_text(column, mean) for mean in means[:, 0]])
+    found = np.stack(radii, axis=1)
+    furthest = 1.0 if by == "rank" else min(float(np.nanmax(found)), FURTHEST) or 1.0
+    shares = np.linspace(0, furthest, MOST_RINGS)[1:]
+    clipped = np.asarray(found > FURTHEST)
+    axes = tuple(column.label for column in costs.columns)
+    absent = [column.label for column in asked.columns if column.label not in axes]
+    remarks = [f"no axis, for want of scores: {', '.join(absent)}"] if absent else []
+    remarks += [f"▲ beyond {FURTHEST:g}, drawn at the rim"] if clipped.any() else []
     return Radar(
         title="Rank by column" if by == "rank" else "Score as a share of the heuristic maximum",
-        caption=selection.caption(),
+        caption=" · ".join([selection.caption(), *remarks]),
         algorithms=costs.algorithms,
-        axes=tuple(column.label for column in costs.columns),
-        radii=np.stack(radii, axis=1),
+        axes=axes,
+        radii=np.minimum(found, FURTHEST),
         labels=tuple(zip(*labels, strict=True)),
-        full_scale=by == "rank",
+        rings=_rank_rings(len(costs.algorithms)) if by == "rank" else tuple((r, f"{r:.2g}") for r in shares.tolist()),
+        furthest=furthest,
+        clipped=clipped,
         styles=complete(styles, costs.algorithms),
     )
 

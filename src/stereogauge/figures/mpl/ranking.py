@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.projections.polar import PolarAxes
 from matplotlib.textpath import TextPath
 
 from stereogauge.figures.data import ranking as shown
@@ -70,16 +71,25 @@ def radar(data: shown.Radar) -> Figure:
     ]
     figure = new_figure(COLUMN_WIDTH, 3.1, data.title, data.caption, legend)
     axes = figure.add_subplot(projection="polar")
+    assert isinstance(axes, PolarAxes)
     angles = np.linspace(0, 2 * np.pi, len(data.axes), endpoint=False)
     for index, name in enumerate(data.algorithms):
         style = data.styles[name]
         around, radii = np.append(angles, angles[0]), np.append(data.radii[index], data.radii[index, 0])
-        axes.plot(around, radii, color=style.colour, marker=style.marker, markersize=3.5, linewidth=1.0)
+        axes.plot(around, radii, color=style.colour, marker=style.marker, markersize=3.5, linewidth=1.0, clip_on=False)
+        beyond = data.clipped[index]
+        if beyond.any():
+            axes.plot(
+                angles[beyond], data.radii[index][beyond], "^", color=style.colour, markersize=7, mfc="white",
+                clip_on=False, zorder=5,
+            )  # fmt: skip
     axes.set_xticks(angles, data.axes)
-    axes.tick_params(labelsize=SMALL)
-    furthest = max(1.0, float(np.nanmax(data.radii))) if data.full_scale else float(np.nanmax(data.radii))
-    axes.set_ylim(0, furthest)
-    axes.set_yticks(np.linspace(0, furthest, 5)[1:], [f"{tick:.2g}" for tick in np.linspace(0, furthest, 5)[1:]])
+    axes.tick_params(labelsize=SMALL, pad=1)
+    for text, side in zip(axes.get_xticklabels(), np.cos(angles), strict=True):
+        text.set_horizontalalignment("left" if side > 0.2 else "right" if side < -0.2 else "center")
+    axes.set_ylim(0, data.furthest)
+    axes.set_yticks([radius for radius, _ in data.rings], [text for _, text in data.rings])
+    axes.set_rlabel_position(np.degrees(angles[1] / 2))
     axes.grid(color=FAINT, linewidth=0.6)
     axes.spines["polar"].set_color(FAINT)
     return figure

@@ -40,11 +40,21 @@ def radar(data: shown.Radar) -> go.Figure:
             name=name,
             mode="lines+markers",
             line={"color": style.colour},
-            marker={"symbol": style.plotly_marker, "size": 8},
+            marker={
+                "symbol": [
+                    "triangle-up-open" if beyond else style.plotly_marker
+                    for beyond in (*data.clipped[index], data.clipped[index][0])
+                ],
+                "size": 8,
+            },
         )
-    furthest = float(np.nanmax(data.radii))
     figure.update_polars(
-        radialaxis={"range": [0, max(1.0, furthest) if data.full_scale else furthest], "gridcolor": FAINT}
+        radialaxis={
+            "range": [0, data.furthest],
+            "tickvals": [radius for radius, _ in data.rings],
+            "ticktext": [text for _, text in data.rings],
+            "gridcolor": FAINT,
+        }
     )
     return figure
 

@@ -34,7 +34,9 @@ async def layer_query(
     layer: LayerName,
     algorithm: AlgorithmName = None,
     metric: Annotated[str | None, Query(description="For the layer `metric`.")] = None,
-    region: Annotated[str | None, Query(description="For the layer `region`; greys other pixels of errors.")] = None,
+    region: Annotated[
+        str | None, Query(description="For the layers `region` and `set`; greys other pixels of errors.")
+    ] = None,
     range: Annotated[  # noqa: A002 - the parameter's public name
         float | None, Query(gt=0, le=1e6, description="Where errors are clipped, in px.")
     ] = None,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from stereogauge.errors import StereogaugeError
+from stereogauge.figures.data.geometry import SET_LAYERS
 from stereogauge.figures.pictures import (
     COLOUR_MAPS,
     DISPARITY_MAP,
@@ -38,6 +39,7 @@ LayerName = Literal[
     "signed",
     "metric",
     "region",
+    "set",
     "confidence",
     "contrast",
     "closer",
@@ -150,6 +152,8 @@ class LayerPainter:
             return self._region(view, _needed(query.region, "region"))
         if query.layer == "hard":
             return _pictured(hardness(self.scenes, view, _needed(query.metric, "metric")))
+        if query.layer == "set":
+            return self._set(view, _needed(query.region, "region"))
         algorithm = _needed(query.algorithm, "algorithm")
         if query.layer in ("contrast", "closer"):
             other, column = _needed(query.other, "other"), _needed(query.metric, "metric")
@@ -180,6 +184,16 @@ class LayerPainter:
         words = parse_region(region, view.scene.masks).words
         legend = [LegendEntry(text=f"{region}: {words}", colour="#" + bytes(OVERLAY_COLOUR).hex())]
         return Layer(colours, _info(f"region {region}", colours, legend=legend))
+
+    def _set(self, view: SceneView, name: str) -> Layer:
+        """A geometry set of the scene, or a step on the way to it."""
+        self.scenes.refuse_hidden(view, "its sets are")
+        if name not in SET_LAYERS:
+            raise UnknownChoiceError("set", name, SET_LAYERS)
+        picture = SET_LAYERS[name](view.regions)
+        if picture is None:
+            raise StereogaugeError(f"{view.name} has no {name}.")
+        return _pictured(picture)
 
     def _confidence(self, view: SceneView, algorithm: str, query: LayerQuery) -> Layer:
         """The map at a density: only its most confident pixels; without a density the confidence itself."""

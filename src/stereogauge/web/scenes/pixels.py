@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import FileError, NotApplicable, StereogaugeError
+from stereogauge.figures.data.geometry import SET_LAYERS
 from stereogauge.metrics.declaration import parse_column
 from stereogauge.metrics.where import worst_blocks
 from stereogauge.model import DisparityMap
@@ -74,6 +75,7 @@ class SceneAnswer(Answer):
     hidden: bool
     layers: list[str]
     regions: list[str]
+    sets: list[str]
     focal: float | None
     baseline: float | None
     doffs: float
@@ -90,7 +92,11 @@ def scene_answer(scenes: SceneReader, name: str, protocol: str | None) -> SceneA
     present = [layer for layer in ("left", "right") if view.scene.has(layer)]
     calibration = view.scene.calibration
     height, width = view.scene.left.shape[:2] if view.hidden and view.scene.has("left") else view.scene.shape
-    shows = [] if view.hidden else ["truth"] * view.scene.has("gt") + ["signed", "metric", "region", "hard"]
+    shows = (
+        []
+        if view.hidden
+        else ["truth"] * view.scene.has("gt") + ["signed", "metric", "region", "hard"] + ["set"] * view.scene.has("gt")
+    )
     return SceneAnswer.of(
         calibration,
         name=name,
@@ -100,6 +106,7 @@ def scene_answer(scenes: SceneReader, name: str, protocol: str | None) -> SceneA
         hidden=view.hidden,
         layers=[*present, "estimate", "error", *shows],
         regions=[] if view.hidden else scenes.regions(view),
+        sets=[] if view.hidden else list(SET_LAYERS),
         limits=scenes.limits(view),
         algorithms=[name for name, files in maps.items() if files.left is not None],
         confidence=[name for name, files in maps.items() if files.confidence],

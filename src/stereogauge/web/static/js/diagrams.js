@@ -112,10 +112,13 @@ function textWidth(text) {
   return pen.measureText(text).width;
 }
 
+const RIM = 1.12;
+
 /**
- * Algorithms over several columns; the centre is best. `radius(algorithm, column)` lies between 0 and 1, null is a gap.
+ * Algorithms over several columns; the centre is best. `radius(algorithm, column)` lies between 0 and 1, null is a gap;
+ * a point beyond the rim is drawn there, hollow. `rings` are pairs of a radius and what it means.
  */
-export function radar(names, columns, radius, label, styles, size = 420) {
+export function radar(names, columns, radius, label, styles, rings, size = 420) {
   const centre = size / 2;
   const reach = size / 2 - 62;
   const angle = (column) => (2 * Math.PI * column) / columns.length - Math.PI / 2;
@@ -123,7 +126,7 @@ export function radar(names, columns, radius, label, styles, size = 420) {
     centre + Math.cos(angle(column)) * reach * share,
     centre + Math.sin(angle(column)) * reach * share,
   ];
-  const parts = [0.25, 0.5, 0.75, 1].map((share) =>
+  const parts = rings.map(([share]) =>
     s("circle", { cx: centre, cy: centre, r: reach * share, fill: "none", class: "rule" }),
   );
   let [start, end] = [centre - reach, centre + reach];
@@ -139,10 +142,15 @@ export function radar(names, columns, radius, label, styles, size = 420) {
       s("text", { x: left, y: ty + 4 }, column.label),
     );
   });
+  for (const [share, text] of rings) {
+    const between = angle(0.5);
+    const [x, y] = [centre + Math.cos(between) * reach * share, centre + Math.sin(between) * reach * share];
+    parts.push(s("text", { x, y: y + 4, class: "soft", "text-anchor": "middle" }, text));
+  }
   names.forEach((name, row) => {
     const colour = shown(styles.get(name)?.colour ?? "#888888");
     const known = columns.map((_, index) => [index, radius(row, index)]).filter(([, share]) => share !== null);
-    const corners = known.map(([index, share]) => point(index, Math.min(share, 1.12)));
+    const corners = known.map(([index, share]) => point(index, Math.min(share, RIM)));
     const shape = known.length === columns.length ? "polygon" : "polyline";
     parts.push(
       s(
@@ -157,9 +165,13 @@ export function radar(names, columns, radius, label, styles, size = 420) {
         s("title", {}, name),
       ),
     );
-    known.forEach(([index], corner) => {
-      const mark = marker(styles.get(name)?.marker, ...corners[corner], styles.get(name)?.colour ?? "#888888", 3.2);
-      mark.append(s("title", {}, `${name}: ${label(row, index)}`));
+    known.forEach(([index, share], corner) => {
+      const beyond = share > RIM;
+      const [x, y] = corners[corner];
+      const mark = beyond
+        ? s("path", { d: `M${x} ${y - 6}l6 10h-12z`, fill: "none", stroke: colour, "data-beyond": "" })
+        : marker(styles.get(name)?.marker, x, y, styles.get(name)?.colour ?? "#888888", 3.2);
+      mark.append(s("title", {}, `${name}: ${label(row, index)}${beyond ? `, beyond the rim: ${digits(share)}` : ""}`));
       parts.push(mark);
     });
   });

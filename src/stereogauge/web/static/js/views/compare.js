@@ -339,6 +339,11 @@ export function create(root, context) {
       const { id, unit, at } = columns[index];
       return `${id} ${digits(answer.values[rows[row]][at])} ${unit}, rank ${answer.ranks[rows[row]][at]}`;
     };
+    const step = Math.ceil(size / 5);
+    const places = Array.from({ length: size }, (_, index) => size - index).filter((_, index) => index % step === 0);
+    const rings =
+      by === "rank" ? places.map((rank) => [rank / size, rank]) : [0.25, 0.5, 0.75, 1].map((share) => [share, share]);
+    const empty = answer.columns.filter((one) => !usable.some((other) => other.id === one.id));
     const mode = (name, text) =>
       h(
         "button",
@@ -364,15 +369,16 @@ export function create(root, context) {
           h("span", { class: "hint" }, "centre = best"),
         ),
         columns.length > 2
-          ? radar(names, columns, radius, label, context.styles, Math.min(440, width))
+          ? radar(names, columns, radius, label, context.styles, rings, Math.min(440, width))
           : h("p", { class: "hint" }, "A radar chart needs at least three columns; select more metrics or regions."),
         h(
           "p",
           { class: "caption" },
           by === "rank"
-            ? "Rank among the selected algorithms; the outer ring is the last place."
-            : "Score divided by what the worst real algorithms reach (outer ring = 1).",
+            ? "Rank among the selected algorithms; the rings are ranks, the outermost is the last place."
+            : "Score divided by what the worst real algorithms reach; △ lies beyond the rim.",
           more,
+          empty.length > 0 && ` No axis, for want of scores: ${listed(empty.map((one) => one.id))}.`,
         ),
         behind(
           ["algorithm", ...columns.map((one) => one.id)],

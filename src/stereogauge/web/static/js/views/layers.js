@@ -1,5 +1,6 @@
 // The layers of a scene, how the address names them, and the controls above a pane.
 
+import { isStatic } from "../api.js";
 import { choose, h } from "../dom.js";
 
 const LAYERS = {
@@ -11,6 +12,7 @@ const LAYERS = {
   signed: "signed error",
   metric: "metric",
   region: "region",
+  set: "geometry",
   confidence: "confidence",
   hard: "share of algorithms that are wrong",
 };
@@ -29,7 +31,10 @@ export const write = ({ layer, algorithm, metric }) =>
 
 /** The layers that a scene has. */
 export const layerChoices = (scene) =>
-  Object.keys(LAYERS).filter((one) => (one === "confidence" ? scene.confidence.length : scene.layers.includes(one)));
+  Object.keys(LAYERS).filter((one) => {
+    if (one === "set" && isStatic) return false;
+    return one === "confidence" ? scene.confidence.length : scene.layers.includes(one);
+  });
 
 /** The controls above a pane; `change(parts)` and `close()` follow them. */
 export function paneHead(scene, spec, pictured, { change, close }) {
@@ -55,6 +60,10 @@ export function paneHead(scene, spec, pictured, { change, close }) {
     spec.layer === "region" &&
       choose(scene.regions, spec.metric ?? scene.regions[0], (metric) => change({ metric }), {
         "aria-label": "Region",
+      }),
+    spec.layer === "set" &&
+      choose(scene.sets, spec.metric ?? scene.sets[0], (metric) => change({ metric }), {
+        "aria-label": "Geometry set",
       }),
     h(
       "button",

@@ -94,6 +94,7 @@ export function create(root, context) {
     if (spec.layer === "region") own.set("region", spec.metric ?? scene.regions[0]);
     if (["error", "signed", "metric"].includes(spec.layer) && carried().region && !isStatic)
       own.set("region", carried().region);
+    if (spec.layer === "set") own.set("region", spec.metric ?? scene.sets[0]);
     if (["error", "signed"].includes(spec.layer) && state.get("range")) own.set("range", state.get("range"));
     return own;
   }
@@ -327,8 +328,8 @@ export function create(root, context) {
     all[index] = { ...all[index], ...changes };
     const one = all[index];
     if (OF_ALGORITHM.includes(one.layer) && !one.algorithm) one.algorithm = shownAlgorithms()[0] ?? scene.algorithms[0];
-    if (!OF_ALGORITHM.includes(one.layer)) one.algorithm = one.layer === "region" ? "-" : undefined;
-    if (changes.layer && changes.layer !== "metric" && changes.layer !== "region") one.metric = undefined;
+    if (!OF_ALGORITHM.includes(one.layer)) one.algorithm = ["region", "set"].includes(one.layer) ? "-" : undefined;
+    if (changes.layer) one.metric = undefined;
     state.update({ pane: all.map(write) });
   }
 
