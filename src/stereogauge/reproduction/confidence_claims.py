@@ -122,7 +122,7 @@ CLAIMS: tuple[Claim, ...] = (
         lambda f: f.rank_correlation["curvature", SECOND_COST] > f.rank_correlation["curvature", "peak-ratio"],
     ),
     Claim(
-        "sub-pixel disparities lock to whole numbers: more of them lie within 1/8 px of one than of the true disparities",
+        "sub-pixel disparities lock to whole numbers: more of them than of the true ones lie within 1/8 px of one",
         "domain",
         "so-called pixel locking",
         "all",
