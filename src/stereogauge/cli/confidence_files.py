@@ -70,6 +70,7 @@ def write_files(
 
 
 def _by_error(runs: Sequence[SceneRun], kind: ErrorKind, labels: Mapping[str, str], facts: str) -> SparsificationPlots:
+    shown = [run for run in runs if kind.rule != "bad-z" or (run.calibration is not None and run.calibration.metric)]
     curves = {
         run.scene: {
             name: sparsify_by(
@@ -77,6 +78,6 @@ def _by_error(runs: Sequence[SceneRun], kind: ErrorKind, labels: Mapping[str, st
             )
             for name, values in run.maps.items()
         }
-        for run in runs
+        for run in shown
     }
     return error_data(curves, kind, labels=labels, caption=f"{facts}; {kind.words}; estimated pixels only.")
