@@ -212,7 +212,9 @@ def areas() -> None:
         run_scene(scene, ConfidenceChoices(CENSUS, KITTI_RANGE, tuple(names), 3.0)).without_costs().areas(kinds)
         for scene in chosen
     ]
-    means = {name: [float(np.mean([one[name][f"{kind}_ause"] for one in found])) for kind in kinds] for name in names}
+    means = {
+        name: [float(np.nanmean([one[name][f"{kind}_ause"] for one in found])) for kind in kinds] for name in names
+    }
     order = sorted(names, key=lambda name: means[name][0])
     rows = [[f"`{name}`", *(f"{value:.3f}" for value in means[name])] for name in order]
     put("areas", table(["measure", *(f"AUSE {kind}{', px' if kind.magnitude else ''}" for kind in kinds)], rows))

@@ -14,7 +14,10 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.cli import main
+from stereogauge.cli.confidence_inputs import of_matcher
+from stereogauge.confidence.run import ConfidenceChoices
 from stereogauge.confidence.trees import Trees
+from stereogauge.datasets import load_dataset
 
 SHIFT = 5
 
@@ -402,3 +405,11 @@ def test_a_map_of_deviations_is_judged_by_its_calibration(
     assert rows["s"]["coverage_95_gaussian"] == pytest.approx(0.95, abs=0.02)
     assert rows["p"]["ece"] == pytest.approx(abs(60000 / 65535 - rows["p"]["good_share"]), abs=1e-6)
     assert {"reliability.png", "reliability.csv"} <= {path.name for path in (tmp_path / "o").iterdir()}
+
+
+def test_captions_name_what_the_curves_depend_on(folder: Path) -> None:
+    data = load_dataset("middlebury-v3", folder.parent)
+    judged = of_matcher(ConfidenceChoices("sgm:p1=10", 16, ("entropy",), 1.0, temperature=8), None, with_features=False)
+    facts = judged.facts([judged.run(scene) for scene in data])
+    for part in ("p1 = 10", "p2 = 100", "window = 7x7", "ndisp = 16", "ς = 100", "T = 8", "pixels: haeusler-klette"):
+        assert part in facts

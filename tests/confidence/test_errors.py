@@ -9,7 +9,7 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.confidence.calibration import calibrate_probability, calibrate_sigma, interval_coverage
-from stereogauge.confidence.error_curves import ErrorCurve, sparsify_by
+from stereogauge.confidence.error_curves import ErrorCurve, areas, sparsify_by
 from stereogauge.confidence.errors import parse_error
 from stereogauge.errors import NotApplicable, StereogaugeError
 
@@ -78,6 +78,12 @@ def test_the_lower_limit_of_a_distance_is_an_option() -> None:
     assert table.value("bad-z@0.1,3") == 0
     with pytest.raises(NotApplicable, match="calibration"):
         sparsify_by("bad-z@1", ORDER, estimate, TRUTH)
+
+
+def test_an_error_that_does_not_apply_is_a_gap() -> None:
+    found = areas([parse_error("mae"), parse_error("bad-z@1")], ORDER, TRUTH + ERRORS, TRUTH)
+    assert found["mae_ause"] > 0
+    assert math.isnan(found["bad-z@1_ause"])
 
 
 def test_errors_are_written_as_metrics_are() -> None:

@@ -110,7 +110,7 @@ def test_match_writes_what_filter_reads(tmp_path: Path, capsys: pytest.CaptureFi
     cv2.imwrite(str(tmp_path / "r.png"), right)
     sg.write_disparity(tmp_path / "gt.pfm", np.full((60, 120), 6, np.float32))
     words = ("--out", tmp_path / "d.pfm", "--confidence", tmp_path / "c", "--classes", tmp_path / "classes.png")
-    measures = ("--measures", "product,entropy@8")
+    measures = ("--by", "product,entropy@8")
     assert run("match", tmp_path / "l.png", tmp_path / "r.png", "--ndisp", 16, *words, *measures) == 0
     assert {path.name for path in (tmp_path / "c").iterdir()} == {"product.pfm", "entropy@8.pfm", "results.toml"}
     assert set(np.unique(cv2.imread(str(tmp_path / "classes.png"), cv2.IMREAD_UNCHANGED))) <= {0, 1, 2}

@@ -185,6 +185,16 @@ def test_bound_by_hand() -> None:
     assert [bound.density_at(k / 4) for k in range(5)] == [0, 0, 0, 0.5, 1]
 
 
+def test_at_its_own_density_a_single_measure_may_undercut_the_bound() -> None:
+    """Measure a is a perfect order, b the reverse; both keep pixels 1…4 at φ = 5/6, and 4 is bad."""
+    a, b = np.array([[0.0, 1, 2, 3, 4, 5]]), np.array([[5.0, 4, 3, 2, 1, 0]])
+    bad = np.array([[False, False, False, False, True, True]])
+    bound = combination_bound({"a": a, "b": b}, bad, np.ones((1, 6), np.bool_))
+    assert bound.at(5 / 6) == 1
+    assert bound.density_at(5 / 6) == pytest.approx(4 / 6)
+    assert curve_of(a.reshape(-1), bad.reshape(-1), 1.0).at(4 / 6) == 0
+
+
 @settings(deadline=None)
 @given(data=st.data(), count=st.integers(1, 30), measures=st.integers(1, 4))
 def test_bound_is_its_definition(data: st.DataObject, count: int, measures: int) -> None:

@@ -34,16 +34,6 @@ def test_a_frame_knows_what_the_statements_are_about(teddy: Frame) -> None:
     assert 0 < teddy.relative_area("product") < 1
 
 
-def test_s_at_its_own_density_is_no_limit(teddy: Frame) -> None:
-    """Pixels that every measure keeps at φ are fewer than φ; keeping as many, Γ alone may leave fewer bad ones."""
-    bound = teddy.curves.bound
-    assert bound is not None
-    density = 0.97
-    assert bound.density_at(density) < density
-    assert bound.at(density) <= min(teddy.left(measure, density) for measure in MEASURES)
-    assert teddy.left("product", bound.density_at(density)) < bound.at(density)
-
-
 def test_every_claim_and_figure_says_where_it_is_read(teddy: Frame) -> None:
     assert len({claim.what for claim in CLAIMS}) == len(CLAIMS)
     for claim in CLAIMS:

@@ -35,10 +35,11 @@ def write_files(
 
     The maps lie in `results/MATCHER` as a results folder that `stereogauge evaluate` reads. Returns how many files.
     """
+    facts = judged.facts(runs)
     labels = {name: measure_label(name) for run in runs for name in run.maps}
     shown = [*curves, pooled_curves(curves)] if len(curves) > 1 else list(curves)
     caption = (
-        f"{judged.facts}; bad = error above {runs[0].threshold:g} px; the grey bar marks the share of good pixels; "
+        f"{facts}; bad = error above {runs[0].threshold:g} px; the grey bar marks the share of good pixels; "
         "ties in expectation."
     )
     folder.mkdir(parents=True, exist_ok=True)
@@ -49,10 +50,10 @@ def write_files(
         )
         for kind in KINDS
     }
-    drawn |= {f"sparsification-{file_stem(str(kind))}": _by_error(runs, kind, labels, judged.facts) for kind in kinds}
+    drawn |= {f"sparsification-{file_stem(str(kind))}": _by_error(runs, kind, labels, facts) for kind in kinds}
     reliabilities = [(run.scene, name, one) for run in runs for name, of in run.reliabilities().items() for one in of]
     if reliabilities:
-        drawn["reliability"] = reliability_data(reliabilities, caption=judged.facts)
+        drawn["reliability"] = reliability_data(reliabilities, caption=facts)
         points = of_records("reliability", reliability_rows(reliabilities))
         (folder / "reliability.csv").write_text(csv_table(points), encoding="utf-8")
     for name, data in drawn.items():
@@ -70,6 +71,7 @@ def write_files(
 
 
 def _by_error(runs: Sequence[SceneRun], kind: ErrorKind, labels: Mapping[str, str], facts: str) -> SparsificationPlots:
+    shown = [run for run in runs if kind.rule != "bad-z" or (run.calibration is not None and run.calibration.metric)]
     curves = {
         run.scene: {
             name: sparsify_by(
@@ -77,6 +79,6 @@ def _by_error(runs: Sequence[SceneRun], kind: ErrorKind, labels: Mapping[str, st
             )
             for name, values in run.maps.items()
         }
-        for run in runs
+        for run in shown
     }
     return error_data(curves, kind, labels=labels, caption=f"{facts}; {kind.words}; estimated pixels only.")

@@ -21,6 +21,7 @@ from stereogauge.evaluation.matchers import wanted_matcher
 from stereogauge.hashing import values_hash
 from stereogauge.io.files import DisparityFile
 from stereogauge.matching.result import MatchResult
+from stereogauge.matching.text import value_text
 from stereogauge.model import DisparityMap, Scene
 from stereogauge.regions.scene_regions import regions
 
@@ -33,6 +34,8 @@ MEANINGS: dict[str, tuple[Better, ConfidenceKind]] = {
     "sigma": ("lower", "sigma"),
     "probability": ("higher", "probability"),
 }
+NO_EFFECT = frozenset({"keep", "memory_limit", "threads"})
+"""Parameters of matchers that change no map."""
 WRITTEN = "NAME=FILE:higher, NAME=FILE:lower, NAME=FILE:sigma or NAME=FILE:probability"
 
 
@@ -78,12 +81,28 @@ def named_map(text: str) -> NamedMap:
 
 
 class Judged(NamedTuple):
-    """How each scene is judged, and what its maps are called in a store."""
+    """How each scene is judged, and what its maps are called in a store; `scales` are ς and T where given."""
 
     run: Callable[[Scene], SceneRun]
     names: Callable[[Sequence[str]], dict[str, str]]
     title: str
-    facts: str
+    scales: tuple[float | None, float | None] = (None, None)
+
+    def facts(self, runs: Sequence[SceneRun]) -> str:
+        """Everything that the curves depend on, for captions."""
+        result = runs[0].result
+        pixels = " and ".join(dict.fromkeys(run.region for run in runs))
+        ranges = sorted({run.result.ndisp for run in runs})
+        found = {name: value_text(value) for name, value in result.parameters.items() if name not in NO_EFFECT}
+        if not found:
+            return f"{self.title}; pixels: {pixels}"
+        found["ndisp"] = " … ".join(str(ndisp) for ndisp in dict.fromkeys((ranges[0], ranges[-1])))
+        for name, given, own in zip(("ς", "T"), self.scales, (result.sigma, result.temperature), strict=True):
+            if given or own:
+                found[name] = f"{given or own:g}"
+        settings = ", ".join(f"{name} = {value}" for name, value in found.items())
+        printed = " as printed" if self.title.endswith(" as printed") else ""
+        return f"{result.matcher}{printed}: {settings}; pixels: {pixels}"
 
 
 def chosen_scenes(
@@ -123,11 +142,7 @@ def of_matcher(choices: ConfidenceChoices, model: Path | None, *, with_features:
         return matcher_names(complete, measures, trained)
 
     title = next(iter(named(["lr-difference"]).values())).rpartition("/")[0]
-    scales = {"ς": choices.sigma, "T": choices.temperature}
-    facts = ", ".join([title, *(f"{name} = {value:g}" for name, value in scales.items() if value is not None)])
-    if choices.ndisp is None:
-        facts += ", the scene's own search range"
-    return Judged(run, named, title, f"{facts}; pixels: {choices.domain}")
+    return Judged(run, named, title, (choices.sigma, choices.temperature))
 
 
 def of_files(disparity: str | None, maps: Sequence[str], decoding: Decoding, threshold: float, domain: str) -> Judged:
@@ -145,7 +160,6 @@ def of_files(disparity: str | None, maps: Sequence[str], decoding: Decoding, thr
         lambda scene: file_run(scene, given, named, decoding, threshold, domain),
         names,
         title,
-        f"maps from {given}; pixels: {domain}",
     )
 
 

@@ -40,7 +40,7 @@ def command(
     ] = None,
     measures: Annotated[
         list[str] | None,
-        typer.Option("--confidence-measures", help="Which to write; default: the paper's five and product."),
+        typer.Option("--by", help="Which confidence measures; default: the paper's five and their product."),
     ] = None,
     sigma: Annotated[float | None, typer.Option(help="Scale ς of the perturbation; default: P2.", min=0)] = None,
     temperature: Annotated[float | None, typer.Option(help="Temperature of the entropy; default: P2.", min=0)] = None,

@@ -1,7 +1,8 @@
-"""The bound s(φ) for combinations: bad pixels that every single measure keeps.
+"""The bound s(φ): bad pixels that every single measure would keep at density φ.
 
 R. Haeusler, R. Klette, ECCV workshops 2012, eq. 8. A combination that removed a pixel as soon as one measure does
-would leave s(φ) bad pixels. It also removes more good ones: its own density lies below φ and is part of the answer.
+would leave s(φ) bad pixels, and keep fewer pixels than φ: its own density is part of the answer, and at that density a
+single measure may leave fewer bad pixels.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ flow", ECCV 2018, and M. Poggi et al., "On the uncertainty of self-supervised mo
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -123,9 +124,14 @@ def areas(
     *,
     calibration: Calibration | None = None,
 ) -> dict[str, float]:
-    """`KIND_ause` and `KIND_aurg` of one map for several errors, over the estimated pixels."""
+    """`KIND_ause` and `KIND_aurg` of one map for several errors, over the estimated pixels.
+
+    NaN where an error does not apply, such as a distance without a calibration.
+    """
     found: dict[str, float] = {}
     for kind in kinds:
-        curve = sparsify_by(kind, confidence, disparity, gt, mask, calibration=calibration, missing="excluded")
-        found |= {f"{kind}_ause": curve.ause, f"{kind}_aurg": curve.aurg}
+        found |= {f"{kind}_ause": float("nan"), f"{kind}_aurg": float("nan")}
+        with contextlib.suppress(NotApplicable):
+            curve = sparsify_by(kind, confidence, disparity, gt, mask, calibration=calibration, missing="excluded")
+            found |= {f"{kind}_ause": curve.ause, f"{kind}_aurg": curve.aurg}
     return found

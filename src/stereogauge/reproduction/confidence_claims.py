@@ -87,7 +87,7 @@ CLAIMS: tuple[Claim, ...] = (
         lambda f: f.worst(MEASURES[1:], SPARSE) == "lr-difference",
     ),
     Claim(
-        "where Γ4 < 1 it tells less than Γ1 (ROC area)",
+        "Γ4 tells good from bad pixels less well than Γ1 does, by ROC area",
         "pixels with Γ4 < 1",
         "especially not if Γ4 < 1",
         "all",
@@ -122,7 +122,7 @@ CLAIMS: tuple[Claim, ...] = (
         lambda f: f.rank_correlation["curvature", SECOND_COST] > f.rank_correlation["curvature", "peak-ratio"],
     ),
     Claim(
-        "sub-pixel disparities are locked to whole numbers: more within 1/8 px of one than of the ground truth",
+        "sub-pixel disparities lock to whole numbers: more of them than of the true ones lie within 1/8 px of one",
         "domain",
         "so-called pixel locking",
         "all",

@@ -66,7 +66,7 @@ def frame_pictures(frames: Iterable[Frame]) -> PicturePanels:
         rows.append(PictureRow(frame.name, pictures))
     caption = (
         f"{SETTINGS}. Colours of both maps by the range of the ground truth, thickened by one pixel; errors in the "
-        f"evaluation domain, 0 to {SHOWN_ERROR:g} px and more."
+        f"evaluation domain, from 0 (dark) to {SHOWN_ERROR:g} px and more (bright)."
     )
     return PicturePanels(
         "Disparity maps and errors of the nine frames (figure 1)",
@@ -228,7 +228,9 @@ def _fattening(record: Recorder, material: Material) -> None:
         result = match(scene.left, scene.right, "sgm", scene.calibration.ndisp or 64, p1=20, p2=100)
         difference = confidence(result, ["lr-difference"])["lr-difference"]
         sets = regions.geometry
-        fattened = closer_to_beyond(result.raw, scene.gt, sets.background, sets.extrapolated_foreground) > 0
+        fattened = np.zeros(scene.shape, np.bool_)
+        nearer = closer_to_beyond(result.raw, scene.gt, sets.background, sets.extrapolated_foreground) == 1
+        fattened.reshape(-1)[sets.background[nearer]] = True
         bad = is_bad(result.raw, scene.gt, 1.0) & regions.mask("nonocc")
         passing = difference <= CLOSE
         cells.append(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from stereogauge.confidence.run import search_range
 from stereogauge.datasets import load_dataset
 from stereogauge.errors import DatasetError
 from stereogauge.evaluation.evaluate import evaluate
@@ -26,7 +27,7 @@ HCI_SCENES = ("Adirondack", "ArtL", "Motorcycle", "Piano", "Pipes", "Teddy")
 KITTI_FRAMES = (8, 43, 82, 87, 94, 120, 122, 128, 180)
 FEW_ERRORS = (8, 128)
 KITTI_RANGE, KITTI_THRESHOLD = 128, 3.0
-PAIR_RANGE, PAIR_THRESHOLD = 64, 1.0
+PAIR_THRESHOLD = 1.0
 DENSE = "lr_check=1,fill=true"
 MATCHERS = {
     "SGM": "sgm",
@@ -141,5 +142,6 @@ class Material:
 
     @functools.cached_property
     def middlebury_frames(self) -> tuple[Frame, ...]:
-        """Teddy and Cones, evaluated in the same way."""
-        return tuple(frame_of(self.middlebury[name], name, PAIR_RANGE, PAIR_THRESHOLD) for name in ("teddy", "cones"))
+        """Teddy and Cones, evaluated in the same way on their visible pixels."""
+        pairs = [self.middlebury[name] for name in ("teddy", "cones")]
+        return tuple(frame_of(pair, pair.id, search_range(pair), PAIR_THRESHOLD) for pair in pairs)

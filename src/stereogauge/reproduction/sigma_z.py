@@ -67,12 +67,13 @@ def figure_1(record: Recorder, material: Material) -> None:
     rows = []
     for name in TABLE_1:
         truth = material.middlebury[name].gt
-        limits = disparity_limits(truth)
+        lowest, highest = disparity_limits(truth)
+        limits = (lowest - 1, highest)
         rows.append(PictureRow(name, (render_disparity(truth, limits), render_disparity(truth - 1, limits))))
     panels = PicturePanels(
         "Maps that vary smoothly and are totally wrong (figure 1)",
         "Middlebury v2. Every pixel of the maps on the right is 1 px off: none of them counts as bad at δ = 1 px. Both "
-        "maps of a scene have the colours of the ground truth's range; hatched pixels are unknown.",
+        "maps of a scene share one range of colours; hatched pixels are unknown.",
         ("ground truth", "ground truth − 1 px"),
         tuple(rows),
     )
