@@ -52,10 +52,8 @@ def metric_normals(disparity: DisparityMap, focal: float, doffs: float) -> Maps:
     height, width = disparity.shape
     field = np.asarray(disparity, np.float64)
     across, around = np.full(5, 1 / 5), STEPS / 10
-    slope_x, slope_y = (
-        cv2.sepFilter2D(field, cv2.CV_64F, *pair, borderType=cv2.BORDER_REFLECT_101)
-        for pair in ((around, across), (across, around))
-    )
+    slope_x = np.asarray(cv2.sepFilter2D(field, cv2.CV_64F, around, across))
+    slope_y = np.asarray(cv2.sepFilter2D(field, cv2.CV_64F, across, around))
     for slope in (slope_x, slope_y):
         slope[:2], slope[-2:], slope[:, :2], slope[:, -2:] = np.nan, np.nan, np.nan, np.nan
     rows, columns = np.ogrid[:height, :width]
@@ -74,9 +72,9 @@ def _angles(m: Measurement) -> Maps:
     def angles() -> Maps:
         calibration = m.scene.calibration
         focal = calibration.focal or 1.0
-        pair = [metric_normals(disparity, focal, calibration.doffs) for disparity in (m.estimate, m.gt)]
-        across = np.linalg.norm(np.cross(*pair), axis=-1)
-        found = np.degrees(np.arctan2(across, np.sum(pair[0] * pair[1], axis=-1)))
+        ours, true = (metric_normals(disparity, focal, calibration.doffs) for disparity in (m.estimate, m.gt))
+        across = np.linalg.norm(np.cross(ours, true), axis=-1)
+        found = np.degrees(np.arctan2(across, np.sum(ours * true, axis=-1)))
         behind = (m.estimate + calibration.doffs <= 0) | (m.gt + calibration.doffs <= 0)
         return np.where(behind, np.nan, found)
 
