@@ -133,6 +133,35 @@ def test_blur_and_noise_raise_fuzziness_and_noise_raises_bumpiness(motorcycle: s
         assert values[0] > 0.2
 
 
+def test_relative_fuzziness_of_one_map_hardly_depends_on_its_size(data_root: Path) -> None:
+    """Within a factor of 1.7 at quarter, half and full size, and in the paper's range; the plain one grows."""
+    scene = sg.load_dataset("middlebury-v3", data_root / "middlebury-2014")["Adirondack"]
+    estimate = sg.match(scene.left, scene.right, matcher="opencv-sgbm", ndisp=scene.calibration.ndisp).disparity
+    found: dict[str, list[float]] = {"d-fuz": [], "d-fuz-rel": []}
+    for factor in (1, 2, 4):
+        truth, grown, visible = (
+            cv2.resize(part, None, fx=factor, fy=factor, interpolation=cv2.INTER_NEAREST)
+            for part in (scene.gt, estimate, scene.mask("nonocc").astype(np.uint8))
+        )
+        larger = sg.Scene("larger", gt=truth * factor, masks={"nonocc": visible > 0}, resolution=0.25 * factor)
+        for name, value in scores(grown * factor, larger, ("d-fuz", "d-fuz-rel")).items():
+            found[name].append(value)
+    assert max(found["d-fuz-rel"]) < 1.7 * min(found["d-fuz-rel"])
+    assert all(0.5 < value < 3.4 for value in found["d-fuz-rel"])
+    assert found["d-fuz"] == sorted(found["d-fuz"])
+    assert found["d-fuz"][-1] > 2 * found["d-fuz"][0]
+
+
+def test_the_old_scenes_and_light_fields_have_discontinuities(data_root: Path) -> None:
+    """Their sizes are not stated: with s = 1 none of them had any."""
+    found = [sg.load_dataset("middlebury-v2", data_root / "middlebury-v2")[name] for name in ("tsukuba", "venus")]
+    found += [*sg.load_dataset("middlebury-2001", data_root / "middlebury-2001")]
+    found += [*sg.load_dataset("hci", data_root / "hci-4dlf")]
+    for scene in found:
+        assert scene.resolution == scene.shape[1] / 3000
+        assert SceneRegions(scene, sg.load_protocol("hci")).geometry.discontinuity.size > 500
+
+
 def test_an_offset_on_planes_moves_only_the_offset(motorcycle: sg.Scene, scene_regions: SceneRegions) -> None:
     exact, moved = (scores(motorcycle.gt + np.float32(d), motorcycle, ("p-bump", "p-off", "p-mis")) for d in (0, 3))
     sets = scene_regions.geometry

@@ -9,9 +9,11 @@ from stereogauge.errors import NotApplicable
 from stereogauge.model import Mask
 from stereogauge.regions.declaration import region
 from stereogauge.regions.evaluated_scene import EvaluatedScene
+from stereogauge.regions.geometry.curved import curved_surfaces
 from stereogauge.regions.geometry.sets import Positions
 
 HCI = "Honauer, Maier-Hein & Kondermann, ICCV 2015"
+LIGHT_FIELDS = "after Honauer, Johannsen, Kondermann & Goldluecke, ACCV 2016"
 
 
 def _mask(evaluated: EvaluatedScene, positions: Positions) -> Mask:
@@ -103,3 +105,22 @@ def fine(evaluated: EvaluatedScene) -> Mask:
 def fine_surround(evaluated: EvaluatedScene) -> Mask:
     """Background pixels within 10·s px left and right of a fine structure on its row."""
     return _mask(evaluated, evaluated.geometry.surround)
+
+
+@region(
+    id="curved",
+    name="Curved surfaces",
+    definition=r"\{x \in M_0 \setminus (M_p \cup M_s) : D \text{ is smooth around } x\}",
+    source=LIGHT_FIELDS,
+)
+def curved(evaluated: EvaluatedScene) -> Mask:
+    """Smooth surfaces that are no planes: pixels on no plane and no fine structure, smooth over 5 × 5 px.
+
+    Smooth means within the planes' tolerance, as root mean square, of a plane of the window's own; parts of at least
+    `plane_part_share` of the image count.
+    """
+    sets = evaluated.geometry
+    if sets.refusal:
+        raise NotApplicable(sets.refusal)
+    share = evaluated.protocol.geometry.plane_part_share
+    return curved_surfaces(evaluated.scene.gt, evaluated.geometry_base, sets, share)

@@ -140,7 +140,7 @@ def figures_2_and_3(record: Recorder, material: Material) -> None:
     record.other_data("pixel sets at discontinuities", "table below", "picture of Playroom")
     record.other_data("pictures of d-fat, d-thin and d-fuz-rel", "figures", "picture of Playroom")
     figures = {
-        f"hci-figure-2-{metric}": metric_gallery(material, "Adirondack", metric, 3)
+        f"hci-figure-2-{metric.removesuffix('-rel')}": metric_gallery(material, "Adirondack", metric, 3)
         for metric in ("d-fat", "d-thin", "d-fuz-rel")
     }
     table = Table("Pixels of the sets", ("scene", "discontinuity", "foreground band", "background band"), tuple(cells))
@@ -155,10 +155,10 @@ def figure_4(record: Recorder, material: Material) -> None:
     _swap(record, material, "Piano", ("p-off", "p-bump"), "b) and c) of the figure")
     for metric, printed in PRINTED_FIGURE_4.items():
         ours = list(scores(material, "Piano", metric).values())
-        for value, (algorithm, published) in zip((min(ours), max(ours)), printed.items(), strict=True):
-            extreme = "the least" if value == min(ours) else "the largest"
+        extremes = (("the least", min(ours)), ("the largest", max(ours)))
+        for (extreme, value), (algorithm, number) in zip(extremes, printed.items(), strict=True):
             what = f"Playtable: {metric} of {algorithm}, and {extreme} of our settings on Piano"
-            record.other_data(what, value, published)
+            record.other_data(what, value, number)
     record.add(figures={"hci-figure-4": metric_gallery(material, "Piano", "p-mis", 3)})
 
 
