@@ -25,9 +25,9 @@ BASELINE = 0.065
 class EverySecondPixel(DisparityFile):
     """A map on a grid twice as fine as the images', of which the even rows and columns are taken."""
 
-    def read(self) -> DisparityMap:
+    def read(self, shape: tuple[int, int] | None = None) -> DisparityMap:
         """The map at the images' size."""
-        return np.ascontiguousarray(super().read()[::2, ::2])
+        return np.ascontiguousarray(super().read(None if shape is None else (2 * shape[0], 2 * shape[1]))[::2, ::2])
 
 
 def _focal_lengths(sequence: Path) -> list[float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import NamedTuple
 
 from stereogauge.datasets.layout import MAP_SUFFIXES
@@ -36,10 +37,15 @@ SCALE_OF_SCENE = frozenset({"middlebury-v2"})
 
 
 class FoundResults(NamedTuple):
-    """The algorithms by name, and the files (relative names) that are part of none of them."""
+    """The algorithms by name, the files (relative names) that are part of none of them, and all confidence maps.
+
+    A result set holds one confidence map per scene; `confidence` holds those of every measure, by algorithm and then by
+    (scene, measure); the measure is the folder below `confidence`, "" for that folder itself.
+    """
 
     results: list[ResultSet]
     unrecognised: list[str]
+    confidence: Mapping[str, Mapping[tuple[str, str], DisparityFile]] = MappingProxyType({})
 
 
 def find_results(
@@ -72,13 +78,19 @@ def find_results(
     for file in recognised:
         groups.setdefault(file.algorithm, []).append(file)
     requested = Decoding(encoding, scale, offset)
-    results = []
+    results, confidence = [], {}
     for algorithm, found in sorted(groups.items()):
-        result, unused = _result_set(algorithm, found, files, dataset, manifest_of(algorithm, manifests), requested)
+        own = manifest_of(algorithm, manifests)
+        result, unused = _result_set(algorithm, found, files, dataset, own, requested)
         rest += unused
         results += [result] if result.maps else []
         rest += [] if result.maps else [file.name for file in found if file.name not in unused]
-    return FoundResults(_renamed(results, name, files), sorted(rest))
+        confidence[name or result.name] = {
+            (file.scene, file.part): _confidence_file(files.path(file.name), dataset[file.scene], dataset, own)
+            for file in sorted(found, key=_preference, reverse=True)
+            if file.kind == "confidence"
+        }
+    return FoundResults(_renamed(results, name, files), sorted(rest), confidence)
 
 
 def _renamed(results: list[ResultSet], name: str | None, files: ResultFiles) -> list[ResultSet]:
@@ -124,13 +136,13 @@ def _result_set(
     title = manifest.name or algorithm or _title(files)
     decoding = requested.over(manifest.decoding)
     seconds = {scene: _seconds(files, file) for (kind, scene), file in chosen.items() if kind == "time"}
-    unused = [file.name for file in found if chosen[file.kind, file.scene] is not file]
+    unused = [file.name for file in found if chosen[file.kind, file.scene] is not file and not _other(file, chosen)]
     unused += [chosen["time", scene].name for scene, value in seconds.items() if value is None]
 
     def maps(kind: str, how: Decoding) -> dict[str, DisparityFile]:
         there = {scene: files.path(chosen[kind, scene.id].name) for scene in dataset if (kind, scene.id) in chosen}
-        if kind == "confidence" and not how.given:
-            return {scene.id: DisparityFile(path) for scene, path in there.items()}
+        if kind == "confidence":
+            return {scene.id: _confidence_file(path, scene, dataset, manifest) for scene, path in there.items()}
         return {scene.id: map_file(path, scene, dataset, how, title) for scene, path in there.items()}
 
     result = ResultSet(
@@ -145,6 +157,18 @@ def _result_set(
         colour=manifest.colour,
     )
     return result, unused
+
+
+def _other(file: Recognised, chosen: Mapping[tuple[str, str], Recognised]) -> bool:
+    """Whether the file is the confidence map of another measure than the chosen one."""
+    return file.kind == "confidence" and file.part != chosen["confidence", file.scene].part
+
+
+def _confidence_file(
+    path: str | os.PathLike[str], scene: Scene, dataset: Dataset, manifest: ResultManifest
+) -> DisparityFile:
+    how = manifest.confidence
+    return map_file(path, scene, dataset, how, manifest.name or "") if how.given else DisparityFile(path)
 
 
 def _title(files: ResultFiles) -> str:

@@ -78,10 +78,10 @@ def confidence_answer(
 def _curves(
     scenes: SceneReader, view: SceneView, algorithm: str, threshold: float, mask: NDArray[np.bool_]
 ) -> list[Curve]:
-    estimate, truth = scenes.estimate(algorithm, view.name), scenes.truth(view)
+    estimate, truth = scenes.estimate(algorithm, view), scenes.truth(view)
     found = {
         measure: sparsify(values, estimate, truth, threshold, mask, higher_is_better=True)
-        for measure, values in scenes.confidence(algorithm, view.name).items()
+        for measure, values in scenes.confidence(algorithm, view).items()
     }
     return [
         Curve(
@@ -100,10 +100,10 @@ def _curves(
 def _bounds(
     scenes: SceneReader, view: SceneView, algorithm: str, threshold: float, mask: NDArray[np.bool_]
 ) -> list[Bound]:
-    maps = scenes.confidence(algorithm, view.name)
+    maps = scenes.confidence(algorithm, view)
     if len(maps) < 2:
         return []
-    estimate, truth = scenes.estimate(algorithm, view.name), scenes.truth(view)
+    estimate, truth = scenes.estimate(algorithm, view), scenes.truth(view)
     domain = mask & np.isfinite(truth)
     bad = is_bad(estimate, truth, threshold)
     bound = combination_bound({name: -values for name, values in maps.items()}, bad, domain)

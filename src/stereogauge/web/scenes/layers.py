@@ -124,7 +124,7 @@ class LayerPainter:
         algorithm = _needed(query.algorithm, "algorithm")
         if query.layer == "estimate":
             limits = self.scenes.limits(view, algorithm)
-            estimate = self.scenes.estimate(algorithm, view.name)
+            estimate = self.scenes.estimate(algorithm, view)
             return _disparity(algorithm, render_disparity(estimate, limits), limits)
         if query.layer == "confidence":
             return self._confidence(view, algorithm, query)
@@ -149,7 +149,7 @@ class LayerPainter:
 
     def _confidence(self, view: SceneView, algorithm: str, query: LayerQuery) -> Layer:
         """The map at a density: only its most confident pixels; without a density the confidence itself."""
-        maps = self.scenes.confidence(algorithm, view.name)
+        maps = self.scenes.confidence(algorithm, view)
         metric = query.metric or next(iter(maps), "")
         if metric not in maps:
             raise UnknownChoiceError(f"confidence map of {algorithm} on {view.name}", metric, maps)
@@ -158,7 +158,7 @@ class LayerPainter:
             return _pictured(Picture(f"confidence {metric}", values, "sequential", missing=np.isnan(values)))
         limits = self.scenes.limits(view, algorithm)
         kept = most_confident(values, query.density)
-        estimate = np.where(kept, self.scenes.estimate(algorithm, view.name), np.float32(np.nan))
+        estimate = np.where(kept, self.scenes.estimate(algorithm, view), np.float32(np.nan))
         title = f"{algorithm}, the {100 * query.density:.0f} % most confident pixels"
         return _disparity(title, render_disparity(estimate, limits), limits)
 

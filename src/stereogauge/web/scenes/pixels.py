@@ -8,7 +8,7 @@ import contextlib
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.errors import FileError, NotApplicable, StereogaugeError
+from stereogauge.errors import FileError, NotApplicable, SizeError, StereogaugeError
 from stereogauge.metrics.picture import Picture
 from stereogauge.model import DisparityMap
 from stereogauge.scores.column import metric_of
@@ -148,10 +148,11 @@ def _regions_at(scenes: SceneReader, view: SceneView, x: int, y: int) -> list[st
 
 def _estimated(scenes: SceneReader, view: SceneView, algorithm: str, x: int, y: int, truth: float | None) -> Estimated:
     try:
-        values = scenes.estimate(algorithm, view.name)
-        fits = values.shape == view.scene.shape
-        value = finite(values[y, x]) if fits else None
-        note = "no estimate" if fits and value is None else "" if fits else "its map has another size than the scene"
+        values = scenes.estimate(algorithm, view)
+        value = finite(values[y, x])
+        note = "no estimate" if value is None else ""
+    except SizeError:
+        value, note = None, "its map has another size than the scene"
     except FileError:
         value, note = None, "its map cannot be read"
     except StereogaugeError as reason:
@@ -172,7 +173,7 @@ def cloud_answer(
 ) -> CloudAnswer:
     """The ground truth (no algorithm) or an estimate as points in space, thinned to about `points`."""
     view = scenes.view(name, protocol)
-    disparity = scenes.truth(view) if algorithm is None else scenes.estimate(algorithm, name)
+    disparity = scenes.truth(view) if algorithm is None else scenes.estimate(algorithm, view)
     step = max(1, int(np.ceil(np.sqrt(disparity.size / points))))
     positions, colours, unit = _points(view, disparity, step)
     return CloudAnswer(
