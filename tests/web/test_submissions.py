@@ -12,27 +12,29 @@ import httpx
 import pytest
 from tests.web import uploads
 from tests.web.small import PROTOCOL, SCENES
-from tests.web.submitters import RULES, WAIT, Benchmark, benchmark_on
+from tests.web.submitters import RULES, WAIT, Benchmark, SameProcess, benchmark_on
 
 import stereogauge as sg
 from stereogauge.store import open_store
 from stereogauge.web.source import StoreSource
 from stereogauge.web.submissions import folders
+from stereogauge.web.submissions.access import FailureLimit
 from stereogauge.web.submissions.jobs import Jobs, new_identifier
 from stereogauge.web.submissions.rules import Rules
-from stereogauge.web.submissions.submissions import Submissions
-from stereogauge.web.submissions.access import FailureLimit
 from stereogauge.web.submissions.sentences import without_paths
-from stereogauge.web.submissions.uploads import Inspector, UploadRefusedError
+from stereogauge.web.submissions.submissions import Submissions
+from stereogauge.web.submissions.uploads import Inspector, MakeWorker, UploadRefusedError, limited_worker
 
 
 @contextmanager
-def benchmark_at(original: Path, folder: Path, rules: Rules = RULES) -> Iterator[Benchmark]:
+def benchmark_at(
+    original: Path, folder: Path, rules: Rules = RULES, make_worker: MakeWorker = limited_worker
+) -> Iterator[Benchmark]:
     """A site on a copy of the store; the data stay where they are."""
     store_path = folder / "scores.sqlite"
     if not store_path.exists():
         shutil.copy(original, store_path)
-    with open_store(store_path) as store, benchmark_on(store, folder / "submissions", rules) as one:
+    with open_store(store_path) as store, benchmark_on(store, folder / "submissions", rules, make_worker) as one:
         yield one
 
 
@@ -238,7 +240,7 @@ def test_a_revoked_token_is_worthless(bench: Benchmark) -> None:
 
 
 def test_guessing_tokens_is_stopped(small_store: Path, tmp_path: Path) -> None:
-    with benchmark_at(small_store, tmp_path, Rules(failures_allowed=5, failure_seconds=600)) as one:
+    with benchmark_at(small_store, tmp_path, Rules(failures_allowed=5, failure_seconds=600), SameProcess) as one:
         statuses = [one.call("GET", "submissions", f"sg_guess{place}").status_code for place in range(8)]
         assert statuses == [401] * 5 + [429] * 3
         blocked = one.call("GET", "submissions", "sg_guess8")
@@ -259,7 +261,7 @@ def test_an_address_may_try_again_after_a_while() -> None:
 
 
 def test_attempts_are_limited_and_withdrawing_gives_none_back(small_store: Path, tmp_path: Path) -> None:
-    with benchmark_at(small_store, tmp_path, Rules(per_period=2)) as one:
+    with benchmark_at(small_store, tmp_path, Rules(per_period=2), SameProcess) as one:
         first = one.upload(uploads.good(), "one").json()
         one.call("DELETE", f"submissions/{first['id']}")
         assert one.upload(uploads.good(), "two").status_code == 202

@@ -27,6 +27,10 @@ def command(
     host_name: Annotated[
         list[str] | None, typer.Option(help="A name under which the site is reached from outside; repeatable.")
     ] = None,
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option(help="Address of a reverse proxy whose X-Forwarded-For is believed; repeatable."),
+    ] = None,
     hidden: Annotated[
         list[str] | None,
         typer.Option(help="Scenes whose ground truth never leaves the server, e.g. 'kitti-2015/*'; repeatable."),
@@ -82,7 +86,7 @@ def command(
         _check_hidden(opened, hidden or [])
         if taken is not None:
             taken.dataset()  # says now, not to the first submitter, which of several must be named
-        _run(Site(source, hidden or [], taken, store), export, host, port, host_name or [])
+        _run(Site(source, hidden or [], taken, store), export, host, port, host_name or [], proxy or [])
 
 
 def _check_hidden(store: Store, patterns: list[str]) -> None:
@@ -111,7 +115,7 @@ def _change_tokens(taken: Submissions, issue: str | None, revoke: str | None) ->
         taken.stop()
 
 
-def _run(site: Site, export: Path | None, host: str, port: int, names: list[str]) -> None:
+def _run(site: Site, export: Path | None, host: str, port: int, names: list[str], proxies: list[str]) -> None:
     from stereogauge.web.app import create_app
     from stereogauge.web.security import LOCAL_HOSTS
 
@@ -123,6 +127,9 @@ def _run(site: Site, export: Path | None, host: str, port: int, names: list[str]
         return
     import uvicorn
 
+    from stereogauge.web.server import server_config
+
     app = create_app(site, (*LOCAL_HOSTS, *names, *((host,) if host not in ("0.0.0.0", "::") else ())))
     say(f"http://{'[' + host + ']' if ':' in host else host}:{port}/  (stop with Ctrl-C)")
-    uvicorn.run(app, host=host, port=port, log_level="warning", server_header=False, timeout_graceful_shutdown=5)
+    config = server_config(app, proxies, host=host, port=port, log_level="warning", timeout_graceful_shutdown=5)
+    uvicorn.Server(config).run()

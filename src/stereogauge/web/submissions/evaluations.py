@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from stereogauge.errors import StoreError
-from stereogauge.evaluation.processes import CallCancelled, TimeLimitExceeded, WorkerProcess
+from stereogauge.evaluation.processes import CallCancelled, TimeLimitExceeded
 from stereogauge.web.submissions.jobs import Job, Jobs
 from stereogauge.web.submissions.rules import Rules
+from stereogauge.web.submissions.uploads import MakeWorker, limited_worker
 from stereogauge.web.submissions.usage import Attempts
 from stereogauge.web.submissions.worker import HostError, SubmissionError, Work, process
 
@@ -43,7 +44,7 @@ class Evaluations:
         folder: Path,
         rules: Rules,
         make_work: MakeWork,
-        make_worker: Callable[[int], Any] = WorkerProcess,
+        make_worker: MakeWorker = limited_worker,
     ) -> None:
         self._jobs = jobs
         self._attempts = attempts

@@ -6,15 +6,14 @@ import asyncio
 import math
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from fastapi import Request
 
 from stereogauge.errors import StereogaugeError, StoreError, unknown_name
-from stereogauge.evaluation.processes import WorkerProcess
 from stereogauge.model import Dataset
 from stereogauge.scores.score import Score
 from stereogauge.scores.table import ScoreTable
@@ -30,7 +29,7 @@ from stereogauge.web.submissions.jobs import Job, Jobs, new_identifier
 from stereogauge.web.submissions.publication import Publication
 from stereogauge.web.submissions.results import ColumnResult, column_results
 from stereogauge.web.submissions.rules import Rules
-from stereogauge.web.submissions.uploads import Inspector, UploadRefusedError
+from stereogauge.web.submissions.uploads import Inspector, MakeWorker, UploadRefusedError, limited_worker
 from stereogauge.web.submissions.usage import Attempts
 from stereogauge.web.submissions.worker import Work
 
@@ -48,7 +47,7 @@ class Submissions:
         folder: Path,
         rules: Rules,
         dataset: str | None = None,
-        make_worker: Callable[[int], Any] = WorkerProcess,
+        make_worker: MakeWorker = limited_worker,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.folder = folder.resolve()
@@ -69,7 +68,7 @@ class Submissions:
         self.attempts = Attempts(database, rules.per_period, rules.period_hours)
         self.failures = FailureLimit(rules.failures_allowed, rules.failure_seconds)
         self.publication = Publication(database, store)
-        self.inspector = Inspector(rules)
+        self.inspector = Inspector(rules, make_worker)
         self.evaluations = Evaluations(self.jobs, self.attempts, self.folder, rules, self._work, make_worker)
         self.uploading = asyncio.Semaphore(rules.uploads_at_once)
         self._uploaders: set[str] = set()

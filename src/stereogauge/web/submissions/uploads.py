@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import anyio
 from fastapi import Request
@@ -14,6 +16,13 @@ from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.processes import TimeLimitExceeded, WorkerDied, WorkerProcess
 from stereogauge.web.submissions.directory import check_archive
 from stereogauge.web.submissions.rules import Rules
+
+MakeWorker = Callable[[int], Any]
+
+
+def limited_worker(memory_bytes: int) -> WorkerProcess:
+    """A process for files of strangers."""
+    return WorkerProcess(memory_bytes, untrusted=True)
 
 
 class UploadRefusedError(StereogaugeError):
@@ -62,9 +71,9 @@ def _for_owner(path: str, flags: int) -> int:
 class Inspector:
     """Reads the directories of uploads, one at a time, in a process with little time and memory."""
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: Rules, make_worker: MakeWorker = limited_worker) -> None:
         self._rules = rules
-        self._worker = WorkerProcess(rules.checking_memory)
+        self._worker = make_worker(rules.checking_memory)
         self._lock = threading.Lock()
 
     def check(self, path: Path) -> None:

@@ -7,7 +7,6 @@ own are what is evaluated and what the site shows later.
 from __future__ import annotations
 
 import errno
-import os
 import shutil
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -68,7 +67,6 @@ class HostError(StereogaugeError):
 
 def process(work: Work, report: Report) -> None:
     """Unpack, validate, and evaluate what is valid; `report(job, attempt, kind, value)` follows it."""
-    os.umask(0o077)
     folder = Path(work.folder)
     step = CHECKING
 
