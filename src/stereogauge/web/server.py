@@ -13,5 +13,5 @@ def server_config(app: FastAPI, proxies: Sequence[str] = (), **options: Any) -> 
     """The configuration of a server; an address that a request states in X-Forwarded-For counts only when one of
     `proxies` sent it.
     """
-    believed = {"proxy_headers": bool(proxies), "forwarded_allow_ips": list(proxies)}
+    believed: dict[str, Any] = {"proxy_headers": bool(proxies), "forwarded_allow_ips": list(proxies)}
     return uvicorn.Config(app, ws="none", server_header=False, **believed, **options)

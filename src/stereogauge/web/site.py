@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from stereogauge.scores.table import ScoreTable
 from stereogauge.web.hiding import Hidden
 from stereogauge.web.responses import Answers
 from stereogauge.web.scenes.layers import LayerPainter
@@ -22,14 +23,16 @@ class Site:
     def __init__(
         self,
         source: StoreSource,
-        hidden: Iterable[str] = (),
+        hidden: Iterable[str] | Hidden = (),
         submissions: Submissions | None = None,
         store_url: str | None = None,
     ) -> None:
         self.source = source
         self.store_url = store_url
         self.submissions = submissions
-        self.scores = ScoreReader(source) if submissions is None else ScoreReader(source, submissions.private_scores)
-        self.scenes = SceneReader(source, Hidden(hidden))
+        concealed = hidden if isinstance(hidden, Hidden) else Hidden(hidden)
+        private = (lambda _: ScoreTable(())) if submissions is None else submissions.private_scores
+        self.scores = ScoreReader(source, private, concealed)
+        self.scenes = SceneReader(source, concealed)
         self.painter = LayerPainter(self.scenes)
         self.answers = Answers(source.version)

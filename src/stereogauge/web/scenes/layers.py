@@ -25,6 +25,7 @@ from stereogauge.metrics.picture import Picture
 from stereogauge.scores.column import metric_of
 from stereogauge.web.cache import RecentCache
 from stereogauge.web.errors import UnknownChoiceError
+from stereogauge.web.hiding import coarse
 from stereogauge.web.scenes.reader import SceneReader, SceneView
 
 LayerName = Literal["left", "right", "truth", "estimate", "error", "signed", "metric", "region", "confidence"]
@@ -124,7 +125,7 @@ class LayerPainter:
         algorithm = _needed(query.algorithm, "algorithm")
         if query.layer == "estimate":
             limits = self.scenes.limits(view, algorithm)
-            estimate = self.scenes.estimate(algorithm, view)
+            estimate = self.scenes.shown(algorithm, view)
             return _disparity(algorithm, render_disparity(estimate, limits), limits)
         if query.layer == "confidence":
             return self._confidence(view, algorithm, query)
@@ -153,18 +154,19 @@ class LayerPainter:
         metric = query.metric or next(iter(maps), "")
         if metric not in maps:
             raise UnknownChoiceError(f"confidence map of {algorithm} on {view.name}", metric, maps)
-        values = maps[metric]
+        values = coarse(maps[metric]) if view.hidden else maps[metric]
         if query.density is None:
             return _pictured(Picture(f"confidence {metric}", values, "sequential", missing=np.isnan(values)))
         limits = self.scenes.limits(view, algorithm)
         kept = most_confident(values, query.density)
-        estimate = np.where(kept, self.scenes.estimate(algorithm, view), np.float32(np.nan))
+        estimate = np.where(kept, self.scenes.shown(algorithm, view), np.float32(np.nan))
         title = f"{algorithm}, the {100 * query.density:.0f} % most confident pixels"
         return _disparity(title, render_disparity(estimate, limits), limits)
 
     def _error(self, view: SceneView, algorithm: str, query: LayerQuery) -> Layer:
-        if view.hidden:
+        if view.hidden and "blocks" in self.scenes.hidden.shows:
             return self._coarse(view, algorithm)
+        self.scenes.refuse_hidden(view, "where errors lie is")
         measurement = self.scenes.measurement(view, algorithm)
         difference = measurement.estimate - self.scenes.truth(view)
         limit = query.limit or ERROR_CLIP

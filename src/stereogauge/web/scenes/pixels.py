@@ -95,6 +95,7 @@ def scene_answer(scenes: SceneReader, name: str, protocol: str | None) -> SceneA
     calibration = view.scene.calibration
     height, width = view.scene.left.shape[:2] if view.hidden and view.scene.has("left") else view.scene.shape
     shows = [] if view.hidden else ["truth"] * view.scene.has("gt") + ["signed", "metric", "region"]
+    errors = ["error"] if not view.hidden or "blocks" in scenes.hidden.shows else []
     return SceneAnswer.of(
         calibration,
         name=name,
@@ -102,7 +103,7 @@ def scene_answer(scenes: SceneReader, name: str, protocol: str | None) -> SceneA
         width=width,
         height=height,
         hidden=view.hidden,
-        layers=[*present, "estimate", "error", *shows],
+        layers=[*present, "estimate", *errors, *shows],
         regions=[] if view.hidden else scenes.regions(view),
         limits=scenes.limits(view),
         algorithms=[name for name, files in maps.items() if files.left is not None],
@@ -148,7 +149,7 @@ def _regions_at(scenes: SceneReader, view: SceneView, x: int, y: int) -> list[st
 
 def _estimated(scenes: SceneReader, view: SceneView, algorithm: str, x: int, y: int, truth: float | None) -> Estimated:
     try:
-        values = scenes.estimate(algorithm, view)
+        values = scenes.shown(algorithm, view)
         value = finite(values[y, x])
         note = "no estimate" if value is None else ""
     except SizeError:
@@ -173,7 +174,7 @@ def cloud_answer(
 ) -> CloudAnswer:
     """The ground truth (no algorithm) or an estimate as points in space, thinned to about `points`."""
     view = scenes.view(name, protocol)
-    disparity = scenes.truth(view) if algorithm is None else scenes.estimate(algorithm, view)
+    disparity = scenes.truth(view) if algorithm is None else scenes.shown(algorithm, view)
     step = max(1, int(np.ceil(np.sqrt(disparity.size / points))))
     positions, colours, unit = _points(view, disparity, step)
     return CloudAnswer(

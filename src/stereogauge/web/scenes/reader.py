@@ -19,7 +19,7 @@ from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.scores.column import metric_of
 from stereogauge.web.cache import RecentCache
 from stereogauge.web.errors import HiddenTruthError, UnknownChoiceError
-from stereogauge.web.hiding import Hidden
+from stereogauge.web.hiding import Hidden, coarse
 from stereogauge.web.source import StoreSource
 
 MOST_SCENES = 12
@@ -78,6 +78,11 @@ class SceneReader:
             raise UnknownChoiceError("algorithm", algorithm, known)
         return self._maps.get((self.source.version(), algorithm, view.name), lambda: self._read(algorithm, view))
 
+    def shown(self, algorithm: str, view: SceneView) -> DisparityMap:
+        """An algorithm's map as visitors may see it: coarse where the ground truth is hidden."""
+        estimate = self.estimate(algorithm, view)
+        return coarse(estimate) if view.hidden else estimate
+
     def confidence(self, algorithm: str, view: SceneView) -> dict[str, DisparityMap]:
         """An algorithm's confidence maps of a scene by name; larger values are more confident."""
         version = self.source.version()
@@ -123,7 +128,7 @@ class SceneReader:
         ndisp = view.scene.calibration.ndisp
         if ndisp is not None:
             return 0.0, float(ndisp)
-        return (0.0, 1.0) if algorithm is None else disparity_limits(self.estimate(algorithm, view))
+        return (0.0, 1.0) if algorithm is None else disparity_limits(self.shown(algorithm, view))
 
     def refuse_hidden(self, view: SceneView, what: str) -> None:
         """Raise where an answer would show hidden ground truth."""

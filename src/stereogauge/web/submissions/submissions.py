@@ -235,7 +235,7 @@ class Submissions:
     def results(self, job: Job) -> list[ColumnResult]:
         """The submission's columns beside the best values of the other algorithms."""
         record = self.protocol()
-        return column_results(self._source.cube(record.key), job.name, _table(job), record.protocol)
+        return column_results(self._source.cube(record.key), job.name, _table(job), self.hidden, record.protocol)
 
     def publish(self, job: Job) -> None:
         """Write a finished submission into the store; an earlier one of the same name is removed."""
