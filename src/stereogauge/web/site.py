@@ -6,12 +6,16 @@ from collections.abc import Iterable
 
 from stereogauge.scores.table import ScoreTable
 from stereogauge.web.hiding import Hidden
+from stereogauge.web.load import Turns
 from stereogauge.web.responses import Answers
 from stereogauge.web.scenes.layers import LayerPainter
 from stereogauge.web.scenes.reader import SceneReader
 from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.source import StoreSource
 from stereogauge.web.submissions.submissions import Submissions
+
+STATISTICS_AT_ONCE, PICTURES_AT_ONCE = 1, 4
+MOST_WAITING = 100
 
 
 class Site:
@@ -36,3 +40,5 @@ class Site:
         self.scenes = SceneReader(source, concealed)
         self.painter = LayerPainter(self.scenes)
         self.answers = Answers(source.version)
+        self.statistics = Turns(STATISTICS_AT_ONCE, MOST_WAITING)
+        self.pictures = Turns(PICTURES_AT_ONCE, MOST_WAITING)

@@ -49,16 +49,16 @@ RequestedLayer = Annotated[LayerQuery, Depends(layer_query)]
 
 
 @router.get("/scenes/{scene:path}/layers/{layer}.png", summary="A layer of a scene", response_class=Response)
-def picture(request: Request, site: CurrentSite, layer: RequestedLayer) -> Response:
+async def picture(request: Request, site: CurrentSite, layer: RequestedLayer) -> Response:
     """A picture, pixel for pixel."""
-    data, tag, _ = site.painter.png(layer)
+    data, tag, _ = await site.pictures.run(lambda: site.painter.png(layer))
     return tagged(request, data, tag, "image/png", "max-age=60")
 
 
 @router.get("/scenes/{scene:path}/layers/{layer}", response_model=LayerInfo, summary="The legend of a layer")
-def legend(request: Request, site: CurrentSite, layer: RequestedLayer) -> Response:
+async def legend(request: Request, site: CurrentSite, layer: RequestedLayer) -> Response:
     """Title, unit, range and colours of a picture."""
-    return site.answers.give(request, lambda: site.painter.png(layer)[2])
+    return await site.pictures.run(lambda: site.answers.give(request, lambda: site.painter.png(layer)[2]))
 
 
 @router.get("/scenes/{scene:path}/pixel", response_model=PixelAnswer, summary="Values under the pointer")
@@ -76,7 +76,7 @@ def pixel(
 
 
 @router.get("/scenes/{scene:path}/cloud", response_model=CloudAnswer, summary="Points in space")
-def cloud(
+async def cloud(
     request: Request,
     site: CurrentSite,
     scene: str,
@@ -85,11 +85,13 @@ def cloud(
     protocol: ProtocolName = None,
 ) -> Response:
     """The ground truth or an estimate as points."""
-    return site.answers.give(request, lambda: cloud_answer(site.scenes, scene, algorithm, points, protocol))
+    return await site.pictures.run(
+        lambda: site.answers.give(request, lambda: cloud_answer(site.scenes, scene, algorithm, points, protocol))
+    )
 
 
 @router.get("/scenes/{scene:path}/blocks", response_model=list[Block], summary="Where a metric's errors lie")
-def blocks(
+async def blocks(
     request: Request,
     site: CurrentSite,
     scene: str,
@@ -98,7 +100,9 @@ def blocks(
     protocol: ProtocolName = None,
 ) -> Response:
     """The blocks with most of a metric's error."""
-    return site.answers.give(request, lambda: blocks_answer(site.scenes, scene, algorithm, metric, protocol))
+    return await site.pictures.run(
+        lambda: site.answers.give(request, lambda: blocks_answer(site.scenes, scene, algorithm, metric, protocol))
+    )
 
 
 @router.get("/scenes/{scene:path}/about", response_model=SceneAnswer, summary="What can be shown of a scene")
@@ -108,7 +112,7 @@ def about(request: Request, site: CurrentSite, scene: str, protocol: ProtocolNam
 
 
 @router.get("/confidence", response_model=ConfidenceAnswer, summary="Sparsification curves")
-def confidence(
+async def confidence(
     request: Request,
     site: CurrentSite,
     selected: Selected,
@@ -117,9 +121,9 @@ def confidence(
     region: str = "all",
 ) -> Response:
     """The curves of every confidence map of a scene."""
-    return site.answers.give(
-        request,
-        lambda: confidence_answer(
-            site.scenes, site.scores.values(selected), selected.protocol, scene, threshold, region
-        ),
-    )
+
+    def make() -> ConfidenceAnswer:
+        cube = site.scores.values(selected)
+        return confidence_answer(site.scenes, cube, selected.protocol, scene, threshold, region)
+
+    return await site.pictures.run(lambda: site.answers.give(request, make))

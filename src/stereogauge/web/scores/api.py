@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import APIRouter, Depends, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.model import models
@@ -117,7 +118,7 @@ def table(
 
 
 @router.get("/rank", response_model=RankAnswer, summary="The order that a model gives")
-def rank(
+async def rank(
     request: Request,
     site: CurrentSite,
     selected: Selected,
@@ -125,7 +126,11 @@ def rank(
     draws: Annotated[int, Query(ge=0, le=MOST_DRAWS, description="Draws of scenes for intervals; 0: none.")] = 0,
 ) -> Response:
     """The ranking of a selection."""
-    return site.answers.give(request, lambda: rank_answer(site.scores, selected, model.name, model.options, draws))
+
+    def make() -> Response:
+        return site.answers.give(request, lambda: rank_answer(site.scores, selected, model.name, model.options, draws))
+
+    return await site.statistics.run(make) if draws else await run_in_threadpool(make)
 
 
 @router.get("/rank.{form}", summary="The leaderboard as CSV or LaTeX", response_class=Response)
@@ -151,7 +156,7 @@ def download(
 
 
 @router.get("/significance", response_model=SignificanceAnswer, summary="Which differences are significant")
-def significance(
+async def significance(
     request: Request,
     site: CurrentSite,
     selected: Selected,
@@ -161,11 +166,15 @@ def significance(
     column: Annotated[str | None, Query(description="The column of the head-to-head.")] = None,
 ) -> Response:
     """Friedman's test with Nemenyi's critical distance; two algorithms head to head."""
-    return site.answers.give(request, lambda: significance_answer(site.scores, selected, alpha, first, second, column))
+    return await site.statistics.run(
+        lambda: site.answers.give(
+            request, lambda: significance_answer(site.scores, selected, alpha, first, second, column)
+        )
+    )
 
 
 @router.get("/correlation", response_model=CorrelationAnswer, summary="How much one metric says about another")
-def correlation(
+async def correlation(
     request: Request,
     site: CurrentSite,
     selected: Selected,
@@ -173,11 +182,13 @@ def correlation(
 ) -> Response:
     """r² between all columns, and scatter plots."""
     pairs = [_pair(text) for text in (scatter or [])[:MOST_SCATTERS]]
-    return site.answers.give(request, lambda: correlation_answer(site.scores, selected, pairs))
+    return await site.statistics.run(
+        lambda: site.answers.give(request, lambda: correlation_answer(site.scores, selected, pairs))
+    )
 
 
 @router.get("/histogram", response_model=HistogramAnswer, summary="Where the scores of a metric lie")
-def histogram(
+async def histogram(
     request: Request,
     site: CurrentSite,
     selected: Selected,
@@ -186,11 +197,13 @@ def histogram(
     bins: Annotated[int, Query(ge=2, le=200)] = 20,
 ) -> Response:
     """Counts of the scores of one column."""
-    return site.answers.give(request, lambda: histogram_answer(site.scores, selected, metric, mark or [], bins))
+    return await site.statistics.run(
+        lambda: site.answers.give(request, lambda: histogram_answer(site.scores, selected, metric, mark or [], bins))
+    )
 
 
 @router.get("/stability", response_model=StabilityAnswer, summary="How easily the winner changes")
-def stability(
+async def stability(
     request: Request,
     site: CurrentSite,
     selected: Selected,
@@ -201,7 +214,9 @@ def stability(
 ) -> Response:
     """Orders under weights drawn around those stated, and under the thresholds of a family."""
     options = model_options("weighted", None, None, profile, normalisation, weights)
-    return site.answers.give(request, lambda: stability_answer(site.scores, selected, options, family))
+    return await site.statistics.run(
+        lambda: site.answers.give(request, lambda: stability_answer(site.scores, selected, options, family))
+    )
 
 
 def _pair(text: str) -> tuple[str, str]:
