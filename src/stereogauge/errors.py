@@ -26,7 +26,11 @@ class FileError(StereogaugeError):
 
 
 class SizeError(StereogaugeError):
-    """Two maps, masks or images that should have the same size do not."""
+    """Two maps, masks or images that should have the same size do not; `found` is the (width, height) of a file."""
+
+    def __init__(self, sentence: str, found: tuple[int, int] | None = None) -> None:
+        super().__init__(sentence)
+        self.found = found
 
 
 class UnknownNameError(StereogaugeError):

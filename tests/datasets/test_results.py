@@ -89,6 +89,7 @@ def test_folders_of_algorithms_confidence_and_right_views(
     assert (tuple(first.right_maps), tuple(first.confidence)) == (("Teddy",), ("Teddy",))
     assert "ccnn" in str(first.confidence["Teddy"].path)  # type: ignore[union-attr]
     assert list(first.other_confidence) == ["ccnn", "lrc"]
+    assert set(found.confidence["A"]) == {("Teddy", "ccnn"), ("Teddy", "lrc")}
     assert found.unrecognised == ["A/teddy.npy", "C/Dolls.pfm", "notes.txt"]
 
 

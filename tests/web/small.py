@@ -20,6 +20,7 @@ from stereogauge.evaluation.run import run_plan
 from stereogauge.io import write_disparity
 from stereogauge.model import Dataset, ResultSet
 from stereogauge.store import open_store
+from stereogauge.web.server import server_config
 
 SCENES = ("alpha", "beta", "gamma")
 SHAPE = (40, 56)
@@ -105,7 +106,7 @@ def make_store(folder: Path, location: str | None = None) -> str:
 @contextmanager
 def serving(app: FastAPI) -> Iterator[str]:
     """The application on a free port of this machine; gives its address."""
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", ws="none", timeout_graceful_shutdown=1))
+    server = uvicorn.Server(server_config(app, port=0, log_level="error", timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

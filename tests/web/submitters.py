@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,14 @@ from typing import Any
 import httpx
 from tests.web.small import serving
 
+from stereogauge.evaluation.processes import CallCancelled
 from stereogauge.store import Store
 from stereogauge.web.app import create_app
 from stereogauge.web.site import Site
 from stereogauge.web.source import StoreSource
 from stereogauge.web.submissions.rules import Rules
 from stereogauge.web.submissions.submissions import Submissions
+from stereogauge.web.submissions.uploads import MakeWorker, limited_worker
 
 WAIT = 60.0
 RULES = Rules(per_period=200, largest_bytes=4 << 20, largest_unpacked=16 << 20, most_entries=500, hidden=("beta",))
@@ -53,12 +55,46 @@ class Benchmark:
         return self.finished(accepted.json()["id"])
 
 
+class SameProcess:
+    """A worker without a process of its own: as quick as a call, for tests that are not about its limits."""
+
+    process_id = None
+
+    def __init__(self, memory_bytes: int | None = None) -> None:
+        self.memory_bytes = memory_bytes
+
+    def call(
+        self,
+        function: Callable[..., Any],
+        *arguments: Any,
+        seconds: float | None = None,
+        report: Callable[..., None] | None = None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> Any:
+        if report is None:
+            return function(*arguments)
+
+        def following(*values: Any) -> None:
+            if cancelled is not None and cancelled():
+                raise CallCancelled("the call was cancelled")
+            report(*values)
+
+        return function(*arguments, report=following)
+
+    def end(self) -> None:
+        pass
+
+
 @contextmanager
-def benchmark_on(store: Store, folder: Path, rules: Rules = RULES) -> Iterator[Benchmark]:
+def benchmark_on(
+    store: Store, folder: Path, rules: Rules = RULES, make_worker: MakeWorker = limited_worker
+) -> Iterator[Benchmark]:
     """A site with submissions on a store."""
     source = StoreSource(store)
-    taken = Submissions(store, source, folder, rules)
+    taken = Submissions(store, source, folder, rules, make_worker=make_worker)
     with serving(create_app(Site(source, rules.hidden, taken))) as base:
         one = Benchmark(base, taken)
-        yield one
-        one.client.close()
+        try:
+            yield one
+        finally:
+            one.client.close()

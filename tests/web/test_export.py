@@ -10,7 +10,7 @@ import pytest
 from tests.web.small import MARKUP
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.store import open_store
+from stereogauge.store import Store, open_store
 from stereogauge.web.export import address, export_site
 from stereogauge.web.site import Site
 from stereogauge.web.source import StoreSource
@@ -74,3 +74,39 @@ def test_questions_are_spelled_as_browsers_spell_them() -> None:
 def test_an_empty_store_has_nothing_to_export(tmp_path: Path) -> None:
     with open_store(tmp_path / "empty.sqlite") as store, pytest.raises(StereogaugeError, match="no scores"):
         export_site(Site(StoreSource(store)), tmp_path / "out")
+
+
+def pictures_of(folder: Path, scene: str) -> set[bytes]:
+    """Every picture of a scene in an export, whatever it is called there."""
+    return {(folder / name).read_bytes() for asked, name in index(folder).items() if f"scenes/{scene}/" in asked}
+
+
+def test_an_export_over_an_open_one_leaves_nothing_of_it(
+    opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "stereogauge.web.export._export_protocol", lambda *_: []
+    )  # rankings take long and show no truth
+    monkeypatch.setattr("stereogauge.web.export.MOST_METRIC_BYTES", 1)
+    target = tmp_path / "site"
+    export_site(Site(StoreSource(opened)), target)
+    shown = {data for data in pictures_of(target, "beta") if data.startswith(b"\x89PNG")}
+    shown -= pictures_of(target, "alpha") | pictures_of(target, "gamma")
+    assert len(shown) > 10
+    truth = (target / index(target)["scenes/beta/layers/truth.png"]).read_bytes()
+    allowed = {(target / index(target)[f"scenes/beta/layers/{side}.png"]).read_bytes() for side in ("left", "right")}
+    written = export_site(Site(StoreSource(opened), hidden=["beta"]), target)
+    files = [file for file in target.rglob("*") if file.is_file()]
+    assert len(files) == written
+    contents = {file.read_bytes() for file in files}
+    assert truth not in contents
+    assert not contents & (shown - allowed)
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
+    assert json.loads((target / "export.json").read_text()) == sorted(f.relative_to(target).as_posix() for f in files)
+
+
+def test_a_folder_with_other_files_is_refused(site: Site, tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(StereogaugeError, match=r"thesis\.tex"):
+        export_site(site, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]

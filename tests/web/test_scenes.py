@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterator
 
 import cv2
 import httpx
 import numpy as np
 import pytest
-from tests.web.small import MARKUP, PROTOCOL, SHAPE, estimates, truth
+from tests.web.small import MARKUP, PROTOCOL, SHAPE, estimates, serving, truth
 
 import stereogauge as sg
 from stereogauge.figures.pictures import render_disparity
 from stereogauge.metrics.costs import pictured_costs
 from stereogauge.metrics.picture import Picture
 from stereogauge.store import Store
+from stereogauge.web.app import create_app
+from stereogauge.web.hiding import Hidden, coarse
 from stereogauge.web.scenes.layers import in_even_blocks, most_confident
+from stereogauge.web.site import Site
+from stereogauge.web.source import StoreSource
 
 
 def decoded(response: httpx.Response) -> np.ndarray:
@@ -176,20 +181,35 @@ def test_most_confident_keeps_the_share_that_was_asked_for() -> None:
     "question",
     [
         "layers/truth.png", "layers/signed.png?algorithm=good", "layers/region.png?region=all", "cloud",
-        "layers/metric.png?algorithm=good&metric=rms", "blocks?algorithm=good",
+        "layers/metric.png?algorithm=good&metric=rms", "blocks?algorithm=good", "layers/error.png?algorithm=good",
     ],
 )  # fmt: skip
 def test_hidden_ground_truth_is_not_shown(client: httpx.Client, question: str) -> None:
-    if question.startswith("layers/signed"):
-        signed = decoded(client.get(f"scenes/beta/{question}"))
-        assert len(np.unique(signed.reshape(-1, 3), axis=0)) <= 16 * 12 + 2
-        return
     answer = client.get(f"scenes/beta/{question}")
     assert answer.status_code == 403
     assert "hidden" in answer.json()["detail"]
 
 
-def test_errors_of_a_hidden_scene_are_coarse_blocks(client: httpx.Client) -> None:
+@pytest.fixture(scope="module")
+def generous(opened: Store) -> Iterator[httpx.Client]:
+    """The site of a host who shows coarse blocks of errors on hidden scenes."""
+    site = Site(StoreSource(opened), Hidden(["beta"], ["blocks"]))
+    with serving(create_app(site)) as base, httpx.Client(base_url=f"{base}/api/v1/") as one:
+        yield one
+
+
+def test_estimates_on_a_hidden_scene_are_coarse(client: httpx.Client) -> None:
+    picture = decoded(client.get("scenes/beta/layers/estimate.png", params={"algorithm": "rough"}))
+    np.testing.assert_array_equal(picture, render_disparity(coarse(estimates(1)["rough"]), (0.0, 24.0)))
+    pixel = client.get("scenes/beta/pixel", params={"x": 20, "y": 20, "algorithms": "rough"}).json()
+    assert pixel["estimates"][0]["disparity"] == coarse(estimates(1)["rough"])[20, 20]
+    cloud = client.get("scenes/beta/cloud", params={"points": 200_000, "algorithm": "rough"}).json()
+    depths = np.frombuffer(base64.b64decode(cloud["positions"]), "<f4").reshape(-1, 3)[:, 2]
+    assert len(np.unique(depths)) <= -(-SHAPE[0] // 8) * -(-SHAPE[1] // 8)
+
+
+def test_errors_of_a_hidden_scene_are_coarse_blocks_where_the_host_shows_any(generous: httpx.Client) -> None:
+    client = generous
     picture = decoded(client.get("scenes/beta/layers/error.png", params={"algorithm": "rough"}))
     side = -(-max(SHAPE) // 16)
     for top in range(0, SHAPE[0], side):

@@ -18,6 +18,13 @@ def pfm(values: np.ndarray) -> bytes:
     return f"Pf\n{width} {height}\n-1\n".encode() + np.ascontiguousarray(values[::-1], "<f4").tobytes()
 
 
+def npy(values: np.ndarray) -> bytes:
+    """A map as NumPy file."""
+    target = io.BytesIO()
+    np.save(target, values)
+    return target.getvalue()
+
+
 def zipped(files: Mapping[str, bytes], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
     """A zip of these files."""
     target = io.BytesIO()

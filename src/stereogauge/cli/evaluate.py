@@ -249,10 +249,10 @@ def found_results(request: Request, dataset: Dataset) -> list[Any]:
 
     found: list[Any] = []
     for path in request.results:
-        results, unrecognised = find_results(path, dataset, **request.reading)
+        results, unrecognised, _ = find_results(path, dataset, **request.reading)
         if unrecognised and request.scenes is not None:
             # A map of a scene that was not asked for is no stray file.
-            _, unrecognised = find_results(path, open_dataset(request.dataset), **request.reading)
+            unrecognised = find_results(path, open_dataset(request.dataset), **request.reading).unrecognised
         found += results
         if unrecognised:
             shown = shortened(unrecognised, 5)

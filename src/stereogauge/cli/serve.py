@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
 from stereogauge.cli.output import say, shortened
-from stereogauge.errors import MissingDependency, StereogaugeError
-from stereogauge.web.hiding import Hidden
+from stereogauge.errors import MissingDependency, StereogaugeError, unknown_name
 
 MOST_NAMED = 20
 
 if TYPE_CHECKING:
     from stereogauge.store import Store
+    from stereogauge.web.hiding import Shown
     from stereogauge.web.site import Site
     from stereogauge.web.submissions.submissions import Submissions
 
@@ -27,9 +27,17 @@ def command(
     host_name: Annotated[
         list[str] | None, typer.Option(help="A name under which the site is reached from outside; repeatable.")
     ] = None,
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option(help="Address of a reverse proxy whose X-Forwarded-For is believed; repeatable."),
+    ] = None,
     hidden: Annotated[
         list[str] | None,
         typer.Option(help="Scenes whose ground truth never leaves the server, e.g. 'kitti-2015/*'; repeatable."),
+    ] = None,
+    hidden_shows: Annotated[
+        list[str] | None,
+        typer.Option(help="What visitors see of hidden scenes beside means: scores (one by one), blocks; repeatable."),
     ] = None,
     export: Annotated[
         Path | None, typer.Option(help="Write the site as files for any web host into this folder, and stop.")
@@ -65,6 +73,7 @@ def command(
         raise MissingDependency("fastapi", "web", "The site")
     if "://" not in store and not Path(store).is_file():
         raise StereogaugeError(f"{store}: there is no such store; make one with `stereogauge demo` or `evaluate`.")
+    from stereogauge.web.hiding import Hidden
     from stereogauge.web.site import Site
     from stereogauge.web.source import StoreSource
     from stereogauge.web.submissions.rules import Rules
@@ -80,18 +89,30 @@ def command(
             _change_tokens(taken, issue_token, revoke_token)
             return
         _check_hidden(opened, hidden or [])
+        shown = _checked_shows(hidden_shows or [])
         if taken is not None:
             taken.dataset()  # says now, not to the first submitter, which of several must be named
-        _run(Site(source, hidden or [], taken, store), export, host, port, host_name or [])
+        _run(Site(source, Hidden(hidden or (), shown), taken, store), export, host, port, host_name or [], proxy or [])
 
 
 def _check_hidden(store: Store, patterns: list[str]) -> None:
     """Refuse a pattern that hides nothing: a misspelt one would show what it was meant to hide."""
+    from stereogauge.web.hiding import Hidden
+
     known = [(scene, entry.name) for entry in store.datasets() for scene in entry.scenes]
     for pattern in patterns:
         if known and not any(Hidden([pattern])(scene, dataset) for scene, dataset in known):
             names = shortened((f"{dataset}/{scene}" for scene, dataset in known), MOST_NAMED)
             raise StereogaugeError(f"--hidden {pattern!r} matches no scene of the store; it holds {names}.")
+
+
+def _checked_shows(names: list[str]) -> list[Shown]:
+    from stereogauge.web.hiding import Shown
+
+    for name in names:
+        if name not in get_args(Shown):
+            raise unknown_name("value of --hidden-shows", name, get_args(Shown))
+    return [name for name in get_args(Shown) if name in names]
 
 
 def _folder_beside(store: str) -> Path:
@@ -111,7 +132,7 @@ def _change_tokens(taken: Submissions, issue: str | None, revoke: str | None) ->
         taken.stop()
 
 
-def _run(site: Site, export: Path | None, host: str, port: int, names: list[str]) -> None:
+def _run(site: Site, export: Path | None, host: str, port: int, names: list[str], proxies: list[str]) -> None:
     from stereogauge.web.app import create_app
     from stereogauge.web.security import LOCAL_HOSTS
 
@@ -123,6 +144,9 @@ def _run(site: Site, export: Path | None, host: str, port: int, names: list[str]
         return
     import uvicorn
 
+    from stereogauge.web.server import server_config
+
     app = create_app(site, (*LOCAL_HOSTS, *names, *((host,) if host not in ("0.0.0.0", "::") else ())))
     say(f"http://{'[' + host + ']' if ':' in host else host}:{port}/  (stop with Ctrl-C)")
-    uvicorn.run(app, host=host, port=port, log_level="warning", server_header=False, timeout_graceful_shutdown=5)
+    config = server_config(app, proxies, host=host, port=port, log_level="warning", timeout_graceful_shutdown=5)
+    uvicorn.Server(config).run()

@@ -11,13 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.errors import FileError, NotApplicable
-from stereogauge.io.disparity import read_disparity, write_disparity
-from stereogauge.io.files import load_disparity
-from stereogauge.io.images import read_pixels
+from stereogauge.errors import NotApplicable
+from stereogauge.io.disparity import write_disparity
+from stereogauge.io.files import IMAGES_OF_NUMBERS, load_disparity, load_numbers
 from stereogauge.model import Better, ConfidenceKind, ResultSet
-
-IMAGES = (".png", ".pgm")
 
 
 @dataclass(frozen=True)
@@ -40,8 +37,8 @@ class ConfidenceSource:
         implied: dict[ConfidenceKind, Better] = {"sigma": "lower", "probability": "higher"}
         return self.better or implied.get(self.kind)
 
-    def read(self) -> NDArray[np.float32]:
-        """The map, lower = more confident, NaN = undefined."""
+    def read(self, shape: tuple[int, int] | None = None) -> NDArray[np.float32]:
+        """The map, lower = more confident, NaN = undefined; see `read_confidence` for `shape`."""
         if self.direction is None:
             raise NotApplicable(
                 'the confidence map does not say whether higher or lower is better: write better = "higher" or '
@@ -49,7 +46,7 @@ class ConfidenceSource:
             )
         if not isinstance(self.source, np.ndarray):
             path = getattr(self.source, "path", self.source)
-            return read_confidence(path, higher_is_better=self.direction == "higher")
+            return read_confidence(path, higher_is_better=self.direction == "higher", shape=shape)
         real = self.source.astype(np.float32)
         return -real if self.direction == "higher" else real
 
@@ -58,7 +55,7 @@ class ConfidenceSource:
         if isinstance(self.source, np.ndarray):
             return self.source.astype(np.float64)
         path = getattr(self.source, "path", self.source)
-        if Path(path).suffix.lower() not in IMAGES:
+        if Path(path).suffix.lower() not in IMAGES_OF_NUMBERS:
             return load_disparity(self.source).astype(np.float64)
         scale = getattr(self.source, "scale", None)
         if scale is None:
@@ -90,21 +87,15 @@ def every_confidence(results: Iterable[ResultSet]) -> list[ResultSet]:
     ]
 
 
-def read_confidence(path: str | os.PathLike[str], *, higher_is_better: bool) -> NDArray[np.float32]:
+def read_confidence(
+    path: str | os.PathLike[str], *, higher_is_better: bool, shape: tuple[int, int] | None = None
+) -> NDArray[np.float32]:
     """A map in which lower means more confident, NaN = undefined; the direction of the file must be declared.
 
     PNG and PGM give their stored numbers, whatever their scale: only the order counts. Other files are read as
-    disparity maps are.
+    disparity maps are. A file of another size than `shape`, (height, width), is refused before it is decoded.
     """
-    if Path(path).suffix.lower() in IMAGES:
-        values: NDArray[Any] = read_pixels(path)
-        if values.ndim == 3 and (values[..., :3] == values[..., :1]).all():
-            values = values[..., 0]
-        if values.ndim != 2:
-            raise FileError(f"{path}: a confidence map has one channel, or three that are equal; this one is coloured.")
-    else:
-        values = read_disparity(path)
-    real = values.astype(np.float32)
+    real = load_numbers(path, shape)
     return -real if higher_is_better else real
 
 

@@ -11,6 +11,7 @@ import functools
 import os
 import shutil
 import stat
+import struct
 import tarfile
 import tempfile
 import zipfile
@@ -24,16 +25,22 @@ from typing import IO
 from stereogauge.errors import DatasetError, FileError
 
 _CHUNK = 1 << 20
+_END, _END_SIZE, _LONGEST_COMMENT = b"PK\x05\x06", 22, 65535
+_LOCATOR, _LOCATOR_SIZE = b"PK\x06\x07", 20
+_END64, _END64_SIZE = b"PK\x06\x06", 56
+BYTES_PER_ENTRY = 600
+"""An upper bound for the mean size of an entry in a zip's directory: a sensible name and a few dates."""
 _BROKEN = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError, ValueError, RuntimeError)
 # RuntimeError: zipfile's answer to a password or an impossible header; ValueError: tarfile's to nonsense numbers.
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much an archive may unpack to."""
+    """How much an archive may unpack to, and how many letters the name of an entry may have."""
 
     entries: int = 500_000
     size: int = 400 << 30
+    name: int = 1000
 
 
 @dataclass(frozen=True)
@@ -72,15 +79,17 @@ def unpack(
 def member_names(archive: Path, limits: Limits | None = None) -> list[str]:
     """The names of the files in `archive`, checked as for unpacking."""
     try:
-        with _entries(archive) as found:
+        with _entries(archive, limits or Limits()) as found:
             return [entry.name for entry in _checked(found, archive, limits or Limits())]
+    except MemoryError:
+        raise DatasetError(f"{archive} is refused: its directory does not fit into memory.") from None
     except _BROKEN as error:
         raise FileError(f"{archive} is damaged or not a zip or tar file: {error}.") from None
 
 
 def _write_all(archive: Path, folder: Path, limits: Limits, progress: Callable[[int, int], None]) -> list[str]:
     try:
-        with _entries(archive) as found:
+        with _entries(archive, limits) as found:
             entries = list(_checked(found, archive, limits))
             total, done = sum(entry.size for entry in entries), 0
             _check_space(archive, folder, total)
@@ -92,7 +101,7 @@ def _write_all(archive: Path, folder: Path, limits: Limits, progress: Callable[[
     except _BROKEN as error:
         raise FileError(f"{archive} is damaged or not a zip or tar file: {error}.") from None
     except OSError as error:
-        raise FileError(f"{archive} cannot be unpacked: {error.strerror or error}.") from None
+        raise FileError(f"{archive} cannot be unpacked: {error.strerror or error}.") from error
 
 
 def _check_space(archive: Path, folder: Path, total: int) -> None:
@@ -110,6 +119,8 @@ def _checked(entries: Iterator[_Entry], archive: Path, limits: Limits) -> Iterat
             raise DatasetError(
                 f"{archive} is refused: it unpacks to more than {limits.entries:,} files or {limits.size:,} bytes."
             )
+        if len(entry.name) > limits.name:
+            raise DatasetError(f"{archive} is refused: the name of an entry has more than {limits.name} letters.")
         name = safe_name(entry.name, archive)
         if name in seen:
             raise DatasetError(f"{archive} is refused: it holds {name!r} twice.")
@@ -140,9 +151,51 @@ def _move(source: Path, target: Path) -> Path:
     return target
 
 
+def is_zip(archive: Path) -> bool:
+    """Whether the file ends as a zip does."""
+    return zipfile.is_zipfile(archive)
+
+
+def _check_directory(archive: Path, limits: Limits) -> None:
+    """Refuse a directory larger than the allowed entries need, before zipfile reads all of it into memory.
+
+    Its size stands in the last record of the file, or in a record of the larger format (zip64) that precedes it; both
+    are looked at, whichever a reader would believe.
+    """
+    size = archive.stat().st_size
+    start = max(0, size - _END_SIZE - _LONGEST_COMMENT - _LOCATOR_SIZE - _END64_SIZE)
+    with archive.open("rb") as file:
+        file.seek(start)
+        tail = file.read()
+        end = tail.rfind(_END)
+        if end < 0 or len(tail) - end < _END_SIZE:
+            raise zipfile.BadZipFile("its end is missing")
+        entries, length = struct.unpack_from("<HL", tail, end + 10)
+        locator = end - _LOCATOR_SIZE
+        larger = locator >= 0 and tail[locator : locator + 4] == _LOCATOR
+        places = [start + locator - _END64_SIZE, *struct.unpack_from("<Q", tail, locator + 8)] if larger else []
+        found = [record for place in places if (record := _larger_record(file, place, size)) is not None]
+    if found:  # the older record then holds marks in place of numbers
+        entries, length = (0 if entries == 0xFFFF else entries), (0 if length == 0xFFFFFFFF else length)
+    found.append((entries, length))
+    if any(entries > limits.entries or length > limits.entries * BYTES_PER_ENTRY for entries, length in found):
+        raise DatasetError(f"{archive} is refused: it holds more than {limits.entries:,} files.")
+
+
+def _larger_record(file: IO[bytes], place: int, size: int) -> tuple[int, int] | None:
+    """The number of entries and the bytes of the directory in a zip64 record at `place`, if there is one."""
+    file.seek(min(max(0, place), size))
+    record = file.read(_END64_SIZE)
+    if len(record) < _END64_SIZE or not record.startswith(_END64):
+        return None
+    entries, length = struct.unpack_from("<QQ", record, 32)
+    return entries, length
+
+
 @contextmanager
-def _entries(archive: Path) -> Iterator[Iterator[_Entry]]:
-    if zipfile.is_zipfile(archive):
+def _entries(archive: Path, limits: Limits) -> Iterator[Iterator[_Entry]]:
+    if is_zip(archive):
+        _check_directory(archive, limits)
         with zipfile.ZipFile(archive) as opened:
             yield _zip_entries(opened, archive)
         return

@@ -18,9 +18,9 @@ from stereogauge.datasets.layout import MAP_SUFFIXES
 from stereogauge.datasets.plausibility import suspicion
 from stereogauge.datasets.results.files import list_results
 from stereogauge.datasets.results.find import FoundResults, find_results
-from stereogauge.errors import FileError, StereogaugeError
+from stereogauge.errors import FileError, SizeError, StereogaugeError
 from stereogauge.io.content import display_name
-from stereogauge.io.files import load_disparity
+from stereogauge.io.files import load_disparity, load_numbers
 from stereogauge.io.inspection import FileReport, inspect_disparity, report
 from stereogauge.model import Dataset, DisparityMap, DisparitySource, ResultSet, Scene
 
@@ -84,6 +84,7 @@ def validate_results(
     total, done = sum(len(result.maps) for result in found.results), 0
     for scene in dataset:
         for result in found.results:
+            findings += _check_further(found, result, scene)
             if scene.id not in result.maps:
                 continue
             findings += check_map(result.maps[scene.id], scene, result.name)
@@ -107,15 +108,18 @@ def check_map(source: DisparitySource, scene: Scene, algorithm: str = "") -> lis
     """What is wrong with one map of one scene; at most one finding, the most basic one."""
     where = {"algorithm": algorithm, "scene": scene.id, "file": _name(source)}
     try:
-        estimate = load_disparity(source)
-    except StereogaugeError as error:
-        return [Finding("unreadable", str(error), **where)]
-    try:
         truth = scene.gt if scene.has("gt") else None
     except StereogaugeError as error:
         return [Finding("bad-ground-truth", str(error), **where)]
+    try:
+        estimate = load_disparity(source, None if truth is None else (truth.shape[0], truth.shape[1]))
+    except SizeError as error:
+        sentence = str(error) if truth is None or error.found is None else _sizes(error.found, truth)
+        return [Finding("wrong-size", sentence, **where)]
+    except StereogaugeError as error:
+        return [Finding("unreadable", str(error), **where)]
     if truth is not None and truth.shape != estimate.shape:
-        return [Finding("wrong-size", _sizes(estimate, truth), **where)]
+        return [Finding("wrong-size", _sizes((estimate.shape[1], estimate.shape[0]), truth), **where)]
     problems = report(estimate, where["file"], "").problems
     if problems and _constant(estimate):
         return [Finding("no-values", problems[0], **where)]
@@ -123,6 +127,33 @@ def check_map(source: DisparitySource, scene: Scene, algorithm: str = "") -> lis
         return [Finding("suspicious", problem, **where) for problem in problems[:1]]
     suspected = suspicion(estimate, truth)
     return [] if suspected is None else [Finding(*suspected, **where)]
+
+
+def _check_further(found: FoundResults, result: ResultSet, scene: Scene) -> list[Finding]:
+    """What is wrong with the right map and the confidence maps of one scene."""
+    maps: dict[str, DisparitySource] = {}
+    if scene.id in result.right_maps:
+        maps["right map"] = result.right_maps[scene.id]
+    for (name, measure), source in found.confidence.get(result.name, {}).items():
+        if name == scene.id:
+            maps[f"confidence map {measure}".strip()] = source
+    return [finding for what, source in maps.items() for finding in _check_readable(source, scene, result.name, what)]
+
+
+def _check_readable(source: DisparitySource, scene: Scene, algorithm: str, what: str) -> list[Finding]:
+    """Whether a map that accompanies the left one can be read, has the scene's size, and has a value."""
+    where = {"algorithm": algorithm, "scene": scene.id, "file": _name(source)}
+    try:
+        shape = scene.shape if scene.has("gt") or scene.has("left") else None
+    except StereogaugeError as error:
+        return [Finding("bad-ground-truth", str(error), **where)]
+    try:
+        values = load_disparity(source, shape) if what == "right map" else load_numbers(source, shape)
+    except SizeError as error:
+        return [Finding("wrong-size", f"The {what}: {error}", **where)]
+    except StereogaugeError as error:
+        return [Finding("unreadable", f"The {what}: {error}", **where)]
+    return [] if np.isfinite(values).any() else [Finding("no-values", f"The {what} has no value.", **where)]
 
 
 def validate_files(
@@ -181,8 +212,8 @@ def _some(names: list[str] | tuple[str, ...]) -> str:
     return ", ".join(names[:SHOWN]) + more
 
 
-def _sizes(estimate: DisparityMap, truth: DisparityMap) -> str:
-    (height, width), (known_height, known_width) = estimate.shape, truth.shape
+def _sizes(found: tuple[int, int], truth: DisparityMap) -> str:
+    (width, height), (known_height, known_width) = found, truth.shape
     return f"The map has {width} × {height} pixels, the ground truth {known_width} × {known_height}."
 
 

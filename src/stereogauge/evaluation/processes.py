@@ -7,9 +7,12 @@ came to its end, so that no message can be taken for one of another call.
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
+import os
 import pickle
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -25,6 +28,8 @@ STARTING = 120.0
 """Seconds that a process has to start and to import what its first call needs, beside the time limit of the call."""
 POLL = 0.2
 """Seconds between two looks at whether a call was cancelled."""
+PR_SET_NO_NEW_PRIVS = 38
+"""Linux: neither this process nor its children gain rights from a program's set-user-ID bit."""
 GONE = (EOFError, ConnectionResetError, BrokenPipeError)
 
 Message = tuple[int, Literal["started", "report", "result", "error"], Any]
@@ -45,11 +50,14 @@ class CallCancelled(StereogaugeError):  # noqa: N818
 class WorkerProcess:
     """A spawned process, started at the first call and anew after a call that failed or was stopped.
 
-    `memory_bytes` limits its address space where the system can do that. `call` is for one thread; `kill` is for any.
+    `memory_bytes` limits its address space where the system can do that; `untrusted` keeps it from files larger than
+    that, from core files and from new rights, and its files from other users. `call` is for one thread; `kill` is for
+    any.
     """
 
-    def __init__(self, memory_bytes: int | None = None) -> None:
+    def __init__(self, memory_bytes: int | None = None, *, untrusted: bool = False) -> None:
         self._memory_bytes = memory_bytes
+        self._untrusted = untrusted
         self._process: BaseProcess | None = None
         self._connection: Connection | None = None
         self._calls = 0
@@ -129,7 +137,9 @@ class WorkerProcess:
             if self._connection is None:
                 context = multiprocessing.get_context("spawn")
                 self._connection, theirs = context.Pipe()
-                self._process = context.Process(target=_serve, args=(theirs, self._memory_bytes), daemon=True)
+                self._process = context.Process(
+                    target=_serve, args=(theirs, self._memory_bytes, self._untrusted), daemon=True
+                )
                 self._process.start()
                 theirs.close()
             return self._connection
@@ -168,9 +178,11 @@ class WorkerProcess:
         return f"the worker process ended {what}"
 
 
-def _serve(connection: Connection, memory_bytes: int | None) -> None:
+def _serve(connection: Connection, memory_bytes: int | None, untrusted: bool) -> None:
     """Answer calls until the other side is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if untrusted:
+        _limit_rights(memory_bytes)
     if memory_bytes is not None:
         _limit_memory(memory_bytes)
     _use_one_thread()
@@ -218,6 +230,21 @@ def _limit_memory(memory_bytes: int) -> None:
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     wanted = memory_bytes if hard == resource.RLIM_INFINITY else min(memory_bytes, hard)
     resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
+
+
+def _limit_rights(file_bytes: int | None) -> None:
+    """Give up what the reading of a stranger's files does not need."""
+    os.umask(0o077)
+    os.nice(5)
+    try:
+        import resource
+    except ImportError:
+        return
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if file_bytes is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 
 
 def _use_one_thread() -> None:

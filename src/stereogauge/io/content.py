@@ -18,7 +18,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from stereogauge.disparity import is_finite_number
-from stereogauge.errors import FileError, MissingDependency
+from stereogauge.errors import FileError, MissingDependency, SizeError
 
 LARGEST_PIXEL_COUNT = 2**28
 LARGEST_FILE = 16 * LARGEST_PIXEL_COUNT
@@ -33,11 +33,15 @@ SCHEME_PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "http": "aiohttp", "https": "aio
 
 @dataclass(frozen=True)
 class Content:
-    """The bytes of a file, the name that errors call it, and its suffix."""
+    """The bytes of a file, the name that errors call it, its suffix, and the (height, width) that it must have, if any.
+
+    Every reader calls `check_dimensions` before it decodes, so that a map of another size costs nothing.
+    """
 
     name: str
     data: memoryview
     suffix: str
+    shape: tuple[int, int] | None = None
 
     @property
     def size(self) -> int:
@@ -58,11 +62,14 @@ class Content:
         return self.error(f"not {expected}; {looks_like(self.data)}.")
 
     def check_dimensions(self, width: int, height: int) -> None:
-        """Raise an error for a size below 1 pixel or above the largest that is read."""
+        """Raise an error for a size below 1 pixel, above the largest that is read, or other than the expected one."""
         if width < 1 or height < 1:
             raise self.error(f"the header says {width} × {height} pixels; both must be at least 1.")
         if width * height > LARGEST_PIXEL_COUNT:
             raise self.error(f"the header says {width} × {height} pixels; at most {LARGEST_PIXEL_COUNT} are read.")
+        if self.shape is not None and (height, width) != self.shape:
+            sentence = f"{self.name}: it has {width} × {height} pixels, not {self.shape[1]} × {self.shape[0]}."
+            raise SizeError(sentence, (width, height))
 
     def check_length(self, needed: int, width: int, height: int) -> None:
         """Raise an error unless the file has as many bytes as its pixels need; one more may end it."""

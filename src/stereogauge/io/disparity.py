@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ def read_disparity(
     scale: float | None = None,
     offset: float = 0.0,
     masks: Sequence[PathLike] = (),
+    shape: tuple[int, int] | None = None,
 ) -> DisparityMap:
     """A disparity map as float32 (height, width), NaN = unknown.
 
@@ -33,14 +35,15 @@ def read_disparity(
     certain (pfm, npy, npz, float TIFF, exr, dsp5, 16-bit grey PNG = KITTI's); an 8-bit PNG or a PGM does not say how
     its values become disparities and needs `scale`: d = v / scale + offset, 0 = unknown. `masks` are images of the same
     size in which a pixel that is not 0 marks an unknown disparity (Sintel's out-of-frame and occlusion masks). A file
-    that cannot be read raises a `FileError` that says why.
+    that cannot be read raises a `FileError` that says why. With `shape`, (height, width), a file whose header says
+    another size raises a `SizeError` before its pixels are decoded.
 
     >>> import numpy as np
     >>> write_disparity("memory://example/map.pfm", np.array([[1.5, np.nan]]))
     >>> read_disparity("memory://example/map.pfm")
     array([[1.5, nan]], dtype=float32)
     """
-    content = fetch(path)
+    content = replace(fetch(path), shape=shape)
     decoding = Decoding(scale, offset)
     chosen = encoding_called(encoding) if encoding is not None else encoding_of_content(content, decoding)
     _check_options(chosen, decoding, content.name)

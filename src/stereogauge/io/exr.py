@@ -32,6 +32,8 @@ def read(content: Content, decoding: Decoding) -> DisparityMap:
         raise content.error("this OpenEXR file is deep or has several parts; a disparity map is one flat image.")
     require("OpenEXR", content.name, "an OpenEXR file")
     description, samples = _decode(content)
+    if "size" in description:
+        content.check_dimensions(*description["size"])
     if "error" in description:
         raise content.error(description["error"])
     width, height, kind = description["width"], description["height"], np.dtype(description["type"])
@@ -42,7 +44,8 @@ def read(content: Content, decoding: Decoding) -> DisparityMap:
 
 def _decode(content: Content) -> tuple[dict[str, Any], memoryview]:
     """What the program says about the image, and the samples."""
-    limits = [str(LARGEST_PIXEL_COUNT), str(LARGEST_DEFLATE_RATIO * content.size)]
+    height, width = content.shape or (0, 0)
+    limits = [str(number) for number in (LARGEST_PIXEL_COUNT, LARGEST_DEFLATE_RATIO * content.size, width, height)]
     command = [sys.executable, "-P", str(PROGRAM), *limits]
     try:
         done = subprocess.run(command, input=content.data, capture_output=True, timeout=TIME_LIMIT, check=False)

@@ -16,7 +16,9 @@ PIXEL_TYPES = {"HALF": "<f2", "FLOAT": "<f4"}
 
 
 def main() -> None:
-    """Decode; the arguments are the largest number of pixels and of bytes that the image may have."""
+    """Decode; the arguments are the largest number of pixels and of bytes that the image may have, and the width and
+    height that it must have, 0 for any.
+    """
     import OpenEXR
 
     file = OpenEXR.InputFile(io.BytesIO(sys.stdin.buffer.read()))
@@ -25,10 +27,18 @@ def main() -> None:
     sys.stdout.buffer.write(json.dumps(description).encode() + b"\n" + samples)
 
 
-def describe(header: dict[str, Any], largest_pixel_count: int, largest_byte_count: int) -> dict[str, Any]:
+def describe(
+    header: dict[str, Any],
+    largest_pixel_count: int,
+    largest_byte_count: int,
+    expected_width: int = 0,
+    expected_height: int = 0,
+) -> dict[str, Any]:
     """The channel that holds the disparities, its type and its size, or why there is none that can be read."""
     window, channels = header["dataWindow"], header["channels"]
     width, height = window.max.x - window.min.x + 1, window.max.y - window.min.y + 1
+    if expected_width and (width, height) != (expected_width, expected_height):
+        return {"size": (width, height), "error": "it has another size than expected."}
     if min(width, height) < 1 or width * height > largest_pixel_count:
         return {"error": f"the header says {width} × {height} pixels; 1 to {largest_pixel_count} are read."}
     bytes_per_pixel = sum(2 if str(channel.type) == "HALF" else 4 for channel in channels.values())

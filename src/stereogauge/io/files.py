@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 
 from stereogauge.disparity import DisparityMap, Image, Mask, as_disparity
 from stereogauge.errors import FileError, SizeError
-from stereogauge.io.content import display_name, stream
+from stereogauge.io.content import display_name, stream, suffix_of
 from stereogauge.io.disparity import PathLike, read_disparity
 from stereogauge.io.images import read_image, read_labels, read_pixels, read_stored
+
+IMAGES_OF_NUMBERS = (".png", ".pgm")
 
 
 @dataclass(frozen=True)
@@ -35,11 +37,11 @@ class DisparityFile:
     masks: tuple[PathLike, ...] = ()
     step: int = 1
 
-    def read(self) -> DisparityMap:
-        """The map, NaN = unknown."""
-        whole = read_disparity(
-            self.path, encoding=self.encoding, scale=self.scale, offset=self.offset, masks=self.masks
-        )
+    def read(self, shape: tuple[int, int] | None = None) -> DisparityMap:
+        """The map, NaN = unknown; of another size than `shape`, a `SizeError` before it is decoded."""
+        stored = None if shape is None else (self.step * shape[0], self.step * shape[1])
+        how: dict[str, Any] = {"encoding": self.encoding, "scale": self.scale, "offset": self.offset}
+        whole = read_disparity(self.path, **how, masks=self.masks, shape=stored)
         return whole if self.step == 1 else np.ascontiguousarray(whole[:: self.step, :: self.step])
 
 
@@ -130,11 +132,33 @@ ImageSource: TypeAlias = NDArray[Any] | PathLike | ImageFile
 MaskSource: TypeAlias = NDArray[Any] | PathLike | MaskFile | LabelFile | FlagFile
 
 
-def load_disparity(source: DisparitySource) -> DisparityMap:
-    """The map of an array, a path or a `DisparityFile`: float32, NaN = unknown."""
+def load_disparity(source: DisparitySource, shape: tuple[int, int] | None = None) -> DisparityMap:
+    """The map of an array, a path or a `DisparityFile`: float32, NaN = unknown.
+
+    A file of another size than `shape`, (height, width), raises a `SizeError` before it is decoded.
+    """
     if isinstance(source, DisparityFile):
-        return source.read()
-    return read_disparity(source) if isinstance(source, str | os.PathLike) else as_disparity(np.asarray(source))
+        return source.read(shape)
+    if isinstance(source, str | os.PathLike):
+        return read_disparity(source, shape=shape)
+    return as_disparity(np.asarray(source))
+
+
+def load_numbers(source: DisparitySource, shape: tuple[int, int] | None = None) -> NDArray[np.float32]:
+    """A map of which only the order of the numbers counts, such as a confidence map.
+
+    PNG and PGM give their stored numbers, whatever their scale; everything else is read as a disparity map.
+    """
+    path = source.path if isinstance(source, DisparityFile) else source
+    if not isinstance(path, str | os.PathLike) or suffix_of(path) not in IMAGES_OF_NUMBERS:
+        return load_disparity(source, shape)
+    values = read_pixels(path, shape)
+    if values.ndim == 3 and (values[..., :3] == values[..., :1]).all():
+        values = values[..., 0]
+    if values.ndim != 2:
+        name = display_name(path)
+        raise FileError(f"{name}: a confidence map has one channel, or three that are equal; this one is coloured.")
+    return values.astype(np.float32)
 
 
 def load_image(source: ImageSource) -> Image:

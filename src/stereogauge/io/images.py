@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,12 @@ def read_image(path: str | os.PathLike[str]) -> NDArray[Any]:
     return np.ascontiguousarray(pixels[..., :3]) if pixels.ndim == 3 and pixels.shape[2] == 4 else pixels
 
 
-def read_pixels(path: str | os.PathLike[str]) -> NDArray[Any]:
-    """All samples of an image as they are stored, colours in RGB order."""
-    content = fetch(path)
+def read_pixels(path: str | os.PathLike[str], shape: tuple[int, int] | None = None) -> NDArray[Any]:
+    """All samples of an image as they are stored, colours in RGB order.
+
+    An image of another size than `shape`, (height, width), raises a `SizeError` before it is decoded.
+    """
+    content = replace(fetch(path), shape=shape)
     if content.starts_with(png_file.SIGNATURE):
         return png_file.decode(content)
     if netpbm.is_netpbm(content):

@@ -100,7 +100,7 @@ def _check_directory(content: Content) -> None:
         for place in range(first, first + count * size, size):
             tag, kind, values = struct.unpack_from(order + entry_format, data, place)
             _check_entry(tag, kind, values, content)
-    except struct.error as error:
+    except (struct.error, OverflowError) as error:  # an offset above 2⁶³ is none that Python can count to
         raise content.error("truncated: the TIFF's directory lies beyond the end of the file.") from error
 
 

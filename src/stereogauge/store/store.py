@@ -221,6 +221,26 @@ class Store(Listings):
             if values:
                 connection.execute(schema.algorithms.update().where(schema.algorithms.c.id == number).values(**values))
 
+    def publish(
+        self, name: str, scores: ScoreTable, *, protocol: Protocol | None, maps: Sequence[MapRecord], **about: Any
+    ) -> None:
+        """Write a submission's algorithm with all its scores in place of its owner's earlier one, whole or not at all.
+
+        `about` is what `write.publish` takes; a name that is taken raises `NameTaken`.
+        """
+        with self._database.writing() as connection:
+            write.publish(connection, name, **about)
+            number = provenance.begin_run(connection, "submission")
+            if protocol is not None:
+                write.write_protocol(connection, protocol)
+            write.write_cells(connection, cells_of_scores(scores), number)
+            write.write_maps(connection, maps)
+
+    def withdraw(self, submission: str) -> bool:
+        """Delete the algorithm that a submission made; False where there is none."""
+        with self._database.writing() as connection:
+            return write.withdraw(connection, submission)
+
     def delete_algorithm(self, name: str) -> None:
         """Remove an algorithm and everything that belongs to it."""
         with self._database.writing() as connection:

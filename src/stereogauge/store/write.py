@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
+from stereogauge.errors import StoreError
 from stereogauge.model import Dataset, ResultSet
 from stereogauge.protocol import Protocol
 from stereogauge.scores.cell import CellScores
 from stereogauge.scores.column import VersionedColumn
 from stereogauge.store import names, schema
 from stereogauge.store.blocks import cell_of_row, packed
+from stereogauge.store.lookalikes import folded
 from stereogauge.store.sources import scene_text, tags_text
 from stereogauge.tags import TagBook
 
 KEY = ("scoring_id", "scene_id", "algorithm_id")
 """What names a cell in the tables of scores and failures."""
+SUBMISSION = "submission"
+"""The entry of an algorithm's metadata that names the submission which made it."""
 
 
 @dataclass(frozen=True)
@@ -185,6 +189,46 @@ def write_failures(connection: Connection, failures: Sequence[Failure], run: int
         for key, failure in zip(_keys(connection, failures), failures, strict=True)
     ]
     names.replace(connection, schema.failures, KEY, rows)
+
+
+class NameTaken(StoreError):  # noqa: N818 - what was found, not whose mistake it is
+    """Another algorithm has the name, or one that looks like it."""
+
+
+def publish(
+    connection: Connection,
+    name: str,
+    *,
+    submission: str,
+    replaces: Collection[str],
+    description: str = "",
+    link: str = "",
+) -> None:
+    """Make a submission's algorithm, in place of one that an earlier submission of the same owner made.
+
+    `replaces` are the ids of these earlier submissions. Any other algorithm of this name, or of one that looks like it,
+    raises `NameTaken`.
+    """
+    table = schema.algorithms
+    for number, other, text in connection.execute(sql.select(table.c.id, table.c.name, table.c.metadata)).all():
+        if folded(other) != folded(name):
+            continue
+        if json.loads(text).get(SUBMISSION) not in {submission, *replaces}:
+            raise NameTaken(f"There is an algorithm called {other!r} already; choose another name.")
+        delete_algorithm(connection, number)
+    number = names.algorithm_ids(connection, [name])[name]
+    values = {"description": description, "link": link, "metadata": json.dumps({SUBMISSION: submission})}
+    connection.execute(table.update().where(table.c.id == number).values(**values))
+
+
+def withdraw(connection: Connection, submission: str) -> bool:
+    """Delete the algorithm that a submission made; False where there is none."""
+    table = schema.algorithms
+    known = connection.execute(sql.select(table.c.id, table.c.metadata)).all()
+    numbers = [number for number, text in known if json.loads(text).get(SUBMISSION) == submission]
+    for number in numbers:
+        delete_algorithm(connection, number)
+    return bool(numbers)
 
 
 def delete_algorithm(connection: Connection, number: int) -> None:

@@ -15,7 +15,7 @@ from fastapi.responses import FileResponse
 from fastapi.staticfiles import StaticFiles
 
 from stereogauge.version import VERSION
-from stereogauge.web import tuning
+from stereogauge.web import health, tuning
 from stereogauge.web.refusals import register_refusals
 from stereogauge.web.scenes import api as scene_api
 from stereogauge.web.scores import api as score_api
@@ -56,7 +56,7 @@ def create_app(site: Site, hosts: Iterable[str] = LOCAL_HOSTS) -> FastAPI:
     )
     app.state.site = site
     register_refusals(app)
-    routers = [score_api.router, scene_api.router, tuning.router]
+    routers = [score_api.router, scene_api.router, tuning.router, health.router]
     if site.submissions is not None:
         submission_api.register_submission_refusals(app)
         routers.append(submission_api.router)

@@ -20,3 +20,7 @@ class HiddenTruthError(StereogaugeError):
 
     def __init__(self, scene: str, what: str) -> None:
         super().__init__(f"The ground truth of {scene} is hidden: {what} not shown.")
+
+
+class BusyError(StereogaugeError):
+    """A request that would make others wait too long; it may be sent again later."""

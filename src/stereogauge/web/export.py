@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import tempfile
 from collections.abc import Container, Iterable, Iterator
 from itertools import combinations
 from pathlib import Path
@@ -23,6 +24,8 @@ DRAWS = "1000"
 PATH_SAFE = "!'()*~-._"
 PRESETS = (("boundary", "interior", "occluded"), ("nonocc", "all", "disc"))
 PICTURES_OF_ALGORITHM = ("estimate", "error", "signed")
+LIST = "export.json"
+"""The list of the files that an export wrote."""
 MOST_METRIC_BYTES = 64 << 20
 """Pictures of metrics are exported metric by metric up to this size."""
 
@@ -96,9 +99,63 @@ class _Writer:
 
 
 def export_site(site: Site, folder: Path) -> int:
-    """Write the site into `folder`; returns the number of files."""
+    """Write the site into `folder`; returns the number of files.
+
+    It is written beside the folder and put in its place when it is whole, so that nothing of an earlier export, which
+    may have shown more, stays behind. A folder with files that no export wrote is refused.
+    """
     if not site.source.protocols():
         raise StereogaugeError("There are no scores to export yet; evaluate some results first.")
+    _check_own(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    new = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        _write_site(site, new)
+        files = _files(new)
+        (new / LIST).write_text(json.dumps(sorted([*files, LIST])), encoding="utf-8")
+        new.chmod(0o755)
+        _put_in_place(new, folder)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+    return len(files) + 1
+
+
+def _files(folder: Path) -> list[str]:
+    return [file.relative_to(folder).as_posix() for file in folder.rglob("*") if not file.is_dir()]
+
+
+def _check_own(folder: Path) -> None:
+    """Refuse a folder that holds anything but an export."""
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise StereogaugeError(f"{folder} is a file; --export needs the name of a folder.")
+    try:
+        known = set(json.loads((folder / LIST).read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        known = set()
+    foreign = sorted(set(_files(folder)) - known)
+    if foreign:
+        raise StereogaugeError(
+            f"{folder} holds {len(foreign)} file(s) that no export wrote, such as {foreign[0]}; give an empty or new "
+            "folder to --export, or remove them."
+        )
+
+
+def _put_in_place(new: Path, folder: Path) -> None:
+    """Let `new` take the place of `folder`, which is removed."""
+    if not folder.exists():
+        new.rename(folder)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=folder.parent))
+    try:
+        folder.rename(old / "site")
+        new.rename(folder)
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _write_site(site: Site, folder: Path) -> None:
     shutil.copytree(STATIC, folder / "static", dirs_exist_ok=True)
     (folder / "static" / "plotly.min.js").write_bytes(plotly_script(compressed=False))
     page = (STATIC / "index.html").read_text(encoding="utf-8")
@@ -129,7 +186,6 @@ def export_site(site: Site, folder: Path) -> int:
         writer.close()
     writer.index["selections"] = [{"title": one.title, "params": one.params} for one in shipped]
     (folder / "answers.json").write_text(json.dumps(writer.index), encoding="utf-8")
-    return sum(1 for file in folder.rglob("*") if file.is_file())
 
 
 def _export_protocol(writer: _Writer, base: Params, protocol: str) -> list[Shipped]:

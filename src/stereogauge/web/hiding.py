@@ -1,19 +1,147 @@
-"""Scenes whose ground truth stays on the server: visitors get only their scores, images and coarse blocks of error."""
+"""Scenes whose ground truth stays on the server, and how much of it scores and pictures may tell.
+
+A score with all its digits answers a question about single pixels of the hidden map: whoever submits two maps that
+differ in one pixel reads its true disparity from the difference. So the scores of hidden scenes are rounded to what
+their number of pixels supports, scores that cover few pixels are withheld, and the estimates of others are shown
+coarsely. docs/guide/hosting.md states what a number of submissions can learn at most; `most_bits` computes it.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from dataclasses import replace
 from fnmatch import fnmatchcase
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.scores.cube import ScoreCube, Values
+
+Shown = Literal["scores", "blocks"]
+FEWEST_DIGITS, MOST_DIGITS = 2, 4
+SMALLEST, LARGEST = 1e-6, 1e6
+"""Smaller scores of hidden scenes are shown as 0, larger ones as this."""
+DECADES = 12
+LEAST_COVERED = 0.5
+"""The share of its pixels that a score of a hidden scene must cover: that of a few chosen pixels tells their truth."""
+NUMBERS_PER_COLUMN = 3
+"""Value, sum and missing pixels."""
+KINDS_OF_FINDINGS = 16
+"""Kinds of findings, at most one per map, that validation can name on a hidden scene."""
+COARSE_SIDE = 8
+COARSE_STEP = 0.5
+"""px; estimates on hidden scenes are shown as means of squares of COARSE_SIDE pixels, in steps of this."""
 
 
 class Hidden:
-    """The hidden scenes, by patterns such as `kitti-2015/*` or `Adirondack`."""
+    """The hidden scenes, by patterns such as `kitti-2015/*` or `Adirondack`.
 
-    def __init__(self, patterns: Iterable[str] = ()) -> None:
+    `shows` is what the host allows beyond means over all hidden scenes: their "scores" one by one, and pictures of the
+    error in "blocks".
+    """
+
+    def __init__(self, patterns: Iterable[str] = (), shows: Iterable[Shown] = ()) -> None:
         self.patterns = tuple(patterns)
+        self.shows = frozenset(shows)
 
     def __call__(self, scene: str, dataset: str = "") -> bool:
         """Whether the scene's ground truth is hidden."""
         name = scene.removeprefix(f"{dataset}/") if dataset else scene
         spellings = {scene, name, f"{dataset}/{name}"}
         return any(fnmatchcase(spelling, pattern) for spelling in spellings for pattern in self.patterns)
+
+    def mask(self, cube: ScoreCube) -> NDArray[np.bool_]:
+        """Which scenes of a cube are hidden."""
+        datasets = cube.datasets or ("",) * len(cube.scenes)
+        return np.array([self(scene, dataset) for scene, dataset in zip(cube.scenes, datasets, strict=True)], bool)
+
+    def rounded(self, cube: ScoreCube) -> ScoreCube:
+        """The scores as visitors and submitters may read them; see `supported`."""
+        hidden = self.mask(cube)
+        if not hidden.any():
+            return cube
+        support = None if cube.counts is None else cube.counts[:, hidden]
+        parts: dict[str, Values] = {}
+        for name in ("values", "sums", "missing"):
+            whole: Values | None = getattr(cube, name)
+            if whole is not None:
+                parts[name] = whole.copy()
+                parts[name][:, hidden] = supported(whole[:, hidden], support)
+        few = np.zeros_like(parts["values"], bool)
+        few[:, hidden] = cube.coverage[:, hidden] < LEAST_COVERED
+        parts["values"][few] = np.nan
+        return replace(cube, **parts)  # type: ignore[arg-type]  # all three are arrays
+
+    def scene_by_scene(self, cube: ScoreCube) -> ScoreCube:
+        """The cube for views of single scenes: hidden ones have no score unless the host shows them."""
+        hidden = self.mask(cube)
+        if "scores" in self.shows or not hidden.any():
+            return cube
+        values = cube.values.copy()
+        values[:, hidden] = np.nan
+        void = np.zeros(values.shape[1:], bool) if cube.void is None else cube.void.copy()
+        void[hidden] = True
+        return replace(cube, values=values, sums=None, counts=None, missing=None, void=void)
+
+    def unseen(self, cube: ScoreCube) -> set[str]:
+        """The scenes whose scores are not shown one by one."""
+        if "scores" in self.shows:
+            return set()
+        return {scene for scene, own in zip(cube.scenes, self.mask(cube), strict=True) if own}
+
+    def splits(self, cube: ScoreCube, scenes: Iterable[str] | None) -> bool:
+        """Whether a selection of scenes takes some hidden scenes without the others, which would tell them apart."""
+        hidden = self.unseen(cube)
+        chosen = hidden & set(scenes) if scenes is not None else hidden
+        return bool(chosen) and chosen != hidden
+
+
+def supported(values: Values, counts: Values | None) -> Values:
+    """Values rounded to the digits that their number of pixels n supports: log₁₀ √n of them, 2 to 4.
+
+    The mean over n independent pixels has a relative standard error of the order of 1/√n; digits beyond it tell nothing
+    about the algorithm.
+
+    >>> supported(np.array([0.123456, 12.3456, 3e-9]), np.array([1e4, 1e6, 1e4])).tolist()
+    [0.12, 12.3, 0.0]
+    """
+    pixels = np.ones_like(values) if counts is None else np.maximum(counts, 1.0)
+    digits = np.clip(np.rint(np.log10(pixels) / 2), FEWEST_DIGITS, MOST_DIGITS)
+    size = np.abs(values)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        place = np.floor(np.log10(size)) + 1 - digits
+        up, down = 10.0 ** np.maximum(place, 0), 10.0 ** np.maximum(-place, 0)
+        near = np.round(values * down / up) * up / down
+    near = np.where(size < SMALLEST, 0.0, np.clip(near, -LARGEST, LARGEST))
+    return np.where(np.isnan(values), np.nan, near)
+
+
+def coarse(disparity: NDArray[np.float32]) -> NDArray[np.float32]:
+    """A map as others may see it on a hidden scene: means of squares, in steps, at the size of the map."""
+    height, width = disparity.shape
+    side = COARSE_SIDE
+    padded = np.full((-(-height // side) * side, -(-width // side) * side), np.nan, np.float32)
+    padded[:height, :width] = disparity
+    blocks = padded.reshape(padded.shape[0] // side, side, padded.shape[1] // side, side)
+    known = np.isfinite(blocks)
+    count = known.sum(axis=(1, 3))
+    means = np.full(count.shape, np.nan, np.float32)
+    np.divide(np.where(known, blocks, 0).sum(axis=(1, 3)), count, out=means, where=2 * count >= side)
+    stepped = np.round(means / COARSE_STEP) * COARSE_STEP
+    return np.asarray(np.repeat(np.repeat(stepped, side, 0), side, 1)[:height, :width], np.float32)
+
+
+def most_bits(submissions: int, columns: int, scenes: int, digits: int = MOST_DIGITS) -> float:
+    """What this many submissions can learn at most about the ground truth of all hidden scenes together, in bits.
+
+    Every number that leaves the server is computed from value, sum and missing pixels of each column on each hidden
+    scene, each one of 2 · 12 · 9·10^(digits − 1) + 1 possible numbers (sign, decades, digits) or none, and from at most
+    one of 16 findings per scene:
+
+        bits = N · scenes · (3 · columns · log₂(216·10^(digits − 1) + 2) + 4)
+    """
+    numbers = 2 * DECADES * 9 * 10 ** (digits - 1) + 2
+    per_scene = NUMBERS_PER_COLUMN * columns * math.log2(numbers) + math.log2(KINDS_OF_FINDINGS)
+    return submissions * scenes * per_scene

@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from stereogauge.errors import FileError, StereogaugeError, StoreError
-from stereogauge.web.errors import HiddenTruthError, UnknownChoiceError
+from stereogauge.web.errors import BusyError, HiddenTruthError, UnknownChoiceError
 
 LOST_FILE = "A file behind this answer cannot be read; the server's log says which."
 LOST_STORE = "The store cannot be read at the moment; the server's log says why."
@@ -34,6 +34,8 @@ def register_refusals(app: FastAPI) -> None:
 def _mistake(request: Request, problem: Exception) -> JSONResponse:
     allowed = {"allowed": problem.allowed} if isinstance(problem, UnknownChoiceError) else {}
     status = 403 if isinstance(problem, HiddenTruthError) else 422
+    if isinstance(problem, BusyError):
+        return JSONResponse({"detail": str(problem)}, status_code=503, headers={"Retry-After": "60"})
     return JSONResponse({"detail": str(problem), **allowed}, status_code=status)
 
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from stereogauge.scores.table import ScoreTable
 from stereogauge.web.hiding import Hidden
+from stereogauge.web.load import Turns
 from stereogauge.web.responses import Answers
 from stereogauge.web.scenes.layers import LayerPainter
 from stereogauge.web.scenes.reader import SceneReader
 from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.source import StoreSource
 from stereogauge.web.submissions.submissions import Submissions
+
+STATISTICS_AT_ONCE, PICTURES_AT_ONCE = 1, 4
+MOST_WAITING = 100
 
 
 class Site:
@@ -22,14 +27,18 @@ class Site:
     def __init__(
         self,
         source: StoreSource,
-        hidden: Iterable[str] = (),
+        hidden: Iterable[str] | Hidden = (),
         submissions: Submissions | None = None,
         store_url: str | None = None,
     ) -> None:
         self.source = source
         self.store_url = store_url
         self.submissions = submissions
-        self.scores = ScoreReader(source) if submissions is None else ScoreReader(source, submissions.private_scores)
-        self.scenes = SceneReader(source, Hidden(hidden))
+        concealed = hidden if isinstance(hidden, Hidden) else Hidden(hidden)
+        private = (lambda _: ScoreTable(())) if submissions is None else submissions.private_scores
+        self.scores = ScoreReader(source, private, concealed)
+        self.scenes = SceneReader(source, concealed)
         self.painter = LayerPainter(self.scenes)
         self.answers = Answers(source.version)
+        self.statistics = Turns(STATISTICS_AT_ONCE, MOST_WAITING)
+        self.pictures = Turns(PICTURES_AT_ONCE, MOST_WAITING)

@@ -82,6 +82,8 @@ class StoreSource:
         self._lock = threading.RLock()
         self._looked = -1.0
         self._kept = _Kept("")
+        self.uploads: Path | None = None
+        """The folder of submissions: of the files below it only those are read that we wrote ourselves, as PFM."""
 
     def version(self) -> str:
         """A text that changes whenever an answer may change; looked up at most twice per second."""
@@ -178,13 +180,24 @@ class StoreSource:
                 record = self._store.map_record(algorithm, *self._dataset_and_scene(scene))
                 left = None if record is None else source_of_text(record.source)
                 right = None if record is None else source_of_text(record.right_source)
-                kept[algorithm, scene] = Maps(left, right, _confidence_beside(left))
+                left, right = self._trusted(left), self._trusted(right)
+                found = _confidence_beside(left)
+                beside = {name: one for name, one in found.items() if self._trusted(one.source) is not None}
+                kept[algorithm, scene] = Maps(left, right, beside)
             return kept[algorithm, scene]
 
     def results(self, cube: ScoreCube) -> tuple[dict[str, Scene], list[ResultSet]]:
         """The scenes and maps behind the scores of a cube, with the confidence that was evaluated beside them."""
         with self._lock:
             return stored_results(self._store, cube)
+
+    def _trusted(self, source: Any) -> Any:
+        """The source; None for a file that somebody uploaded and that was not written anew."""
+        path = getattr(source, "path", source)
+        if self.uploads is None or not isinstance(path, str | Path) or is_remote(path):
+            return source
+        uploaded = Path(path).resolve().is_relative_to(self.uploads)
+        return None if uploaded and Path(path).suffix != ".pfm" else source
 
     def with_confidence(self, algorithm: str, scenes: Iterable[str]) -> list[str]:
         """Those of the scenes for which the algorithm has confidence maps.

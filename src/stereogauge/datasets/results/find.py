@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import NamedTuple, cast
 
 from stereogauge.datasets.layout import MAP_SUFFIXES
@@ -39,10 +40,15 @@ SCALE_OF_SCENE = frozenset({"middlebury-v2"})
 
 
 class FoundResults(NamedTuple):
-    """The algorithms by name, and the files (relative names) that are part of none of them."""
+    """The algorithms by name, the files (relative names) that are part of none of them, and all confidence maps.
+
+    A result set holds one confidence map per scene; `confidence` holds those of every measure, by algorithm and then by
+    (scene, measure); the measure is the folder below `confidence`, "" for that folder itself.
+    """
 
     results: list[ResultSet]
     unrecognised: list[str]
+    confidence: Mapping[str, Mapping[tuple[str, str], DisparityFile]] = MappingProxyType({})
 
 
 def find_results(
@@ -75,13 +81,19 @@ def find_results(
     for file in recognised:
         groups.setdefault(file.algorithm, []).append(file)
     requested = Decoding(encoding, scale, offset)
-    results = []
+    results, confidence = [], {}
     for algorithm, found in sorted(groups.items()):
-        result, unused = _result_set(algorithm, found, files, dataset, manifest_of(algorithm, manifests), requested)
+        own = manifest_of(algorithm, manifests)
+        result, unused = _result_set(algorithm, found, files, dataset, own, requested)
         rest += unused
         results += [result] if result.maps else []
         rest += [] if result.maps else [file.name for file in found if file.name not in unused]
-    return FoundResults(_renamed(results, name, files), sorted(rest))
+        confidence[name or result.name] = {
+            (file.scene, file.part): _confidence_file(files.path(file.name), dataset[file.scene], dataset, own)
+            for file in sorted(found, key=_preference, reverse=True)
+            if file.kind == "confidence"
+        }
+    return FoundResults(_renamed(results, name, files), sorted(rest), confidence)
 
 
 def _renamed(results: list[ResultSet], name: str | None, files: ResultFiles) -> list[ResultSet]:
@@ -162,6 +174,13 @@ def _result_set(
         tags=manifest.tags,
     )
     return result, unused
+
+
+def _confidence_file(
+    path: str | os.PathLike[str], scene: Scene, dataset: Dataset, manifest: ResultManifest
+) -> DisparityFile:
+    how = manifest.confidence
+    return map_file(path, scene, dataset, how, manifest.name or "") if how.given else DisparityFile(path)
 
 
 def _title(files: ResultFiles) -> str:

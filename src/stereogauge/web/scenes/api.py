@@ -59,16 +59,16 @@ RequestedLayer = Annotated[LayerQuery, Depends(layer_query)]
 
 
 @router.get("/scenes/{scene:path}/layers/{layer}.png", summary="A layer of a scene", response_class=Response)
-def picture(request: Request, site: CurrentSite, layer: RequestedLayer) -> Response:
+async def picture(request: Request, site: CurrentSite, layer: RequestedLayer) -> Response:
     """A picture, pixel for pixel."""
-    data, tag, _ = site.painter.png(layer)
+    data, tag, _ = await site.pictures.run(lambda: site.painter.png(layer))
     return tagged(request, data, tag, "image/png", "max-age=60")
 
 
 @router.get("/scenes/{scene:path}/layers/{layer}", response_model=LayerInfo, summary="The legend of a layer")
-def legend(request: Request, site: CurrentSite, layer: RequestedLayer) -> Response:
+async def legend(request: Request, site: CurrentSite, layer: RequestedLayer) -> Response:
     """Title, unit, range and colours of a picture."""
-    return site.answers.give(request, lambda: site.painter.png(layer)[2])
+    return await site.pictures.run(lambda: site.answers.give(request, lambda: site.painter.png(layer)[2]))
 
 
 @router.get("/scenes/{scene:path}/pixel", response_model=PixelAnswer, summary="Values under the pointer")
@@ -86,7 +86,7 @@ def pixel(
 
 
 @router.get("/scenes/{scene:path}/cloud", response_model=CloudAnswer, summary="Points in space")
-def cloud(
+async def cloud(
     request: Request,
     site: CurrentSite,
     scene: str,
@@ -95,11 +95,13 @@ def cloud(
     protocol: ProtocolName = None,
 ) -> Response:
     """The ground truth or an estimate as points."""
-    return site.answers.give(request, lambda: cloud_answer(site.scenes, scene, algorithm, points, protocol))
+    return await site.pictures.run(
+        lambda: site.answers.give(request, lambda: cloud_answer(site.scenes, scene, algorithm, points, protocol))
+    )
 
 
 @router.get("/scenes/{scene:path}/blocks", response_model=list[Block], summary="Where a metric's errors lie")
-def blocks(
+async def blocks(
     request: Request,
     site: CurrentSite,
     scene: str,
@@ -109,11 +111,15 @@ def blocks(
     protocol: ProtocolName = None,
 ) -> Response:
     """The blocks with most of a metric's error."""
-    return site.answers.give(request, lambda: blocks_answer(site.scenes, scene, algorithm, metric, region, protocol))
+
+    def make() -> list[Block]:
+        return blocks_answer(site.scenes, scene, algorithm, metric, region, protocol)
+
+    return await site.pictures.run(lambda: site.answers.give(request, make))
 
 
 @router.get("/scenes/{scene:path}/objects", response_model=list[ObjectAnswer], summary="Scores by object")
-def objects(
+async def objects(
     request: Request,
     site: CurrentSite,
     scene: str,
@@ -121,11 +127,15 @@ def objects(
     protocol: ProtocolName = None,
 ) -> Response:
     """Every plane, fine structure and foreground object with its place, and the metrics that fit it."""
-    return site.answers.give(request, lambda: objects_answer(site.scenes, scene, algorithms or [], protocol))
+
+    def make() -> list[ObjectAnswer]:
+        return objects_answer(site.scenes, scene, algorithms or [], protocol)
+
+    return await site.pictures.run(lambda: site.answers.give(request, make))
 
 
 @router.get("/scenes/{scene:path}/contrast", response_model=ContrastAnswer, summary="Where two algorithms differ")
-def contrast(
+async def contrast(
     request: Request,
     site: CurrentSite,
     scene: str,
@@ -135,7 +145,11 @@ def contrast(
     protocol: ProtocolName = None,
 ) -> Response:
     """The crops in which two algorithms differ most."""
-    return site.answers.give(request, lambda: contrast_answer(site.scenes, scene, first, second, column, protocol))
+
+    def make() -> ContrastAnswer:
+        return contrast_answer(site.scenes, scene, first, second, column, protocol)
+
+    return await site.pictures.run(lambda: site.answers.give(request, make))
 
 
 @router.get("/scenes/{scene:path}/about", response_model=SceneAnswer, summary="What can be shown of a scene")
@@ -145,7 +159,7 @@ def about(request: Request, site: CurrentSite, scene: str, protocol: ProtocolNam
 
 
 @router.get("/confidence", response_model=ConfidenceAnswer, summary="Sparsification curves")
-def confidence(
+async def confidence(
     request: Request,
     site: CurrentSite,
     selected: Selected,
@@ -164,7 +178,8 @@ def confidence(
     """The curves of every confidence map of a scene."""
     wanted = [name.strip() for name in sgm.split(",") if name.strip()]
     query = ConfidenceQuery(scene, threshold, region, error, wanted, sigma, temperature)
-    return site.answers.give(
-        request,
-        lambda: confidence_answer(site.scenes, site.scores.values(selected), selected.protocol, query),
-    )
+
+    def make() -> ConfidenceAnswer:
+        return confidence_answer(site.scenes, site.scores.values(selected), selected.protocol, query)
+
+    return await site.pictures.run(lambda: site.answers.give(request, make))

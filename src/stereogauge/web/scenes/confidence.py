@@ -135,8 +135,8 @@ def confidence_answer(
 def _beside(scenes: SceneReader, view: SceneView, algorithm: str) -> MapsOf:
     sources = scenes.source.maps(algorithm, view.name).confidence
     directions = {name: source.direction for name, source in sources.items()}
-    estimate = scenes.estimate(algorithm, view.name)
-    return MapsOf(algorithm, estimate, scenes.confidence(algorithm, view.name), directions)
+    estimate = scenes.estimate(algorithm, view)
+    return MapsOf(algorithm, estimate, scenes.confidence(algorithm, view), directions)
 
 
 def _matched(view: SceneView, query: ConfidenceQuery) -> MapsOf:

@@ -43,8 +43,9 @@ def contrasted(scenes: SceneReader, view: SceneView, first: str, second: str, co
     """Two algorithms' maps of a scene under one column."""
     scenes.refuse_hidden(view, "where algorithms differ is")
     record = scenes.source.protocol(view.protocol)
-    maps = {name: scenes.estimate(name, view.name) for name in (first, second)}
-    return contrast(view.scene, maps, column, record.protocol, crops=MOST_CROPS)
+    maps = {name: scenes.estimate(name, view) for name in (first, second)}
+    with view.lock:
+        return contrast(view.scene, maps, column, record.protocol, crops=MOST_CROPS)
 
 
 def contrast_answer(

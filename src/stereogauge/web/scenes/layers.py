@@ -27,6 +27,7 @@ from stereogauge.regions.expression import parse_region
 from stereogauge.scores.column import metric_of
 from stereogauge.web.cache import RecentCache
 from stereogauge.web.errors import UnknownChoiceError
+from stereogauge.web.hiding import coarse
 from stereogauge.web.scenes.contrasts import contrasted, hardness
 from stereogauge.web.scenes.reader import SceneReader, SceneView
 
@@ -161,7 +162,7 @@ class LayerPainter:
             return _pictured(found.verdict if query.layer == "contrast" else found.gain)
         if query.layer == "estimate":
             limits = self.scenes.limits(view, algorithm)
-            estimate = self.scenes.estimate(algorithm, view.name)
+            estimate = self.scenes.shown(algorithm, view)
             return _disparity(algorithm, render_disparity(estimate, limits), limits)
         if query.layer == "confidence":
             return self._confidence(view, algorithm, query)
@@ -197,11 +198,11 @@ class LayerPainter:
 
     def _confidence(self, view: SceneView, algorithm: str, query: LayerQuery) -> Layer:
         """The map at a density: only its most confident pixels; without a density the confidence itself."""
-        maps = self.scenes.confidence(algorithm, view.name)
+        maps = self.scenes.confidence(algorithm, view)
         metric = query.metric or next(iter(maps), "")
         if metric not in maps:
             raise UnknownChoiceError(f"confidence map of {algorithm} on {view.name}", metric, maps)
-        values = maps[metric]
+        values = coarse(maps[metric]) if view.hidden else maps[metric]
         if query.density is None:
             stored = self.scenes.source.maps(algorithm, view.name).confidence[metric]
             better = stored.direction or "higher"
@@ -211,13 +212,14 @@ class LayerPainter:
             )
         limits = self.scenes.limits(view, algorithm)
         kept = most_confident(-values, query.density)
-        estimate = np.where(kept, self.scenes.estimate(algorithm, view.name), np.float32(np.nan))
+        estimate = np.where(kept, self.scenes.shown(algorithm, view), np.float32(np.nan))
         title = f"{algorithm}, the {100 * query.density:.0f} % most confident pixels"
         return _disparity(title, render_disparity(estimate, limits), limits)
 
     def _error(self, view: SceneView, algorithm: str, query: LayerQuery) -> Layer:
-        if view.hidden:
+        if view.hidden and "blocks" in self.scenes.hidden.shows:
             return self._coarse(view, algorithm)
+        self.scenes.refuse_hidden(view, "where errors lie is")
         measurement = self.scenes.measurement(view, algorithm)
         difference = measurement.estimate - self.scenes.truth(view)
         limit = query.limit or ERROR_CLIP

@@ -8,7 +8,7 @@ import contextlib
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.errors import FileError, NotApplicable, StereogaugeError
+from stereogauge.errors import FileError, NotApplicable, SizeError, StereogaugeError
 from stereogauge.figures.data.geometry import SET_LAYERS
 from stereogauge.metrics.declaration import parse_column
 from stereogauge.metrics.where import worst_blocks
@@ -97,6 +97,7 @@ def scene_answer(scenes: SceneReader, name: str, protocol: str | None) -> SceneA
         if view.hidden
         else ["truth"] * view.scene.has("gt") + ["signed", "metric", "region", "hard"] + ["set"] * view.scene.has("gt")
     )
+    errors = ["error"] if not view.hidden or "blocks" in scenes.hidden.shows else []
     return SceneAnswer.of(
         calibration,
         name=name,
@@ -104,7 +105,7 @@ def scene_answer(scenes: SceneReader, name: str, protocol: str | None) -> SceneA
         width=width,
         height=height,
         hidden=view.hidden,
-        layers=[*present, "estimate", "error", *shows],
+        layers=[*present, "estimate", *errors, *shows],
         regions=[] if view.hidden else scenes.regions(view),
         sets=[] if view.hidden else list(SET_LAYERS),
         limits=scenes.limits(view),
@@ -151,10 +152,11 @@ def _regions_at(scenes: SceneReader, view: SceneView, x: int, y: int) -> list[st
 
 def _estimated(scenes: SceneReader, view: SceneView, algorithm: str, x: int, y: int, truth: float | None) -> Estimated:
     try:
-        values = scenes.estimate(algorithm, view.name)
-        fits = values.shape == view.scene.shape
-        value = json_value(values[y, x]) if fits else None
-        note = "no estimate" if fits and value is None else "" if fits else "its map has another size than the scene"
+        values = scenes.shown(algorithm, view)
+        value = json_value(values[y, x])
+        note = "no estimate" if value is None else ""
+    except SizeError:
+        value, note = None, "its map has another size than the scene"
     except FileError:
         value, note = None, "its map cannot be read"
     except StereogaugeError as reason:
@@ -175,7 +177,7 @@ def cloud_answer(
 ) -> CloudAnswer:
     """The ground truth (no algorithm) or an estimate as points in space, thinned to about `points`."""
     view = scenes.view(name, protocol)
-    disparity = scenes.truth(view) if algorithm is None else scenes.estimate(algorithm, name)
+    disparity = scenes.truth(view) if algorithm is None else scenes.shown(algorithm, view)
     step = max(1, int(np.ceil(np.sqrt(disparity.size / points))))
     positions, colours, unit = _points(view, disparity, step)
     return CloudAnswer(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.scores.column import metric_of
 from stereogauge.web.cache import RecentCache
 from stereogauge.web.errors import HiddenTruthError, UnknownChoiceError
-from stereogauge.web.hiding import Hidden
+from stereogauge.web.hiding import Hidden, coarse
 from stereogauge.web.source import StoreSource
 
 MOST_SCENES = 12
@@ -29,7 +30,8 @@ MOST_MAP_BYTES = 512 << 20
 class SceneView(NamedTuple):
     """A scene with its regions under a protocol, and whether its ground truth is hidden.
 
-    `protocol` is the protocol's key.
+    `protocol` is the protocol's key. A scene reads its files on first use; `lock` keeps two threads from doing so at
+    once. No map of an algorithm is read under it.
     """
 
     name: str
@@ -37,6 +39,13 @@ class SceneView(NamedTuple):
     regions: SceneRegions
     hidden: bool
     protocol: str
+    lock: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(height, width) of the scene."""
+        with self.lock:
+            return self.scene.shape
 
 
 class SceneReader:
@@ -47,8 +56,6 @@ class SceneReader:
         self.hidden = hidden
         self._views: RecentCache[SceneView] = RecentCache(MOST_SCENES)
         self._maps: RecentCache[DisparityMap] = RecentCache(MOST_MAP_BYTES, lambda values: float(values.nbytes))
-        # A scene reads its files on first use; two threads must not do so at once.
-        self._lock = threading.Lock()
 
     def view(self, name: str, protocol: str | None = None) -> SceneView:
         """The scene called `name`, checked against those that have scores."""
@@ -61,18 +68,23 @@ class SceneReader:
         def make() -> SceneView:
             scene = self.source.scene(name)
             regions = SceneRegions(scene, record.protocol or Protocol())
-            return SceneView(name, scene, regions, self.hidden(name, dataset), record.key)
+            return SceneView(name, scene, regions, self.hidden(name, dataset), record.key, threading.RLock())
 
         return self._views.get((self.source.version(), name, record.key), make)
 
-    def estimate(self, algorithm: str, name: str) -> DisparityMap:
-        """An algorithm's map of a scene."""
+    def estimate(self, algorithm: str, view: SceneView) -> DisparityMap:
+        """An algorithm's map of a scene; a file of another size than the scene is refused before it is decoded."""
         known = [record.name for record in self.source.algorithms()]
         if algorithm not in known:
             raise UnknownChoiceError("algorithm", algorithm, known)
-        return self._maps.get((self.source.version(), algorithm, name), lambda: self._read(algorithm, name))
+        return self._maps.get((self.source.version(), algorithm, view.name), lambda: self._read(algorithm, view))
 
-    def confidence(self, algorithm: str, name: str) -> dict[str, NDArray[np.float32]]:
+    def shown(self, algorithm: str, view: SceneView) -> DisparityMap:
+        """An algorithm's map as visitors may see it: coarse where the ground truth is hidden."""
+        estimate = self.estimate(algorithm, view)
+        return coarse(estimate) if view.hidden else estimate
+
+    def confidence(self, algorithm: str, view: SceneView) -> dict[str, NDArray[np.float32]]:
         """An algorithm's confidence maps of a scene by name; lower values are more confident.
 
         Where no direction is declared, larger stored values are taken as the more confident ones.
@@ -80,41 +92,38 @@ class SceneReader:
         version = self.source.version()
         return {
             metric: self._maps.get(
-                (version, algorithm, name, "confidence", metric),
-                replace(source, better=source.direction or "higher").read,
+                (version, algorithm, view.name, "confidence", metric),
+                partial(replace(source, better=source.direction or "higher").read, view.shape),
             )
-            for metric, source in self.source.maps(algorithm, name).confidence.items()
+            for metric, source in self.source.maps(algorithm, view.name).confidence.items()
         }
 
-    def _read(self, algorithm: str, name: str) -> DisparityMap:
-        source = self.source.maps(algorithm, name).left
+    def _read(self, algorithm: str, view: SceneView) -> DisparityMap:
+        source = self.source.maps(algorithm, view.name).left
         if source is None:
-            raise StereogaugeError(
-                f"There is no map of {algorithm} on {name}: it was not evaluated on this scene, or from memory only."
-            )
-        return load_disparity(source)
+            reason = "it was not evaluated on this scene, or from memory only"
+            raise StereogaugeError(f"There is no map of {algorithm} on {view.name}: {reason}.")
+        return load_disparity(source, view.shape)
 
     def measurement(self, view: SceneView, algorithm: str, metric: str | None = None) -> Measurement:
         """The measurement of an algorithm's map against the scene."""
-        with self._lock:
-            right = self.source.maps(algorithm, view.name).right
-            return Measurement(
-                self.estimate(algorithm, view.name),
-                view.regions,
-                metrics=[] if metric is None else [metric_of(metric)],
-                right_estimate=None if right is None else load_disparity(right),
-            )
+        right = self.source.maps(algorithm, view.name).right
+        estimate = self.estimate(algorithm, view)
+        right_estimate = None if right is None else load_disparity(right, view.shape)
+        with view.lock:
+            metrics = [] if metric is None else [metric_of(metric)]
+            return Measurement(estimate, view.regions, metrics=metrics, right_estimate=right_estimate)
 
     def mask(self, view: SceneView, region: str) -> NDArray[np.bool_]:
         """The pixels of a region."""
         self.refuse_hidden(view, "its regions are")
-        with self._lock:
+        with view.lock:
             return view.regions.mask(region)
 
     def truth(self, view: SceneView) -> DisparityMap:
         """The ground truth, where it may be shown."""
         self.refuse_hidden(view, "it is")
-        with self._lock:
+        with view.lock:
             return view.scene.gt
 
     def limits(self, view: SceneView, algorithm: str | None = None) -> tuple[float, float]:
@@ -124,7 +133,7 @@ class SceneReader:
         ndisp = view.scene.calibration.ndisp
         if ndisp is not None:
             return 0.0, float(ndisp)
-        return (0.0, 1.0) if algorithm is None else disparity_limits(self.estimate(algorithm, view.name))
+        return (0.0, 1.0) if algorithm is None else disparity_limits(self.shown(algorithm, view))
 
     def refuse_hidden(self, view: SceneView, what: str) -> None:
         """Raise where an answer would show hidden ground truth."""

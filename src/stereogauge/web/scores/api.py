@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import APIRouter, Depends, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.model import models
@@ -119,7 +120,7 @@ def table(
 
 
 @router.get("/answer", summary="Which algorithm to take, and how sure that is")
-def answer(
+async def answer(
     request: Request,
     site: CurrentSite,
     selected: Selected,
@@ -134,13 +135,15 @@ def answer(
 ) -> Response:
     """The answer of `stereogauge answer`, and how far each profile is measured."""
     own = parsed_weights(weights) if weights else None
-    return site.answers.give(
-        request, lambda: answer_answer(site.scores, selected, profile, own, requirements, completeness)
-    )
+
+    def make() -> dict[str, Any]:
+        return answer_answer(site.scores, selected, profile, own, requirements, completeness)
+
+    return await site.statistics.run(lambda: site.answers.give(request, make))
 
 
 @router.get("/explain", summary="Why one algorithm is above another")
-def explain(
+async def explain(
     request: Request,
     site: CurrentSite,
     selected: Selected,
@@ -151,11 +154,15 @@ def explain(
 ) -> Response:
     """The explanation of `stereogauge explain`: terms, scenes and regions that sum to the difference."""
     own = parsed_weights(weights) if weights else None
-    return site.answers.give(request, lambda: explain_answer(site.scores, selected, first, second, profile, own))
+
+    def make() -> dict[str, Any]:
+        return explain_answer(site.scores, selected, first, second, profile, own)
+
+    return await site.statistics.run(lambda: site.answers.give(request, make))
 
 
 @router.get("/rank", response_model=RankAnswer, summary="The order that a model gives")
-def rank(
+async def rank(
     request: Request,
     site: CurrentSite,
     selected: Selected,
@@ -163,7 +170,11 @@ def rank(
     draws: Annotated[int, Query(ge=0, le=MOST_DRAWS, description="Draws of scenes for intervals; 0: none.")] = 0,
 ) -> Response:
     """The ranking of a selection."""
-    return site.answers.give(request, lambda: rank_answer(site.scores, selected, model.name, model.options, draws))
+
+    def make() -> Response:
+        return site.answers.give(request, lambda: rank_answer(site.scores, selected, model.name, model.options, draws))
+
+    return await site.statistics.run(make) if draws else await run_in_threadpool(make)
 
 
 @router.get("/rank.{form}", summary="The leaderboard as CSV or LaTeX", response_class=Response)
@@ -202,7 +213,7 @@ def density(
 
 
 @router.get("/significance", response_model=SignificanceAnswer, summary="Which differences are significant")
-def significance(
+async def significance(
     request: Request,
     site: CurrentSite,
     selected: Selected,
@@ -212,11 +223,15 @@ def significance(
     column: Annotated[str | None, Query(description="The column of the head-to-head.")] = None,
 ) -> Response:
     """Friedman's test with Nemenyi's critical distance; two algorithms head to head."""
-    return site.answers.give(request, lambda: significance_answer(site.scores, selected, alpha, first, second, column))
+    return await site.statistics.run(
+        lambda: site.answers.give(
+            request, lambda: significance_answer(site.scores, selected, alpha, first, second, column)
+        )
+    )
 
 
 @router.get("/correlation", response_model=CorrelationAnswer, summary="How much one metric says about another")
-def correlation(
+async def correlation(
     request: Request,
     site: CurrentSite,
     selected: Selected,
@@ -224,11 +239,13 @@ def correlation(
 ) -> Response:
     """r² between all columns, and scatter plots."""
     pairs = [_pair(text) for text in (scatter or [])[:MOST_SCATTERS]]
-    return site.answers.give(request, lambda: correlation_answer(site.scores, selected, pairs))
+    return await site.statistics.run(
+        lambda: site.answers.give(request, lambda: correlation_answer(site.scores, selected, pairs))
+    )
 
 
 @router.get("/histogram", response_model=HistogramAnswer, summary="Where the scores of a metric lie")
-def histogram(
+async def histogram(
     request: Request,
     site: CurrentSite,
     selected: Selected,
@@ -237,11 +254,13 @@ def histogram(
     bins: Annotated[int, Query(ge=2, le=200)] = 20,
 ) -> Response:
     """Counts of the scores of one column."""
-    return site.answers.give(request, lambda: histogram_answer(site.scores, selected, metric, mark or [], bins))
+    return await site.statistics.run(
+        lambda: site.answers.give(request, lambda: histogram_answer(site.scores, selected, metric, mark or [], bins))
+    )
 
 
 @router.get("/stability", response_model=StabilityAnswer, summary="How easily the winner changes")
-def stability(
+async def stability(
     request: Request,
     site: CurrentSite,
     selected: Selected,
@@ -252,7 +271,9 @@ def stability(
 ) -> Response:
     """Orders under weights drawn around those stated, and under the thresholds of a family."""
     options = model_options("weighted", None, None, profile, normalisation, weights)
-    return site.answers.give(request, lambda: stability_answer(site.scores, selected, options, family))
+    return await site.statistics.run(
+        lambda: site.answers.give(request, lambda: stability_answer(site.scores, selected, options, family))
+    )
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -17,6 +17,7 @@ from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.selection import SelectionQuery
 
+HIDDEN_SCENES = "hidden scenes"
 STORE = "STORE"
 """Stands for the store in commands: its path is the host's business."""
 
@@ -100,7 +101,17 @@ def explain_answer(
         if name not in source.cube.algorithms:
             raise UnknownChoiceError("algorithm", name, source.cube.algorithms)
     found = explained(source, first, second, None if weights else profile, weights, missing=query.missing)
-    return found.to_dict()
+    return _together(found.to_dict(), scores.hidden.unseen(source.cube))
+
+
+def _together(explanation: dict[str, Any], hidden: set[str]) -> dict[str, Any]:
+    """The explanation with hidden scenes as one: what each of them adds would tell its scores."""
+    if not hidden:
+        return explanation
+    scenes = explanation["scenes"]
+    rest = sum(piece["amount"] for piece in scenes if piece["name"] in hidden)
+    seen = [piece for piece in scenes if piece["name"] not in hidden]
+    return {**explanation, "scenes": [*seen, {"name": HIDDEN_SCENES, "amount": rest}], "pieces": None}
 
 
 def stated_requirements(text: str) -> Requirements:

@@ -19,6 +19,9 @@ from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.selection import SelectionQuery
 
+MOST_DRAWN = 100_000_000
+"""Draws × algorithms × scenes of one answer."""
+
 
 class LeftOut(Answer):
     """A selected algorithm or column that the ranking left out."""
@@ -173,8 +176,12 @@ def _intervals(
 ) -> tuple[list[Interval] | None, str]:
     if draws < 1:
         return None, ""
+    cube = scores.values(query) if query.metrics is not None else about_pixels(scores.values(query))
+    size = max(1, len(cube.algorithms) * len(cube.scenes))
+    if draws * size > MOST_DRAWN:
+        allowed = MOST_DRAWN // size
+        raise StereogaugeError(f"At most {allowed} draws of a selection of this size are made; found {draws}.")
     try:
-        cube = scores.values(query) if query.metrics is not None else about_pixels(scores.values(query))
         found = bootstrap(cube, ranking.model, missing=query.missing, draws=draws, **options)
     except StereogaugeError as reason:
         return None, str(reason)

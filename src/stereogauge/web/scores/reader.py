@@ -17,6 +17,8 @@ from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.selection import Selection
 from stereogauge.scores.table import ScoreTable
 from stereogauge.web.cache import RecentCache
+from stereogauge.web.errors import HiddenTruthError
+from stereogauge.web.hiding import Hidden
 from stereogauge.web.scores.joining import joined
 from stereogauge.web.selection import SelectionQuery, check_names, refuse_order
 from stereogauge.web.source import StoreSource
@@ -24,6 +26,9 @@ from stereogauge.web.source import StoreSource
 COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 MOST_CELLS = 10_000_000
 """Scores of selections that are kept; each takes 8 bytes, and 8 more for its cost."""
+
+MOST_WHOLE = 4
+NOTHING_HIDDEN = Hidden()
 
 PrivateScores = Callable[[str], ScoreTable]
 """The scores of an unpublished submission, by its id."""
@@ -40,15 +45,28 @@ class _Selected:
 class ScoreReader:
     """Reads the scores of selections; the last ones are kept while the store stays the same."""
 
-    def __init__(self, source: StoreSource, private: PrivateScores = lambda _: ScoreTable(())) -> None:
+    def __init__(
+        self,
+        source: StoreSource,
+        private: PrivateScores = lambda _: ScoreTable(()),
+        hidden: Hidden = NOTHING_HIDDEN,
+    ) -> None:
         self.source = source
         self.private = private
+        self.hidden = hidden
+        self._whole: RecentCache[ScoreCube] = RecentCache(MOST_WHOLE)
         self._kept: RecentCache[_Selected] = RecentCache(MOST_CELLS, lambda kept: 2.0 * kept.cube.values.size)
 
     def whole(self, query: SelectionQuery) -> ScoreCube:
         """All scores under the selection's protocol, with the visitor's unpublished submission where one is named."""
-        cube = self.source.cube(self.source.protocol(query.protocol).key)
-        return cube if query.submission is None else joined(cube, self.private(query.submission))
+        key = self.source.protocol(query.protocol).key
+        if query.submission is not None:
+            return self.hidden.rounded(joined(self.source.cube(key), self.private(query.submission)))
+        return self._whole.get((self.source.version(), key), lambda: self.hidden.rounded(self.source.cube(key)))
+
+    def scene_by_scene(self, query: SelectionQuery) -> ScoreCube:
+        """The selected scores for views of single scenes: hidden ones have none there."""
+        return self.hidden.scene_by_scene(self.values(query))
 
     def values(self, query: SelectionQuery) -> ScoreCube:
         """The selected scores without sums, which only pooling reads."""
@@ -56,11 +74,19 @@ class ScoreReader:
 
     def with_statistics(self, query: SelectionQuery) -> ScoreCube:
         """The selected scores with sums and counts."""
-        return _part(self.whole(query), query)
+        return self._part(self.whole(query), query)
+
+    def _part(self, cube: ScoreCube, query: SelectionQuery) -> ScoreCube:
+        check_names(cube, query)
+        if self.hidden.splits(cube, query.scenes):
+            raise HiddenTruthError("some of these scenes", "the score of one without the others is")
+        names = query.names
+        cube = cube.limited(query.least_coverage, query.least_support)
+        return cube if all(part is None for part in names.values()) else cube.select(**names)
 
     def _selected(self, query: SelectionQuery) -> _Selected:
         def make() -> _Selected:
-            return _Selected(_part(replace(self.whole(query), sums=None), query))
+            return _Selected(self._part(replace(self.whole(query), sums=None), query))
 
         # A submission's scores appear when it is done, without a change of the store.
         private = 0 if query.submission is None else len(self.private(query.submission))
@@ -86,10 +112,3 @@ class ScoreReader:
         styles = algorithm_styles(record.name for record in records)
         stated = {record.name: record.colour for record in records if COLOUR.fullmatch(record.colour)}
         return {name: style._replace(colour=stated.get(name, style.colour)) for name, style in styles.items()}
-
-
-def _part(cube: ScoreCube, query: SelectionQuery) -> ScoreCube:
-    check_names(cube, query)
-    names = query.names
-    cube = cube.limited(query.least_coverage, query.least_support)
-    return cube if all(part is None for part in names.values()) else cube.select(**names)

@@ -153,7 +153,8 @@ def significance_answer(
     """The test over all algorithms of the selection; two of them head to head in one column where they are named."""
     refuse_order(query)
     cube = scores.values(query)
-    pair = None if first is None or second is None else head_to_head(cube, query, first, second, column)
+    shown = scores.scene_by_scene(query)
+    pair = None if first is None or second is None else head_to_head(cube, shown, first, second, column)
     try:
         chosen = cube if query.metrics is not None else about_pixels(cube)
         test = friedman(chosen, missing=query.missing, alpha=alpha)
@@ -166,8 +167,11 @@ def significance_answer(
     return SignificanceAnswer.of(test, caption=test.selection.caption(), note=test.sentence, pair=pair, figure=figure)
 
 
-def head_to_head(cube: ScoreCube, query: SelectionQuery, first: str, second: str, column: str | None) -> HeadToHead:
-    """Two algorithms scene by scene, with Wilcoxon's test and the bootstrap's probability over their common scenes."""
+def head_to_head(cube: ScoreCube, shown: ScoreCube, first: str, second: str, column: str | None) -> HeadToHead:
+    """Two algorithms scene by scene, with Wilcoxon's test and the bootstrap's probability over their common scenes.
+
+    `shown` holds the scores that may be listed by scene.
+    """
     for name in (first, second):
         if name not in cube.algorithms:
             raise UnknownChoiceError("algorithm", name, cube.algorithms)
@@ -176,7 +180,8 @@ def head_to_head(cube: ScoreCube, query: SelectionQuery, first: str, second: str
     index = known_column(cube, column or str(cube.columns[0]))
     chosen = cube.columns[index]
     both = cube.take(algorithms=[cube.algorithms.index(first), cube.algorithms.index(second)], columns=[index])
-    values, costs = both.values[:, :, 0], oriented(both)[:, :, 0]
+    costs = oriented(both)[:, :, 0]
+    listed = shown.values[[cube.algorithms.index(first), cube.algorithms.index(second)], :, index]
     difference = costs[0] - costs[1]
     probability, p_value, note = None, None, ""
     try:
@@ -197,14 +202,14 @@ def head_to_head(cube: ScoreCube, query: SelectionQuery, first: str, second: str
         note=note,
         scenes=[
             SceneDifference(scene=scene, first=one, second=other, difference=between)
-            for scene, one, other, between in zip(cube.scenes, *values, difference, strict=True)
+            for scene, one, other, between in zip(cube.scenes, *listed, difference + 0 * listed[0], strict=True)
         ],
     )
 
 
 def correlation_answer(scores: ScoreReader, query: SelectionQuery, pairs: list[tuple[str, str]]) -> CorrelationAnswer:
     """r² of the selection; `pairs` are the columns (x, y) to plot against each other."""
-    cube = scores.values(query)
+    cube = scores.scene_by_scene(query)
     found = determination(cube)
     size = len(found.columns)
     return CorrelationAnswer(
@@ -242,7 +247,7 @@ def histogram_answer(
     scores: ScoreReader, query: SelectionQuery, metric: str, mark: list[str], bins: int
 ) -> HistogramAnswer:
     """The histogram of one column's scores."""
-    cube = scores.values(query)
+    cube = scores.scene_by_scene(query)
     column = cube.columns[known_column(cube, metric)]
     for name in mark:
         if name not in cube.algorithms:

@@ -108,6 +108,7 @@ def table_answer(scores: ScoreReader, query: SelectionQuery, column: str | None 
             shares[:, place] = normalised(own.metric, filled[:, place : place + 1], "heuristic")[0][:, 0]
     shares[np.isnan(costs)] = np.nan
     shape = (len(cube.algorithms), len(cube.columns))
+    by_scene = None if column is None else scores.hidden.scene_by_scene(cube)
     # The lists are ours and large: they are not checked once more against their types.
     return TableAnswer.model_construct(
         protocol=record.key,
@@ -126,7 +127,7 @@ def table_answer(scores: ScoreReader, query: SelectionQuery, column: str | None 
         coverage=rows(cube.coverage_over_scenes, shape),
         faint=faint.tolist(),
         gaps=(np.isnan(cube.values) & applies).sum(axis=1).tolist(),
-        scene_column=None if column is None else scene_column(cube, known_column(cube, column)),
+        scene_column=None if by_scene is None or column is None else scene_column(by_scene, known_column(cube, column)),
     )
 
 

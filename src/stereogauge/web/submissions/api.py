@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable
-from typing import Annotated, cast
+from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager, suppress
+from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
@@ -13,10 +14,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
 from stereogauge.web.answer import Answer
+from stereogauge.web.submissions.access import AccessError
 from stereogauge.web.submissions.jobs import Job
 from stereogauge.web.submissions.results import ColumnResult
-from stereogauge.web.submissions.submissions import AccessError, Submissions
-from stereogauge.web.submissions.uploads import UploadRefusedError, check_archive, receive
+from stereogauge.web.submissions.submissions import Submissions
+from stereogauge.web.submissions.uploads import UploadRefusedError, receive
 
 EVENT_SECONDS = 0.3
 LONGEST_WATCH = 6 * 3600.0
@@ -113,30 +115,38 @@ async def submit(
     owner = await run_in_threadpool(submissions.submitter, request)
     if link and not LINK.fullmatch(link):
         raise UploadRefusedError(f"A link begins with http:// or https:// and has no spaces or quotes; found {link!r}.")
+    about = " ".join(description.split())
+    if not about.isprintable():
+        raise UploadRefusedError("A description holds printable letters only; found a control character.")
     checked = await run_in_threadpool(submissions.check_name, name, owner)
-    await run_in_threadpool(submissions.check_room, owner)
     if submissions.uploading.locked():
         raise UploadRefusedError("Too many uploads at the moment; try again in a minute.", 503)
     async with submissions.uploading:
-        job = await _received(
-            request, submissions, lambda new: submissions.enqueue(new, owner, checked, description, link)
-        )
+        job = await _received(request, submissions, owner, checked, about, link)
     return SubmissionEntry.of(job)
 
 
-async def _received(request: Request, submissions: Submissions, enqueue: Callable[[str], Job]) -> Job:
+async def _received(request: Request, submissions: Submissions, owner: str, *about: str) -> Job:
     """The new submission of an upload that is a plain zip; nothing is kept of any other upload."""
-    identifier, folder = await run_in_threadpool(submissions.new_folder)
+    accepting = submissions.accepting(owner)
+    identifier, folder = await run_in_threadpool(accepting.__enter__)
     try:
         await receive(request, folder / "upload.zip", submissions.rules)
-        await run_in_threadpool(check_archive, folder / "upload.zip", submissions.rules)
-        return await run_in_threadpool(enqueue, identifier)
-    except ClientDisconnect:
-        submissions.discard(identifier)
-        raise UploadRefusedError("The upload was cut off.", 400) from None
-    except BaseException:
-        submissions.discard(identifier)
+        await run_in_threadpool(submissions.inspector.check, folder / "upload.zip")
+        job = await run_in_threadpool(submissions.enqueue, identifier, owner, *about)
+    except BaseException as problem:
+        # Shielded from a cancellation: what the upload took must be given back in any case.
+        await asyncio.shield(run_in_threadpool(_give_back, accepting, problem))
+        if isinstance(problem, ClientDisconnect):
+            raise UploadRefusedError("The upload was cut off.", 400) from None
         raise
+    await run_in_threadpool(accepting.__exit__, None, None, None)
+    return job
+
+
+def _give_back(accepting: AbstractContextManager[Any], problem: BaseException) -> None:
+    with suppress(BaseException):
+        accepting.__exit__(type(problem), problem, problem.__traceback__)
 
 
 @router.get("/submissions", summary="The submissions of the token's owner")

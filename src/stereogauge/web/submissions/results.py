@@ -11,6 +11,7 @@ from stereogauge.ranking.ranks import column_ranks
 from stereogauge.scores.aggregation import aggregated
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.table import ScoreTable
+from stereogauge.web.hiding import Hidden
 from stereogauge.web.scores.joining import joined
 
 
@@ -25,13 +26,13 @@ class ColumnResult(BaseModel):
 
 
 def column_results(
-    others: ScoreCube, name: str, table: ScoreTable, protocol: Protocol | None = None
+    others: ScoreCube, name: str, table: ScoreTable, hidden: Hidden, protocol: Protocol | None = None
 ) -> list[ColumnResult]:
     """Means over the scenes per column; an earlier version under the same name is not one of the other algorithms."""
     if not len(table):
         return []
     keep = [index for index, other in enumerate(others.algorithms) if other != name]
-    cube = joined(others.take(algorithms=keep), table)
+    cube = hidden.rounded(joined(others.take(algorithms=keep), table))
     values = aggregated(cube)
     costs = column_costs(cube.columns, values)
     ranks = column_ranks(np.where(np.isnan(costs), np.inf, costs))

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import re
-import struct
-import zipfile
+import os
+import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import anyio
 from fastapi import Request
 
-from stereogauge.datasets.archives import Limits, member_names
 from stereogauge.errors import StereogaugeError
+from stereogauge.evaluation.processes import TimeLimitExceeded, WorkerDied, WorkerProcess
+from stereogauge.web.submissions.directory import check_archive
 from stereogauge.web.submissions.rules import Rules
 
-END_SIGNATURE = b"PK\x05\x06"
-END_SIZE = 22
-LONGEST_COMMENT = 65535
-BYTES_PER_ENTRY = 600
-"""An upper bound for the directory entry of a sensible file name."""
+MakeWorker = Callable[[int], Any]
+
+
+def limited_worker(memory_bytes: int) -> WorkerProcess:
+    """A process for files of strangers."""
+    return WorkerProcess(memory_bytes, untrusted=True)
 
 
 class UploadRefusedError(StereogaugeError):
@@ -36,45 +39,56 @@ async def receive(request: Request, target: Path, rules: Rules) -> int:
     declared = request.headers.get("content-length", "0")
     if not declared.isdigit() or int(declared) > rules.largest_bytes:
         raise too_large
-    size = 0
+    clock = asyncio.get_running_loop().time
+    end = clock() + rules.upload_seconds
+    size, wanted = 0, rules.least_rate * rules.stall_seconds
     try:
-        async with asyncio.timeout(rules.upload_seconds), await anyio.open_file(target, "wb") as file:
+        async with (
+            asyncio.timeout_at(min(end, clock() + rules.stall_seconds)) as limit,
+            await anyio.open_file(target, "xb", opener=_for_owner) as file,
+        ):
             async for part in request.stream():
                 size += len(part)
                 if size > rules.largest_bytes:
                     raise too_large
                 await file.write(part)
+                if size >= wanted:
+                    limit.reschedule(min(end, clock() + rules.stall_seconds))
+                    wanted = size + rules.least_rate * rules.stall_seconds
     except TimeoutError:
-        raise UploadRefusedError(f"The upload took longer than {rules.upload_seconds:g} s.", 408) from None
+        slow = f"slower than {rules.least_rate >> 10} KiB/s or took longer than {rules.upload_seconds:g} s"
+        raise UploadRefusedError(f"The upload was {slow}.", 408) from None
+    except OSError as problem:
+        sentence = f"The upload cannot be stored at the moment ({problem.strerror}); try again later."
+        raise UploadRefusedError(sentence, 503) from problem
     return size
 
 
-def check_archive(path: Path, rules: Rules) -> None:
-    """Refuse anything but a plain zip of a limited number of plain files, before it is unpacked."""
-    _check_directory(path, rules)
-    try:
-        names = member_names(path, Limits(entries=rules.most_entries, size=rules.largest_unpacked))
-    except StereogaugeError as problem:
-        raise UploadRefusedError(without_paths(str(problem), path.parent)) from None
-    if not names:
-        raise UploadRefusedError("The zip holds no files.")
+def _for_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
-def _check_directory(path: Path, rules: Rules) -> None:
-    """Check the directory's length in the end record, so that no larger one is read into memory."""
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        file.seek(max(0, size - END_SIZE - LONGEST_COMMENT))
-        tail = file.read()
-    index = tail.rfind(END_SIGNATURE)
-    if index < 0 or len(tail) - index < END_SIZE or not zipfile.is_zipfile(path):
-        raise UploadRefusedError("The upload is not a zip file, or it was cut off.")
-    entries, directory = struct.unpack_from("<HL", tail, index + 10)
-    if entries > rules.most_entries or directory > rules.most_entries * BYTES_PER_ENTRY:
-        raise UploadRefusedError(f"The zip holds more than {rules.most_entries} files.")
+class Inspector:
+    """Reads the directories of uploads, one at a time, in a process with little time and memory."""
 
+    def __init__(self, rules: Rules, make_worker: MakeWorker = limited_worker) -> None:
+        self._rules = rules
+        self._worker = make_worker(rules.checking_memory)
+        self._lock = threading.Lock()
 
-def without_paths(sentence: str, folder: Path) -> str:
-    """A sentence about files below `folder` without the server's paths."""
-    text = sentence.replace(f"{folder}/upload.zip", "The zip").replace(f"{folder}/", "").replace(str(folder), "the zip")
-    return re.sub(r"(?<![\w.])/(?:[\w.+-]+/)+", "", text.replace("maps/", ""))
+    def check(self, path: Path) -> None:
+        """Refuse anything but a plain zip of a limited number of plain files, before it is unpacked."""
+        rules = self._rules
+        try:
+            with self._lock:
+                limits = (rules.most_entries, rules.largest_unpacked)
+                refusal = self._worker.call(check_archive, str(path), *limits, seconds=rules.checking_seconds)
+        except (WorkerDied, TimeLimitExceeded, MemoryError):
+            refusal = "The zip cannot be read within the limits of time and memory."
+        if refusal:
+            raise UploadRefusedError(refusal)
+
+    def end(self) -> None:
+        """End the process."""
+        with self._lock:
+            self._worker.end()

@@ -5,18 +5,10 @@ from __future__ import annotations
 import time
 
 import sqlalchemy as sql
-from sqlalchemy import Column, Float, Index, String, Table
+from sqlalchemy.engine import Connection
 
 from stereogauge.store.engine import Database
-from stereogauge.web.submissions.schema import metadata
-
-attempts = Table(
-    "attempts",
-    metadata,
-    Column("submitter", String, nullable=False),
-    Column("at", Float, nullable=False),
-    Index("attempts_by_submitter", "submitter", "at"),
-)
+from stereogauge.web.submissions.schema import attempts
 
 
 class Attempts:
@@ -29,15 +21,26 @@ class Attempts:
 
     def left(self, submitter: str) -> int:
         """The number of submissions that the submitter may still make now."""
+        with self._database.reading() as connection:
+            return self._left(connection, submitter)
+
+    def _left(self, connection: Connection, submitter: str) -> int:
         query = (
             sql.select(sql.func.count())
             .select_from(attempts)
             .where(attempts.c.submitter == submitter, attempts.c.at > time.time() - self._seconds)
         )
-        with self._database.reading() as connection:
-            return max(0, self._per_period - int(connection.execute(query).scalar_one()))
+        return max(0, self._per_period - int(connection.execute(query).scalar_one()))
 
-    def note(self, submitter: str) -> None:
-        """Count one more submission."""
+    def reserve(self, submitter: str, job: str) -> bool:
+        """Count one more submission if there is one left; both in one transaction, so that none slips in between."""
         with self._database.writing() as connection:
-            connection.execute(attempts.insert().values(submitter=submitter, at=time.time()))
+            if self._left(connection, submitter) < 1:
+                return False
+            connection.execute(attempts.insert().values(submitter=submitter, at=time.time(), job=job))
+            return True
+
+    def release(self, job: str) -> None:
+        """Give back what a submission cost: its upload was refused, or the host could not evaluate it."""
+        with self._database.writing() as connection:
+            connection.execute(attempts.delete().where(attempts.c.job == job))

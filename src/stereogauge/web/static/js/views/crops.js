@@ -22,8 +22,8 @@ export function decisive(context, explanation) {
 
 /** The scenes of an explanation whose pixels may be shown. */
 export function openScenes(context, explanation) {
-  const hidden = new Set(context.scenes.filter((one) => one.hidden).map((one) => one.name));
-  return explanation.scenes.filter((one) => !hidden.has(one.name));
+  const open = new Set(context.scenes.filter((one) => !one.hidden).map((one) => one.name));
+  return explanation.scenes.filter((one) => open.has(one.name));
 }
 
 /** Show the crops of the scenes that make most of the difference. */

@@ -76,6 +76,7 @@ export function create(root, context) {
   }
 
   const sceneLink = (first, second) => (scene) =>
+    context.scenes.some((one) => one.name === scene) &&
     state.address(
       { scene, pane: [`error~${encodeURIComponent(first)}`, `error~${encodeURIComponent(second)}`] },
       "scene",

@@ -153,7 +153,7 @@ export function piecesTable(explanation, title, pieces, link = null) {
             h(
               "tr",
               {},
-              h("td", { class: "text wrap" }, link ? h("a", { href: link(one.name) }, one.name) : one.name),
+              h("td", { class: "text wrap" }, link?.(one.name) ? h("a", { href: link(one.name) }, one.name) : one.name),
               h("td", {}, explanation.difference ? percent(one.amount / explanation.difference) : "–"),
               bar(one.amount, largest, label(explanation, one.amount)),
             ),

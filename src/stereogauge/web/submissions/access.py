@@ -1,4 +1,4 @@
-"""Tokens of submitters. Only their hashes are stored, so that nobody can submit with a stolen database."""
+"""Who may submit: tokens, of which only hashes are stored so that a stolen database is of no use, and wrong ones."""
 
 from __future__ import annotations
 
@@ -18,6 +18,15 @@ from stereogauge.web.submissions.schema import tokens
 PREFIX = "sg_"
 LONGEST_NAME = 80
 MOST_CLIENTS = 10_000
+
+
+class AccessError(StereogaugeError):
+    """A request without the right token, with the HTTP status and the seconds to wait."""
+
+    def __init__(self, sentence: str, status: int, wait: float = 0.0) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.wait = wait
 
 
 class Tokens:

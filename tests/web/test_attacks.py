@@ -1,0 +1,453 @@
+"""Attacks on a benchmark that takes uploads from strangers; each did harm once."""
+
+from __future__ import annotations
+
+import io
+import sqlite3
+import struct
+import threading
+import time
+import zipfile
+import zlib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import h5py
+import httpx
+import numpy as np
+import psutil
+import pytest
+from tests.web import uploads
+from tests.web.small import SHAPE
+from tests.web.submitters import RULES, Benchmark, SameProcess, benchmark_on
+from tests.web.test_submissions import benchmark_at
+
+from stereogauge.errors import StoreError
+from stereogauge.io import encodings
+from stereogauge.store import open_store
+from stereogauge.web.submissions import folders
+from stereogauge.web.submissions.jobs import new_identifier
+from stereogauge.web.submissions.rules import Rules
+
+
+@pytest.fixture(scope="module")
+def bench(small_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Benchmark]:
+    with benchmark_at(small_store, tmp_path_factory.mktemp("attacked")) as one:
+        yield one
+
+
+def hdf5(values: np.ndarray) -> bytes:
+    target = io.BytesIO()
+    with h5py.File(target, "w") as file:
+        file.create_dataset("disparity", data=values)
+    return target.getvalue()
+
+
+def wide_png(side: int = 16384) -> bytes:
+    """A few kilobytes that decode to side² pixels."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    rows = zlib.compress(bytes((side // 8 + 1) * side), 9)
+    header = struct.pack(">IIBBBBB", side, side, 1, 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+CONFIDENCE = np.random.default_rng(0).random(SHAPE).astype(np.float32)
+
+
+def published(bench: Benchmark, files: dict[str, bytes], name: str, who: str = "ada") -> str:
+    accepted = bench.upload(uploads.zipped({**uploads.maps(), **files}), name, who)
+    identifier = accepted.json()["id"]
+    assert bench.finished(identifier, who)["state"] == "done"
+    assert bench.call("POST", f"submissions/{identifier}/publish", who).status_code == 200
+    return str(identifier)
+
+
+# what strangers uploaded is decoded in a worker only
+
+
+def test_the_server_reads_only_files_that_it_wrote_itself(bench: Benchmark, monkeypatch: pytest.MonkeyPatch) -> None:
+    further = {
+        "confidence/first/alpha.dsp5": hdf5(CONFIDENCE),
+        "confidence/second/alpha.npy": uploads.npy(1 - CONFIDENCE),
+        "right/alpha.dsp5": hdf5(np.full(SHAPE, 5.0, np.float32) + CONFIDENCE),
+    }
+    identifier = published(bench, further, "with further maps")
+    here: list[str] = []
+    for name in ("spring", "npy", "npz", "kitti"):
+        chosen = encodings.ENCODINGS[name]
+        spied = replace(chosen, reader=lambda content, how, name=name: here.append(name))
+        monkeypatch.setitem(encodings.ENCODINGS, name, spied)
+    for measure in ("first", "second"):
+        params = {"algorithm": "with further maps", "metric": measure}
+        picture = httpx.get(bench.base + "scenes/alpha/layers/confidence.png", params=params)
+        assert picture.status_code == 200, picture.text
+    params = {"algorithm": "with further maps", "metric": "rms"}
+    assert httpx.get(bench.base + "scenes/alpha/layers/metric.png", params=params).status_code == 200
+    assert here == []
+    kept = {file.suffix for file in (bench.taken.folder / identifier).rglob("*") if file.is_file()}
+    assert kept == {".pfm"}
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "says"),
+    [
+        ("confidence/x/alpha.dsp5", hdf5(CONFIDENCE)[:700] + bytes(900), "confidence map x"),
+        ("confidence/x/alpha.npy", uploads.npy(CONFIDENCE[1:]), "confidence map x"),
+        ("right/alpha.npy", uploads.npy(np.full(SHAPE, np.nan, np.float32)), "right map"),
+        ("right/alpha.tiff", b"II*\0" + bytes(50), "right map"),
+    ],
+)
+def test_right_and_confidence_maps_are_validated_too(bench: Benchmark, file: str, content: bytes, says: str) -> None:
+    answer = bench.outcome(uploads.zipped({**uploads.maps(), file: content}), "with a bad further map")
+    assert answer["state"] == "invalid"
+    assert says in " ".join(finding["sentence"] for finding in answer["findings"])
+    assert {finding["scene"] for finding in answer["findings"]} == {"alpha"}
+
+
+@pytest.mark.parametrize("place", ["confidence/x/alpha.png", "right/alpha.png", "alpha.png"])
+def test_a_picture_that_decodes_to_gigabytes_costs_nothing(bench: Benchmark, place: str) -> None:
+    files = {
+        name: data for name, data in uploads.maps().items() if not place.startswith("alpha") or "alpha" not in name
+    }
+    data = uploads.zipped({**files, place: wide_png(), "results.toml": b"scale = 4.0"})
+    assert len(data) < 100_000
+    before, start = psutil.Process().memory_info().rss, time.monotonic()
+    answer = bench.outcome(data, "bomb")
+    assert answer["state"] == "invalid"
+    assert "16384 × 16384" in " ".join(finding["sentence"] for finding in answer["findings"])
+    assert time.monotonic() - start < 15
+    assert psutil.Process().memory_info().rss - before < 200 << 20
+
+
+# the queue
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Another program that writes to a database for as long as the block lasts."""
+    other = sqlite3.connect(path, isolation_level=None, timeout=30)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        other.execute("ROLLBACK")
+        other.close()
+
+
+def wait_for(condition: object, seconds: float = 30.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.05)
+
+
+def test_the_queue_outlives_errors_and_says_that_it_waits(
+    small_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with benchmark_at(small_store, tmp_path, RULES, SameProcess) as one:
+        health = one.base + "health"
+        assert httpx.get(health).json() == {"status": "ok", "reason": "", "waiting": 0}
+        good = one.taken.jobs.next
+
+        def broken() -> None:
+            raise StoreError(f"{tmp_path}/submissions.sqlite: disk I/O error.")
+
+        monkeypatch.setattr(one.taken.jobs, "next", broken)
+        one.taken.evaluations.wake()
+        wait_for(lambda: httpx.get(health).json()["status"] == "waiting")
+        assert "database" in httpx.get(health).json()["reason"]
+        assert str(tmp_path) not in httpx.get(health).text
+        refused = one.upload(uploads.good(), "not now")
+        assert refused.status_code == 503
+        assert "health" in refused.json()["detail"]
+        assert one.call("GET", "submissions").json()["left"] == 200
+        monkeypatch.setattr(one.taken.jobs, "next", good)
+        wait_for(lambda: httpx.get(health).json()["status"] == "ok")
+        assert one.outcome(uploads.good(), "now")["state"] == "done"
+
+
+def test_a_full_disk_stops_uploads_and_nothing_else(small_store: Path, tmp_path: Path) -> None:
+    with benchmark_at(small_store, tmp_path, replace(RULES, least_free=1 << 60), SameProcess) as one:
+        refused = one.upload(uploads.good(), "too much")
+        assert refused.status_code == 503
+        assert httpx.get(one.base + "rank").status_code == 200
+        wait_for(lambda: httpx.get(one.base + "health").json()["status"] == "waiting")
+
+
+def test_nobody_fills_the_disk(small_store: Path, tmp_path: Path) -> None:
+    """Zeros that unpack to a thousand times their size are refused before they are unpacked."""
+    with benchmark_at(
+        small_store, tmp_path, replace(RULES, largest_unpacked=4 << 30, quota=50_000), SameProcess
+    ) as one:
+        bomb = uploads.zipped({**uploads.maps(), "confidence/x/alpha.pfm": bytes(64 << 20)})
+        answer = one.outcome(bomb, "bomb")
+        assert answer["state"] == "invalid"
+        assert "bytes" in answer["findings"][0]["sentence"]
+        first = one.outcome(uploads.good(), "first")
+        left = sum(file.stat().st_size for file in one.taken.folder.rglob("*.pfm"))
+        assert left < 3 * 4 * SHAPE[0] * SHAPE[1] + 1000
+        assert not list((one.taken.folder / first["id"]).rglob("upload.zip"))
+        assert one.upload(uploads.good(), "second").status_code == 202
+        one.finished(one.call("GET", "submissions").json()["submissions"][0]["id"])
+        third = one.upload(uploads.good(), "third")
+        assert third.status_code == 429
+        assert "withdraw" in third.json()["detail"]
+        assert one.upload(uploads.good(), "third", "bob").status_code == 202
+
+
+def test_a_stop_while_unpacking_loses_nothing(small_store: Path, tmp_path: Path) -> None:
+    with benchmark_at(small_store, tmp_path, RULES, SameProcess) as one:
+        one.taken.evaluations.stop()  # as if the server was killed in the middle
+        identifier = new_identifier()
+        folder = folders.make(one.taken.folder / identifier)
+        (folder / "upload.zip").write_bytes(uploads.good())
+        one.taken.enqueue(identifier, "ada", "cut off", "", "")
+        one.taken.jobs.change(identifier, state="validating")
+        for partial in ("maps", "unpacking", "unpacked", "writing"):
+            (folder / partial).mkdir()
+            (folder / partial / "alpha.pfm").write_bytes(b"Pf\n")
+        orphan = folders.make(one.taken.folder / new_identifier())
+        token = one.tokens["ada"]
+    with benchmark_at(small_store, tmp_path, RULES, SameProcess) as one:
+        one.tokens["ada"] = token
+        assert not orphan.exists()
+        assert one.finished(identifier)["state"] == "done"
+
+
+def test_a_killed_worker_is_replaced_and_the_submission_done_again(
+    bench: Benchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change = bench.taken.jobs.change
+    kills: list[int] = []
+
+    def killing(identifier: str, **values: Any) -> bool:
+        worker = bench.taken.evaluations._worker.process_id
+        if values.get("state") == "evaluating" and not kills and worker is not None:
+            kills.append(worker)
+            psutil.Process(worker).kill()
+        return change(identifier, **values)
+
+    monkeypatch.setattr(bench.taken.jobs, "change", killing)
+    done = bench.outcome(uploads.good(), "killed once")
+    assert len(kills) == 1
+    assert done["state"] == "done"
+
+
+def test_a_file_that_crashes_its_reader_is_held_and_the_site_goes_on(bench: Benchmark) -> None:
+    crash = (Path(__file__).parents[1] / "io" / "crashes" / "first.dsp5").read_bytes()
+    done = bench.outcome(uploads.zipped({**uploads.maps(), "confidence/x/alpha.dsp5": crash}), "crashes")
+    assert done["state"] == "held"
+    assert bench.call("DELETE", f"submissions/{done['id']}").status_code == 204
+    assert httpx.get(bench.base + "rank").status_code == 200
+
+
+def test_a_store_that_is_away_fails_no_submission(
+    small_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with benchmark_at(small_store, tmp_path, RULES, SameProcess) as one:
+        away = threading.Event()
+        dataset = one.taken.dataset
+
+        def sometimes() -> object:
+            if away.is_set():
+                raise StoreError("the server does not answer.")
+            return dataset()
+
+        monkeypatch.setattr(one.taken, "dataset", sometimes)
+        ids = [one.upload(uploads.good(), "first").json()["id"]]
+        away.set()
+        ids.append(one.upload(uploads.good(), "second").json().get("id"))
+        time.sleep(2.0)
+        away.clear()
+        states = [one.finished(identifier)["state"] for identifier in ids if identifier]
+        assert set(states) == {"done"}
+
+
+def test_reports_that_cannot_be_recorded_reach_nobody_else(small_store: Path, tmp_path: Path) -> None:
+    """A database that is locked while a worker reports: the next submission gets its own scores and no others."""
+    with benchmark_at(small_store, tmp_path, replace(RULES, database_seconds=0.2), SameProcess) as one:
+        first = one.upload(uploads.good(0.1), "first", "ada").json()["id"]
+        wait_for(lambda: one.call("GET", f"submissions/{first}").json()["state"] != "queued")
+        second = one.upload(uploads.good(0.4), "second", "bob").json()["id"]
+        with locked(one.taken.folder / "submissions.sqlite"):
+            time.sleep(3.0)
+        for identifier, who, error in ((first, "ada", 0.1), (second, "bob", 0.4)):
+            done = one.finished(identifier, who)
+            rms = next(row["value"] for row in done["scores"] if row["column"] == "rms:all")
+            assert rms == pytest.approx(error, abs=0.01)
+
+
+# names
+
+
+def test_one_name_is_published_by_one_owner(small_store: Path, tmp_path: Path) -> None:
+    with benchmark_at(small_store, tmp_path, RULES, SameProcess) as one, ThreadPoolExecutor(2) as pool:
+        for race in range(6):
+            name = f"race {race}"
+            ids = {}
+            for who in ("ada", "bob"):
+                ids[who] = one.upload(uploads.good(), name, who).json()["id"]
+            for who, identifier in ids.items():
+                assert one.finished(identifier, who)["state"] == "done"
+            gate = threading.Barrier(2)
+
+            def publish(who: str, ids: dict[str, str] = ids, gate: threading.Barrier = gate) -> int:
+                with httpx.Client() as client:
+                    gate.wait()
+                    headers = {"Authorization": f"Bearer {one.tokens[who]}"}
+                    return client.post(f"{one.base}submissions/{ids[who]}/publish", headers=headers).status_code
+
+            answers = dict(zip(ids, pool.map(publish, ids), strict=True))
+            assert sorted(answers.values()) == [200, 409]
+            loser = min(answers, key=lambda who: answers[who] == 200)
+            assert one.call("DELETE", f"submissions/{ids[loser]}", loser).status_code == 204
+            assert name in [entry["name"] for entry in httpx.get(one.base + "algorithms").json()]
+
+
+@pytest.mark.parametrize("name", ["Good", "gооd", "ｇｏｏｄ", "g00d", "go\u00adod", "rоugh"])
+def test_names_that_look_like_another_are_refused(bench: Benchmark, name: str) -> None:
+    assert bench.upload(uploads.good(), name).status_code in (409, 422)
+
+
+def test_a_lock_while_publishing_leaves_nothing_public(small_store: Path, tmp_path: Path) -> None:
+    store_path = tmp_path / "scores.sqlite"
+    store_path.write_bytes(small_store.read_bytes())
+    with (
+        open_store(store_path, timeout=0.5) as store,
+        benchmark_on(store, tmp_path / "submissions", RULES, SameProcess) as one,
+    ):
+        identifier = one.outcome(uploads.good(), "locked out")["id"]
+        with locked(store_path):
+            assert one.call("POST", f"submissions/{identifier}/publish").status_code == 503
+        assert "locked out" not in [entry["name"] for entry in httpx.get(one.base + "algorithms").json()]
+        assert one.call("GET", f"submissions/{identifier}").json()["state"] == "done"
+        assert one.call("POST", f"submissions/{identifier}/publish").status_code == 200
+        assert one.call("GET", f"submissions/{identifier}").json()["state"] == "published"
+
+
+# archives
+
+
+def larger_format(entries: int) -> bytes:
+    """A zip of empty files whose last record says that there are three; the zip64 record before it knows better."""
+    data = bytearray()
+    for place in range(entries):
+        name = b"%06d" % place
+        data += struct.pack(
+            "<4s4B4HL2L5H2L", b"PK\x01\x02", 20, 3, 20, 0, 0, 0, 0, 0, 0, 0, 0, len(name), 0, 0, 0, 0, 0, 0
+        )
+        data += name
+    size = len(data)
+    data += struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, entries, entries, size, 0)
+    data += struct.pack("<4sLQL", b"PK\x06\x07", 0, size, 1)
+    data += struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 3, 3, 150, 0, 0)
+    return bytes(data)
+
+
+def test_the_larger_format_hides_no_entries(bench: Benchmark, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = larger_format(60_000)
+    assert len(zipfile.ZipFile(io.BytesIO(data)).infolist()) == 60_000
+    monkeypatch.setattr(zipfile.ZipFile, "_RealGetContents", lambda self: pytest.fail("read in the server"))
+    answer = bench.upload(data)
+    assert answer.status_code == 422
+    assert "500 files" in answer.json()["detail"]
+
+
+# limits
+
+
+def test_parallel_uploads_do_not_pass_the_limit(small_store: Path, tmp_path: Path) -> None:
+    with benchmark_at(small_store, tmp_path, Rules(per_period=1), SameProcess) as one, ThreadPoolExecutor(8) as pool:
+        headers = {"Authorization": f"Bearer {one.tokens['ada']}"}
+
+        def send(place: int) -> int:
+            address = f"{one.base}submissions?name=parallel{place}"
+            return httpx.post(address, content=uploads.good(), headers=headers, timeout=60).status_code
+
+        answers = list(pool.map(send, range(8)))
+        assert sorted(answers) == [202] + [429] * 7
+
+
+def test_trickled_uploads_block_nobody_and_are_cut_off(small_store: Path, tmp_path: Path) -> None:
+    rules = replace(RULES, stall_seconds=2.0)
+    with benchmark_at(small_store, tmp_path, rules) as one, ThreadPoolExecutor(4) as pool:
+        for place in range(4):
+            one.tokens[f"slow {place}"] = one.taken.tokens.issue(f"slow {place}")
+
+        def trickle() -> Iterator[bytes]:
+            for _ in range(100):
+                yield b"P"
+                time.sleep(0.1)
+
+        def send(place: int) -> int:
+            headers = {"Authorization": f"Bearer {one.tokens[f'slow {place}']}"}
+            address = f"{one.base}submissions?name=slow{place}"
+            try:
+                return httpx.post(address, content=trickle(), headers=headers, timeout=60).status_code
+            except httpx.HTTPError:
+                return 408  # hung up while we were still sending
+
+        slow = [pool.submit(send, place) for place in range(4)]
+        time.sleep(0.5)
+        start = time.monotonic()
+        assert one.upload(uploads.good(), "quick").status_code == 202
+        assert time.monotonic() - start < 8
+        assert [one.result() for one in slow] == [408] * 4
+
+
+def test_submitters_take_turns(bench: Benchmark) -> None:
+    jobs = bench.taken.jobs
+    bench.taken.evaluations.stop()
+    try:
+        for place in range(5):
+            jobs.add(f"ada {place}", "ada", f"a{place}", "", "")
+        jobs.add("bob 0", "bob", "b", "", "")
+        order = []
+        while (job := jobs.next()) is not None:
+            jobs.begin(job)
+            order.append(job.id)
+        assert order.index("bob 0") <= 1
+        assert [name for name in order if name != "bob 0"] == [f"ada {place}" for place in range(5)]
+    finally:
+        for identifier in (*(f"ada {place}" for place in range(5)), "bob 0"):
+            jobs.remove(identifier)
+        bench.taken.evaluations.start()
+
+
+# tokens
+
+
+def test_a_forwarded_address_is_believed_only_from_a_named_proxy(small_store: Path, tmp_path: Path) -> None:
+    with benchmark_at(small_store, tmp_path, Rules(failures_allowed=5, failure_seconds=600), SameProcess) as one:
+        statuses = [
+            one.call("GET", "submissions", f"sg_{place}", headers={"X-Forwarded-For": f"10.0.0.{place}"}).status_code
+            for place in range(20)
+        ]
+        assert statuses.count(401) == 5
+        assert statuses.count(429) == 15
+        assert one.call("GET", "submissions", "ada").status_code == 200
+
+
+# texts
+
+
+@pytest.mark.parametrize("description", ["a\0b", "bell \a", "escape \x1b[31m"])
+def test_descriptions_are_printable(bench: Benchmark, description: str) -> None:
+    answer = bench.upload(uploads.good(), "described", description=description)
+    assert answer.status_code == 422
+    assert "printable" in answer.json()["detail"]
+
+
+def test_only_the_server_reads_its_files(bench: Benchmark) -> None:
+    bench.outcome(uploads.good(), "private files")
+    for path in (bench.taken.folder, *bench.taken.folder.rglob("*")):
+        if path.name.endswith(("-wal", "-shm")):
+            continue
+        assert path.stat().st_mode & 0o077 == 0, path

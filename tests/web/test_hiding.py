@@ -1,0 +1,123 @@
+"""What scores and pictures tell about hidden ground truth: the attack that read it out, and the stated bound."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import httpx
+import numpy as np
+import pytest
+from tests.web.small import PROTOCOL, SHAPE, estimates, serving, truth
+
+import stereogauge as sg
+from stereogauge.scores.cube import ScoreCube
+from stereogauge.store import Store
+from stereogauge.web.app import create_app
+from stereogauge.web.hiding import Hidden, most_bits, supported
+from stereogauge.web.site import Site
+from stereogauge.web.source import StoreSource
+
+HIDDEN = Hidden(["beta"])
+STEP = 3.0
+PROBED = 60
+
+
+@pytest.fixture(scope="module")
+def two_hidden(opened: Store) -> Iterator[httpx.Client]:
+    with (
+        serving(create_app(Site(StoreSource(opened), Hidden(["beta", "gamma"])))) as base,
+        httpx.Client(base_url=f"{base}/api/v1/", timeout=60) as one,
+    ):
+        yield one
+
+
+def probed(scene: sg.Scene, published: Hidden) -> int:
+    """How many hidden disparities an attacker reads from pairs of scores: the squares of two errors, e and e + STEP.
+
+    Of maps that differ by STEP in one pixel, n (rms₂² − rms₁²) = 2 e STEP + STEP², which gives e.
+    """
+    real = truth(1)
+    base = np.full(SHAPE, 6.0, np.float32)
+    places = np.argwhere(np.isfinite(real))[:: real.size // PROBED][:PROBED]
+    maps = {"base": base}
+    for number, (y, x) in enumerate(places):
+        maps[f"probe {number}"] = base.copy()
+        maps[f"probe {number}"][y, x] += STEP
+    table = sg.evaluate({name: {"beta": values} for name, values in maps.items()}, scene, ["rms"], ["all"], PROTOCOL)
+    cube = published.rounded(ScoreCube.of(table))
+    square = dict(zip(cube.algorithms, cube.values[:, 0, 0] ** 2, strict=True))
+    pixels = np.isfinite(real).sum()
+    found = 0
+    for number, (y, x) in enumerate(places):
+        error = (pixels * (square[f"probe {number}"] - square["base"]) - STEP**2) / (2 * STEP)
+        found += abs(base[y, x] - error - real[y, x]) < 0.25
+    return found
+
+
+def test_pairs_of_scores_tell_no_hidden_disparity(opened: Store) -> None:
+    scene = opened.scene("small", "beta")
+    assert probed(scene, Hidden()) == PROBED  # what scores with all their digits would tell
+    assert probed(scene, HIDDEN) <= PROBED // 20
+
+
+def test_a_score_of_few_chosen_pixels_is_withheld(opened: Store) -> None:
+    few = np.full(SHAPE, np.nan, np.float32)
+    few[20, 20] = 5.0
+    scene = opened.scene("small", "beta")
+    table = sg.evaluate({"few": {"beta": few}}, scene, ["rms", "bad@1"], ["all"], PROTOCOL)
+    assert np.isfinite(ScoreCube.of(table).values).any()
+    assert np.isnan(HIDDEN.rounded(ScoreCube.of(table)).values).all()
+
+
+def test_digits_follow_the_number_of_pixels() -> None:
+    values = np.full(4, 0.123456789)
+    assert supported(values, np.array([10.0, 1e4, 1e6, 1e9])).tolist() == [0.12, 0.12, 0.123, 0.1235]
+    odd = np.array([np.nan, 0.0, -4.5678, 1e-9, 1e12])
+    np.testing.assert_array_equal(supported(odd, np.full(5, 1e6)), [np.nan, 0.0, -4.57, 0.0, 1e6])
+
+
+def test_no_answer_has_more_digits_of_a_hidden_scene(client: httpx.Client) -> None:
+    """Means with the public scenes give the hidden value back, rounded."""
+    params = {"metrics": "rms", "regions": "all", "algorithms": ["good", "rough"]}
+    alone = client.get("table", params={**params, "scenes": "beta"}).json()["values"]
+    for (value,) in alone:
+        assert value == float(f"{value:.2g}")
+    all_scenes = client.get("table", params={**params, "aggregation": "pooled"}).json()["values"]
+    assert all(math.isfinite(value) for (value,) in all_scenes)
+
+
+def test_hidden_scenes_are_shown_together_only(two_hidden: httpx.Client) -> None:
+    assert two_hidden.get("rank", params={"scenes": "beta"}).status_code == 403
+    assert two_hidden.get("table", params={"scenes": ["alpha", "gamma"]}).status_code == 403
+    assert two_hidden.get("rank", params={"scenes": ["beta", "gamma"]}).status_code == 200
+    listed = two_hidden.get("table", params={"column": "rms:all"}).json()["scene_column"]["values"]
+    assert all(row[1] is None and row[2] is None for row in listed)
+    assert any(row[0] is not None for row in listed)
+    pair = two_hidden.get("significance", params={"first": "good", "second": "rough"}).json()["pair"]
+    assert [row["first"] is None for row in pair["scenes"]] == [False, True, True]
+    plot = two_hidden.get("correlation", params={"scatter": "rms:all~bad@1:all"}).json()["scatter"][0]
+    assert all(row[1] is None and row[2] is None for row in plot["x_values"])
+    marked = two_hidden.get("histogram", params={"metric": "rms:all", "mark": "good"}).json()["marked"]["good"]
+    assert sum(value is not None for value in marked) == 1
+
+
+def test_choosing_blocks_of_published_maps_needs_the_maps(two_hidden: httpx.Client) -> None:
+    """The best map per block cannot be put together: neither are errors shown by block, nor are maps exact."""
+    params = {"algorithm": "good"}
+    assert two_hidden.get("scenes/beta/layers/error.png", params=params).status_code == 403
+    assert "error" not in two_hidden.get("scenes/beta/about").json()["layers"]
+    exact = estimates(1)["good"]
+    shown = [
+        two_hidden.get("scenes/beta/pixel", params={"x": x, "y": 20, "algorithms": "good"}).json()["estimates"][0]
+        for x in range(8, 16)
+    ]
+    assert len({one["disparity"] for one in shown}) == 1
+    assert len(set(exact[20, 8:16].tolist())) == 8
+
+
+def test_the_stated_bound_counts_every_number_that_leaves_the_server() -> None:
+    # 15 scenes, 12 columns, 10 submissions per day: the example of docs/guide/hosting.md
+    assert most_bits(1, 12, 15) == pytest.approx(15 * (36 * math.log2(216_002) + 4))
+    assert most_bits(10, 12, 15) == 10 * most_bits(1, 12, 15)
+    assert most_bits(10, 12, 15) < 0.001 * 15 * 1_500_000 * 6  # of 6 bits for each of 1.5 million pixels per scene
