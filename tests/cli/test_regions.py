@@ -45,7 +45,18 @@ def counts(out: str) -> dict[str, int | None]:
 
 def test_json_counts_every_region_and_nothing_else_is_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mask = folder / "nonocc.png"
-    code, out, _ = run(capsys, folder / "disp0GT.pfm", "--left", folder / "left.png", "--nonocc", mask, "-f", "json")
+    code, out, _ = run(
+        capsys,
+        folder / "disp0GT.pfm",
+        "--resolution",
+        "1",
+        "--left",
+        folder / "left.png",
+        "--nonocc",
+        mask,
+        "-f",
+        "json",
+    )
     found = counts(out)
     assert code == 0
     assert found["all"] == 160 * 220
@@ -78,6 +89,7 @@ def test_latex_is_a_tabular(folder: Path, capsys: pytest.CaptureFixture[str]) ->
 def test_out_writes_pictures_and_arrays(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = folder / "out"
     words = ["--left", folder / "left.png", "--nonocc", folder / "nonocc.png", "-r", "nonocc,fine", "-o", target]
+    words += ["--resolution", "1"]
     code, _, _ = run(capsys, folder / "disp0GT.pfm", *words, "--estimate", f"mine={folder / 'mine.pfm'}")
     assert code == 0
     (scene,) = target.iterdir()

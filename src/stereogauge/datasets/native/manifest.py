@@ -19,7 +19,7 @@ focal = 700.0                             # px
 baseline = 0.12                           # metres
 [scenes]
 order = ["first", "second"]
-resolution = 1.0
+resolution = 1.0                          # by default the image width / 3000
 border = 0
 [tags]                                    # for selections such as --scenes tag:weather=rain
 camera = "rig 2"                          # of all scenes

@@ -38,7 +38,7 @@ def pair_scene(
     truth: Path | None,
     truth_right: Path | None,
     right: str = "im1.png",
-    resolution: float = 1.0,
+    resolution: float | None = None,
 ) -> Scene:
     """A scene of im0.png, im1.png, calib.txt and PFM ground truth (+inf = unknown), with its `mask0nocc.png` where
     there is one.
