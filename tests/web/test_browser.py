@@ -242,7 +242,7 @@ def test_swipe_overlay_and_point_cloud(visitor: Visitor) -> None:
 
 
 def test_an_object_is_chosen_and_a_region_is_typed(visitor: Visitor) -> None:
-    visitor.go("#scene?scene=alpha&pane=truth&pane=error~rough")
+    visitor.go("#scene?scene=alpha&pane=set~-~normals&pane=error~rough")
     visitor.page.wait_for_selector("[data-pane='1'][data-loaded]")
     visitor.page.click("#by-object")
     visitor.page.click("#objects summary >> nth=0")

@@ -377,7 +377,7 @@ export function create(root, context) {
         image: pane.image,
         other: pane.other,
         swipe,
-        overlay: pane.spec.layer === "region" ? null : overlay,
+        overlay: ["region", "set"].includes(pane.spec.layer) ? null : overlay,
         pointer,
         block,
       });
@@ -415,7 +415,8 @@ export function create(root, context) {
   }
 
   const focusedSpec = () =>
-    panes[focused]?.spec.algorithm ? panes[focused].spec : specs().find((one) => OF_ALGORITHM.includes(one.layer));
+    [panes[focused]?.spec, ...specs()].find((one) => one?.algorithm && OF_ALGORITHM.includes(one.layer)) ??
+    specs().find((one) => OF_ALGORITHM.includes(one.layer));
 
   /** Offer the scores by object; they are computed when asked for. */
   async function listObjects() {
