@@ -126,7 +126,8 @@ export function create(root, context) {
           answer.curves.filter((other, at) => at < index && other.algorithm === one.algorithm).length % DASHES.length
         ],
       },
-      hovertemplate: `${plain(one.algorithm)} ${plain(one.measure)}<br>%{x:.0f} % kept: %{y:.2f} ${answer.unit}<extra></extra>`,
+      hovertemplate:
+        `${plain(one.algorithm)} ${plain(one.measure)}<br>` + `%{x:.0f} % kept: %{y:.2f} ${answer.unit}<extra></extra>`,
     }));
     const first = new Map(answer.curves.map((one) => [one.algorithm, one]));
     for (const one of first.values()) {
