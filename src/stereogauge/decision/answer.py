@@ -80,8 +80,9 @@ def answer(
     'exact'
     """
     source = read_scores(scores, completeness)
-    chosen = replace(source, cube=source.cube.select(scenes=scenes, algorithms=algorithms))
-    return answered(chosen, profile, weights, requirements, completeness, missing, alpha, draws, seed)
+    if scenes is not None or algorithms is not None:
+        source = replace(source, cube=source.cube.select(scenes=scenes, algorithms=algorithms))
+    return answered(source, profile, weights, requirements, completeness, missing, alpha, draws, seed)
 
 
 def answered(
