@@ -18,6 +18,14 @@ def test_the_demonstration_leaves_maps_pictures_and_scores(tmp_path: Path, capsy
     printed = capsys.readouterr().out
     for name in ("census SGM", "OpenCV SGBM", "OpenCV BM", "d-fat", "bad@1"):
         assert name in printed
+    assert (
+        printed.rstrip()
+        .splitlines()[-1]
+        .startswith("For driver assistance, census SGM has the best score on motorcycle")
+    )
+    page = (out / "report" / "report.html").read_text(encoding="utf-8")
+    assert page.index('id="answer"') < page.index('id="scores"')
+    assert "one scene cannot tell whether it would have it on another" in page
     pictures = {path.name for path in (out / "pictures").iterdir()}
     assert {"ground-truth.png", "census-SGM.png", "OpenCV-SGBM-d-fat.png", "OpenCV-BM-bad@2.png"} <= pictures
     with sg.open_store(out / "demo.sqlite", read_only=True) as store:

@@ -80,6 +80,14 @@ class TestContent:
         assert tables | figures <= names
         assert [note for section in content.sections for note in section.notes] == []
 
+    def test_the_answer_stands_first(self, content: Content) -> None:
+        assert content.answer is not None
+        first = content.sections[0]
+        assert first.id == "answer"
+        assert first.prose == content.answer.sentence
+        assert first.unknown[: len(content.answer.unknown)] == content.answer.unknown
+        assert [entry.name for entry in first.entries][:2] == ["answer", "why"]
+
     def test_names_of_tables_and_of_figures_are_unique(self, content: Content) -> None:
         assert len({table.name for table in content.tables}) == len(content.tables)
         assert len({figure.name for figure in content.figures}) == len(content.figures)

@@ -90,7 +90,7 @@ def command(
 
 
 def _print_profiles(source: object) -> None:
-    from stereogauge.decision.answer import compatibility
+    from stereogauge.decision.compatibility import compatibility
     from stereogauge.decision.source import Source
     from stereogauge.ranking.profile import load_profile, shipped_profiles
 

@@ -18,7 +18,7 @@ from stereogauge.errors import StereogaugeError
 
 if TYPE_CHECKING:
     from stereogauge.decision.contrast import Contrast
-    from stereogauge.decision.explain import Explanation
+    from stereogauge.decision.explanation import Explanation
     from stereogauge.decision.origins import Origins
     from stereogauge.scores.cube import ScoreCube
 

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from stereogauge.decision.compatibility import compatibility
 from stereogauge.decision.fulfilment import Fulfilment, completeness_of, fulfilment
 from stereogauge.decision.purpose import opening, purpose_of
 from stereogauge.decision.requirements import Requirements, load_requirements
 from stereogauge.decision.requirements_sentence import requirements_sentence
-from stereogauge.decision.result import Answer, NotMeasured, Place, Tie, WeighedTerm, not_measured
+from stereogauge.decision.result import Answer, NotMeasured, Place, Tie, WeighedTerm
 from stereogauge.decision.sentence import Evidence, sentence
 from stereogauge.decision.source import EVERY_PIXEL, ONLY_SURE, Source, least_coverage, read_scores
 from stereogauge.decision.unknown import unknown
@@ -79,8 +80,9 @@ def answer(
     'exact'
     """
     source = read_scores(scores, completeness)
-    chosen = replace(source, cube=source.cube.select(scenes=scenes, algorithms=algorithms))
-    return answered(chosen, profile, weights, requirements, completeness, missing, alpha, draws, seed)
+    if scenes is not None or algorithms is not None:
+        source = replace(source, cube=source.cube.select(scenes=scenes, algorithms=algorithms))
+    return answered(source, profile, weights, requirements, completeness, missing, alpha, draws, seed)
 
 
 def answered(
@@ -166,37 +168,6 @@ def _by_weights(
         selection=found.selection,
         options=options,
     )
-
-
-class Compatibility:
-    """How much of what a profile weighs the scores measure, and the command that computes the rest."""
-
-    def __init__(self, source: Source, profile: Profile) -> None:
-        present = {column.metric for column in source.cube.columns} | {str(column) for column in source.cube.columns}
-        weighed = {term: weight for term, weight in profile.weights.items() if weight > 0}
-        lacking = {term: weight for term, weight in weighed.items() if term not in present}
-        metrics = dict.fromkeys(parse_column(term)[0].id for term in lacking)
-        regions = dict.fromkeys(region for term in lacking if (region := parse_column(term)[1]))
-        self.profile = profile
-        self.share = 1.0 if not lacking else float(sum(weighed.values()) - sum(lacking.values()))
-        self.share = 0.0 if len(lacking) == len(weighed) else self.share
-        self.command = source.command(metrics, regions) if lacking else ""
-        self.not_measured: tuple[NotMeasured, ...] = tuple(
-            not_measured(term, weight, self.command) for term, weight in lacking.items()
-        )
-
-    @property
-    def sentence(self) -> str:
-        """What can be answered, in words."""
-        if self.share == 1:
-            return "everything that it weighs is measured"
-        missing = ", ".join(one.term for one in self.not_measured)
-        return f"{percent(self.share)} of its weight is measured; not measured: {missing}"
-
-
-def compatibility(source: Source, profile: Profile) -> Compatibility:
-    """How much of a profile the scores can answer."""
-    return Compatibility(source, profile)
 
 
 def _places(found: Weighing, source: Source) -> tuple[Place, ...]:

@@ -11,7 +11,7 @@ from stereogauge.decision.words import listed, percent, score_text
 from stereogauge.tables.number import number_text
 
 if TYPE_CHECKING:
-    from stereogauge.decision.explain import Explanation, Piece, Reason
+    from stereogauge.decision.explanation import Explanation, Piece, Reason
 
 MOST_REASONS = 3
 WORTH = 0.05

@@ -10,7 +10,8 @@ import numpy as np
 from stereogauge.decision.answer import answered
 from stereogauge.decision.contrast import Contrast, contrast
 from stereogauge.decision.everybody import everybody
-from stereogauge.decision.explain import Explanation, explained
+from stereogauge.decision.explain import explained
+from stereogauge.decision.explanation import Explanation
 from stereogauge.decision.origins import Origins
 from stereogauge.decision.result import Answer
 from stereogauge.decision.source import Source

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stereogauge.decision.contrast import Contrast
 from stereogauge.decision.divided import UNDIVIDED
 from stereogauge.decision.everybody import Everybody
-from stereogauge.decision.explain import Explanation
+from stereogauge.decision.explanation import Explanation
 from stereogauge.figures.palette import Style, Styles, complete
 from stereogauge.figures.pictures import disparity_limits, render, render_disparity
 from stereogauge.metrics.error_pictures import absolute_error, clip_limit, heat_picture

@@ -221,12 +221,18 @@ def drawn_scores(terms: Mapping[str, Term], costs: Costs, multiplicity: NDArray[
     times = np.asarray(multiplicity, np.float64)
     total = np.zeros((len(times), len(costs.algorithms)))
     present = np.zeros(len(times))
+    everywhere = np.zeros((len(costs.algorithms), len(costs.scenes)))  # terms with equally many columns on every scene
     for term in terms.values():
         membership = costs.in_scene[term.flat]
-        columns = times @ membership.sum(axis=0)
-        mean = (times @ (term.cells @ membership).T) / np.maximum(columns, 1)[:, None]
-        total += term.weight * mean
+        sums, counts = term.cells @ membership, membership.sum(axis=0)
+        if counts.min() == counts.max():
+            everywhere += term.weight / counts[0] * sums
+            present += term.weight
+            continue
+        columns = times @ counts
+        total += term.weight * (times @ sums.T) / np.maximum(columns, 1)[:, None]
         present += term.weight * (columns > 0)
+    total += times @ everywhere.T / times.sum(axis=1, keepdims=True)
     return np.asarray(total / present[:, None], np.float64)
 
 
