@@ -86,10 +86,10 @@ def test_the_server_reads_only_files_that_it_wrote_itself(bench: Benchmark, monk
         monkeypatch.setitem(encodings.ENCODINGS, name, spied)
     for measure in ("first", "second"):
         params = {"algorithm": "with further maps", "metric": measure}
-        picture = httpx.get(bench.base + "scenes/alpha/layers/confidence.png", params=params)
+        picture = httpx.get(bench.base + "scenes/alpha/layers/confidence.png", params=params, timeout=60)
         assert picture.status_code == 200, picture.text
     params = {"algorithm": "with further maps", "metric": "rms"}
-    assert httpx.get(bench.base + "scenes/alpha/layers/metric.png", params=params).status_code == 200
+    assert httpx.get(bench.base + "scenes/alpha/layers/metric.png", params=params, timeout=60).status_code == 200
     assert here == []
     kept = {file.suffix for file in (bench.taken.folder / identifier).rglob("*") if file.is_file()}
     assert kept == {".pfm"}

@@ -116,7 +116,7 @@ def test_a_declared_direction_is_read_so(confident: Store, tmp_path_factory: pyt
 
 def test_measures_of_our_matcher_take_their_scales(base: str) -> None:
     asked = {"sgm": "entropy,entropy@8", "scene": "alpha", "temperature": 8}
-    answer = httpx.get(base + "confidence", params=asked)
+    answer = httpx.get(base + "confidence", params=asked, timeout=60)
     curves = [curve for curve in answer.json()["curves"] if curve["algorithm"] == "census SGM"]
     assert [curve["measure"] for curve in curves] == ["entropy", "entropy@8"]
     assert curves[0]["auc"] == curves[1]["auc"]

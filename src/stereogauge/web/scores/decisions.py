@@ -6,7 +6,8 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from stereogauge.decision.answer import answered, compatibility
+from stereogauge.decision.answer import answered
+from stereogauge.decision.compatibility import compatibility
 from stereogauge.decision.explain import explained
 from stereogauge.decision.requirements import Requirements, load_requirements
 from stereogauge.decision.source import EVERY_PIXEL, ONLY_SURE, Source, least_coverage
