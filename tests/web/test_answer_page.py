@@ -184,3 +184,10 @@ def test_no_new_page_is_wider_than_the_window(visitor: Visitor, width: int) -> N
     ):
         visitor.go(f"#{view}")
         assert visitor.page.evaluate("document.documentElement.scrollWidth") <= width, view
+
+
+def test_a_static_copy_answers_for_the_shipped_profiles(exported: Path) -> None:
+    import json
+
+    index = json.loads((exported / "answers.json").read_text(encoding="utf-8"))
+    assert {f"answer?profile={name}" for name in ("balanced", "driver-assistance")} <= set(index)

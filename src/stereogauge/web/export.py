@@ -23,6 +23,8 @@ Params = tuple[tuple[str, str], ...]
 DRAWS = "1000"
 PATH_SAFE = "!'()*~-._"
 PRESETS = (("boundary", "interior", "occluded"), ("nonocc", "all", "disc"))
+CROPPED_SCENES, CROP_WIDTH = 2, "200"
+"""Scenes whose crops are shown with an answer, and the width of a crop in px, as in the page."""
 PICTURES_OF_ALGORITHM = ("estimate", "error", "signed")
 LIST = "export.json"
 """The list of the files that an export wrote."""
@@ -195,7 +197,43 @@ def _export_protocol(writer: _Writer, base: Params, protocol: str) -> list[Shipp
     shipped = list(_selections(free, table["columns"], base, protocol))
     for selection in shipped:
         _export_selection(writer, selection.params)
+    for profile in shipped_profiles():
+        _export_answer(writer, base, profile, table["columns"])
     return shipped
+
+
+def _export_answer(writer: _Writer, base: Params, profile: str, columns: list[dict[str, Any]]) -> None:
+    """The answer for a profile, why the first one leads, and the crops in which that shows."""
+    found = writer.keep("answer", (*base, ("profile", profile)))
+    if not found or not found.get("leader") or len(found["places"]) < 2:
+        return
+    rival = (found["rivals"] or [found["places"][1]["algorithm"]])[0]
+    pair = (("first", found["leader"]), ("second", rival))
+    why = writer.keep("explain", (*base, ("profile", profile), *pair))
+    column = why and decisive_column(why["terms"], columns)
+    if not column:
+        return
+    for scene in sorted(why["scenes"], key=lambda piece: -abs(piece["amount"]))[:CROPPED_SCENES]:
+        path = f"scenes/{quote(scene['name'], safe=PATH_SAFE)}"
+        contrast = writer.keep(f"{path}/contrast", (*base, *pair, ("column", column["id"])))
+        for crop in contrast["crops"][:1] if contrast else ():
+            square: Params = (*base, ("crop", f"{crop['x']},{crop['y']},{crop['size']}"), ("width", CROP_WIDTH))
+            for layer in ("left", "truth"):
+                writer.keep(f"{path}/layers/{layer}.png", square, suffix="png")
+            for name in (found["leader"], rival):
+                own = (*square, ("algorithm", name))
+                writer.keep(f"{path}/layers/estimate.png", own, suffix="png")
+                writer.keep(f"{path}/layers/error.png", (*own, ("region", column["region"])), suffix="png")
+
+
+def decisive_column(terms: list[dict[str, Any]], columns: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The column whose pixels the page compares: of the terms that call pixels wrong the one that decides most."""
+    able = [one for one in columns if one["metric"].startswith("bad@") and one["label"] != one["metric"]]
+    for term in sorted(terms, key=lambda term: -abs(term["amount"])):
+        for one in able:
+            if term["term"] in (one["id"], one["metric"]):
+                return one
+    return able[0] if able else None
 
 
 def _selections(free: list[str], columns: list[dict[str, Any]], base: Params, protocol: str) -> Iterator[Shipped]:
