@@ -88,6 +88,8 @@ def _facts(result: MatchResult) -> dict[str, Any]:
         "seconds": result.seconds,
         "cpu_seconds": result.cpu_seconds,
         "peak_memory": result.peak_memory,
+        "threads": result.threads,
+        "processor": result.processor,
         "parameters": {name: str(value) for name, value in result.parameters.items()},
     }
 

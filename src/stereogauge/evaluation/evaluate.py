@@ -12,7 +12,7 @@ from stereogauge.confidence.files import ConfidenceSource
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError, StereogaugeError, unknown_name
 from stereogauge.io.files import load_disparity
 from stereogauge.metrics.declaration import BoundMetric, Statistic, parse_column
-from stereogauge.metrics.measurement import Measurement
+from stereogauge.metrics.measurement import Fact, Measurement
 from stereogauge.metrics.picture import Picture
 from stereogauge.model import Dataset, DisparityMap, ResultSet, Scene, as_disparity
 from stereogauge.protocol import Protocol, load_protocol
@@ -64,7 +64,7 @@ def evaluate_cell(
     algorithm: str,
     right_estimate: Any = None,
     confidence: ConfidenceSource | None = None,
-    extras: Mapping[str, float] | None = None,
+    extras: Mapping[str, Fact] | None = None,
     resize: bool = False,
 ) -> list[Score]:
     """All columns of one algorithm on one scene."""

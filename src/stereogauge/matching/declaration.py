@@ -101,6 +101,10 @@ class Matcher:
     `function(left, right, ndisp, **parameters)` takes grey images (H, W) of equal size, or with `colour` the images as
     they are, and returns a `stereogauge.matching.result.MatcherOutput`, a disparity map, or a tuple of left and right
     maps. `open_parameters` allows names that are not declared.
+
+    `prepare(left, right, ndisp, **parameters)`, with the same arguments, is called before the clock starts: it loads
+    and compiles what the function needs, so that a run time is the time of matching alone. It is called before every
+    run and should return at once when all is ready.
     """
 
     id: str
@@ -110,6 +114,7 @@ class Matcher:
     parameters: tuple[MatcherParameter, ...] = ()
     open_parameters: bool = False
     colour: bool = False
+    prepare: Callable[..., None] | None = None
 
     @property
     def description(self) -> str:

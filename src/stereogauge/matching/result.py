@@ -19,7 +19,7 @@ class MatcherEvidence:
 
     `costs` is the aggregated volume (H, W, ndisp), low = good; `winners` the whole disparities that won in it;
     `summary` what confidence measures need of the costs, for matchers that do not keep them, with the ς, T and ramp
-    it was made with; `right_minimum` the right winners' costs.
+    it was made with; `right_minimum` the right winners' costs; `threads` how many threads it used.
     """
 
     costs: NDArray[np.uint16] | None = None
@@ -31,6 +31,7 @@ class MatcherEvidence:
     ramp: float | None = None
     window_radius: int = 0
     peak_memory: int | None = None
+    threads: int | None = None
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,8 @@ class MatchResult(MatcherEvidence):
 
     `disparity` and `right_disparity` are float32 with NaN = unknown, after the requested post-processing;
     `raw` and `right_raw` are the maps before it. `seconds` is wall time of matching and post-processing,
-    `cpu_seconds` processor time, `peak_memory` bytes where they were measured.
+    `cpu_seconds` processor time, `peak_memory` bytes where they were measured; `processor` names the machine's. Loading
+    and compiling are over before the clock starts.
     """
 
     matcher: str
@@ -62,3 +64,4 @@ class MatchResult(MatcherEvidence):
     cpu_seconds: float
     right_disparity: DisparityMap | None = None
     right_raw: DisparityMap | None = None
+    processor: str = ""

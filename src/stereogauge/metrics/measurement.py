@@ -18,6 +18,7 @@ from stereogauge.protocol import Protocol
 from stereogauge.regions.scene_regions import SceneRegions
 
 Shared = TypeVar("Shared")
+Fact = float | str
 
 
 def filled(disparity: DisparityMap) -> DisparityMap:
@@ -46,7 +47,8 @@ class Measurement:
 
     `raw` is the map as it was given; `estimate` after clipping and filling. `metrics` are those that will be measured,
     so that one pass over the pixels serves the thresholds and quantiles that they ask for. `confidence` reads the
-    algorithm's confidence map when a metric asks for it. `extras` are facts of the run ("seconds", "peak_memory").
+    algorithm's confidence map when a metric asks for it. `extras` are facts of the run ("seconds", "peak_memory") and
+    what they depend on ("threads", "processor").
     """
 
     def __init__(
@@ -58,7 +60,7 @@ class Measurement:
         regions: Iterable[str] = (),
         right_estimate: Any = None,
         confidence: Callable[[], NDArray[np.float32]] | None = None,
-        extras: Mapping[str, float] | None = None,
+        extras: Mapping[str, Fact] | None = None,
     ) -> None:
         self.regions = scene_regions
         self.raw = as_disparity(estimate, "estimate")
