@@ -12,10 +12,9 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
-from stereogauge.errors import DatasetError, StereogaugeError, unknown_name
+from stereogauge.errors import DatasetError, unknown_name
 from stereogauge.model import Dataset
 from stereogauge.registry import collect
 
@@ -71,7 +70,7 @@ class DatasetFamily:
 @functools.cache
 def families() -> Mapping[str, DatasetFamily]:
     """Every known family by id, ours first."""
-    return MappingProxyType(collect("dataset", DatasetFamily, PACKAGE, ENTRY_POINTS))
+    return collect("dataset", DatasetFamily, PACKAGE, ENTRY_POINTS)
 
 
 def family_of(name: str) -> tuple[DatasetFamily, str]:
@@ -131,13 +130,20 @@ def open_dataset(text: str, **options: Any) -> Dataset:
 
 
 def _better_family(wrong: DatasetFamily, folder: Path) -> str | None:
-    """Another family that can list this folder, if there is one."""
+    """Another family that finds scenes with ground truth in this folder, if there is one."""
     for family in families().values():
-        if family is wrong or not family.needs_root:
-            continue
-        try:
-            family.load(folder, "")
-        except StereogaugeError:
-            continue
-        return family.id
+        if family is not wrong and family.needs_root and _finds_scenes(family, folder):
+            return family.id
     return None
+
+
+def _finds_scenes(family: DatasetFamily, folder: Path) -> bool:
+    """Whether the family lists this folder and the first ground truth is really there.
+
+    A `load` of somebody else may accept any folder, or fail in any way.
+    """
+    try:
+        first = next(iter(family.load(folder, "")), None)
+        return first is not None and first.has("gt") and first.gt.size > 0
+    except Exception:
+        return False

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from stereogauge.confidence.files import ConfidenceSource
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError, StereogaugeError, unknown_name
+from stereogauge.evaluation.estimates import result_sets, scene_list, taken_apart
 from stereogauge.io.files import load_disparity
-from stereogauge.metrics.declaration import BoundMetric, Statistic, parse_column
+from stereogauge.metrics.declaration import BoundMetric, Metric, Statistic, parse_column
+from stereogauge.metrics.functions import metric_id
 from stereogauge.metrics.measurement import Fact, Measurement
 from stereogauge.metrics.picture import Picture
 from stereogauge.model import Dataset, DisparityMap, ResultSet, Scene, as_disparity
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.regions.declaration import declared_regions
 from stereogauge.regions.scene_regions import SceneRegions
-from stereogauge.scores.column import Column, columns_of
+from stereogauge.scores.column import Column, columns_of, metric_of
 from stereogauge.scores.score import NO_ESTIMATE, Score
 from stereogauge.scores.table import ScoreTable
+
+MetricSource = str | Metric | BoundMetric | Callable[..., Any]
 
 
 def resized(estimate: DisparityMap, shape: tuple[int, int]) -> DisparityMap:
@@ -131,35 +135,10 @@ def gaps(
     return [_score(scene_regions, algorithm, column, Statistic.empty(reason)) for column in wanted]
 
 
-def result_sets(estimates: Any, scenes: Sequence[Scene]) -> list[ResultSet]:
-    """What was given as estimates, as one result set an algorithm.
-
-    A map or path (one scene) is called "estimate"; a mapping gives names, with maps for one scene or {scene: map} for
-    several.
-    """
-    if isinstance(estimates, ResultSet):
-        return [estimates]
-    if isinstance(estimates, Mapping):
-        return [_named_results(str(name), value, scenes) for name, value in estimates.items()]
-    if isinstance(estimates, list | tuple) and estimates and all(isinstance(e, ResultSet) for e in estimates):
-        return list(estimates)
-    return [_named_results("estimate", estimates, scenes)]
-
-
-def _named_results(name: str, value: Any, scenes: Sequence[Scene]) -> ResultSet:
-    if isinstance(value, ResultSet):
-        return value
-    if isinstance(value, Mapping):
-        return ResultSet(name, {str(k): v for k, v in value.items()})
-    if len(scenes) != 1:
-        raise SizeError(f"Algorithm {name!r} gives one map for {len(scenes)} scenes; give {{scene: map}} instead.")
-    return ResultSet(name, {scenes[0].id: value})
-
-
 def evaluate(
     estimates: Any,
-    scenes: Scene | Dataset | Sequence[Scene],
-    metrics: Sequence[str] | str | None = None,
+    scenes: Scene | Dataset | Sequence[Scene] | None = None,
+    metrics: Sequence[MetricSource] | MetricSource | None = None,
     regions: Sequence[str] | str | None = None,
     protocol: Protocol | str | None = None,
     *,
@@ -168,10 +147,13 @@ def evaluate(
 ) -> ScoreTable:
     """Scores of one or more estimates on one or more scenes.
 
-    `estimates`: a map, a path, {algorithm: map}, {algorithm: {scene: map or path}}, or result sets. `metrics` and
-    `regions` default to the protocol's; of several scenes those that the protocol names are taken, all where it names
-    none. A scene without an estimate is a gap: NaN with a note. For many scenes and algorithms with a store, progress
-    and several processes, see `stereogauge.evaluation.run`.
+    `estimates`: a map, a path, a list of paths, the result of `match`, {algorithm: map}, {algorithm: {scene: map or
+    path}}, or result sets. `scenes`: a scene, a dataset or a list of scenes; a pair (map, truth) needs none.
+
+    `metrics` and `regions` default to the protocol's; of several scenes those that the protocol names are taken, all
+    where it names none. A metric is an id ("bad@1"), one that `@metric` declares, or a function of two arrays, estimate
+    and truth on the pixels of a region, that returns a number. A scene without an estimate is a gap: NaN with a note.
+    For many scenes and algorithms with a store, progress and several processes, see `stereogauge.evaluation.run`.
 
     `common` measures all maps of a scene on the pixels that every one of them estimates, and on no others: a fair
     comparison of semi-dense maps, which says nothing about the rest of the image.
@@ -182,21 +164,20 @@ def evaluate(
     >>> round(table.value("bad@1"), 2), table.value("mae")
     (33.33, 1.0)
     """
-    given = {"metrics": metrics, "regions": regions}
+    given = {"metrics": _metric_ids(metrics), "regions": regions}
     changes = {
         key: [value] if isinstance(value, str) else list(value) for key, value in given.items() if value is not None
     }
     chosen = load_protocol(protocol).replace(**changes, **({"invalid": "exclude"} if common else {}))
     wanted = columns_of(chosen.metrics, chosen.regions)
-    scene_list = [scenes] if isinstance(scenes, Scene) else list(scenes)
-    strange = next((type(scene).__name__ for scene in scene_list if not isinstance(scene, Scene)), None)
-    if strange is not None:
-        raise StereogaugeError(f"Estimates are held against a Scene, a dataset or a list of scenes; found {strange}.")
-    results = result_sets(estimates, scene_list)
-    _check_names(results, scene_list, wanted)
+    if scenes is None:
+        estimates, scenes = taken_apart(estimates)
+    several = scene_list(scenes)
+    results = result_sets(estimates, several)
+    _check_names(results, several, wanted)
     scores: list[Score] = []
     sizes: dict[tuple[str, str], float] = {}
-    for scene in scene_list if isinstance(scenes, Scene) else _chosen(scene_list, chosen.scenes):
+    for scene in several if isinstance(scenes, Scene) else _chosen(several, chosen.scenes):
         scene_regions = SceneRegions(scene, chosen)
         sizes[scene.dataset, scene.id] = scene.size
         maps = {result.name: result.maps[scene.id] for result in results if scene.id in result.maps}
@@ -218,6 +199,16 @@ def evaluate(
                 resize=resize,
             )
     return ScoreTable(scores, chosen, sizes)
+
+
+def _metric_ids(metrics: Sequence[MetricSource] | MetricSource | None) -> list[str] | None:
+    if metrics is None:
+        return None
+    several = metrics if isinstance(metrics, Sequence) and not isinstance(metrics, str) else [metrics]
+    ids = [metric_id(metric) for metric in several]
+    # A function of a notebook may have been defined anew under its old name.
+    metric_of.cache_clear()
+    return ids
 
 
 def common_pixels(maps: Mapping[str, Any]) -> dict[str, Any]:
@@ -252,10 +243,11 @@ def _check_names(results: Sequence[ResultSet], scenes: Sequence[Scene], wanted: 
         for name in result.maps:
             if name not in ids:
                 raise unknown_name(f"scene in the results of {result.name!r}", name, ids)
-    known = {*declared_regions(), *(mask for scene in scenes for mask in scene.masks), "scene"}
+    masks = {mask for scene in scenes for mask in scene.masks} | {"scene"}
+    declared = declared_regions()
     for region in dict.fromkeys(column.region for column in wanted):
-        if region not in known:
-            raise unknown_name("region", region, known)
+        if region not in masks and region not in declared:
+            raise unknown_name("region", region, {*declared, *masks})
     names = [result.name for result in results]
     if len(set(names)) != len(names):
         raise StereogaugeError(

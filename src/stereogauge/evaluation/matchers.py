@@ -6,11 +6,12 @@ range, so it is made once. Beside it lie wall time, processor time and peak memo
 
 from __future__ import annotations
 
+import inspect
 import json
 import shlex
 import shutil
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from importlib import metadata
@@ -117,12 +118,20 @@ def map_key(request: MatcherRequest, scene: Scene, ndisp: int, hashes: ContentHa
 
 
 def _program(text: str) -> list[str]:
-    """The content of the files that an outside command names: the program, and scripts given to an interpreter."""
+    """The content of the code that is not ours: a plug-in's module, or the files that an outside command names (the
+    program, and scripts given to an interpreter).
+    """
     if not text.startswith("cmd:"):
-        return []
+        matcher, _ = parse_matcher(text)
+        return [] if matcher.function.__module__.startswith("stereogauge.") else [_source(matcher.function)]
     words = shlex.split(text.removeprefix("cmd:"))
     found = [shutil.which(words[0]) or words[0], *words[1:]] if words else []
     return [content_hash(path) for path in found if Path(path).is_file() and Path(path).stat().st_size]
+
+
+def _source(function: Callable[..., Any]) -> str:
+    path = inspect.getsourcefile(inspect.unwrap(function))
+    return content_hash(path) if path is not None and Path(path).is_file() else ""
 
 
 def make_maps(
