@@ -13,6 +13,7 @@ from stereogauge.confidence.declaration import confidence_measure, confidence_me
 from stereogauge.confidence.domain import right_map_hint
 from stereogauge.confidence.evidence import Evidence
 from stereogauge.confidence.trees import Trees
+from stereogauge.display import NamedMaps
 from stereogauge.errors import NotApplicable
 from stereogauge.matching.result import MatchResult
 
@@ -35,7 +36,7 @@ def confidence(
     sigma: float | None = None,
     temperature: float | None = None,
     model: Trees | str | os.PathLike[str] | None = None,
-) -> dict[str, NDArray[np.float32]]:
+) -> NamedMaps[NDArray[np.float32]]:
     """Maps of the asked measures by id; lower = more confident, NaN = undefined.
 
     `literal` gives those of Haeusler and Klette as printed. `sigma` and `temperature` are ς and T of the exponential
@@ -50,7 +51,7 @@ def confidence(
     """
     trained = model if model is None or isinstance(model, Trees) else Trees.load(model)
     evidence = Evidence.of(result, sigma=sigma, temperature=temperature, gt=gt, model=trained)
-    return {name: _map(evidence, name, literal) for name in measures}
+    return NamedMaps({name: _map(evidence, name, literal) for name in measures})
 
 
 def _map(evidence: Evidence, name: str, literal: bool) -> NDArray[np.float32]:

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.display import Displayed
 from stereogauge.errors import NotApplicable, SizeError, StereogaugeError
 from stereogauge.model import DisparityMap, Mask, as_disparity
 
@@ -24,7 +25,7 @@ GUARD = np.float32(1e-6)
 
 
 @dataclass(frozen=True, eq=False)
-class SparsificationCurve:
+class SparsificationCurve(Displayed):
     """Expected bad pixels among the most confident ones.
 
     `kept` and `bad` are counts at the corners of a piecewise linear curve from (0, 0) to (all pixels, all bad ones);

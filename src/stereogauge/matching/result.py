@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.display import Displayed
 from stereogauge.kernels.confidence import CostSummary
 from stereogauge.model import DisparityMap, Image
 
@@ -44,7 +45,7 @@ class MatcherOutput(MatcherEvidence):
 
 
 @dataclass(frozen=True)
-class MatchResult(MatcherEvidence):
+class MatchResult(MatcherEvidence, Displayed):
     """One run of a matcher on one pair.
 
     `disparity` and `right_disparity` are float32 with NaN = unknown, after the requested post-processing;

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from stereogauge.display import Displayed
 from stereogauge.errors import ProtocolError, StereogaugeError, unknown_name
 from stereogauge.metrics.declaration import parse_column
 from stereogauge.protocol import Protocol
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class ScoreTable(Sequence[Score]):
+class ScoreTable(Sequence[Score], Displayed):
     """Scores of some algorithms on some scenes, all under one protocol.
 
     >>> truth = np.array([[4, 4, 8], [4, 4, 8], [4, 4, 8]])
