@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.output import announce_compilation, notes, print_scores, say
+from stereogauge.cli.output import announce_compilation, notes, print_scores, say, working
 from stereogauge.errors import FileError
 
 if TYPE_CHECKING:
@@ -105,11 +105,13 @@ def command(
     options.check_images(scene)
     names = _names(estimates)
     # Read once: scores, doubts and pictures are all made of these.
-    maps = {
-        name: (DisparityFile(path, encoding, scale, offset) if _open(path) else DisparityFile(path)).read()
-        for name, path in zip(names, estimates, strict=True)
-    }
-    table = evaluate(maps, scene, protocol=chosen, resize=resize, common=common)
+    with working(f"measuring {', '.join(names)}"):
+        maps = {
+            name: (DisparityFile(path, encoding, scale, offset) if _open(path) else DisparityFile(path)).read()
+            for name, path in zip(names, estimates, strict=True)
+        }
+        table = evaluate(maps, scene, protocol=chosen, resize=resize, common=common)
+        doubts = _suspicions(maps, scene)
     chosen = table.protocol or chosen
     print_scores(table, form)
     if common:
@@ -117,12 +119,14 @@ def command(
         say(f"measured on the {share:.1%} of the known pixels that all {len(maps)} maps estimate")
     if form is options.Format.table:
         say(f"protocol {chosen.name} {chosen.hash}, scoring {chosen.scoring_hash}")
-    for note in [*notes(table), *_suspicions(maps, scene)]:
+    for note in [*notes(table), *doubts]:
         say(f"note: {note}")
     if out is not None:
         from stereogauge.figures.picture_files import write_pictures
 
-        say(f"{len(write_pictures(out, maps, scene, chosen))} pictures in {out}")
+        with working("drawing"):
+            written = write_pictures(out, maps, scene, chosen)
+        say(f"{len(written)} pictures in {out}")
 
 
 def _common_share(maps: Mapping[str, DisparityMap], scene: Scene) -> float:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.output import announce_compilation, print_entry, print_rows, say
+from stereogauge.cli.output import announce_compilation, announce_memory, print_entry, print_rows, say, working
 from stereogauge.errors import MatcherError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def command(
     Writes the disparity map and prints run time and density. Every matcher also takes lr_check, median, speckle and
     fill for post-processing.
     """
-    from stereogauge.matching.run import match
+    from stereogauge.matching.run import prepare
     from stereogauge.matching.text import parse_parameters
 
     if list_matchers:
@@ -53,7 +53,11 @@ def command(
         raise MatcherError("A match needs two images: stereogauge match LEFT RIGHT --ndisp 64 --out disparity.pfm.")
     announce_compilation()
     given = parse_parameters(",".join(parameter or ()), "--set")
-    result = match(left, right, matcher, ndisp, **given)
+    with working("reading the images"):
+        prepared = prepare(left, right, matcher, ndisp, **given)
+    announce_memory(prepared.memory, prepared.matcher.id)
+    with working(f"matching with {prepared.matcher.id}"):
+        result = prepared.run()
     if out is not None:
         _write(out, result.disparity)
     if right_out is not None:

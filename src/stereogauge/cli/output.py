@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +21,11 @@ if TYPE_CHECKING:
     from stereogauge.evaluation.progress import Progress
     from stereogauge.scores.table import ScoreTable
     from stereogauge.tables.table import Table
+
+
+GIBIBYTE = 2**30
+MUCH_MEMORY = 2 * GIBIBYTE
+LINE_EVERY = 10.0
 
 
 def console(*, errors: bool = False) -> Console:
@@ -91,6 +99,47 @@ def progress(what: str = "cells", verb: str = "compute") -> Progress:
     from stereogauge.evaluation.progress import terminal_progress
 
     return terminal_progress(console(errors=True), what, verb)
+
+
+@contextlib.contextmanager
+def working(what: str) -> Iterator[None]:
+    """Say what is being done once that takes longer than two seconds; nothing else may be printed meanwhile."""
+    from stereogauge.evaluation.progress import SHOWN_AFTER
+
+    ended, started = threading.Event(), time.monotonic()
+
+    def tell() -> None:
+        if ended.wait(SHOWN_AFTER):
+            return
+        if sys.stderr.isatty():
+            with console(errors=True).status(f"{what} …") as status:
+                while not ended.wait(1.0):
+                    status.update(f"{what} … {time.monotonic() - started:.0f} s")
+            return
+        say(f"{what} …")
+        while not ended.wait(LINE_EVERY):
+            say(f"{what} … {time.monotonic() - started:.0f} s")
+
+    thread = threading.Thread(target=tell, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def announce_memory(bytes_needed: int | None, what: str) -> None:
+    """Say beforehand that much memory is needed, and how much there is."""
+    from stereogauge.evaluation.memory import free_memory
+
+    if bytes_needed is None or bytes_needed < MUCH_MEMORY:
+        return
+    free = free_memory()
+    known = "" if free is None else f"; {free / GIBIBYTE:.1f} GiB are free"
+    short = free is not None and bytes_needed > free
+    advice = ", so that the system may end it: use smaller images, fewer disparities or another mode" if short else ""
+    say(f"note: {what} needs about {bytes_needed / GIBIBYTE:.1f} GiB of memory{known}{advice}")
 
 
 def announce_compilation() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -124,9 +125,14 @@ def open_dataset(text: str, **options: Any) -> Dataset:
     if not family.needs_root:
         return load_dataset(text, **options)
     variant, _, root = rest.partition(":")
-    if variant in family.variants:
+    if variant in family.variants and not _is_drive(rest):
         return load_dataset(f"{identifier}:{variant}", root or None, **options)
     return load_dataset(identifier, rest or None, **options)
+
+
+def _is_drive(text: str) -> bool:
+    """Whether this begins with a drive of Windows, which looks like a variant of one letter."""
+    return os.name == "nt" and re.match(r"[A-Za-z]:[\\/]", text) is not None
 
 
 def _better_family(wrong: DatasetFamily, folder: Path) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 import shlex
 import shutil
 import traceback
@@ -20,6 +21,7 @@ from typing import Any
 
 from stereogauge.errors import FileError, MatcherError, StereogaugeError
 from stereogauge.evaluation.fingerprints import ContentHashes
+from stereogauge.evaluation.memory import largest_shape
 from stereogauge.evaluation.peak_memory import PeakMemory
 from stereogauge.evaluation.progress import Progress
 from stereogauge.evaluation.tasks import Tasks, worker_count
@@ -104,6 +106,24 @@ def search_range(scene: Scene, given: int | None) -> int:
     if found is None:
         raise MatcherError(f"Scene {scene.id!r} does not say how many disparities to search; give --ndisp.")
     return int(found)
+
+
+def memory_needed(wanted: Sequence[MatcherRequest], dataset: Dataset, given: int | None) -> tuple[int, str]:
+    """The most bytes that one of the matchers takes on the largest scene, as far as they tell, and which one."""
+    height, width = largest_shape(list(dataset))
+    ranges = [range_ for range_ in (given, *(scene.calibration.ndisp for scene in dataset)) if range_]
+    most, name = 0, ""
+    for one in wanted:
+        matcher, stated = parse_matcher(one.text)
+        if matcher.memory is None or not ranges:
+            continue
+        complete, _ = settled(matcher, {**stated, **dict(one.parameters)})
+        try:
+            needed = matcher.memory(height, width, int(given or max(ranges)), **complete)
+        except MatcherError:  # refused for its size; the run says so scene by scene
+            continue
+        most, name = max((most, name), (needed, one.name))
+    return most, name
 
 
 def map_key(request: MatcherRequest, scene: Scene, ndisp: int, hashes: ContentHashes) -> str:
@@ -231,12 +251,13 @@ def make_map(task: MatchTask) -> MapOutcome:
         height, width = result.disparity.shape
         facts: dict[str, Fact] = {
             "seconds": result.seconds,
-            "cpu_seconds": result.cpu_seconds,
             "width": width,
             "height": height,
             "ndisp": result.ndisp,
             "processor": result.processor,
         }
+        if math.isfinite(result.cpu_seconds):
+            facts["cpu_seconds"] = result.cpu_seconds
         if result.threads is not None:
             facts["threads"] = result.threads
         if memory is not None:

@@ -104,7 +104,8 @@ class Matcher:
 
     `prepare(left, right, ndisp, **parameters)`, with the same arguments, is called before the clock starts: it loads
     and compiles what the function needs, so that a run time is the time of matching alone. It is called before every
-    run and should return at once when all is ready.
+    run and should return at once when all is ready. `memory(height, width, ndisp, **parameters)` tells about how many
+    bytes a run takes, so that it can be said beforehand.
     """
 
     id: str
@@ -115,6 +116,7 @@ class Matcher:
     open_parameters: bool = False
     colour: bool = False
     prepare: Callable[..., None] | None = None
+    memory: Callable[..., int] | None = None
 
     @property
     def description(self) -> str:

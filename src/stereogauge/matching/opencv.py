@@ -27,6 +27,8 @@ MODES = {
     "3way": cv2.STEREO_SGBM_MODE_SGBM_3WAY,
     "hh4": cv2.STEREO_SGBM_MODE_HH4,
 }
+WHOLE_VOLUME = ("hh", "hh4")
+ROWS_OF_COSTS = 32
 COMMON = (
     MatcherParameter(
         "uniqueness", "int", 0, "percent by which the best cost must win; losers are unknown", low=0, high=100, step=1
@@ -146,12 +148,19 @@ def _compute(
     return np.where(found, levels.astype(np.float32) / FIXED_POINT, np.float32(np.nan))
 
 
+def _sgbm_memory(height: int, width: int, ndisp: int, *, mode: str, full_width: bool, **_: Any) -> int:
+    """Two volumes of 16-bit costs in the modes that go over the image twice, else some rows of them."""
+    across = width + (_rounded(ndisp) if full_width else 0)
+    return 4 * _rounded(ndisp) * across * (height if mode in WHOLE_VOLUME else ROWS_OF_COSTS)
+
+
 SGBM = Matcher(
     id="opencv-sgbm",
     name="OpenCV SGBM",
     source="OpenCV, cv2.StereoSGBM",
     function=semi_global_block_matching,
     prepare=on_a_small_pair(semi_global_block_matching),
+    memory=_sgbm_memory,
     parameters=(
         MatcherParameter("mode", "choice", "hh", "which paths are aggregated", choices=tuple(MODES)),
         MatcherParameter("block", "int", 5, "side of the matched block, odd", low=1, high=31, step=2),

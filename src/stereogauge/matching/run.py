@@ -61,6 +61,14 @@ class PreparedMatch:
     parameters: Mapping[str, Value]
     post: PostProcessing
 
+    @property
+    def memory(self) -> int | None:
+        """About how many bytes the run will take; None where the matcher does not tell."""
+        if self.matcher.memory is None:
+            return None
+        height, width = self.greys[0].shape
+        return self.matcher.memory(height, width, self.ndisp, **self.parameters)
+
     def run(self) -> MatchResult:
         """Match and post-process, and time both."""
         declared, post = self.matcher, self.post

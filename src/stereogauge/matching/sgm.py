@@ -268,6 +268,10 @@ def _prepare(left: NDArray[Any], right: NDArray[Any], ndisp: int, **parameters: 
     _compile(left, right, ndisp, **{**parameters, **kept, "threads": 1})
 
 
+def _memory(height: int, width: int, ndisp: int, **parameters: Any) -> int:
+    return _plan(height, width, ndisp, Settings(**parameters)).bytes
+
+
 SGM = Matcher(
     id="sgm",
     name="Census SGM",
@@ -275,4 +279,5 @@ SGM = Matcher(
     function=semi_global_matching,
     parameters=PARAMETERS,
     prepare=_prepare,
+    memory=_memory,
 )
