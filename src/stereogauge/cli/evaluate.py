@@ -65,8 +65,8 @@ def command(
     matcher: Annotated[
         list[str] | None,
         typer.Option(
-            help="A matcher to run, e.g. sgm, opencv-sgbm:block=5, 'cmd:./run {left} {right} {out} {ndisp}'; "
-            "NAME=MATCHER names it; repeatable."
+            help="A matcher to run, e.g. sgm, opencv-sgbm:block=5, onnx:MODEL.onnx, py:MODULE:FUNCTION, "
+            "'cmd:./run {left} {right} {out} {ndisp}'; NAME=MATCHER names it; repeatable."
         ),
     ] = None,
     ndisp: options.SearchRange = None,

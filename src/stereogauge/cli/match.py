@@ -25,7 +25,8 @@ def command(
         typer.Option(
             "--matcher",
             "-m",
-            help="sgm, opencv-sgbm:mode=hh,block=5, or cmd:PROGRAM {left} {right} {out} {ndisp}; see --list.",
+            help="sgm, opencv-sgbm:mode=hh,block=5, onnx:MODEL.onnx, py:MODULE:FUNCTION, or "
+            "cmd:PROGRAM {left} {right} {out} {ndisp}; see --list.",
         ),
     ] = "sgm",
     ndisp: Annotated[int, typer.Option(help="Number of disparities to search, from 0.")] = 64,

@@ -6,11 +6,13 @@ range, so it is made once. Beside it lie wall time, processor time and peak memo
 
 from __future__ import annotations
 
+import importlib.machinery
 import inspect
 import json
 import math
 import shlex
 import shutil
+import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
@@ -29,14 +31,16 @@ from stereogauge.hashing import values_hash
 from stereogauge.io import write_disparity
 from stereogauge.io.files import content_hash
 from stereogauge.io.replace import write_bytes
+from stereogauge.matching.onnx_description import network_description
 from stereogauge.matching.run import prepare, settled
-from stereogauge.matching.text import parse_matcher, stated_matcher
+from stereogauge.matching.text import OUTSIDE, parse_matcher, stated_matcher, target_and_parameters
 from stereogauge.metrics.measurement import Fact
-from stereogauge.model import Dataset, ResultSet, Scene
+from stereogauge.model import Dataset, ResultSet, Scene, as_disparity
 from stereogauge.version import VERSION
 
 MEBIBYTE = 2**20
 FACTS = "facts.json"
+CONFIDENCE = "confidence.pfm"
 TIMING = 2
 """Version of the way in which runs are timed; older facts are measured again."""
 
@@ -96,7 +100,8 @@ def wanted_matcher(text: str, *, time_limit: float | None = None, memory_limit: 
     if "threads" in declared and "threads" not in given:
         # One processor each, so that run times compare whatever else the machine does.
         chosen["threads"] = 1
-    title = name.strip() if named else stated.name or (matcher.name if spec.startswith("cmd:") else spec)
+    short = spec.startswith("cmd:") or (spec.startswith(OUTSIDE) and not given)
+    title = name.strip() if named else stated.name or (matcher.name if short else spec)
     return MatcherRequest(title, spec, tuple(sorted(chosen.items())))
 
 
@@ -141,12 +146,28 @@ def _program(text: str) -> list[str]:
     """The content of the code that is not ours: a plug-in's module, or the files that an outside command names (the
     program, and scripts given to an interpreter).
     """
+    if text.startswith(("onnx:", "py:")):
+        return [content_hash(path) for path in _named_files(text)]
     if not text.startswith("cmd:"):
         matcher, _ = parse_matcher(text)
         return [] if matcher.function.__module__.startswith("stereogauge.") else [_source(matcher.function)]
     words = shlex.split(text.removeprefix("cmd:"))
     found = [shutil.which(words[0]) or words[0], *words[1:]] if words else []
     return [content_hash(path) for path in found if Path(path).is_file() and Path(path).stat().st_size]
+
+
+def _named_files(text: str) -> list[Path]:
+    """The model and its description, or the module that holds a function, as far as they are files."""
+    kind, _, rest = text.partition(":")
+    target, _ = target_and_parameters(rest)
+    if kind == "onnx":
+        found = network_description(Path(target).expanduser())
+        return [path for path in (found.model, found.model.with_suffix(".toml"), Path(target)) if path.is_file()]
+    module = target.rpartition(":")[0]
+    if module.endswith(".py"):
+        return [path for path in [Path(module).expanduser()] if path.is_file()]
+    spec = importlib.machinery.PathFinder.find_spec(module.partition(".")[0], [str(Path.cwd()), *sys.path])
+    return [Path(spec.origin)] if spec is not None and spec.origin and Path(spec.origin).is_file() else []
 
 
 def _source(function: Callable[..., Any]) -> str:
@@ -203,10 +224,14 @@ def _result_set(
 ) -> ResultSet:
     folders = {scene.id: made[one.name, scene.id][0] for scene in dataset if (one.name, scene.id) in made}
     right = {scene: Path(folder) / "right.pfm" for scene, folder in folders.items()}
+    confidence = {scene: Path(folder) / CONFIDENCE for scene, folder in folders.items()}
+    directions = {made[one.name, scene][1].facts.get("confidence_better") for scene in folders}
     return ResultSet(
         name=one.name,
         maps={scene: Path(folder) / "left.pfm" for scene, folder in folders.items()},
         right_maps={scene: path for scene, path in right.items() if path.exists()},
+        confidence={scene: path for scene, path in confidence.items() if path.exists()},
+        confidence_better="lower" if "lower" in directions else "higher" if "higher" in directions else None,
         description=one.text,
     )
 
@@ -246,7 +271,7 @@ def make_map(task: MatchTask) -> MapOutcome:
         with PeakMemory() as peak:
             result = prepared.run()
         # What this process took says nothing about a program that ran beside it.
-        outside = task.request.text.startswith("cmd:")
+        outside = task.request.text.startswith(("cmd:", "py:"))
         memory = result.peak_memory if outside or result.peak_memory is not None else peak.bytes
         height, width = result.disparity.shape
         facts: dict[str, Fact] = {
@@ -267,6 +292,9 @@ def make_map(task: MatchTask) -> MapOutcome:
         write_disparity(folder / "left.pfm", result.disparity)
         if result.right_disparity is not None:
             write_disparity(folder / "right.pfm", result.right_disparity)
+        if result.confidence is not None:
+            write_disparity(folder / CONFIDENCE, as_disparity(result.confidence, "confidence map"))
+            facts["confidence_better"] = result.confidence_better
         write_bytes(folder / FACTS, json.dumps(facts).encode())
     except StereogaugeError as problem:
         return MapOutcome({}, str(problem), str(getattr(problem, "stderr", "")))

@@ -21,7 +21,8 @@ from stereogauge.matching.program import ProgramError, run_to_the_end
 from stereogauge.matching.result import MatcherOutput
 
 REQUIRED = ("left", "right", "out")
-FILLED_BY_US = (*REQUIRED, "ndisp")
+WRITTEN = ("out", "out_right", "out_confidence", "out_sigma")
+FILLED_BY_US = ("left", "right", *WRITTEN, "ndisp")
 PARAMETERS = (
     untuned("time_limit", "float", 600.0, "seconds after which the program is ended", low=0.01, high=1e6),
     untuned("memory_limit", "float", 0.0, "GiB of address space; 0 = no limit", low=0, high=4096),
@@ -33,8 +34,10 @@ def command_matcher(template: str) -> Matcher:
     """The matcher that runs `template`, for example `./run {left} {right} {out} --range {ndisp} --lambda
     {smoothness}`.
 
-    {left} and {right} are PNG files, {out} is the file to write, {ndisp} the number of disparities; other names are
-    parameters of the call. The template is split as a shell would split it, but no shell runs it.
+    {left} and {right} are PNG files, {out} is the file to write, {ndisp} the number of disparities. A template may also
+    ask for {out_right}, the right view's map, and for {out_confidence} (higher is surer) or {out_sigma} (lower is
+    surer). Other names are parameters of the call. The template is split as a shell would split it, but no shell runs
+    it.
     """
     words = _words(template)
     names = {name for word in words for _, name, _, _ in Formatter().parse(word) if name is not None}
@@ -75,7 +78,15 @@ def run_program(
 ) -> MatcherOutput:
     """Run the program in a folder of its own and read its map, by `encoding` and `scale` where they are given."""
     with tempfile.TemporaryDirectory(prefix="stereogauge-") as folder:
-        files = {"left": f"{folder}/left.png", "right": f"{folder}/right.png", "out": f"{folder}/disparity.{extension}"}
+        floats = "pfm" if extension == "png" else extension
+        files = {
+            "left": f"{folder}/left.png",
+            "right": f"{folder}/right.png",
+            "out": f"{folder}/disparity.{extension}",
+            "out_right": f"{folder}/right-disparity.{extension}",
+            "out_confidence": f"{folder}/confidence.{floats}",
+            "out_sigma": f"{folder}/sigma.{floats}",
+        }
         for name, image in (("left", left), ("right", right)):
             _write_image(files[name], image)
         values = {**parameters, **files, "ndisp": ndisp}
@@ -83,21 +94,33 @@ def run_program(
         started = time.perf_counter()
         usage = run_to_the_end(command, folder, time_limit, memory_limit)
         elapsed = time.perf_counter() - started
-        out = Path(files["out"])
-        if not out.exists():
-            found = ", ".join(sorted(set(os.listdir(folder)) - {"left.png", "right.png"})) or "nothing"
-            raise ProgramError(
-                f"{Path(command[0]).name} ended after {elapsed:.1f} s without writing {{out}} ({out.name}); "
-                f"it wrote {found}.",
-                usage.stderr,
-            )
-        try:
-            disparity = read_disparity(out, encoding=encoding, scale=None if scale is None else float(scale))
-        except StereogaugeError as error:
-            raise ProgramError(
-                f"{Path(command[0]).name} wrote a file that cannot be read: {error}", usage.stderr
-            ) from error
-    return MatcherOutput(disparity=disparity, peak_memory=usage.peak_memory, cpu_seconds=usage.cpu_seconds)
+        decoding: dict[str, Any] = {"encoding": encoding, "scale": None if scale is None else float(scale)}
+        maps = {}
+        for name in WRITTEN:
+            if not any(f"{{{name}}}" in word for word in words):
+                continue
+            out = Path(files[name])
+            if not out.exists():
+                found = ", ".join(sorted(set(os.listdir(folder)) - {"left.png", "right.png"})) or "nothing"
+                raise ProgramError(
+                    f"{Path(command[0]).name} ended after {elapsed:.1f} s without writing {{{name}}} ({out.name}); "
+                    f"it wrote {found}.",
+                    usage.stderr,
+                )
+            try:
+                maps[name] = read_disparity(out, **(decoding if name in ("out", "out_right") else {}))
+            except StereogaugeError as error:
+                raise ProgramError(
+                    f"{Path(command[0]).name} wrote a file that cannot be read: {error}", usage.stderr
+                ) from error
+    return MatcherOutput(
+        disparity=maps["out"],
+        right_disparity=maps.get("out_right"),
+        confidence=maps.get("out_sigma", maps.get("out_confidence")),
+        confidence_better="lower" if "out_sigma" in maps else "higher",
+        peak_memory=usage.peak_memory,
+        cpu_seconds=usage.cpu_seconds,
+    )
 
 
 def _words(template: str) -> list[str]:

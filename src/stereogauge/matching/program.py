@@ -112,13 +112,19 @@ def _watched(process: subprocess.Popen[bytes], time_limit: float) -> int | None:
     peak: int | None = None
     pause = FIRST_LOOK_SECONDS
     while process.returncode is None and time.monotonic() < deadline:
-        with contextlib.suppress(OSError, IndexError, ValueError):
-            status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii", errors="replace")
-            peak = int(status.split("VmHWM:")[1].split()[0]) * 1024
+        peak = largest_memory(process.pid) or peak
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(min(pause, max(0.0, deadline - time.monotonic())))
         pause = min(WATCH_SECONDS, 1.3 * pause)
     return peak
+
+
+def largest_memory(process: int) -> int | None:
+    """The largest memory in bytes of a process that runs; None where the system does not tell."""
+    with contextlib.suppress(OSError, IndexError, ValueError):
+        status = Path(f"/proc/{process}/status").read_text(encoding="ascii", errors="replace")
+        return int(status.split("VmHWM:")[1].split()[0]) * 1024
+    return None
 
 
 def end_with_children(process: subprocess.Popen[bytes]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ class MatcherEvidence:
     `costs` is the aggregated volume (H, W, ndisp), low = good; `winners` the whole disparities that won in it;
     `summary` what confidence measures need of the costs, for matchers that do not keep them, with the ς, T and ramp
     it was made with; `right_minimum` the right winners' costs; `threads` how many threads it used.
+    `confidence` is the matcher's own map of how sure it is, of which higher or lower values are better.
     """
 
     costs: NDArray[np.uint16] | None = None
@@ -31,17 +32,23 @@ class MatcherEvidence:
     temperature: float | None = None
     ramp: float | None = None
     window_radius: int = 0
+    confidence: NDArray[Any] | None = None
+    confidence_better: Literal["higher", "lower"] = "higher"
     peak_memory: int | None = None
     threads: int | None = None
 
 
 @dataclass(frozen=True)
 class MatcherOutput(MatcherEvidence):
-    """What a matcher hands over; only the disparity is required."""
+    """What a matcher hands over; only the disparity is required.
+
+    `seconds` and `cpu_seconds` are given by a matcher that runs elsewhere and knows better than our clock.
+    """
 
     disparity: NDArray[Any]
     right_disparity: NDArray[Any] | None = None
     cpu_seconds: float | None = None
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,9 @@ def match(
     """Match a rectified pair: disparity, and what the matcher tells about it.
 
     `matcher` is an id with optional parameters ("sgm", "opencv-sgbm:block=5"), an outside program ("cmd:./run {left}
-    {right} {out} {ndisp}"), a declared `Matcher`, or any function (left, right, ndisp, **parameters) that returns a
-    left map or a tuple of left and right maps. Disparities 0…ndisp − 1 are searched. Images may be arrays or files,
+    {right} {out} {ndisp}"), a network ("onnx:model.onnx"), a function in a process of its own ("py:module:function"), a
+    declared `Matcher`, or any function (left, right, ndisp, **parameters) that returns a left map or a tuple of left
+    and right maps. Disparities 0…ndisp − 1 are searched. Images may be arrays or files,
     grey or colour, 8 or 16 bit; they must have the same size. Besides the matcher's own parameters every matcher
     takes those of post-processing: `lr_check`, `median`, `speckle`, `fill`.
 
@@ -74,10 +75,11 @@ class PreparedMatch:
         declared, post = self.matcher, self.post
         wall, processor = time.perf_counter(), time.process_time()
         returned = declared.function(*self.images, self.ndisp, **self.parameters)
+        matched = time.perf_counter()
         output = _as_output(returned, declared.id, self.greys[0].shape)
         raw = as_disparity(output.disparity, f"disparity map of {declared.id}")
         disparity, right_disparity = post.apply(raw, output.right_disparity, self.ndisp, declared.id)
-        seconds = time.perf_counter() - wall
+        seconds = time.perf_counter() - matched + (matched - wall if output.seconds is None else output.seconds)
         cpu_seconds = time.process_time() - processor if output.cpu_seconds is None else output.cpu_seconds
         return MatchResult(
             matcher=declared.id,
@@ -161,7 +163,7 @@ def _as_output(returned: Any, name: str, shape: tuple[int, ...]) -> MatcherOutpu
             f"Matcher {name} must return a disparity map, a tuple of left and right maps or a MatcherOutput; "
             f"found {type(returned).__name__}."
         )
-    for found in (returned.disparity, returned.right_disparity):
+    for found in (returned.disparity, returned.right_disparity, returned.confidence):
         if found is not None and found.shape != shape:
             raise MatcherError(f"Matcher {name} returned a map of shape {found.shape}; the images have shape {shape}.")
     return returned
