@@ -78,7 +78,11 @@ METRIC = record("one metric", id=TEXT, name=TEXT, formula=TEXT, unit=TEXT, bette
 DATASET = record("one dataset", id=TEXT, name=TEXT, layout=TEXT, obtain=TEXT, terms=TEXT, citation=TEXT)
 RANKING = record(
     "an order with what it was computed from",
-    {"bootstrap": record("intervals of ranks", level=REAL, draws=WHOLE, seed=WHOLE, intervals=several({"type": "object"}))},
+    {
+        "bootstrap": record(
+            "intervals of ranks", level=REAL, draws=WHOLE, seed=WHOLE, intervals=several({"type": "object"})
+        )
+    },
     model=TEXT,
     value_name=TEXT,
     options={"type": "object"},
@@ -104,7 +108,11 @@ MATCH = record(
 )
 VALIDATION = record(
     "what is wrong with a file or folder",
-    {"report": record("facts about a map", name=TEXT, width=WHOLE, height=WHOLE, valid_share=REAL, problems=several(ANY))},
+    {
+        "report": record(
+            "facts about a map", name=TEXT, width=WHOLE, height=WHOLE, valid_share=REAL, problems=several(ANY)
+        )
+    },
     path=TEXT,
     ok=FLAG,
     maps=WHOLE,
@@ -135,7 +143,9 @@ ROBUSTNESS = several(
         count=VALUE,
     )
 )
-REGIONS = several(record("one region of one scene", scene=TEXT, region=TEXT, pixels=either(WHOLE), share=VALUE, note=TEXT))
+REGIONS = several(
+    record("one region of one scene", scene=TEXT, region=TEXT, pixels=either(WHOLE), share=VALUE, note=TEXT)
+)
 
 SCHEMAS: Mapping[str, tuple[str, Schema]] = {
     "analyze": ("The tables of the analyses by name.", TABLES),

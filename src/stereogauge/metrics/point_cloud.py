@@ -12,7 +12,7 @@ every second, third, … is asked for its neighbours; all of them may be neighbo
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,8 @@ MOST_QUERIES = 200_000
 Distances = NDArray[np.float64]
 
 
-class Clouds(NamedTuple):
+@dataclass(frozen=True)
+class Clouds:
     """Distances at the pixels that were asked: from the estimated point to G, from the true point to P.
 
     `found` says which of them have an estimate; `count` and `missing` are numbers of all pixels.
@@ -73,8 +74,9 @@ def _clouds(m: Measurement, region: str) -> Clouds:
 
 def _largest(points: NDArray[np.float64], near: float, far: float) -> Distances:
     """The distance from each point to the farther end of its ray inside the scene's range of depth."""
-    rays = np.linalg.norm(points, axis=1) / points[:, 2]
-    return rays * np.maximum(points[:, 2] - near, far - points[:, 2])
+    depth: Distances = points[:, 2]
+    rays: Distances = np.linalg.norm(points, axis=1) / depth
+    return rays * np.maximum(depth - near, far - depth)
 
 
 def _averaged(distances: Distances, clouds: Clouds, region: str) -> Statistic:
