@@ -47,6 +47,7 @@ COMMANDS = {
     "validate": "Check a map, results folder or zip before evaluating it.",
     "convert": "Convert disparity maps between encodings.",
     "reproduce": "Reproduce the tables and figures of the papers, and compare.",
+    "schema": "The JSON Schema of what a command prints.",
     "warmup": "Compile all kernels now instead of at first use.",
 }
 INTERRUPTED = 130
