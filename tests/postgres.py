@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pwd
 import shutil
 import socket
 import subprocess
@@ -34,6 +33,8 @@ def postgres_server() -> Iterator[str]:
         pytest.skip(NO_SERVER)
     owner = None
     if os.getuid() == 0:
+        import pwd  # only on Unix
+
         try:
             owner = pwd.getpwnam("postgres").pw_uid
         except KeyError:

@@ -1,18 +1,24 @@
-"""Third parties add their own by entry points; a clash of names is an error."""
+"""Third parties add their own by entry points, files and functions; what is broken costs a line and nothing else."""
 
 from __future__ import annotations
 
+import dataclasses
+import importlib.metadata
+import json
 import os
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+import stereogauge as sg
 from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.declaration import Metric, metrics
-from stereogauge.registry import collect
+from stereogauge.registry import PluginWarning, Registry, collect
 
 PLUGIN = '''
 import numpy as np
@@ -61,18 +67,124 @@ def test_a_package_adds_a_metric_and_a_region(installed: Path) -> None:
     assert result.stdout.strip() == "[8.0, 5.0]"
 
 
-def test_a_name_that_is_taken_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    import dataclasses
-    import importlib.metadata
+class Entry:
+    """An entry point of a package that is not there."""
 
+    def __init__(self, loaded: Any) -> None:
+        self.value, self.dist, self._loaded = "clash:metric", None, loaded
+
+    def load(self) -> Any:
+        if isinstance(self._loaded, BaseException):
+            raise self._loaded
+        return self._loaded
+
+
+def registry_with(monkeypatch: pytest.MonkeyPatch, *loaded: Any) -> Registry[Metric]:
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [Entry(one) for one in loaded])
+    return collect("metric", Metric, "stereogauge.metrics", "stereogauge.metrics")
+
+
+def test_a_plug_in_never_takes_a_name_from_us(monkeypatch: pytest.MonkeyPatch) -> None:
     copy = dataclasses.replace(metrics()["mae"])
+    found = registry_with(monkeypatch, copy)
+    with pytest.warns(PluginWarning, match="package clash declares the metric 'mae', which exists already"):
+        assert len(found) == len(metrics())
+    assert found["mae"] is metrics()["mae"]
 
-    class Entry:
-        name = "clash"
 
-        def load(self) -> Metric:
-            return copy
+@pytest.mark.parametrize("problem", [ImportError("no torch here"), TypeError("missing"), SystemExit(3)])
+def test_a_broken_plug_in_is_one_warning_and_the_others_stay(
+    monkeypatch: pytest.MonkeyPatch, problem: BaseException
+) -> None:
+    good = dataclasses.replace(metrics()["mae"], id="mine")
+    found = registry_with(monkeypatch, problem, good)
+    with pytest.warns(PluginWarning, match=f"package clash cannot be loaded .{type(problem).__name__}: {problem}"):
+        assert found["mine"] is good
+    assert "bad" in found
 
-    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [Entry()])
-    with pytest.raises(StereogaugeError, match="entry point 'clash' declares the metric 'mae', which exists already"):
-        collect("metric", Metric, "stereogauge.metrics", "stereogauge.metrics")
+
+def test_plug_ins_are_not_imported_for_names_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = registry_with(monkeypatch, ImportError("must not be asked for"))
+    assert "bad" in found
+    assert found["bad"].id == "bad"
+
+
+def run(*words: str, paths: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """The command line in a process of its own."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, filter(None, [paths, *sys.path])))}
+    command = [sys.executable, "-m", "stereogauge", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
+def test_a_broken_package_is_one_line_on_the_command_line(installed: Path) -> None:
+    (installed / "my_plugin.py").write_text("import nonexistent_network\n")
+    done = run("metrics", paths=installed)
+    assert done.returncode == 0
+    told = [line for line in done.stderr.splitlines() if "my-plugin" in line]
+    assert told == [
+        "note: the plug-in package my-plugin cannot be loaded (ModuleNotFoundError: No module named "
+        "'nonexistent_network') and is left out."
+    ]
+    assert "mae" in done.stdout
+
+
+def test_a_file_adds_a_metric_to_any_command(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(PLUGIN)
+    for name, value in (("gt", 1.0), ("est", 4.0)):
+        sg.write_disparity(tmp_path / f"{name}.pfm", np.full((3, 4), value, np.float32))
+    files = [str(tmp_path / "gt.pfm"), str(tmp_path / "est.pfm")]
+    done = run("compare", *files, "--plugin", str(tmp_path / "mine.py"), "-m", "worst", "-r", "top", "-f", "json")
+    assert done.returncode == 0, done.stderr
+    assert [score["value"] for score in json.loads(done.stdout)["scores"]] == [3.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("import numpy\n1 / 0\n", "mine.py, line 2: the plug-in cannot be loaded (ZeroDivisionError"), (None, "no such")],
+)
+def test_a_named_file_that_fails_is_one_sentence(tmp_path: Path, text: str | None, message: str) -> None:
+    if text is not None:
+        (tmp_path / "mine.py").write_text(text)
+    done = run("metrics", f"--plugin={tmp_path / 'mine.py'}")
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_function_is_a_metric_and_may_be_defined_again() -> None:
+    scene = sg.Scene("s", gt=np.ones((3, 4), np.float32))
+    estimate = np.array([[1, 1, 6, 1], [1, np.nan, 1, 1], [1, 1, 9, 1]])
+
+    def largest_error(estimate: Any, truth: Any) -> Any:
+        return np.abs(estimate - truth).max()
+
+    table = sg.evaluate(estimate, scene, ["bad@1", largest_error], ["all"])
+    assert table.value("largest-error") == 8
+    assert (table.score("largest-error").count, table.score("largest-error").missing) == (11, 1)
+
+    def largest_error(estimate: Any, truth: Any) -> Any:  # the cell of a notebook, run again
+        return 2 * np.abs(estimate - truth).max()
+
+    assert sg.evaluate(estimate, scene, largest_error, "all").value("largest-error") == 16
+    large = sg.Scene("large", gt=np.ones((90, 120), np.float32))
+    table = sg.evaluate({"near": large.gt + 1, "far": large.gt + 3}, large, [largest_error], "all")
+    assert sg.rank(table).winners == ("near",)
+
+
+def test_a_function_may_not_be_called_like_a_metric_of_ours() -> None:
+    def mae(estimate: Any, truth: Any) -> float:
+        return 0.0
+
+    scene = sg.Scene("s", gt=np.ones((3, 4), np.float32))
+    with pytest.raises(StereogaugeError, match="'mae' exists already; give yours another name"):
+        sg.evaluate(scene.gt, scene, [mae], ["all"])
+
+
+def test_a_function_that_returns_no_number_is_told_so() -> None:
+    scene = sg.Scene("s", gt=np.ones((3, 4), np.float32))
+
+    def everything(estimate: Any, truth: Any) -> Any:
+        return [1, 2]
+
+    with pytest.raises(StereogaugeError, match="everything returned list; a function"):
+        sg.evaluate(scene.gt, scene, [everything], ["all"])

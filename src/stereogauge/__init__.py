@@ -27,6 +27,7 @@ _PUBLIC = {
     "filter": "stereogauge.confidence.filtering",
     "load_dataset": "stereogauge.datasets",
     "load_protocol": "stereogauge.protocol",
+    "log_scores": "stereogauge.report.loggers",
     "match": "stereogauge.matching.run",
     "open_store": "stereogauge.store",
     "picture": "stereogauge.evaluation.evaluate",
@@ -55,6 +56,7 @@ __all__ = [
     "filter",
     "load_dataset",
     "load_protocol",
+    "log_scores",
     "match",
     "open_store",
     "picture",
@@ -82,6 +84,7 @@ if TYPE_CHECKING:
     from stereogauge.protocol import Protocol, load_protocol
     from stereogauge.ranking import rank
     from stereogauge.regions.scene_regions import regions
+    from stereogauge.report.loggers import log_scores
     from stereogauge.scores.table import ScoreTable
     from stereogauge.store import open_store
     from stereogauge.tuning import tune

@@ -96,6 +96,21 @@ class Calibration:
         shifted = np.asarray(disparity, dtype=np.float64) + self.doffs
         return self.focal_baseline / np.where(shifted > 0, shifted, np.nan)
 
+    def points(self, disparity: NDArray[Any], centre: Sequence[float] | None = None) -> NDArray[np.float64]:
+        """The point of each pixel in metres, (H, W, 3): x to the right, y down, z forward; NaN where there is no depth.
+
+        `centre` is the principal point (x, y) in px, by default the centre of the image.
+
+        >>> Calibration(focal=100, baseline=0.2).points(np.array([[10.0, 20.0, 10.0]]))[0].tolist()
+        [[-0.02, 0.0, 2.0], [0.0, 0.0, 1.0], [0.02, 0.0, 2.0]]
+        """
+        depth = self.depth(disparity)
+        height, width = depth.shape
+        across, down = ((width - 1) / 2, (height - 1) / 2) if centre is None else centre
+        scale = depth / (self.focal or 1.0)
+        x, y = np.arange(width) - across, np.arange(height) - down
+        return np.stack([x * scale, y[:, np.newaxis] * scale, depth], axis=2)
+
     def scaled(self, factor: float) -> Calibration:
         """The calibration of the same images resized by `factor`."""
         return Calibration(

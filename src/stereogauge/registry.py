@@ -1,21 +1,40 @@
-"""How declared things are found: our own modules first, then the entry points of installed packages.
+"""How declared things are found: our own modules first, then plug-ins.
 
-Metrics, regions, matchers, confidence measures, datasets and ranking models are all collected here. An entry point
-names a module, one declared object, or a list of them.
+Metrics, regions, matchers, confidence measures, datasets and ranking models are all collected here. A plug-in is an
+entry point of an installed package, which names a module, one declared object, or a list of them; or a Python file that
+`--plugin` or the environment variable STEREOGAUGE_PLUGINS names. Plug-ins are imported when a name is asked for that is
+not ours, or when all names are listed. An installed package that cannot be imported, or that declares a name that is
+taken, costs one warning and nothing else; a file that was named must work.
 """
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import importlib
-import importlib.metadata
+import importlib.util
 import math
+import os
 import pkgutil
-from collections.abc import Iterable, Sequence
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from stereogauge.errors import StereogaugeError, UnknownNameError
+from stereogauge.errors import FileError, StereogaugeError, UnknownNameError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+PLUGIN_FILES = "STEREOGAUGE_PLUGINS"
+"""The environment variable that names plug-in files, separated as PATH is; worker processes inherit it."""
+
+
+class PluginWarning(UserWarning):
+    """An installed plug-in, or a part of it, that is left out, with the reason."""
 
 
 class Declared(Protocol):
@@ -30,29 +49,120 @@ class Declared(Protocol):
 Item = TypeVar("Item", bound=Declared)
 
 
-def _items(found: Any) -> Iterable[object]:
-    if isinstance(found, ModuleType):
-        return vars(found).values()
-    return found if isinstance(found, list | tuple) else [found]
+class Registry(Mapping[str, Item], Generic[Item]):
+    """Declared things by id; plug-ins are imported only when they are needed."""
+
+    def __init__(self, kind: str, declared: type[Item], package: str, group: str) -> None:
+        self._kind, self._declared, self._group = kind, declared, group
+        self._ours: dict[str, Item] = {}
+        self._given: dict[str, Item] = {}
+        for module in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
+            for item in self._items(importlib.import_module(module.name)):
+                if self._ours.setdefault(item.id, item) is not item:
+                    raise StereogaugeError(f"{module.name} declares the {kind} {item.id!r}, which exists already.")
+
+    def __getitem__(self, name: str) -> Item:
+        found = self._ours.get(name) or self._given.get(name)
+        return self._plugged[name] if found is None else found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._ours or name in self._given or name in self._plugged
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._ours, **self._given, **self._plugged})
+
+    def __len__(self) -> int:
+        return len({**self._ours, **self._given, **self._plugged})
+
+    def add(self, item: Item) -> None:
+        """Take up something that a call brought along; a later one of the same id replaces it, as in a notebook."""
+        if item.id in self._ours:
+            raise StereogaugeError(
+                f"The {self._kind} {item.id!r} exists already; give yours another name, for example my-{item.id}."
+            )
+        self._given[item.id] = item
+
+    @functools.cached_property
+    def _plugged(self) -> dict[str, Item]:
+        from importlib import metadata
+
+        found: dict[str, Item] = {}
+        for path in plugin_files():
+            for item in self._items(_file_module(path)):
+                if item.id in self._ours:
+                    raise StereogaugeError(f"{path} declares the {self._kind} {item.id!r}, which exists already.")
+                found[item.id] = item
+        for entry in metadata.entry_points(group=self._group):
+            for item in self._items(_loaded(entry)):
+                other = self._ours.get(item.id) or found.get(item.id)
+                if other is None:
+                    found[item.id] = item
+                elif other is not item:
+                    _warn(entry, f"declares the {self._kind} {item.id!r}, which exists already; it is left out")
+        return found
+
+    def _items(self, found: Any) -> Iterable[Item]:
+        """The declared objects behind a module, an object or a list."""
+        if isinstance(found, ModuleType):
+            found = list(vars(found).values())
+        several = found if isinstance(found, list | tuple) else [found]
+        return [item for item in several if isinstance(item, self._declared)]
 
 
-def collect(kind: str, declared: type[Item], package: str, group: str) -> dict[str, Item]:
+def collect(kind: str, declared: type[Item], package: str, group: str) -> Registry[Item]:
     """All objects of type `declared` in the modules of `package` and behind the entry points of `group`, by id."""
-    known: dict[str, Item] = {}
+    return Registry(kind, declared, package, group)
 
-    def add(found: Any, origin: str) -> None:
-        for item in _items(found):
-            if not isinstance(item, declared):
-                continue
-            if known.get(item.id, item) is not item:
-                raise StereogaugeError(f"{origin} declares the {kind} {item.id!r}, which exists already.")
-            known[item.id] = item
 
-    for module in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
-        add(importlib.import_module(module.name), module.name)
-    for entry in importlib.metadata.entry_points(group=group):
-        add(entry.load(), f"The package behind entry point {entry.name!r}")
-    return known
+def plugin_files() -> list[Path]:
+    """The files that the environment variable names."""
+    return [Path(text) for text in os.environ.get(PLUGIN_FILES, "").split(os.pathsep) if text]
+
+
+def _loaded(entry: EntryPoint) -> Any:
+    """What an entry point names; nothing where its package fails."""
+    try:
+        return entry.load()
+    except (Exception, SystemExit) as problem:
+        _warn(entry, f"cannot be loaded ({type(problem).__name__}: {problem}) and is left out")
+        return ()
+
+
+def _warn(entry: EntryPoint, what: str) -> None:
+    package = entry.dist.name if entry.dist is not None else entry.value.partition(":")[0]
+    # The text does not name the group, so that a package with six entry points is told once.
+    warnings.warn(f"the plug-in package {package} {what}.", PluginWarning, stacklevel=2)
+
+
+@functools.cache
+def _file_module(path: Path) -> ModuleType:
+    """The module that a file makes; imported once, under a name that tells two files of one name apart."""
+    full = path.expanduser().resolve()
+    name = f"stereogauge_plugin_{full.stem}_{hashlib.sha256(str(full).encode()).hexdigest()[:8]}"
+    spec = importlib.util.spec_from_file_location(name, full)
+    if spec is None or spec.loader is None or not full.is_file():
+        raise FileError(f"{path}: there is no such Python file; --plugin takes a file that ends in .py.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as problem:
+        del sys.modules[name]
+        place = next((f", line {line}" for line in reversed(_lines(problem, str(full)))), "")
+        raise FileError(
+            f"{path}{place}: the plug-in cannot be loaded ({type(problem).__name__}: {problem})."
+        ) from problem
+    return module
+
+
+def _lines(problem: BaseException, path: str) -> list[int]:
+    """Lines of `path` that an error passed through, from the outermost."""
+    found, trace = [], problem.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == path:
+            found.append(trace.tb_lineno)
+        trace = trace.tb_next
+    return found
 
 
 @dataclass(frozen=True)

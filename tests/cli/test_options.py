@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from stereogauge.cli.options import listed
+from stereogauge.cli.output import announce_memory, working
 from stereogauge.cli.selected import weights
 from stereogauge.errors import StereogaugeError
+from stereogauge.matching.declaration import matchers
 
 
 @pytest.mark.parametrize(
@@ -46,3 +50,47 @@ def test_weights_may_name_regions_with_numbers() -> None:
     }
     with pytest.raises(StereogaugeError, match="METRIC=NUMBER"):
         weights(["d-fat,rms=2"])
+
+
+def test_what_takes_longer_than_two_seconds_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stereogauge.evaluation.progress.SHOWN_AFTER", 0.05)
+    monkeypatch.setattr("stereogauge.cli.output.LINE_EVERY", 0.05)
+    with working("measuring"):
+        time.sleep(0.3)
+    assert capsys.readouterr().err.startswith("measuring …\nmeasuring … 0 s\n")
+    with working("measuring"):
+        pass
+    assert capsys.readouterr().err == ""
+
+
+def test_a_step_that_begins_later_is_said_at_once(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stereogauge.evaluation.progress.SHOWN_AFTER", 0.05)
+    with working("report") as tell:
+        tell("tables")
+        time.sleep(0.3)
+        tell("figure ranks")
+        tell("report.html")
+    assert capsys.readouterr().err == "tables …\nfigure ranks …\nreport.html …\n"
+    with working("report") as tell:
+        tell("tables")
+    assert capsys.readouterr().err == ""
+
+
+def test_much_memory_is_said_beforehand(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stereogauge.evaluation.memory.free_memory", lambda: 12 * 2**30)
+    sgbm = matchers()["opencv-sgbm"]
+    assert sgbm.memory is not None
+    needed = {
+        mode: sgbm.memory(3000, 4000, 400, **{**sgbm.complete({}), "mode": mode, "full_width": False})
+        for mode in ("hh", "3way")
+    }
+    assert 19.1e9 < needed["hh"] < 19.3e9
+    announce_memory(needed["3way"], "opencv-sgbm")
+    assert capsys.readouterr().err == ""
+    announce_memory(needed["hh"], "opencv-sgbm")
+    told = capsys.readouterr().err
+    assert told.startswith("note: opencv-sgbm needs about 17.9 GiB of memory; 12.0 GiB are free, so that")

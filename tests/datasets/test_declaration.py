@@ -83,3 +83,16 @@ def test_the_documentation_names_every_dataset() -> None:
     page = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text(encoding="utf-8")
     for name in families():
         assert f"`{name}`" in page
+
+
+@pytest.mark.parametrize("scenes", [[], [Scene("anything", gt="nowhere.pfm")]])
+def test_a_dataset_that_accepts_any_folder_does_not_take_over_the_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scenes: list[Scene]
+) -> None:
+    greedy = DatasetFamily("any", "Any", "any", "free", "none", "ask", lambda root, variant: Dataset("any", scenes))
+    broken = DatasetFamily("oops", "Oops", "any", "free", "none", "ask", lambda root, variant: 1 / 0)
+    known = dict(families()) | {"any": greedy, "oops": broken}
+    monkeypatch.setattr("stereogauge.datasets.declaration.families", lambda: known)
+    with pytest.raises(DatasetError) as told:
+        load_dataset("middlebury-v2", tmp_path)
+    assert "It looks like" not in str(told.value)

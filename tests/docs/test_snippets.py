@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import re
 import subprocess
 import sys
@@ -124,10 +125,41 @@ def test_the_metric_of_the_page_on_taking_part_measures() -> None:
     assert (largest.sum, largest.count, largest.missing) == (3, 4, 0)
 
 
+EXTENDING = ROOT / "docs" / "guide" / "extending.md"
+
+
+def write_files(blocks: list[Snippet], folder: Path) -> None:
+    """The files of a page, each made of all its snippets."""
+    for name in {block.directives["file"] for block in blocks if "file" in block.directives}:
+        parts = [block.text for block in blocks if block.directives.get("file") == name]
+        (folder / name).write_text("\n\n".join(parts), encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_the_package_of_the_page_on_extending_can_be_installed(tmp_path: Path) -> None:
+    """As the page says, apart from the place: into a folder of its own."""
+    write_files(list(snippets(EXTENDING)), tmp_path)
+    target = tmp_path / "site"
+    command = [sys.executable, "-m", "pip", "install", "--no-deps", "--quiet", "--target", str(target), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(target), *sys.path])}
+    words = [sys.executable, "-m", "stereogauge", "metrics", "too-near"]
+    done = subprocess.run(words, cwd=target, capture_output=True, text=True, check=False, env=environment)
+    assert "seem nearer than they are" in done.stdout, done.stderr
+
+
+@pytest.mark.usefixtures("workspace")
+def test_the_file_of_the_page_on_extending_is_a_plug_in(tmp_path: Path) -> None:
+    write_files(list(snippets(EXTENDING)), tmp_path)
+    words = [sys.executable, "-m", "stereogauge", "metrics", "too-near", "--plugin", str(tmp_path / "garden_stereo.py")]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
+    assert "seem nearer than they are" in done.stdout, done.stderr
+
+
 def test_the_package_of_the_page_on_extending_adds_one_thing_of_each_kind(workspace: Path) -> None:
     """Its snippets are written as a module, its entry points as an installed package would have them."""
-    page = ROOT / "docs" / "guide" / "extending.md"
-    blocks = list(snippets(page))
+    blocks = list(snippets(EXTENDING))
     module = "\n\n".join(block.text for block in blocks if block.directives.get("file") == "garden_stereo.py")
     (workspace / "garden_stereo.py").write_text(module, encoding="utf-8")
     declared = next(tomllib.loads(block.text) for block in blocks if block.directives.get("file") == "pyproject.toml")

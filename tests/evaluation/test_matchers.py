@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -152,3 +155,34 @@ def test_the_peak_is_what_a_call_took_not_what_was_there_before():
     assert before.size == 40 * 2**20
     assert small.bytes < 10 * 2**20
     assert 78 * 2**20 < large.bytes < 95 * 2**20
+
+
+COLD = """
+import json, sys
+import numpy as np
+import stereogauge as sg
+image = np.random.default_rng(0).integers(0, 255, (120, 160), np.uint8)
+times = [sg.match(image, np.roll(image, -5, 1), matcher="sgm", ndisp=32, threads=1, lr_check=1, fill=True).seconds
+         for _ in range(5)]
+json.dump(times, sys.stdout)
+"""
+
+
+@pytest.mark.slow
+def test_the_first_run_time_holds_no_compilation(tmp_path):
+    """In a process without any compiled kernel the first run is about as fast as the best of the others."""
+    environment = {**os.environ, "STEREOGAUGE_CACHE": str(tmp_path)}
+    answer = subprocess.run([sys.executable, "-c", COLD], capture_output=True, text=True, check=True, env=environment)
+    first, *others = json.loads(answer.stdout)
+    assert first < 0.3 + 5 * min(others), "compiling takes seconds"
+
+
+def test_a_run_time_says_what_it_depends_on(benchmark, store, tmp_path):
+    result = made(benchmark, store, tmp_path / "maps", "sgm")
+    facts = result.facts["sgm", "Barn"]
+    assert {"width": 32, "height": 24, "ndisp": 16, "threads": 1}.items() <= facts.items()
+    assert facts["processor"]
+    protocol = Protocol(metrics=("seconds",), regions=("all",))
+    run_plan(make_plan(store, benchmark.dataset(), result.results, protocol, facts=result.facts), store)
+    note = store.scores().score("seconds", scene="Barn").note
+    assert note == f"32×24, 16 disparities, 1 thread, {facts['processor']}"

@@ -308,3 +308,27 @@ def test_what_a_program_has_started_ends_with_it(tmp_path: Path) -> None:
         sg.match(left, right, matcher=program(tmp_path, body), ndisp=8, time_limit=0.7)
     time.sleep(1.6)
     assert not marker.exists()
+
+
+def test_preparing_is_no_part_of_the_run_time():
+    calls = []
+
+    def prepare(left, right, ndisp, **parameters):
+        calls.append("prepare")
+        time.sleep(0.3)
+
+    def flat(left, right, ndisp):
+        calls.append("match")
+        return np.zeros(left.shape, np.float32)
+
+    image = np.zeros((8, 9), np.uint8)
+    result = sg.match(image, image, Matcher("flat", "Flat", "a test", flat, prepare=prepare), ndisp=4)
+    assert calls == ["prepare", "match"]
+    assert result.seconds < 0.3
+    assert result.processor
+
+
+@pytest.mark.parametrize(("matcher", "threads"), [("sgm:threads=2", 2), ("opencv-bm", cv2.getNumThreads())])
+def test_a_result_says_how_many_threads_it_took(matcher, threads):
+    image = np.random.default_rng(0).integers(0, 255, (40, 60), np.uint8)
+    assert sg.match(image, image, matcher, ndisp=16).threads == threads

@@ -11,12 +11,14 @@ import functools
 import importlib
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
-from stereogauge.errors import StereogaugeError
+from stereogauge.errors import FileError, StereogaugeError
+from stereogauge.registry import PLUGIN_FILES, PluginWarning
 from stereogauge.version import VERSION
 
 COMMANDS = {
@@ -45,6 +47,7 @@ COMMANDS = {
     "validate": "Check a map, results folder or zip before evaluating it.",
     "convert": "Convert disparity maps between encodings.",
     "reproduce": "Reproduce the tables and figures of the papers, and compare.",
+    "schema": "The JSON Schema of what a command prints.",
     "warmup": "Compile all kernels now instead of at first use.",
 }
 INTERRUPTED = 130
@@ -66,6 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
+        words = _with_plugins(words)
         code = _application(_called(words))(words, standalone_mode=False, prog_name="stereogauge")
     except StereogaugeError as mistake:
         _fail(str(mistake))
@@ -89,6 +93,38 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _fail(sentence: str) -> None:
     sys.stderr.write(f"stereogauge: {' '.join(sentence.split())}\n")
     sys.exit(2)
+
+
+def _with_plugins(words: Sequence[str]) -> list[str]:
+    """The words without `--plugin FILE`, which may stand anywhere; the files are kept for this and worker processes."""
+    rest: list[str] = []
+    files: list[str] = []
+    remaining = iter(words)
+    for word in remaining:
+        option, equals, value = word.partition("=")
+        if option != "--plugin":
+            rest.append(word)
+            continue
+        path = value if equals else next(remaining, "")
+        if not os.path.isfile(path):
+            raise FileError(f"--plugin {path}: there is no such file; give a Python file that declares your additions.")
+        files.append(os.path.abspath(path))
+    if files:
+        before = os.environ.get(PLUGIN_FILES)
+        os.environ[PLUGIN_FILES] = os.pathsep.join([*files, *([before] if before else [])])
+    warnings.showwarning = _show_warning
+    return rest
+
+
+_usual_warning = warnings.showwarning
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+    """A plug-in that is left out is one line; any other warning is shown as usual."""
+    if issubclass(category, PluginWarning):
+        sys.stderr.write(f"note: {message}\n")
+    else:
+        _usual_warning(message, category, *place, **more)
 
 
 def _called(words: Sequence[str]) -> str | None:
@@ -147,8 +183,15 @@ def _version(asked: bool) -> None:
 
 
 def _options(
-    version: bool = typer.Option(
-        False, "--version", callback=_version, is_eager=True, help="Show the version and exit."
-    ),
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+    plugin: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE",
+            help="A Python file with metrics, regions, matchers, … of yours, for any command; may stand anywhere.",
+        ),
+    ] = None,
 ) -> None:
     """Tell which stereo matching algorithm, with which parameters, is right for an application, and why."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stereogauge.cli import options, selected
-from stereogauge.cli.output import print_tables, say
+from stereogauge.cli.output import print_tables, say, working
 from stereogauge.errors import StereogaugeError
 
 if TYPE_CHECKING:
@@ -64,7 +64,8 @@ def command(
         figures: list[FigureEntry] = []
         for name in what or ANALYSES:
             try:
-                found = analysis(name)(cube, choices)
+                with working(name):
+                    found = analysis(name)(cube, choices)
             except StereogaugeError as reason:
                 if what:
                     raise

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.output import announce_compilation, notes, print_scores, say
+from stereogauge.cli.output import announce_compilation, notes, print_scores, say, working
 from stereogauge.errors import FileError
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ def command(
     Prints scores under one protocol; --out writes the picture behind each metric. Every choice that a number depends on
     is in the protocol, whose hash is printed with the table.
     """
+    from stereogauge.evaluation.estimates import distinct_names
     from stereogauge.evaluation.evaluate import evaluate
     from stereogauge.io.files import DisparityFile
     from stereogauge.model import Scene
@@ -117,16 +118,18 @@ def command(
     for name in scene.masks:
         scene.mask(name)
     options.check_images(scene)
-    names = _names(estimates)
+    names = distinct_names(estimates)
     # Read once: scores, doubts and pictures are all made of these.
-    maps = {
-        name: (DisparityFile(path, encoding, scale, offset) if _open(path) else DisparityFile(path)).read()
-        for name, path in zip(names, estimates, strict=True)
-    }
-    asked = options.listed(metrics)
-    table = evaluate(
-        maps, scene, asked, protocol=chosen, resize=resize, common=common, by="object" if by is not None else None
-    )
+    division: Literal["object"] | None = None if by is None else "object"
+    with working(f"measuring {', '.join(names)}"):
+        maps = {
+            name: (DisparityFile(path, encoding, scale, offset) if _open(path) else DisparityFile(path)).read()
+            for name, path in zip(names, estimates, strict=True)
+        }
+        table = evaluate(
+            maps, scene, options.listed(metrics), protocol=chosen, resize=resize, common=common, by=division
+        )
+        doubts = _suspicions(maps, scene)
     chosen = table.protocol or chosen
     print_scores(table, form)
     if common:
@@ -134,12 +137,14 @@ def command(
         say(f"measured on the {share:.1%} of the known pixels that all {len(maps)} maps estimate")
     if form is options.Format.table:
         say(f"protocol {chosen.name} {chosen.hash}, scoring {chosen.scoring_hash}")
-    for note in [*notes(table), *_suspicions(maps, scene)]:
+    for note in [*notes(table), *doubts]:
         say(f"note: {note}")
     if out is not None:
         from stereogauge.figures.picture_files import write_pictures
 
-        say(f"{len(write_pictures(out, maps, scene, chosen))} pictures in {out}")
+        with working("drawing"):
+            written = write_pictures(out, maps, scene, chosen)
+        say(f"{len(written)} pictures in {out}")
 
 
 def _common_share(maps: Mapping[str, DisparityMap], scene: Scene) -> float:
@@ -165,16 +170,6 @@ def _check_order(truth: str, estimates: list[str]) -> None:
             f"{swapped[0]} looks like a ground truth but was given as an estimate of {truth}; the order is GT EST…: "
             "swap them, or add --as-given if it is meant so."
         )
-
-
-def _names(paths: list[str]) -> list[str]:
-    """The shortest ends of the paths that tell them apart, without suffix."""
-    parts = [Path(path).with_suffix("").parts for path in paths]
-    for length in range(1, max(map(len, parts)) + 1):
-        names = ["/".join(part[-length:]) for part in parts]
-        if len(set(names)) == len(names):
-            return names
-    return list(paths)
 
 
 def _calibration(

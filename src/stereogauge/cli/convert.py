@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,7 +17,7 @@ from stereogauge.io.content import is_remote
 from stereogauge.io.encodings import ENCODINGS, encoding_called
 
 if TYPE_CHECKING:
-    from stereogauge.model import DisparityMap
+    from stereogauge.model import Calibration, DisparityMap
 
 READABLE = "; ".join(f"{encoding.id}: {encoding.files}" for encoding in ENCODINGS.values())
 WRITABLE = ", ".join(encoding.id for encoding in ENCODINGS.values() if encoding.writer is not None)
@@ -39,9 +40,20 @@ def command(
     target_scale: Annotated[
         float | None, typer.Option("--to-scale", help="Output: value per pixel of disparity.")
     ] = None,
+    calib: Annotated[
+        Path | None, typer.Option(help="Calibration, for a point cloud: calib.txt or a KITTI file.")
+    ] = None,
+    cameras: Annotated[tuple[int, int], typer.Option(help="The two cameras of a KITTI calibration file.")] = (0, 1),
+    focal: Annotated[float | None, typer.Option(help="Focal length in px.")] = None,
+    baseline: Annotated[float | None, typer.Option(help="Baseline in metres.")] = None,
+    doffs: Annotated[float | None, typer.Option(help="Disparity offset in px.")] = None,
+    colours: Annotated[str | None, typer.Option(help="Image that gives a point cloud its colours.")] = None,
+    centre: Annotated[
+        tuple[float, float] | None, typer.Option(help="Principal point X Y in px; default: the image centre.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
 ) -> None:
-    """Convert disparity maps between encodings.
+    """Convert disparity maps between encodings, or into point clouds (OUT.ply).
 
     Unknown pixels stay unknown; a disparity that the output cannot hold is an error, never a wrapped value.
     """
@@ -58,6 +70,10 @@ def command(
         )
         if not is_remote(target):
             Path(target).parent.mkdir(parents=True, exist_ok=True)
+        if target.lower().endswith(".ply"):
+            known = chosen_calibration(calib, cameras, focal=focal, baseline=baseline, doffs=doffs)
+            sys.stdout.write(f"{source} → {target}: {write_cloud(target, disparity, known, colours, centre)} points\n")
+            return
         write_disparity(target, disparity, encoding=target_encoding, scale=target_scale)
         sys.stdout.write(f"{source} → {target}: {_described(disparity)}\n")
 
@@ -74,6 +90,40 @@ def command(
     if failures:
         say(f"{failures} of {len(pairs)} maps were not converted.")
         raise typer.Exit(2)
+
+
+def write_cloud(
+    target: str,
+    disparity: DisparityMap,
+    calibration: Calibration,
+    colours: str | None,
+    centre: tuple[float, float] | None,
+) -> int:
+    """Write the points of a map as PLY; the number of them."""
+    from stereogauge.io.images import read_image
+    from stereogauge.io.ply import write_ply
+
+    if not calibration.metric:
+        raise FileError(
+            f"{target}: a point cloud needs depth; give --calib, or --focal in px and --baseline in metres."
+        )
+    points = calibration.points(disparity, centre)
+    return write_ply(target, points, None if colours is None else read_image(colours))
+
+
+def chosen_calibration(path: Path | None, cameras: tuple[int, int], **given: float | None) -> Calibration:
+    """The calibration of a file, over which single values go."""
+    import dataclasses
+
+    from stereogauge.datasets.calibration import read_kitti_calibration, read_middlebury_calibration
+    from stereogauge.model import Calibration
+
+    found = Calibration()
+    if path is not None:
+        kitti = path.is_file() and re.search(rb"^P\w*\d:", path.read_bytes()[:4096], re.MULTILINE) is not None
+        found = read_kitti_calibration(path, cameras) if kitti else read_middlebury_calibration(path)
+    stated: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    return dataclasses.replace(found, **stated)
 
 
 def _described(disparity: DisparityMap) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereogauge.cli import INTERRUPTED, options
-from stereogauge.cli.output import progress, say, shortened
+from stereogauge.cli.output import announce_memory, progress, say, shortened
 from stereogauge.errors import StereogaugeError
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ def command(
     matcher: Annotated[
         list[str] | None,
         typer.Option(
-            help="A matcher to run, e.g. sgm, opencv-sgbm:block=5, 'cmd:./run {left} {right} {out} {ndisp}'; "
-            "NAME=MATCHER names it; repeatable."
+            help="A matcher to run, e.g. sgm, opencv-sgbm:block=5, onnx:MODEL.onnx, py:MODULE:FUNCTION, "
+            "'cmd:./run {left} {right} {out} {ndisp}'; NAME=MATCHER names it; repeatable."
         ),
     ] = None,
     ndisp: options.SearchRange = None,
@@ -171,14 +171,14 @@ class Workers:
         self._request = request
         self._executor: Executor | None = None
 
-    def get(self, dataset: Dataset) -> Executor:
-        """The executor, with as many workers as fit for the scenes of `dataset`."""
+    def get(self, dataset: Dataset, matching: int = 0) -> Executor:
+        """The executor, with as many workers as fit for the scenes of `dataset` and the bytes of a matcher."""
         if self._executor is None:
             from stereogauge.evaluation.memory import largest_scene
 
             reason = "since more do not fit into memory at this image size"
             jobs, cluster = self._request.jobs, self._request.cluster
-            self._executor = executor_of(jobs, cluster, lambda: largest_scene(list(dataset)), reason)
+            self._executor = executor_of(jobs, cluster, lambda: largest_scene(list(dataset)), reason, matching=matching)
         return self._executor
 
     def end(self, *, at_once: bool) -> None:
@@ -188,7 +188,13 @@ class Workers:
 
 
 def executor_of(
-    jobs: int | None, cluster: str | None, pixels: Callable[[], int], reason: str, *, apart: bool = False
+    jobs: int | None,
+    cluster: str | None,
+    pixels: Callable[[], int],
+    reason: str,
+    *,
+    apart: bool = False,
+    matching: int = 0,
 ) -> Executor:
     """The cluster, or as many worker processes as fit into memory where each keeps so many pixels.
 
@@ -200,7 +206,7 @@ def executor_of(
     if cluster is not None:
         return Cluster("" if cluster == "auto" else cluster)
     wanted = jobs or default_workers()
-    fitting = fitting_workers(wanted, pixels(), free_memory()) if wanted > 1 else 1
+    fitting = fitting_workers(wanted, pixels(), free_memory(), matching) if wanted > 1 else 1
     if fitting < wanted:
         say(f"{fitting} instead of {wanted} workers, {reason}")
     return LocalProcesses(fitting) if apart or fitting > 1 else InProcess()
@@ -232,13 +238,15 @@ def _plan(request: Request, dataset: Dataset, store: Store, workers: Workers) ->
 
 def made_maps(request: Request, dataset: Dataset, workers: Workers, hashes: ContentHashes) -> MatchedResults:
     """The maps of the matchers that were asked for, made where they are not kept already."""
-    from stereogauge.evaluation.matchers import make_maps, wanted_matcher
+    from stereogauge.evaluation.matchers import make_maps, memory_needed, wanted_matcher
     from stereogauge.paths import cache_folder
 
     limits = {"time_limit": request.time_limit, "memory_limit": request.memory_limit}
     wanted = [wanted_matcher(text, **limits) for text in request.matchers]
     folder = (request.maps or cache_folder("maps")).absolute()
-    executor = workers.get(dataset)
+    needed, name = memory_needed(wanted, dataset, request.ndisp)
+    announce_memory(needed, name)
+    executor = workers.get(dataset, needed)
     return make_maps(wanted, dataset, folder, executor, progress("maps"), ndisp=request.ndisp, hashes=hashes)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.output import announce_compilation, print_entry, print_rows, say
+from stereogauge.cli.output import announce_compilation, announce_memory, print_entry, print_rows, say, working
 from stereogauge.errors import MatcherError
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ def command(
         typer.Option(
             "--matcher",
             "-m",
-            help="sgm, opencv-sgbm:mode=hh,block=5, or cmd:PROGRAM {left} {right} {out} {ndisp}; see --list.",
+            help="sgm, opencv-sgbm:mode=hh,block=5, onnx:MODEL.onnx, py:MODULE:FUNCTION, or "
+            "cmd:PROGRAM {left} {right} {out} {ndisp}; see --list.",
         ),
     ] = "sgm",
     ndisp: Annotated[int, typer.Option(help="Number of disparities to search, from 0.")] = 64,
@@ -56,7 +57,7 @@ def command(
     Writes the disparity map and prints run time and density. Every matcher also takes lr_check, median, speckle and
     fill for post-processing.
     """
-    from stereogauge.matching.run import match
+    from stereogauge.matching.run import prepare
     from stereogauge.matching.text import parse_parameters
 
     if list_matchers:
@@ -68,7 +69,11 @@ def command(
     given = parse_parameters(",".join(parameter or ()), "--set")
     for folder in (confidence, None if classes is None else classes.parent):
         options.make_folder(folder)
-    result = match(left, right, matcher, ndisp, **given)
+    with working("reading the images"):
+        prepared = prepare(left, right, matcher, ndisp, **given)
+    announce_memory(prepared.memory, prepared.matcher.id)
+    with working(f"matching with {prepared.matcher.id}"):
+        result = prepared.run()
     if confidence is not None:
         _write_confidence(confidence, result, options.listed(measures), sigma, temperature)
     if classes is not None:
@@ -102,7 +107,8 @@ def _write_confidence(
     from stereogauge.confidence.measures import confidence as computed
     from stereogauge.io.disparity import write_disparity
 
-    maps = computed(result, measures or (*PAPER, "product"), sigma=sigma, temperature=temperature)
+    with working("measuring confidence"):
+        maps = computed(result, measures or (*PAPER, "product"), sigma=sigma, temperature=temperature)
     for name, values in maps.items():
         write_disparity(folder / f"{file_stem(name)}.pfm", values)
     (folder / "results.toml").write_text('[confidence]\nbetter = "lower"\n', encoding="utf-8")
@@ -138,6 +144,8 @@ def _facts(result: MatchResult) -> dict[str, Any]:
         "seconds": result.seconds,
         "cpu_seconds": result.cpu_seconds,
         "peak_memory": result.peak_memory,
+        "threads": result.threads,
+        "processor": result.processor,
         "parameters": {name: str(value) for name, value in result.parameters.items()},
     }
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import sys
 import textwrap
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,11 @@ if TYPE_CHECKING:
     from stereogauge.evaluation.progress import Progress
     from stereogauge.scores.table import ScoreTable
     from stereogauge.tables.table import Table
+
+
+GIBIBYTE = 2**30
+MUCH_MEMORY = 2 * GIBIBYTE
+LINE_EVERY = 10.0
 
 
 def console(*, errors: bool = False) -> Console:
@@ -94,14 +101,56 @@ def progress(what: str = "cells", verb: str = "compute") -> Progress:
     return terminal_progress(console(errors=True), what, verb)
 
 
-@contextmanager
+@contextlib.contextmanager
 def working(what: str = "measuring") -> Iterator[Callable[[str], None]]:
-    """A line that says what is being made; plain lines where standard error is not a terminal."""
-    if not sys.stderr.isatty():
-        yield say
+    """Say what is being done, and for how long, once that takes longer than two seconds.
+
+    Yields a function that changes the text. One line is kept up to date where standard error is a terminal; elsewhere
+    every text is a line. Nothing may be printed on standard output meanwhile.
+    """
+    from stereogauge.evaluation.progress import SHOWN_AFTER
+
+    ended = threading.Event()
+    text, since = what, time.monotonic()
+    show: Callable[[str], object] | None = None
+
+    def change(step: str) -> None:
+        nonlocal text, since
+        text, since = step, time.monotonic()
+        if show is not None:
+            show(f"{text} …")
+
+    def tell() -> None:
+        nonlocal show
+        if ended.wait(SHOWN_AFTER):
+            return
+        with contextlib.ExitStack() as shown:
+            terminal = sys.stderr.isatty()
+            show = shown.enter_context(console(errors=True).status("")).update if terminal else say
+            show(f"{text} …")
+            while not ended.wait(1.0 if terminal else LINE_EVERY):
+                show(f"{text} … {time.monotonic() - since:.0f} s")
+
+    thread = threading.Thread(target=tell, daemon=True)
+    thread.start()
+    try:
+        yield change
+    finally:
+        ended.set()
+        thread.join()
+
+
+def announce_memory(bytes_needed: int | None, what: str) -> None:
+    """Say beforehand that much memory is needed, and how much there is."""
+    from stereogauge.evaluation.memory import free_memory
+
+    if bytes_needed is None or bytes_needed < MUCH_MEMORY:
         return
-    with console(errors=True).status(what) as status:
-        yield lambda step: status.update(step)
+    free = free_memory()
+    known = "" if free is None else f"; {free / GIBIBYTE:.1f} GiB are free"
+    short = free is not None and bytes_needed > free
+    advice = ", so that the system may end it: use smaller images, fewer disparities or another mode" if short else ""
+    say(f"note: {what} needs about {bytes_needed / GIBIBYTE:.1f} GiB of memory{known}{advice}")
 
 
 def announce_compilation() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereogauge.cli import options, selected
-from stereogauge.cli.output import print_rows, print_tables, say
+from stereogauge.cli.output import print_rows, print_tables, say, working
 from stereogauge.errors import StereogaugeError
 
 if TYPE_CHECKING:
@@ -71,8 +71,9 @@ def command(
         named = None if metrics is None else [str(column) for column in cube.columns]
         cube = cube.limited(covered, least_support)
         chosen["missing"] = missing
-        ranking = rank(cube, model, named, **chosen)
-        sure = draw(cube, model, named, draws=bootstrap, seed=seed, **chosen) if bootstrap else None
+        with working("ranking"):
+            ranking = rank(cube, model, named, **chosen)
+            sure = draw(cube, model, named, draws=bootstrap, seed=seed, **chosen) if bootstrap else None
     say(ranking.selection.caption())
     for what in ranking.selection.dropped:
         say(str(what))

@@ -38,6 +38,13 @@ def command(
     sequence: Annotated[
         str | None, typer.Option(help="Scenes of a still place in order, A,B,C: each against the one before it.")
     ] = None,
+    flow: Annotated[
+        str | None,
+        typer.Option(
+            help="Compare along the motion: 'estimated' from the left images, or files of optical flow, "
+            "e.g. 'flow/{first}.flo' (.flo, KITTI's .png, .npy)."
+        ),
+    ] = None,
     threshold: Annotated[
         float, typer.Option("--threshold", "-t", min=0, help="A pixel has changed beyond this many px.")
     ] = 1.0,
@@ -90,7 +97,7 @@ def command(
     try:
         found, failed = _results(request, whole, scenes)
         masks = {} if region is None else _masks(scenes, pairs, region, chosen)
-        table = _compared(found, pairs, threshold, masks)
+        table = _compared(found, pairs, threshold, masks, _motion(flow, scenes))
     except KeyboardInterrupt:
         say("interrupted; maps of matchers are kept, and the same command goes on from there")
         raise typer.Exit(INTERRUPTED) from None
@@ -102,6 +109,28 @@ def command(
         _write(out, table, found, pairs, threshold, region)
     if failed:
         raise typer.Exit(1)
+
+
+def _motion(flow: str | None, scenes: Dataset) -> dict[str, Any]:
+    """How maps are compared along the motion of the scene; nothing where it stands still."""
+    from stereogauge.study.temporal import estimated_flow, read_flow
+
+    if flow is None:
+        return {}
+    whole = all(scene.has("gt") for scene in scenes)
+    found: dict[tuple[str, str], Any] = {}
+
+    def between(first: str, second: str) -> Any:
+        if (first, second) not in found:
+            found[first, second] = (
+                estimated_flow(scenes[first].left, scenes[second].left)
+                if flow == "estimated"
+                else read_flow(flow.format(first=first, second=second))
+            )
+        return found[first, second]
+
+    say("along the flow" + (", without the change of the ground truth" if whole else ""))
+    return {"flows": between, "truths": (lambda name: scenes[name].gt) if whole else None}
 
 
 def _pairs(texts: Sequence[str], sequence: str | None, dataset: Dataset) -> dict[str, tuple[str, str]]:
@@ -156,7 +185,11 @@ def _results(request: Request, whole: Dataset, scenes: Dataset) -> tuple[list[Re
 
 
 def _compared(
-    results: list[ResultSet], pairs: dict[str, tuple[str, str]], threshold: float, masks: dict[str, Mask]
+    results: list[ResultSet],
+    pairs: dict[str, tuple[str, str]],
+    threshold: float,
+    masks: dict[str, Mask],
+    motion: dict[str, Any],
 ) -> pd.DataFrame:
     from stereogauge.study.robustness import robustness_table
 
@@ -168,7 +201,7 @@ def _compared(
         bar.advance(1, 0)
 
     try:
-        return robustness_table(results, pairs, threshold=threshold, masks=masks, progress=advance)
+        return robustness_table(results, pairs, threshold=threshold, masks=masks, progress=advance, **motion)
     finally:
         bar.finish()
 

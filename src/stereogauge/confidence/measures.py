@@ -14,6 +14,7 @@ from stereogauge.confidence.declaration import confidence_measures, parse_measur
 from stereogauge.confidence.domain import right_map_hint
 from stereogauge.confidence.evidence import Evidence
 from stereogauge.confidence.trees import Trees
+from stereogauge.display import NamedMaps
 from stereogauge.errors import NotApplicable
 from stereogauge.matching.result import MatchResult
 
@@ -37,7 +38,7 @@ def confidence(
     sigma: float | None = None,
     temperature: float | None = None,
     model: Trees | str | os.PathLike[str] | None = None,
-) -> dict[str, NDArray[np.floating[Any]]]:
+) -> NamedMaps[NDArray[np.floating[Any]]]:
     """Maps of the asked measures by id; lower = more confident, NaN = undefined.
 
     `literal` gives those of Haeusler and Klette as printed. `sigma` and `temperature` are ς and T of the exponential
@@ -53,7 +54,7 @@ def confidence(
     """
     trained = model if model is None or isinstance(model, Trees) else Trees.load(model)
     evidence = Evidence.of(result, sigma=sigma, temperature=temperature, gt=gt, model=trained)
-    return {name: _map(evidence, name, literal) for name in measures}
+    return NamedMaps({name: _map(evidence, name, literal) for name in measures})
 
 
 def _map(evidence: Evidence, name: str, literal: bool) -> NDArray[np.floating[Any]]:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.confidence.errors import is_bad
+from stereogauge.display import Displayed
 from stereogauge.errors import NotApplicable, SizeError, StereogaugeError
 from stereogauge.model import DisparityMap, Mask, as_disparity
 
@@ -23,7 +24,7 @@ GOOD_RANGE = (0.70, 0.95)
 
 
 @dataclass(frozen=True, eq=False)
-class SparsificationCurve:
+class SparsificationCurve(Displayed):
     """Expected bad pixels among the most confident ones.
 
     `kept` and `bad` are counts at the corners of a piecewise linear curve from (0, 0) to (all pixels, all bad ones);

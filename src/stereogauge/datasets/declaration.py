@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
-from stereogauge.errors import DatasetError, StereogaugeError, unknown_name
+from stereogauge.errors import DatasetError, unknown_name
 from stereogauge.model import Dataset
 from stereogauge.registry import collect
 
@@ -71,7 +71,7 @@ class DatasetFamily:
 @functools.cache
 def families() -> Mapping[str, DatasetFamily]:
     """Every known family by id, ours first."""
-    return MappingProxyType(collect("dataset", DatasetFamily, PACKAGE, ENTRY_POINTS))
+    return collect("dataset", DatasetFamily, PACKAGE, ENTRY_POINTS)
 
 
 def family_of(name: str) -> tuple[DatasetFamily, str]:
@@ -125,19 +125,31 @@ def open_dataset(text: str, **options: Any) -> Dataset:
     if not family.needs_root:
         return load_dataset(text, **options)
     variant, _, root = rest.partition(":")
-    if variant in family.variants:
+    if variant in family.variants and not _is_drive(rest):
         return load_dataset(f"{identifier}:{variant}", root or None, **options)
     return load_dataset(identifier, rest or None, **options)
 
 
+def _is_drive(text: str) -> bool:
+    """Whether this begins with a drive of Windows, which looks like a variant of one letter."""
+    return os.name == "nt" and re.match(r"[A-Za-z]:[\\/]", text) is not None
+
+
 def _better_family(wrong: DatasetFamily, folder: Path) -> str | None:
-    """Another family that can list this folder, if there is one."""
+    """Another family that finds scenes with ground truth in this folder, if there is one."""
     for family in families().values():
-        if family is wrong or not family.needs_root:
-            continue
-        try:
-            family.load(folder, "")
-        except StereogaugeError:
-            continue
-        return family.id
+        if family is not wrong and family.needs_root and _finds_scenes(family, folder):
+            return family.id
     return None
+
+
+def _finds_scenes(family: DatasetFamily, folder: Path) -> bool:
+    """Whether the family lists this folder and the first ground truth is really there.
+
+    A `load` of somebody else may accept any folder, or fail in any way.
+    """
+    try:
+        first = next(iter(family.load(folder, "")), None)
+        return first is not None and first.has("gt") and first.gt.size > 0
+    except Exception:
+        return False

@@ -19,20 +19,19 @@ from stereogauge.model import Dataset, Scene
 from stereogauge.paths import cache_folder
 from stereogauge.protocol import Protocol
 from stereogauge.regions.declaration import ENTRY_POINTS as REGIONS
-from stereogauge.regions.expression import check_region
+from stereogauge.regions.expression import WHOLE_SCENE, check_region
+from stereogauge.registry import plugin_files
 from stereogauge.scores.column import VersionedColumn, columns_of, metric_of
 from stereogauge.version import VERSION
 
 DECLARING = ("metrics", "regions")
-WHOLE_SCENE = "scene"
-"""The region of metrics that are not about pixels, such as run time."""
 
 
 def declared_columns(protocol: Protocol) -> tuple[VersionedColumn, ...]:
     """Every column of the protocol as it is declared now."""
     installed = importlib.metadata.entry_points()
-    if any(installed.select(group=group) for group in (METRICS, REGIONS)):
-        # The sources of other packages are not hashed, so their declarations are read each time.
+    if plugin_files() or any(installed.select(group=group) for group in (METRICS, REGIONS)):
+        # The sources of plug-ins are not hashed, so their declarations are read each time.
         return _computed(protocol)
     key = values_hash([VERSION, protocol.metrics, protocol.regions, source_hash(*DECLARING)])
     path = cache_folder("columns") / f"{key[:32]}.json"

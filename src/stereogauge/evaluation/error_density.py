@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from stereogauge.confidence.files import ConfidenceSource
 from stereogauge.errors import NotApplicable, SizeError, StereogaugeError
-from stereogauge.evaluation.evaluate import measure, result_sets
+from stereogauge.evaluation.estimates import result_sets, scene_list
+from stereogauge.evaluation.evaluate import measure
 from stereogauge.io.files import load_disparity
 from stereogauge.metrics.declaration import Statistic
 from stereogauge.metrics.measurement import Measurement
@@ -168,7 +169,7 @@ def error_density(
     >>> [(round(float(d), 1), float(v)) for d, v in zip(found.densities, found.curves["sure"])]
     [(0.2, 0.0), (0.4, 0.0), (0.6, 0.0), (0.8, 0.0), (1.0, 20.0)]
     """
-    listed = [scenes] if isinstance(scenes, Scene) else list(scenes)
+    listed = scene_list(scenes)
     return density_curves(
         {scene.id: scene for scene in listed}, result_sets(estimates, listed), metric, region, protocol, steps=steps
     )

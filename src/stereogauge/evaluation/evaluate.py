@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from stereogauge.confidence.files import ConfidenceSource, every_confidence
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError, StereogaugeError, unknown_name
-from stereogauge.evaluation.columns import WHOLE_SCENE
+from stereogauge.evaluation.estimates import result_sets, scene_list, taken_apart
 from stereogauge.evaluation.objects import object_columns, object_statistics, objects_of
 from stereogauge.io.files import load_disparity
-from stereogauge.metrics.declaration import BoundMetric, Statistic, parse_column
-from stereogauge.metrics.measurement import Measurement
+from stereogauge.metrics.declaration import BoundMetric, Metric, Statistic, parse_column
+from stereogauge.metrics.functions import metric_id
+from stereogauge.metrics.measurement import Fact, Measurement
 from stereogauge.metrics.picture import Picture
 from stereogauge.model import Dataset, DisparityMap, ResultSet, Scene, as_disparity
 from stereogauge.protocol import Protocol, load_protocol
-from stereogauge.regions.expression import check_region
+from stereogauge.regions.expression import WHOLE_SCENE, check_region
 from stereogauge.regions.geometry.objects import SceneObject
 from stereogauge.regions.scene_regions import SceneRegions
-from stereogauge.scores.column import Column, columns_of
+from stereogauge.scores.column import Column, columns_of, metric_of
 from stereogauge.scores.score import NO_ESTIMATE, Score
 from stereogauge.scores.table import ScoreTable
 from stereogauge.tags import TagBook
+
+MetricSource = str | Metric | BoundMetric | Callable[..., Any]
 
 
 def resized(estimate: DisparityMap, shape: tuple[int, int]) -> DisparityMap:
@@ -68,7 +71,7 @@ def evaluate_cell(
     algorithm: str,
     right_estimate: Any = None,
     confidence: ConfidenceSource | None = None,
-    extras: Mapping[str, float] | None = None,
+    extras: Mapping[str, Fact] | None = None,
     resize: bool = False,
     objects: Mapping[Column, SceneObject] | None = None,
 ) -> list[Score]:
@@ -140,35 +143,10 @@ def gaps(
     return [_score(scene_regions, algorithm, column, Statistic.empty(reason)) for column in wanted]
 
 
-def result_sets(estimates: Any, scenes: Sequence[Scene]) -> list[ResultSet]:
-    """What was given as estimates, as one result set an algorithm.
-
-    A map or path (one scene) is called "estimate"; a mapping gives names, with maps for one scene or {scene: map} for
-    several.
-    """
-    if isinstance(estimates, ResultSet):
-        return [estimates]
-    if isinstance(estimates, Mapping):
-        return [_named_results(str(name), value, scenes) for name, value in estimates.items()]
-    if isinstance(estimates, list | tuple) and estimates and all(isinstance(e, ResultSet) for e in estimates):
-        return list(estimates)
-    return [_named_results("estimate", estimates, scenes)]
-
-
-def _named_results(name: str, value: Any, scenes: Sequence[Scene]) -> ResultSet:
-    if isinstance(value, ResultSet):
-        return value
-    if isinstance(value, Mapping):
-        return ResultSet(name, {str(k): v for k, v in value.items()})
-    if len(scenes) != 1:
-        raise SizeError(f"Algorithm {name!r} gives one map for {len(scenes)} scenes; give {{scene: map}} instead.")
-    return ResultSet(name, {scenes[0].id: value})
-
-
 def evaluate(
     estimates: Any,
-    scenes: Scene | Dataset | Sequence[Scene],
-    metrics: Sequence[str] | str | None = None,
+    scenes: Scene | Dataset | Sequence[Scene] | None = None,
+    metrics: Sequence[MetricSource] | MetricSource | None = None,
     regions: Sequence[str] | str | None = None,
     protocol: Protocol | str | None = None,
     *,
@@ -178,10 +156,14 @@ def evaluate(
 ) -> ScoreTable:
     """Scores of one or more estimates on one or more scenes.
 
-    `estimates`: a map, a path, {algorithm: map}, {algorithm: {scene: map or path}}, or result sets. `metrics` and
-    `regions` default to the protocol's; of several scenes those that the protocol names are taken, all but those
-    that it leaves out where it names none. A scene without an estimate is a gap: NaN with a note. For many scenes
-    and algorithms with a store, progress and several processes, see `stereogauge.evaluation.run`.
+    `estimates`: a map, a path, a list of paths, the result of `match`, {algorithm: map}, {algorithm: {scene: map or
+    path}}, or result sets. `scenes`: a scene, a dataset or a list of scenes; a pair (map, truth) needs none.
+
+    `metrics` and `regions` default to the protocol's; of several scenes those that the protocol names are taken, all
+    but those that it leaves out where it names none. A metric is an id ("bad@1"), one that `@metric` declares, or a
+    function of two arrays, estimate and truth on the pixels of a region, that returns a number. A scene without an
+    estimate is a gap: NaN with a note. For many scenes and algorithms with a store, progress and several processes,
+    see `stereogauge.evaluation.run`.
 
     `common` measures all maps of a scene on the pixels that every one of them estimates, and on no others: a fair
     comparison of semi-dense maps, which says nothing about the rest of the image.
@@ -196,7 +178,7 @@ def evaluate(
     >>> round(table.value("bad@1"), 2), table.value("mae")
     (33.33, 1.0)
     """
-    given = {"metrics": metrics, "regions": regions}
+    given = {"metrics": _metric_ids(metrics), "regions": regions}
     changes = {
         key: [value] if isinstance(value, str) else list(value) for key, value in given.items() if value is not None
     }
@@ -204,19 +186,18 @@ def evaluate(
     if by is not None:
         chosen = _by_object(chosen, by, asked=metrics is not None)
     wanted = columns_of(chosen.metrics, chosen.regions)
-    scene_list = [scenes] if isinstance(scenes, Scene) else list(scenes)
-    strange = next((type(scene).__name__ for scene in scene_list if not isinstance(scene, Scene)), None)
-    if strange is not None:
-        raise StereogaugeError(f"Estimates are held against a Scene, a dataset or a list of scenes; found {strange}.")
-    results = result_sets(estimates, scene_list)
+    if scenes is None:
+        estimates, scenes = taken_apart(estimates)
+    several = scene_list(scenes)
+    results = result_sets(estimates, several)
     of_confidence = [column for column in wanted if "confidence" in column.declared.metric.needs]
     further = every_confidence(results) if of_confidence else []
     judged = [*((result, wanted) for result in results), *((result, of_confidence) for result in further)]
-    _check_names([*results, *further], scene_list, wanted)
+    _check_names([*results, *further], several, wanted)
     scores: list[Score] = []
     sizes: dict[tuple[str, str], float] = {}
     objects: dict[tuple[str, str, str], SceneObject] = {}
-    for scene in scene_list if isinstance(scenes, Scene) else _chosen(scene_list, chosen):
+    for scene in several if isinstance(scenes, Scene) else _chosen(several, chosen):
         scene_regions = SceneRegions(scene, chosen)
         sizes[scene.dataset, scene.id] = scene.resolution
         here, placed = wanted, {}
@@ -245,7 +226,7 @@ def evaluate(
             )
     tags = TagBook(
         {result.name: result.tags for result in results},
-        {(scene.dataset, scene.id): scene.tags for scene in scene_list},
+        {(scene.dataset, scene.id): scene.tags for scene in several},
     )
     return ScoreTable(scores, chosen, sizes, tags, objects)
 
@@ -255,6 +236,16 @@ def _by_object(protocol: Protocol, by: str, *, asked: bool) -> Protocol:
     if by != "object":
         raise unknown_name("division of the scores", by, ["object"])
     return protocol if asked else protocol.replace(metrics=load_protocol("hci").metrics)
+
+
+def _metric_ids(metrics: Sequence[MetricSource] | MetricSource | None) -> list[str] | None:
+    if metrics is None:
+        return None
+    several = metrics if isinstance(metrics, Sequence) and not isinstance(metrics, str) else [metrics]
+    ids = [metric_id(metric) for metric in several]
+    # A function of a notebook may have been defined anew under its old name.
+    metric_of.cache_clear()
+    return ids
 
 
 def common_pixels(maps: Mapping[str, Any]) -> dict[str, Any]:
@@ -286,8 +277,8 @@ def _check_names(results: Sequence[ResultSet], scenes: Sequence[Scene], wanted: 
         for name in result.maps:
             if name not in ids:
                 raise unknown_name(f"scene in the results of {result.name!r}", name, ids)
-    masks = [WHOLE_SCENE, *(mask for scene in scenes for mask in scene.masks)]
-    for region in dict.fromkeys(column.region for column in wanted):
+    masks = [mask for scene in scenes for mask in scene.masks]
+    for region in dict.fromkeys(column.region for column in wanted if column.region != WHOLE_SCENE):
         check_region(region, masks)
     names = [result.name for result in results]
     if len(set(names)) != len(names):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from stereogauge.confidence.files import ConfidenceSource
+from stereogauge.metrics.measurement import Fact
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol
 from stereogauge.scores.column import VersionedColumn
@@ -23,7 +24,7 @@ class Cell:
     content: str
     right_estimate: Any = None
     confidence: ConfidenceSource | None = None
-    extras: Mapping[str, float] = field(default_factory=dict)
+    extras: Mapping[str, Fact] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

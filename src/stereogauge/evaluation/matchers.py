@@ -6,11 +6,15 @@ range, so it is made once. Beside it lie wall time, processor time and peak memo
 
 from __future__ import annotations
 
+import importlib.machinery
+import inspect
 import json
+import math
 import shlex
 import shutil
+import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from importlib import metadata
@@ -19,6 +23,7 @@ from typing import Any
 
 from stereogauge.errors import FileError, MatcherError, StereogaugeError
 from stereogauge.evaluation.fingerprints import ContentHashes
+from stereogauge.evaluation.memory import largest_shape
 from stereogauge.evaluation.peak_memory import PeakMemory
 from stereogauge.evaluation.progress import Progress
 from stereogauge.evaluation.tasks import Tasks, worker_count
@@ -26,13 +31,18 @@ from stereogauge.hashing import values_hash
 from stereogauge.io import write_disparity
 from stereogauge.io.files import content_hash
 from stereogauge.io.replace import write_bytes
-from stereogauge.matching.run import match, settled
-from stereogauge.matching.text import parse_matcher, stated_matcher
-from stereogauge.model import Dataset, ResultSet, Scene
+from stereogauge.matching.onnx_description import network_description
+from stereogauge.matching.run import prepare, settled
+from stereogauge.matching.text import OUTSIDE, parse_matcher, stated_matcher, target_and_parameters
+from stereogauge.metrics.measurement import Fact
+from stereogauge.model import Dataset, ResultSet, Scene, as_disparity
 from stereogauge.version import VERSION
 
 MEBIBYTE = 2**20
 FACTS = "facts.json"
+CONFIDENCE = "confidence.pfm"
+TIMING = 2
+"""Version of the way in which runs are timed; older facts are measured again."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +68,7 @@ class MatchTask:
 class MapOutcome:
     """Facts of the run that made a map, or the reason why there is no map."""
 
-    facts: dict[str, float]
+    facts: dict[str, Fact]
     reason: str = ""
     detail: str = ""
 
@@ -68,7 +78,7 @@ class MatchedResults:
     """The maps as result sets, facts by (algorithm, scene), and (algorithm, scene, reason, detail) of what failed."""
 
     results: tuple[ResultSet, ...]
-    facts: dict[tuple[str, str], dict[str, float]]
+    facts: dict[tuple[str, str], dict[str, Fact]]
     failures: tuple[tuple[str, str, str, str], ...]
 
 
@@ -90,7 +100,8 @@ def wanted_matcher(text: str, *, time_limit: float | None = None, memory_limit: 
     if "threads" in declared and "threads" not in given:
         # One processor each, so that run times compare whatever else the machine does.
         chosen["threads"] = 1
-    title = name.strip() if named else stated.name or (matcher.name if spec.startswith("cmd:") else spec)
+    short = spec.startswith("cmd:") or (spec.startswith(OUTSIDE) and not given)
+    title = name.strip() if named else stated.name or (matcher.name if short else spec)
     return MatcherRequest(title, spec, tuple(sorted(chosen.items())))
 
 
@@ -102,24 +113,66 @@ def search_range(scene: Scene, given: int | None) -> int:
     return int(found)
 
 
+def memory_needed(wanted: Sequence[MatcherRequest], dataset: Dataset, given: int | None) -> tuple[int, str]:
+    """The most bytes that one of the matchers takes on the largest scene, as far as they tell, and which one."""
+    height, width = largest_shape(list(dataset))
+    ranges = [range_ for range_ in (given, *(scene.calibration.ndisp for scene in dataset)) if range_]
+    most, name = 0, ""
+    for one in wanted:
+        matcher, stated = parse_matcher(one.text)
+        if matcher.memory is None or not ranges:
+            continue
+        complete, _ = settled(matcher, {**stated, **dict(one.parameters)})
+        try:
+            needed = matcher.memory(height, width, int(given or max(ranges)), **complete)
+        except MatcherError:  # refused for its size; the run says so scene by scene
+            continue
+        most, name = max((most, name), (needed, one.name))
+    return most, name
+
+
 def map_key(request: MatcherRequest, scene: Scene, ndisp: int, hashes: ContentHashes) -> str:
     """The hash of all that a map depends on."""
     images = hashes.of([scene.source("left"), scene.source("right")])
     for answer in images:
         if isinstance(answer, StereogaugeError):
             raise answer
-    versions = [VERSION, metadata.version("opencv-python-headless")]
+    versions = [VERSION, TIMING, metadata.version("opencv-python-headless")]
     parameters = [list(pair) for pair in request.parameters]
     return values_hash([request.text, parameters, ndisp, images, versions, _program(request.text)])
 
 
 def _program(text: str) -> list[str]:
-    """The content of the files that an outside command names: the program, and scripts given to an interpreter."""
+    """The content of the code that is not ours: a plug-in's module, or the files that an outside command names (the
+    program, and scripts given to an interpreter).
+    """
+    if text.startswith(("onnx:", "py:")):
+        return [content_hash(path) for path in _named_files(text)]
     if not text.startswith("cmd:"):
-        return []
+        matcher, _ = parse_matcher(text)
+        return [] if matcher.function.__module__.startswith("stereogauge.") else [_source(matcher.function)]
     words = shlex.split(text.removeprefix("cmd:"))
     found = [shutil.which(words[0]) or words[0], *words[1:]] if words else []
     return [content_hash(path) for path in found if Path(path).is_file() and Path(path).stat().st_size]
+
+
+def _named_files(text: str) -> list[Path]:
+    """The model and its description, or the module that holds a function, as far as they are files."""
+    kind, _, rest = text.partition(":")
+    target, _ = target_and_parameters(rest)
+    if kind == "onnx":
+        found = network_description(Path(target).expanduser())
+        return [path for path in (found.model, found.model.with_suffix(".toml"), Path(target)) if path.is_file()]
+    module = target.rpartition(":")[0]
+    if module.endswith(".py"):
+        return [path for path in [Path(module).expanduser()] if path.is_file()]
+    spec = importlib.machinery.PathFinder.find_spec(module.partition(".")[0], [str(Path.cwd()), *sys.path])
+    return [Path(spec.origin)] if spec is not None and spec.origin and Path(spec.origin).is_file() else []
+
+
+def _source(function: Callable[..., Any]) -> str:
+    path = inspect.getsourcefile(inspect.unwrap(function))
+    return content_hash(path) if path is not None and Path(path).is_file() else ""
 
 
 def make_maps(
@@ -171,17 +224,21 @@ def _result_set(
 ) -> ResultSet:
     folders = {scene.id: made[one.name, scene.id][0] for scene in dataset if (one.name, scene.id) in made}
     right = {scene: Path(folder) / "right.pfm" for scene, folder in folders.items()}
+    confidence = {scene: Path(folder) / CONFIDENCE for scene, folder in folders.items()}
+    directions = {made[one.name, scene][1].facts.get("confidence_better") for scene in folders}
     return ResultSet(
         name=one.name,
         maps={scene: Path(folder) / "left.pfm" for scene, folder in folders.items()},
         right_maps={scene: path for scene, path in right.items() if path.exists()},
+        confidence={scene: path for scene, path in confidence.items() if path.exists()},
+        confidence_better="lower" if "lower" in directions else "higher" if "higher" in directions else None,
         description=one.text,
     )
 
 
-def _known_facts(task: MatchTask) -> dict[str, float] | None:
+def _known_facts(task: MatchTask) -> dict[str, Fact] | None:
     try:
-        facts: dict[str, float] = json.loads((Path(task.folder) / FACTS).read_text(encoding="utf-8"))
+        facts: dict[str, Fact] = json.loads((Path(task.folder) / FACTS).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     return facts
@@ -203,18 +260,31 @@ def _outcomes(
 def make_map(task: MatchTask) -> MapOutcome:
     """Run a matcher and keep its maps; the facts are written last, so that a folder with facts is complete."""
     try:
+        # What is loaded and compiled before counts neither as time nor as memory of the run.
+        prepared = prepare(
+            task.scene.source("left"),
+            task.scene.source("right"),
+            task.request.text,
+            ndisp=task.ndisp,
+            **dict(task.request.parameters),
+        )
         with PeakMemory() as peak:
-            result = match(
-                task.scene.source("left"),
-                task.scene.source("right"),
-                task.request.text,
-                ndisp=task.ndisp,
-                **dict(task.request.parameters),
-            )
+            result = prepared.run()
         # What this process took says nothing about a program that ran beside it.
-        outside = task.request.text.startswith("cmd:")
+        outside = task.request.text.startswith(("cmd:", "py:"))
         memory = result.peak_memory if outside or result.peak_memory is not None else peak.bytes
-        facts = {"seconds": result.seconds, "cpu_seconds": result.cpu_seconds}
+        height, width = result.disparity.shape
+        facts: dict[str, Fact] = {
+            "seconds": result.seconds,
+            "width": width,
+            "height": height,
+            "ndisp": result.ndisp,
+            "processor": result.processor,
+        }
+        if math.isfinite(result.cpu_seconds):
+            facts["cpu_seconds"] = result.cpu_seconds
+        if result.threads is not None:
+            facts["threads"] = result.threads
         if memory is not None:
             facts["peak_memory"] = memory / MEBIBYTE
         folder = Path(task.folder)
@@ -222,6 +292,9 @@ def make_map(task: MatchTask) -> MapOutcome:
         write_disparity(folder / "left.pfm", result.disparity)
         if result.right_disparity is not None:
             write_disparity(folder / "right.pfm", result.right_disparity)
+        if result.confidence is not None:
+            write_disparity(folder / CONFIDENCE, as_disparity(result.confidence, "confidence map"))
+            facts["confidence_better"] = result.confidence_better
         write_bytes(folder / FACTS, json.dumps(facts).encode())
     except StereogaugeError as problem:
         return MapOutcome({}, str(problem), str(getattr(problem, "stderr", "")))

@@ -43,13 +43,19 @@ def _container_room() -> int | None:
 
 def largest_scene(scenes: list[Scene]) -> int:
     """The pixels of the scene whose ground truth (or left image) has the largest file; 0 when it cannot be read."""
+    height, width = largest_shape(scenes)
+    return height * width
+
+
+def largest_shape(scenes: list[Scene]) -> tuple[int, int]:
+    """Height and width of that scene."""
     largest = max(scenes, key=_file_size)
     try:
-        height, width = largest.shape
+        shape = largest.shape
     except StereogaugeError:
-        return 0
+        return 0, 0
     largest.release()
-    return height * width
+    return shape
 
 
 def _file_size(scene: Scene) -> int:
@@ -58,9 +64,9 @@ def _file_size(scene: Scene) -> int:
     return sum(sizes) if sizes else getattr(source, "nbytes", 0)
 
 
-def fitting_workers(wanted: int, pixels: int, free: int | None) -> int:
-    """At most `wanted` workers, at least one."""
+def fitting_workers(wanted: int, pixels: int, free: int | None, matching: int = 0) -> int:
+    """At most `wanted` workers, at least one; `matching` are the bytes of a matcher that they run."""
     if free is None:
         return wanted
-    each = BYTES_PER_WORKER + BYTES_PER_PIXEL * pixels
+    each = BYTES_PER_WORKER + max(BYTES_PER_PIXEL * pixels, matching)
     return max(1, min(wanted, int(free * SHARE) // each))

@@ -12,6 +12,7 @@ from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.evaluation.columns import columns_of_scene, confidence_columns, declared_columns
 from stereogauge.evaluation.fingerprints import ContentHashes, fingerprint, scene_contents
 from stereogauge.evaluation.groups import Cell, Group
+from stereogauge.metrics.measurement import Fact
 from stereogauge.model import Dataset, DisparitySource, ResultSet, Scene
 from stereogauge.protocol import Protocol
 from stereogauge.store import Store
@@ -22,7 +23,7 @@ LARGEST_GROUP = 32
 TASKS_PER_WORKER = 4
 """The fewest tasks per worker where there are enough cells, so that all workers end at about the same time."""
 
-Facts = Mapping[tuple[str, str], Mapping[str, float]]
+Facts = Mapping[tuple[str, str], Mapping[str, Fact]]
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def make_plan(
             unreadable.append(Failure(dataset.name, scene.id, result.name, protocol.scoring_hash, str(problem)))
             continue
         known = {"seconds": result.seconds[scene.id]} if scene.id in result.seconds else {}
-        extras = {name: float(value) for name, value in {**known, **facts.get(key, {})}.items()}
+        extras: dict[str, Fact] = {**known, **facts.get(key, {})}
         confidence = ConfidenceSource.of(result, scene.id)
         confidence_inputs = [] if confidence is None else [confidence_hashes[key], confidence.better, confidence.kind]
         inputs = fingerprint(

@@ -30,6 +30,8 @@ POLL = 0.2
 """Seconds between two looks at whether a call was cancelled."""
 PR_SET_NO_NEW_PRIVS = 38
 """Linux: neither this process nor its children gain rights from a program's set-user-ID bit."""
+KILLED = 9
+"""The signal that nothing survives; Windows has no name for it."""
 GONE = (EOFError, ConnectionResetError, BrokenPipeError)
 
 Message = tuple[int, Literal["started", "report", "result", "error"], Any]
@@ -172,7 +174,7 @@ class WorkerProcess:
 
     def _cause_of_death(self) -> str:
         code = self.end(at_once=False)
-        if code == -signal.SIGKILL:
+        if code == -KILLED:
             return "the worker process was killed (signal 9), for example by the system when memory ran out"
         what = f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
         return f"the worker process ended {what}"

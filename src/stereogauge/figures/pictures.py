@@ -6,6 +6,7 @@ no estimate. Disparities: viridis over a fixed range.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,12 @@ from stereogauge.metrics.picture import Picture
 from stereogauge.model import DisparityMap, Mask
 
 Colours = NDArray[np.uint8]
-COLOUR_MAPS = {"sequential": "plasma", "diverging": "RdBu_r", "cyclic": "twilight"}
-EXTENDS = {"sequential": "max", "diverging": "both", "cyclic": "neither"}
 DISPARITY_MAP = "viridis"
+COLOUR_MAPS = {"sequential": "plasma", "diverging": "RdBu_r", "cyclic": "twilight", "disparity": DISPARITY_MAP}
+EXTENDS = {"sequential": "max", "diverging": "both", "cyclic": "neither", "disparity": "neither"}
 UNKNOWN = (0, 0, 0)
 HATCH_LIGHT, HATCH_DARK = (225, 225, 225), (120, 120, 120)
+PANELS_WIDTH = 9.0  # inches
 HATCH_PERIOD = 6  # px between the hatching's lines
 
 
@@ -133,6 +135,24 @@ def picture_figure(picture: Picture, subtitle: str = "") -> Figure:
             handles=patches, loc="upper center", bbox_to_anchor=(0.5, -0.01), ncols=min(4, len(patches)), fontsize=8,
             frameon=False,
         )  # fmt: skip
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def panels_figure(pictures: Sequence[Picture], columns: int = 3) -> Figure:
+    """Pictures side by side under their titles; one that needs a colour bar is better drawn alone."""
+    across = max(1, min(columns, len(pictures)))
+    down = max(1, -(-len(pictures) // across))
+    shape = pictures[0].values.shape if pictures else (1, 1)
+    wide = PANELS_WIDTH / across
+    figure = Figure(figsize=(PANELS_WIDTH, down * (wide * shape[0] / shape[1] + 0.35)), layout="constrained")
+    grid = figure.subplots(down, across, squeeze=False)
+    for axes in grid.ravel():
+        axes.set_axis_off()
+    for axes, picture in zip(grid.ravel(), pictures, strict=False):
+        axes.imshow(render(picture), interpolation="antialiased")
+        axes.set_title(picture.title, fontsize=9, loc="left")
+    FigureCanvasAgg(figure)
     return figure
 
 
@@ -140,5 +160,4 @@ def save_picture(path: Path, picture: Picture, subtitle: str = "") -> None:
     """The annotated picture as a file; the suffix chooses PNG, SVG or PDF."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure = picture_figure(picture, subtitle)
-    FigureCanvasAgg(figure)
     figure.savefig(path, dpi=110)

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from stereogauge.disparity import DisparityMap
 from stereogauge.errors import FileError, unknown_name
-from stereogauge.io import exr, hdf5, numpy_, pfm, png, png_file, tiff
+from stereogauge.io import exr, hdf5, inverse, numpy_, pfm, png, png_file, tiff
 from stereogauge.io.content import Content, Decoding
 
 Reader: TypeAlias = Callable[[Content, Decoding], DisparityMap]
@@ -46,6 +46,13 @@ ENCODINGS: dict[str, Encoding] = {
             "v / scale + offset; 0 = unknown",
             png.read_middlebury,
             png.encode_middlebury,
+            takes_scale=True,
+        ),
+        Encoding(
+            "inverse",
+            "16-bit PNG or .npy that holds depth, with a scale",
+            "scale / v + offset; 0 = unknown",
+            inverse.read,
             takes_scale=True,
         ),
         Encoding("sintel", "8-bit RGB PNG", "4·R + G/64 + B/16384; unknown where a mask says so", png.read_sintel),

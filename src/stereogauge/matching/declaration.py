@@ -101,6 +101,11 @@ class Matcher:
     `function(left, right, ndisp, **parameters)` takes grey images (H, W) of equal size, or with `colour` the images as
     they are, and returns a `stereogauge.matching.result.MatcherOutput`, a disparity map, or a tuple of left and right
     maps. `open_parameters` allows names that are not declared.
+
+    `prepare(left, right, ndisp, **parameters)`, with the same arguments, is called before the clock starts: it loads
+    and compiles what the function needs, so that a run time is the time of matching alone. It is called before every
+    run and should return at once when all is ready. `memory(height, width, ndisp, **parameters)` tells about how many
+    bytes a run takes, so that it can be said beforehand.
     """
 
     id: str
@@ -110,6 +115,8 @@ class Matcher:
     parameters: tuple[MatcherParameter, ...] = ()
     open_parameters: bool = False
     colour: bool = False
+    prepare: Callable[..., None] | None = None
+    memory: Callable[..., int] | None = None
 
     @property
     def description(self) -> str:

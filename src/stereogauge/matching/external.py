@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import resource
 import shlex
-import signal
-import subprocess
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from string import Formatter
 from typing import Any
@@ -22,14 +17,12 @@ from numpy.typing import NDArray
 from stereogauge.errors import MatcherError, StereogaugeError
 from stereogauge.io.disparity import read_disparity
 from stereogauge.matching.declaration import Matcher, untuned
+from stereogauge.matching.program import ProgramError, run_to_the_end
 from stereogauge.matching.result import MatcherOutput
 
 REQUIRED = ("left", "right", "out")
-FILLED_BY_US = (*REQUIRED, "ndisp")
-GIBIBYTE = 2**30
-TAIL = 300
-WATCH_SECONDS = 0.02
-FIRST_LOOK_SECONDS = 0.001
+WRITTEN = ("out", "out_right", "out_confidence", "out_sigma")
+FILLED_BY_US = ("left", "right", *WRITTEN, "ndisp")
 PARAMETERS = (
     untuned("time_limit", "float", 600.0, "seconds after which the program is ended", low=0.01, high=1e6),
     untuned("memory_limit", "float", 0.0, "GiB of address space; 0 = no limit", low=0, high=4096),
@@ -37,20 +30,14 @@ PARAMETERS = (
 )
 
 
-class ProgramError(MatcherError):
-    """An outside program that failed; `stderr` holds all that it wrote there."""
-
-    def __init__(self, message: str, stderr: str) -> None:
-        super().__init__(message)
-        self.stderr = stderr
-
-
 def command_matcher(template: str) -> Matcher:
     """The matcher that runs `template`, for example `./run {left} {right} {out} --range {ndisp} --lambda
     {smoothness}`.
 
-    {left} and {right} are PNG files, {out} is the file to write, {ndisp} the number of disparities; other names are
-    parameters of the call. The template is split as a shell would split it, but no shell runs it.
+    {left} and {right} are PNG files, {out} is the file to write, {ndisp} the number of disparities. A template may also
+    ask for {out_right}, the right view's map, and for {out_confidence} (higher is surer) or {out_sigma} (lower is
+    surer). Other names are parameters of the call. The template is split as a shell would split it, but no shell runs
+    it.
     """
     words = _words(template)
     names = {name for word in words for _, name, _, _ in Formatter().parse(word) if name is not None}
@@ -91,127 +78,60 @@ def run_program(
 ) -> MatcherOutput:
     """Run the program in a folder of its own and read its map, by `encoding` and `scale` where they are given."""
     with tempfile.TemporaryDirectory(prefix="stereogauge-") as folder:
-        files = {"left": f"{folder}/left.png", "right": f"{folder}/right.png", "out": f"{folder}/disparity.{extension}"}
+        floats = "pfm" if extension == "png" else extension
+        files = {
+            "left": f"{folder}/left.png",
+            "right": f"{folder}/right.png",
+            "out": f"{folder}/disparity.{extension}",
+            "out_right": f"{folder}/right-disparity.{extension}",
+            "out_confidence": f"{folder}/confidence.{floats}",
+            "out_sigma": f"{folder}/sigma.{floats}",
+        }
         for name, image in (("left", left), ("right", right)):
             _write_image(files[name], image)
         values = {**parameters, **files, "ndisp": ndisp}
         command = [_filled(word, values) for word in words]
         started = time.perf_counter()
-        usage = _run(command, folder, time_limit, memory_limit)
+        usage = run_to_the_end(command, folder, time_limit, memory_limit)
         elapsed = time.perf_counter() - started
-        out = Path(files["out"])
-        if not out.exists():
-            found = ", ".join(sorted(set(os.listdir(folder)) - {"left.png", "right.png"})) or "nothing"
-            raise ProgramError(
-                f"{Path(command[0]).name} ended after {elapsed:.1f} s without writing {{out}} ({out.name}); "
-                f"it wrote {found}.",
-                usage.stderr,
-            )
-        try:
-            disparity = read_disparity(out, encoding=encoding, scale=None if scale is None else float(scale))
-        except StereogaugeError as error:
-            raise ProgramError(
-                f"{Path(command[0]).name} wrote a file that cannot be read: {error}", usage.stderr
-            ) from error
-    return MatcherOutput(disparity=disparity, peak_memory=usage.peak_memory, cpu_seconds=usage.cpu_seconds)
-
-
-@dataclass(frozen=True)
-class _Usage:
-    """What a program took: processor seconds with all that it started, and its own largest memory in bytes."""
-
-    cpu_seconds: float
-    peak_memory: int | None
-    stderr: str
-
-
-def _run(command: list[str], folder: str, time_limit: float, memory_limit: float) -> _Usage:
-    """Run to the end or to a limit; whatever the program has started ends with it."""
-    name = Path(command[0]).name
-
-    def limit() -> None:
-        if memory_limit > 0:
-            size = int(memory_limit * GIBIBYTE)
-            resource.setrlimit(resource.RLIMIT_AS, (size, size))
-
-    before = _processor_seconds()
-    with tempfile.TemporaryFile() as errors:
-        try:
-            process = subprocess.Popen(
-                command,
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=errors,
-                start_new_session=True,
-                preexec_fn=limit,
-            )
-        except OSError as error:
-            raise MatcherError(f"cmd: cannot start {command[0]!r}: {error.strerror}.") from error
-        try:
-            peak = _watched(process, time_limit)
-            expired = process.returncode is None
-        finally:
-            _end_group(process)
-        errors.seek(0)
-        stderr = errors.read().decode(errors="replace")
-    if expired:
-        raise ProgramError(f"{name} was ended after its time limit of {time_limit:g} s{_tail(stderr)}", stderr)
-    if process.returncode:
-        limits = f" (memory limit {memory_limit:g} GiB)" if memory_limit > 0 else ""
-        raise ProgramError(f"{name} failed {_reason(process.returncode)}{limits}{_tail(stderr)}", stderr)
-    return _Usage(_processor_seconds() - before, peak, stderr)
-
-
-def _processor_seconds() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
-
-
-def _watched(process: subprocess.Popen[bytes], time_limit: float) -> int | None:
-    """Wait for the end or the limit, and read the program's largest memory on the way.
-
-    None where the system does not tell.
-
-    The kernel's own figure after the end would also count what our process held when it started the program. Looks come
-    in growing steps, so that the last one lies near the end of a short program too.
-    """
-    deadline = time.monotonic() + time_limit
-    peak: int | None = None
-    pause = FIRST_LOOK_SECONDS
-    while process.returncode is None and time.monotonic() < deadline:
-        with contextlib.suppress(OSError, IndexError, ValueError):
-            status = Path(f"/proc/{process.pid}/status").read_text()
-            peak = int(status.split("VmHWM:")[1].split()[0]) * 1024
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(min(pause, max(0.0, deadline - time.monotonic())))
-        pause = min(WATCH_SECONDS, 1.3 * pause)
-    return peak
-
-
-def _end_group(process: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
-def _reason(code: int) -> str:
-    return f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
-
-
-def _tail(stderr: str) -> str:
-    line = " ".join(stderr.split())
-    return f"; its last words: {line[-TAIL:]}" if line else " and wrote nothing to standard error."
+        decoding: dict[str, Any] = {"encoding": encoding, "scale": None if scale is None else float(scale)}
+        maps = {}
+        for name in WRITTEN:
+            if not any(f"{{{name}}}" in word for word in words):
+                continue
+            out = Path(files[name])
+            if not out.exists():
+                found = ", ".join(sorted(set(os.listdir(folder)) - {"left.png", "right.png"})) or "nothing"
+                raise ProgramError(
+                    f"{Path(command[0]).name} ended after {elapsed:.1f} s without writing {{{name}}} ({out.name}); "
+                    f"it wrote {found}.",
+                    usage.stderr,
+                )
+            try:
+                maps[name] = read_disparity(out, **(decoding if name in ("out", "out_right") else {}))
+            except StereogaugeError as error:
+                raise ProgramError(
+                    f"{Path(command[0]).name} wrote a file that cannot be read: {error}", usage.stderr
+                ) from error
+    return MatcherOutput(
+        disparity=maps["out"],
+        right_disparity=maps.get("out_right"),
+        confidence=maps.get("out_sigma", maps.get("out_confidence")),
+        confidence_better="lower" if "out_sigma" in maps else "higher",
+        peak_memory=usage.peak_memory,
+        cpu_seconds=usage.cpu_seconds,
+    )
 
 
 def _words(template: str) -> list[str]:
     try:
-        words = shlex.split(template)
+        # A backslash is a part of a path on Windows and an escape elsewhere.
+        words = shlex.split(template.replace("\\", "\\\\") if os.name == "nt" else template)
     except ValueError as error:
         raise MatcherError(f"cmd: the template {template!r} cannot be split into words: {error}.") from error
     if not words:
         raise MatcherError("cmd: the template is empty; write cmd:PROGRAM {left} {right} {out} {ndisp}.")
-    has_folder = os.sep in words[0]
+    has_folder = os.sep in words[0] or "/" in words[0]
     return [os.path.abspath(words[0]) if has_folder else words[0], *words[1:]]
 
 

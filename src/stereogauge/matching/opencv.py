@@ -17,6 +17,7 @@ from stereogauge.errors import MatcherError
 from stereogauge.matching.declaration import Matcher, MatcherParameter, untuned
 from stereogauge.matching.images import eight_bit
 from stereogauge.matching.result import MatcherOutput
+from stereogauge.matching.warm_up import on_a_small_pair
 from stereogauge.model import DisparityMap
 
 FIXED_POINT = 16
@@ -26,6 +27,8 @@ MODES = {
     "3way": cv2.STEREO_SGBM_MODE_SGBM_3WAY,
     "hh4": cv2.STEREO_SGBM_MODE_HH4,
 }
+WHOLE_VOLUME = ("hh", "hh4")
+ROWS_OF_COSTS = 32
 COMMON = (
     MatcherParameter(
         "uniqueness", "int", 0, "percent by which the best cost must win; losers are unknown", low=0, high=100, step=1
@@ -118,10 +121,10 @@ def _both_views(
     pair = [eight_bit(image, lowest, highest) for image in (left, right)]
     disparity = _compute(compute, pair[0], pair[1], ndisp, full_width, name)
     if right_view == "none":
-        return MatcherOutput(disparity=disparity)
+        return MatcherOutput(disparity=disparity, threads=cv2.getNumThreads())
     mirrored = [np.ascontiguousarray(image[:, ::-1]) for image in pair]
     other = _compute(compute, mirrored[1], mirrored[0], ndisp, full_width, name)[:, ::-1]
-    return MatcherOutput(disparity=disparity, right_disparity=np.ascontiguousarray(other))
+    return MatcherOutput(disparity=disparity, right_disparity=np.ascontiguousarray(other), threads=cv2.getNumThreads())
 
 
 def _compute(
@@ -145,11 +148,19 @@ def _compute(
     return np.where(found, levels.astype(np.float32) / FIXED_POINT, np.float32(np.nan))
 
 
+def _sgbm_memory(height: int, width: int, ndisp: int, *, mode: str, full_width: bool, **_: Any) -> int:
+    """Two volumes of 16-bit costs in the modes that go over the image twice, else some rows of them."""
+    across = width + (_rounded(ndisp) if full_width else 0)
+    return 4 * _rounded(ndisp) * across * (height if mode in WHOLE_VOLUME else ROWS_OF_COSTS)
+
+
 SGBM = Matcher(
     id="opencv-sgbm",
     name="OpenCV SGBM",
     source="OpenCV, cv2.StereoSGBM",
     function=semi_global_block_matching,
+    prepare=on_a_small_pair(semi_global_block_matching),
+    memory=_sgbm_memory,
     parameters=(
         MatcherParameter("mode", "choice", "hh", "which paths are aggregated", choices=tuple(MODES)),
         MatcherParameter("block", "int", 5, "side of the matched block, odd", low=1, high=31, step=2),
@@ -168,6 +179,7 @@ BM = Matcher(
     name="OpenCV BM",
     source="OpenCV, cv2.StereoBM",
     function=block_matching,
+    prepare=on_a_small_pair(block_matching),
     parameters=(
         MatcherParameter("block", "int", 15, "side of the matched block, odd", low=5, high=51, step=2),
         MatcherParameter(

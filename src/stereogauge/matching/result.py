@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.display import Displayed
 from stereogauge.kernels.confidence import CostSummary
 from stereogauge.model import DisparityMap, Image
 
@@ -19,7 +20,8 @@ class MatcherEvidence:
 
     `costs` is the aggregated volume (H, W, ndisp), low = good; `winners` the whole disparities that won in it;
     `summary` what confidence measures need of the costs, for matchers that do not keep them, with the ς, T and ramp
-    it was made with; `right_minimum` the right winners' costs.
+    it was made with; `right_minimum` the right winners' costs; `threads` how many threads it used.
+    `confidence` is the matcher's own map of how sure it is, of which higher or lower values are better.
     """
 
     costs: NDArray[np.uint16] | None = None
@@ -30,26 +32,34 @@ class MatcherEvidence:
     temperature: float | None = None
     ramp: float | None = None
     window_radius: int = 0
+    confidence: NDArray[Any] | None = None
+    confidence_better: Literal["higher", "lower"] = "higher"
     peak_memory: int | None = None
+    threads: int | None = None
 
 
 @dataclass(frozen=True)
 class MatcherOutput(MatcherEvidence):
-    """What a matcher hands over; only the disparity is required."""
+    """What a matcher hands over; only the disparity is required.
+
+    `seconds` and `cpu_seconds` are given by a matcher that runs elsewhere and knows better than our clock.
+    """
 
     disparity: NDArray[Any]
     right_disparity: NDArray[Any] | None = None
     cpu_seconds: float | None = None
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)
-class MatchResult(MatcherEvidence):
+class MatchResult(MatcherEvidence, Displayed):
     """One run of a matcher on one pair.
 
     `disparity` and `right_disparity` are float32 with NaN = unknown, after the requested post-processing;
     `raw` and `right_raw` are the maps before it. `classes` is what `lr_check` found per pixel, None without it: 0
     consistent, 1 occluded, 2 mismatched. `seconds` is wall time of matching and post-processing,
-    `cpu_seconds` processor time, `peak_memory` bytes where they were measured.
+    `cpu_seconds` processor time, `peak_memory` bytes where they were measured; `processor` names the machine's. Loading
+    and compiling are over before the clock starts.
     """
 
     matcher: str
@@ -64,3 +74,4 @@ class MatchResult(MatcherEvidence):
     right_disparity: DisparityMap | None = None
     right_raw: DisparityMap | None = None
     classes: NDArray[np.uint8] | None = None
+    processor: str = ""

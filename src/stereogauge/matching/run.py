@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import platform
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,7 @@ from stereogauge.matching.images import grey
 from stereogauge.matching.postprocess import POST_PARAMETERS, PostProcessing
 from stereogauge.matching.result import MatcherEvidence, MatcherOutput, MatchResult
 from stereogauge.matching.text import parse_matcher
+from stereogauge.matching.warm_up import prepare_checks
 from stereogauge.model import DisparityMap, ImageSource, as_disparity
 
 LARGEST_RANGE = 32768
@@ -32,8 +36,9 @@ def match(
     """Match a rectified pair: disparity, and what the matcher tells about it.
 
     `matcher` is an id with optional parameters ("sgm", "opencv-sgbm:block=5"), an outside program ("cmd:./run {left}
-    {right} {out} {ndisp}"), a declared `Matcher`, or any function (left, right, ndisp, **parameters) that returns a
-    left map or a tuple of left and right maps. Disparities 0…ndisp − 1 are searched. Images may be arrays or files,
+    {right} {out} {ndisp}"), a network ("onnx:model.onnx"), a function in a process of its own ("py:module:function"), a
+    declared `Matcher`, or any function (left, right, ndisp, **parameters) that returns a left map or a tuple of left
+    and right maps. Disparities 0…ndisp − 1 are searched. Images may be arrays or files,
     grey or colour, 8 or 16 bit; they must have the same size. Besides the matcher's own parameters every matcher
     takes those of post-processing: `lr_check`, `median`, `speckle`, `fill`.
 
@@ -43,6 +48,65 @@ def match(
     >>> float(np.nanmedian(result.disparity))
     5.0
     """
+    return prepare(left, right, matcher, ndisp, **parameters).run()
+
+
+@dataclasses.dataclass(frozen=True)
+class PreparedMatch:
+    """A match of which everything is ready: images read, parameters checked, code loaded and compiled."""
+
+    matcher: Matcher
+    images: tuple[NDArray[Any], NDArray[Any]]
+    greys: tuple[NDArray[Any], NDArray[Any]]
+    ndisp: int
+    parameters: Mapping[str, Value]
+    post: PostProcessing
+
+    @property
+    def memory(self) -> int | None:
+        """About how many bytes the run will take; None where the matcher does not tell."""
+        if self.matcher.memory is None:
+            return None
+        height, width = self.greys[0].shape
+        return self.matcher.memory(height, width, self.ndisp, **self.parameters)
+
+    def run(self) -> MatchResult:
+        """Match and post-process, and time both."""
+        declared, post = self.matcher, self.post
+        wall, processor = time.perf_counter(), time.process_time()
+        returned = declared.function(*self.images, self.ndisp, **self.parameters)
+        matched = time.perf_counter()
+        output = _as_output(returned, declared.id, self.greys[0].shape)
+        raw = as_disparity(output.disparity, f"disparity map of {declared.id}")
+        disparity, right_disparity, classes = post.apply(raw, output.right_disparity, self.ndisp, declared.id)
+        seconds = time.perf_counter() - matched + (matched - wall if output.seconds is None else output.seconds)
+        cpu_seconds = time.process_time() - processor if output.cpu_seconds is None else output.cpu_seconds
+        return MatchResult(
+            matcher=declared.id,
+            ndisp=self.ndisp,
+            parameters={**self.parameters, **post.chosen},
+            left=self.greys[0],
+            right=self.greys[1],
+            disparity=disparity,
+            raw=raw,
+            seconds=seconds,
+            cpu_seconds=cpu_seconds,
+            right_disparity=right_disparity,
+            right_raw=_optional_map(output.right_disparity, declared.id),
+            classes=classes,
+            processor=processor_name(),
+            **{field.name: getattr(output, field.name) for field in dataclasses.fields(MatcherEvidence)},
+        )
+
+
+def prepare(
+    left: ImageSource,
+    right: ImageSource,
+    matcher: str | Matcher | Callable[..., Any] = "sgm",
+    ndisp: int = 64,
+    **parameters: Any,
+) -> PreparedMatch:
+    """Everything that `match` does before the clock starts."""
     declared, from_text = as_matcher(matcher)
     complete, post = settled(declared, {**from_text, **parameters})
     if not isinstance(ndisp, int | np.integer) or isinstance(ndisp, bool) or not 1 <= ndisp <= LARGEST_RANGE:
@@ -53,27 +117,22 @@ def match(
         raise SizeError(f"Left and right image must have the same size; found {sizes[0]} and {sizes[1]}.")
     greys = grey(images[0], "left"), grey(images[1], "right")
     inputs = images if declared.colour else greys
-    wall, processor = time.perf_counter(), time.process_time()
-    output = _as_output(declared.function(*inputs, int(ndisp), **complete), declared.id, greys[0].shape)
-    raw = as_disparity(output.disparity, f"disparity map of {declared.id}")
-    disparity, right_disparity, classes = post.apply(raw, output.right_disparity, int(ndisp), declared.id)
-    seconds = time.perf_counter() - wall
-    cpu_seconds = time.process_time() - processor if output.cpu_seconds is None else output.cpu_seconds
-    return MatchResult(
-        matcher=declared.id,
-        ndisp=int(ndisp),
-        parameters={**complete, **post.chosen},
-        left=greys[0],
-        right=greys[1],
-        disparity=disparity,
-        raw=raw,
-        seconds=seconds,
-        cpu_seconds=cpu_seconds,
-        right_disparity=right_disparity,
-        right_raw=_optional_map(output.right_disparity, declared.id),
-        classes=classes,
-        **{field.name: getattr(output, field.name) for field in dataclasses.fields(MatcherEvidence)},
-    )
+    if declared.prepare is not None:
+        declared.prepare(*inputs, int(ndisp), **complete)
+    if post.lr_check > 0 or post.fill:
+        prepare_checks()
+    return PreparedMatch(declared, inputs, greys, int(ndisp), complete, post)
+
+
+@functools.cache
+def processor_name() -> str:
+    """The processor's name as the system tells it, for example "Intel(R) Xeon(R) Gold 6248"."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    named = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+    return named or platform.processor() or platform.machine()
 
 
 def settled(declared: Matcher, given: Mapping[str, Any]) -> tuple[dict[str, Value], PostProcessing]:
@@ -105,7 +164,7 @@ def _as_output(returned: Any, name: str, shape: tuple[int, ...]) -> MatcherOutpu
             f"Matcher {name} must return a disparity map, a tuple of left and right maps or a MatcherOutput; "
             f"found {type(returned).__name__}."
         )
-    for found in (returned.disparity, returned.right_disparity):
+    for found in (returned.disparity, returned.right_disparity, returned.confidence):
         if found is not None and found.shape != shape:
             raise MatcherError(f"Matcher {name} returned a map of shape {found.shape}; the images have shape {shape}.")
     return returned

@@ -37,6 +37,7 @@ from stereogauge.matching.sgm_aggregation import (
     padded_disparities,
     streaming_block,
 )
+from stereogauge.matching.warm_up import on_a_small_pair
 
 GIBIBYTE = 2**30
 LARGEST_PENALTY = 8000
@@ -151,6 +152,7 @@ def semi_global_matching(
         temperature=float(settings.p2),
         ramp=float(settings.paths * settings.p2),
         window_radius=max(window_radii(settings.window)),
+        threads=settings.thread_count,
     )
 
 
@@ -255,10 +257,27 @@ def _executor(settings: Settings) -> Any:
     return ThreadPoolExecutor(settings.thread_count) if settings.thread_count > 1 else nullcontext()
 
 
+_compile = on_a_small_pair(semi_global_matching)
+
+
+def _prepare(left: NDArray[Any], right: NDArray[Any], ndisp: int, **parameters: Any) -> None:
+    """Compile what this run needs; a run that streams the costs sums them up on the way, a small one would not."""
+    height, width = left.shape
+    streaming = _plan(height, width, ndisp, Settings(**parameters)).streaming
+    kept = {"keep": "summary"} if streaming and parameters["keep"] == "auto" else {}
+    _compile(left, right, ndisp, **{**parameters, **kept, "threads": 1})
+
+
+def _memory(height: int, width: int, ndisp: int, **parameters: Any) -> int:
+    return _plan(height, width, ndisp, Settings(**parameters)).bytes
+
+
 SGM = Matcher(
     id="sgm",
     name="Census SGM",
     source="Hirschmüller 2008; census cost and penalties of Haeusler, Klette 2012",
     function=semi_global_matching,
     parameters=PARAMETERS,
+    prepare=_prepare,
+    memory=_memory,
 )

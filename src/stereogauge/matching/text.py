@@ -1,29 +1,56 @@
-"""Matchers as text, in both directions: `opencv-sgbm:block=5`, `cmd:./run {left} {right} {out}`, or a TOML file."""
+"""Matchers as text, in both directions: `opencv-sgbm:block=5`, `cmd:./run {left} {right} {out}`, `onnx:model.onnx`,
+`py:module:function`, or a TOML file.
+"""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from string import Formatter
+from types import MappingProxyType
 
 from stereogauge.errors import FileError, MatcherError, cause, unknown_name
 from stereogauge.matching.declaration import Matcher, Value, matchers
 from stereogauge.matching.external import command_matcher
+from stereogauge.matching.onnx_matcher import onnx_matcher
+from stereogauge.matching.python_worker import python_matcher
+
+TARGETED: Mapping[str, Callable[[str], Matcher]] = MappingProxyType({"onnx": onnx_matcher, "py": python_matcher})
+OUTSIDE = ("cmd:", "onnx:", "py:")
+"""How texts of matchers begin that name a file or a function of the user's."""
 
 
 def parse_matcher(text: str) -> tuple[Matcher, dict[str, str]]:
     """The matcher and the parameters that a text names: `sgm`, `opencv-sgbm:block=5,mode=hh`, `cmd:./run {left}
-    {right} {out} {ndisp}`, or a TOML file with a line `matcher = "…"`, as tuning writes it.
+    {right} {out} {ndisp}`, `onnx:model.onnx`, `py:module:function`, or a TOML file with a line `matcher = "…"`, as
+    tuning writes it. Parameters follow a model or a function too: `onnx:model.onnx:threads=2`.
     """
     identifier, _, rest = stated_matcher(text).text.strip().partition(":")
     if identifier == "cmd":
         return command_matcher(rest), {}
+    if identifier in TARGETED:
+        target, parameters = target_and_parameters(rest)
+        return TARGETED[identifier](target), parse_parameters(parameters, identifier)
     known = matchers()
     if identifier not in known:
-        raise unknown_name("matcher", identifier, [*known, "cmd:PROGRAM {left} {right} {out}"])
+        others = ["cmd:PROGRAM {left} {right} {out}", "onnx:MODEL.onnx", "py:MODULE:FUNCTION"]
+        raise unknown_name("matcher", identifier, [*known, *others])
     return known[identifier], parse_parameters(rest, identifier)
+
+
+def without_parameters(text: str) -> str:
+    """The text of a matcher without its parameters; the template of an outside program stays whole."""
+    if text.startswith("cmd:"):
+        return text
+    return target_and_parameters(text)[0] if text.startswith(OUTSIDE) else text.partition(":")[0]
+
+
+def target_and_parameters(text: str) -> tuple[str, str]:
+    """`model.onnx:threads=2` in its two parts."""
+    target, colon, parameters = text.strip().rpartition(":")
+    return (target, parameters) if colon and "=" in parameters else (text.strip(), "")
 
 
 @dataclass(frozen=True)
@@ -36,7 +63,7 @@ class StatedMatcher:
 
 def stated_matcher(text: str) -> StatedMatcher:
     """What a TOML file states, or the text itself where it names no such file."""
-    if text.startswith("cmd:") or not text.strip().endswith(".toml"):
+    if text.startswith(OUTSIDE) or not text.strip().endswith(".toml"):
         return StatedMatcher(text)
     path = Path(text.strip())
     try:
@@ -71,7 +98,7 @@ def matcher_text(matcher: str, parameters: Mapping[str, Value]) -> str:
     """`opencv-sgbm:block=3,p1=20`; for an outside program its template with the parameters filled in."""
     if matcher.startswith("cmd:"):
         return _filled_template(matcher, parameters)
-    identifier = matcher.partition(":")[0]
+    identifier = without_parameters(matcher)
     pairs = ",".join(f"{name}={value_text(value)}" for name, value in parameters.items())
     return f"{identifier}:{pairs}" if pairs else identifier
 

@@ -19,6 +19,7 @@ from stereogauge.protocol import Protocol
 from stereogauge.regions.scene_regions import SceneRegions
 
 Shared = TypeVar("Shared")
+Fact = float | str
 
 
 def filled(disparity: DisparityMap) -> DisparityMap:
@@ -63,7 +64,7 @@ class Measurement:
     `raw` is the map as it was given; `estimate` after clipping and filling. `metrics` are those that will be measured,
     so that one pass over the pixels serves the thresholds and quantiles that they ask for. `confidence` is where the
     algorithm's confidence map is read when a metric asks for it. `extras` are facts of the run ("seconds",
-    "peak_memory").
+    "peak_memory") and what they depend on ("threads", "processor").
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class Measurement:
         regions: Iterable[str] = (),
         right_estimate: Any = None,
         confidence: ConfidenceSource | None = None,
-        extras: Mapping[str, float] | None = None,
+        extras: Mapping[str, Fact] | None = None,
     ) -> None:
         self.regions = scene_regions
         self.raw = as_disparity(estimate, "estimate")

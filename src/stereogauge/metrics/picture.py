@@ -9,18 +9,20 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Kind = Literal["sequential", "diverging", "cyclic", "labels", "rgb"]
+from stereogauge.display import Displayed
+
+Kind = Literal["sequential", "diverging", "cyclic", "disparity", "labels", "rgb"]
 
 
 @dataclass(frozen=True)
-class Picture:
+class Picture(Displayed):
     """Values per pixel.
 
     kind "sequential": heat from `limits[0]` to `limits[1]`, clipped there; "diverging": the same around 0; "cyclic":
-    both limits are the same colour; "labels": small integers named and coloured by `legend` {value: (text, "#rrggbb")};
-    "rgb": finished colours (H, W, 3) uint8, `legend` explains them. NaN is drawn as background (`backdrop`, a grey
-    image, where given). `unknown` marks pixels without ground truth (black), `missing` those without an estimate
-    (hatched).
+    both limits are the same colour; "disparity": near is bright; "labels": small integers named and coloured by
+    `legend` {value: (text, "#rrggbb")}; "rgb": finished colours (H, W, 3) uint8, `legend` explains them. NaN is drawn
+    as background (`backdrop`, a grey image, where given). `unknown` marks pixels without ground truth (black),
+    `missing` those without an estimate (hatched).
     """
 
     title: str

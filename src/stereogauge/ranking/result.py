@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.display import Displayed
 from stereogauge.scores.cube import Values
 from stereogauge.scores.plain import json_value
 from stereogauge.scores.selection import Selection
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Ranking:
+class Ranking(Displayed):
     """Algorithms from best to worst under one model.
 
     All sequences stand in that order (ties by name order of the selection). `arrays` keeps what else the model found.

@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from stereogauge.errors import UnknownNameError, unknown_name
-from stereogauge.regions.declaration import declared_regions
+from stereogauge.regions.declaration import Region, declared_regions
 from stereogauge.registry import bound_arguments, read_arguments, with_arguments
 
 MASK = "mask:"
 LABEL = "label:"
+WHOLE_SCENE = "scene"
+"""The region of metrics that are not about pixels, such as run time."""
 Operator = Literal["-", "&", "|"]
 WORDS: dict[Operator, str] = {"-": "without", "&": "and", "|": "or"}
 BINDING: dict[Operator, int] = {"|": 1, "&": 2, "-": 3}
@@ -27,6 +29,11 @@ PLAIN = 4
 LONGEST, DEEPEST = 300, 20
 NUMBER = r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|inf)"
 NUMBERS = re.compile(rf"{NUMBER}(?:,{NUMBER})*")
+
+
+def _declared(name: str) -> Region | None:
+    """The declared region of this name; plug-ins are not imported to learn that the whole scene is none."""
+    return None if name == WHOLE_SCENE else declared_regions().get(name)
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,7 @@ class Part:
     @property
     def words(self) -> str:
         """The part for a reader."""
-        declared = declared_regions().get(self.name)
+        declared = _declared(self.name)
         if declared is None:
             kind, colon, name = self.name.partition(":")
             return f"{kind} {name}" if colon else f"mask {self.name}"
@@ -62,7 +69,7 @@ class Part:
     @property
     def own_mask(self) -> str | None:
         """The name of the scene's mask that it stands for; None for a declared region."""
-        return None if self.name in declared_regions() else self.name.removeprefix(MASK)
+        return self.name.removeprefix(MASK) if _declared(self.name) is None else None
 
 
 @dataclass(frozen=True)
@@ -165,8 +172,8 @@ def _offered(part: Part, masks: tuple[str, ...]) -> set[str]:
 
 def region_version(text: str) -> int:
     """Rises with the version of any declared region in it; 0 for masks of the scene, whose content is hashed."""
-    declared = declared_regions()
-    return sum(declared[part.name].version for part in parse_region(text).parts if part.name in declared)
+    found = [_declared(part.name) for part in parse_region(text).parts]
+    return sum(declared.version for declared in found if declared is not None)
 
 
 class _Reader:
@@ -220,7 +227,7 @@ class _Reader:
             where = f"before {self.rest[:1]!r}" if self.rest and not name else "at the end"
             raise UnknownNameError(f"Region {self.text!r}: the name of a region is missing {where}.")
         family, at, numbers = name.partition("@")
-        declared = declared_regions().get(family)
+        declared = _declared(family)
         if declared is None:
             return Part(name)
         given = read_arguments("Region", name, numbers) if at else ()
@@ -241,5 +248,5 @@ class _Reader:
         name = text.strip()
         family, at, numbers = name.partition("@")
         if at:
-            return family in declared_regions() and NUMBERS.fullmatch(numbers) is not None
-        return name in declared_regions() or name in self.own or name.removeprefix(MASK) in self.own
+            return _declared(family) is not None and NUMBERS.fullmatch(numbers) is not None
+        return _declared(name) is not None or name in self.own or name.removeprefix(MASK) in self.own

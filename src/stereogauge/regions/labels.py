@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from stereogauge.model import Mask
 
 MOST_REGIONS = 16
+ROWS_PER_COUNT = 64
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,10 @@ def _packed(masks: Mapping[str, Mask]) -> RegionLabels:
     labels = np.zeros(shape, kind)
     for position, mask in enumerate(masks.values()):
         labels[mask] |= kind(1 << position)
-    counts = np.bincount(labels.ravel(), minlength=np.iinfo(kind).max + 1)
+    # In blocks, since NumPy copies what it counts into whole numbers of eight bytes.
+    counts = np.zeros(np.iinfo(kind).max + 1, np.int64)
+    for start in range(0, shape[0], ROWS_PER_COUNT):
+        counts += np.bincount(labels[start : start + ROWS_PER_COUNT].ravel(), minlength=counts.size)
     values = np.flatnonzero(counts)
     slots = np.zeros(counts.size, np.int64)
     slots[values] = np.arange(values.size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from stereogauge.display import NamedMaps
 from stereogauge.errors import NotApplicable
 from stereogauge.model import Mask, Scene
 from stereogauge.protocol import Protocol, load_protocol
@@ -90,7 +91,7 @@ def regions(
     *,
     rule: Rule | None = None,
     protocol: Protocol | str | None = None,
-) -> dict[str, Mask]:
+) -> NamedMaps[Mask]:
     """Boolean masks of the named regions, by name; `rule` replaces the protocol's rule for occlusions.
 
     >>> import numpy as np, stereogauge as sg
@@ -104,4 +105,5 @@ def regions(
     if rule is not None:
         chosen = chosen.replace(**{"region_rules.rule": rule})
     scene_regions = SceneRegions(scene, chosen)
-    return {name: scene_regions.mask(name) for name in ([names] if isinstance(names, str) else names)}
+    wanted = [names] if isinstance(names, str) else names
+    return NamedMaps({name: scene_regions.mask(name) for name in wanted})

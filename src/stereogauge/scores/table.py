@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
+from stereogauge.display import Displayed
 from stereogauge.errors import ProtocolError, StereogaugeError, unknown_name
 from stereogauge.metrics.declaration import BoundMetric, parse_column
 from stereogauge.protocol import Protocol
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class ScoreTable(Sequence[Score]):
+class ScoreTable(Sequence[Score], Displayed):
     """Scores of some algorithms on some scenes, all under one protocol.
 
     `sizes` holds the size of each scene, by dataset and scene; `objects` the object that a score is about, by dataset,

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection, Engine
@@ -109,7 +108,7 @@ class Database:
             raise StoreError(f"{file}: there is no such store; `stereogauge evaluate … --store {file}` makes one.")
         if not file.parent.is_dir():
             raise StoreError(f"{file}: the folder {file.parent} does not exist; make it first.")
-        address = "file:" + quote(str(file))
+        address = file.absolute().as_uri()
         if self.read_only:
             address += "?mode=ro" if _shared_memory_possible(file) else "?immutable=1"
         connection = sqlite3.connect(

@@ -41,7 +41,7 @@ class MapRecord:
     content: str
     source: str
     right_source: str = ""
-    extras: dict[str, float] = field(default_factory=dict)
+    extras: dict[str, float | str] = field(default_factory=dict)
     confidence: str = ""
 
 

@@ -18,6 +18,7 @@ from stereogauge.errors import SizeError, StereogaugeError
 from stereogauge.io.files import load_disparity
 from stereogauge.metrics.picture import Picture
 from stereogauge.model import DisparityMap, Mask, ResultSet
+from stereogauge.study.temporal import Flow, along_flow
 
 GUARD = 1e-6
 """px by which float32 may miss a change that equals the threshold; the same as in the bad-pixel metrics."""
@@ -102,18 +103,37 @@ def robustness_over_time(
     return [robustness(a, b, threshold=threshold, mask=mask) for a, b in itertools.pairwise(maps)]
 
 
+def _followed(
+    maps: tuple[DisparityMap, DisparityMap],
+    flow: Flow,
+    first: str,
+    second: str,
+    truths: Callable[[str], DisparityMap] | None,
+) -> tuple[DisparityMap, DisparityMap]:
+    """Both maps at the pixels of the first frame, without the true change where that is known."""
+    later = along_flow(maps[1], flow)
+    if truths is not None:
+        later = later - (along_flow(truths(second), flow) - truths(first))
+    seen = np.isfinite(along_flow(np.ones_like(later), flow))
+    return np.where(seen, maps[0], np.float32(np.nan)), later
+
+
 def robustness_table(
     results: Sequence[ResultSet],
     pairs: Pairs = MIDDLEBURY_PAIRS,
     *,
     threshold: float = 1.0,
     masks: Mapping[str, Mask] | None = None,
+    flows: Callable[[str, str], Flow] | None = None,
+    truths: Callable[[str], DisparityMap] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> pd.DataFrame:
     """One row per algorithm and pair: algorithm, condition, first, second and the numbers of `Robustness`.
 
     `pairs` maps a condition to the two scenes; `masks` the first scene's id to the pixels to compare. An algorithm
-    without both maps has a row of NaN. `progress` is called with the name of every finished row.
+    without both maps has a row of NaN. `flows` gives the optical flow from one scene to the other, along which the maps
+    are then compared, and `truths` the ground truth of a scene, whose change along the flow is subtracted. `progress`
+    is called with the name of every finished row.
     """
     rows = []
     for result in results:
@@ -127,6 +147,8 @@ def robustness_table(
             if first in result.maps and second in result.maps:
                 maps = (load_disparity(result.maps[first]), load_disparity(result.maps[second]))
                 try:
+                    if flows is not None:
+                        maps = _followed(maps, flows(first, second), first, second, truths)
                     row |= vars(robustness(*maps, threshold=threshold, mask=(masks or {}).get(first)))
                 except SizeError as problem:
                     raise SizeError(f"{result.name}, {first} and {second}: {problem}") from None

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from stereogauge.display import Displayed
 from stereogauge.scores.plain import json_value
 from stereogauge.tables.number import GAP, number_text
 
@@ -64,7 +65,7 @@ class Heading:
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(Displayed):
     """Rows under headings. `name` becomes the file name, `notes` explain marks and gaps below it."""
 
     name: str

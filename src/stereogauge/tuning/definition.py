@@ -13,6 +13,7 @@ import optuna
 from optuna.exceptions import ExperimentalWarning
 
 from stereogauge.errors import StoreError
+from stereogauge.matching.text import without_parameters
 from stereogauge.scores.column import Column
 from stereogauge.tuning.objectives import Objective
 
@@ -53,7 +54,7 @@ class Definition:
     @property
     def matcher_name(self) -> str:
         """The matcher without its parameters; of an outside program only the program."""
-        return self.matcher.split()[0] if self.matcher.startswith("cmd:") else self.matcher.partition(":")[0]
+        return self.matcher.split()[0] if self.matcher.startswith("cmd:") else without_parameters(self.matcher)
 
     @property
     def tuned_on(self) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from stereogauge.evaluation.fingerprints import ContentHashes, scene_contents
 from stereogauge.evaluation.matchers import search_range
 from stereogauge.matching.declaration import Matcher
 from stereogauge.matching.run import as_matcher
+from stereogauge.matching.text import without_parameters
 from stereogauge.model import Dataset, Scene
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.tuning.definition import Definition
@@ -117,9 +118,7 @@ def prepare(
 
 def _bare(matcher: str | Matcher) -> str | Matcher:
     """The matcher without parameters in its text: they are part of the space."""
-    if isinstance(matcher, Matcher) or matcher.startswith("cmd:"):
-        return matcher
-    return matcher.partition(":")[0]
+    return matcher if isinstance(matcher, Matcher) else without_parameters(matcher)
 
 
 def _objectives(

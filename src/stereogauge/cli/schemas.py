@@ -1,0 +1,179 @@
+"""JSON Schemas (draft 2020-12) of the documents that commands print with --format json.
+
+They name what programs may rely on; documents may hold more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from stereogauge.errors import unknown_name
+
+Schema = dict[str, Any]
+
+TEXT: Schema = {"type": "string"}
+WHOLE: Schema = {"type": "integer"}
+FLAG: Schema = {"type": "boolean"}
+REAL: Schema = {"type": "number"}
+VALUE: Schema = {"description": "a number; null where there is none", "anyOf": [REAL, {"enum": [None, "inf", "-inf"]}]}
+TEXTS: Schema = {"type": "array", "items": TEXT}
+ANY: Schema = {}
+
+
+def record(description: str, optional: Mapping[str, Schema] | None = None, **fields: Schema) -> Schema:
+    """An object with these fields, of which only the optional ones may be absent."""
+    return {
+        "type": "object",
+        "description": description,
+        "properties": {**fields, **(optional or {})},
+        "required": list(fields),
+    }
+
+
+def several(item: Schema) -> Schema:
+    """An array."""
+    return {"type": "array", "items": item}
+
+
+def either(schema: Schema) -> Schema:
+    """The schema, or null."""
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+SCORE = record(
+    "one score",
+    dataset=TEXT,
+    scene=TEXT,
+    algorithm=TEXT,
+    metric=TEXT,
+    region=TEXT,
+    value=VALUE,
+    sum=VALUE,
+    count=WHOLE,
+    missing=WHOLE,
+    protocol=TEXT,
+    note=TEXT,
+    rule=TEXT,
+)
+SCORES = record(
+    "scores under one protocol",
+    protocol=either(record("every choice of the protocol", name=TEXT, hash=TEXT)),
+    scores=several(SCORE),
+)
+TABLE = record(
+    "one table",
+    title=TEXT,
+    header=TEXTS,
+    rows=several(several({"type": ["number", "string", "null"]})),
+    notes=TEXTS,
+)
+TABLES: Schema = {"type": "object", "description": "tables by name", "additionalProperties": TABLE}
+ROWS: Schema = {
+    "type": "array",
+    "description": "one object per row, all with the same keys",
+    "items": {"type": "object", "additionalProperties": {"type": ["number", "string", "boolean", "null"]}},
+}
+METRIC = record("one metric", id=TEXT, name=TEXT, formula=TEXT, unit=TEXT, better=TEXT, source=TEXT)
+DATASET = record("one dataset", id=TEXT, name=TEXT, layout=TEXT, obtain=TEXT, terms=TEXT, citation=TEXT)
+RANKING = record(
+    "an order with what it was computed from",
+    {
+        "bootstrap": record(
+            "intervals of ranks", level=REAL, draws=WHOLE, seed=WHOLE, intervals=several({"type": "object"})
+        )
+    },
+    model=TEXT,
+    value_name=TEXT,
+    options={"type": "object"},
+    selection=record("what was ranked", algorithms=TEXTS, scenes=TEXTS, columns=TEXTS),
+    ranking=several(record("one algorithm", algorithm=TEXT, rank=WHOLE, value=VALUE, group=either(WHOLE))),
+    arrays={"type": "object"},
+    names={"type": "object"},
+    notes=TEXTS,
+)
+MATCH = record(
+    "one run of a matcher",
+    matcher=TEXT,
+    width=WHOLE,
+    height=WHOLE,
+    ndisp=WHOLE,
+    density=REAL,
+    seconds=REAL,
+    cpu_seconds=VALUE,
+    peak_memory=either(WHOLE),
+    threads=either(WHOLE),
+    processor=TEXT,
+    parameters={"type": "object", "additionalProperties": TEXT},
+)
+VALIDATION = record(
+    "what is wrong with a file or folder",
+    {
+        "report": record(
+            "facts about a map", name=TEXT, width=WHOLE, height=WHOLE, valid_share=REAL, problems=several(ANY)
+        )
+    },
+    path=TEXT,
+    ok=FLAG,
+    maps=WHOLE,
+    algorithms=several(ANY),
+    findings=several({"type": "object"}),
+)
+STORE = record(
+    "what a store holds",
+    store=TEXT,
+    counts={"type": "object", "additionalProperties": WHOLE},
+    datasets=several(record("one dataset", name=TEXT, scenes=TEXTS)),
+    algorithms=several(record("one algorithm", name=TEXT, seconds=either(REAL))),
+    protocols=several(record("one protocol", name=TEXT, hash=TEXT, scoring_hash=TEXT, text=TEXT)),
+    runs=several({"type": "object"}),
+)
+ROBUSTNESS = several(
+    record(
+        "one algorithm and pair of scenes",
+        algorithm=TEXT,
+        condition=TEXT,
+        first=TEXT,
+        second=TEXT,
+        changed=VALUE,
+        mean=VALUE,
+        median=VALUE,
+        lost=VALUE,
+        gained=VALUE,
+        count=VALUE,
+    )
+)
+REGIONS = several(
+    record("one region of one scene", scene=TEXT, region=TEXT, pixels=either(WHOLE), share=VALUE, note=TEXT)
+)
+
+SCHEMAS: Mapping[str, tuple[str, Schema]] = {
+    "analyze": ("The tables of the analyses by name.", TABLES),
+    "compare": ("Scores of one or more estimates.", SCORES),
+    "confidence": ("One row per scene and measure.", {"anyOf": [ROWS, TABLES]}),
+    "datasets": ("Known datasets, or one of them.", {"anyOf": [several(DATASET), DATASET]}),
+    "match": ("One run, or with --list the parameters of all matchers.", {"anyOf": [MATCH, ROWS]}),
+    "metrics": ("The catalogue of metrics, or one of them.", {"anyOf": [several(METRIC), METRIC]}),
+    "rank": ("An order of algorithms.", {"anyOf": [RANKING, ROWS]}),
+    "regions": ("Counts of pixels.", REGIONS),
+    "reproduce": ("The items of the papers and how they compare.", {"type": "object"}),
+    "robustness": ("Changes between maps of one place.", ROBUSTNESS),
+    "store": ("What a store holds (`store info --json`).", STORE),
+    "study": ("Responses and sensitivities, or with --list the damages.", {"anyOf": [{"type": "object"}, ROWS]}),
+    "table": ("The scores of a store over its scenes.", TABLES),
+    "tune": ("The result of a search.", {"type": "object"}),
+    "validate": ("Findings about a map, a folder or a zip.", VALIDATION),
+}
+
+
+def schema_of(command: str) -> Schema:
+    """The schema of what a command prints."""
+    if command not in SCHEMAS:
+        raise unknown_name("command with --format json", command, SCHEMAS)
+    description, schema = SCHEMAS[command]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"stereogauge {command} --format json",
+        "description": description,
+        **{key: value for key, value in schema.items() if key != "description"},
+    }

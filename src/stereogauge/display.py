@@ -1,0 +1,39 @@
+"""What a notebook shows of a result, and what `.show()` and `.save()` do.
+
+Results of all kinds stand far to the left of the code that draws them, which is therefore found when it is needed, as a
+callable package finds its function (docs/decisions/callable-packages.md).
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+Array = TypeVar("Array")
+DRAWING = "stereogauge.report.notebook"
+
+
+def _drawing() -> Any:
+    return importlib.import_module(DRAWING)
+
+
+class Displayed:
+    """A result that notebooks show as table or picture."""
+
+    def _repr_html_(self) -> str:
+        return str(_drawing().html(self))
+
+    def show(self) -> None:
+        """Show it: in a notebook below the cell, elsewhere as a page in the browser."""
+        _drawing().show(self)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write it to a file whose suffix says in which form; a suffix that does not fit is refused by name."""
+        written: Path = _drawing().save(self, Path(path))
+        return written
+
+
+class NamedMaps(dict[str, Array], Displayed, Generic[Array]):
+    """Maps of one image by name: a dict that notebooks show as pictures."""

@@ -1,0 +1,175 @@
+"""A network in ONNX form as a matcher: `onnx:model.onnx`, run by ONNX Runtime and timed without loading."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.errors import MatcherError, MissingDependency
+from stereogauge.matching.declaration import Matcher, untuned
+from stereogauge.matching.images import eight_bit, grey
+from stereogauge.matching.onnx_description import Anchor, NetworkDescription, NetworkInput, network_description
+from stereogauge.matching.result import MatcherOutput
+
+PARAMETERS = (untuned("threads", "int", 0, "threads, 0 = as ONNX Runtime decides", low=0, high=1024),)
+IMAGE_AXES = 4
+
+
+def onnx_matcher(target: str) -> Matcher:
+    """The matcher that runs the model `target`, an ONNX file or the TOML file that describes one."""
+    description = network_description(Path(target).expanduser())
+    run, prepare = _functions(description)
+    return Matcher(
+        id=f"onnx:{description.name or description.model.stem}",
+        name=description.name or description.model.stem,
+        source=description.source or str(description.model),
+        function=run,
+        parameters=PARAMETERS,
+        colour=True,
+        prepare=prepare,
+    )
+
+
+def _functions(description: NetworkDescription) -> tuple[Any, Any]:
+    """The matching function, and the one that loads the model and runs it once per image size."""
+    changed = description.model.stat().st_mtime_ns
+
+    def run(left: NDArray[Any], right: NDArray[Any], ndisp: int, *, threads: int) -> MatcherOutput:
+        return _network(description, changed, threads).match(left, right, ndisp)
+
+    def prepare(left: NDArray[Any], right: NDArray[Any], ndisp: int, *, threads: int) -> None:
+        network = _network(description, changed, threads)
+        if left.shape not in network.warm:
+            network.match(left, right, ndisp)
+            network.warm.add(left.shape)
+
+    run.__doc__ = f"Runs the network {description.model.name}."
+    return run, prepare
+
+
+@functools.lru_cache(maxsize=4)
+def _network(description: NetworkDescription, changed: int, threads: int) -> Network:
+    """The loaded model; `changed` is when its file was, so that a new one is loaded anew."""
+    return Network(description, threads)
+
+
+class Network:
+    """A loaded model; `warm` are the image sizes that it has seen."""
+
+    def __init__(self, description: NetworkDescription, threads: int) -> None:
+        try:
+            import onnxruntime
+        except ImportError:
+            raise MissingDependency("onnxruntime", "onnx", "A network in ONNX form") from None
+        self.warm: set[tuple[int, ...]] = set()
+        self._described, self._file = description, description.model
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.log_severity_level = 3
+        self._threads = threads
+        try:
+            self._session = onnxruntime.InferenceSession(str(self._file), options, providers=[*description.providers])
+        except Exception as problem:  # the runtime's own errors have no common base that it exports
+            raise MatcherError(
+                f"{self._file}: ONNX Runtime cannot load it ({' '.join(str(problem).split())})."
+            ) from None
+        self._inputs = {one.name: one for one in self._session.get_inputs()}
+        self._outputs = [one.name for one in self._session.get_outputs()]
+        images = [one.name for one in self._inputs.values() if len(one.shape) == IMAGE_AXES]
+        stated = description.input
+        if len(images) < 2 and not (stated.left and stated.right):
+            raise MatcherError(f"{self._file} has {len(images)} image inputs; a stereo network has two.")
+        self._left = self._known(stated.left or images[0], list(self._inputs), "input")
+        self._right = self._known(stated.right or images[1], list(self._inputs), "input")
+
+    def _known(self, name: str, known: list[str], what: str) -> str:
+        if name not in known:
+            raise MatcherError(f"{self._file} has no {what} called {name!r}; it has {', '.join(known)}.")
+        return name
+
+    def match(self, left: NDArray[Any], right: NDArray[Any], ndisp: int) -> MatcherOutput:
+        """Run the network on a pair."""
+        stated, output = self._described.input, self._described.output
+        shape = left.shape[0], left.shape[1]
+        fed: dict[str, Any] = {}
+        for name, image in ((self._left, left), (self._right, right)):
+            fed[name] = _as_input(image, stated, self._inputs[name])
+        if stated.ndisp:
+            wanted = self._inputs[self._known(stated.ndisp, list(self._inputs), "input")]
+            fed[stated.ndisp] = np.full([1] * len(wanted.shape), ndisp, _type(wanted.type))
+        names = [output.disparity or self._outputs[0], output.right, output.confidence or output.sigma]
+        asked = [self._known(name, self._outputs, "output") for name in names if name]
+        try:
+            found = dict(zip(asked, self._session.run(asked, fed), strict=True))
+        except Exception as problem:
+            raise MatcherError(f"{self._file.name} failed: {' '.join(str(problem).split())}") from None
+        maps = [None if not name else self._map(found[name], shape, name) for name in names]
+        scaled = [None if one is None else one * np.float32(output.scale) + np.float32(output.offset) for one in maps]
+        assert scaled[0] is not None
+        return MatcherOutput(
+            disparity=scaled[0],
+            right_disparity=scaled[1],
+            confidence=maps[2],
+            confidence_better="lower" if output.sigma else "higher",
+            threads=self._threads or None,
+        )
+
+    def _map(self, values: Any, shape: tuple[int, int], name: str) -> NDArray[np.float32]:
+        """A map of the image's size from an output of the padded size."""
+        array = np.squeeze(np.asarray(values))
+        stated = self._described.input
+        padded = tuple(_rounded(size, stated.multiple) for size in shape)
+        if array.shape != padded:
+            raise MatcherError(
+                f"The output {name!r} of {self._file.name} has shape {np.shape(values)}; a map of "
+                f"{padded[1]} × {padded[0]} pixels is needed."
+            )
+        top, left = _corner(shape, stated.multiple, stated.anchor)
+        return np.ascontiguousarray(array[top : top + shape[0], left : left + shape[1]], dtype=np.float32)
+
+
+def _as_input(image: NDArray[Any], stated: NetworkInput, wanted: Any) -> NDArray[Any]:
+    """One image as the network's input: channels, scale, mean and deviation, padding, layout, type."""
+    shape = list(wanted.shape)
+    last = stated.layout == "NHWC" or (not stated.layout and shape[-1] in (1, 3) and shape[1] not in (1, 3))
+    channels = stated.channels or (shape[-1] if last else shape[1])
+    pixels = np.asarray(image) if image.dtype == np.uint8 else eight_bit(image)
+    if channels == 1:
+        pixels = grey(pixels, "input")[:, :, np.newaxis]
+    else:
+        pixels = np.repeat(pixels[:, :, np.newaxis], 3, axis=2) if pixels.ndim == 2 else pixels[:, :, :3]
+        pixels = pixels[:, :, ::-1] if stated.order == "BGR" else pixels
+    values = pixels.astype(np.float32) * np.float32(stated.scale)
+    if stated.mean:
+        values -= np.asarray(stated.mean, np.float32)
+    if stated.std:
+        values /= np.asarray(stated.std, np.float32)
+    height, width = values.shape[:2]
+    top, left = _corner((height, width), stated.multiple, stated.anchor)
+    more = _rounded(height, stated.multiple) - height, _rounded(width, stated.multiple) - width
+    around = ((top, more[0] - top), (left, more[1] - left), (0, 0))
+    values = np.pad(values, around, mode="edge") if stated.padding == "edge" else np.pad(values, around)
+    arranged = values[np.newaxis] if last else values.transpose(2, 0, 1)[np.newaxis]
+    return np.ascontiguousarray(arranged, dtype=_type(wanted.type))
+
+
+def _corner(shape: tuple[int, int], multiple: int, anchor: Anchor) -> tuple[int, int]:
+    """Row and column at which the image begins inside the padded one."""
+    more = [_rounded(size, multiple) - size for size in shape]
+    if anchor == "centre":
+        return more[0] // 2, more[1] // 2
+    return (more[0] if anchor == "bottom-left" else 0), 0
+
+
+def _rounded(size: int, multiple: int) -> int:
+    return -(-size // multiple) * multiple
+
+
+def _type(text: str) -> Any:
+    """The NumPy type of a tensor type as ONNX Runtime writes it, such as `tensor(float16)`."""
+    name = text.removeprefix("tensor(").removesuffix(")")
+    return np.dtype({"float": "float32", "double": "float64"}.get(name, name))

@@ -1,0 +1,117 @@
+"""The program that a Python worker runs: it imports a function once and calls it for every pair that it is sent.
+
+It needs NumPy and nothing of Stereogauge, so that the function may live in an environment of its own. Messages are a
+JSON text and arrays in NumPy's format, each after its length in eight bytes. What the function prints goes to standard
+error.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import io
+import json
+import os
+import struct
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+import numpy as np
+
+LENGTH = struct.Struct("<Q")
+KEYS = ("disparity", "right", "confidence", "sigma")
+
+
+def send(stream: BinaryIO, message: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """One message with its arrays."""
+    parts = [json.dumps({**message, "arrays": list(arrays)}).encode()]
+    for array in arrays.values():
+        content = io.BytesIO()
+        np.save(content, np.ascontiguousarray(array), allow_pickle=False)
+        parts.append(content.getvalue())
+    for part in parts:
+        stream.write(LENGTH.pack(len(part)) + part)
+    stream.flush()
+
+
+def receive(stream: BinaryIO) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The next message with its arrays; EOFError when the other side is gone."""
+    message: dict[str, Any] = json.loads(_part(stream))
+    arrays = {name: np.load(io.BytesIO(_part(stream)), allow_pickle=False) for name in message.pop("arrays")}
+    return message, arrays
+
+
+def _part(stream: BinaryIO) -> bytes:
+    head = _exactly(stream, LENGTH.size)
+    return _exactly(stream, LENGTH.unpack(head)[0])
+
+
+def _exactly(stream: BinaryIO, count: int) -> bytes:
+    found = b""
+    while len(found) < count:
+        more = stream.read(count - len(found))
+        if not more:
+            raise EOFError
+        found += more
+    return found
+
+
+def named_function(module: str, name: str) -> Callable[..., Any]:
+    """The function of a module, or of a file that ends in .py."""
+    if module.endswith(".py"):
+        spec = importlib.util.spec_from_file_location(os.path.basename(module)[:-3], module)
+        if spec is None or spec.loader is None or not os.path.isfile(module):
+            raise ImportError(f"there is no file {module}")
+        sys.path.insert(0, os.path.dirname(os.path.abspath(module)))
+        loaded = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = loaded
+        spec.loader.exec_module(loaded)
+    else:
+        sys.path.insert(0, os.getcwd())
+        loaded = importlib.import_module(module)
+    function: Callable[..., Any] = getattr(loaded, name)
+    return function
+
+
+def as_maps(returned: Any) -> dict[str, Any]:
+    """What a function returned, as maps by name: a map, a tuple of left and right maps, or a dict of maps."""
+    if isinstance(returned, tuple):
+        returned = dict(zip(KEYS, returned, strict=False))
+    elif not isinstance(returned, dict):
+        returned = {"disparity": returned}
+    unknown = set(returned) - set(KEYS)
+    if unknown or "disparity" not in returned:
+        raise TypeError(f"a matcher returns maps called {', '.join(KEYS)}; found {', '.join(returned) or 'none'}")
+    return {name: np.asarray(values) for name, values in returned.items() if values is not None}
+
+
+def main() -> None:
+    """Serve until the other side is gone."""
+    incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what the function prints must not get between the messages
+    try:
+        function = named_function(*sys.argv[1:3])
+    except Exception as problem:
+        send(outgoing, {"error": f"{type(problem).__name__}: {problem}"}, {})
+        return
+    send(outgoing, {"ready": True}, {})
+    while True:
+        try:
+            message, images = receive(incoming)
+        except EOFError:
+            return
+        try:
+            wall, processor = time.perf_counter(), time.process_time()
+            returned = function(images["left"], images["right"], message["ndisp"], **message["parameters"])
+            maps = as_maps(returned)
+            taken = {"seconds": time.perf_counter() - wall, "cpu_seconds": time.process_time() - processor}
+        except Exception as problem:
+            send(outgoing, {"error": f"{type(problem).__name__}: {problem}"}, {})
+            continue
+        send(outgoing, taken, maps)
+
+
+if __name__ == "__main__":
+    main()

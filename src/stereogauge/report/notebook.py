@@ -1,0 +1,190 @@
+"""How results look in a notebook, and how they are saved: tables as HTML, maps and curves as pictures."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import sys
+import tempfile
+import webbrowser
+from collections.abc import Callable, Mapping
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from stereogauge.confidence.evaluation import SceneCurves
+from stereogauge.confidence.sparsification import SparsificationCurve
+from stereogauge.display import NamedMaps
+from stereogauge.errors import StereogaugeError
+from stereogauge.figures import mpl
+from stereogauge.figures.data.sparsification import confidence_picture, sparsification_data
+from stereogauge.figures.pictures import panels_figure, picture_figure
+from stereogauge.io import write_disparity
+from stereogauge.io.encodings import ENCODINGS
+from stereogauge.matching.result import MatchResult
+from stereogauge.metrics.picture import Picture
+from stereogauge.protocol import Protocol
+from stereogauge.ranking.result import Ranking
+from stereogauge.report.tables import ranking_table
+from stereogauge.scores.table import ScoreTable
+from stereogauge.tables.html import html_table
+from stereogauge.tables.latex import latex_table
+from stereogauge.tables.object_table import object_tables
+from stereogauge.tables.score_table import score_table
+from stereogauge.tables.table import Table
+from stereogauge.tables.text import csv_table, json_tables, markdown_table
+
+DOTS_PER_INCH = 90
+STYLE = "<style>td.number,th.number{text-align:right}</style>"
+
+
+@functools.singledispatch
+def tables_of(result: Any) -> list[Table]:
+    """The tables that a result is shown as; none for one that is a picture."""
+    return []
+
+
+@tables_of.register
+def _table(result: Table) -> list[Table]:
+    return [result]
+
+
+@tables_of.register
+def _scores(result: ScoreTable) -> list[Table]:
+    if result.objects:
+        return object_tables(result)
+    read = result.protocol or Protocol()
+    shown = score_table(result.cube, read.aggregation, read.scene_weights)
+    return [shown.turned() if len(shown.header) - 1 > max(6, len(shown.rows)) else shown]
+
+
+@tables_of.register
+def _ranking(result: Ranking) -> list[Table]:
+    return [ranking_table(result, title=f"Ranking by {result.model}")]
+
+
+@functools.singledispatch
+def figure_of(result: Any) -> Figure:
+    """The picture that a result is shown as."""
+    raise StereogaugeError(f"There is no picture of a {type(result).__name__}.")
+
+
+@figure_of.register
+def _picture(result: Picture) -> Figure:
+    return picture_figure(result)
+
+
+@figure_of.register
+def _match(result: MatchResult) -> Figure:
+    height, width = result.disparity.shape
+    known = np.isfinite(result.disparity)
+    title = f"{result.matcher}: {width}×{height}, {result.ndisp} disparities, {result.seconds:.3g} s"
+    picture = Picture(
+        title,
+        result.disparity,
+        "disparity",
+        unit="disparity, px",
+        limits=(0.0, float(result.ndisp - 1)),
+        missing=~known,
+    )
+    return picture_figure(picture, f"{100 * known.mean():.1f} % of the pixels estimated")
+
+
+@figure_of.register
+def _maps(result: NamedMaps) -> Figure:  # type: ignore[type-arg]  # a registered type takes no parameters
+    return panels_figure([_map_picture(name, values) for name, values in result.items()])
+
+
+def _map_picture(name: str, values: Any) -> Picture:
+    if values.dtype != np.bool_:
+        return confidence_picture(name, values)
+    title = f"{name}: {100 * values.mean():.1f} %"
+    return Picture(title, values.astype(np.uint8), "labels", legend={1: ("inside", "#0072b2")})
+
+
+@figure_of.register
+def _curve(result: SparsificationCurve) -> Figure:
+    caption = f"A pixel is bad where its error exceeds {result.threshold:g} px."
+    return mpl.draw(
+        sparsification_data([SceneCurves("evaluated pixels", {"confidence": result})], columns=1, caption=caption)
+    )
+
+
+def html(result: Any) -> str:
+    """What a notebook shows."""
+    tables = tables_of(result)
+    if tables:
+        return STYLE + "".join(map(html_table, tables))
+    image = base64.b64encode(mpl.encoded(figure_of(result), "png", DOTS_PER_INCH)).decode()
+    return f'<img alt="{escape(type(result).__name__)}" src="data:image/png;base64,{image}">'
+
+
+def show(result: Any) -> None:
+    """Below the cell in a notebook; elsewhere a page in the browser, whose path is printed."""
+    if "IPython" in sys.modules and sys.modules["IPython"].get_ipython() is not None:
+        from IPython import display
+
+        notebook: Any = display
+        notebook.display(notebook.HTML(html(result)))
+        return
+    with tempfile.NamedTemporaryFile("w", suffix=".html", delete=False, encoding="utf-8") as file:
+        file.write(f'<!doctype html><meta charset="utf-8"><title>Stereogauge</title>{html(result)}')
+    webbrowser.open(Path(file.name).as_uri())
+    sys.stderr.write(f"{file.name} written\n")
+
+
+def save(result: Any, path: Path) -> Path:
+    """Write a result in the form that the suffix names."""
+    writers = _writers(result)
+    write = writers.get(path.suffix.lower())
+    if write is None:
+        raise StereogaugeError(
+            f"{path}: a {type(result).__name__} is saved as {', '.join(writers)}; found {path.suffix or 'no suffix'}."
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write(path)
+    return path
+
+
+def _writers(result: Any) -> dict[str, Callable[[Path], object]]:
+    """The ways to write a result, by suffix."""
+    tables = tables_of(result)
+    if tables:
+        texts = {
+            ".csv": getattr(result, "to_csv", lambda: csv_table(tables[0])),
+            ".json": getattr(result, "to_json", lambda: json_tables(tables)),
+            ".html": lambda: html(result),
+            ".md": lambda: "\n".join(map(markdown_table, tables)),
+            ".tex": lambda: "\n".join(map(latex_table, tables)),
+        }
+        return {suffix: _text_writer(text) for suffix, text in texts.items()}
+    drawn: dict[str, Callable[[Path], object]] = {
+        f".{kind}": lambda path: mpl.save(figure_of(result), path) for kind in mpl.FORMATS
+    }
+    return {**_plain_writers(result), **drawn}
+
+
+def _text_writer(text: Callable[[], str]) -> Callable[[Path], object]:
+    return lambda path: path.write_text(text(), encoding="utf-8")
+
+
+def _plain_writers(result: Any) -> Mapping[str, Callable[[Path], object]]:
+    """The numbers behind a picture."""
+    if isinstance(result, MatchResult):
+        suffixes = [suffix for encoding in ENCODINGS.values() if encoding.writer for suffix in encoding.suffixes]
+        return {suffix: lambda path: write_disparity(path, result.disparity) for suffix in suffixes}
+    if isinstance(result, NamedMaps):
+        return {".npz": lambda path: np.savez_compressed(path, **result)}
+    if isinstance(result, Picture):
+        return {".npy": lambda path: np.save(path, result.values)}
+    if isinstance(result, SparsificationCurve):
+        return {".csv": lambda path: path.write_text(_curve_text(result), encoding="utf-8")}
+    return {}
+
+
+def _curve_text(curve: SparsificationCurve) -> str:
+    rows = zip(curve.density.tolist(), curve.bad.tolist(), curve.rate.tolist(), strict=True)
+    return "density,bad,rate\n" + "".join(f"{density!r},{bad!r},{rate!r}\n" for density, bad, rate in rows)

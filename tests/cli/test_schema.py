@@ -1,0 +1,106 @@
+"""What commands print with --format json fits the schema that `stereogauge schema` prints."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+import stereogauge as sg
+from stereogauge.cli import COMMANDS, main
+from stereogauge.cli.schemas import SCHEMAS, schema_of
+
+jsonschema = pytest.importorskip("jsonschema", reason="the package jsonschema is not installed")
+
+
+def printed(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    with pytest.raises(SystemExit) as ended:
+        main(list(words))
+    return int(ended.value.code or 0), capsys.readouterr().out
+
+
+def check(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+    form = ["--json"] if words[0] == "store" else ["--format", "json"]
+    code, out = printed(capsys, *words, *form)
+    assert code in (0, 1), words
+    document = json.loads(out)
+    jsonschema.Draft202012Validator(schema_of(words[0])).validate(document)
+    return document
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("schemas")
+    scene = sg.load_dataset("motorcycle")["motorcycle"]
+    part = slice(150, 270), slice(200, 400)
+    for name, image in (("left", scene.left), ("right", scene.right)):
+        cv2.imwrite(str(root / f"{name}.png"), image[part])
+    truth = np.ascontiguousarray(scene.gt[part])
+    sg.write_disparity(root / "gt.pfm", truth)
+    sg.write_disparity(root / "estimate.pfm", truth + 1)
+    table = sg.evaluate(
+        {name: {"part": truth + error} for name, error in (("near", 1), ("far", 3), ("off", 5))},
+        [sg.Scene("part", gt=truth, dataset="made")],
+        ["bad@2", "rms"],
+        ["all"],
+    )
+    with sg.open_store(root / "scores.sqlite") as store:
+        store.write(table)
+    return root
+
+
+def test_every_schema_is_one_and_names_a_command() -> None:
+    for name in SCHEMAS:
+        assert name in COMMANDS
+        jsonschema.Draft202012Validator.check_schema(schema_of(name))
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_with_json_has_a_schema(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    _, text = printed(capsys, name, "--help")
+    assert bool(re.search(r"\[[\w|-]*json[\w|-]*\]|\[table\|json", text)) <= (name in SCHEMAS), name
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["match", "{0}/left.png", "{0}/right.png", "--matcher", "opencv-bm", "--ndisp", "48"],
+        ["match", "--list"],
+        ["compare", "{0}/gt.pfm", "{0}/estimate.pfm"],
+        ["validate", "{0}/estimate.pfm"],
+        ["regions", "{0}/gt.pfm"],
+        ["metrics"],
+        ["metrics", "bad"],
+        ["datasets"],
+        ["datasets", "show", "booster"],
+        ["table", "{0}/scores.sqlite"],
+        ["rank", "{0}/scores.sqlite", "--model", "extended"],
+        ["rank", "{0}/scores.sqlite", "--model", "a-star"],
+        ["analyze", "{0}/scores.sqlite"],
+        ["store", "info", "{0}/scores.sqlite"],
+        ["confidence", "--list"],
+        ["confidence", "--left", "{0}/left.png", "--right", "{0}/right.png", "--gt", "{0}/gt.pfm", "--ndisp", "48"],
+        ["study", "--list"],
+    ],
+    ids=lambda words: " ".join(words).replace("{0}/", ""),
+)
+def test_documents_fit_their_schemas(capsys: pytest.CaptureFixture[str], folder: Path, words: list[str]) -> None:
+    check(capsys, *(word.format(folder) for word in words))
+
+
+def test_a_document_that_breaks_the_promise_is_found(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    document = check(capsys, "compare", str(folder / "gt.pfm"), str(folder / "estimate.pfm"))
+    document["scores"][0]["value"] = "np.float64(3.2)"
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.Draft202012Validator(schema_of("compare")).validate(document)
+
+
+def test_the_command_prints_and_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert json.loads(printed(capsys, "schema")[1]) == sorted(SCHEMAS)
+    assert json.loads(printed(capsys, "schema", "rank")[1])["title"] == "stereogauge rank --format json"
+    assert printed(capsys, "schema", "ranks")[0] == 2
