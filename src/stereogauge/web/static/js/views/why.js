@@ -32,9 +32,9 @@ function bar(amount, largest, label) {
 
 /** Which side of the middle speaks for whom. */
 const sides = (explanation) => [
-  h("span", { style: { color: LEFT } }, `◂ ${explanation.first}`),
-  " better ",
-  h("span", { style: { color: RIGHT } }, `${explanation.second} ▸`),
+  h("i", { class: "swatch", style: { background: LEFT } }),
+  `◂ ${explanation.first} better · ${explanation.second} ▸ `,
+  h("i", { class: "swatch", style: { background: RIGHT } }),
 ];
 
 const speaksFor = (explanation, amount) => (amount < 0 ? explanation.first : explanation.second);
@@ -137,11 +137,7 @@ export function piecesTable(explanation, title, pieces, link = null) {
           {},
           h("th", { class: "text", scope: "col" }, title),
           h("th", { scope: "col" }, "share"),
-          h(
-            "th",
-            { class: "text contest", scope: "col" },
-            `${explanation.first} better · ${explanation.second} better`,
-          ),
+          h("th", { class: "text contest", scope: "col" }, sides(explanation)),
         ),
       ),
       h(
