@@ -72,6 +72,14 @@ class SyntheticScene(Scene):
         """The rendered array itself."""
         return getattr(self, part)
 
+    def mask_source(self, name: str) -> Any:
+        """The rendered mask itself."""
+        return self.mask(name)
+
+    def view_source(self, position: float) -> Any:
+        """The rendered view itself."""
+        return self.view(position)
+
     @property
     def shape(self) -> tuple[int, int]:
         """(height, width)."""
