@@ -69,8 +69,8 @@ class SyntheticScene(Scene):
         return {**super().__getstate__(), "_rendered": {}}
 
     def source(self, part: str) -> Any:
-        """The rendered array itself."""
-        return getattr(self, part)
+        """The rendered array itself; None where the scene has none."""
+        return getattr(self, part) if self.has(part) else None
 
     def mask_source(self, name: str) -> Any:
         """The rendered mask itself."""
