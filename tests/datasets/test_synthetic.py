@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from stereogauge.cli import main
 from stereogauge.datasets import load_dataset
 from stereogauge.datasets.native.generated import DESCRIPTIONS
 from stereogauge.datasets.synthetic.camera import IDEAL, ImageModel
@@ -238,3 +239,11 @@ def test_saved_scenes_load_as_middlebury_scenes(tmp_path: Path) -> None:
 def test_only_synthetic_scenes_are_saved(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="'other' is one of"):
         save_middlebury_layout([Scene("other", gt=np.ones((4, 4)))], tmp_path)
+
+
+def test_a_matcher_can_be_evaluated_on_rendered_scenes(tmp_path: Path) -> None:
+    """Masks and views have content that can be hashed, as images have."""
+    words = ["evaluate", "synthetic:planes", "--matcher", "opencv-bm", "--metrics", "bad@1", "--jobs", "1"]
+    with pytest.raises(SystemExit) as ended:
+        main([*words, "--scenes", "planes-0", "--store", str(tmp_path / "s.sqlite"), "--maps", str(tmp_path / "maps")])
+    assert ended.value.code == 0

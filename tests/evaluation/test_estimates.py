@@ -9,6 +9,7 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.errors import StereogaugeError
+from stereogauge.matching.result import MatcherOutput
 
 TRUTH = np.full((20, 30), 5, np.float32)
 
@@ -29,6 +30,18 @@ def test_a_match_result_brings_its_name_right_map_and_run_time() -> None:
         assert table.value("seconds") == result.seconds
         assert np.isfinite(table.value("lr-consistency@1"))
     assert sg.evaluate((result, scene.gt), metrics="seconds").value("seconds") == result.seconds
+
+
+def test_the_confidence_of_a_matcher_is_evaluated_too() -> None:
+    image = np.zeros(TRUTH.shape, np.uint8)
+    error = np.tile(np.arange(TRUTH.shape[1], dtype=np.float32) / 10, (TRUTH.shape[0], 1))
+
+    def sure_where_right(left: np.ndarray, right: np.ndarray, ndisp: int) -> MatcherOutput:
+        return MatcherOutput(disparity=TRUTH + error, confidence=error, confidence_better="lower")
+
+    result = sg.match(image, image, sure_where_right, ndisp=16)
+    table = sg.evaluate((result, TRUTH), metrics=["ause@1"], regions=["all"])
+    assert table.value("ause@1") == pytest.approx(0, abs=1e-6)
 
 
 def test_paths_in_a_list_are_algorithms_named_after_their_files(tmp_path: Path) -> None:

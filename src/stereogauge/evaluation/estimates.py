@@ -90,7 +90,9 @@ def _named_results(name: str, value: Any, scenes: Sequence[Scene]) -> ResultSet:
         name,
         {str(scene): one.disparity if isinstance(one, MatchResult) else one for scene, one in value.items()},
         right_maps=right,
+        confidence={scene: one.confidence for scene, one in matches.items() if one.confidence is not None},
         seconds={scene: one.seconds for scene, one in matches.items()},
+        confidence_better=next((one.confidence_better for one in matches.values() if one.confidence is not None), None),
     )
 
 

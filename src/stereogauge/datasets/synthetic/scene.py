@@ -69,8 +69,16 @@ class SyntheticScene(Scene):
         return {**super().__getstate__(), "_rendered": {}}
 
     def source(self, part: str) -> Any:
-        """The rendered array itself."""
-        return getattr(self, part)
+        """The rendered array itself; None where the scene has none."""
+        return getattr(self, part) if self.has(part) else None
+
+    def mask_source(self, name: str) -> Any:
+        """The rendered mask itself."""
+        return self.mask(name)
+
+    def view_source(self, position: float) -> Any:
+        """The rendered view itself."""
+        return self.view(position)
 
     @property
     def shape(self) -> tuple[int, int]:
