@@ -19,7 +19,7 @@ from tests.cells import same_scores
 from stereogauge.errors import StoreError
 from stereogauge.store import Store, open_store, schema
 from stereogauge.store.engine import Database
-from stereogauge.store.migrations import current_version, prepare
+from stereogauge.store.migrations import STEPS, current_version, prepare
 
 NOBODY = 65534
 
@@ -195,7 +195,7 @@ def test_a_store_of_a_newer_version_says_so(location, make_cell):
         with store._database.writing() as connection:
             connection.execute(schema.schema_version.update().values(version=current_version() + 6))
     for read_only in (False, True):
-        with pytest.raises(StoreError, match=r"newer Stereogauge \(its schema is version 7, this one knows 1\)"):
+        with pytest.raises(StoreError, match=r"newer Stereogauge \(its schema is version 8, this one knows 2\)"):
             open_store(location, read_only=read_only)
 
 
@@ -213,9 +213,9 @@ def test_an_older_store_takes_the_steps_that_it_lacks_once(location, make_cell):
     with open_store(location) as store:
         store.write([make_cell("A")])
     database = Database(location, read_only=False, timeout=1.0)
-    prepare(database, (add,))
-    prepare(database, (add, fill_in))
-    prepare(database, (add, fill_in))
+    prepare(database, (*STEPS, add))
+    prepare(database, (*STEPS, add, fill_in))
+    prepare(database, (*STEPS, add, fill_in))
     assert taken == ["add", "fill"]
     with database.reading() as connection:
         assert connection.exec_driver_sql("SELECT name, venue FROM algorithms").all() == [("A", "unknown")]
@@ -231,7 +231,7 @@ def test_a_step_that_fails_leaves_the_store_as_it_was(location, make_cell):
         store.write([make_cell("A")])
     database = Database(location, read_only=False, timeout=1.0)
     with pytest.raises(StoreError, match="absent"):
-        prepare(database, (broken,))
+        prepare(database, (*STEPS, broken))
     database.close()
     with open_store(location) as store:
         assert [entry.name for entry in store.algorithms()] == ["A"]
