@@ -14,15 +14,14 @@ from typing import Any, NamedTuple
 import h5py
 import httpx
 import numpy as np
+from tests.fuzz.readers import read_all, unpack_all
 from tests.io.malformed import exr_file
 from tests.web import uploads
 from tests.web.small import make_store, serving
 from tests.web.submitters import RULES, benchmark_on
 
-from stereogauge.datasets.archives import Limits, member_names, unpack
-from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.processes import WorkerDied, WorkerProcess
-from stereogauge.io import read_disparity, write_disparity
+from stereogauge.io import write_disparity
 from stereogauge.store import open_store
 from stereogauge.web.app import create_app
 from stereogauge.web.site import Site
@@ -106,38 +105,6 @@ def encoded(name: str) -> list[bytes]:
         return [bytes(file.read())]
 
 
-def read_all(folder: str, names: list[str], options: dict[str, Any]) -> list[tuple[str, str]]:
-    """In the limited process: read files; returns those that raised anything but our own errors."""
-    found = []
-    for name in names:
-        (Path(folder) / "current").write_text(name)
-        try:
-            read_disparity(Path(folder) / name, **options)
-        except (StereogaugeError, MemoryError):
-            continue
-        except Exception as problem:
-            found.append((name, f"{type(problem).__name__}: {problem}"))
-    return found
-
-
-def unpack_all(folder: str, names: list[str], options: dict[str, Any]) -> list[tuple[str, str]]:
-    """In the limited process: list and unpack archives; an entry outside of the folder is a finding too."""
-    found = []
-    for name in names:
-        (Path(folder) / "current").write_text(name)
-        target = Path(folder) / f"{name}-unpacked"
-        try:
-            member_names(Path(folder) / name, Limits(entries=500, size=1 << 24))
-            files = unpack(Path(folder) / name, target, Limits(entries=500, size=1 << 24))
-            outside = [file for file in files if not file.resolve().is_relative_to(target.resolve())]
-            found += [(name, f"wrote outside: {file}") for file in outside]
-        except (StereogaugeError, MemoryError):
-            continue
-        except Exception as problem:
-            found.append((name, f"{type(problem).__name__}: {problem}"))
-    return found
-
-
 def in_worker(function: Callable[..., list[tuple[str, str]]], suffix: str, **options: Any) -> Any:
     """What tries files in a limited process and notices when it dies."""
 
@@ -193,7 +160,8 @@ CALLS = ("rank", "table", "significance", "correlation", "histogram", "stability
          "scenes/alpha/layers/estimate.png", "scenes/beta/layers/error.png", "scenes/alpha/blocks")  # fmt: skip
 PARAMETERS = ("scenes", "regions", "metrics", "algorithms", "protocol", "aggregation", "missing", "least_coverage",
               "least_support", "model", "ties", "tau", "profile", "weights", "draws", "column", "metric", "scatter",
-              "mark", "bins", "x", "y", "algorithm", "points", "range", "density", "threshold", "region", "scene")  # fmt: skip
+              "mark", "bins", "x", "y", "algorithm", "points", "range", "density", "threshold",
+              "region", "scene")  # fmt: skip
 
 
 def questions(chance: random.Random) -> list[bytes]:

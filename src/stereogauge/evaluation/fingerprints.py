@@ -101,7 +101,7 @@ def _remote_stamp(url: str) -> str:
 
 
 def _settled(stamp: str) -> bool:
-    times = [text for mark in stamp.split(" ") for text in mark.split(":")[1:]]
+    times = [text for mark in stamp.split(" ") for text in mark.split(":")[1:2]]
     return all(not text.isdigit() or time.time_ns() - int(text) > SETTLED for text in times)
 
 
