@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
 
-.PHONY: demo serve test test-all bench lint docs system clean
+.PHONY: demo serve test test-all bench lint docs system clean fuzz audit
 
 $(READY): pyproject.toml scripts/environment.sh
 	scripts/environment.sh $(PYTHON) $(VENV)
@@ -34,6 +34,15 @@ test: $(READY) system lint
 test-all: $(READY) lint
 	scripts/system-packages.sh tex
 	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term
+
+# Ten minutes of random input for everything that reads what strangers send; findings go to fuzz-findings/.
+fuzz: $(READY)
+	$(BIN)/python -m tests.fuzz --seconds 600
+
+# Known vulnerabilities of the pinned versions; needs the network.
+audit: $(READY)
+	$(BIN)/python -m pip install --quiet pip-audit
+	$(BIN)/python -m pip_audit --requirement constraints.txt --no-deps --disable-pip
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks

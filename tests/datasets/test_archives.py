@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stereogauge.datasets.archives import Limits, safe_name, unpack
+from stereogauge.datasets.archives import Limits, member_names, safe_name, unpack
 from stereogauge.errors import DatasetError, FileError, StereogaugeError
 
 Files = dict[str, bytes]
@@ -165,3 +165,20 @@ def test_a_safe_name_never_leaves_its_folder(name: str) -> None:
     assert ".." not in safe.split("/")
     assert not safe.startswith("/")
     assert "\\" not in safe
+
+
+@pytest.mark.parametrize("damage", ["gzip", "nameless"])
+def test_damage_that_fuzzing_found_is_one_sentence(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "archive"
+    if damage == "gzip":
+        with tarfile.open(path, "w:gz") as archive:
+            archive.addfile(tarfile.TarInfo("a.pfm"), None)
+        data = bytearray(path.read_bytes())
+        data[-6] ^= 255
+        path.write_bytes(data)
+    else:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(zipfile.ZipInfo(""), b"x")
+    for read in (member_names, lambda archive: unpack(archive, tmp_path / "out")):
+        with pytest.raises(StereogaugeError):
+            read(path)

@@ -55,6 +55,13 @@ class Benchmark:
         return self.finished(accepted.json()["id"])
 
 
+class OutsideError(BaseException):
+    """What happens on the server's side of a report: the call never sees it."""
+
+    def __init__(self, problem: Exception) -> None:
+        self.problem = problem
+
+
 class SameProcess:
     """A worker without a process of its own: as quick as a call, for tests that are not about its limits."""
 
@@ -75,11 +82,17 @@ class SameProcess:
             return function(*arguments)
 
         def following(*values: Any) -> None:
-            if cancelled is not None and cancelled():
-                raise CallCancelled("the call was cancelled")
-            report(*values)
+            try:
+                if cancelled is not None and cancelled():
+                    raise CallCancelled("the call was cancelled")
+                report(*values)
+            except Exception as problem:
+                raise OutsideError(problem) from None
 
-        return function(*arguments, report=following)
+        try:
+            return function(*arguments, report=following)
+        except OutsideError as outside:
+            raise outside.problem from None
 
     def end(self) -> None:
         pass

@@ -221,6 +221,7 @@ def test_a_stop_while_unpacking_loses_nothing(small_store: Path, tmp_path: Path)
         assert one.finished(identifier)["state"] == "done"
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_replaced_and_the_submission_done_again(
     bench: Benchmark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -289,7 +290,7 @@ def test_reports_that_cannot_be_recorded_reach_nobody_else(small_store: Path, tm
 
 def test_one_name_is_published_by_one_owner(small_store: Path, tmp_path: Path) -> None:
     with benchmark_at(small_store, tmp_path, RULES, SameProcess) as one, ThreadPoolExecutor(2) as pool:
-        for race in range(6):
+        for race in range(3):
             name = f"race {race}"
             ids = {}
             for who in ("ada", "bob"):

@@ -45,6 +45,8 @@ class Request:
     time_limit: float | None = None
     memory_limit: float | None = None
     resize: bool = False
+    replace: bool = False
+    rehash: bool = False
     jobs: int | None = None
     cluster: str | None = None
 
@@ -87,6 +89,12 @@ def command(
     resize: Annotated[
         bool, typer.Option(help="Bring estimates to the scene's size; disparities scale with the width.")
     ] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Let results from another folder replace an algorithm of the same name.")
+    ] = False,
+    rehash: Annotated[
+        bool, typer.Option("--rehash", help="Read every file again, also those that look unchanged.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be computed, and stop.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Go on and evaluate again when files change.")] = False,
 ) -> None:
@@ -113,6 +121,8 @@ def command(
         time_limit=time_limit,
         memory_limit=memory_limit,
         resize=resize,
+        replace=replace,
+        rehash=rehash,
         jobs=jobs,
         cluster=cluster,
     )
@@ -216,6 +226,7 @@ def _plan(request: Request, dataset: Dataset, store: Store, workers: Workers) ->
     from dataclasses import replace
 
     from stereogauge.evaluation.fingerprints import ContentHashes
+    from stereogauge.evaluation.origins import check_origins
     from stereogauge.evaluation.plan import make_plan
     from stereogauge.evaluation.progress import Reading
     from stereogauge.store.write import Failure
@@ -224,7 +235,9 @@ def _plan(request: Request, dataset: Dataset, store: Store, workers: Workers) ->
     made = made_maps(request, dataset, workers, ContentHashes(store)) if request.matchers else None
     reading = Reading(progress("files", "read"))
     results, facts = ([*found, *made.results], made.facts) if made else (found, {})
-    hashes = ContentHashes(store, reading)
+    hashes = ContentHashes(store, reading, again=request.rehash)
+    if not request.replace:
+        check_origins(store, dataset, found)
     try:
         plan = make_plan(store, dataset, results, request.protocol, facts=facts, resize=request.resize, hashes=hashes)
     finally:

@@ -1,4 +1,4 @@
-"""`stereogauge store`: look into a store, export, import, merge, delete."""
+"""`stereogauge store`: look into a store, check, export, import, merge, delete."""
 
 from __future__ import annotations
 
@@ -89,6 +89,20 @@ def import_scores(
     with open_store(store) as opened:
         read = opened.import_parquet if _is_parquet(source) else opened.import_csv
         say(f"{read(source)} scores → {opened.name}")
+
+
+@app.command()
+def check(store: StoreArgument) -> None:
+    """Verify that every score is as it was written: the file itself, and a check sum per algorithm and scene."""
+    from stereogauge.store import open_store
+
+    with open_store(store, read_only=True) as opened:
+        found = opened.check()
+        for sentence in found:
+            sys.stdout.write(f"{sentence}\n")
+        if found:
+            raise typer.Exit(1)
+        say(f"{opened.counts()['cells']} cells of {opened.name} are as they were written")
 
 
 def _is_parquet(path: Path) -> bool:

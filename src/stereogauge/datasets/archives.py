@@ -8,6 +8,8 @@ unpacked beside its target and moved there when all of it is good, so that a ref
 from __future__ import annotations
 
 import functools
+import gzip
+import lzma
 import os
 import shutil
 import stat
@@ -30,8 +32,12 @@ _LOCATOR, _LOCATOR_SIZE = b"PK\x06\x07", 20
 _END64, _END64_SIZE = b"PK\x06\x06", 56
 BYTES_PER_ENTRY = 600
 """An upper bound for the mean size of an entry in a zip's directory: a sensible name and a few dates."""
-_BROKEN = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError, ValueError, RuntimeError)
-# RuntimeError: zipfile's answer to a password or an impossible header; ValueError: tarfile's to nonsense numbers.
+_BROKEN = (
+    zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, lzma.LZMAError, zlib.error, struct.error, EOFError,
+    NotImplementedError, ValueError, RuntimeError, IndexError, OverflowError,
+)  # fmt: skip
+# RuntimeError: zipfile's answer to a password or an impossible header; ValueError: tarfile's to nonsense numbers;
+# IndexError: zipfile's to an entry without a name.
 
 
 @dataclass(frozen=True)

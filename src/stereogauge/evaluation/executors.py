@@ -13,6 +13,7 @@ import os
 import queue
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from typing import Any, NamedTuple
@@ -22,6 +23,12 @@ from stereogauge.evaluation.processes import WorkerDied, WorkerProcess
 
 CONNECTING = 10
 """Seconds that a scheduler has to answer."""
+WITHOUT_WORKERS = 60.0
+"""Seconds for which a cluster may be without any worker."""
+GONE = (
+    "The Dask scheduler does not answer any more ({problem}); start it and run the same command again, what was stored "
+    "is kept."
+)
 
 
 class InProcess(Executor):
@@ -122,12 +129,30 @@ class Cluster(Executor):
         except (OSError, TimeoutError, ValueError) as problem:
             raise StereogaugeError(f"No Dask scheduler answers at {address!r} ({problem}); is it running?") from problem
         self._executor = self._client.get_executor()
+        self._seen = time.monotonic()
         self.workers = max(1, sum(self._client.nthreads().values()))
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Future[Any]:
         """Queue a call with the scheduler."""
-        future: Future[Any] = self._executor.submit(function, *arguments, **options)
+        try:
+            future: Future[Any] = self._executor.submit(function, *arguments, **options)
+        except Exception as problem:  # Dask has its own error for every way in which a connection ends
+            raise StereogaugeError(GONE.format(problem=type(problem).__name__)) from problem
         return future
+
+    def check_alive(self) -> None:
+        """Raise an error where the scheduler is gone, or has had no worker for a minute."""
+        try:
+            workers = self._client.nthreads()
+        except Exception as problem:
+            raise StereogaugeError(GONE.format(problem=type(problem).__name__)) from problem
+        if workers:
+            self._seen = time.monotonic()
+        elif time.monotonic() - self._seen > WITHOUT_WORKERS:
+            raise StereogaugeError(
+                f"The Dask cluster has had no worker for {WITHOUT_WORKERS:g} s; start some and run the same command "
+                "again, what was stored is kept."
+            )
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Disconnect from the cluster, which goes on running."""

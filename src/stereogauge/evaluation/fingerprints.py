@@ -26,18 +26,19 @@ Report = Callable[[int, int], None]
 
 
 class ContentHashes:
-    """Hashes of sources, computed at most once for each state of a file."""
+    """Hashes of sources, computed at most once for each state of a file; `again` computes every one anew."""
 
-    def __init__(self, store: Store | None, report: Report = lambda done, total: None) -> None:
+    def __init__(self, store: Store | None, report: Report = lambda done, total: None, *, again: bool = False) -> None:
         self._store = store
         self._report = report
+        self._again = again
 
     def of(self, sources: Sequence[Any]) -> list[str | StereogaugeError]:
         """The hash of each source, or the error that reading it gave."""
         texts = [source_text(source) for source in sources]
         stamps = {text: _stamp(source) for text, source in zip(texts, sources, strict=True) if text}
         lookup = [text for text, stamp in stamps.items() if stamp]
-        known = self._store.known_hashes(lookup) if self._store and lookup else {}
+        known = self._store.known_hashes(lookup) if self._store and lookup and not self._again else {}
         found: dict[str, str | StereogaugeError] = {
             text: known[text][1] for text in lookup if text in known and known[text][0] == stamps[text]
         }
@@ -88,7 +89,8 @@ def _file_stamp(path: str | os.PathLike[str]) -> str:
         status = os.stat(carrier)
     except (OSError, FileError):
         return ""
-    return f"{status.st_size}:{status.st_mtime_ns}"
+    # The time of the last change of the entry cannot be set back, unlike that of the content.
+    return f"{status.st_size}:{status.st_mtime_ns}:{status.st_ctime_ns}"
 
 
 def _remote_stamp(url: str) -> str:
@@ -99,7 +101,7 @@ def _remote_stamp(url: str) -> str:
 
 
 def _settled(stamp: str) -> bool:
-    times = [mark.partition(":")[2] for mark in stamp.split(" ")]
+    times = [text for mark in stamp.split(" ") for text in mark.split(":")[1:2]]
     return all(not text.isdigit() or time.time_ns() - int(text) > SETTLED for text in times)
 
 

@@ -26,7 +26,7 @@ from stereogauge.evaluation.fingerprints import ContentHashes
 from stereogauge.evaluation.memory import largest_shape
 from stereogauge.evaluation.peak_memory import PeakMemory
 from stereogauge.evaluation.progress import Progress
-from stereogauge.evaluation.tasks import Tasks, worker_count
+from stereogauge.evaluation.tasks import Tasks, alive_check, worker_count
 from stereogauge.hashing import values_hash
 from stereogauge.io import write_disparity
 from stereogauge.io.files import content_hash
@@ -253,7 +253,9 @@ def _outcomes(
         progress.scene(f"{task.request.name} on {task.scene.id}")
         return executor.submit(make_map, task)
 
-    for outcome in Tasks(submit, worker_count(executor), tasks, again=lambda task: [task]).outcomes():
+    alive = alive_check(executor)
+    waiting = Tasks(submit, worker_count(executor), tasks, again=lambda task: [task], check_alive=alive)
+    for outcome in waiting.outcomes():
         yield outcome.task, outcome.answer or MapOutcome({}, outcome.reason)
 
 

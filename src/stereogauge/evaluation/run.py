@@ -13,7 +13,7 @@ from stereogauge.evaluation.executors import InProcess
 from stereogauge.evaluation.groups import Group
 from stereogauge.evaluation.plan import Plan
 from stereogauge.evaluation.progress import Progress
-from stereogauge.evaluation.tasks import Outcome, Tasks, worker_count
+from stereogauge.evaluation.tasks import Outcome, Tasks, alive_check, worker_count
 from stereogauge.evaluation.worker import GroupResult, Trouble, evaluate_group
 from stereogauge.scores.cell import CellScores
 from stereogauge.store import Store
@@ -77,7 +77,8 @@ class _Runner:
     ) -> None:
         self.store, self.executor, self.progress, self.summary, self.run = store, executor, progress, summary, run
         workers = worker_count(executor)
-        self.tasks = Tasks(self.submit, workers, plan.groups(workers), again=Group.split)
+        alive = alive_check(executor)
+        self.tasks = Tasks(self.submit, workers, plan.groups(workers), again=Group.split, check_alive=alive)
 
     def submit(self, group: Group) -> Future[GroupResult]:
         self.progress.scene(group.scene.id)

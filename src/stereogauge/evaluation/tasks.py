@@ -20,6 +20,10 @@ Task = TypeVar("Task")
 Answer = TypeVar("Answer")
 
 
+LOOK_EVERY = 5.0
+"""Seconds between two looks at whether there are workers at all."""
+
+
 @dataclass(frozen=True)
 class Outcome(Generic[Task, Answer]):
     """A task and what came of it: `answer`, or the `problem` that kept it from being done.
@@ -46,7 +50,8 @@ class Tasks(Generic[Task, Answer]):
     """Tasks that `submit` hands to an executor with so many `workers`.
 
     With `again`, a task whose worker was lost is tried a second time, as the smaller tasks that `again` makes of it; a
-    task that loses its worker twice is done with. `retried` counts those second tries.
+    task that loses its worker twice is done with. `retried` counts those second tries. `check_alive` is called now and
+    then while nothing is finished; it raises an error where nothing can be expected any more.
     """
 
     def __init__(
@@ -56,11 +61,13 @@ class Tasks(Generic[Task, Answer]):
         tasks: Iterable[Task] = (),
         *,
         again: Callable[[Task], Iterable[Task]] | None = None,
+        check_alive: Callable[[], None] = lambda: None,
     ) -> None:
         self.retried = 0
         self._submit = submit
         self._most = AHEAD * workers
         self._again = again
+        self._check_alive = check_alive
         self._waiting = deque((task, False) for task in tasks)
         self._running: dict[Future[Answer], tuple[Task, bool]] = {}
 
@@ -80,7 +87,8 @@ class Tasks(Generic[Task, Answer]):
         futures = list(self._running)
         finished = [future for future in futures if future.done()]
         if futures and not finished:
-            finished = list(wait(futures, return_when=FIRST_COMPLETED).done)
+            while not (finished := list(wait(futures, LOOK_EVERY, FIRST_COMPLETED).done)):
+                self._check_alive()
         for future in finished:
             outcome = self._taken(future)
             if outcome is not None:
@@ -109,6 +117,12 @@ class Tasks(Generic[Task, Answer]):
         self.retried += len(parts)
         self._waiting.extendleft(reversed(parts))
         return None
+
+
+def alive_check(executor: Executor) -> Callable[[], None]:
+    """How to ask an executor whether its workers can still finish anything; nothing where it cannot lose them all."""
+    check: Callable[[], None] = getattr(executor, "check_alive", lambda: None)
+    return check
 
 
 def worker_count(executor: Executor) -> int:

@@ -68,7 +68,7 @@ def stated_matcher(text: str) -> StatedMatcher:
     path = Path(text.strip())
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as problem:
         raise FileError(f"{path}: cannot be read as a matcher's parameters ({cause(problem)}).") from None
     stated = content.get("matcher")
     if not isinstance(stated, str) or stated.endswith(".toml"):

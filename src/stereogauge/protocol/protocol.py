@@ -253,7 +253,7 @@ def parse_protocol(text: str, origin: str) -> Protocol:
     """The protocol that a TOML text describes; `origin` is what errors call it."""
     try:
         values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as problem:
+    except (tomllib.TOMLDecodeError, RecursionError) as problem:
         raise ProtocolError(f"{origin}: not a TOML file ({problem}).") from problem
     base = load_protocol(values.pop("extends")) if "extends" in values else Protocol()
     return base.replace(**_flattened(values))
@@ -276,5 +276,5 @@ def parse_override(text: str) -> tuple[str, Any]:
         raise ProtocolError(f"An override is written CHOICE=VALUE, for example invalid=exclude; found {text!r}.")
     try:
         return key.strip(), tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         return key.strip(), value.strip()

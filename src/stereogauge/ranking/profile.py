@@ -132,7 +132,7 @@ def parse_profile(text: str, identifier: str, owner: str) -> Profile:
     """The profile that a TOML text states; `owner` names it in errors."""
     try:
         content: dict[str, Any] = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as problem:
+    except (tomllib.TOMLDecodeError, RecursionError) as problem:
         raise FileError(f"{owner} is not TOML: {problem}.") from None
     weights = _property_weights(content, owner) if "properties" in content else content.get("weights")
     if not isinstance(weights, dict):

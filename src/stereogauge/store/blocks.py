@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import zlib
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.engine import RowMapping
 
+from stereogauge.errors import StoreError
 from stereogauge.scores.cell import CellScores
 from stereogauge.scores.column import VersionedColumn
 
@@ -16,8 +18,47 @@ FLOATS = np.dtype("<f8")
 INTEGERS = np.dtype("<i8")
 
 
+ARRAYS = ("value", "sum", "count", "missing")
+
+
 def packed(cell: CellScores) -> dict[str, Any]:
     """The part of a `scores` row that depends on the cell alone."""
+    row = _packed(cell)
+    names = (cell.protocol, cell.dataset, cell.scene, cell.algorithm)
+    return {**row, "crc": check_sum(names_sum(*names), columns_sum(cell.columns), row["inputs"], *_arrays(row))}
+
+
+def names_sum(*names: str) -> int:
+    """The check sum of the names of a row: protocol, dataset, scene, algorithm."""
+    return zlib.crc32("\0".join(names).encode("utf-8", "surrogatepass"))
+
+
+def columns_sum(columns: tuple[VersionedColumn, ...]) -> bytes:
+    """The check sum of the names and versions of columns, as bytes."""
+    return zlib.crc32(repr([tuple(column) for column in columns]).encode()).to_bytes(4, "little")
+
+
+def check_sum(names: int, columns: bytes, inputs: int, *arrays: bytes) -> int:
+    """The check sum of a row: CRC-32 of what its numbers are called and of the packed numbers."""
+    found = zlib.crc32(inputs.to_bytes(8, "little", signed=True), zlib.crc32(columns, names))
+    for array in arrays:
+        found = zlib.crc32(array, found)
+    return found
+
+
+def damaged(what: str) -> StoreError:
+    """The error for a row that is not what was written."""
+    return StoreError(
+        f"The store is damaged: the scores of {what} are not those that were written; `stereogauge store check` lists "
+        "what is damaged. Restore a copy, or delete the algorithm and evaluate it again."
+    )
+
+
+def _arrays(row: Any) -> list[bytes]:
+    return [bytes(row[name]) for name in ARRAYS]
+
+
+def _packed(cell: CellScores) -> dict[str, Any]:
     return {
         "inputs": cell.inputs,
         "seconds": cell.seconds,
@@ -38,7 +79,10 @@ def unpacked(blobs: list[bytes], dtype: np.dtype[Any], width: int) -> NDArray[An
 def cell_of_row(
     row: RowMapping, columns: tuple[VersionedColumn, ...], *, dataset: str, scene: str, algorithm: str, protocol: str
 ) -> CellScores:
-    """The cell that a `scores` row holds."""
+    """The cell that a `scores` row holds; one that is not as it was written is refused."""
+    names = names_sum(protocol, dataset, scene, algorithm)
+    if row["crc"] != check_sum(names, columns_sum(columns), row["inputs"], *_arrays(row)):
+        raise damaged(f"{algorithm} on {scene}")
     return CellScores(
         dataset=dataset,
         scene=scene,

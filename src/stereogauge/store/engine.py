@@ -56,6 +56,9 @@ MEANINGS = {
     "25006": "it was opened read-only; nothing can be written to it",
 }
 """What an error means for the user, by SQLite's name of it or PostgreSQL's SQLSTATE."""
+DAMAGED = "the file is damaged; `stereogauge store check` lists what is; restore a copy, or evaluate into a new store"
+DAMAGE = (KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
+"""What reading names, texts and packed numbers raises where they are not those that were written."""
 REFUSED = "connection refused"
 """In the message of a PostgreSQL client that reached no server; such an error has no SQLSTATE."""
 NO_SERVER = "the server does not answer; check that it runs, and host and port"
@@ -124,7 +127,11 @@ class Database:
     def reading(self) -> Iterator[Connection]:
         """A transaction that sees one state of the store throughout."""
         with self._translated(), self.engine.begin() as connection:
-            yield connection
+            try:
+                yield connection
+            except DAMAGE as problem:
+                what = f"{type(problem).__name__}: {_first_line(problem)}"
+                raise StoreError(f"{self.name}: what it holds cannot be understood ({what}); {DAMAGED}.") from problem
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -145,6 +152,17 @@ class Database:
             raise StoreError(self.sentence(problem)) from problem
         except SQLAlchemyError as problem:
             raise StoreError(f"{self.name}: {_first_line(problem)}.") from problem
+
+    def damage(self) -> list[str]:
+        """What SQLite finds wrong with the file, one sentence; a server looks after its own files."""
+        if not self.sqlite:
+            return []
+        try:
+            with self.engine.begin() as connection:
+                found = list(connection.exec_driver_sql("PRAGMA integrity_check(3)").scalars())
+        except (SQLAlchemyError, sqlite3.Error) as problem:
+            found = [str(getattr(problem, "orig", None) or problem)]
+        return [] if found == ["ok"] else [f"{self.name}: {DAMAGED} ({_first_line(ValueError(found[0]))})."]
 
     def sentence(self, problem: BaseException) -> str:
         """What happened to the store, and what to do."""

@@ -133,3 +133,24 @@ def known_column_sets(connection: Connection) -> dict[int, tuple[VersionedColumn
     columns = known_columns(connection)
     rows = connection.execute(sql.select(schema.column_sets.c.id, schema.column_sets.c.columns))
     return {number: tuple(columns[place] for place in json.loads(text)) for number, text in rows}
+
+
+def of_row(connection: Connection, number: int) -> dict[str, str]:
+    """Dataset, scene, algorithm and protocol of one row of scores."""
+    scores, scenes, sets = schema.scores, schema.scenes, schema.datasets
+    algorithms, scorings = schema.algorithms, schema.scorings
+    query = (
+        sql.select(
+            sets.c.name.label("dataset"),
+            scenes.c.name.label("scene"),
+            algorithms.c.name.label("algorithm"),
+            scorings.c.hash.label("protocol"),
+        )
+        .select_from(scores)
+        .join(scenes, scenes.c.id == scores.c.scene_id)
+        .join(sets, sets.c.id == scenes.c.dataset_id)
+        .join(algorithms, algorithms.c.id == scores.c.algorithm_id)
+        .join(scorings, scorings.c.id == scores.c.scoring_id)
+        .where(scores.c.id == number)
+    )
+    return dict(connection.execute(query).mappings().one())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,16 @@ from stereogauge.scores.cell import CellScores, joined
 from stereogauge.scores.column import Column, VersionedColumn, matching
 from stereogauge.scores.cube import ScoreCube, void_scenes
 from stereogauge.store import names, schema
-from stereogauge.store.blocks import FLOATS, INTEGERS, cell_of_row, unpacked
+from stereogauge.store.blocks import (
+    FLOATS,
+    INTEGERS,
+    cell_of_row,
+    check_sum,
+    columns_sum,
+    damaged,
+    names_sum,
+    unpacked,
+)
 from stereogauge.store.sources import tags_of_text
 from stereogauge.tags import TagBook, expanded
 
@@ -192,10 +201,11 @@ def chosen_columns(
 def read_cube(connection: Connection, selection: Selection) -> ScoreCube:
     """The scores as a cube; scenes and algorithms without any score are left out unless they were named."""
     table = schema.scores
-    wanted = table.c["scene_id", "algorithm_id", "column_set_id", "value", "sum", "count", "missing"]
+    wanted = table.c["scene_id", "algorithm_id", "column_set_id", "value", "sum", "count", "missing", "inputs", "crc"]
     rows = connection.execute(sql.select(*wanted).where(selection.condition())).all()
     sets = names.known_column_sets(connection)
-    parts = list(zip(*rows, strict=True)) if rows else [()] * 7
+    _verify(rows, sets, selection)
+    parts = list(zip(*rows, strict=True)) if rows else [()] * 9
     scene_numbers, algorithm_numbers, set_numbers = (np.array(part, np.int64) for part in parts[:3])
     scenes = _kept(selection.scenes, parts[0], selection.named_scenes)
     algorithms = _kept(selection.algorithms, parts[1], selection.named_algorithms)
@@ -216,7 +226,7 @@ def read_cube(connection: Connection, selection: Selection) -> ScoreCube:
             np.array([columns[sets[number][at]] for at in inside])[None, :],
         )
         width = len(sets[number])
-        for part, blobs, dtype in zip(filled, parts[3:], (FLOATS, FLOATS, INTEGERS, INTEGERS), strict=True):
+        for part, blobs, dtype in zip(filled, parts[3:7], (FLOATS, FLOATS, INTEGERS, INTEGERS), strict=True):
             matrix = unpacked([blobs[member] for member in members], dtype, width)
             filled[part][place] = matrix[:, inside]
         measured[place] = True
@@ -237,6 +247,16 @@ def read_cube(connection: Connection, selection: Selection) -> ScoreCube:
         counts=filled["counts"],
         missing=filled["missing"],
     )
+
+
+def _verify(rows: Sequence[Any], sets: Mapping[int, tuple[VersionedColumn, ...]], selection: Selection) -> None:
+    """Raise an error where a row is not as it was written."""
+    columns = {number: columns_sum(own) for number, own in sets.items()}
+    for scene, algorithm, column_set, value, total, count, missing, inputs, crc in rows:
+        owner, name = selection.scenes[scene]
+        names = names_sum(selection.protocol, owner, name, selection.algorithms[algorithm])
+        if check_sum(names, columns[column_set], inputs, value, total, count, missing) != crc:
+            raise damaged(f"{selection.algorithms[algorithm]} on {name}")
 
 
 def scene_sizes(connection: Connection) -> dict[tuple[str, str], float]:

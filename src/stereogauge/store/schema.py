@@ -135,6 +135,8 @@ scores = Table(
     Column("sum", LargeBinary, nullable=False),
     Column("count", LargeBinary, nullable=False),
     Column("missing", LargeBinary, nullable=False),
+    # The check sum of the numbers and of the names that they stand under; verified whenever they are read.
+    Column("crc", BigInteger, nullable=False, server_default="0"),
     # The plan reads these five and nothing else, so the index alone answers it.
     Index("scores_by_cell", "scoring_id", "scene_id", "algorithm_id", "column_set_id", "inputs", unique=True),
     Index("scores_by_algorithm", "algorithm_id"),

@@ -20,6 +20,7 @@ from stereogauge.scores.score import Score
 from stereogauge.scores.table import ScoreTable
 from stereogauge.store import exchange, listing, names, provenance, read, schema, write
 from stereogauge.store.engine import Database
+from stereogauge.store.integrity import read_damage
 from stereogauge.store.listing import Listings
 from stereogauge.store.merge import merge
 from stereogauge.store.migrations import prepare
@@ -211,6 +212,7 @@ class Store(Listings):
     ) -> None:
         """Change what is known of an algorithm; None leaves a part as it is. `tags` replaces all of its tags."""
         changes = {"description": description, "link": link, "colour": colour}
+        write.check_texts(name, description, link, colour)
         values: dict[str, Any] = {key: text for key, text in changes.items() if text is not None}
         if metadata is not None:
             values["metadata"] = json.dumps(dict(metadata), sort_keys=True)
@@ -271,14 +273,37 @@ class Store(Listings):
         with self._database.writing() as connection:
             names.replace(connection, schema.files, ("source",), rows)
 
+    def check(self) -> list[str]:
+        """What is damaged in the store, one sentence each; none where everything is as it was written."""
+        found = self._database.damage()
+        for listed in (self.datasets, self.algorithms, self.protocols, self.runs, self.failures, self.counts):
+            try:
+                listed()
+            except StoreError as problem:
+                found.append(str(problem))
+        try:
+            with self._database.reading() as connection:
+                found += read_damage(connection)
+        except StoreError as problem:
+            found.append(str(problem))
+        return list(dict.fromkeys(found))
+
+    def _check_whole(self) -> None:
+        """Raise an error where the database itself is damaged: rows may be missing without anybody noticing."""
+        found = self._database.damage()
+        if found:
+            raise StoreError(found[0])
+
     # exchange
 
     def export_csv(self, path: PathLike, **selection: Any) -> int:
         """Write scores in long form as CSV, floats with all their digits; returns how many."""
+        self._check_whole()
         return exchange.export_csv(self._chosen(selection), path, self.tags())
 
     def export_parquet(self, path: PathLike, **selection: Any) -> int:
         """Write scores in long form as Parquet, with the protocols' texts in the file's metadata; returns how many."""
+        self._check_whole()
         texts = {entry.hash: entry.text for entry in self.protocols()}
         return exchange.export_parquet(self._chosen(selection), path, texts, self.tags())
 

@@ -104,6 +104,8 @@ def write_dataset(connection: Connection, dataset: Dataset, contents: dict[str, 
 def write_algorithms(connection: Connection, results: Iterable[ResultSet]) -> None:
     """Keep what is known of algorithms; what a result set does not say stays as it is."""
     sets = list(results)
+    for result in sets:
+        check_texts(result.name, result.name, result.description, result.link, result.colour)
     numbers = names.algorithm_ids(connection, [result.name for result in sets])
     for result in sets:
         said = {key: text for key in ("description", "link", "colour") if (text := getattr(result, key))}
@@ -125,6 +127,12 @@ def write_tags(connection: Connection, book: TagBook) -> None:
         if tags:
             named = (scenes.c.dataset_id == datasets[dataset]) & (scenes.c.name == scene)
             connection.execute(scenes.update().where(named).values(tags=tags_text(tags)))
+
+
+def check_texts(algorithm: str, *texts: str | None) -> None:
+    """Refuse a text that a database cannot hold."""
+    if any("\0" in (text or "") for text in texts):
+        raise StoreError(f"A text about the algorithm {algorithm!r} holds a NUL character; remove it.")
 
 
 def write_maps(connection: Connection, records: Sequence[MapRecord]) -> None:
@@ -306,7 +314,7 @@ def _delete_outdated(connection: Connection, cells: Sequence[CellScores], keys: 
 def _cut(connection: Connection, number: int, columns: tuple[VersionedColumn, ...], kept: list[int]) -> None:
     table = schema.scores
     row = connection.execute(sql.select(table).where(table.c.id == number)).mappings().one()
-    rest = cell_of_row(row, columns, dataset="", scene="", algorithm="", protocol="").take(kept)
+    rest = cell_of_row(row, columns, **names.of_row(connection, number)).take(kept)
     column_set = names.column_set_ids(connection, [rest.columns])[rest.columns]
     connection.execute(table.update().where(table.c.id == number).values(column_set_id=column_set, **packed(rest)))
 

@@ -210,7 +210,7 @@ def _read(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as problem:
         raise FileError(f"{path}: the search space cannot be read ({cause(problem)}).") from None
-    except tomllib.TOMLDecodeError as problem:
+    except (tomllib.TOMLDecodeError, RecursionError) as problem:
         raise FileError(f"{path} is not TOML: {problem}.") from None
 
 

@@ -69,7 +69,7 @@ def parse_toml(text: str, origin: str) -> dict[str, Any]:
     """The content of TOML text, or an error that says where it is wrong."""
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise DatasetError(f"{origin} is not valid TOML: {error}.") from None
 
 

@@ -81,7 +81,8 @@ export function create(root, context) {
     ).filter((name) => scene.algorithms.includes(name));
     const start = [{ layer: scene.layers.includes("left") ? "left" : "estimate", algorithm: own[0] }];
     if (scene.layers.includes("truth")) start.push({ layer: "truth" });
-    if (own[0]) start.push({ layer: "estimate", algorithm: own[0] }, { layer: "error", algorithm: own[0] });
+    if (own[0]) start.push({ layer: "estimate", algorithm: own[0] });
+    if (own[0] && scene.layers.includes("error")) start.push({ layer: "error", algorithm: own[0] });
     return start.slice(0, MOST_PANES);
   }
 

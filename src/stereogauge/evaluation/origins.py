@@ -1,0 +1,38 @@
+"""Whether results come from where the algorithm of the same name in a store came from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import PurePath
+from typing import Any
+
+from stereogauge.errors import StereogaugeError
+from stereogauge.io.files import content_hash
+from stereogauge.model import Dataset, ResultSet
+from stereogauge.store import Store
+from stereogauge.store.sources import paths_of, source_of_text
+
+
+def check_origins(store: Store, dataset: Dataset, results: Iterable[ResultSet]) -> None:
+    """Refuse results of another folder under the name of a stored algorithm, unless their content is the same."""
+    known = {entry.name for entry in store.algorithms()}
+    for result in results:
+        if result.name not in known:
+            continue
+        for scene, source in result.maps.items():
+            record = store.map_record(result.name, dataset.name, scene)
+            before, now = _folder(source_of_text(record.source) if record else None), _folder(source)
+            if record is None or before is None or now is None or before == now or not before.is_absolute():
+                continue
+            if content_hash(source) != record.content:
+                raise StereogaugeError(
+                    f"The store holds an algorithm called {result.name!r} from {before}, and these results of the same "
+                    f"name lie in {now}; name them otherwise, or replace the others with --replace."
+                )
+
+
+def _folder(source: Any) -> PurePath | None:
+    """The folder of a map; None where it came from no file."""
+    paths = paths_of(source) if source is not None else ()
+    return PurePath(os.path.abspath(paths[0])).parent if paths else None
