@@ -147,11 +147,30 @@ REGIONS = several(
     record("one region of one scene", scene=TEXT, region=TEXT, pixels=either(WHOLE), share=VALUE, note=TEXT)
 )
 
+ANSWER = record(
+    "which algorithm to take, and how sure that is",
+    purpose=TEXT,
+    sentence=TEXT,
+    winner=either(TEXT),
+    leader=either(TEXT),
+    rivals=TEXTS,
+    places=several(record("one algorithm", algorithm=TEXT, rank=WHOLE, score=VALUE, first=VALUE)),
+    terms=several(record("one weighed metric", term=TEXT, words=TEXT, weight=REAL, effective_weight=VALUE)),
+    measured_share=VALUE,
+    not_measured=several(record("one metric without scores", term=TEXT, command=TEXT)),
+    unknown=TEXTS,
+    scenes=TEXTS,
+)
+
 SCHEMAS: Mapping[str, tuple[str, Schema]] = {
     "analyze": ("The tables of the analyses by name.", TABLES),
+    "answer": ("Which algorithm to take, or with --profiles what each weighs.", {"anyOf": [ANSWER, ROWS, TABLES]}),
     "compare": ("Scores of one or more estimates.", SCORES),
     "confidence": ("One row per scene and measure.", {"anyOf": [ROWS, TABLES]}),
     "datasets": ("Known datasets, or one of them.", {"anyOf": [several(DATASET), DATASET]}),
+    "explain": ("Why two algorithms differ, or how all of them compare.", {"type": "object"}),
+    "filter": ("What filtering by confidence gains.", TABLES),
+    "gate": ("What got worse than in the baseline.", {"anyOf": [TABLES, {"type": "object"}]}),
     "match": ("One run, or with --list the parameters of all matchers.", {"anyOf": [MATCH, ROWS]}),
     "metrics": ("The catalogue of metrics, or one of them.", {"anyOf": [several(METRIC), METRIC]}),
     "rank": ("An order of algorithms.", {"anyOf": [RANKING, ROWS]}),

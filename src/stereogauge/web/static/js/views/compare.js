@@ -144,7 +144,7 @@ export function create(root, context) {
       ),
       h(
         "div",
-        { class: "scroll" },
+        { class: "scroll", tabindex: 0, role: "region", "aria-label": "What each weight means" },
         h(
           "table",
           {},

@@ -87,7 +87,7 @@ export function createHeadToHead(root, context, order) {
       ),
       h(
         "div",
-        { class: "scroll" },
+        { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table" },
         h(
           "table",
           { class: "duel" },

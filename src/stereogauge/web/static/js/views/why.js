@@ -56,7 +56,7 @@ export function termsTable(explanation, most = Number.POSITIVE_INFINITY) {
   const largest = Math.max(...terms.map((one) => Math.abs(one.amount)), Math.abs(rest));
   return h(
     "div",
-    { class: "scroll" },
+    { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table" },
     h(
       "table",
       { class: "duel why terms" },
@@ -125,7 +125,7 @@ export function piecesTable(explanation, title, pieces, link = null) {
   const largest = Math.max(...shown.map((one) => Math.abs(one.amount)), 0);
   return h(
     "div",
-    { class: "scroll" },
+    { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table" },
     h(
       "table",
       { class: "duel why" },
