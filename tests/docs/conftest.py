@@ -71,9 +71,10 @@ def example_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _mistakes(root: Path) -> None:
     """Maps with something wrong, for the page on troubleshooting."""
     right = sg.read_disparity(root / "mine.pfm")
-    sg.write_disparity(root / "half-size.pfm", np.ascontiguousarray(right[::2, ::2]))
+    sg.write_disparity(root / "half-size.pfm", np.ascontiguousarray(right[::2, ::2]) / 2)
     sg.write_disparity(root / "negative.pfm", -right)
     sg.write_disparity(root / "scaled.pfm", right * 256)
+    np.save(root / "rose-depth.npy", 1000 * 1000 * 0.12 / np.maximum(right, 1))
     (root / "cut-off.pfm").write_bytes((root / "mine.pfm").read_bytes()[:3000])
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import typer
 
+from stereogauge.cli.spoken import spoken
 from stereogauge.errors import StereogaugeError
 from stereogauge.version import VERSION
 
@@ -83,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _fail(sentence: str) -> None:
-    sys.stderr.write(f"stereogauge: {' '.join(sentence.split())}\n")
+    sys.stderr.write(f"stereogauge: {' '.join(spoken(sentence).split())}\n")
     sys.exit(2)
 
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stereogauge.cli import options
 from stereogauge.cli.output import console, say
 from stereogauge.errors import FileError, StereogaugeError
-from stereogauge.io.content import is_remote
-from stereogauge.io.encodings import ENCODINGS, encoding_called
+from stereogauge.io.content import Decoding, is_remote, suffix_of
+from stereogauge.io.encodings import ENCODINGS, encoding_called, encoding_to_write, is_depth
 
 if TYPE_CHECKING:
     from stereogauge.model import DisparityMap
@@ -27,8 +28,17 @@ def command(
     source_encoding: Annotated[
         str | None, typer.Option("--from", help=f"Encoding of the input where its suffix leaves it open. {READABLE}.")
     ] = None,
-    scale: Annotated[float | None, typer.Option(help="Input: stored value per pixel of disparity.")] = None,
+    scale: Annotated[
+        float | None, typer.Option(help="Input, or else output: stored value per pixel of disparity.")
+    ] = None,
     offset: Annotated[float, typer.Option(help="Input: pixels to add after dividing by the scale.")] = 0.0,
+    unknown: options.Unknown = None,
+    flip: options.Flip = None,
+    calib: options.Calib = None,
+    cameras: options.Cameras = (0, 1),
+    focal: options.Focal = None,
+    baseline: options.Baseline = None,
+    doffs: options.Doffs = None,
     mask: Annotated[
         list[str] | None,
         typer.Option(help="Image whose pixels other than 0 mark unknown disparities (as Sintel's masks); repeatable."),
@@ -50,12 +60,26 @@ def command(
     targets = target_names(paths[:-1], paths[-1], target_encoding)
     if not force:
         _refuse_existing(targets)
-    from stereogauge.io.disparity import read_disparity, write_disparity
+    if target_encoding == "middlebury" and target_scale is None:
+        target_scale, scale = _output_scale(paths, source_encoding, scale)
+    for target in targets:
+        _check_target(target, target_encoding, target_scale)
+    from stereogauge.io.disparity import write_disparity
+    from stereogauge.io.files import DisparityFile
+
+    known = options.chosen_calibration(calib, cameras, focal=focal, baseline=baseline, doffs=doffs)
 
     def convert(source: str, target: str) -> None:
-        disparity = read_disparity(
-            source, encoding=source_encoding, scale=scale, offset=offset, masks=tuple(mask or ())
-        )
+        disparity = DisparityFile(
+            source,
+            source_encoding,
+            scale,
+            offset,
+            masks=tuple(mask or ()),
+            unknown=options.stored_values(unknown),
+            calibration=known if is_depth(source_encoding) else None,
+            flip=flip or "",
+        ).read()
         if not is_remote(target):
             Path(target).parent.mkdir(parents=True, exist_ok=True)
         write_disparity(target, disparity, encoding=target_encoding, scale=target_scale)
@@ -74,6 +98,32 @@ def command(
     if failures:
         say(f"{failures} of {len(pairs)} maps were not converted.")
         raise typer.Exit(2)
+
+
+def _output_scale(paths: list[str], source_encoding: str | None, scale: float | None) -> tuple[float, float | None]:
+    """The scale of the output, and that of the input, which needs none where its suffix says all."""
+    if scale is None or source_encoding is not None or any(map(_open, paths[:-1])):
+        raise FileError(
+            "--to middlebury needs the stored value per pixel of disparity: give --to-scale, for example 4."
+        )
+    return scale, None
+
+
+def _open(path: str) -> bool:
+    return suffix_of(path) not in {suffix for encoding in ENCODINGS.values() for suffix in encoding.suffixes}
+
+
+def _check_target(target: str, encoding: str | None, scale: float | None) -> None:
+    """Refuse a name that does not say its encoding before anything is read."""
+    if encoding is not None:
+        encoding_called(encoding)
+        return
+    if suffix_of(target) == ".png" and scale is None:
+        raise FileError(
+            f"{target}: a PNG can hold several encodings; give --to kitti, or --to middlebury and --to-scale, for "
+            "example 4."
+        )
+    encoding_to_write(suffix_of(target), target, Decoding(scale))
 
 
 def _described(disparity: DisparityMap) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from stereogauge.evaluation.matchers import MatchedResults
     from stereogauge.evaluation.plan import Plan
     from stereogauge.evaluation.run import Summary
+    from stereogauge.evaluation.worker import Doubt
     from stereogauge.model import Dataset
     from stereogauge.protocol import Protocol
     from stereogauge.store import Store
@@ -83,6 +84,9 @@ def command(
     encoding: options.Encoding = None,
     scale: options.Scale = None,
     offset: options.Offset = None,
+    unknown: options.Unknown = None,
+    flip: options.Flip = None,
+    crop: options.Crop = None,
     results_manifest: options.ResultsManifest = None,
     resize: Annotated[
         bool, typer.Option(help="Bring estimates to the scene's size; disparities scale with the width.")
@@ -106,6 +110,9 @@ def command(
             "encoding": encoding,
             "scale": scale,
             "offset": offset,
+            "unknown": options.stored_values(unknown),
+            "flip": flip,
+            "crop": options.corner(crop),
             "manifest": results_manifest,
         },
         maps=maps,
@@ -278,6 +285,19 @@ def _gaps(plan: Plan) -> str:
     return f", {len(plan.gaps)} without a map" if plan.gaps else ""
 
 
+def _doubts(doubts: list[Doubt]) -> list[str]:
+    """One line per algorithm and kind of mistake, with the first sentence and how many scenes have it."""
+    groups: dict[tuple[str, str], list[Doubt]] = {}
+    for doubt in doubts:
+        groups.setdefault((doubt.algorithm, doubt.kind), []).append(doubt)
+    lines = []
+    for (algorithm, _), found in groups.items():
+        who = f"{algorithm} on {found[0].scene}" if algorithm else f"scene {found[0].scene}"
+        more = f" (and {len(found) - 1} more scenes)" if len(found) > 1 else ""
+        lines.append(f"{who}{more}: {found[0].sentence}")
+    return lines[:FAILURES_SHOWN]
+
+
 def _print_summary(summary: Summary, plan: Plan, seconds: float, store: Store) -> None:
     parts = [f"{summary.done} cells computed in {seconds:.1f} s", f"{summary.stored} stored before"]
     if summary.retried:
@@ -288,6 +308,8 @@ def _print_summary(summary: Summary, plan: Plan, seconds: float, store: Store) -
     say(f"protocol {plan.protocol.name} {plan.protocol.hash}, scoring {plan.protocol.scoring_hash}")
     for metric, (count, reason) in list(summary.gaps.items())[:FAILURES_SHOWN]:
         say(f"note: {metric} has no value in {count} place(s), the first because {reason.rstrip('.')}")
+    for note in _doubts(summary.doubts):
+        say(f"note: {note}")
     for failure in summary.failures[:FAILURES_SHOWN]:
         say(f"failed: {failure.algorithm} on {failure.scene}: {failure.reason}")
     if len(summary.failures) > FAILURES_SHOWN:

@@ -7,15 +7,15 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stereogauge.errors import FileError, SizeError
+from stereogauge.errors import FileError, SizeError, StereogaugeError
 from stereogauge.protocol import Protocol, load_protocol, parse_override
 
 if TYPE_CHECKING:
-    from stereogauge.model import Dataset, Scene
+    from stereogauge.model import Calibration, Dataset, Scene
 
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -52,9 +52,24 @@ Override = Annotated[
     typer.Option("--set", help="Change one choice of the protocol, e.g. invalid=exclude; changes its hash."),
 ]
 OutputFormat = Annotated[Format, typer.Option("--format", "-f", help="How to print the scores.")]
-Encoding = Annotated[str | None, typer.Option(help="Encoding of the estimates where their suffix leaves it open.")]
-Scale = Annotated[float | None, typer.Option(help="Stored value per pixel of disparity, for 8-bit files.")]
+Encoding = Annotated[
+    str | None,
+    typer.Option(help="Encoding of the estimates where their suffix leaves it open; depth-m and depth-mm are depths."),
+]
+Scale = Annotated[float | None, typer.Option(help="Stored value per pixel of disparity, e.g. 16 for OpenCV's arrays.")]
 Offset = Annotated[float | None, typer.Option(help="Added to every decoded estimate, in px.")]
+Unknown = Annotated[str | None, typer.Option(help="Stored values that mean that there is no estimate, e.g. 0,-1.")]
+Flip = Annotated[
+    str | None, typer.Option(help="Turn the estimates back: left-right, up-down, both, or transpose (rows ↔ columns).")
+]
+Crop = Annotated[
+    str | None, typer.Option(help="Column and row, X,Y, from which on padded estimates fit the ground truth.")
+]
+Calib = Annotated[Path | None, typer.Option(help="Calibration: Middlebury's calib.txt or a KITTI file.")]
+Cameras = Annotated[tuple[int, int], typer.Option(help="The two cameras of a KITTI calibration file.")]
+Focal = Annotated[float | None, typer.Option(help="Focal length in px.")]
+Baseline = Annotated[float | None, typer.Option(help="Baseline in metres.")]
+Doffs = Annotated[float | None, typer.Option(help="Disparity offset in px.")]
 Template = Annotated[str | None, typer.Option(help="Where maps lie in RESULTS, e.g. '{algorithm}/{scene}/out.pfm'.")]
 ResultsManifest = Annotated[Path | None, typer.Option(help="A results.toml that lies elsewhere than in RESULTS.")]
 SearchRange = Annotated[int | None, typer.Option(help="Disparities to search, where the dataset does not say.")]
@@ -65,6 +80,39 @@ OutputFolder = Annotated[Path | None, typer.Option("--out", "-o", help="Folder f
 def listed(values: list[str] | None) -> list[str] | None:
     """Repeated and comma-separated values as one list; a comma between two numbers after @ belongs to the metric."""
     return None if values is None else [name for value in values for name in NAMES.findall(value)]
+
+
+def stored_values(text: str | None) -> tuple[float, ...]:
+    """The numbers of `--unknown`."""
+    try:
+        return tuple(float(part) for part in (text or "").replace(",", " ").split())
+    except ValueError:
+        raise StereogaugeError(f"--unknown takes stored values such as 0,-1; found {text!r}.") from None
+
+
+def corner(text: str | None) -> tuple[int, ...]:
+    """The column and row of `--crop`; nothing where it was not given."""
+    if text is None:
+        return ()
+    found = re.fullmatch(r"\(?\s*(\d+)\s*,\s*(\d+)\s*\)?", text)
+    if found is None:
+        raise StereogaugeError(f"--crop takes a column and a row, X,Y, for example 8,4; found {text!r}.")
+    return int(found[1]), int(found[2])
+
+
+def chosen_calibration(path: Path | None, cameras: tuple[int, int], **given: float | None) -> Calibration:
+    """The calibration of a file, over which single values go."""
+    import dataclasses
+
+    from stereogauge.datasets.calibration import read_kitti_calibration, read_middlebury_calibration
+    from stereogauge.model import Calibration
+
+    found = Calibration()
+    if path is not None:
+        kitti = path.is_file() and re.search(rb"^P\w*\d:", path.read_bytes()[:4096], re.MULTILINE) is not None
+        found = read_kitti_calibration(path, cameras) if kitti else read_middlebury_calibration(path)
+    stated: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    return dataclasses.replace(found, **stated)
 
 
 def make_folder(path: Path | None) -> None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from stereogauge.cli.options import Format
+from stereogauge.cli.spoken import spoken
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -82,8 +83,8 @@ def print_entry(name: str, lines: list[str], *, indent: int) -> None:
 
 
 def say(text: str) -> None:
-    """One line for the person at the terminal."""
-    sys.stderr.write(text + "\n")
+    """One line for the person at the terminal, in the words of the command line."""
+    sys.stderr.write(spoken(text) + "\n")
 
 
 def progress(what: str = "cells", verb: str = "compute") -> Progress:

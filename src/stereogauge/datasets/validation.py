@@ -9,20 +9,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Any
 
-import numpy as np
-
-from stereogauge.datasets.layout import MAP_SUFFIXES
-from stereogauge.datasets.plausibility import suspicion
+from stereogauge.datasets.layout import MAP_SUFFIXES, map_name
+from stereogauge.datasets.plausibility import calibration_doubt, lossy_doubt, suspicion
 from stereogauge.datasets.results.files import list_results
 from stereogauge.datasets.results.find import FoundResults, find_results
 from stereogauge.errors import FileError, StereogaugeError
 from stereogauge.io.content import display_name
 from stereogauge.io.files import load_disparity
 from stereogauge.io.inspection import FileReport, inspect_disparity, report
-from stereogauge.model import Dataset, DisparityMap, DisparitySource, ResultSet, Scene
+from stereogauge.model import Dataset, DisparitySource, ResultSet, Scene
 
 PROBLEM, NOTE = "problem", "note"
 SHOWN = 6
@@ -89,6 +86,7 @@ def validate_results(
             findings += check_map(result.maps[scene.id], scene, result.name)
             done += 1
             progress(done, total, f"{result.name} {scene.id}")
+        findings += _calibration_findings(scene)
         scene.release()
     if not found.results:
         findings.append(
@@ -104,7 +102,7 @@ def validate_results(
 
 
 def check_map(source: DisparitySource, scene: Scene, algorithm: str = "") -> list[Finding]:
-    """What is wrong with one map of one scene; at most one finding, the most basic one."""
+    """What is wrong with one map of one scene: at most one problem, the most basic one."""
     where = {"algorithm": algorithm, "scene": scene.id, "file": _name(source)}
     try:
         estimate = load_disparity(source)
@@ -114,15 +112,21 @@ def check_map(source: DisparitySource, scene: Scene, algorithm: str = "") -> lis
         truth = scene.gt if scene.has("gt") else None
     except StereogaugeError as error:
         return [Finding("bad-ground-truth", str(error), **where)]
-    if truth is not None and truth.shape != estimate.shape:
-        return [Finding("wrong-size", _sizes(estimate, truth), **where)]
-    problems = report(estimate, where["file"], "").problems
-    if problems and _constant(estimate):
-        return [Finding("no-values", problems[0], **where)]
+    lossy = lossy_doubt(source)
+    notes = [] if lossy is None else [Finding(*lossy, severity=NOTE, **where)]
     if truth is None:
-        return [Finding("suspicious", problem, **where) for problem in problems[:1]]
-    suspected = suspicion(estimate, truth)
-    return [] if suspected is None else [Finding(*suspected, **where)]
+        problems = report(estimate, where["file"], "").problems
+        return [Finding("suspicious", problem, **where) for problem in problems[:1]] + notes
+    suspected = suspicion(estimate, truth, scene.calibration, source)
+    return notes if suspected is None else [Finding(*suspected, **where), *notes]
+
+
+def _calibration_findings(scene: Scene) -> list[Finding]:
+    try:
+        doubt = calibration_doubt(scene.calibration, scene.gt) if scene.has("gt") else None
+    except StereogaugeError:
+        return []  # an unreadable ground truth is a finding of its maps
+    return [] if doubt is None else [Finding(*doubt, scene=scene.id)]
 
 
 def validate_files(
@@ -133,7 +137,7 @@ def validate_files(
 ) -> Validation:
     """Check every map in a folder or zip by itself; `decoding` are the encoding, scale and offset of all of them."""
     files = list_results(path)
-    names = [name for name in files.names if PurePosixPath(name).suffix.lower() in MAP_SUFFIXES]
+    names = [name for name in files.names if map_name(name)[1] in MAP_SUFFIXES]
     findings = []
     for done, name in enumerate(names, start=1):
         findings += inspect_file(files.path(name), **decoding)[1]
@@ -154,7 +158,7 @@ def inspect_file(path: str | os.PathLike[str], **decoding: Any) -> tuple[FileRep
 
 
 def _unplaced(found: FoundResults, dataset: Dataset) -> list[Finding]:
-    maps = [name for name in found.unrecognised if PurePosixPath(name).suffix.lower() in MAP_SUFFIXES]
+    maps = [name for name in found.unrecognised if map_name(name)[1] in MAP_SUFFIXES]
     others = [name for name in found.unrecognised if name not in set(maps)]
     findings = []
     if maps:
@@ -179,16 +183,6 @@ def _gaps(result: ResultSet, dataset: Dataset) -> list[Finding]:
 def _some(names: list[str] | tuple[str, ...]) -> str:
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return ", ".join(names[:SHOWN]) + more
-
-
-def _sizes(estimate: DisparityMap, truth: DisparityMap) -> str:
-    (height, width), (known_height, known_width) = estimate.shape, truth.shape
-    return f"The map has {width} × {height} pixels, the ground truth {known_width} × {known_height}."
-
-
-def _constant(estimate: DisparityMap) -> bool:
-    """Whether no pixel has a value, or all have the same."""
-    return bool(np.isnan(estimate).all() or np.nanmin(estimate) == np.nanmax(estimate))
 
 
 def _name(source: DisparitySource) -> str:

@@ -6,7 +6,9 @@ of the file. Everything with a scheme (`s3://`, `http://`, `memory://`, …) goe
 
 from __future__ import annotations
 
+import gzip
 import importlib
+import io
 import mmap
 import os
 import re
@@ -15,9 +17,11 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, Protocol
 
-from stereogauge.disparity import is_finite_number
+import numpy as np
+
+from stereogauge.disparity import DisparityMap, is_finite_number
 from stereogauge.errors import FileError, MissingDependency
 
 LARGEST_PIXEL_COUNT = 2**28
@@ -73,16 +77,33 @@ class Content:
             raise self.error(f"{sentence}: the header is wrong.")
 
 
+class DepthGeometry(Protocol):
+    """What turns depth into disparity: d = f·B / Z − doffs."""
+
+    @property
+    def focal_baseline(self) -> float | None:
+        """f·B in pixel·metres."""
+
+    @property
+    def doffs(self) -> float:
+        """The difference of the principal points, in pixels."""
+
+
 @dataclass(frozen=True)
 class Decoding:
-    """The scale and offset that turn a stored integer v into a disparity: d = v / scale + offset."""
+    """What turns a stored value v into a disparity: d = v / scale + offset; stored values in `unknown` mean none.
+
+    `calibration` is for files of depths.
+    """
 
     scale: float | None = None
     offset: float = 0.0
+    unknown: tuple[float, ...] = ()
+    calibration: DepthGeometry | None = None
 
     def __post_init__(self) -> None:
-        if self.scale is not None and not (is_finite_number(self.scale) and self.scale > 0):
-            raise FileError(f"The scale {self.scale!r} is not possible; it must be a positive number (for example 4).")
+        if self.scale is not None and not (is_finite_number(self.scale) and self.scale != 0):
+            raise FileError(f"The scale {self.scale!r} is not possible; it must be a number other than 0, e.g. 4.")
         if not is_finite_number(self.offset):
             raise FileError(f"The offset {self.offset!r} is not possible; it must be a finite number of pixels.")
 
@@ -90,6 +111,13 @@ class Decoding:
     def is_given(self) -> bool:
         """Whether the caller gave a scale or an offset."""
         return self.scale is not None or self.offset != 0
+
+    def disparities(self, stored: DisparityMap) -> DisparityMap:
+        """The disparities of stored values that are not whole numbers."""
+        values = stored
+        if self.unknown:
+            values = np.where(np.isin(values, np.array(self.unknown, np.float32)), np.float32(np.nan), values)
+        return (values / np.float32(self.scale or 1) + np.float32(self.offset)) if self.is_given else values
 
 
 SIGNATURES: tuple[tuple[bytes, str], ...] = (
@@ -160,7 +188,23 @@ def fetch(path: str | os.PathLike[str]) -> Content:
     data = memoryview(b"".join(_remote_pieces(str(path), name))) if is_remote(path) else _map_local(path, name)
     if data.nbytes == 0:
         raise FileError(f"{name}: the file is empty.")
-    return Content(name, data, suffix_of(path))
+    suffix = suffix_of(path)
+    if suffix == ".gz":
+        return Content(name, _gunzipped(data, name), suffix_of(os.fsdecode(path).split("::")[0][: -len(suffix)]))
+    return Content(name, data, suffix)
+
+
+def _gunzipped(data: memoryview, name: str) -> memoryview:
+    pieces, total = [], 0
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            while piece := file.read(STEP):
+                total += len(piece)
+                _check_size(total, name)
+                pieces.append(piece)
+    except (OSError, EOFError, zlib.error) as error:
+        raise FileError(f"{name}: the gzip file is truncated or damaged ({one_line(error)}).") from error
+    return memoryview(b"".join(pieces))
 
 
 def _check_size(size: int, name: str) -> None:

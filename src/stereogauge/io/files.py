@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.disparity import DisparityMap, Image, Mask, as_disparity
-from stereogauge.errors import FileError, SizeError
-from stereogauge.io.content import display_name, stream
+from stereogauge.errors import FileError, SizeError, unknown_name
+from stereogauge.io.content import DepthGeometry, display_name, stream
 from stereogauge.io.disparity import PathLike, read_disparity
 from stereogauge.io.images import read_image, read_pixels
 
@@ -30,10 +30,33 @@ class DisparityFile:
     scale: float | None = None
     offset: float = 0.0
     masks: tuple[PathLike, ...] = ()
+    unknown: tuple[float, ...] = ()
+    calibration: DepthGeometry | None = None
+    flip: str = ""
+    crop: tuple[int, ...] = ()
 
     def read(self) -> DisparityMap:
         """The map, NaN = unknown."""
-        return read_disparity(self.path, encoding=self.encoding, scale=self.scale, offset=self.offset, masks=self.masks)
+        disparity = read_disparity(
+            self.path,
+            encoding=self.encoding,
+            scale=self.scale,
+            offset=self.offset,
+            masks=self.masks,
+            unknown=self.unknown,
+            calibration=self.calibration,
+        )
+        return cropped(turned(disparity, self.flip), self.crop, display_name(self.path))
+
+    @property
+    def decoding(self) -> str:
+        """Everything but the path, as text that differs where the values do; "" where nothing was said."""
+        if self == DisparityFile(self.path, masks=self.masks):
+            return ""
+        text = f"{self.encoding} {self.scale!r} {self.offset!r}"
+        if self.calibration is not None:
+            text += f" {self.calibration.focal_baseline!r} {self.calibration.doffs!r}"
+        return text + (f" {self.unknown} {self.flip} {self.crop}" if self.unknown or self.flip or self.crop else "")
 
 
 @dataclass(frozen=True)
@@ -58,6 +81,36 @@ class MaskFile:
     def read(self) -> Mask:
         """The mask as booleans."""
         return np.isin(_mask_pixels(self.path), self.value, invert=self.invert)
+
+
+FLIPS = {
+    "left-right": (slice(None), slice(None, None, -1)),
+    "up-down": (slice(None, None, -1), slice(None)),
+    "both": (slice(None, None, -1), slice(None, None, -1)),
+}
+TRANSPOSE = "transpose"
+
+
+def turned(disparity: DisparityMap, flip: str) -> DisparityMap:
+    """The map mirrored as `flip` says: left-right, up-down, both, or rows and columns exchanged."""
+    if not flip:
+        return disparity
+    if flip not in (*FLIPS, TRANSPOSE):
+        raise unknown_name("flip", flip, (*FLIPS, TRANSPOSE))
+    return np.ascontiguousarray(disparity.T if flip == TRANSPOSE else disparity[FLIPS[flip]])
+
+
+def cropped(disparity: DisparityMap, window: tuple[int, ...], name: str) -> DisparityMap:
+    """The part of the map from column x and row y on, with a width and height: `window` is (x, y, width, height)."""
+    if not window:
+        return disparity
+    x, y, width, height = window
+    if min(window) < 0 or y + height > disparity.shape[0] or x + width > disparity.shape[1]:
+        raise SizeError(
+            f"{name}: {width} × {height} pixels from column {x} and row {y} on do not lie within the map of "
+            f"{disparity.shape[1]} × {disparity.shape[0]}."
+        )
+    return np.ascontiguousarray(disparity[y : y + height, x : x + width])
 
 
 DisparitySource: TypeAlias = NDArray[Any] | PathLike | DisparityFile
@@ -133,7 +186,7 @@ def _hashed_parts(source: Any) -> Iterator[bytes | memoryview]:
     if isinstance(source, DisparityFile):
         yield from stream(source.path)
         if source != DisparityFile(source.path):
-            yield f"\ndisparity {source.encoding} {source.scale!r} {source.offset!r}".encode()
+            yield f"\ndisparity {source.decoding or 'None None 0.0'}".encode()
         for mask in source.masks:
             yield b"\nmask "
             yield from stream(mask)

@@ -13,6 +13,7 @@ from stereogauge.io import netpbm, png_file, tiff
 from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Content, fetch, one_line
 
 FORMATS = ("JPEG", "BMP", "WEBP")
+LOSSY = (".jpg", ".jpeg", ".webp")
 PILLOW_MODES = {"1": "L", "L": "L", "LA": "L", "RGB": "RGB", "RGBA": "RGB", "P": "RGB", "YCbCr": "RGB", "CMYK": "RGB"}
 
 
@@ -31,10 +32,11 @@ def read_pixels(path: str | os.PathLike[str]) -> NDArray[Any]:
         return netpbm.decode(content)
     if tiff.is_tiff(content):
         return tiff.read_image(content)
-    return _decode_with_pillow(content)
+    return decode_with_pillow(content)
 
 
-def _decode_with_pillow(content: Content) -> NDArray[Any]:
+def decode_with_pillow(content: Content) -> NDArray[Any]:
+    """The samples of a JPEG, BMP or WebP image, grey or RGB."""
     from PIL import Image, UnidentifiedImageError
 
     try:

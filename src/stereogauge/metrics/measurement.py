@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.datasets.misplaced import wrong_size
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError
 from stereogauge.kernels import fill as fill_kernels
 from stereogauge.metrics.statistics import PassRequest, PixelStatistics, RegionStatistics
@@ -30,6 +31,13 @@ def filled(disparity: DisparityMap) -> DisparityMap:
     result = disparity.copy()
     fill_kernels.fill_background(result)
     return result
+
+
+def _wrong_size(estimate: DisparityMap, scene: Scene) -> str:
+    if scene.has("gt"):
+        return f"Scene {scene.id!r}: {wrong_size(estimate, scene.gt).sentence}"
+    (height, width), (known_height, known_width) = estimate.shape, scene.shape
+    return f"The estimate is {width}×{height}, scene {scene.id!r} is {known_width}×{known_height}; give resize=True."
 
 
 class SharesPass(typing.Protocol):
@@ -70,12 +78,7 @@ class Measurement:
         self._extra_statistics: dict[tuple[bool, str], PixelStatistics] = {}
         self._shared: dict[str, Any] = {}
         if self.raw.shape != self.scene.shape:
-            height, width = self.raw.shape
-            raise SizeError(
-                f"The estimate is {width}×{height}, scene {self.scene.id!r} is "
-                f"{self.scene.shape[1]}×{self.scene.shape[0]}; give a map of the scene's size, or ask for resize, "
-                "which scales the disparities with the width."
-            )
+            raise SizeError(_wrong_size(self.raw, self.scene))
 
     @property
     def scene(self) -> Scene:

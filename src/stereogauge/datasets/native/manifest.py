@@ -9,8 +9,9 @@ calibration = "{scene}/calib.txt"         # as Middlebury's
 [paths.masks]
 nonocc = "{scene}/visible.png"            # 255 = belongs to it
 [ground_truth]
-encoding = "middlebury"
+encoding = "middlebury"                   # "depth-m" and "depth-mm" take the calibration
 scale = 8                                 # or a table by scene
+unknown = [255]                           # stored values that mean unknown
 [calibration]
 focal = 700.0                             # px
 baseline = 0.12                           # metres
@@ -32,13 +33,14 @@ from stereogauge.datasets.calibration import read_middlebury_calibration
 from stereogauge.datasets.declaration import DatasetFamily
 from stereogauge.datasets.layout import check_template, in_order, template_pattern, wrong_folder
 from stereogauge.errors import DatasetError, unknown_name
+from stereogauge.io.encodings import is_depth
 from stereogauge.io.files import DisparityFile, ImageFile, MaskFile
 from stereogauge.model import Calibration, Dataset, Scene
 
 FILENAME = "stereogauge.toml"
 _SECTIONS: Mapping[str, tuple[str, ...]] = {
     "paths": ("ground_truth", "ground_truth_right", "left", "right", "calibration", "masks"),
-    "ground_truth": ("encoding", "scale", "offset"),
+    "ground_truth": ("encoding", "scale", "offset", "unknown"),
     "calibration": ("focal", "baseline", "doffs", "ndisp"),
     "scenes": ("order", "resolution", "border"),
 }
@@ -136,10 +138,20 @@ def _scene(
     encoding = for_scene(truth_options.get("encoding"), scene_id, "encoding", path)
     scale = number_for_scene(truth_options, "scale", scene_id, path)
     offset = number_for_scene(truth_options, "offset", scene_id, path) or 0.0
+    calibration = _calibration(scene_id, files, content, path)
 
     def disparity(part: str) -> DisparityFile | None:
         found = files.get(part, {}).get(scene_id)
-        return None if found is None else DisparityFile(found, encoding=encoding, scale=scale, offset=offset)
+        if found is None:
+            return None
+        return DisparityFile(
+            found,
+            encoding=encoding,
+            scale=scale,
+            offset=offset,
+            unknown=_unknown(truth_options.get("unknown", []), path),
+            calibration=calibration if is_depth(encoding) else None,
+        )
 
     def picture(part: str) -> ImageFile | None:
         found = files.get(part, {}).get(scene_id)
@@ -152,7 +164,7 @@ def _scene(
         gt_right=disparity("ground_truth_right"),
         left=picture("left"),
         right=picture("right"),
-        calibration=_calibration(scene_id, files, content, path),
+        calibration=calibration,
         masks={
             part.removeprefix("mask "): MaskFile(found[scene_id], value=255)
             for part, found in files.items()
@@ -163,6 +175,13 @@ def _scene(
         border=int(number_for_scene(options, "border", scene_id, path) or 0),
         metadata={} if scale is None else {"scale": scale},
     )
+
+
+def _unknown(value: Any, path: Path) -> tuple[float, ...]:
+    values = value if isinstance(value, list) else [value]
+    if any(isinstance(entry, bool) or not isinstance(entry, int | float) for entry in values):
+        raise DatasetError(f"{path}: unknown should be a list of stored values such as [0, -1], found {value!r}.")
+    return tuple(float(entry) for entry in values)
 
 
 def _calibration(

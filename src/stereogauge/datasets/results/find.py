@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -27,6 +27,7 @@ from stereogauge.datasets.results.manifest import (
 )
 from stereogauge.errors import DatasetError, FileError
 from stereogauge.io.content import fetch
+from stereogauge.io.encodings import is_depth
 from stereogauge.io.files import DisparityFile
 from stereogauge.io.png_file import SIGNATURE, read_header
 from stereogauge.model import Dataset, ResultSet, Scene
@@ -50,15 +51,19 @@ def find_results(
     encoding: str | None = None,
     scale: float | Mapping[str, float] | None = None,
     offset: float | Mapping[str, float] | None = None,
+    unknown: Sequence[float] = (),
+    flip: str | None = None,
+    crop: Sequence[int] = (),
     name: str | None = None,
     manifest: str | os.PathLike[str] | None = None,
 ) -> FoundResults:
     """The results for `dataset` in the folder or zip `path`; nothing is read but names, manifests and run times.
 
     The layouts that are known need no `template`. `encoding`, `scale` and `offset` (the latter two also by scene) say
-    how values become disparities and go before what a `results.toml` says. `name` renames the algorithm when there is
-    exactly one. `manifest` is a `results.toml` that lies elsewhere, for results that cannot be written to; it stands
-    for the one in the results folder.
+    how values become disparities, `unknown` which stored values mean none, `flip` and `crop` (column, row) how a map is
+    turned and where a padded one begins; all go before what a `results.toml` says. `name` renames the algorithm when
+    there is exactly one. `manifest` is a `results.toml` that lies elsewhere, for results that cannot be written to; it
+    stands for the one in the results folder.
     """
     files = list_results(path)
     manifests = read_manifests(files)
@@ -71,7 +76,7 @@ def find_results(
     groups: dict[str, list[Recognised]] = {}
     for file in recognised:
         groups.setdefault(file.algorithm, []).append(file)
-    requested = Decoding(encoding, scale, offset)
+    requested = Decoding(encoding, scale, offset, unknown, flip, crop)
     results = []
     for algorithm, found in sorted(groups.items()):
         result, unused = _result_set(algorithm, found, files, dataset, manifest_of(algorithm, manifests), requested)
@@ -172,10 +177,19 @@ def map_file(
 ) -> DisparityFile:
     """The map `path` of a scene; without anything said, by the rule of the dataset, else as the file itself says."""
     own = scene.metadata.get("scale") if dataset.name in SCALE_OF_SCENE else None
+    encoding, scale, offset = how.encoding, how.number("scale", scene.id, owner), how.number("offset", scene.id, owner)
     if own is not None and not how.given and _is_8_bit_png(path):
-        return DisparityFile(path, encoding="middlebury", scale=own)
-    scale, offset = how.number("scale", scene.id, owner), how.number("offset", scene.id, owner)
-    return DisparityFile(path, how.encoding, scale, offset or 0.0)
+        encoding, scale = "middlebury", float(own)
+    return DisparityFile(
+        path,
+        encoding,
+        scale,
+        offset or 0.0,
+        unknown=tuple(how.unknown),
+        calibration=scene.calibration if is_depth(encoding) else None,
+        flip=how.flip or "",
+        crop=(*how.crop, *scene.shape[::-1]) if how.crop else (),
+    )
 
 
 def _is_8_bit_png(path: str | os.PathLike[str]) -> bool:
