@@ -70,7 +70,7 @@ def test_a_failed_cell_is_told_and_ends_with_code_1(folder, capsys):
     assert evaluate(folder, "--metrics", "mae", "--regions", "all") == 1
     told = capsys.readouterr().err
     assert "3 cells computed" in told
-    assert "failed: bad on 000000_10: The estimate is 3×3" in told
+    assert "failed: bad on 000000_10: Scene '000000_10': The map has 3 × 3 pixels" in told
 
 
 def test_the_scenes_that_a_protocol_names(folder):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.output import announce_compilation, notes, print_scores, say
+from stereogauge.cli.output import announce_compilation, notes, print_basis, print_scores, say
 from stereogauge.errors import FileError
 
 if TYPE_CHECKING:
@@ -57,7 +57,10 @@ def command(
         str | None, typer.Option(help="Label image of planar regions (0 = none) for p-*, also on sparse ground truth.")
     ] = None,
     border: Annotated[int, typer.Option(help="Margin of the dataset's own evaluation in px, e.g. 18 for Tsukuba.")] = 0,
-    resolution: Annotated[float, typer.Option(help="Size relative to the dataset's full resolution, e.g. 0.25.")] = 1.0,
+    resolution: Annotated[
+        float | None,
+        typer.Option(help="Size relative to full resolution, e.g. 0.25; by default the image width / 3000."),
+    ] = None,
     metrics: options.Metrics = None,
     regions: options.Regions = None,
     protocol: options.ProtocolName = "default",
@@ -77,6 +80,7 @@ def command(
     Prints scores under one protocol; --out writes the picture behind each metric. Every choice that a number depends on
     is in the protocol, whose hash is printed with the table.
     """
+    from stereogauge.evaluation.assumptions import inputs_hash
     from stereogauge.evaluation.evaluate import evaluate
     from stereogauge.io.encodings import is_depth
     from stereogauge.io.files import DisparityFile
@@ -136,12 +140,13 @@ def command(
     maps = {name: file.read() for name, file in files.items()}
     table = evaluate(maps, scene, protocol=chosen, resize=resize, common=common)
     chosen = table.protocol or chosen
+    table.inputs = inputs_hash([scene])
     print_scores(table, form)
     if common:
         share = _common_share(maps, scene)
         say(f"measured on the {share:.1%} of the known pixels that all {len(maps)} maps estimate")
     if form is options.Format.table:
-        say(f"protocol {chosen.name} {chosen.hash}, scoring {chosen.scoring_hash}")
+        print_basis(chosen, table.inputs, [scene])
     for note in [*notes(table), *_suspicions(maps, files, scene)]:
         say(f"note: {note}")
     if out is not None:

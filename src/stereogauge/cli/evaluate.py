@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereogauge.cli import INTERRUPTED, options
-from stereogauge.cli.output import progress, say, shortened
+from stereogauge.cli.output import print_basis, progress, say, shortened
 from stereogauge.errors import StereogaugeError
 
 if TYPE_CHECKING:
@@ -299,13 +299,15 @@ def _doubts(doubts: list[Doubt]) -> list[str]:
 
 
 def _print_summary(summary: Summary, plan: Plan, seconds: float, store: Store) -> None:
+    from stereogauge.evaluation.assumptions import contents_hash
+
     parts = [f"{summary.done} cells computed in {seconds:.1f} s", f"{summary.stored} stored before"]
     if summary.retried:
         parts.append(f"{summary.retried} tried again after a lost worker")
     if summary.failures:
         parts.append(f"{len(summary.failures)} failed")
     say(", ".join(parts) + f"{_gaps(plan)} → {store.name}")
-    say(f"protocol {plan.protocol.name} {plan.protocol.hash}, scoring {plan.protocol.scoring_hash}")
+    print_basis(plan.protocol, contents_hash(plan.contents), [group.scene for group in plan.scenes])
     for metric, (count, reason) in list(summary.gaps.items())[:FAILURES_SHOWN]:
         say(f"note: {metric} has no value in {count} place(s), the first because {reason.rstrip('.')}")
     for note in _doubts(summary.doubts):

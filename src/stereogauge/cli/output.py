@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from stereogauge.evaluation.progress import Progress
+    from stereogauge.model import Scene
+    from stereogauge.protocol import Protocol
     from stereogauge.scores.table import ScoreTable
     from stereogauge.tables.table import Table
 
@@ -100,6 +102,16 @@ def announce_compilation() -> None:
 
     if not any(kernel_cache().rglob("*.nbi")):
         say("compiling kernels, once; later runs take them from the cache …")
+
+
+def print_basis(protocol: Protocol, inputs: str, scenes: Iterable[Scene]) -> None:
+    """What the scores rest on: the protocol, the scenes' files and settings, and what was assumed."""
+    from stereogauge.evaluation.assumptions import assumptions
+
+    say(f"protocol {protocol.name} {protocol.hash}, scoring {protocol.scoring_hash}, scenes {inputs}")
+    assumed = assumptions(scenes, protocol)
+    if assumed:
+        say(f"assumed: {assumed}")
 
 
 def print_scores(table: ScoreTable, form: Format) -> None:
