@@ -26,7 +26,7 @@ WRITABLE = ", ".join(encoding.id for encoding in ENCODINGS.values() if encoding.
 def command(
     paths: Annotated[list[str], typer.Argument(metavar="IN... OUT", help="One or more maps, then a file or a folder.")],
     source_encoding: Annotated[
-        str | None, typer.Option("--from", help=f"Encoding of the input where its suffix leaves it open. {READABLE}.")
+        str | None, typer.Option("--encoding", "--from", help=f"Encoding of the input where its suffix leaves it open. {READABLE}.")
     ] = None,
     scale: Annotated[
         float | None, typer.Option(help="Input, or else output: stored value per pixel of disparity.")
@@ -63,7 +63,7 @@ def command(
     if target_encoding == "middlebury" and target_scale is None:
         target_scale, scale = _output_scale(paths, source_encoding, scale)
     for target in targets:
-        _check_target(target, target_encoding, target_scale)
+        check_target(target, target_encoding, target_scale)
     from stereogauge.io.disparity import write_disparity
     from stereogauge.io.files import DisparityFile
 
@@ -113,10 +113,17 @@ def _open(path: str) -> bool:
     return suffix_of(path) not in {suffix for encoding in ENCODINGS.values() for suffix in encoding.suffixes}
 
 
-def _check_target(target: str, encoding: str | None, scale: float | None) -> None:
-    """Refuse a name that does not say its encoding before anything is read."""
+def check_target(target: str, encoding: str | None, scale: float | None) -> None:
+    """Refuse a name that does not say its encoding, before any work is done."""
     if encoding is not None:
-        encoding_called(encoding)
+        if encoding_called(encoding).writer is None:
+            raise FileError(
+                f"{target}: the encoding {encoding} can be read but not written; give --to, one of {WRITABLE}."
+            )
+        if encoding == "middlebury" and scale is None:
+            raise FileError(
+                f"{target}: --to middlebury needs the stored value per pixel: give --to-scale, for example 4."
+            )
         return
     if suffix_of(target) == ".png" and scale is None:
         raise FileError(
