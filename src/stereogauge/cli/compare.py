@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from stereogauge.cli import options
+from stereogauge.cli.compare_folders import compare_folders, refuse_for_folders
 from stereogauge.cli.output import announce_compilation, notes, print_basis, print_scores, say
 from stereogauge.errors import FileError
 
@@ -21,9 +22,12 @@ TRUTH_NAME = re.compile(r"(?i)(?:^|[^a-z])(?:gt|ground_?truth|truth)(?:[^a-z]|$)
 
 
 def command(
-    truth: Annotated[str, typer.Argument(metavar="GT", help="Ground truth of the left view.")],
+    truth: Annotated[
+        str, typer.Argument(metavar="GT", help="Ground truth of the left view: a file, or a folder of scenes.")
+    ],
     estimates: Annotated[
-        list[str], typer.Argument(metavar="EST", help="Estimated maps of the left view, each FILE or NAME=FILE.")
+        list[str],
+        typer.Argument(metavar="EST", help="Estimated maps of the left view: files or folders, PATH or NAME=PATH."),
     ],
     encoding: options.Encoding = None,
     scale: options.Scale = None,
@@ -31,12 +35,8 @@ def command(
     unknown: options.Unknown = None,
     flip: options.Flip = None,
     crop: options.Crop = None,
-    gt_encoding: Annotated[
-        str | None, typer.Option(help="Encoding of the ground truth; default: that of the estimates.")
-    ] = None,
-    gt_scale: Annotated[
-        float | None, typer.Option(help="Scale of the ground truth; default: that of the estimates.")
-    ] = None,
+    gt_encoding: options.TruthEncoding = None,
+    gt_scale: options.TruthScale = None,
     left: Annotated[str | None, typer.Option(help="Left image, for regions by texture and for pictures.")] = None,
     right: Annotated[str | None, typer.Option(help="Right image.")] = None,
     gt_right: Annotated[str | None, typer.Option(help="Ground truth of the right view, for occlusions.")] = None,
@@ -73,9 +73,10 @@ def command(
     ] = False,
     form: options.OutputFormat = options.Format.table,
     out: options.OutputFolder = None,
+    template: options.Template = None,
     as_given: Annotated[bool, typer.Option(help="Do not ask whether ground truth and estimate were swapped.")] = False,
 ) -> None:
-    """Hold one or more estimates against one ground truth.
+    """Hold one or more estimates against one ground truth, or folders of them against a folder of ground truth.
 
     Prints scores under one protocol; --out writes the picture behind each metric. Every choice that a number depends on
     is in the protocol, whose hash is printed with the table.
@@ -86,10 +87,35 @@ def command(
     from stereogauge.io.files import DisparityFile
     from stereogauge.model import Scene
 
-    if not as_given:
-        _check_order(truth, estimates)
     announce_compilation()
     chosen = options.chosen_protocol(protocol, override, metrics, regions)
+    if Path(truth).is_dir() or _is_dataset(truth):
+        refuse_for_folders(
+            left=left,
+            right=right,
+            gt_right=gt_right,
+            calib=calib,
+            focal=focal,
+            out=out,
+            baseline=baseline,
+            doffs=doffs,
+            mask=mask,
+            planes=planes,
+            border=border,
+        )
+        reading: dict[str, Any] = {
+            "template": template,
+            "encoding": encoding,
+            "scale": scale,
+            "offset": offset,
+            "flip": flip,
+        }
+        reading |= {"unknown": options.stored_values(unknown), "crop": options.corner(crop)}
+        known = options.truth_options(truth, gt_encoding, gt_scale, encoding, scale)
+        compare_folders(truth, estimates, chosen, reading, known, form, resize=resize, common=common)
+        return
+    if not as_given:
+        _check_order(truth, estimates)
     named = _named(estimates)
     calibration = options.chosen_calibration(calib, cameras, focal=focal, baseline=baseline, doffs=doffs, ndisp=ndisp)
     own_gt = gt_encoding is not None or gt_scale is not None
@@ -161,6 +187,13 @@ def _common_share(maps: Mapping[str, DisparityMap], scene: Scene) -> float:
     known = np.isfinite(scene.gt)
     estimated = np.logical_and.reduce([np.isfinite(values) for values in maps.values()])
     return float((known & estimated).sum() / max(1, known.sum()))
+
+
+def _is_dataset(text: str) -> bool:
+    """Whether a dataset is meant, NAME or NAME:ROOT, rather than a file."""
+    from stereogauge.datasets import families
+
+    return not Path(text).exists() and text.partition(":")[0] in families()
 
 
 def _open(path: str) -> bool:

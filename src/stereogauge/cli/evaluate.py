@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from stereogauge.cli import INTERRUPTED, options
+from stereogauge.cli.doubts import doubt_lines
 from stereogauge.cli.output import print_basis, progress, say, shortened
 from stereogauge.errors import StereogaugeError
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from stereogauge.evaluation.matchers import MatchedResults
     from stereogauge.evaluation.plan import Plan
     from stereogauge.evaluation.run import Summary
-    from stereogauge.evaluation.worker import Doubt
     from stereogauge.model import Dataset
     from stereogauge.protocol import Protocol
     from stereogauge.store import Store
@@ -48,10 +48,13 @@ class Request:
     resize: bool = False
     jobs: int | None = None
     cluster: str | None = None
+    truth: dict[str, Any] = field(default_factory=dict)
 
 
 def command(
-    dataset: Annotated[str, typer.Argument(metavar="DATASET[:ROOT]", help="A dataset and the folder that holds it.")],
+    dataset: Annotated[
+        str, typer.Argument(metavar="DATASET[:ROOT]", help="A dataset and its folder, or a folder of ground truth.")
+    ],
     results: Annotated[
         list[str] | None, typer.Argument(metavar="RESULTS", help="Folders or zips with maps of algorithms.")
     ] = None,
@@ -83,6 +86,8 @@ def command(
     template: options.Template = None,
     encoding: options.Encoding = None,
     scale: options.Scale = None,
+    gt_encoding: options.TruthEncoding = None,
+    gt_scale: options.TruthScale = None,
     offset: options.Offset = None,
     unknown: options.Unknown = None,
     flip: options.Flip = None,
@@ -122,6 +127,7 @@ def command(
         resize=resize,
         jobs=jobs,
         cluster=cluster,
+        truth=options.truth_options(dataset, gt_encoding, gt_scale, encoding, scale),
     )
     if not request.results and not request.matchers:
         raise StereogaugeError("Nothing to evaluate: give folders of results, or --matcher.")
@@ -140,7 +146,8 @@ def _evaluate(request: Request, store: Store, *, dry_run: bool, watch: bool) -> 
     stopped = True
     try:
         while True:
-            dataset = options.chosen_scenes(request.dataset, request.scenes or request.protocol.scenes)
+            dataset = options.chosen_scenes(request.dataset, request.scenes or request.protocol.scenes, **request.truth)
+            options.tell_layout(request.dataset, dataset)
             plan = _plan(request, dataset, store, workers)
             if dry_run:
                 _print_plan(plan)
@@ -254,11 +261,14 @@ def found_results(request: Request, dataset: Dataset) -> list[Any]:
 
     found: list[Any] = []
     for path in request.results:
-        results, unrecognised = find_results(path, dataset, **request.reading)
+        results, unrecognised, template = find_results(path, dataset, **request.reading)
         if unrecognised and request.scenes is not None:
             # A map of a scene that was not asked for is no stray file.
-            _, unrecognised = find_results(path, open_dataset(request.dataset), **request.reading)
+            unrecognised = find_results(path, open_dataset(request.dataset), **request.reading).unrecognised
         found += results
+        if template:
+            names = shortened([result.name for result in results])
+            say(f"{path}: maps found at {template} (--template): {names}")
         if unrecognised:
             shown = shortened(unrecognised, 5)
             say(f"{path}: {len(unrecognised)} file(s) belong to no scene of {dataset.name}: {shown}")
@@ -285,19 +295,6 @@ def _gaps(plan: Plan) -> str:
     return f", {len(plan.gaps)} without a map" if plan.gaps else ""
 
 
-def _doubts(doubts: list[Doubt]) -> list[str]:
-    """One line per algorithm and kind of mistake, with the first sentence and how many scenes have it."""
-    groups: dict[tuple[str, str], list[Doubt]] = {}
-    for doubt in doubts:
-        groups.setdefault((doubt.algorithm, doubt.kind), []).append(doubt)
-    lines = []
-    for (algorithm, _), found in groups.items():
-        who = f"{algorithm} on {found[0].scene}" if algorithm else f"scene {found[0].scene}"
-        more = f" (and {len(found) - 1} more scenes)" if len(found) > 1 else ""
-        lines.append(f"{who}{more}: {found[0].sentence}")
-    return lines[:FAILURES_SHOWN]
-
-
 def _print_summary(summary: Summary, plan: Plan, seconds: float, store: Store) -> None:
     from stereogauge.evaluation.assumptions import contents_hash
 
@@ -310,7 +307,7 @@ def _print_summary(summary: Summary, plan: Plan, seconds: float, store: Store) -
     print_basis(plan.protocol, contents_hash(plan.contents), [group.scene for group in plan.scenes])
     for metric, (count, reason) in list(summary.gaps.items())[:FAILURES_SHOWN]:
         say(f"note: {metric} has no value in {count} place(s), the first because {reason.rstrip('.')}")
-    for note in _doubts(summary.doubts):
+    for note in doubt_lines(summary.doubts):
         say(f"note: {note}")
     for failure in summary.failures[:FAILURES_SHOWN]:
         say(f"failed: {failure.algorithm} on {failure.scene}: {failure.reason}")

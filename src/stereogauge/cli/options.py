@@ -70,6 +70,12 @@ Cameras = Annotated[tuple[int, int], typer.Option(help="The two cameras of a KIT
 Focal = Annotated[float | None, typer.Option(help="Focal length in px.")]
 Baseline = Annotated[float | None, typer.Option(help="Baseline in metres.")]
 Doffs = Annotated[float | None, typer.Option(help="Disparity offset in px.")]
+TruthEncoding = Annotated[
+    str | None, typer.Option("--gt-encoding", help="Encoding of the ground truth; default: that of the estimates.")
+]
+TruthScale = Annotated[
+    float | None, typer.Option("--gt-scale", help="Scale of the ground truth; default: that of the estimates.")
+]
 Template = Annotated[str | None, typer.Option(help="Where maps lie in RESULTS, e.g. '{algorithm}/{scene}/out.pfm'.")]
 ResultsManifest = Annotated[Path | None, typer.Option(help="A results.toml that lies elsewhere than in RESULTS.")]
 SearchRange = Annotated[int | None, typer.Option(help="Disparities to search, where the dataset does not say.")]
@@ -161,9 +167,48 @@ def chosen_protocol(
     return load_protocol(protocol).replace(**changes)
 
 
-def chosen_scenes(dataset: str, scenes: Sequence[str] | None) -> Dataset:
+def chosen_scenes(dataset: str, scenes: Sequence[str] | None, **truth: Any) -> Dataset:
     """The named dataset, or only those of its scenes that are named."""
     from stereogauge.datasets import open_dataset
 
-    opened = open_dataset(dataset)
+    opened = open_dataset(dataset, **truth)
     return opened.subset(scenes) if scenes else opened
+
+
+def truth_options(
+    dataset: str, gt_encoding: str | None, gt_scale: float | None, encoding: str | None, scale: float | None
+) -> dict[str, Any]:
+    """How the ground truth of a folder without a manifest is read: as said, else as the estimates where it needs it."""
+    given = {"encoding": gt_encoding, "scale": gt_scale}
+    layout = found_layout(dataset)
+    if layout is None:
+        return {name: value for name, value in given.items() if value is not None}
+    if gt_encoding is None and gt_scale is None and layout["paths"]["ground_truth"].endswith((".png", ".pgm")):
+        given = {"encoding": None if (encoding or "").startswith("depth") else encoding, "scale": scale}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def found_layout(dataset: str) -> dict[str, Any] | None:
+    """The layout that was found in a folder without a manifest; None for any other dataset."""
+    from stereogauge.datasets import families
+    from stereogauge.datasets.native.manifest import found_layout as layout_of
+
+    name, _, root = dataset.partition(":")
+    folder = Path(root if name == "folder" else dataset).expanduser()
+    return layout_of(folder) if name == "folder" or name not in families() else None
+
+
+def tell_layout(dataset: str, opened: Dataset) -> None:
+    """Say where ground truth was found in a folder that nobody described, or as which dataset it was taken."""
+    from stereogauge.cli.output import say
+
+    layout = found_layout(dataset)
+    if layout is None:
+        return
+    if opened.name != layout["name"]:
+        say(f"{dataset}: laid out as {opened.name}, and taken as that")
+        return
+    say(
+        f"{dataset}: ground truth found at {layout['paths']['ground_truth']}, {len(opened)} scene(s); "
+        f"`stereogauge datasets init {dataset}` writes this down"
+    )

@@ -21,6 +21,8 @@ from stereogauge.registry import collect
 
 PACKAGE = "stereogauge.datasets.native"
 ENTRY_POINTS = "stereogauge.datasets"
+FOLDER, MANIFEST = "folder", "stereogauge.toml"
+"""The family of folders of one's own, and the file that describes one."""
 
 Loader = Callable[..., Dataset]
 
@@ -119,8 +121,16 @@ def load_dataset(name: str, root: str | os.PathLike[str] | None = None, **option
 
 
 def open_dataset(text: str, **options: Any) -> Dataset:
-    """The dataset of `NAME`, `NAME:ROOT` or `NAME:VARIANT:ROOT`, as the command line writes it."""
+    """The dataset of `NAME`, `NAME:ROOT` or `NAME:VARIANT:ROOT`, as the command line writes it, or of a folder.
+
+    A folder may have a manifest, the layout of a known dataset, or names from which its layout can be told.
+    """
     identifier, _, rest = text.partition(":")
+    if identifier not in families() and Path(text).expanduser().exists():
+        folder = Path(text).expanduser()
+        own = folder.is_file() or (folder / MANIFEST).is_file()
+        other = None if own or options else _better_family(families()[FOLDER], folder)
+        return load_dataset(other or FOLDER, folder, **options)
     family, _ = family_of(identifier)
     if not family.needs_root:
         return load_dataset(text, **options)
@@ -133,7 +143,8 @@ def open_dataset(text: str, **options: Any) -> Dataset:
 def _better_family(wrong: DatasetFamily, folder: Path) -> str | None:
     """Another family that can list this folder, if there is one."""
     for family in families().values():
-        if family is wrong or not family.needs_root:
+        described = family.id != FOLDER or (folder / MANIFEST).is_file()
+        if family is wrong or not family.needs_root or not described:
             continue
         try:
             family.load(folder, "")

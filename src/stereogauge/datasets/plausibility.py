@@ -25,7 +25,7 @@ EXPLAINED = 0.5
 """A correction must leave less than this part of the error that the best constant map has."""
 NEAR_POWER, NEAR_WHOLE = 0.03, 0.005
 """How close a factor must be to a power of two, or to a whole number, to be taken for it."""
-AS_GOOD, AS_NEAR = 1.5, 0.25
+AS_GOOD, AS_NEAR = 1.5, 0.75
 """A simpler explanation is taken that leaves at most so many times the smallest error and so many px more."""
 ONE_VALUE_SHARE, ONE_VALUE_WRONG, ONE_VALUE_OFTEN = 0.03, 0.95, 3.0
 LARGEST_BASELINE = 20.0

@@ -14,7 +14,7 @@ from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.evaluate import evaluate_cell
 from stereogauge.evaluation.groups import Cell, Group
 from stereogauge.io.files import load_disparity
-from stereogauge.model import DisparityMap, Scene
+from stereogauge.model import DisparityMap, DisparitySource, Scene
 from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.scores.cell import CellScores
 
@@ -58,7 +58,7 @@ def evaluate_group(group: Group) -> GroupResult:
         try:
             estimate = load_disparity(cell.estimate)
             cells.append((index, compute(cell, estimate, scene_regions, group.resize)))
-            doubts += _doubts(group.scene.id, cell.algorithm, *_suspicions(cell, estimate, group))
+            doubts += doubts_of_map(cell.algorithm, cell.estimate, estimate, group.scene)
         except StereogaugeError as problem:
             troubles.append(Trouble(index, str(problem)))
         except MemoryError:
@@ -80,12 +80,11 @@ def _calibration_doubt(scene: Scene) -> Suspicion | None:
         return None  # an unreadable ground truth is the trouble of every cell
 
 
-def _suspicions(cell: Cell, estimate: DisparityMap, group: Group) -> list[Suspicion | None]:
+def doubts_of_map(algorithm: str, source: DisparitySource, estimate: DisparityMap, scene: Scene) -> list[Doubt]:
     """What makes a map look misread; one of another size was resized as asked."""
-    scene = group.scene
     fits = scene.has("gt") and estimate.shape == scene.shape
-    suspected = suspicion(estimate, scene.gt, scene.calibration, cell.estimate) if fits else None
-    return [suspected, lossy_doubt(cell.estimate)]
+    suspected = suspicion(estimate, scene.gt, scene.calibration, source) if fits else None
+    return _doubts(scene.id, algorithm, suspected, lossy_doubt(source))
 
 
 def compute(cell: Cell, estimate: DisparityMap, scene_regions: SceneRegions, resize: bool) -> CellScores:

@@ -30,14 +30,17 @@ from pathlib import Path
 from typing import Any
 
 from stereogauge.datasets.calibration import read_middlebury_calibration
-from stereogauge.datasets.declaration import DatasetFamily
+from stereogauge.datasets.declaration import FOLDER as FOLDER_ID
+from stereogauge.datasets.declaration import MANIFEST, DatasetFamily
+from stereogauge.datasets.discovery import folder_layout
 from stereogauge.datasets.layout import check_template, in_order, template_pattern, wrong_folder
+from stereogauge.datasets.results.files import list_results
 from stereogauge.errors import DatasetError, unknown_name
 from stereogauge.io.encodings import is_depth
 from stereogauge.io.files import DisparityFile, ImageFile, MaskFile
 from stereogauge.model import Calibration, Dataset, Scene
 
-FILENAME = "stereogauge.toml"
+FILENAME = MANIFEST
 _SECTIONS: Mapping[str, tuple[str, ...]] = {
     "paths": ("ground_truth", "ground_truth_right", "left", "right", "calibration", "masks"),
     "ground_truth": ("encoding", "scale", "offset", "unknown"),
@@ -197,12 +200,25 @@ def _calibration(
     return replace(read, **given)
 
 
+def found_layout(root: Path) -> dict[str, Any] | None:
+    """What the manifest of a folder without one would say, by the names of its files; None where it has one."""
+    if not root.is_dir() or (root / FILENAME).is_file():
+        return None
+    return folder_layout(root, list_results(root).names)
+
+
 def load(root: Path, variant: str, **options: Any) -> Dataset:
-    """The dataset that `root`/stereogauge.toml, or the manifest `root` itself, describes; paths start there."""
+    """The dataset that `root`/stereogauge.toml, or the manifest `root` itself, describes; paths start there.
+
+    Without a manifest the layout is found by the names of the files. `options` go before what it says of ground truth.
+    """
     path = root if root.is_file() else root / FILENAME
-    if not path.is_file():
-        raise wrong_folder("folder", root, f"the manifest {FILENAME}")
-    content = _checked(path)
+    found_content = found_layout(root)
+    if found_content is None and not path.is_file():
+        raise wrong_folder("folder", root, f"the manifest {FILENAME}, or maps such as SCENE.pfm")
+    content = found_content or _checked(path)
+    given = {key: value for key, value in options.items() if value is not None}
+    content = {**content, "ground_truth": {**content.get("ground_truth", {}), **given}}
     folder = path.parent
     templates = _templates(content.get("paths", {}), path)
     files = {part: matching(folder, template) for part, template in templates.items()}
@@ -218,7 +234,7 @@ def load(root: Path, variant: str, **options: Any) -> Dataset:
 
 
 FOLDER = DatasetFamily(
-    id="folder",
+    id=FOLDER_ID,
     name="Any folder with a manifest",
     layout=(
         f"a manifest {FILENAME} with path templates such as ground_truth = '{{scene}}/disp.pfm'; see the "
@@ -226,6 +242,7 @@ FOLDER = DatasetFamily(
     ),
     terms="your own data",
     citation="your own data",
-    obtain=f"write {FILENAME} into your folder.",
+    obtain=f"`stereogauge datasets init FOLDER` writes {FILENAME} into your folder.",
     load=load,
+    options={"encoding": "of the ground truth", "scale": "stored value per pixel of the ground truth"},
 )

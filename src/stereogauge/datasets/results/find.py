@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from stereogauge.datasets.discovery import results_template
 from stereogauge.datasets.layout import MAP_SUFFIXES
 from stereogauge.datasets.results.files import ResultFiles, list_results
 from stereogauge.datasets.results.layouts import (
@@ -37,10 +38,14 @@ SCALE_OF_SCENE = frozenset({"middlebury-v2"})
 
 
 class FoundResults(NamedTuple):
-    """The algorithms by name, and the files (relative names) that are part of none of them."""
+    """The algorithms by name, the files (relative names) that are part of none of them, and a template that was found.
+
+    `template` is empty where the layout is a known one or was given.
+    """
 
     results: list[ResultSet]
     unrecognised: list[str]
+    template: str = ""
 
 
 def find_results(
@@ -59,11 +64,12 @@ def find_results(
 ) -> FoundResults:
     """The results for `dataset` in the folder or zip `path`; nothing is read but names, manifests and run times.
 
-    The layouts that are known need no `template`. `encoding`, `scale` and `offset` (the latter two also by scene) say
-    how values become disparities, `unknown` which stored values mean none, `flip` and `crop` (column, row) how a map is
-    turned and where a padded one begins; all go before what a `results.toml` says. `name` renames the algorithm when
-    there is exactly one. `manifest` is a `results.toml` that lies elsewhere, for results that cannot be written to; it
-    stands for the one in the results folder.
+    The layouts that are known need no `template`; of others the template that fits the names is found. `encoding`,
+    `scale` and `offset` (the latter two also by scene) say how values become disparities, `unknown` which stored values
+    mean none, `flip` and `crop` (column, row) how a map is turned and where a padded one begins; all
+    go before what a `results.toml` says. `name` renames the algorithm when there is exactly one. `manifest` is a
+    `results.toml` that lies elsewhere, for results that cannot be written to; it stands for the one in the results
+    folder.
     """
     files = list_results(path)
     manifests = read_manifests(files)
@@ -73,6 +79,11 @@ def find_results(
     if template is not None:
         check_results_template(template, str(files.root))
     recognised, rest = _recognise_all(files, dataset, template)
+    found_template = ""
+    if template is None and not any(file.kind == "map" for file in recognised):
+        found_template = results_template(rest, scene_names(dataset.ids))
+        if found_template:
+            recognised, rest = _recognise_all(files, dataset, found_template)
     groups: dict[str, list[Recognised]] = {}
     for file in recognised:
         groups.setdefault(file.algorithm, []).append(file)
@@ -83,7 +94,7 @@ def find_results(
         rest += unused
         results += [result] if result.maps else []
         rest += [] if result.maps else [file.name for file in found if file.name not in unused]
-    return FoundResults(_renamed(results, name, files), sorted(rest))
+    return FoundResults(_renamed(results, name, files), sorted(rest), found_template)
 
 
 def _renamed(results: list[ResultSet], name: str | None, files: ResultFiles) -> list[ResultSet]:
