@@ -47,7 +47,8 @@ def evaluate(folder: Path, *words: object) -> int:
 def test_results_go_into_the_store(folder, capsys):
     assert evaluate(folder, "--metrics", "bad@3,mae", "--regions", "all") == 0
     told = capsys.readouterr()
-    assert told.out == ""
+    assert [line.split()[0] for line in told.out.splitlines() if line.split()[0] in ("good", "bad")] == ["bad", "good"]
+    assert "Mean of 2 scenes." in told.out
     assert "4 cells computed" in told.err
     with open_store(folder / "s.sqlite", read_only=True) as store:
         assert store.scores().value("bad@3", "all", algorithm="bad", scene="000000_10") == 100.0

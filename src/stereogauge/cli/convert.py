@@ -27,9 +27,7 @@ def command(
     paths: Annotated[list[str], typer.Argument(metavar="IN... OUT", help="One or more maps, then a file or a folder.")],
     source_encoding: Annotated[
         str | None,
-        typer.Option(
-            "--encoding", "--from", help=f"Encoding of the input where its suffix leaves it open. {READABLE}."
-        ),
+        typer.Option("--encoding", help=f"Encoding of the input where its suffix leaves it open. {READABLE}."),
     ] = None,
     scale: Annotated[
         float | None, typer.Option(help="Input, or else output: stored value per pixel of disparity.")

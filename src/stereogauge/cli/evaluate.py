@@ -49,6 +49,7 @@ class Request:
     jobs: int | None = None
     cluster: str | None = None
     truth: dict[str, Any] = field(default_factory=dict)
+    form: options.Format = options.Format.table
 
 
 def command(
@@ -92,14 +93,15 @@ def command(
     unknown: options.Unknown = None,
     flip: options.Flip = None,
     crop: options.Crop = None,
-    results_manifest: options.ResultsManifest = None,
+    manifest: options.ResultsManifest = None,
     resize: Annotated[
         bool, typer.Option(help="Bring estimates to the scene's size; disparities scale with the width.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be computed, and stop.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Go on and evaluate again when files change.")] = False,
+    form: options.OutputFormat = options.Format.table,
 ) -> None:
-    """Evaluate result folders or matchers on a dataset into a store.
+    """Evaluate result folders or matchers on a dataset into a store, and print the scores over all scenes.
 
     Only what is not stored yet for exactly these files, this protocol and these versions of the metrics is computed.
     The command may be stopped at any moment; the same command goes on where it was.
@@ -118,7 +120,7 @@ def command(
             "unknown": options.stored_values(unknown),
             "flip": flip,
             "crop": options.corner(crop),
-            "manifest": results_manifest,
+            "manifest": manifest,
         },
         maps=maps,
         ndisp=ndisp,
@@ -128,6 +130,7 @@ def command(
         jobs=jobs,
         cluster=cluster,
         truth=options.truth_options(dataset, gt_encoding, gt_scale, encoding, scale),
+        form=form,
     )
     if not request.results and not request.matchers:
         raise StereogaugeError("Nothing to evaluate: give folders of results, or --matcher.")
@@ -154,6 +157,7 @@ def _evaluate(request: Request, store: Store, *, dry_run: bool, watch: bool) -> 
                 break
             if not plan.cells and not plan.unreadable and not watch:
                 say(f"nothing to compute: {plan.stored} cells are stored{_gaps(plan)} → {store.name}")
+                _print_scores(request, plan, store)
                 break
             if plan.cells or plan.unreadable:
                 from stereogauge.evaluation.run import run_plan
@@ -164,6 +168,7 @@ def _evaluate(request: Request, store: Store, *, dry_run: bool, watch: bool) -> 
                     plan, store, executor=executor, progress=progress("cells"), command=" ".join(sys.argv)
                 )
                 _print_summary(summary, plan, time.perf_counter() - started, store)
+                _print_scores(request, plan, store)
                 if summary.interrupted:
                     raise KeyboardInterrupt
                 if not watch:
@@ -174,6 +179,12 @@ def _evaluate(request: Request, store: Store, *, dry_run: bool, watch: bool) -> 
             time.sleep(WATCH_EVERY)
     finally:
         workers.end(at_once=stopped)
+
+
+def _print_scores(request: Request, plan: Plan, store: Store) -> None:
+    from stereogauge.cli.table import print_stored
+
+    print_stored(store, plan.dataset.name, plan.protocol, [result.name for result in plan.results], request.form)
 
 
 class Workers:
@@ -292,7 +303,10 @@ def _print_plan(plan: Plan) -> None:
 
 
 def _gaps(plan: Plan) -> str:
-    return f", {len(plan.gaps)} without a map" if plan.gaps else ""
+    """How many cells have no map, and of which scenes."""
+    if not plan.gaps:
+        return ""
+    return f", {len(plan.gaps)} without a map ({shortened(f'{scene} of {name}' for name, scene in plan.gaps)})"
 
 
 def _print_summary(summary: Summary, plan: Plan, seconds: float, store: Store) -> None:

@@ -161,7 +161,10 @@ def chosen_protocol(
     regions: list[str] | None = None,
 ) -> Protocol:
     """The protocol that the options of a command describe."""
-    given = {"metrics": listed(metrics), "regions": listed(regions)}
+    from stereogauge.metrics.declaration import canonical_column
+
+    named = listed(metrics)
+    given = {"metrics": None if named is None else [*map(canonical_column, named)], "regions": listed(regions)}
     changes = dict(parse_override(text) for text in overrides or ())
     changes |= {name: value for name, value in given.items() if value is not None}
     return load_protocol(protocol).replace(**changes)

@@ -3,13 +3,38 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stereogauge.cli import options, selected
 from stereogauge.cli.output import print_tables, upright
+
+if TYPE_CHECKING:
+    from stereogauge.protocol import Protocol
+    from stereogauge.store import Store
+
+
+def print_stored(
+    store: Store, dataset: str, protocol: Protocol, algorithms: Sequence[str], form: options.Format
+) -> None:
+    """The scores of some algorithms on a dataset, over its scenes as the protocol says."""
+    from stereogauge.scores.column import columns_of
+    from stereogauge.scores.cube import LEAST_COVERAGE
+    from stereogauge.tables.score_table import score_table
+
+    cube = store.cube(dataset=dataset, protocol=protocol.scoring_hash)
+    known = [name for name in algorithms if name in cube.algorithms]
+    if not known or not cube.columns:
+        return
+    wanted = {str(column) for column in columns_of(protocol.metrics, protocol.regions)}
+    columns = [place for place, column in enumerate(cube.columns) if str(column) in wanted]
+    shown = cube.select(algorithms=known).take(columns=columns).limited(LEAST_COVERAGE, None)
+    if shown.columns:
+        made = score_table(shown, protocol.aggregation, protocol.scene_weights)
+        print_tables([upright(made, form)], form, boxed=False)
 
 
 class Way(enum.StrEnum):

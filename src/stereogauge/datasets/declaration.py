@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from stereogauge.datasets.layout import has_manifest
 from stereogauge.errors import DatasetError, StereogaugeError, unknown_name
 from stereogauge.model import Dataset
 from stereogauge.registry import collect
@@ -128,7 +129,7 @@ def open_dataset(text: str, **options: Any) -> Dataset:
     identifier, _, rest = text.partition(":")
     if identifier not in families() and Path(text).expanduser().exists():
         folder = Path(text).expanduser()
-        own = folder.is_file() or (folder / MANIFEST).is_file()
+        own = folder.is_file() or has_manifest(folder, MANIFEST)
         other = None if own or options else _better_family(families()[FOLDER], folder)
         return load_dataset(other or FOLDER, folder, **options)
     family, _ = family_of(identifier)
@@ -143,7 +144,7 @@ def open_dataset(text: str, **options: Any) -> Dataset:
 def _better_family(wrong: DatasetFamily, folder: Path) -> str | None:
     """Another family that can list this folder, if there is one."""
     for family in families().values():
-        described = family.id != FOLDER or (folder / MANIFEST).is_file()
+        described = family.id != FOLDER or has_manifest(folder, MANIFEST)
         if family is wrong or not family.needs_root or not described:
             continue
         try:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
 
 from stereogauge.errors import DatasetError
 from stereogauge.io.content import fetch
 from stereogauge.io.png_file import read_header
+from stereogauge.paths import is_project
 
 IMAGE_SUFFIXES = (".png", ".ppm", ".pgm", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp")
 MAP_SUFFIXES = (".pfm", ".png", ".pgm", ".npy", ".npz", ".tif", ".tiff", ".exr", ".dsp5", ".mat", ".jpg", ".jpeg")
@@ -17,6 +19,16 @@ MIDDLEBURY_TERMS = (
     "Middlebury grants permission to use and publish all images and disparity maps, with the request to cite the "
     "papers."
 )
+
+
+def has_manifest(folder: Path, name: str) -> bool:
+    """Whether a folder is described by a manifest of this name."""
+    try:
+        return not is_project(tomllib.loads((folder / name).read_text(encoding="utf-8")))
+    except OSError:
+        return False
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return True  # reading it says what is wrong
 
 
 def map_name(name: str | PurePath) -> tuple[str, str]:

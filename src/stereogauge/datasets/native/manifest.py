@@ -33,7 +33,7 @@ from stereogauge.datasets.calibration import read_middlebury_calibration
 from stereogauge.datasets.declaration import FOLDER as FOLDER_ID
 from stereogauge.datasets.declaration import MANIFEST, DatasetFamily
 from stereogauge.datasets.discovery import folder_layout
-from stereogauge.datasets.layout import check_template, in_order, template_pattern, wrong_folder
+from stereogauge.datasets.layout import check_template, has_manifest, in_order, template_pattern, wrong_folder
 from stereogauge.datasets.results.files import list_results
 from stereogauge.errors import DatasetError, unknown_name
 from stereogauge.io.encodings import is_depth
@@ -202,7 +202,7 @@ def _calibration(
 
 def found_layout(root: Path) -> dict[str, Any] | None:
     """What the manifest of a folder without one would say, by the names of its files; None where it has one."""
-    if not root.is_dir() or (root / FILENAME).is_file():
+    if not root.is_dir() or has_manifest(root, FILENAME):
         return None
     return folder_layout(root, list_results(root).names)
 
@@ -214,7 +214,7 @@ def load(root: Path, variant: str, **options: Any) -> Dataset:
     """
     path = root if root.is_file() else root / FILENAME
     found_content = found_layout(root)
-    if found_content is None and not path.is_file():
+    if found_content is None and not (root.is_file() or has_manifest(root, FILENAME)):
         raise wrong_folder("folder", root, f"the manifest {FILENAME}, or maps such as SCENE.pfm")
     content = found_content or _checked(path)
     given = {key: value for key, value in options.items() if value is not None}

@@ -30,6 +30,7 @@ from typing import Any, Literal
 from stereogauge.datasets.native.manifest import parse_toml, read_toml
 from stereogauge.datasets.results.files import ResultFiles
 from stereogauge.errors import DatasetError, unknown_name
+from stereogauge.paths import is_project
 
 FILENAMES = ("results.toml", "stereogauge.toml")
 _TEXTS = ("name", "description", "link", "colour", "encoding", "template", "flip")
@@ -121,7 +122,7 @@ def read_manifests(files: ResultFiles) -> Mapping[str, ResultManifest]:
                 continue
             origin = f"{files.root}/{name}"
             content = parse_toml(files.text(name), origin)
-            if "paths" not in content:
+            if "paths" not in content and not is_project(content):
                 found[folder] = _manifest(content, origin)
     return found
 
