@@ -235,3 +235,28 @@ def distinct_colours(picture: bytes) -> int:
 
     pixels = cv2.imdecode(np.frombuffer(picture, np.uint8), cv2.IMREAD_COLOR)
     return len(np.unique(np.asarray(pixels).reshape(-1, 3), axis=0))
+
+
+@pytest.mark.browser
+def test_scores_are_numbers_and_are_sorted_as_numbers(folder: Path) -> None:
+    for file in [folder / "report.html", *folder.rglob("*.csv")]:
+        assert "np.float" not in file.read_text(encoding="utf-8"), file
+    sync_api = pytest.importorskip("playwright.sync_api")
+    chromium = os.environ.get("STEREOGAUGE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("no Chromium on this machine")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_context(offline=True).new_page()
+        page.goto((folder / "report.html").as_uri())
+        page.wait_for_selector("body[data-ready=true]", timeout=60_000)
+        heading = page.locator("#table-scores-1 thead th").nth(1)
+        for direction in ("ascending", "descending"):
+            heading.click()
+            assert heading.get_attribute("aria-sort") == direction
+            shown = page.locator("#table-scores-1 tbody tr td:nth-child(2)").all_inner_texts()
+            values = [float(re.sub(r"[^0-9.eE+-]", "", text)) for text in shown]
+            assert len(set(values)) > 3
+            assert max(values) >= 10 > min(values), "sorted as text these would stand in another order"
+            assert values == sorted(values, reverse=direction == "descending")
+        browser.close()

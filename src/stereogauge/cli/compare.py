@@ -167,7 +167,7 @@ def command(
     table = evaluate(maps, scene, protocol=chosen, resize=resize, common=common)
     chosen = table.protocol or chosen
     table.inputs = inputs_hash([scene])
-    print_scores(table, form)
+    print_scores(table, form, [scene])
     if common:
         share = _common_share(maps, scene)
         say(f"measured on the {share:.1%} of the known pixels that all {len(maps)} maps estimate")

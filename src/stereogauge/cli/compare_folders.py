@@ -73,7 +73,7 @@ def compare_folders(
         shown.advance(1, 0)
     shown.finish()
     table = ScoreTable(scores, protocol, sizes, inputs_hash(compared))
-    print_scores(table, form)
+    print_scores(table, form, compared)
     if form is options.Format.table:
         print_basis(protocol, table.inputs, compared)
     for note in [*notes(table), *doubt_lines(doubts)]:

@@ -184,7 +184,7 @@ def _evaluate(request: Request, store: Store, *, dry_run: bool, watch: bool) -> 
 def _print_scores(request: Request, plan: Plan, store: Store) -> None:
     from stereogauge.cli.table import print_stored
 
-    print_stored(store, plan.dataset.name, plan.protocol, [result.name for result in plan.results], request.form)
+    print_stored(store, plan.dataset, plan.protocol, [result.name for result in plan.results], request.form)
 
 
 class Workers:

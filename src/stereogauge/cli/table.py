@@ -10,22 +10,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stereogauge.cli import options, selected
-from stereogauge.cli.output import print_tables, upright
+from stereogauge.cli.output import depth_in_metres, print_tables, upright
 
 if TYPE_CHECKING:
+    from stereogauge.model import Dataset
     from stereogauge.protocol import Protocol
     from stereogauge.store import Store
 
 
 def print_stored(
-    store: Store, dataset: str, protocol: Protocol, algorithms: Sequence[str], form: options.Format
+    store: Store, dataset: Dataset, protocol: Protocol, algorithms: Sequence[str], form: options.Format
 ) -> None:
     """The scores of some algorithms on a dataset, over its scenes as the protocol says."""
     from stereogauge.scores.column import columns_of
     from stereogauge.scores.cube import LEAST_COVERAGE
-    from stereogauge.tables.score_table import score_table
+    from stereogauge.tables.score_table import score_table, with_depth_unit
 
-    cube = store.cube(dataset=dataset, protocol=protocol.scoring_hash)
+    cube = store.cube(dataset=dataset.name, protocol=protocol.scoring_hash)
     known = [name for name in algorithms if name in cube.algorithms]
     if not known or not cube.columns:
         return
@@ -34,6 +35,7 @@ def print_stored(
     shown = cube.select(algorithms=known).take(columns=columns).limited(LEAST_COVERAGE, None)
     if shown.columns:
         made = score_table(shown, protocol.aggregation, protocol.scene_weights)
+        made = with_depth_unit(made, depth_in_metres(dataset, protocol))
         print_tables([upright(made, form)], form, boxed=False)
 
 
