@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
+from stereogauge.errors import UnknownNameError
 from stereogauge.protocol import load_protocol
 from stereogauge.ranking import ScoreCube
 from stereogauge.report.analyses import ANALYSES, AnalysisOptions
-from stereogauge.report.build import build, one_column_each
+from stereogauge.report.build import build, one_column_each, reason_text
 from stereogauge.report.content import Content, Provenance, ReportOptions
 from stereogauge.report.maps import Origins, galleries
 from stereogauge.report.page import to_html
@@ -83,7 +84,7 @@ class TestContent:
         assert len({table.name for table in content.tables}) == len(content.tables)
         assert len({figure.name for figure in content.figures}) == len(content.figures)
 
-    def test_what_the_scores_do_not_allow_is_left_out_with_the_reason(self, scores: ScoreCube) -> None:
+    def test_what_the_scores_do_not_allow_is_left_out_with_thereason_text(self, scores: ScoreCube) -> None:
         alone = build(
             scores.select(scenes=["scene_0"], metrics=["bad@1:all"], algorithms=["Census", "Deep_1"]), OPTIONS
         )
@@ -260,3 +261,9 @@ def test_scores_are_numbers_and_are_sorted_as_numbers(folder: Path) -> None:
             assert max(values) >= 10 > min(values), "sorted as text these would stand in another order"
             assert values == sorted(values, reverse=direction == "descending")
         browser.close()
+
+
+def test_a_metric_that_was_not_measured_is_no_misspelling() -> None:
+    problem = UnknownNameError("Unknown metric of these scores 'rms:all'; known are: mae. Did you mean 'mae'?")
+    assert reason_text(problem) == "rms:all was not measured; evaluate with --metrics rms:all."
+    assert reason_text(UnknownNameError("Unknown model 'x'.")) == "Unknown model 'x'."
