@@ -131,7 +131,7 @@ def test_a_real_map_is_suspected_only_when_damaged() -> None:
     half: NDArray[np.float32] = noisy.copy()
     half[::2] = np.nan
     assert suspicion(half, truth) is None
-    assert suspicion(np.full_like(truth, np.nan), truth) is None
+    assert (suspicion(np.full_like(truth, np.nan), truth) or ("",))[0] == "no-values"
 
 
 def test_right_views_of_real_scenes_are_told_from_left_ones(data_root: Path) -> None:
@@ -181,7 +181,7 @@ def test_maps_without_a_dataset_are_looked_at_one_by_one(tmp_path: Path, dispari
         ("unreadable", "c.png"),
     ]
     assert found.maps == 3
-    assert validate_files(tmp_path, scale=2.0).findings[0].file.endswith("a.pfm")
+    assert [Path(finding.file).name for finding in validate_files(tmp_path, scale=2.0).findings] == ["b.pfm", "c.png"]
     (tmp_path / "empty").mkdir()
     assert validate_files(tmp_path / "empty").findings[0].kind == "no-results"
 
