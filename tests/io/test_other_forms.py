@@ -13,7 +13,7 @@ import scipy.io
 from numpy.typing import NDArray
 
 import stereogauge as sg
-from stereogauge.errors import FileError, StereogaugeError
+from stereogauge.errors import FileError, SizeError, StereogaugeError
 from stereogauge.io.files import DisparityFile, content_hash
 
 CAMERA = sg.Calibration(focal=1000, baseline=0.2, doffs=5)
@@ -128,3 +128,33 @@ def test_a_map_is_turned_and_cropped_when_asked(tmp_path: Path) -> None:
         DisparityFile(tmp_path / "a.pfm", crop=(2, 0, 2, 1)).read()
     with pytest.raises(StereogaugeError, match="Unknown flip 'upward'"):
         DisparityFile(tmp_path / "a.pfm", flip="upward").read()
+
+
+def test_a_size_that_is_expected_is_checked_in_every_form(tmp_path: Path) -> None:
+    sg.write_disparity(tmp_path / "a.pfm", VALUES)
+    (tmp_path / "a.pfm.gz").write_bytes(gzip.compress((tmp_path / "a.pfm").read_bytes()))
+    scipy.io.savemat(tmp_path / "old.mat", {"D": VALUES})
+    with h5py.File(tmp_path / "new.mat", "w", userblock_size=512) as file:
+        file["disparity"] = VALUES.T
+    for name in ("a.pfm", "a.pfm.gz", "old.mat", "new.mat"):
+        assert same(sg.read_disparity(tmp_path / name, shape=(2, 3)), VALUES)
+        with pytest.raises(SizeError, match="it has 3 × 2 pixels, not 2 × 3"):
+            sg.read_disparity(tmp_path / name, shape=(3, 2))
+    turned = DisparityFile(tmp_path / "a.pfm", flip="transpose")
+    assert same(turned.read((3, 2)), VALUES.T)
+    with pytest.raises(SizeError, match="it has 3 × 2 pixels, not 2 × 3"):
+        turned.read((2, 3))
+
+
+def test_compressed_files_unpack_to_no_more_than_a_map_of_the_expected_size(tmp_path: Path) -> None:
+    sg.write_disparity(tmp_path / "a.pfm", VALUES)
+    zeros = bytes(2 << 20)
+    (tmp_path / "a.pfm.gz").write_bytes(gzip.compress((tmp_path / "a.pfm").read_bytes() + zeros))
+    with pytest.raises(FileError, match="the gzip file holds more than the 1048672 bytes that it may have"):
+        sg.read_disparity(tmp_path / "a.pfm.gz", shape=(2, 3))
+    scipy.io.savemat(tmp_path / "a.mat", {"disparity": VALUES})
+    scipy.io.savemat(tmp_path / "b.mat", {"more": np.zeros(1 << 18)}, do_compression=True)
+    (tmp_path / "a.mat").write_bytes((tmp_path / "a.mat").read_bytes() + (tmp_path / "b.mat").read_bytes()[128:])
+    with pytest.raises(FileError, match="a variable unpacks to more than the 1048672 bytes that it may have"):
+        sg.read_disparity(tmp_path / "a.mat", shape=(2, 3))
+    assert same(sg.read_disparity(tmp_path / "a.mat"), VALUES)

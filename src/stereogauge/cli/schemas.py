@@ -58,6 +58,7 @@ SCORE = record(
 )
 SCORES = record(
     "scores under one protocol",
+    {"inputs": {**TEXT, "description": "hash of the scenes' files and settings"}},
     protocol=either(record("every choice of the protocol", name=TEXT, hash=TEXT)),
     scores=several(SCORE),
 )
@@ -152,6 +153,7 @@ SCHEMAS: Mapping[str, tuple[str, Schema]] = {
     "compare": ("Scores of one or more estimates.", SCORES),
     "confidence": ("One row per scene and measure.", {"anyOf": [ROWS, TABLES]}),
     "datasets": ("Known datasets, or one of them.", {"anyOf": [several(DATASET), DATASET]}),
+    "evaluate": ("The scores over all scenes.", TABLES),
     "match": ("One run, or with --list the parameters of all matchers.", {"anyOf": [MATCH, ROWS]}),
     "metrics": ("The catalogue of metrics, or one of them.", {"anyOf": [several(METRIC), METRIC]}),
     "rank": ("An order of algorithms.", {"anyOf": [RANKING, ROWS]}),

@@ -213,12 +213,13 @@ def fetch(path: str | os.PathLike[str], shape: tuple[int, int] | None = None, la
     if data.nbytes == 0:
         raise FileError(f"{name}: the file is empty.")
     if suffix_of(path) == GZIP:
-        data = _gunzipped(data, name, min(largest, LARGEST_FILE if shape is None else _largest_map(shape)))
+        data = _gunzipped(data, name, min(largest, largest_content(shape)))
     return Content(name, data, inner_suffix(path), shape)
 
 
-def _largest_map(shape: tuple[int, int]) -> int:
-    return LARGEST_HEADER + LARGEST_PIXEL * shape[0] * shape[1]
+def largest_content(shape: tuple[int, int] | None) -> int:
+    """The most bytes that a file with a map of this size may unpack to; of any file where the size is not known."""
+    return LARGEST_FILE if shape is None else LARGEST_HEADER + LARGEST_PIXEL * shape[0] * shape[1]
 
 
 def _gunzipped(data: memoryview, name: str, limit: int) -> memoryview:
@@ -326,6 +327,19 @@ def inflate(parts: Iterable[memoryview], expected: int) -> bytearray | None:
     except zlib.error:
         return None
     return produced if stream.eof and len(produced) == expected else None
+
+
+def inflates_beyond(data: memoryview, limit: int) -> bool:
+    """Whether a zlib stream holds more than `limit` bytes; what comes out is counted and not kept."""
+    stream, produced = zlib.decompressobj(), 0
+    for piece in _pieces([data]):
+        pending: bytes | memoryview = piece
+        while len(pending) and not stream.eof:
+            produced += len(stream.decompress(pending, STEP))
+            if produced > limit:
+                return True
+            pending = stream.unconsumed_tail
+    return False
 
 
 def _pieces(parts: Iterable[memoryview]) -> Iterator[memoryview]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import math
+import struct
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,11 +15,21 @@ import numpy as np
 from stereogauge.disparity import DisparityMap, as_disparity
 from stereogauge.errors import StereogaugeError
 from stereogauge.io import hdf5
-from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Content, Decoding, one_line, require
+from stereogauge.io.content import (
+    LARGEST_DEFLATE_RATIO,
+    Content,
+    Decoding,
+    inflates_beyond,
+    largest_content,
+    one_line,
+    require,
+)
 
 NAME = "disparity"
 HDF5_START = 512
 """Bytes that MATLAB puts before the HDF5 content of a 7.3 file."""
+HEADER = 128
+COMPRESSED = 15
 NUMBERS = ("double", "single", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
 
@@ -40,11 +51,24 @@ def read(content: Content, decoding: Decoding) -> DisparityMap:
             raise content.error(
                 f"{name!r} promises {width} × {height} values, more than {content.size} bytes can hold."
             )
+        _check_inflated(content)
         return as_disparity(np.array(loadmat(io.BytesIO(content.data), variable_names=[name])[name]))
     except StereogaugeError:
         raise
     except Exception as error:  # SciPy raises many kinds of exceptions on damaged files
         raise content.error(f"the MATLAB file is truncated or damaged ({one_line(error)}).") from error
+
+
+def _check_inflated(content: Content) -> None:
+    """Refuse compressed variables that unpack to more than a map of the expected size, which SciPy would all unpack."""
+    limit = largest_content(content.shape)
+    order = "<" if bytes(content.data[HEADER - 2 : HEADER]) == b"IM" else ">"
+    place = HEADER
+    while place + 8 <= content.size:
+        kind, length = struct.unpack_from(f"{order}II", content.data, place)
+        start, place = place + 8, place + 8 + length
+        if kind == COMPRESSED and inflates_beyond(content.data[start:place], limit):
+            raise content.error(f"a variable unpacks to more than the {limit} bytes that it may have.")
 
 
 def _read_hdf5(content: Content) -> DisparityMap:
