@@ -25,6 +25,20 @@ def is_finite_number(value: object) -> bool:
     return isinstance(value, Real) and math.isfinite(value)
 
 
+def plane_shape(shape: tuple[int, ...]) -> tuple[int, int] | None:
+    """(height, width) of an array of that shape, also of (1, H, W), (H, W, 1) and (1, 1, H, W); None of any other.
+
+    >>> plane_shape((1, 375, 450)), plane_shape((375, 450, 3))
+    ((375, 450), None)
+    """
+    sizes = list(shape)
+    while len(sizes) > 2 and sizes[0] == 1:
+        del sizes[0]
+    if len(sizes) == 3 and sizes[2] == 1:
+        del sizes[2]
+    return (int(sizes[0]), int(sizes[1])) if len(sizes) == 2 else None
+
+
 def as_disparity(values: NDArray[Any], name: str = "disparity map") -> DisparityMap:
     """A float32 map with NaN for everything that is not finite; the input itself if it is such a map already.
 
@@ -32,8 +46,10 @@ def as_disparity(values: NDArray[Any], name: str = "disparity map") -> Disparity
     array([[1.5, nan]], dtype=float32)
     """
     array = np.asarray(values)
-    if array.ndim != 2:
+    size = plane_shape(array.shape)
+    if size is None:
         raise SizeError(f"A {name} has two dimensions (height, width); found shape {array.shape}.")
+    array = array if array.ndim == 2 else array.reshape(size)
     if array.size == 0:
         raise SizeError(f"The {name} is empty: its shape is {array.shape}.")
     if array.dtype.kind not in "fiu":

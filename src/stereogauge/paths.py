@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 
 def _writable(folder: Path) -> bool:
@@ -27,3 +29,12 @@ def cache_folder(part: str = "") -> Path:
         if _writable(base / part):
             return base / part
     return Path(tempfile.mkdtemp(prefix="stereogauge-")) / part
+
+
+PROJECT_KEYS = ("dataset", "datasets", "results", "store", "protocol", "profile", "profiles", "metrics", "regions")
+"""What a stereogauge.toml says that is the file of a project, and not the manifest of a dataset or of results."""
+
+
+def is_project(content: Mapping[str, Any]) -> bool:
+    """Whether the content of a stereogauge.toml is that of a project."""
+    return any(key in content for key in PROJECT_KEYS) and "paths" not in content

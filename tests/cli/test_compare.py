@@ -167,7 +167,7 @@ def test_pictures_are_written_for_every_metric(folder: Path, capsys: pytest.Capt
     ("words", "sentence"),
     [
         (["{}/mine.pfm", "{}/disp0GT.pfm"], "looks like a ground truth but was given as an estimate"),
-        (["{}/disp0GT.pfm", "{}/small.pfm"], "estimate is 30×20, scene"),
+        (["{}/disp0GT.pfm", "{}/small.pfm"], "The map has 30 × 20 pixels, the ground truth 60 × 40"),
         (["{}/disp0GT.pfm", "{}/eight.png"], "8-bit PNG does not say how its values become disparities"),
         (["{}/disp0GT.pfm", "{}/none.pfm"], "none.pfm"),
         (["{}/disp0GT.pfm", "{}/mine.pfm", "-m", "bat@1"], "Unknown metric 'bat'"),

@@ -47,7 +47,8 @@ def evaluate(folder: Path, *words: object) -> int:
 def test_results_go_into_the_store(folder, capsys):
     assert evaluate(folder, "--metrics", "bad@3,mae", "--regions", "all") == 0
     told = capsys.readouterr()
-    assert told.out == ""
+    assert [line.split()[0] for line in told.out.splitlines() if line.split()[0] in ("good", "bad")] == ["bad", "good"]
+    assert "Mean of 2 scenes." in told.out
     assert "4 cells computed" in told.err
     with open_store(folder / "s.sqlite", read_only=True) as store:
         assert store.scores().value("bad@3", "all", algorithm="bad", scene="000000_10") == 100.0
@@ -70,7 +71,7 @@ def test_a_failed_cell_is_told_and_ends_with_code_1(folder, capsys):
     assert evaluate(folder, "--metrics", "mae", "--regions", "all") == 1
     told = capsys.readouterr().err
     assert "3 cells computed" in told
-    assert "failed: bad on 000000_10: The estimate is 3×3" in told
+    assert "failed: bad on 000000_10: Scene '000000_10': The map has 3 × 3 pixels" in told
 
 
 def test_the_scenes_that_a_protocol_names(folder):

@@ -43,6 +43,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     truth = np.ascontiguousarray(scene.gt[part])
     sg.write_disparity(root / "gt.pfm", truth)
     sg.write_disparity(root / "estimate.pfm", truth + 1)
+    for place, values in (("truth", truth), ("results/mine", truth + 1)):
+        (root / place).mkdir(parents=True)
+        sg.write_disparity(root / place / "part.pfm", values)
     table = sg.evaluate(
         {name: {"part": truth + error} for name, error in (("near", 1), ("far", 3), ("off", 5))},
         [sg.Scene("part", gt=truth, dataset="made")],
@@ -72,6 +75,7 @@ def test_every_command_with_json_has_a_schema(capsys: pytest.CaptureFixture[str]
         ["match", "{0}/left.png", "{0}/right.png", "--matcher", "opencv-bm", "--ndisp", "48"],
         ["match", "--list"],
         ["compare", "{0}/gt.pfm", "{0}/estimate.pfm"],
+        ["evaluate", "{0}/truth", "{0}/results", "--store", "{0}/own.sqlite", "--metrics", "rms"],
         ["validate", "{0}/estimate.pfm"],
         ["regions", "{0}/gt.pfm"],
         ["metrics"],

@@ -64,6 +64,7 @@ def example_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     eight_bit(root / "groundtruth.png", sg.read_disparity(root / "disp0GT.pfm"), 3)
     eight_bit(root / "mine.png", sg.read_disparity(root / "mine.pfm"), 3)
     _garden(root)
+    _folders(root)
     _mistakes(root)
     return root
 
@@ -71,10 +72,22 @@ def example_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _mistakes(root: Path) -> None:
     """Maps with something wrong, for the page on troubleshooting."""
     right = sg.read_disparity(root / "mine.pfm")
-    sg.write_disparity(root / "half-size.pfm", np.ascontiguousarray(right[::2, ::2]))
+    sg.write_disparity(root / "half-size.pfm", np.ascontiguousarray(right[::2, ::2]) / 2)
     sg.write_disparity(root / "negative.pfm", -right)
     sg.write_disparity(root / "scaled.pfm", right * 256)
+    np.save(root / "rose-depth.npy", 1000 * 1000 * 0.12 / np.maximum(right, 1))
     (root / "cut-off.pfm").write_bytes((root / "mine.pfm").read_bytes()[:3000])
+
+
+def _folders(root: Path) -> None:
+    """Ground truth and results of somebody who described neither."""
+    for kit in ("Motorcycle", "MotorcycleE"):
+        (root / "truth").mkdir(exist_ok=True)
+        shutil.copy(root / "MiddEval3" / "trainingQ" / kit / "disp0GT.pfm", root / "truth" / f"{kit}.pfm")
+        for algorithm in ("SGM", "BM"):
+            target = root / "runs" / algorithm / kit
+            target.mkdir(parents=True)
+            shutil.copy(root / "results" / algorithm / f"{kit}.pfm", target / "disp.pfm")
 
 
 def _garden(root: Path) -> None:

@@ -59,7 +59,7 @@ def test_maps_may_be_paths(scenes: list[sg.Scene], tmp_path: Path) -> None:
 
 def test_sizes_must_agree_unless_resizing_is_asked_for(scenes: list[sg.Scene]) -> None:
     small = np.full((4, 6), 3, np.float32)
-    with pytest.raises(SizeError, match="estimate is 6×4, scene 'a' is 12×8"):
+    with pytest.raises(SizeError, match="Scene 'a': The map has 6 × 4 pixels, the ground truth 12 × 8"):
         sg.evaluate(small, scenes[0])
     scene = sg.Scene("flat", gt=np.full((8, 12), 6, np.float32))
     assert sg.evaluate(small, scene, ["mae"], ["all"], resize=True).value("mae") == 0

@@ -65,7 +65,7 @@ def test_a_cell_that_fails_is_recorded_and_tried_again_next_time(benchmark, stor
     assert summary.done == 8
     (failure,) = store.failures()
     assert (failure.algorithm, failure.scene) == ("far", "Hill")
-    assert "5×5" in failure.reason
+    assert "5 × 5 pixels" in failure.reason
     path.write_bytes(good)
     assert run_plan(planned(benchmark, store), store).done == 1
     assert store.failures() == []

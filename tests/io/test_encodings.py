@@ -15,8 +15,8 @@ HEAVY = ("cv2", "h5py", "tifffile", "imagecodecs", "OpenEXR", "PIL", "numba", "s
 
 
 def test_the_encodings_are_those_promised() -> None:
-    promised = {"pfm", "kitti", "middlebury", "sintel", "spring", "npy", "npz", "tiff", "exr"}
-    assert set(ENCODINGS) == {*promised, "inverse"}
+    files = {"pfm", "kitti", "middlebury", "sintel", "spring", "npy", "npz", "tiff", "exr", "mat"}
+    assert set(ENCODINGS) == files | {"inverse", "depth-m", "depth-mm"}
     assert all(encoding.description and encoding.files for encoding in ENCODINGS.values())
 
 

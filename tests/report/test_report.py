@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
+from stereogauge.errors import UnknownNameError
 from stereogauge.protocol import load_protocol
 from stereogauge.ranking import ScoreCube
 from stereogauge.report.analyses import ANALYSES, AnalysisOptions
-from stereogauge.report.build import build, one_column_each
+from stereogauge.report.build import build, one_column_each, reason_text
 from stereogauge.report.content import Content, Provenance, ReportOptions
 from stereogauge.report.maps import Origins, galleries
 from stereogauge.report.page import to_html
@@ -92,7 +93,7 @@ class TestContent:
         assert len({table.name for table in content.tables}) == len(content.tables)
         assert len({figure.name for figure in content.figures}) == len(content.figures)
 
-    def test_what_the_scores_do_not_allow_is_left_out_with_the_reason(self, scores: ScoreCube) -> None:
+    def test_what_the_scores_do_not_allow_is_left_out_with_thereason_text(self, scores: ScoreCube) -> None:
         alone = build(
             scores.select(scenes=["scene_0"], metrics=["bad@1:all"], algorithms=["Census", "Deep_1"]), OPTIONS
         )
@@ -245,3 +246,34 @@ def distinct_colours(picture: bytes) -> int:
 
     pixels = cv2.imdecode(np.frombuffer(picture, np.uint8), cv2.IMREAD_COLOR)
     return len(np.unique(np.asarray(pixels).reshape(-1, 3), axis=0))
+
+
+@pytest.mark.browser
+def test_scores_are_numbers_and_are_sorted_as_numbers(folder: Path) -> None:
+    for file in [folder / "report.html", *folder.rglob("*.csv")]:
+        assert "np.float" not in file.read_text(encoding="utf-8"), file
+    sync_api = pytest.importorskip("playwright.sync_api")
+    chromium = os.environ.get("STEREOGAUGE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("no Chromium on this machine")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_context(offline=True).new_page()
+        page.goto((folder / "report.html").as_uri())
+        page.wait_for_selector("body[data-ready=true]", timeout=60_000)
+        heading = page.locator("#table-scores-1 thead th").nth(1)
+        for direction in ("ascending", "descending"):
+            heading.click()
+            assert heading.get_attribute("aria-sort") == direction
+            shown = page.locator("#table-scores-1 tbody tr td:nth-child(2)").all_inner_texts()
+            values = [float(re.sub(r"[^0-9.eE+-]", "", text)) for text in shown]
+            assert len(set(values)) > 3
+            assert max(values) >= 10 > min(values), "sorted as text these would stand in another order"
+            assert values == sorted(values, reverse=direction == "descending")
+        browser.close()
+
+
+def test_a_metric_that_was_not_measured_is_no_misspelling() -> None:
+    problem = UnknownNameError("Unknown metric of these scores 'rms:all'; known are: mae. Did you mean 'mae'?")
+    assert reason_text(problem) == "rms:all was not measured; evaluate with --metrics rms:all."
+    assert reason_text(UnknownNameError("Unknown model 'x'.")) == "Unknown model 'x'."

@@ -12,11 +12,14 @@ import importlib
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
 
+from stereogauge.cli.aliases import has_positional, spelled
+from stereogauge.cli.project import read_project, told
+from stereogauge.cli.spoken import spoken
 from stereogauge.errors import FileError, StereogaugeError
 from stereogauge.registry import PLUGIN_FILES, PluginWarning
 from stereogauge.version import VERSION
@@ -70,7 +73,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         words = _with_plugins(words)
-        code = _application(_called(words))(words, standalone_mode=False, prog_name="stereogauge")
+        called = _called(_completed() or words)
+        words = spelled(words, called) if called in words else words
+        code: Any = 0
+        for defaults in _defaults(called, words):
+            code = _application(called, defaults)(
+                words, standalone_mode=False, prog_name="stereogauge", default_map={called or "": defaults}
+            )
+            if code:
+                break
     except StereogaugeError as mistake:
         _fail(str(mistake))
     except OSError as trouble:
@@ -90,8 +101,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
+def _say(text: str) -> None:
+    sys.stderr.write(text + "\n")
+
+
 def _fail(sentence: str) -> None:
-    sys.stderr.write(f"stereogauge: {' '.join(sentence.split())}\n")
+    sys.stderr.write(f"stereogauge: {' '.join(spoken(sentence).split())}\n")
     sys.exit(2)
 
 
@@ -133,9 +148,20 @@ def _called(words: Sequence[str]) -> str | None:
     return first if first in COMMANDS else None
 
 
-def _application(called: str | None) -> typer.Typer:
+def _completed() -> list[str]:
+    """The words that a shell asks to complete; none in an ordinary call."""
+    return os.environ.get("COMP_WORDS", "").split()[1:] if "_STEREOGAUGE_COMPLETE" in os.environ else []
+
+
+def _defaults(called: str | None, words: Sequence[str]) -> list[dict[str, Any]]:
+    """What the project file says of the called command, once for each time that it is to run."""
+    project = None if called is None else read_project(tuple(COMMANDS))
+    return [{}] if project is None or called is None else project.defaults(called, named=has_positional(words, called))
+
+
+def _application(called: str | None, defaults: Mapping[str, Any]) -> typer.Typer:
     """The application with the called command complete and every other one as its summary."""
-    app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
+    app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
     app.callback()(_options)
     for name, summary in COMMANDS.items():
         if name != called:
@@ -148,7 +174,7 @@ def _application(called: str | None) -> typer.Typer:
                     part.callback = _stoppable(part.callback)
             app.add_typer(module.app, name=name, help=summary)
         else:
-            app.command(name)(_stoppable(module.command))
+            app.command(name)(_stoppable(told(module.command, defaults, _say)))
     return app
 
 

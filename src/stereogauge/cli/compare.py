@@ -10,35 +10,41 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.output import announce_compilation, notes, print_scores, say, working
+from stereogauge.cli.compare_folders import compare_folders, refuse_for_folders
+from stereogauge.cli.output import announce_compilation, notes, print_basis, print_scores, say, working
 from stereogauge.errors import FileError
 
 if TYPE_CHECKING:
-    from stereogauge.model import Calibration, DisparityMap, Scene
+    from stereogauge.io.files import DisparityFile
+    from stereogauge.model import DisparityMap, Scene
 
 TRUTH_NAME = re.compile(r"(?i)(?:^|[^a-z])(?:gt|ground_?truth|truth)(?:[^a-z]|$)|disp\d?gt|disp_(?:occ|noc)")
 
 
 def command(
-    truth: Annotated[str, typer.Argument(metavar="GT", help="Ground truth of the left view.")],
-    estimates: Annotated[list[str], typer.Argument(metavar="EST", help="Estimated disparity maps of the left view.")],
+    truth: Annotated[
+        str, typer.Argument(metavar="GT", help="Ground truth of the left view: a file, or a folder of scenes.")
+    ],
+    estimates: Annotated[
+        list[str],
+        typer.Argument(metavar="EST", help="Estimated maps of the left view: files or folders, PATH or NAME=PATH."),
+    ],
     encoding: options.Encoding = None,
     scale: options.Scale = None,
-    offset: Annotated[float, typer.Option(help="Added to every decoded estimate, in px.")] = 0.0,
-    gt_encoding: Annotated[
-        str | None, typer.Option(help="Encoding of the ground truth; default: that of the estimates.")
-    ] = None,
-    gt_scale: Annotated[
-        float | None, typer.Option(help="Scale of the ground truth; default: that of the estimates.")
-    ] = None,
+    offset: options.Offset = None,
+    unknown: options.Unknown = None,
+    flip: options.Flip = None,
+    crop: options.Crop = None,
+    gt_encoding: options.TruthEncoding = None,
+    gt_scale: options.TruthScale = None,
     left: Annotated[str | None, typer.Option(help="Left image, for regions by texture and for pictures.")] = None,
     right: Annotated[str | None, typer.Option(help="Right image.")] = None,
     gt_right: Annotated[str | None, typer.Option(help="Ground truth of the right view, for occlusions.")] = None,
-    calib: Annotated[Path | None, typer.Option(help="Calibration: Middlebury's calib.txt or a KITTI file.")] = None,
-    cameras: Annotated[tuple[int, int], typer.Option(help="The two cameras of a KITTI calibration file.")] = (0, 1),
-    focal: Annotated[float | None, typer.Option(help="Focal length in px.")] = None,
-    baseline: Annotated[float | None, typer.Option(help="Baseline in metres.")] = None,
-    doffs: Annotated[float | None, typer.Option(help="Disparity offset in px.")] = None,
+    calib: options.Calib = None,
+    cameras: options.Cameras = (0, 1),
+    focal: options.Focal = None,
+    baseline: options.Baseline = None,
+    doffs: options.Doffs = None,
     ndisp: Annotated[int | None, typer.Option(help="Number of disparities.")] = None,
     mask: Annotated[
         list[str] | None,
@@ -77,36 +83,74 @@ def command(
     ] = None,
     form: options.OutputFormat = options.Format.table,
     out: options.OutputFolder = None,
+    template: options.Template = None,
     as_given: Annotated[bool, typer.Option(help="Do not ask whether ground truth and estimate were swapped.")] = False,
 ) -> None:
-    """Hold one or more estimates against one ground truth.
+    """Hold one or more estimates against one ground truth, or folders of them against a folder of ground truth.
 
     Prints scores under one protocol; --out writes the picture behind each metric. Every choice that a number depends on
     is in the protocol, whose hash is printed with the table.
     """
-    from stereogauge.evaluation.estimates import distinct_names
+    from stereogauge.evaluation.assumptions import inputs_hash
     from stereogauge.evaluation.evaluate import evaluate
+    from stereogauge.io.encodings import is_depth
     from stereogauge.io.files import DisparityFile
     from stereogauge.model import Scene
 
-    if not as_given:
-        _check_order(truth, estimates)
     announce_compilation()
     chosen = options.chosen_protocol(protocol, override, metrics, regions)
-    if _open(truth) and gt_encoding is None and gt_scale is None:
-        gt_encoding, gt_scale = encoding, scale
+    division: Literal["object"] | None = None if by is None else "object"
+    if Path(truth).is_dir() or _is_dataset(truth):
+        refuse_for_folders(
+            left=left,
+            right=right,
+            gt_right=gt_right,
+            calib=calib,
+            focal=focal,
+            out=out,
+            baseline=baseline,
+            doffs=doffs,
+            mask=mask,
+            labels=labels,
+            planes=planes,
+            border=border,
+        )
+        reading: dict[str, Any] = {
+            "template": template,
+            "encoding": encoding,
+            "scale": scale,
+            "offset": offset,
+            "flip": flip,
+        }
+        reading |= {"unknown": options.stored_values(unknown), "crop": options.corner(crop)}
+        known = options.truth_options(truth, gt_encoding, gt_scale, encoding, scale)
+        how: dict[str, Any] = {"resize": resize, "common": common, "by": division}
+        compare_folders(truth, estimates, chosen, reading, known, form, how, asked=metrics is not None)
+        return
+    if not as_given:
+        _check_order(truth, estimates)
+    named = _named(estimates)
+    calibration = options.chosen_calibration(calib, cameras, focal=focal, baseline=baseline, doffs=doffs, ndisp=ndisp)
+    own_gt = gt_encoding is not None or gt_scale is not None
+    # Where some file needs --scale to be read at all, it is not meant for the files that do without.
+    for_all = own_gt or not any(map(_open, (truth, *named.values())))
+    if _open(truth) and not own_gt:
+        gt_encoding, gt_scale = (None if is_depth(encoding) else encoding), scale
+
+    def ground_truth(path: str) -> DisparityFile:
+        known = calibration if is_depth(gt_encoding) else None
+        return DisparityFile(path, gt_encoding, gt_scale, calibration=known)
+
     masks = options.named_files(mask)
     if regions is None:
         chosen = chosen.replace(regions=list(dict.fromkeys([*chosen.regions, *masks])))
     scene = Scene(
         Path(truth).parent.name or Path(truth).stem,
-        gt=DisparityFile(truth, encoding=gt_encoding, scale=gt_scale),
+        gt=ground_truth(truth),
         left=left,
         right=right,
-        gt_right=gt_right
-        if gt_right is None or not _open(gt_right)
-        else DisparityFile(gt_right, gt_encoding, gt_scale),
-        calibration=_calibration(calib, cameras, focal, baseline, doffs, ndisp),
+        gt_right=gt_right if gt_right is None or not _open(gt_right) else ground_truth(gt_right),
+        calibration=calibration,
         masks=masks,
         labels=None if labels is None else options.label_image(labels),
         border=border,
@@ -118,25 +162,34 @@ def command(
     for name in scene.masks:
         scene.mask(name)
     options.check_images(scene)
-    names = distinct_names(estimates)
-    # Read once: scores, doubts and pictures are all made of these.
-    division: Literal["object"] | None = None if by is None else "object"
-    with working(f"measuring {', '.join(names)}"):
-        maps = {
-            name: (DisparityFile(path, encoding, scale, offset) if _open(path) else DisparityFile(path)).read()
-            for name, path in zip(names, estimates, strict=True)
-        }
-        table = evaluate(
-            maps, scene, options.listed(metrics), protocol=chosen, resize=resize, common=common, by=division
+    window = (*options.corner(crop), *scene.shape[::-1]) if crop else ()
+    files = {
+        name: DisparityFile(
+            path,
+            encoding if _open(path) or is_depth(encoding) else None,
+            scale if _open(path) or is_depth(encoding) or for_all else None,
+            offset or 0.0,
+            unknown=options.stored_values(unknown),
+            calibration=calibration if is_depth(encoding) else None,
+            flip=flip or "",
+            crop=window,
         )
-        doubts = _suspicions(maps, scene)
+        for name, path in named.items()
+    }
+    asked = None if metrics is None else chosen.metrics
+    # Read once: scores, doubts and pictures are all made of these.
+    with working(f"measuring {', '.join(files)}"):
+        maps = {name: file.read() for name, file in files.items()}
+        table = evaluate(maps, scene, asked, protocol=chosen, resize=resize, common=common, by=division)
+        table.inputs = inputs_hash([scene])
+        doubts = _suspicions(maps, files, scene)
     chosen = table.protocol or chosen
-    print_scores(table, form)
+    print_scores(table, form, [scene])
     if common:
         share = _common_share(maps, scene)
         say(f"measured on the {share:.1%} of the known pixels that all {len(maps)} maps estimate")
     if form is options.Format.table:
-        say(f"protocol {chosen.name} {chosen.hash}, scoring {chosen.scoring_hash}")
+        print_basis(chosen, table.inputs, [scene])
     for note in [*notes(table), *doubts]:
         say(f"note: {note}")
     if out is not None:
@@ -155,15 +208,43 @@ def _common_share(maps: Mapping[str, DisparityMap], scene: Scene) -> float:
     return float((known & estimated).sum() / max(1, known.sum()))
 
 
+def _is_dataset(text: str) -> bool:
+    """Whether a dataset is meant, NAME or NAME:ROOT, rather than a file."""
+    from stereogauge.datasets import families
+
+    return not Path(text).exists() and text.partition(":")[0] in families()
+
+
 def _open(path: str) -> bool:
     """Whether the file's suffix leaves its encoding open, so that --encoding and --scale concern it."""
-    return Path(path).suffix.lower() in (".png", ".pgm")
+    from stereogauge.datasets.layout import map_name
+
+    return map_name(path)[1] in (".png", ".pgm", ".jpg", ".jpeg", ".webp")
+
+
+def _named(texts: list[str]) -> dict[str, str]:
+    """Estimates by name: NAME=FILE, or a path whose end tells it from the others."""
+    from stereogauge.evaluation.estimates import distinct_names
+
+    pairs = [
+        (name, path) if equals and not Path(text).exists() else ("", text)
+        for text in texts
+        for name, equals, path in [text.partition("=")]
+    ]
+    ends = iter(distinct_names([path for name, path in pairs if not name]))
+    names = [name or next(ends) for name, _ in pairs]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise FileError(f"Two estimates are called {twice[0]!r}; give each a name of its own, NAME=FILE.")
+    return dict(zip(names, (path for _, path in pairs), strict=True))
 
 
 def _check_order(truth: str, estimates: list[str]) -> None:
     """An estimate that is called ground truth, held against something that is not, was most likely swapped with it."""
     swapped = [
-        path for path in estimates if TRUTH_NAME.search(Path(path).stem) or TRUTH_NAME.search(Path(path).parent.name)
+        path
+        for path in _named(estimates).values()
+        if TRUTH_NAME.search(Path(path).stem) or TRUTH_NAME.search(Path(path).parent.name)
     ]
     if swapped and not TRUTH_NAME.search(Path(truth).stem) and not TRUTH_NAME.search(Path(truth).parent.name):
         raise FileError(
@@ -172,32 +253,13 @@ def _check_order(truth: str, estimates: list[str]) -> None:
         )
 
 
-def _calibration(
-    path: Path | None,
-    cameras: tuple[int, int],
-    focal: float | None,
-    baseline: float | None,
-    doffs: float | None,
-    ndisp: int | None,
-) -> Calibration:
-    import dataclasses
+def _suspicions(maps: Mapping[str, DisparityMap], files: Mapping[str, DisparityFile], scene: Scene) -> list[str]:
+    """What makes an estimate look as if it had been read wrongly, and what is odd about the calibration."""
+    from stereogauge.datasets.plausibility import calibration_doubt, lossy_doubt, suspicion
 
-    from stereogauge.datasets.calibration import read_kitti_calibration, read_middlebury_calibration
-    from stereogauge.model import Calibration
-
-    found = Calibration()
-    if path is not None:
-        kitti = path.is_file() and re.search(rb"^P\w*\d:", path.read_bytes()[:4096], re.MULTILINE) is not None
-        found = read_kitti_calibration(path, cameras) if kitti else read_middlebury_calibration(path)
-    given = {"focal": focal, "baseline": baseline, "doffs": doffs, "ndisp": ndisp}
-    stated: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    return dataclasses.replace(found, **stated)
-
-
-def _suspicions(maps: Mapping[str, DisparityMap], scene: Scene) -> list[str]:
-    """What makes an estimate look as if it had been read wrongly: reversed sign, wrong scale, the other view."""
-    from stereogauge.datasets.plausibility import suspicion
-
-    fitting = {name: estimate for name, estimate in maps.items() if estimate.shape == scene.shape}
-    doubts = {name: suspicion(estimate, scene.gt) for name, estimate in fitting.items()}
-    return [f"{name}: {doubt[1]}" for name, doubt in doubts.items() if doubt is not None]
+    doubts = [("calibration", calibration_doubt(scene.calibration, scene.gt))]
+    for name, estimate in maps.items():
+        doubts.append((name, lossy_doubt(files[name])))
+        if estimate.shape == scene.shape:
+            doubts.append((name, suspicion(estimate, scene.gt, scene.calibration, files[name])))
+    return [f"{name}: {doubt.sentence}" for name, doubt in doubts if doubt is not None]

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stereogauge.cli import options
 from stereogauge.cli.output import console, say
 from stereogauge.errors import FileError, StereogaugeError
-from stereogauge.io.content import is_remote
-from stereogauge.io.encodings import ENCODINGS, encoding_called
+from stereogauge.io.content import Decoding, is_remote, suffix_of
+from stereogauge.io.encodings import ENCODINGS, encoding_called, encoding_to_write, is_depth
 
 if TYPE_CHECKING:
     from stereogauge.model import Calibration, DisparityMap
@@ -26,10 +26,20 @@ WRITABLE = ", ".join(encoding.id for encoding in ENCODINGS.values() if encoding.
 def command(
     paths: Annotated[list[str], typer.Argument(metavar="IN... OUT", help="One or more maps, then a file or a folder.")],
     source_encoding: Annotated[
-        str | None, typer.Option("--from", help=f"Encoding of the input where its suffix leaves it open. {READABLE}.")
+        str | None,
+        typer.Option("--encoding", help=f"Encoding of the input where its suffix leaves it open. {READABLE}."),
     ] = None,
-    scale: Annotated[float | None, typer.Option(help="Input: stored value per pixel of disparity.")] = None,
+    scale: Annotated[
+        float | None, typer.Option(help="Input, or else output: stored value per pixel of disparity.")
+    ] = None,
     offset: Annotated[float, typer.Option(help="Input: pixels to add after dividing by the scale.")] = 0.0,
+    unknown: options.Unknown = None,
+    flip: options.Flip = None,
+    calib: options.Calib = None,
+    cameras: options.Cameras = (0, 1),
+    focal: options.Focal = None,
+    baseline: options.Baseline = None,
+    doffs: options.Doffs = None,
     mask: Annotated[
         list[str] | None,
         typer.Option(help="Image whose pixels other than 0 mark unknown disparities (as Sintel's masks); repeatable."),
@@ -40,13 +50,6 @@ def command(
     target_scale: Annotated[
         float | None, typer.Option("--to-scale", help="Output: value per pixel of disparity.")
     ] = None,
-    calib: Annotated[
-        Path | None, typer.Option(help="Calibration, for a point cloud: calib.txt or a KITTI file.")
-    ] = None,
-    cameras: Annotated[tuple[int, int], typer.Option(help="The two cameras of a KITTI calibration file.")] = (0, 1),
-    focal: Annotated[float | None, typer.Option(help="Focal length in px.")] = None,
-    baseline: Annotated[float | None, typer.Option(help="Baseline in metres.")] = None,
-    doffs: Annotated[float | None, typer.Option(help="Disparity offset in px.")] = None,
     colours: Annotated[str | None, typer.Option(help="Image that gives a point cloud its colours.")] = None,
     centre: Annotated[
         tuple[float, float] | None, typer.Option(help="Principal point X Y in px; default: the image centre.")
@@ -62,16 +65,30 @@ def command(
     targets = target_names(paths[:-1], paths[-1], target_encoding)
     if not force:
         _refuse_existing(targets)
-    from stereogauge.io.disparity import read_disparity, write_disparity
+    if target_encoding == "middlebury" and target_scale is None:
+        target_scale, scale = _output_scale(paths, source_encoding, scale)
+    for target in targets:
+        if not _is_cloud(target):
+            check_target(target, target_encoding, target_scale)
+    from stereogauge.io.disparity import write_disparity
+    from stereogauge.io.files import DisparityFile
+
+    known = options.chosen_calibration(calib, cameras, focal=focal, baseline=baseline, doffs=doffs)
 
     def convert(source: str, target: str) -> None:
-        disparity = read_disparity(
-            source, encoding=source_encoding, scale=scale, offset=offset, masks=tuple(mask or ())
-        )
+        disparity = DisparityFile(
+            source,
+            source_encoding,
+            scale,
+            offset,
+            masks=tuple(mask or ()),
+            unknown=options.stored_values(unknown),
+            calibration=known if is_depth(source_encoding) else None,
+            flip=flip or "",
+        ).read()
         if not is_remote(target):
             Path(target).parent.mkdir(parents=True, exist_ok=True)
-        if target.lower().endswith(".ply"):
-            known = chosen_calibration(calib, cameras, focal=focal, baseline=baseline, doffs=doffs)
+        if _is_cloud(target):
             sys.stdout.write(f"{source} → {target}: {write_cloud(target, disparity, known, colours, centre)} points\n")
             return
         write_disparity(target, disparity, encoding=target_encoding, scale=target_scale)
@@ -111,19 +128,41 @@ def write_cloud(
     return write_ply(target, points, None if colours is None else read_image(colours))
 
 
-def chosen_calibration(path: Path | None, cameras: tuple[int, int], **given: float | None) -> Calibration:
-    """The calibration of a file, over which single values go."""
-    import dataclasses
+def _output_scale(paths: list[str], source_encoding: str | None, scale: float | None) -> tuple[float, float | None]:
+    """The scale of the output, and that of the input, which needs none where its suffix says all."""
+    if scale is None or source_encoding is not None or any(map(_open, paths[:-1])):
+        raise FileError(
+            "--to middlebury needs the stored value per pixel of disparity: give --to-scale, for example 4."
+        )
+    return scale, None
 
-    from stereogauge.datasets.calibration import read_kitti_calibration, read_middlebury_calibration
-    from stereogauge.model import Calibration
 
-    found = Calibration()
-    if path is not None:
-        kitti = path.is_file() and re.search(rb"^P\w*\d:", path.read_bytes()[:4096], re.MULTILINE) is not None
-        found = read_kitti_calibration(path, cameras) if kitti else read_middlebury_calibration(path)
-    stated: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    return dataclasses.replace(found, **stated)
+def _is_cloud(target: str) -> bool:
+    return suffix_of(target) == ".ply"
+
+
+def _open(path: str) -> bool:
+    return suffix_of(path) not in {suffix for encoding in ENCODINGS.values() for suffix in encoding.suffixes}
+
+
+def check_target(target: str, encoding: str | None, scale: float | None) -> None:
+    """Refuse a name that does not say its encoding, before any work is done."""
+    if encoding is not None:
+        if encoding_called(encoding).writer is None:
+            raise FileError(
+                f"{target}: the encoding {encoding} can be read but not written; give --to, one of {WRITABLE}."
+            )
+        if encoding == "middlebury" and scale is None:
+            raise FileError(
+                f"{target}: --to middlebury needs the stored value per pixel: give --to-scale, for example 4."
+            )
+        return
+    if suffix_of(target) == ".png" and scale is None:
+        raise FileError(
+            f"{target}: a PNG can hold several encodings; give --to kitti, or --to middlebury and --to-scale, for "
+            "example 4."
+        )
+    encoding_to_write(suffix_of(target), target, Decoding(scale))
 
 
 def _described(disparity: DisparityMap) -> str:

@@ -65,6 +65,34 @@ def show(
 
 
 @app.command()
+def init(
+    root: Annotated[Path, typer.Argument(metavar="FOLDER", help="A folder with ground truth, images, …")],
+    encoding: Annotated[str | None, typer.Option(help="Encoding of the ground truth, e.g. kitti, depth-m.")] = None,
+    scale: Annotated[float | None, typer.Option(help="Stored value per pixel of the ground truth, e.g. 4.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a manifest that exists.")] = False,
+) -> None:
+    """Write the manifest of a folder of your own, stereogauge.toml, as far as the names of its files tell."""
+    import tomli_w
+
+    from stereogauge.datasets.declaration import MANIFEST
+    from stereogauge.datasets.discovery import folder_layout
+    from stereogauge.datasets.layout import wrong_folder
+    from stereogauge.datasets.results.files import list_results
+    from stereogauge.errors import DatasetError
+
+    path = root / MANIFEST
+    if path.exists() and not force:
+        raise DatasetError(f"{path} exists already; give --force to replace it.")
+    layout = folder_layout(root, list_results(root).names)
+    if layout is None:
+        raise wrong_folder("a dataset", root, "maps such as SCENE.pfm, gt/SCENE.png or SCENE/disp0GT.pfm")
+    truth = {key: value for key, value in (("encoding", encoding), ("scale", scale)) if value is not None}
+    path.write_text(tomli_w.dumps({**layout, **({"ground_truth": truth} if truth else {})}), encoding="utf-8")
+    sys.stdout.write(path.read_text(encoding="utf-8"))
+    say(f"{path} written; read it, and add what it cannot know (scale, calibration, masks)")
+
+
+@app.command()
 def fetch(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A dataset's id, or ID:VARIANT.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder to put it into.")],

@@ -5,14 +5,15 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from stereogauge.cli import INTERRUPTED, options
-from stereogauge.cli.output import announce_memory, progress, say, shortened
+from stereogauge.cli.doubts import doubt_lines
+from stereogauge.cli.output import announce_memory, print_basis, progress, say, shortened
 from stereogauge.errors import StereogaugeError
 
 if TYPE_CHECKING:
@@ -49,10 +50,14 @@ class Request:
     rehash: bool = False
     jobs: int | None = None
     cluster: str | None = None
+    truth: dict[str, Any] = field(default_factory=dict)
+    form: options.Format = options.Format.table
 
 
 def command(
-    dataset: Annotated[str, typer.Argument(metavar="DATASET[:ROOT]", help="A dataset and the folder that holds it.")],
+    dataset: Annotated[
+        str, typer.Argument(metavar="DATASET[:ROOT]", help="A dataset and its folder, or a folder of ground truth.")
+    ],
     results: Annotated[
         list[str] | None, typer.Argument(metavar="RESULTS", help="Folders or zips with maps of algorithms.")
     ] = None,
@@ -84,8 +89,13 @@ def command(
     template: options.Template = None,
     encoding: options.Encoding = None,
     scale: options.Scale = None,
+    gt_encoding: options.TruthEncoding = None,
+    gt_scale: options.TruthScale = None,
     offset: options.Offset = None,
-    results_manifest: options.ResultsManifest = None,
+    unknown: options.Unknown = None,
+    flip: options.Flip = None,
+    crop: options.Crop = None,
+    manifest: options.ResultsManifest = None,
     resize: Annotated[
         bool, typer.Option(help="Bring estimates to the scene's size; disparities scale with the width.")
     ] = False,
@@ -97,8 +107,9 @@ def command(
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be computed, and stop.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Go on and evaluate again when files change.")] = False,
+    form: options.OutputFormat = options.Format.table,
 ) -> None:
-    """Evaluate result folders or matchers on a dataset into a store.
+    """Evaluate result folders or matchers on a dataset into a store, and print the scores over all scenes.
 
     Only what is not stored yet for exactly these files, this protocol and these versions of the metrics is computed.
     The command may be stopped at any moment; the same command goes on where it was.
@@ -114,7 +125,10 @@ def command(
             "encoding": encoding,
             "scale": scale,
             "offset": offset,
-            "manifest": results_manifest,
+            "unknown": options.stored_values(unknown),
+            "flip": flip,
+            "crop": options.corner(crop),
+            "manifest": manifest,
         },
         maps=maps,
         ndisp=ndisp,
@@ -125,6 +139,8 @@ def command(
         rehash=rehash,
         jobs=jobs,
         cluster=cluster,
+        truth=options.truth_options(dataset, gt_encoding, gt_scale, encoding, scale),
+        form=form,
     )
     if not request.results and not request.matchers:
         raise StereogaugeError("Nothing to evaluate: give folders of results, or --matcher.")
@@ -143,7 +159,8 @@ def _evaluate(request: Request, store: Store, *, dry_run: bool, watch: bool) -> 
     stopped = True
     try:
         while True:
-            dataset = options.chosen_scenes(request.dataset, request.scenes)
+            dataset = options.chosen_scenes(request.dataset, request.scenes, **request.truth)
+            options.tell_layout(request.dataset, dataset)
             if not request.scenes:
                 dataset = dataset.subset(request.protocol.selected(dataset.ids))
             plan = _plan(request, dataset, store, workers)
@@ -152,6 +169,7 @@ def _evaluate(request: Request, store: Store, *, dry_run: bool, watch: bool) -> 
                 break
             if not plan.cells and not plan.unreadable and not watch:
                 say(f"nothing to compute: {plan.stored} cells are stored{_gaps(plan)} → {store.name}")
+                _print_scores(request, plan, store)
                 break
             if plan.cells or plan.unreadable:
                 from stereogauge.evaluation.run import run_plan
@@ -162,6 +180,7 @@ def _evaluate(request: Request, store: Store, *, dry_run: bool, watch: bool) -> 
                     plan, store, executor=executor, progress=progress("cells"), command=" ".join(sys.argv)
                 )
                 _print_summary(summary, plan, time.perf_counter() - started, store)
+                _print_scores(request, plan, store)
                 if summary.interrupted:
                     raise KeyboardInterrupt
                 if not watch:
@@ -172,6 +191,12 @@ def _evaluate(request: Request, store: Store, *, dry_run: bool, watch: bool) -> 
             time.sleep(WATCH_EVERY)
     finally:
         workers.end(at_once=stopped)
+
+
+def _print_scores(request: Request, plan: Plan, store: Store) -> None:
+    from stereogauge.cli.table import print_stored
+
+    print_stored(store, plan.dataset, plan.protocol, [result.name for result in plan.results], request.form)
 
 
 class Workers:
@@ -270,11 +295,16 @@ def found_results(request: Request, dataset: Dataset) -> list[Any]:
 
     found: list[Any] = []
     for path in request.results:
-        results, unrecognised, _ = find_results(path, dataset, **request.reading)
+        there = find_results(path, dataset, **request.reading)
+        results, unrecognised = there.results, there.unrecognised
         if unrecognised and request.scenes is not None:
             # A map of a scene that was not asked for is no stray file.
-            unrecognised = find_results(path, open_dataset(request.dataset), **request.reading).unrecognised
+            whole = open_dataset(request.dataset, **request.truth)
+            unrecognised = find_results(path, whole, **request.reading).unrecognised
         found += results
+        if there.template:
+            names = shortened([result.name for result in results])
+            say(f"{path}: maps found at {there.template} (--template): {names}")
         if unrecognised:
             shown = shortened(unrecognised, 5)
             say(f"{path}: {len(unrecognised)} file(s) belong to no scene of {dataset.name}: {shown}")
@@ -298,19 +328,26 @@ def _print_plan(plan: Plan) -> None:
 
 
 def _gaps(plan: Plan) -> str:
-    return f", {len(plan.gaps)} without a map" if plan.gaps else ""
+    """How many cells have no map, and of which scenes."""
+    if not plan.gaps:
+        return ""
+    return f", {len(plan.gaps)} without a map ({shortened(f'{scene} of {name}' for name, scene in plan.gaps)})"
 
 
 def _print_summary(summary: Summary, plan: Plan, seconds: float, store: Store) -> None:
+    from stereogauge.evaluation.assumptions import contents_hash
+
     parts = [f"{summary.done} cells computed in {seconds:.1f} s", f"{summary.stored} stored before"]
     if summary.retried:
         parts.append(f"{summary.retried} tried again after a lost worker")
     if summary.failures:
         parts.append(f"{len(summary.failures)} failed")
     say(", ".join(parts) + f"{_gaps(plan)} → {store.name}")
-    say(f"protocol {plan.protocol.name} {plan.protocol.hash}, scoring {plan.protocol.scoring_hash}")
+    print_basis(plan.protocol, contents_hash(plan.contents), [group.scene for group in plan.scenes])
     for metric, (count, reason) in list(summary.gaps.items())[:FAILURES_SHOWN]:
         say(f"note: {metric} has no value in {count} place(s), the first because {reason.rstrip('.')}")
+    for note in doubt_lines(summary.doubts):
+        say(f"note: {note}")
     for failure in summary.failures[:FAILURES_SHOWN]:
         say(f"failed: {failure.algorithm} on {failure.scene}: {failure.reason}")
     if len(summary.failures) > FAILURES_SHOWN:

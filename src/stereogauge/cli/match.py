@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 from pathlib import Path
@@ -35,6 +36,12 @@ def command(
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File for the left map, e.g. disparity.pfm.")] = None,
     right_out: Annotated[Path | None, typer.Option(help="File for the right map.")] = None,
+    target_encoding: Annotated[
+        str | None, typer.Option("--to", help="Encoding of the maps where their suffix leaves it open, e.g. kitti.")
+    ] = None,
+    target_scale: Annotated[
+        float | None, typer.Option("--to-scale", help="Stored value per pixel of disparity, with --to middlebury.")
+    ] = None,
     picture: Annotated[Path | None, typer.Option(help="PNG of the left map in false colours.")] = None,
     confidence: Annotated[
         Path | None, typer.Option(help="Folder for confidence maps (PFM, lower = sure), one per measure.")
@@ -57,6 +64,7 @@ def command(
     Writes the disparity map and prints run time and density. Every matcher also takes lr_check, median, speckle and
     fill for post-processing.
     """
+    from stereogauge.cli.convert import check_target
     from stereogauge.matching.run import prepare
     from stereogauge.matching.text import parse_parameters
 
@@ -65,6 +73,10 @@ def command(
         return
     if left is None or right is None:
         raise MatcherError("A match needs two images: stereogauge match LEFT RIGHT --ndisp 64 --out disparity.pfm.")
+    for path in (out, right_out):
+        if path is not None:
+            check_target(str(path), target_encoding, target_scale)
+            options.make_folder(path.parent)
     announce_compilation()
     given = parse_parameters(",".join(parameter or ()), "--set")
     for folder in (confidence, None if classes is None else classes.parent):
@@ -78,12 +90,15 @@ def command(
         _write_confidence(confidence, result, options.listed(measures), sigma, temperature)
     if classes is not None:
         _write_classes(classes, result)
+    write = functools.partial(_write, encoding=target_encoding, scale=target_scale)
     if out is not None:
-        _write(out, result.disparity)
+        write(out, result.disparity)
+    elif picture is None:
+        say("the map was not kept; --out disparity.pfm writes it")
     if right_out is not None:
         if result.right_disparity is None:
             raise MatcherError(f"{result.matcher} gave no right map; try --set right_view=second-run.")
-        _write(right_out, result.right_disparity)
+        write(right_out, result.right_disparity)
     if picture is not None:
         from stereogauge.figures.pictures import render_disparity, write_png
 
@@ -91,11 +106,10 @@ def command(
     _print(_facts(result), form)
 
 
-def _write(path: Path, disparity: Any) -> None:
+def _write(path: Path, disparity: Any, encoding: str | None, scale: float | None) -> None:
     from stereogauge.io.disparity import write_disparity
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_disparity(path, disparity)
+    write_disparity(path, disparity, encoding=encoding, scale=scale)
     say(f"{path} written")
 
 

@@ -10,6 +10,8 @@ import typer
 from stereogauge.cli import options
 from stereogauge.cli.output import print_entry, print_json, print_rows
 
+USUAL = ("bad", "rms", "mae", "d1", "quantile", "density", "invalid")
+
 
 def command(
     name: Annotated[
@@ -19,12 +21,13 @@ def command(
 ) -> None:
     """The catalogue of metrics, or one metric in full."""
     from stereogauge.errors import unknown_name
-    from stereogauge.metrics.declaration import metrics
+    from stereogauge.metrics.declaration import canonical, metrics
 
     known = metrics()
+    name = None if name is None else canonical(name)
     if name is not None and name.partition("@")[0] not in known:
         raise unknown_name("metric", name.partition("@")[0], known)
-    chosen = [known[name.partition("@")[0]]] if name else list(known.values())
+    chosen = [known[name.partition("@")[0]]] if name else sorted(known.values(), key=_usual_first)
     rows = [declaration(metric) for metric in chosen]
     if form is options.Format.json:
         print_json(rows[0] if name else rows)
@@ -43,6 +46,11 @@ def command(
                 print_entry(key, [_plain(value)], indent=19)
     else:
         print_rows([_summary(row) for row in rows])
+
+
+def _usual_first(metric: Any) -> int:
+    """The metrics that everybody knows come first, the others as they are declared."""
+    return USUAL.index(metric.id) if metric.id in USUAL else len(USUAL)
 
 
 def declaration(metric: Any) -> dict[str, Any]:

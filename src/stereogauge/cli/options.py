@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,7 +15,7 @@ from stereogauge.errors import FileError, SizeError, StereogaugeError
 from stereogauge.protocol import Protocol, load_protocol, parse_override
 
 if TYPE_CHECKING:
-    from stereogauge.model import Dataset, LabelImage, Scene
+    from stereogauge.model import Calibration, Dataset, LabelImage, Scene
 
 
 NUMBER = r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|inf)"
@@ -62,9 +62,30 @@ Override = Annotated[
     typer.Option("--set", help="Change one choice of the protocol, e.g. invalid=exclude; changes its hash."),
 ]
 OutputFormat = Annotated[Format, typer.Option("--format", "-f", help="How to print the scores.")]
-Encoding = Annotated[str | None, typer.Option(help="Encoding of the estimates where their suffix leaves it open.")]
-Scale = Annotated[float | None, typer.Option(help="Stored value per pixel of disparity, for 8-bit files.")]
+Encoding = Annotated[
+    str | None,
+    typer.Option(help="Encoding of the estimates where their suffix leaves it open; depth-m and depth-mm are depths."),
+]
+Scale = Annotated[float | None, typer.Option(help="Stored value per pixel of disparity, e.g. 16 for OpenCV's arrays.")]
 Offset = Annotated[float | None, typer.Option(help="Added to every decoded estimate, in px.")]
+Unknown = Annotated[str | None, typer.Option(help="Stored values that mean that there is no estimate, e.g. 0,-1.")]
+Flip = Annotated[
+    str | None, typer.Option(help="Turn the estimates back: left-right, up-down, both, or transpose (rows ↔ columns).")
+]
+Crop = Annotated[
+    str | None, typer.Option(help="Column and row, X,Y, from which on padded estimates fit the ground truth.")
+]
+Calib = Annotated[Path | None, typer.Option(help="Calibration: Middlebury's calib.txt or a KITTI file.")]
+Cameras = Annotated[tuple[int, int], typer.Option(help="The two cameras of a KITTI calibration file.")]
+Focal = Annotated[float | None, typer.Option(help="Focal length in px.")]
+Baseline = Annotated[float | None, typer.Option(help="Baseline in metres.")]
+Doffs = Annotated[float | None, typer.Option(help="Disparity offset in px.")]
+TruthEncoding = Annotated[
+    str | None, typer.Option("--gt-encoding", help="Encoding of the ground truth; default: that of the estimates.")
+]
+TruthScale = Annotated[
+    float | None, typer.Option("--gt-scale", help="Scale of the ground truth; default: that of the estimates.")
+]
 Template = Annotated[str | None, typer.Option(help="Where maps lie in RESULTS, e.g. '{algorithm}/{scene}/out.pfm'.")]
 ResultsManifest = Annotated[Path | None, typer.Option(help="A results.toml that lies elsewhere than in RESULTS.")]
 SearchRange = Annotated[int | None, typer.Option(help="Disparities to search, where the dataset does not say.")]
@@ -77,6 +98,39 @@ def listed(values: list[str] | None) -> list[str] | None:
     if values is None:
         return None
     return [name for value in values for name in NAMES.findall(OPERATORS.sub(r"\1\2", value))]
+
+
+def stored_values(text: str | None) -> tuple[float, ...]:
+    """The numbers of `--unknown`."""
+    try:
+        return tuple(float(part) for part in (text or "").replace(",", " ").split())
+    except ValueError:
+        raise StereogaugeError(f"--unknown takes stored values such as 0,-1; found {text!r}.") from None
+
+
+def corner(text: str | None) -> tuple[int, ...]:
+    """The column and row of `--crop`; nothing where it was not given."""
+    if text is None:
+        return ()
+    found = re.fullmatch(r"\(?\s*(\d+)\s*,\s*(\d+)\s*\)?", text)
+    if found is None:
+        raise StereogaugeError(f"--crop takes a column and a row, X,Y, for example 8,4; found {text!r}.")
+    return int(found[1]), int(found[2])
+
+
+def chosen_calibration(path: Path | None, cameras: tuple[int, int], **given: float | None) -> Calibration:
+    """The calibration of a file, over which single values go."""
+    import dataclasses
+
+    from stereogauge.datasets.calibration import read_kitti_calibration, read_middlebury_calibration
+    from stereogauge.model import Calibration
+
+    found = Calibration()
+    if path is not None:
+        kitti = path.is_file() and re.search(rb"^P\w*\d:", path.read_bytes()[:4096], re.MULTILINE) is not None
+        found = read_kitti_calibration(path, cameras) if kitti else read_middlebury_calibration(path)
+    stated: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    return dataclasses.replace(found, **stated)
 
 
 def make_folder(path: Path | None) -> None:
@@ -130,15 +184,57 @@ def chosen_protocol(
     regions: list[str] | None = None,
 ) -> Protocol:
     """The protocol that the options of a command describe."""
-    given = {"metrics": listed(metrics), "regions": listed(regions)}
+    from stereogauge.metrics.declaration import canonical_column
+
+    named = listed(metrics)
+    given = {"metrics": None if named is None else [*map(canonical_column, named)], "regions": listed(regions)}
     changes = dict(parse_override(text) for text in overrides or ())
     changes |= {name: value for name, value in given.items() if value is not None}
     return load_protocol(protocol).replace(**changes)
 
 
-def chosen_scenes(dataset: str, scenes: Sequence[str] | None) -> Dataset:
+def chosen_scenes(dataset: str, scenes: Sequence[str] | None, **truth: Any) -> Dataset:
     """The named dataset, or only those of its scenes that are named."""
     from stereogauge.datasets import open_dataset
 
-    opened = open_dataset(dataset)
+    opened = open_dataset(dataset, **truth)
     return opened.subset(scenes) if scenes else opened
+
+
+def truth_options(
+    dataset: str, gt_encoding: str | None, gt_scale: float | None, encoding: str | None, scale: float | None
+) -> dict[str, Any]:
+    """How the ground truth of a folder without a manifest is read: as said, else as the estimates where it needs it."""
+    given = {"encoding": gt_encoding, "scale": gt_scale}
+    layout = found_layout(dataset)
+    if layout is None:
+        return {name: value for name, value in given.items() if value is not None}
+    if gt_encoding is None and gt_scale is None and layout["paths"]["ground_truth"].endswith((".png", ".pgm")):
+        given = {"encoding": None if (encoding or "").startswith("depth") else encoding, "scale": scale}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def found_layout(dataset: str) -> dict[str, Any] | None:
+    """The layout that was found in a folder without a manifest; None for any other dataset."""
+    from stereogauge.datasets import families
+    from stereogauge.datasets.native.manifest import found_layout as layout_of
+
+    name, _, root = dataset.partition(":")
+    folder = Path(root if name == "folder" else dataset).expanduser()
+    return layout_of(folder) if name == "folder" or name not in families() else None
+
+
+def tell_layout(dataset: str, opened: Dataset) -> None:
+    """Say where ground truth was found in a folder that nobody described, or as which dataset it was taken."""
+    from stereogauge.cli.output import say
+
+    layout = found_layout(dataset)
+    if layout is None:
+        return
+    if opened.name != layout["name"]:
+        say(f"{dataset}: laid out as {opened.name}, and taken as that")
+        return
+    say(
+        f"{dataset}: ground truth found at {layout['paths']['ground_truth']}, {len(opened)} scene(s); "
+        f"`stereogauge datasets init {dataset}` writes this down"
+    )

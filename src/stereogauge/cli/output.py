@@ -14,11 +14,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from stereogauge.cli.options import Format
+from stereogauge.cli.spoken import spoken
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from stereogauge.evaluation.progress import Progress
+    from stereogauge.model import Scene
+    from stereogauge.protocol import Protocol
     from stereogauge.scores.table import ScoreTable
     from stereogauge.tables.table import Table
 
@@ -90,8 +93,8 @@ def print_entry(name: str, lines: list[str], *, indent: int) -> None:
 
 
 def say(text: str) -> None:
-    """One line for the person at the terminal."""
-    sys.stderr.write(text + "\n")
+    """One line for the person at the terminal, in the words of the command line."""
+    sys.stderr.write(spoken(text) + "\n")
 
 
 def progress(what: str = "cells", verb: str = "compute") -> Progress:
@@ -161,21 +164,39 @@ def announce_compilation() -> None:
         say("compiling kernels, once; later runs take them from the cache …")
 
 
-def print_scores(table: ScoreTable, form: Format) -> None:
+def print_basis(protocol: Protocol, inputs: str, scenes: Iterable[Scene]) -> None:
+    """What the scores rest on: the protocol, the scenes' files and settings, and what was assumed."""
+    from stereogauge.evaluation.assumptions import assumptions
+
+    say(f"protocol {protocol.name} {protocol.hash}, scoring {protocol.scoring_hash}, scenes {inputs}")
+    assumed = assumptions(scenes, protocol)
+    if assumed:
+        say(f"assumed: {assumed}")
+
+
+def depth_in_metres(scenes: Iterable[Scene], protocol: Protocol) -> bool | None:
+    """Whether Sigma-Z errors of these scenes are in metres; None where they differ."""
+    found = {protocol.sigma_z.metric and scene.calibration.metric for scene in scenes}
+    return found.pop() if len(found) == 1 else None
+
+
+def print_scores(table: ScoreTable, form: Format, scenes: Sequence[Scene] = ()) -> None:
     """The whole table in the chosen format; scenes are aggregated in `table` and `latex`."""
     if form is Format.json:
         sys.stdout.write(table.to_json() + "\n")
     elif form is Format.csv:
         sys.stdout.write(table.to_csv())
     else:
-        print_score_table(table, form=form)
+        print_score_table(table, form=form, scenes=scenes)
 
 
-def print_score_table(table: ScoreTable, title: str = "", form: Format = Format.table) -> None:
+def print_score_table(
+    table: ScoreTable, title: str = "", form: Format = Format.table, scenes: Sequence[Scene] = ()
+) -> None:
     """The scores over all scenes, or of single objects where the table holds those."""
     from stereogauge.protocol import Protocol
     from stereogauge.tables.object_table import object_tables
-    from stereogauge.tables.score_table import score_table
+    from stereogauge.tables.score_table import score_table, with_depth_unit
 
     if table.objects:
         print_tables(object_tables(table), form, boxed=False)
@@ -183,6 +204,7 @@ def print_score_table(table: ScoreTable, title: str = "", form: Format = Format.
 
     read = table.protocol or Protocol()
     shown = score_table(table.cube, read.aggregation, read.scene_weights)
+    shown = with_depth_unit(shown, depth_in_metres(scenes, read))
     print_tables([upright(replace(shown, title=title, notes=()), form)], form, boxed=False)
 
 

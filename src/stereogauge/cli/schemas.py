@@ -58,6 +58,7 @@ SCORE = record(
 )
 SCORES = record(
     "scores under one protocol",
+    {"inputs": {**TEXT, "description": "hash of the scenes' files and settings"}},
     protocol=either(record("every choice of the protocol", name=TEXT, hash=TEXT)),
     scores=several(SCORE),
 )
@@ -168,6 +169,7 @@ SCHEMAS: Mapping[str, tuple[str, Schema]] = {
     "compare": ("Scores of one or more estimates.", SCORES),
     "confidence": ("One row per scene and measure.", {"anyOf": [ROWS, TABLES]}),
     "datasets": ("Known datasets, or one of them.", {"anyOf": [several(DATASET), DATASET]}),
+    "evaluate": ("The scores over all scenes.", TABLES),
     "explain": ("Why two algorithms differ, or how all of them compare.", {"type": "object"}),
     "filter": ("What filtering by confidence gains.", TABLES),
     "gate": ("What got worse than in the baseline.", {"anyOf": [TABLES, {"type": "object"}]}),

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from stereogauge.cli.datasets import Form, Format
 from stereogauge.cli.output import print_json, print_tables, say
 from stereogauge.errors import StereogaugeError
 
@@ -22,7 +23,7 @@ ProtocolName = Annotated[str | None, typer.Option("--protocol", "-p", help="Only
 @app.command()
 def info(
     store: StoreArgument,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
+    form: Format = Form.table,
 ) -> None:
     """What a store holds: datasets, algorithms, protocols, runs, failures."""
     from stereogauge.store import open_store
@@ -30,7 +31,7 @@ def info(
 
     with open_store(store, read_only=True) as opened:
         document = _document(opened)
-    if as_json:
+    if form is Form.json:
         print_json(document)
         return
     counts = document["counts"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,14 +11,36 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stereogauge.cli import options, selected
-from stereogauge.cli.output import print_tables, say, upright, working
+from stereogauge.cli.output import depth_in_metres, print_tables, say, upright, working
 from stereogauge.errors import StereogaugeError
 
 if TYPE_CHECKING:
     from stereogauge.evaluation.error_density import ErrorDensity
+    from stereogauge.model import Dataset
     from stereogauge.protocol import Protocol
     from stereogauge.scores.cube import ScoreCube
     from stereogauge.store import Store
+
+
+def print_stored(
+    store: Store, dataset: Dataset, protocol: Protocol, algorithms: Sequence[str], form: options.Format
+) -> None:
+    """The scores of some algorithms on a dataset, over its scenes as the protocol says."""
+    from stereogauge.scores.column import columns_of
+    from stereogauge.scores.cube import LEAST_COVERAGE
+    from stereogauge.tables.score_table import score_table, with_depth_unit
+
+    cube = store.cube(dataset=dataset.name, protocol=protocol.scoring_hash)
+    known = [name for name in algorithms if name in cube.algorithms]
+    if not known or not cube.columns:
+        return
+    wanted = {str(column) for column in columns_of(protocol.metrics, protocol.regions)}
+    columns = [place for place, column in enumerate(cube.columns) if str(column) in wanted]
+    shown = cube.select(algorithms=known).take(columns=columns).limited(LEAST_COVERAGE, None)
+    if shown.columns:
+        made = score_table(shown, protocol.aggregation, protocol.scene_weights)
+        made = with_depth_unit(made, depth_in_metres(dataset, protocol))
+        print_tables([upright(made, form)], form, boxed=False)
 
 
 class Way(enum.StrEnum):

@@ -16,6 +16,7 @@ import typer
 from stereogauge.cli import options
 from stereogauge.cli.datasets import Form, Format
 from stereogauge.cli.output import console, print_json, print_tables, say
+from stereogauge.cli.spoken import spoken
 
 if TYPE_CHECKING:
     from stereogauge.datasets.validation import Progress, Validation
@@ -37,6 +38,9 @@ def command(
     encoding: options.Encoding = None,
     scale: options.Scale = None,
     offset: options.Offset = None,
+    unknown: options.Unknown = None,
+    flip: options.Flip = None,
+    crop: options.Crop = None,
     template: options.Template = None,
     manifest: options.ResultsManifest = None,
     form: Format = Form.table,
@@ -53,36 +57,36 @@ def command(
         raise DatasetError(f"{path} does not exist; give a disparity map, a folder of results or a .zip.")
     single = path.is_file() and path.suffix.lower() != ".zip"
     seen: FileReport | None = None
+    decoding: dict[str, Any] = {"encoding": encoding, "scale": scale, "unknown": options.stored_values(unknown)}
+    placing: dict[str, Any] = {"flip": flip, "crop": options.corner(crop)}
     if single and dataset is None:
-        seen, findings = validation.inspect_file(path, encoding=encoding, scale=scale, offset=offset or 0.0)
+        seen, findings = validation.inspect_file(path, offset=offset or 0.0, **decoding)
         result = validation.Validation(str(path), "", (), 1, tuple(findings))
     elif single:
-        result = _single_map(path, open_dataset(dataset or ""), scene, encoding, scale, offset)
+        result = _single_map(path, open_dataset(dataset or ""), scene, decoding | placing | {"offset": offset})
     else:
-        decoding: dict[str, Any] = {"encoding": encoding, "scale": scale}
         with _progress() as progress:
             if dataset is None:
                 result = validation.validate_files(path, offset=offset or 0.0, progress=progress, **decoding)
             else:
-                decoding |= {"offset": offset, "template": template, "manifest": manifest}
+                decoding |= placing | {"offset": offset, "template": template, "manifest": manifest}
                 result = validation.validate_results(path, open_dataset(dataset), progress=progress, **decoding)
     _print(result, form, seen)
     raise typer.Exit(0 if result.ok else FOUND)
 
 
-def _single_map(
-    path: Path, data: Dataset, scene: str | None, encoding: str | None, scale: float | None, offset: float | None
-) -> Validation:
+def _single_map(path: Path, data: Dataset, scene: str | None, decoding: dict[str, Any]) -> Validation:
+    from stereogauge.datasets.layout import map_name
     from stereogauge.datasets.results.find import map_file
     from stereogauge.datasets.results.layouts import scene_names
     from stereogauge.datasets.results.manifest import Decoding
     from stereogauge.datasets.validation import Validation, check_map
     from stereogauge.errors import DatasetError
 
-    chosen = scene or scene_names(data.ids).get(path.stem.lower())
+    chosen = scene or scene_names(data.ids).get(map_name(path)[0].lower())
     if chosen is None:
         raise DatasetError(f"{path} does not say its scene; give --scene, one of {', '.join(data.ids[:8])}.")
-    file = map_file(path, data[chosen], data, Decoding(encoding, scale, offset))
+    file = map_file(path, data[chosen], data, Decoding(**decoding))
     return Validation(str(path), data.name, (), 1, tuple(check_map(file, data[chosen])))
 
 
@@ -99,7 +103,9 @@ def _print(result: Validation, form: Form, seen: FileReport | None = None) -> No
         from stereogauge.tables.table import table, words
 
         shown = ("algorithm", "scene", "finding", "what")
-        print_tables([table("findings", "", shown, [[words(row[key]) for key in shown] for row in as_rows(result)])])
+        print_tables(
+            [table("findings", "", shown, [[words(spoken(row[key])) for key in shown] for row in as_rows(result)])]
+        )
     problems = sum(finding.severity == "problem" for finding in result.findings)
     algorithms = f" of {len(result.algorithms)} algorithm(s)" if result.algorithms else ""
     say(f"{result.maps} map(s){algorithms} checked: " + (f"{problems} problem(s)." if problems else "nothing to mend."))

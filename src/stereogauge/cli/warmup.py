@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 from stereogauge.cli.output import say
 
@@ -11,10 +12,19 @@ def command() -> None:
     """Compile all kernels now instead of at first use; later runs take them from the cache."""
     from stereogauge.kernels.jit import kernel_cache
 
-    say("compiling kernels, once …")
+    before = _compiled(kernel_cache())
+    say("looking for kernels that are not compiled yet …" if before else "compiling kernels, once …")
     start = time.perf_counter()
     compile_all()
-    say(f"compiled in {time.perf_counter() - start:.1f} s into {kernel_cache()}")
+    seconds, made = time.perf_counter() - start, _compiled(kernel_cache()) - before
+    if made:
+        say(f"compiled in {seconds:.1f} s into {kernel_cache()}")
+    else:
+        say(f"all {before} kernels were compiled already, in {kernel_cache()}")
+
+
+def _compiled(folder: Path) -> int:
+    return sum(1 for _ in folder.rglob("*.nbc"))
 
 
 def compile_all() -> None:

@@ -15,12 +15,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from stereogauge.datasets.layout import has_manifest
 from stereogauge.errors import DatasetError, unknown_name
 from stereogauge.model import Dataset
 from stereogauge.registry import collect
 
 PACKAGE = "stereogauge.datasets.native"
 ENTRY_POINTS = "stereogauge.datasets"
+FOLDER, MANIFEST = "folder", "stereogauge.toml"
+"""The family of folders of one's own, and the file that describes one."""
 
 Loader = Callable[..., Dataset]
 
@@ -119,8 +122,16 @@ def load_dataset(name: str, root: str | os.PathLike[str] | None = None, **option
 
 
 def open_dataset(text: str, **options: Any) -> Dataset:
-    """The dataset of `NAME`, `NAME:ROOT` or `NAME:VARIANT:ROOT`, as the command line writes it."""
+    """The dataset of `NAME`, `NAME:ROOT` or `NAME:VARIANT:ROOT`, as the command line writes it, or of a folder.
+
+    A folder may have a manifest, the layout of a known dataset, or names from which its layout can be told.
+    """
     identifier, _, rest = text.partition(":")
+    if identifier not in families() and Path(text).expanduser().exists():
+        folder = Path(text).expanduser()
+        own = folder.is_file() or has_manifest(folder, MANIFEST)
+        other = None if own or options else _better_family(families()[FOLDER], folder)
+        return load_dataset(other or FOLDER, folder, **options)
     family, _ = family_of(identifier)
     if not family.needs_root:
         return load_dataset(text, **options)
@@ -138,7 +149,8 @@ def _is_drive(text: str) -> bool:
 def _better_family(wrong: DatasetFamily, folder: Path) -> str | None:
     """Another family that finds scenes with ground truth in this folder, if there is one."""
     for family in families().values():
-        if family is not wrong and family.needs_root and _finds_scenes(family, folder):
+        described = family.id != FOLDER or has_manifest(folder, MANIFEST)
+        if family is not wrong and family.needs_root and described and _finds_scenes(family, folder):
             return family.id
     return None
 

@@ -3,20 +3,43 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from stereogauge.errors import DatasetError
 from stereogauge.io.content import fetch
 from stereogauge.io.png_file import read_header
+from stereogauge.paths import is_project
 
 IMAGE_SUFFIXES = (".png", ".ppm", ".pgm", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp")
-MAP_SUFFIXES = (".pfm", ".png", ".pgm", ".npy", ".npz", ".tif", ".tiff", ".exr", ".dsp5")
+MAP_SUFFIXES = (".pfm", ".png", ".pgm", ".npy", ".npz", ".tif", ".tiff", ".exr", ".dsp5", ".mat", ".jpg", ".jpeg")
 SHOWN_ENTRIES = 5
 MIDDLEBURY_TERMS = (
     "Middlebury grants permission to use and publish all images and disparity maps, with the request to cite the "
     "papers."
 )
+
+
+def has_manifest(folder: Path, name: str) -> bool:
+    """Whether a folder is described by a manifest of this name."""
+    try:
+        return not is_project(tomllib.loads((folder / name).read_text(encoding="utf-8")))
+    except OSError:
+        return False
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return True  # reading it says what is wrong
+
+
+def map_name(name: str | PurePath) -> tuple[str, str]:
+    """Stem and suffix of a map's file, of which .gz is no part.
+
+    >>> map_name("sgm/teddy.pfm.gz"), map_name("sgm/teddy.pfm")
+    (('teddy', '.pfm'), ('teddy', '.pfm'))
+    """
+    path = PurePath(name)
+    path = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    return path.stem, path.suffix.lower()
 
 
 def entries(folder: Path) -> list[Path]:

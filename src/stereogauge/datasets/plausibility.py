@@ -1,100 +1,255 @@
-"""Whether a map can be what it claims to be, judged against the ground truth: sign, scale, view.
+"""Whether a map can be what it claims to be, found by measuring it against the ground truth.
 
-These are the mistakes that give a score without an error message: values never divided by 256, a scale of 4 forgotten,
-a negated map, the right view's map handed in for the left one.
+These are the mistakes that give a score without an error message: depth instead of disparity, a forgotten scale or
+offset, a reversed sign, a flipped map, the right view's map, one value that stands for "unknown". Each gets one
+sentence that says what was measured and the option that mends it; nothing is applied.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.model import DisparityMap
+from stereogauge.datasets.misplaced import SampledPair, Suspicion, flipped, other_view, sampled, wrong_size
+from stereogauge.io.files import DisparityFile
+from stereogauge.io.images import LOSSY
+from stereogauge.model import Calibration, DisparityMap, DisparitySource
 
-FACTORS = (256, 128, 64, 32, 16, 8, 4, 3, 2)
 MOST_PIXELS = 10_000_000
 """Of larger maps every second, third, … row is looked at."""
-SMALL_ERROR = 3.0
-SMALL_SHARE = 0.15
 TELLING = 0.25
 """A correction must bring the median error below this part of what it was."""
-SWAP_DIFFERENCE, SWAP_RATIO = 0.08, 1.4
-CLEAR_SWAP_SHARE, CLEAR_SWAP_RATIO = 0.01, 4.0
+EXPLAINED = 0.5
+"""A correction must leave less than this part of the error that the best constant map has."""
+NEAR_POWER, NEAR_WHOLE = 0.03, 0.005
+"""How close a factor must be to a power of two, or to a whole number, to be taken for it."""
+AS_GOOD, AS_NEAR = 1.5, 0.75
+"""A simpler explanation is taken that leaves at most so many times the smallest error and so many px more."""
+ONE_VALUE_SHARE, ONE_VALUE_WRONG, ONE_VALUE_OFTEN = 0.03, 0.95, 3.0
+LARGEST_BASELINE = 20.0
+"""Metres; the widest baseline that is taken without a question."""
+LARGEST_KITTI_SCALE = 256.0
+
+Values = NDArray[np.float64]
 
 
-def suspicion(estimate: DisparityMap, truth: DisparityMap) -> tuple[str, str] | None:
-    """(kind, sentence) of the likeliest mistake, or None; maps of one size, where both have values."""
+class Correction(NamedTuple):
+    """One explanation of a map: the values that it would make right, and how to say so."""
+
+    values: Values
+    kind: str
+    said: Callable[[], str]
+
+
+def suspicion(
+    estimate: DisparityMap,
+    truth: DisparityMap,
+    calibration: Calibration | None = None,
+    source: DisparitySource | None = None,
+) -> Suspicion | None:
+    """The likeliest mistake, or None. `source` is the file that the estimate was read from, for the option to give."""
+    if estimate.shape != truth.shape:
+        return wrong_size(estimate, truth, _scale(source))
+    if not np.isfinite(estimate).any():
+        return Suspicion("no-values", "No pixel has a disparity.")
+    low, high = float(np.nanmin(estimate)), float(np.nanmax(estimate))
+    if low == high and estimate.size > 1:
+        question = "; was the map ever computed?" if low == 0 else "."
+        return Suspicion("no-values", f"Every disparity is {low:g}{question}")
     # Whole rows, since the view is judged along them.
     step = max(1, estimate.size // MOST_PIXELS)
     estimate, truth = estimate[::step], truth[::step]
-    both = np.isfinite(estimate) & np.isfinite(truth)
-    if not both.any():
+    pair = sampled(estimate, truth)
+    if not pair.found.size:
         return None
-    found, known = estimate[both].astype(np.float64), truth[both].astype(np.float64)
-    error = _median_error(found, known)
-    typical = float(np.median(np.abs(known)))
-    if error > max(SMALL_ERROR, SMALL_SHARE * typical):
-        return _negated(found, known, error) or _wrong_scale(found, known, error, typical)
-    return _other_view(estimate, truth)
+    if pair.error > pair.tolerance:
+        return _wrong_values(pair, calibration or Calibration(), source) or _one_value(pair)
+    return other_view(estimate, truth) or flipped(pair) or _one_value(pair)
 
 
-def _median_error(found: NDArray[np.float64], known: NDArray[np.float64]) -> float:
-    return float(np.median(np.abs(found - known)))
-
-
-def _negated(found: NDArray[np.float64], known: NDArray[np.float64], error: float) -> tuple[str, str] | None:
-    if _median_error(-found, known) > TELLING * error:
+def calibration_doubt(calibration: Calibration, truth: DisparityMap) -> Suspicion | None:
+    """Whether a calibration gives the ground truth depths that no camera pair sees: a baseline in millimetres."""
+    baseline, product = calibration.baseline, calibration.focal_baseline
+    known = truth[np.isfinite(truth)]
+    if baseline is None or product is None or baseline <= LARGEST_BASELINE or not known.size:
         return None
-    return (
-        "negated",
-        f"The sign is reversed: the median is {np.median(found):.4g} px where the ground truth has "
-        f"{np.median(known):.4g} px.",
+    shifted = float(np.median(known)) + calibration.doffs
+    seen = f", and the ground truth at a median depth of {product / shifted:.3g} m" if shifted > 0 else ""
+    return Suspicion(
+        "baseline-unit",
+        f"The calibration puts the cameras {baseline:g} m apart{seen}: is the baseline in millimetres? Give "
+        f"baseline={baseline / 1000:g}.",
     )
 
 
-def _wrong_scale(
-    found: NDArray[np.float64], known: NDArray[np.float64], error: float, typical: float
-) -> tuple[str, str] | None:
-    candidates = [*FACTORS, *(1 / factor for factor in FACTORS)]
-    remaining = {factor: _median_error(found / factor, known) for factor in candidates}
-    best = min(candidates, key=lambda factor: remaining[factor])
-    if remaining[best] > min(TELLING * error, max(SMALL_ERROR, SMALL_SHARE * typical)):
+def lossy_doubt(source: DisparitySource | None) -> Suspicion | None:
+    """Whether the map was read from a file whose compression changes values."""
+    path = str(getattr(source, "path", source)) if not isinstance(source, np.ndarray | None) else ""
+    if not path.lower().endswith(LOSSY):
         return None
-    nonzero = known != 0
-    ratio = float(np.median(found[nonzero] / known[nonzero]))
-    words = (
-        f"{ratio:.3g} times too large"
-        if ratio > 1
-        else f"{1 / ratio:.3g} times too small"
-        if ratio > 0
-        else "wrongly scaled"
-    )
-    return (
-        "wrong-scale",
-        f"The disparities are about {words} (median {np.median(found):.4g} px, ground truth {np.median(known):.4g} "
-        "px): give the right encoding, scale and offset.",
+    return Suspicion(
+        "lossy",
+        "The file's compression changes values, most of all beside depth edges: errors may be those of the file; save "
+        "the map as PFM, PNG, NPY or TIFF.",
     )
 
 
-def _other_view(estimate: DisparityMap, truth: DisparityMap) -> tuple[str, str] | None:
-    """Whether the map fits the right view better, in which (x, y) with disparity d lies at (x − d, y)."""
-    rows, columns = np.nonzero(np.isfinite(truth))
-    known = truth[rows, columns]
-    targets = columns - np.rint(known).astype(np.int64)
-    inside = (targets >= 0) & (targets < truth.shape[1])
-    rows, columns, targets, known = rows[inside], columns[inside], targets[inside], known[inside]
-    if not known.size:
+def _wrong_values(pair: SampledPair, calibration: Calibration, source: DisparitySource | None) -> Suspicion | None:
+    """The simplest of the explanations that leave the smallest error, where it is small."""
+    candidates = [*_linear(pair, calibration, source), *_depths(pair, calibration)]
+    remaining = [_median_error(candidate.values, pair.known) for candidate in candidates]
+    spread = float(np.mean(np.abs(pair.known - np.median(pair.known))))
+    enough = min(TELLING * pair.error, pair.tolerance, EXPLAINED * spread + 1e-3 * pair.typical)
+    if not min(remaining) <= enough:
+        return flipped(pair)
+    best = next(place for place, left in enumerate(remaining) if left <= AS_GOOD * min(remaining) + AS_NEAR)
+    return Suspicion(candidates[best].kind, candidates[best].said())
+
+
+def _median_error(found: Values, known: Values) -> float:
+    error = np.abs(found - known)
+    return float(np.median(np.where(np.isfinite(error), error, np.inf)))
+
+
+def _medians(pair: SampledPair) -> str:
+    return f"median {np.median(pair.found):.4g}, ground truth {np.median(pair.known):.4g} px"
+
+
+def _depths(pair: SampledPair, calibration: Calibration) -> list[Correction]:
+    """The map as depth: d = f·B/Z − doffs, or, without a calibration, d = c/Z."""
+    safe = np.where(pair.found > 0, pair.found, np.nan)
+    product = calibration.focal_baseline
+    if product is None:
+        constant = float(np.nanmedian(pair.found * pair.known))
+        said = (
+            f"The values fall where disparities rise ({_medians(pair)}): they look like depth; give "
+            'encoding="depth-m" or encoding="depth-mm" and the calibration (focal length and baseline).'
+        )
+        return [Correction(constant / safe, "depth", lambda: said)]
+    units = {"metres": ("depth-m", 1.0), "millimetres": ("depth-mm", 1000.0)}
+    return [
+        Correction(
+            product * per_metre / safe - calibration.doffs,
+            "depth",
+            lambda unit=unit, encoding=encoding: (  # type: ignore[misc]
+                f"The values are depths in {unit}, not disparities ({_medians(pair)}): give "
+                f'encoding="{encoding}", which takes the calibration.'
+            ),
+        )
+        for unit, (encoding, per_metre) in units.items()
+    ]
+
+
+def _linear(pair: SampledPair, calibration: Calibration, source: DisparitySource | None) -> list[Correction]:
+    """The map as a·d, as d + b, and as a·d + b."""
+    scale, offset = _scale(source), float(getattr(source, "offset", 0.0))
+    nonzero = pair.known != 0
+    ratio = _rounded(float(np.median(pair.found[nonzero] / pair.known[nonzero]))) if nonzero.any() else 0.0
+    shift = float(np.median(pair.found - pair.known))
+    found = []
+    if ratio:
+        words = "negated" if ratio == -1 else "wrong-scale"
+        option = _options(source, scale * ratio, offset / ratio)
+        found.append(Correction(pair.found / ratio, words, lambda: _scale_said(pair, ratio, option)))
+    option_of_shift = _options(source, scale, offset - shift)
+    found.append(
+        Correction(pair.found - shift, "offset", lambda: _offset_said(pair, shift, calibration, option_of_shift))
+    )
+    slope = _rounded(_robust_slope(pair))
+    if slope:
+        rest = float(np.median(pair.found - slope * pair.known))
+        both = _options(source, scale * slope, (offset - rest) / slope)
+        said = f"The disparities are scaled and shifted ({_medians(pair)}): give {both}."
+        found.append(Correction((pair.found - rest) / slope, "wrong-scale", lambda: said))
+    return found
+
+
+def _robust_slope(pair: SampledPair) -> float:
+    """The slope of found over known, by least squares without the pixels that are far from the line; 0 = none."""
+    kept = np.ones(pair.known.size, bool)
+    slope = 0.0
+    for _ in range(5):
+        if kept.sum() < 2 or np.ptp(pair.known[kept]) == 0:
+            return 0.0
+        slope, rest = np.polyfit(pair.known[kept], pair.found[kept], 1)
+        error = np.abs(pair.found - slope * pair.known - rest)
+        kept = error <= 2 * np.median(error) + 1e-9
+    return float(slope)
+
+
+def _scale_said(pair: SampledPair, ratio: float, option: str) -> str:
+    if ratio == -1:
+        return f"The sign is reversed ({_medians(pair)}): give {option}."
+    size = abs(ratio)
+    words = f"{size:.3g} times too large" if size > 1 else f"{1 / size:.3g} times too small"
+    sign = " and of the wrong sign" if ratio < 0 else ""
+    return f"The disparities are about {words}{sign} ({_medians(pair)}): give {option}."
+
+
+def _offset_said(pair: SampledPair, shift: float, calibration: Calibration, option: str) -> str:
+    doffs = calibration.doffs
+    words = f"{abs(shift):.4g} px too {'large' if shift > 0 else 'small'}"
+    if doffs and math.isclose(abs(shift), abs(doffs), rel_tol=0.05):
+        done = "added to" if shift * doffs > 0 else "subtracted from"
+        words += f", as if the calibration's doffs of {doffs:g} px had been {done} them"
+    return f"The disparities are {words} ({_medians(pair)}): give {option}."
+
+
+def _rounded(ratio: float) -> float:
+    """The ratio, or the power of two or whole number, or the reciprocal of one, that it is close to."""
+    if not math.isfinite(ratio) or ratio == 0:
+        return 0.0
+    size, sign = abs(ratio), math.copysign(1.0, ratio)
+    whole = size if size >= 1 else 1 / size
+    power = 2.0 ** round(math.log2(whole))
+    if abs(whole - power) <= NEAR_POWER * whole:
+        whole = power
+    elif abs(whole - round(whole)) <= NEAR_WHOLE * whole:
+        whole = float(round(whole))
+    return sign * (whole if size >= 1 else 1 / whole)
+
+
+def _scale(source: Any) -> float:
+    """The stored value per pixel of disparity with which a source was read."""
+    if not isinstance(source, DisparityFile):
+        source = DisparityFile(source) if isinstance(source, str) or hasattr(source, "__fspath__") else None
+    if source is None or source.scale is not None:
+        return 1.0 if source is None else float(source.scale or 1.0)
+    return LARGEST_KITTI_SCALE if _is_kitti(source) else 1.0
+
+
+def _is_kitti(source: Any) -> bool:
+    path, encoding = str(getattr(source, "path", source)), getattr(source, "encoding", None)
+    return encoding == "kitti" or (encoding is None and path.lower().endswith(".png"))
+
+
+def _options(source: Any, scale: float, offset: float) -> str:
+    """The options that read the source with another scale and offset."""
+    parts = ['encoding="middlebury"'] if _is_kitti(source) and not getattr(source, "scale", None) else []
+    parts += [f"scale={_rounded(scale):.6g}"] if scale != 1 or parts or not offset else []
+    parts += [f"offset={offset:.4g}"] if abs(offset) > 1e-6 else []
+    return ", ".join(parts)
+
+
+def _one_value(pair: SampledPair) -> Suspicion | None:
+    """A value outside the range of all others that fills several percent of the map and is wrong there."""
+    values, counts = np.unique(pair.found, return_counts=True)
+    if values.size < 3:
         return None
-    tolerance = max(1.0, 0.05 * float(np.median(np.abs(known))))
-    fits_left = np.abs(estimate[rows, columns] - known) <= tolerance
-    fits_right = np.abs(estimate[rows, targets] - known) <= tolerance
-    only_left, only_right = float(np.mean(fits_left & ~fits_right)), float(np.mean(fits_right & ~fits_left))
-    clear = only_right > CLEAR_SWAP_SHARE and only_right > CLEAR_SWAP_RATIO * only_left
-    likely = only_right - only_left > SWAP_DIFFERENCE and only_right > SWAP_RATIO * only_left
-    if not (clear or likely):
+    value, next_one, rest, often = values[0], values[1], values[1:], counts[0] / counts[1]
+    if counts[-1] > counts[0]:
+        value, next_one, rest, often = values[-1], values[-2], values[:-1], counts[-1] / counts[-2]
+    at = pair.found == value
+    share, wrong = float(np.mean(at)), float(np.mean(np.abs(value - pair.known[at]) > pair.tolerance))
+    apart = value <= 0 or abs(value - next_one) > 0.1 * np.ptp(rest)
+    if share < ONE_VALUE_SHARE or wrong < ONE_VALUE_WRONG or often < ONE_VALUE_OFTEN or not apart:
         return None
-    return (
-        "swapped-views",
-        f"The map fits the right view better than the left one ({np.mean(fits_right):.0%} against "
-        f"{np.mean(fits_left):.0%} of the known pixels): were the views swapped?",
+    return Suspicion(
+        "one-value",
+        f"The value {value:g} fills {share:.1%} of the map and is wrong at {wrong:.0%} of these pixels: if it means "
+        f"that nothing was found, give unknown={value:g}.",
     )

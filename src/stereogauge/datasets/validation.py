@@ -9,13 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
 
-from stereogauge.datasets.layout import MAP_SUFFIXES
-from stereogauge.datasets.plausibility import suspicion
+from stereogauge.datasets.layout import MAP_SUFFIXES, map_name
+from stereogauge.datasets.plausibility import calibration_doubt, lossy_doubt, suspicion
 from stereogauge.datasets.results.files import list_results
 from stereogauge.datasets.results.find import FoundResults, find_results
 from stereogauge.errors import FileError, SizeError, StereogaugeError
@@ -26,6 +25,7 @@ from stereogauge.model import Dataset, DisparityMap, DisparitySource, ResultSet,
 
 PROBLEM, NOTE = "problem", "note"
 SHOWN = 6
+CUT = "A map that is sent has the size of its scene; cut it before, instead of giving crop."
 
 Progress = Callable[[int, int, str], None]
 
@@ -74,9 +74,14 @@ def validate_results(
     dataset: Dataset,
     *,
     progress: Progress = lambda done, total, what: None,
+    submitted: bool = False,
     **options: Any,
 ) -> Validation:
-    """Check all results in a folder or zip against the ground truth; `options` are those of `find_results`."""
+    """Check all results in a folder or zip against the ground truth; `options` are those of `find_results`.
+
+    Of `submitted` results, which come from somebody else, no map of another size than its scene is decoded, and the
+    dataset itself is not judged.
+    """
     found = find_results(path, dataset, **options)
     findings = _unplaced(found, dataset)
     for result in found.results:
@@ -84,12 +89,13 @@ def validate_results(
     total, done = sum(len(result.maps) for result in found.results), 0
     for scene in dataset:
         for result in found.results:
-            findings += _check_further(found, result, scene)
+            findings += _check_further(found, result, scene, submitted)
             if scene.id not in result.maps:
                 continue
-            findings += check_map(result.maps[scene.id], scene, result.name)
+            findings += check_map(result.maps[scene.id], scene, result.name, submitted=submitted)
             done += 1
             progress(done, total, f"{result.name} {scene.id}")
+        findings += [] if submitted else _calibration_findings(scene)
         scene.release()
     if not found.results:
         findings.append(
@@ -104,32 +110,45 @@ def validate_results(
     return Validation(str(path), dataset.name, tuple(order), total, tuple(findings))
 
 
-def check_map(source: DisparitySource, scene: Scene, algorithm: str = "") -> list[Finding]:
-    """What is wrong with one map of one scene; at most one finding, the most basic one."""
+def check_map(source: DisparitySource, scene: Scene, algorithm: str = "", *, submitted: bool = False) -> list[Finding]:
+    """What is wrong with one map of one scene: at most one problem, the most basic one.
+
+    A map of another size is read to tell why it has it; a `submitted` one is not, since its size may be meant to do
+    harm.
+    """
     where = {"algorithm": algorithm, "scene": scene.id, "file": _name(source)}
     try:
         truth = scene.gt if scene.has("gt") else None
     except StereogaugeError as error:
         return [Finding("bad-ground-truth", str(error), **where)]
+    if submitted and _is_cut(source):
+        return [Finding("wrong-size", CUT, **where)]
     try:
-        estimate = load_disparity(source, None if truth is None else (truth.shape[0], truth.shape[1]))
+        shape = None if truth is None or not submitted else (truth.shape[0], truth.shape[1])
+        estimate = load_disparity(source, shape)
     except SizeError as error:
         sentence = str(error) if truth is None or error.found is None else _sizes(error.found, truth)
         return [Finding("wrong-size", sentence, **where)]
     except StereogaugeError as error:
         return [Finding("unreadable", str(error), **where)]
-    if truth is not None and truth.shape != estimate.shape:
-        return [Finding("wrong-size", _sizes((estimate.shape[1], estimate.shape[0]), truth), **where)]
-    problems = report(estimate, where["file"], "").problems
-    if problems and _constant(estimate):
-        return [Finding("no-values", problems[0], **where)]
+    lossy = lossy_doubt(source)
+    notes = [] if lossy is None else [Finding(*lossy, severity=NOTE, **where)]
     if truth is None:
-        return [Finding("suspicious", problem, **where) for problem in problems[:1]]
-    suspected = suspicion(estimate, truth)
-    return [] if suspected is None else [Finding(*suspected, **where)]
+        problems = report(estimate, where["file"], "").problems
+        return [Finding("suspicious", problem, **where) for problem in problems[:1]] + notes
+    suspected = suspicion(estimate, truth, scene.calibration, source)
+    return notes if suspected is None else [Finding(*suspected, **where), *notes]
 
 
-def _check_further(found: FoundResults, result: ResultSet, scene: Scene) -> list[Finding]:
+def _calibration_findings(scene: Scene) -> list[Finding]:
+    try:
+        doubt = calibration_doubt(scene.calibration, scene.gt) if scene.has("gt") else None
+    except StereogaugeError:
+        return []  # an unreadable ground truth is a finding of its maps
+    return [] if doubt is None else [Finding(*doubt, scene=scene.id)]
+
+
+def _check_further(found: FoundResults, result: ResultSet, scene: Scene, submitted: bool) -> list[Finding]:
     """What is wrong with the right map and the confidence maps of one scene."""
     maps: dict[str, DisparitySource] = {}
     if scene.id in result.right_maps:
@@ -137,6 +156,8 @@ def _check_further(found: FoundResults, result: ResultSet, scene: Scene) -> list
     for (name, measure), source in found.confidence.get(result.name, {}).items():
         if name == scene.id:
             maps[f"confidence map {measure}".strip()] = source
+    if submitted:
+        maps = {what: source for what, source in maps.items() if not _is_cut(source)}  # those of the left maps are told
     return [finding for what, source in maps.items() for finding in _check_readable(source, scene, result.name, what)]
 
 
@@ -164,7 +185,7 @@ def validate_files(
 ) -> Validation:
     """Check every map in a folder or zip by itself; `decoding` are the encoding, scale and offset of all of them."""
     files = list_results(path)
-    names = [name for name in files.names if PurePosixPath(name).suffix.lower() in MAP_SUFFIXES]
+    names = [name for name in files.names if map_name(name)[1] in MAP_SUFFIXES]
     findings = []
     for done, name in enumerate(names, start=1):
         findings += inspect_file(files.path(name), **decoding)[1]
@@ -185,7 +206,7 @@ def inspect_file(path: str | os.PathLike[str], **decoding: Any) -> tuple[FileRep
 
 
 def _unplaced(found: FoundResults, dataset: Dataset) -> list[Finding]:
-    maps = [name for name in found.unrecognised if PurePosixPath(name).suffix.lower() in MAP_SUFFIXES]
+    maps = [name for name in found.unrecognised if map_name(name)[1] in MAP_SUFFIXES]
     others = [name for name in found.unrecognised if name not in set(maps)]
     findings = []
     if maps:
@@ -217,9 +238,9 @@ def _sizes(found: tuple[int, int], truth: DisparityMap) -> str:
     return f"The map has {width} × {height} pixels, the ground truth {known_width} × {known_height}."
 
 
-def _constant(estimate: DisparityMap) -> bool:
-    """Whether no pixel has a value, or all have the same."""
-    return bool(np.isnan(estimate).all() or np.nanmin(estimate) == np.nanmax(estimate))
+def _is_cut(source: DisparitySource) -> bool:
+    """Whether a part is cut out of a file, whose size may then be any."""
+    return bool(getattr(source, "crop", ()))
 
 
 def _name(source: DisparitySource) -> str:

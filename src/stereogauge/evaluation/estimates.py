@@ -70,7 +70,7 @@ def distinct_names(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
     ['sgm/teddy', 'bm/teddy']
     """
     parts = [Path(path).with_suffix("").parts for path in paths]
-    for length in range(1, max(map(len, parts)) + 1):
+    for length in range(1, max(map(len, parts), default=0) + 1):
         names = ["/".join(part[-length:]) for part in parts]
         if len(set(names)) == len(names):
             return names

@@ -13,6 +13,7 @@ from stereogauge.hashing import values_hash
 from stereogauge.io.content import display_name, is_remote, remote_file_system
 from stereogauge.io.files import content_hash
 from stereogauge.model import Scene
+from stereogauge.regions.drawn_planes import PLANES
 from stereogauge.store import Store
 from stereogauge.store.sources import paths_of, source_text
 
@@ -127,6 +128,8 @@ def scene_contents(scenes: Sequence[Scene], hashes: ContentHashes) -> dict[str, 
 def _parts(scene: Scene) -> dict[str, Any]:
     parts = {part: scene.source(part) for part in ("gt", "gt_right", "gt_fine", "left", "right") if scene.has(part)}
     parts |= {f"mask {name}": scene.mask_source(name) for name in scene.masks}
+    if scene.metadata.get(PLANES) is not None:
+        parts["drawn planes"] = scene.metadata[PLANES]
     return parts | {f"view {position}": scene.view_source(position) for position in scene.views}
 
 

@@ -14,7 +14,7 @@ from stereogauge.evaluation.groups import Group
 from stereogauge.evaluation.plan import Plan
 from stereogauge.evaluation.progress import Progress
 from stereogauge.evaluation.tasks import Outcome, Tasks, alive_check, worker_count
-from stereogauge.evaluation.worker import GroupResult, Trouble, evaluate_group
+from stereogauge.evaluation.worker import Doubt, GroupResult, Trouble, evaluate_group
 from stereogauge.scores.cell import CellScores
 from stereogauge.store import Store
 from stereogauge.store.sources import confidence_text, source_text
@@ -26,7 +26,7 @@ class Summary:
     """What a run came to.
 
     `seconds` is computing time summed over workers; `interrupted` says that the rest is still to be done. `gaps` holds,
-    per metric, how many scores have no value and the reason of the first.
+    per metric, how many scores have no value and the reason of the first. `doubts` are inputs that look misread.
     """
 
     done: int = 0
@@ -36,6 +36,7 @@ class Summary:
     seconds: float = 0.0
     interrupted: bool = False
     gaps: dict[str, tuple[int, str]] = field(default_factory=dict)
+    doubts: list[Doubt] = field(default_factory=list)
 
 
 def run_plan(
@@ -91,6 +92,7 @@ class _Runner:
                 troubles = tuple(Trouble(index, outcome.reason) for index in range(len(group.cells)))
                 result = GroupResult((), troubles, 0.0)
             self.summary.seconds += result.seconds
+            self.summary.doubts += [doubt for doubt in result.doubts if doubt not in self.summary.doubts]
             self.record(
                 [cell for _, cell in result.cells],
                 [_map_record(group, index) for index, _ in result.cells],

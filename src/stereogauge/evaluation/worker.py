@@ -6,10 +6,15 @@ import socket
 import time
 import traceback
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from stereogauge.datasets.misplaced import Suspicion
+from stereogauge.datasets.plausibility import calibration_doubt, lossy_doubt, suspicion
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.evaluate import evaluate_cell
 from stereogauge.evaluation.groups import Cell, Group
+from stereogauge.io.files import load_disparity
+from stereogauge.model import DisparityMap, DisparitySource, Scene
 from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.scores.cell import CellScores
 
@@ -23,13 +28,23 @@ class Trouble:
     detail: str = ""
 
 
+class Doubt(NamedTuple):
+    """What makes a map or its scene look misread; `algorithm` is empty where the scene itself does."""
+
+    scene: str
+    algorithm: str
+    kind: str
+    sentence: str
+
+
 @dataclass(frozen=True)
 class GroupResult:
-    """The cells that were computed, by index in the group, and the others with their reasons."""
+    """The cells that were computed, by index in the group, the others with their reasons, and doubts about inputs."""
 
     cells: tuple[tuple[int, CellScores], ...]
     troubles: tuple[Trouble, ...]
     seconds: float
+    doubts: tuple[Doubt, ...] = ()
 
 
 def evaluate_group(group: Group) -> GroupResult:
@@ -38,9 +53,12 @@ def evaluate_group(group: Group) -> GroupResult:
     scene_regions = SceneRegions(group.scene, group.protocol)
     cells: list[tuple[int, CellScores]] = []
     troubles: list[Trouble] = []
+    doubts = _doubts(group.scene.id, "", _calibration_doubt(group.scene))
     for index, cell in enumerate(group.cells):
         try:
-            cells.append((index, compute(cell, scene_regions, group.resize)))
+            estimate = load_disparity(cell.estimate)
+            cells.append((index, compute(cell, estimate, scene_regions, group.resize)))
+            doubts += doubts_of_map(cell.algorithm, cell.estimate, estimate, group.scene)
         except StereogaugeError as problem:
             troubles.append(Trouble(index, str(problem)))
         except MemoryError:
@@ -48,15 +66,33 @@ def evaluate_group(group: Group) -> GroupResult:
         except Exception as problem:  # a defect of one metric must not cost the cells of the others
             troubles.append(Trouble(index, f"{type(problem).__name__}: {problem}", traceback.format_exc()))
     group.scene.release()
-    return GroupResult(tuple(cells), tuple(troubles), time.perf_counter() - started)
+    return GroupResult(tuple(cells), tuple(troubles), time.perf_counter() - started, tuple(doubts))
 
 
-def compute(cell: Cell, scene_regions: SceneRegions, resize: bool) -> CellScores:
-    """All columns of one cell."""
+def _doubts(scene: str, algorithm: str, *found: Suspicion | None) -> list[Doubt]:
+    return [Doubt(scene, algorithm, *suspected) for suspected in found if suspected is not None]
+
+
+def _calibration_doubt(scene: Scene) -> Suspicion | None:
+    try:
+        return calibration_doubt(scene.calibration, scene.gt) if scene.has("gt") else None
+    except StereogaugeError:
+        return None  # an unreadable ground truth is the trouble of every cell
+
+
+def doubts_of_map(algorithm: str, source: DisparitySource, estimate: DisparityMap, scene: Scene) -> list[Doubt]:
+    """What makes a map look misread; one of another size was resized as asked."""
+    fits = scene.has("gt") and estimate.shape == scene.shape
+    suspected = suspicion(estimate, scene.gt, scene.calibration, source) if fits else None
+    return _doubts(scene.id, algorithm, suspected, lossy_doubt(source))
+
+
+def compute(cell: Cell, estimate: DisparityMap, scene_regions: SceneRegions, resize: bool) -> CellScores:
+    """All columns of one cell, whose map was read already."""
     started = time.perf_counter()
     wanted = [column.column for column in cell.columns]
     scores = evaluate_cell(
-        cell.estimate,
+        estimate,
         scene_regions,
         wanted,
         algorithm=cell.algorithm,

@@ -6,7 +6,9 @@ of the file. Everything with a scheme (`s3://`, `http://`, `memory://`, …) goe
 
 from __future__ import annotations
 
+import gzip
 import importlib
+import io
 import mmap
 import os
 import re
@@ -15,9 +17,11 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, Protocol
 
-from stereogauge.disparity import is_finite_number
+import numpy as np
+
+from stereogauge.disparity import DisparityMap, is_finite_number
 from stereogauge.errors import FileError, MissingDependency, SizeError
 
 LARGEST_PIXEL_COUNT = 2**28
@@ -26,6 +30,9 @@ LARGEST_DEFLATE_RATIO = 1032
 """Deflate cannot expand a byte to more than this many."""
 LARGEST_OTHER_RATIO = 64
 """The largest expansion accepted from compressions other than deflate, whose output cannot be measured beforehand."""
+LARGEST_PIXEL, LARGEST_HEADER = 16, 1 << 20
+"""Bytes of a pixel in any kind of file, and of everything else in it: what is inflated where the size is known."""
+GZIP = ".gz"
 STEP = 1 << 20
 SMALL_STEP = 1 << 16
 SCHEME_PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "http": "aiohttp", "https": "aiohttp"}
@@ -80,16 +87,33 @@ class Content:
             raise self.error(f"{sentence}: the header is wrong.")
 
 
+class DepthGeometry(Protocol):
+    """What turns depth into disparity: d = f·B / Z − doffs."""
+
+    @property
+    def focal_baseline(self) -> float | None:
+        """f·B in pixel·metres."""
+
+    @property
+    def doffs(self) -> float:
+        """The difference of the principal points, in pixels."""
+
+
 @dataclass(frozen=True)
 class Decoding:
-    """The scale and offset that turn a stored integer v into a disparity: d = v / scale + offset."""
+    """What turns a stored value v into a disparity: d = v / scale + offset; stored values in `unknown` mean none.
+
+    `calibration` is for files of depths.
+    """
 
     scale: float | None = None
     offset: float = 0.0
+    unknown: tuple[float, ...] = ()
+    calibration: DepthGeometry | None = None
 
     def __post_init__(self) -> None:
-        if self.scale is not None and not (is_finite_number(self.scale) and self.scale > 0):
-            raise FileError(f"The scale {self.scale!r} is not possible; it must be a positive number (for example 4).")
+        if self.scale is not None and not (is_finite_number(self.scale) and self.scale != 0):
+            raise FileError(f"The scale {self.scale!r} is not possible; it must be a number other than 0, e.g. 4.")
         if not is_finite_number(self.offset):
             raise FileError(f"The offset {self.offset!r} is not possible; it must be a finite number of pixels.")
 
@@ -97,6 +121,13 @@ class Decoding:
     def is_given(self) -> bool:
         """Whether the caller gave a scale or an offset."""
         return self.scale is not None or self.offset != 0
+
+    def disparities(self, stored: DisparityMap) -> DisparityMap:
+        """The disparities of stored values that are not whole numbers."""
+        values = stored
+        if self.unknown:
+            values = np.where(np.isin(values, np.array(self.unknown, np.float32)), np.float32(np.nan), values)
+        return (values / np.float32(self.scale or 1) + np.float32(self.offset)) if self.is_given else values
 
 
 SIGNATURES: tuple[tuple[bytes, str], ...] = (
@@ -161,13 +192,48 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
     return PurePosixPath(own).suffix.lower()
 
 
-def fetch(path: str | os.PathLike[str]) -> Content:
-    """The content of a local file or of a URL; every failure is a `FileError` that names it."""
+def inner_suffix(path: str | os.PathLike[str]) -> str:
+    """The suffix without a .gz that follows it.
+
+    >>> inner_suffix("teddy.pfm.gz"), inner_suffix("teddy.pfm")
+    ('.pfm', '.pfm')
+    """
+    suffix = suffix_of(path)
+    return suffix_of(os.fsdecode(path).split("::")[0][: -len(GZIP)]) if suffix == GZIP else suffix
+
+
+def fetch(path: str | os.PathLike[str], shape: tuple[int, int] | None = None, largest: int = LARGEST_FILE) -> Content:
+    """The content of a local file or of a URL; every failure is a `FileError` that names it.
+
+    Readers refuse another size than `shape`, (height, width). A .gz file is unpacked; one that holds more than a map of
+    that size, or than `largest` bytes, is refused.
+    """
     name = display_name(path)
     data = memoryview(b"".join(_remote_pieces(str(path), name))) if is_remote(path) else _map_local(path, name)
     if data.nbytes == 0:
         raise FileError(f"{name}: the file is empty.")
-    return Content(name, data, suffix_of(path))
+    if suffix_of(path) == GZIP:
+        data = _gunzipped(data, name, min(largest, largest_content(shape)))
+    return Content(name, data, inner_suffix(path), shape)
+
+
+def largest_content(shape: tuple[int, int] | None) -> int:
+    """The most bytes that a file with a map of this size may unpack to; of any file where the size is not known."""
+    return LARGEST_FILE if shape is None else LARGEST_HEADER + LARGEST_PIXEL * shape[0] * shape[1]
+
+
+def _gunzipped(data: memoryview, name: str, limit: int) -> memoryview:
+    pieces, total = [], 0
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            while piece := file.read(STEP):
+                total += len(piece)
+                if total > limit:
+                    raise FileError(f"{name}: the gzip file holds more than the {limit} bytes that it may have.")
+                pieces.append(piece)
+    except (OSError, EOFError, zlib.error) as error:
+        raise FileError(f"{name}: the gzip file is truncated or damaged ({one_line(error)}).") from error
+    return memoryview(b"".join(pieces))
 
 
 def _check_size(size: int, name: str) -> None:
@@ -261,6 +327,19 @@ def inflate(parts: Iterable[memoryview], expected: int) -> bytearray | None:
     except zlib.error:
         return None
     return produced if stream.eof and len(produced) == expected else None
+
+
+def inflates_beyond(data: memoryview, limit: int) -> bool:
+    """Whether a zlib stream holds more than `limit` bytes; what comes out is counted and not kept."""
+    stream, produced = zlib.decompressobj(), 0
+    for piece in _pieces([data]):
+        pending: bytes | memoryview = piece
+        while len(pending) and not stream.eof:
+            produced += len(stream.decompress(pending, STEP))
+            if produced > limit:
+                return True
+            pending = stream.unconsumed_tail
+    return False
 
 
 def _pieces(parts: Iterable[memoryview]) -> Iterator[memoryview]:

@@ -6,13 +6,16 @@ Help texts, errors and the documentation read this table; a new encoding is one 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
+
+import numpy as np
 
 from stereogauge.disparity import DisparityMap
 from stereogauge.errors import FileError, unknown_name
-from stereogauge.io import exr, hdf5, inverse, numpy_, pfm, png, png_file, tiff
+from stereogauge.io import depth, exr, hdf5, inverse, matlab, numpy_, pfm, png, png_file, tiff
 from stereogauge.io.content import Content, Decoding
+from stereogauge.io.images import LOSSY
 
 Reader: TypeAlias = Callable[[Content, Decoding], DisparityMap]
 Writer: TypeAlias = Callable[[DisparityMap, Decoding, str], bytes | bytearray]
@@ -23,7 +26,8 @@ class Encoding:
     """One way to store a disparity map.
 
     `suffixes` are the file suffixes that always mean this encoding; `files` describes its files to the user.
-    `takes_scale` is true if the caller gives a scale and an offset.
+    `takes_scale` is true if the caller may give a scale and an offset; `decodes` says that the reader applies them
+    itself, because 0 means unknown among whole numbers. `depth` is true where the values are depths.
     """
 
     id: str
@@ -32,30 +36,46 @@ class Encoding:
     reader: Reader
     writer: Writer | None = None
     suffixes: tuple[str, ...] = ()
-    takes_scale: bool = False
+    takes_scale: bool = True
+    decodes: bool = False
+    depth: bool = False
 
 
 ENCODINGS: dict[str, Encoding] = {
     encoding.id: encoding
     for encoding in (
         Encoding("pfm", ".pfm", "value; ±inf and NaN = unknown", pfm.read, pfm.encode, (".pfm",)),
-        Encoding("kitti", "16-bit grey PNG", "v / 256; 0 = unknown", png.read_kitti, png.encode_kitti),
+        Encoding(
+            "kitti",
+            "16-bit grey PNG",
+            "v / 256; 0 = unknown",
+            png.read_kitti,
+            png.encode_kitti,
+            takes_scale=False,
+            decodes=True,
+        ),
         Encoding(
             "middlebury",
             "8-bit or 16-bit PNG or PGM with a scale",
             "v / scale + offset; 0 = unknown",
             png.read_middlebury,
             png.encode_middlebury,
-            takes_scale=True,
+            decodes=True,
+        ),
+        Encoding(
+            "sintel",
+            "8-bit RGB PNG",
+            "4·R + G/64 + B/16384; unknown where a mask says so",
+            png.read_sintel,
+            takes_scale=False,
         ),
         Encoding(
             "inverse",
             "16-bit PNG or .npy that holds depth, with a scale",
             "scale / v + offset; 0 = unknown",
             inverse.read,
-            takes_scale=True,
+            decodes=True,
         ),
-        Encoding("sintel", "8-bit RGB PNG", "4·R + G/64 + B/16384; unknown where a mask says so", png.read_sintel),
         Encoding(
             "spring", "HDF5 .dsp5", "|value| of the dataset disparity; NaN = unknown", hdf5.read, None, (".dsp5",)
         ),
@@ -70,15 +90,55 @@ ENCODINGS: dict[str, Encoding] = {
         ),
         Encoding(
             "tiff",
-            ".tif .tiff (float)",
+            ".tif .tiff (float, or integers with a scale)",
             "value; NaN, ±inf and the nodata tag = unknown",
             tiff.read,
             tiff.encode,
             (".tif", ".tiff"),
         ),
         Encoding("exr", ".exr (float)", "value of the only channel; NaN and ±inf = unknown", exr.read, None, (".exr",)),
+        Encoding(
+            "mat",
+            ".mat",
+            "value of the only matrix or of disparity; NaN and ±inf = unknown",
+            matlab.read,
+            None,
+            (".mat",),
+        ),
     )
 }
+
+
+def _depth_reader(per_metre: float) -> Reader:
+    """A reader of any of the other files, whose values are depths."""
+
+    def read(content: Content, decoding: Decoding) -> DisparityMap:
+        stored = replace(decoding, scale=decoding.scale or 1.0, offset=0.0)
+        inner = encoding_of_content(content, stored)
+        values = inner.reader(content, stored)
+        metres = (values if inner.decodes else stored.disparities(values)) / np.float32(per_metre)
+        disparity = depth.disparity_of_depth(metres, decoding, content)
+        return disparity + np.float32(decoding.offset)
+
+    return read
+
+
+ENCODINGS |= {
+    f"depth-{unit}": Encoding(
+        f"depth-{unit}",
+        "any of these files",
+        f"depth in {name}, as d = f·B / Z − doffs; 0 = unknown",
+        _depth_reader(per_metre),
+        decodes=True,
+        depth=True,
+    )
+    for unit, name, per_metre in (("m", "metres", 1.0), ("mm", "millimetres", depth.MILLIMETRES))
+}
+
+
+def is_depth(encoding: str | None) -> bool:
+    """Whether files of this encoding hold depths, which need a calibration."""
+    return encoding in ENCODINGS and ENCODINGS[encoding].depth
 
 
 def encoding_called(name: str) -> Encoding:
@@ -95,6 +155,13 @@ def encoding_of_content(content: Content, decoding: Decoding) -> Encoding:
             return encoding
     if content.suffix == ".pgm":
         return _integer_encoding(content, decoding, "a PGM")
+    if content.suffix in LOSSY and decoding.scale is None:
+        raise content.error(
+            "a picture with lossy compression does not say how its values become disparities; give "
+            'encoding="middlebury" and the scene\'s scale (for example scale=4), or better a PFM, NPY or PNG file.'
+        )
+    if content.suffix in LOSSY:
+        return ENCODINGS["middlebury"]
     if content.suffix != ".png":
         raise content.error(
             f"the suffix {content.suffix!r} does not say the encoding; give one of {', '.join(ENCODINGS)}."
@@ -103,8 +170,13 @@ def encoding_of_content(content: Content, decoding: Decoding) -> Encoding:
     if header.bit_depth == 16 and header.channels == 1 and decoding.scale is None:
         return ENCODINGS["kitti"]
     if header.bit_depth == 8 and header.channels == 3 and decoding.scale is None:
+        if not png.is_grey(png_file.decode(content)):
+            raise content.error(
+                'a coloured PNG is either Sintel\'s (encoding="sintel") or a picture in false colours, from which '
+                "disparities cannot be read back: save the numbers themselves (PFM, NPY or 16-bit PNG)."
+            )
         raise content.error(
-            'an RGB PNG does not say how its values become disparities; give encoding="sintel", or '
+            "an RGB PNG of greys does not say how its values become disparities; give "
             'encoding="middlebury" and the scene\'s scale (for example scale=4).'
         )
     article = "an" if header.bit_depth == 8 else "a"

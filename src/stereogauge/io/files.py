@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.disparity import DisparityMap, Image, Mask, as_disparity
-from stereogauge.errors import FileError, SizeError
-from stereogauge.io.content import display_name, stream, suffix_of
+from stereogauge.errors import FileError, SizeError, unknown_name
+from stereogauge.io.content import DepthGeometry, display_name, inner_suffix, stream
 from stereogauge.io.disparity import PathLike, read_disparity
 from stereogauge.io.images import read_image, read_labels, read_pixels, read_stored
 
@@ -36,13 +36,44 @@ class DisparityFile:
     offset: float = 0.0
     masks: tuple[PathLike, ...] = ()
     step: int = 1
+    unknown: tuple[float, ...] = ()
+    calibration: DepthGeometry | None = None
+    flip: str = ""
+    crop: tuple[int, ...] = ()
 
     def read(self, shape: tuple[int, int] | None = None) -> DisparityMap:
         """The map, NaN = unknown; of another size than `shape`, a `SizeError` before it is decoded."""
-        stored = None if shape is None else (self.step * shape[0], self.step * shape[1])
-        how: dict[str, Any] = {"encoding": self.encoding, "scale": self.scale, "offset": self.offset}
-        whole = read_disparity(self.path, **how, masks=self.masks, shape=stored)
-        return whole if self.step == 1 else np.ascontiguousarray(whole[:: self.step, :: self.step])
+        whole = read_disparity(
+            self.path,
+            encoding=self.encoding,
+            scale=self.scale,
+            offset=self.offset,
+            masks=self.masks,
+            shape=None if shape is None else self._stored(shape),
+            unknown=self.unknown,
+            calibration=self.calibration,
+        )
+        disparity = whole if self.step == 1 else np.ascontiguousarray(whole[:: self.step, :: self.step])
+        return cropped(turned(disparity, self.flip), self.crop, display_name(self.path))
+
+    def _stored(self, shape: tuple[int, int]) -> tuple[int, int] | None:
+        """The size of the file that gives a map of this size; None where a part is cut out of a file of any size."""
+        if self.crop:
+            return None
+        height, width = shape[::-1] if self.flip == TRANSPOSE else shape
+        return self.step * height, self.step * width
+
+    @property
+    def decoding(self) -> str:
+        """Everything but the path, as text that differs where the values do; "" where nothing was said."""
+        if self == DisparityFile(self.path, masks=self.masks):
+            return ""
+        text = f"{self.encoding} {self.scale!r} {self.offset!r}"
+        if self.step != 1:
+            text += f" every {self.step}"
+        if self.calibration is not None:
+            text += f" {self.calibration.focal_baseline!r} {self.calibration.doffs!r}"
+        return text + (f" {self.unknown} {self.flip} {self.crop}" if self.unknown or self.flip or self.crop else "")
 
 
 @dataclass(frozen=True)
@@ -127,6 +158,36 @@ class LabelImage:
         return {f"label:{name}": np.isin(np.asarray(source), value) for name, value in self.classes.items()}
 
 
+FLIPS = {
+    "left-right": (slice(None), slice(None, None, -1)),
+    "up-down": (slice(None, None, -1), slice(None)),
+    "both": (slice(None, None, -1), slice(None, None, -1)),
+}
+TRANSPOSE = "transpose"
+
+
+def turned(disparity: DisparityMap, flip: str) -> DisparityMap:
+    """The map mirrored as `flip` says: left-right, up-down, both, or rows and columns exchanged."""
+    if not flip:
+        return disparity
+    if flip not in (*FLIPS, TRANSPOSE):
+        raise unknown_name("flip", flip, (*FLIPS, TRANSPOSE))
+    return np.ascontiguousarray(disparity.T if flip == TRANSPOSE else disparity[FLIPS[flip]])
+
+
+def cropped(disparity: DisparityMap, window: tuple[int, ...], name: str) -> DisparityMap:
+    """The part of the map from column x and row y on, with a width and height: `window` is (x, y, width, height)."""
+    if not window:
+        return disparity
+    x, y, width, height = window
+    if min(window) < 0 or y + height > disparity.shape[0] or x + width > disparity.shape[1]:
+        raise SizeError(
+            f"{name}: {width} × {height} pixels from column {x} and row {y} on do not lie within the map of "
+            f"{disparity.shape[1]} × {disparity.shape[0]}."
+        )
+    return np.ascontiguousarray(disparity[y : y + height, x : x + width])
+
+
 DisparitySource: TypeAlias = NDArray[Any] | PathLike | DisparityFile
 ImageSource: TypeAlias = NDArray[Any] | PathLike | ImageFile
 MaskSource: TypeAlias = NDArray[Any] | PathLike | MaskFile | LabelFile | FlagFile
@@ -150,7 +211,7 @@ def load_numbers(source: DisparitySource, shape: tuple[int, int] | None = None) 
     PNG and PGM give their stored numbers, whatever their scale; everything else is read as a disparity map.
     """
     path = source.path if isinstance(source, DisparityFile) else source
-    if not isinstance(path, str | os.PathLike) or suffix_of(path) not in IMAGES_OF_NUMBERS:
+    if not isinstance(path, str | os.PathLike) or inner_suffix(path) not in IMAGES_OF_NUMBERS:
         return load_disparity(source, shape)
     values = read_pixels(path, shape)
     if values.ndim == 3 and (values[..., :3] == values[..., :1]).all():
@@ -222,8 +283,7 @@ def _hashed_parts(source: Any) -> Iterator[bytes | memoryview]:
     if isinstance(source, DisparityFile):
         yield from stream(source.path)
         if source != DisparityFile(source.path):
-            step = "" if source.step == 1 else f" every {source.step}"
-            yield f"\ndisparity {source.encoding} {source.scale!r} {source.offset!r}{step}".encode()
+            yield f"\ndisparity {source.decoding or 'None None 0.0'}".encode()
         for mask in source.masks:
             yield b"\nmask "
             yield from stream(mask)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -23,37 +24,40 @@ def read(content: Content, decoding: Decoding) -> DisparityMap:
     h5py = require("h5py", content.name, "an HDF5 file")
     try:
         with h5py.File(io.BytesIO(content.data), "r") as file:
-            return _read_dataset(h5py, file, content)
+            return np.abs(read_dataset(h5py, file, content, DATASET, ("f",)))
     except StereogaugeError:
         raise
     except Exception as error:  # h5py turns damage into OSError, RuntimeError, KeyError, ValueError and others
         raise content.error(f"the HDF5 file is truncated or damaged ({one_line(error)}).") from error
 
 
-def _read_dataset(h5py: Any, file: Any, content: Content) -> DisparityMap:
-    link = file.get(DATASET, getlink=True)
+def read_dataset(
+    h5py: Any, file: Any, content: Content, name: str, kinds: Collection[str] = "fiu", *, transposed: bool = False
+) -> DisparityMap:
+    """A dataset of two dimensions and of numbers of these kinds, stored in this file, maybe by columns."""
+    link = file.get(name, getlink=True)
     # A soft or external link, or external storage, could point to any other file of the machine.
     if link is not None and not isinstance(link, h5py.HardLink):
-        raise content.error(f"{DATASET!r} is a link; it must be a dataset stored in this file.")
+        raise content.error(f"{name!r} is a link; it must be a dataset stored in this file.")
     if link is None:
         names = ", ".join(sorted(file)[:8]) or "none"
-        raise content.error(f"a .dsp5 file holds a dataset called {DATASET!r}; this one holds {names}.")
-    dataset = file[DATASET]
+        raise content.error(f"a .dsp5 file holds a dataset called {name!r}; this one holds {names}.")
+    dataset = file[name]
     if not isinstance(dataset, h5py.Dataset) or dataset.is_virtual or dataset.external:
-        raise content.error(f"{DATASET!r} is not a dataset stored in this file.")
+        raise content.error(f"{name!r} is not a dataset stored in this file.")
     if dataset.shape is None or len(dataset.shape) != 2:
-        raise content.error(
-            f"a disparity map has two dimensions (height, width); {DATASET!r} has shape {dataset.shape}."
-        )
-    if dataset.dtype.kind != "f":
-        raise content.error(f"{DATASET!r} must hold floats; it holds {dataset.dtype}.")
-    height, width = dataset.shape
+        raise content.error(f"a disparity map has two dimensions (height, width); {name!r} has shape {dataset.shape}.")
+    if dataset.dtype.kind not in kinds:
+        numbers = "floats" if len(kinds) == 1 else "numbers"
+        raise content.error(f"{name!r} must hold {numbers}; it holds {dataset.dtype}.")
+    height, width = dataset.shape[::-1] if transposed else dataset.shape
     content.check_dimensions(width, height)
-    _check_storage(dataset, content)
-    return np.abs(as_disparity(dataset[...]))
+    _check_storage(dataset, content, name)
+    values = as_disparity(dataset[...])
+    return np.ascontiguousarray(values.T) if transposed else values
 
 
-def _check_storage(dataset: Any, content: Content) -> None:
+def _check_storage(dataset: Any, content: Content, name: str) -> None:
     """Raise an error unless all pixels are stored in the file; called before memory is allocated for them."""
     stored = dataset.id.get_storage_size()
     ratio = LARGEST_DEFLATE_RATIO if dataset.chunks and dataset.compression else 1
@@ -63,6 +67,5 @@ def _check_storage(dataset: Any, content: Content) -> None:
     chunk_bytes = math.prod(dataset.chunks or (1,)) * dataset.dtype.itemsize
     if stored > content.size or not whole or max(dataset.nbytes, chunk_bytes) > ratio * stored:
         raise content.error(
-            f"truncated: {DATASET!r} promises {dataset.nbytes} bytes, "
-            f"the file holds {min(stored, content.size)} of them."
+            f"truncated: {name!r} promises {dataset.nbytes} bytes, the file holds {min(stored, content.size)} of them."
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from stereogauge.io import netpbm, png_file, tiff
 from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Content, fetch, one_line
 
 FORMATS = ("JPEG", "BMP", "WEBP")
+LOSSY = (".jpg", ".jpeg", ".webp")
 PILLOW_MODES = {"1": "L", "L": "L", "LA": "L", "RGB": "RGB", "RGBA": "RGB", "P": "RGB", "YCbCr": "RGB", "CMYK": "RGB"}
 
 
@@ -28,14 +28,14 @@ def read_pixels(path: str | os.PathLike[str], shape: tuple[int, int] | None = No
 
     An image of another size than `shape`, (height, width), raises a `SizeError` before it is decoded.
     """
-    content = replace(fetch(path), shape=shape)
+    content = fetch(path, shape)
     if content.starts_with(png_file.SIGNATURE):
         return png_file.decode(content)
     if netpbm.is_netpbm(content):
         return netpbm.decode(content)
     if tiff.is_tiff(content):
         return tiff.read_image(content)
-    return _decode_with_pillow(content)
+    return decode_with_pillow(content)
 
 
 def read_labels(path: str | os.PathLike[str]) -> NDArray[Any]:
@@ -55,7 +55,8 @@ def read_stored(path: str | os.PathLike[str]) -> NDArray[Any]:
     return png_file.decode(content, indices=True) if png else read_pixels(path)
 
 
-def _decode_with_pillow(content: Content) -> NDArray[Any]:
+def decode_with_pillow(content: Content) -> NDArray[Any]:
+    """The samples of a JPEG, BMP or WebP image, grey or RGB."""
     from PIL import Image, UnidentifiedImageError
 
     try:

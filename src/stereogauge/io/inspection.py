@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,10 +38,15 @@ class FileReport:
 
 
 def inspect_disparity(
-    path: str | os.PathLike[str], *, encoding: str | None = None, scale: float | None = None, offset: float = 0.0
+    path: str | os.PathLike[str],
+    *,
+    encoding: str | None = None,
+    scale: float | None = None,
+    offset: float = 0.0,
+    unknown: Sequence[float] = (),
 ) -> FileReport:
     """Read a file as `read_disparity` does and report on it; what cannot be read raises that function's error."""
-    disparity = read_disparity(path, encoding=encoding, scale=scale, offset=offset)
+    disparity = read_disparity(path, encoding=encoding, scale=scale, offset=offset, unknown=unknown)
     found = encoding or encoding_of_content(fetch(path), Decoding(scale, offset)).id
     return report(disparity, display_name(path), found)
 
@@ -84,7 +90,7 @@ def _problems(disparity: DisparityMap, values: DisparityMap, encoding: str) -> l
     elif encoding == "kitti" and float(values.max()) < 2:
         problems.append(
             f"The largest disparity is {values.max():g} px; the file may hold whole pixels that were "
-            'never multiplied by 256 (encoding="middlebury" with scale=1 reads those).'
+            'never multiplied by 256 (encoding="middlebury" and scale=1 read those).'
         )
     beyond = float(np.mean(values >= width))
     if median <= width and beyond > 0.01:

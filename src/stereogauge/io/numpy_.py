@@ -16,7 +16,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
-from stereogauge.disparity import DisparityMap, as_disparity
+from stereogauge.disparity import DisparityMap, as_disparity, plane_shape
 from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Content, Decoding
 
 LONGEST_HEADER = 10_000
@@ -106,13 +106,14 @@ def _read_header(data: bytes, size: int, content: Content) -> ArrayHeader:
         raise content.error("the NumPy header is broken or of an unknown version.") from error
     if dtype.kind not in "fiu":
         raise content.error(f"a disparity map holds real numbers; this array is of type {dtype.str[:20]!r}.")
-    if len(shape) != 2:
+    plane = plane_shape(shape)
+    if plane is None:
         raise content.error(
             f"a disparity map has two dimensions (height, width); this array has shape {str(shape)[:60]}."
         )
-    height, width = shape
+    height, width = plane
     content.check_dimensions(width, height)
-    header = ArrayHeader(dtype, fortran, (height, width), stream.tell())
+    header = ArrayHeader(dtype, fortran, plane, stream.tell())
     if size < header.end:
         raise content.error(f"truncated: {width} × {height} pixels need {header.end} bytes, there are {size}.")
     return header

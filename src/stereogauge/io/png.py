@@ -16,6 +16,7 @@ from stereogauge.disparity import DisparityMap
 from stereogauge.errors import FileError
 from stereogauge.io import netpbm, png_file
 from stereogauge.io.content import Content, Decoding
+from stereogauge.io.images import LOSSY, decode_with_pillow
 
 KITTI_SCALE = 256.0
 
@@ -32,19 +33,23 @@ def read_kitti(content: Content, decoding: Decoding) -> DisparityMap:
         raise content.error(
             f"a disparity map has one channel, this PNG is {header.description} (KITTI's optical flow files are RGB)."
         )
-    return _linear(png_file.decode(content), KITTI_SCALE, 0.0)
+    return _linear(png_file.decode(content), Decoding(KITTI_SCALE, unknown=decoding.unknown))
 
 
 def read_middlebury(content: Content, decoding: Decoding) -> DisparityMap:
     """An image with v = scale·(d − offset), 0 = unknown; three equal channels count as one."""
     if decoding.scale is None:
         raise content.error(_missing_scale(content))
+    if decoding.scale < 0:
+        raise content.error(f"the scale {decoding.scale:g} is not possible for whole numbers; it must be positive.")
     if netpbm.is_netpbm(content):
-        return _linear(_one_channel(netpbm.decode(content), content), decoding.scale, decoding.offset)
+        return _linear(_one_channel(netpbm.decode(content), content), decoding)
+    if not content.starts_with(png_file.SIGNATURE) and content.suffix in LOSSY:
+        return _linear(_one_channel(decode_with_pillow(content), content), decoding)
     header = png_file.read_header(content)
     if header.bit_depth < 8 and header.colour_type != png_file.PALETTE:
         raise content.error(f"a disparity map has 8 or 16 bits per value, this PNG is {header.description}.")
-    return _linear(_one_channel(png_file.decode(content), content), decoding.scale, decoding.offset)
+    return _linear(_one_channel(png_file.decode(content), content), decoding)
 
 
 def _missing_scale(content: Content) -> str:
@@ -90,19 +95,30 @@ def encode_middlebury(disparity: DisparityMap, decoding: Decoding, name: str) ->
 def _one_channel(samples: NDArray[Any], content: Content) -> NDArray[Any]:
     if samples.ndim == 2:
         return samples
-    if samples.shape[2] != 3:
+    if samples.shape[2] != 3 and samples[..., -1].min() < np.iinfo(samples.dtype).max:
         raise content.error(
-            f"a disparity map has one channel, this image has {samples.shape[2]} (one is transparency)."
+            f"a disparity map has one channel, this image has {samples.shape[2]}, and some pixels are transparent; "
+            "save it without transparency."
         )
     first = np.ascontiguousarray(samples[..., 0])
-    if not (np.array_equal(first, samples[..., 1]) and np.array_equal(first, samples[..., 2])):
-        raise content.error("a disparity map has one channel; this image has three that differ (it is coloured).")
+    if samples.shape[2] > 2 and not is_grey(samples):
+        raise content.error(
+            "a disparity map has one channel; this image has three that differ: it is a picture in false colours, from "
+            "which disparities cannot be read back; save the numbers themselves (PFM, NPY or 16-bit PNG)."
+        )
     return first
 
 
-def _linear(samples: NDArray[Any], scale: float, offset: float) -> DisparityMap:
-    table = (np.arange(int(samples.max()) + 1, dtype=np.float64) / scale + offset).astype(np.float32)
-    table[0] = np.nan
+def is_grey(samples: NDArray[Any]) -> bool:
+    """Whether the three colours of an image are equal."""
+    first = samples[..., 0]
+    return np.array_equal(first, samples[..., 1]) and np.array_equal(first, samples[..., 2])
+
+
+def _linear(samples: NDArray[Any], decoding: Decoding) -> DisparityMap:
+    stored = np.arange(int(samples.max()) + 1, dtype=np.float64)
+    table = (stored / (decoding.scale or 1) + decoding.offset).astype(np.float32)
+    table[np.isin(stored, (0, *decoding.unknown))] = np.nan
     disparity: DisparityMap = table.take(samples)
     return disparity
 

@@ -1,6 +1,7 @@
 """TIFF through tifffile.
 
-As a disparity map: float values; NaN, ±inf and GDAL's nodata value (tag 42113) are unknown. As an image: 8 or 16 bits.
+As a disparity map: float values, or integers with a scale; NaN, ±inf and GDAL's nodata value (tag 42113) are unknown.
+As an image: 8 or 16 bits.
 The first directory is checked here before tifffile sees it, because tifffile trusts the counts in its entries.
 """
 
@@ -45,9 +46,15 @@ _SILENCE = logging.NullHandler()
 
 
 def read(content: Content, decoding: Decoding) -> DisparityMap:
-    """The only page of a float TIFF."""
+    """The only page of a TIFF of floats, or of integers where a scale is given; 0 is unknown in unsigned ones."""
     samples, nodata = _decode(content, _check_disparity)
-    return _without_nodata(as_disparity(samples), nodata, content)
+    if samples.dtype.kind != "f" and decoding.scale is None:
+        raise content.error(
+            f"a TIFF of {samples.dtype} does not say how its values become disparities; give the stored value per "
+            "pixel (for example scale=16)."
+        )
+    disparity = _without_nodata(as_disparity(samples), nodata, content)
+    return np.where(samples == 0, np.float32(np.nan), disparity) if samples.dtype.kind == "u" else disparity
 
 
 def read_image(content: Content) -> NDArray[Any]:
@@ -115,8 +122,8 @@ def _check_entry(tag: int, kind: int, count: int, content: Content) -> None:
 def _check_disparity(page: Any, content: Content) -> None:
     if page.samplesperpixel != 1 or len(page.shape) != 2:
         raise content.error(f"a disparity map has one channel; this TIFF has shape {page.shape}.")
-    if page.dtype is None or page.dtype.kind != "f":
-        raise content.error(f"the tiff encoding holds 32-bit floats; this file holds {page.dtype}.")
+    if page.dtype is None or page.dtype.kind not in "fiu":
+        raise content.error(f"the tiff encoding holds numbers; this file holds {page.dtype}.")
 
 
 def _check_image(page: Any, content: Content) -> None:

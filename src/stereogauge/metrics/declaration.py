@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -352,13 +353,45 @@ def metrics() -> Mapping[str, Metric]:
     return collect("metric", Metric, "stereogauge.metrics", ENTRY_POINTS)
 
 
+ALIASES = {"epe": "mae", "avgerr": "mae", "avg-err": "mae", "aee": "mae", "rmse": "rms", "d1-all": "d1"}
+"""What the field also calls our metrics; `bad1`, `bad2.0`, `>3px` and `a90` are read by their numbers."""
+NUMBERED = (
+    (re.compile(r"bad[-_]?(\d+(?:\.\d+)?)"), "bad"),
+    (re.compile(r">\s*(\d+(?:\.\d+)?)(?:px)?"), "bad"),
+    (re.compile(r"a(\d+(?:\.\d+)?)"), "quantile"),
+)
+
+
+def canonical(text: str) -> str:
+    """A metric's id, where `text` is another name of it that the field uses.
+
+    >>> [canonical(name) for name in ("epe", "D1-all", "bad1", "bad2.0", ">3px", "a90", "rms")]
+    ['mae', 'd1', 'bad@1', 'bad@2.0', 'bad@3', 'quantile@90', 'rms']
+    """
+    name = text.strip()
+    if name.partition("@")[0] in metrics():
+        return name
+    for pattern, family in NUMBERED:
+        found = pattern.fullmatch(name.lower())
+        if found:
+            return f"{family}@{found[1]}"
+    return ALIASES.get(name.lower(), name)
+
+
 def parse_metric(text: str) -> BoundMetric:
-    """The metric that an id such as `bad@1` names."""
-    family, at, arguments = text.strip().partition("@")
+    """The metric that an id such as `bad@1`, or another name of it such as `bad1`, means."""
+    family, at, arguments = canonical(text).partition("@")
     known = metrics()
     if family not in known:
-        raise unknown_name("metric", family, known)
+        raise unknown_name("metric", family, [*known, *ALIASES])
     return known[family].bind(*(read_arguments("Metric", text, arguments) if at else ()))
+
+
+def canonical_column(text: str) -> str:
+    """`bad@1:nonocc` of `bad1:nonocc`, and `d1:all` of `d1-all`."""
+    name, _, region = text.partition(":")
+    bound, every = parse_column(name)
+    return f"{bound.id}:{region or every}" if region or every else bound.id
 
 
 def parse_column(text: str) -> tuple[BoundMetric, str | None]:
@@ -369,4 +402,5 @@ def parse_column(text: str) -> tuple[BoundMetric, str | None]:
     """
     name, _, region = text.partition(":")
     metric = parse_metric(name)
-    return metric, metric.within(region) if region else None
+    every = "all" if name.strip().lower() == "d1-all" else None
+    return metric, metric.within(region) if region else every

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.confidence.files import ConfidenceSource
+from stereogauge.datasets.misplaced import wrong_size
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError
 from stereogauge.kernels import fill as fill_kernels
 from stereogauge.metrics.statistics import PassRequest, PixelStatistics, RegionStatistics
@@ -47,6 +48,13 @@ def nearest_of(estimate: DisparityMap, truths: Sequence[DisparityMap]) -> Dispar
     for truth in truths:
         nearest[np.isnan(truth)] = np.nan
     return nearest
+
+
+def _wrong_size(estimate: DisparityMap, scene: Scene) -> str:
+    if scene.has("gt"):
+        return f"Scene {scene.id!r}: {wrong_size(estimate, scene.gt).sentence}"
+    (height, width), (known_height, known_width) = estimate.shape, scene.shape
+    return f"The estimate is {width}×{height}, scene {scene.id!r} is {known_width}×{known_height}; give resize=True."
 
 
 class SharesPass(typing.Protocol):
@@ -88,12 +96,7 @@ class Measurement:
         self._extra_statistics: dict[tuple[bool, str], PixelStatistics] = {}
         self._shared: dict[str, Any] = {}
         if self.raw.shape != self.scene.shape:
-            height, width = self.raw.shape
-            raise SizeError(
-                f"The estimate is {width}×{height}, scene {self.scene.id!r} is "
-                f"{self.scene.shape[1]}×{self.scene.shape[0]}; give a map of the scene's size, or ask for resize, "
-                "which scales the disparities with the width."
-            )
+            raise SizeError(_wrong_size(self.raw, self.scene))
 
     @property
     def scene(self) -> Scene:

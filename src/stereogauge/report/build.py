@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -41,6 +42,12 @@ SHORT_FACTS = ("alike with", "first places", "worst column rank", "dominates", "
 Found = TypeVar("Found")
 
 
+def reason_text(problem: StereogaugeError) -> str:
+    """Why a part is not shown; a metric that nobody evaluated is no misspelling of the reader's."""
+    absent = re.match(r"Unknown (?:metric|region) of these scores '([^']+)'", str(problem))
+    return str(problem) if absent is None else f"{absent[1]} was not measured; evaluate with --metrics {absent[1]}."
+
+
 class _Attempts:
     """Collects what could be made, and the reasons for what could not."""
 
@@ -52,8 +59,9 @@ class _Attempts:
         try:
             return make()
         except StereogaugeError as reason:
-            if str(reason) not in self.notes:
-                self.notes.append(str(reason))
+            note = reason_text(reason)
+            if note not in self.notes:
+                self.notes.append(note)
             return None
 
     def table(self, make: Callable[[], Table]) -> None:

@@ -50,12 +50,14 @@ class ScoreTable(Sequence[Score], Displayed):
         sizes: Mapping[tuple[str, str], float] | None = None,
         tags: TagBook | None = None,
         objects: Mapping[tuple[str, str, str], SceneObject] | None = None,
+        inputs: str = "",
     ) -> None:
         self._scores = tuple(scores)
         self.protocol = protocol
         self.sizes = sizes
         self.tags = tags or TagBook()
         self.objects = objects or {}
+        self.inputs = inputs
         hashes = {score.protocol for score in self._scores}
         if len(hashes) > 1:
             raise ProtocolError(
@@ -248,11 +250,14 @@ class ScoreTable(Sequence[Score], Displayed):
         return str(self.to_pandas().to_csv(index=False))
 
     def to_json(self) -> str:
-        """One document: the protocol's text and hash, and a list of scores; NaN is null, infinity the text "inf"."""
+        """One document: the protocol's text and hash, the hash of the scenes' files and settings where it was made, and
+        a list of scores; NaN is null, infinity the text "inf".
+        """
         rows = [{key: json_value(value) for key, value in self._row(score).items()} for score in self._scores]
         protocol = (
             None
             if self.protocol is None
             else {"name": self.protocol.name, "hash": self.protocol.hash, **self.protocol.choices()}
         )
-        return json.dumps({"protocol": protocol, "scores": rows}, indent=1, allow_nan=False, default=str)
+        document = {"protocol": protocol, **({"inputs": self.inputs} if self.inputs else {}), "scores": rows}
+        return json.dumps(document, indent=1, allow_nan=False, default=str)

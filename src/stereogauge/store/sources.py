@@ -40,6 +40,8 @@ def source_values(source: Any) -> dict[str, Any] | str | None:
     kept = {name: value for name, default in _DEFAULTS[kind] if (value := getattr(source, name)) != default}
     if "masks" in kept:
         kept["masks"] = [_absolute(mask) for mask in kept["masks"]]
+    if "calibration" in kept:
+        kept["calibration"] = dataclasses.asdict(kept["calibration"])
     return {"kind": kind, "path": _absolute(source.path), **kept}
 
 
@@ -47,8 +49,12 @@ def source_of_values(values: dict[str, Any] | str | None) -> Any:
     """The source that `source_values` described."""
     if not isinstance(values, dict):
         return values
-    fields = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    fields: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+    }
     kind = str(fields.pop("kind"))
+    if "calibration" in fields:
+        fields["calibration"] = Calibration(**fields["calibration"])
     return KINDS[kind](**fields)
 
 

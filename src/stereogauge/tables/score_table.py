@@ -19,6 +19,7 @@ from stereogauge.tables.table import FAINT, MARK, Cell, Emphasis, Heading, Table
 
 Marks = Callable[[ScoreCube, int, Values], Sequence[bool]]
 MOST_COLUMNS = 9
+EITHER_UNIT = "m, 1/px"
 DIRECTIONS = {"lower": "", "higher": "higher is better", "zero": "0 is best"}
 WAYS = {"mean": "Mean", "pooled": "Pooled over the pixels", "weighted": "Weighted mean"}
 
@@ -123,6 +124,18 @@ def heading(column: Column, how: Aggregation = "mean", scenes: int = 1) -> Headi
     if scenes > 1 and way(column, how) != how:
         unit = f"{unit}, mean of scenes" if unit else "mean of scenes"
     return Heading(column.metric, column.label.partition(":")[2], unit, DIRECTIONS[metric.direction])
+
+
+def with_depth_unit(shown: Table, metres: bool | None) -> Table:
+    """The table with the unit that depth errors really have: metres with a calibration, 1/px without one.
+
+    None where some scenes have a calibration and others not.
+    """
+    if metres is None:
+        return shown
+    unit = "m" if metres else "1/px"
+    header = tuple(replace(head, unit=head.unit.replace(EITHER_UNIT, unit)) for head in shown.header)
+    return replace(shown, header=header)
 
 
 def emphases(costs: Values) -> list[Emphasis]:

@@ -12,8 +12,9 @@ nonocc = "{scene}/visible.png"            # 255 = belongs to it
 glass = 7                                 # the region label:glass
 ground = [1, 2]                           # several values of one class
 [ground_truth]
-encoding = "middlebury"
+encoding = "middlebury"                   # "depth-m" and "depth-mm" take the calibration
 scale = 8                                 # or a table by scene
+unknown = [255]                           # stored values that mean unknown
 [calibration]
 focal = 700.0                             # px
 baseline = 0.12                           # metres
@@ -35,18 +36,22 @@ from pathlib import Path
 from typing import Any
 
 from stereogauge.datasets.calibration import read_middlebury_calibration
-from stereogauge.datasets.declaration import DatasetFamily
-from stereogauge.datasets.layout import check_template, in_order, template_pattern, wrong_folder
+from stereogauge.datasets.declaration import FOLDER as FOLDER_ID
+from stereogauge.datasets.declaration import MANIFEST, DatasetFamily
+from stereogauge.datasets.discovery import folder_layout
+from stereogauge.datasets.layout import check_template, has_manifest, in_order, template_pattern, wrong_folder
+from stereogauge.datasets.results.files import list_results
 from stereogauge.errors import DatasetError, unknown_name
+from stereogauge.io.encodings import is_depth
 from stereogauge.io.files import DisparityFile, ImageFile, LabelImage, MaskFile
 from stereogauge.model import Calibration, Dataset, Scene
 from stereogauge.tags import as_tags
 
-FILENAME = "stereogauge.toml"
+FILENAME = MANIFEST
 _SECTIONS: Mapping[str, tuple[str, ...]] = {
     "paths": ("ground_truth", "ground_truth_right", "left", "right", "calibration", "labels", "masks"),
     "labels": (),
-    "ground_truth": ("encoding", "scale", "offset"),
+    "ground_truth": ("encoding", "scale", "offset", "unknown"),
     "calibration": ("focal", "baseline", "doffs", "ndisp"),
     "scenes": ("order", "resolution", "border"),
 }
@@ -171,10 +176,20 @@ def _scene(
     encoding = for_scene(truth_options.get("encoding"), scene_id, "encoding", path)
     scale = number_for_scene(truth_options, "scale", scene_id, path)
     offset = number_for_scene(truth_options, "offset", scene_id, path) or 0.0
+    calibration = _calibration(scene_id, files, content, path)
 
     def disparity(part: str) -> DisparityFile | None:
         found = files.get(part, {}).get(scene_id)
-        return None if found is None else DisparityFile(found, encoding=encoding, scale=scale, offset=offset)
+        if found is None:
+            return None
+        return DisparityFile(
+            found,
+            encoding=encoding,
+            scale=scale,
+            offset=offset,
+            unknown=_unknown(truth_options.get("unknown", []), path),
+            calibration=calibration if is_depth(encoding) else None,
+        )
 
     def picture(part: str) -> ImageFile | None:
         found = files.get(part, {}).get(scene_id)
@@ -187,7 +202,7 @@ def _scene(
         gt_right=disparity("ground_truth_right"),
         left=picture("left"),
         right=picture("right"),
-        calibration=_calibration(scene_id, files, content, path),
+        calibration=calibration,
         masks={
             part.removeprefix("mask "): MaskFile(found[scene_id], value=255)
             for part, found in files.items()
@@ -208,6 +223,13 @@ def _tags(section: Mapping[str, Any], scene_id: str, path: Path) -> dict[str, tu
     return as_tags({name: value for name, value in given.items() if value is not None}, str(path))
 
 
+def _unknown(value: Any, path: Path) -> tuple[float, ...]:
+    values = value if isinstance(value, list) else [value]
+    if any(isinstance(entry, bool) or not isinstance(entry, int | float) for entry in values):
+        raise DatasetError(f"{path}: unknown should be a list of stored values such as [0, -1], found {value!r}.")
+    return tuple(float(entry) for entry in values)
+
+
 def _calibration(
     scene_id: str, files: Mapping[str, Mapping[str, Path]], content: Mapping[str, Any], path: Path
 ) -> Calibration:
@@ -221,12 +243,25 @@ def _calibration(
     return replace(read, **given)
 
 
+def found_layout(root: Path) -> dict[str, Any] | None:
+    """What the manifest of a folder without one would say, by the names of its files; None where it has one."""
+    if not root.is_dir() or has_manifest(root, FILENAME):
+        return None
+    return folder_layout(root, list_results(root).names)
+
+
 def load(root: Path, variant: str, **options: Any) -> Dataset:
-    """The dataset that `root`/stereogauge.toml, or the manifest `root` itself, describes; paths start there."""
+    """The dataset that `root`/stereogauge.toml, or the manifest `root` itself, describes; paths start there.
+
+    Without a manifest the layout is found by the names of the files. `options` go before what it says of ground truth.
+    """
     path = root if root.is_file() else root / FILENAME
-    if not path.is_file():
-        raise wrong_folder("folder", root, f"the manifest {FILENAME}")
-    content = _checked(path)
+    found_content = found_layout(root)
+    if found_content is None and not (root.is_file() or has_manifest(root, FILENAME)):
+        raise wrong_folder("folder", root, f"the manifest {FILENAME}, or maps such as SCENE.pfm")
+    content = found_content or _checked(path)
+    given = {key: value for key, value in options.items() if value is not None}
+    content = {**content, "ground_truth": {**content.get("ground_truth", {}), **given}}
     folder = path.parent
     templates = _templates(content.get("paths", {}), path)
     files = {part: matching(folder, template) for part, template in templates.items()}
@@ -246,7 +281,7 @@ def load(root: Path, variant: str, **options: Any) -> Dataset:
 
 
 FOLDER = DatasetFamily(
-    id="folder",
+    id=FOLDER_ID,
     name="Any folder with a manifest",
     layout=(
         f"a manifest {FILENAME} with path templates such as ground_truth = '{{scene}}/disp.pfm'; see the "
@@ -254,6 +289,7 @@ FOLDER = DatasetFamily(
     ),
     terms="your own data",
     citation="your own data",
-    obtain=f"write {FILENAME} into your folder.",
+    obtain=f"`stereogauge datasets init FOLDER` writes {FILENAME} into your folder.",
     load=load,
+    options={"encoding": "of the ground truth", "scale": "stored value per pixel of the ground truth"},
 )

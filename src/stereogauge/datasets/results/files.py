@@ -33,7 +33,7 @@ class ResultFiles:
 
     def text(self, name: str) -> str:
         """The content of a small text file."""
-        content = fetch(self.path(name))
+        content = fetch(self.path(name), largest=LARGEST_TEXT)
         if content.size > LARGEST_TEXT:
             raise FileError(
                 f"{content.name} has {content.size} bytes; a text beside results has at most {LARGEST_TEXT}."

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import NamedTuple, cast
 
+from stereogauge.datasets.discovery import results_template
 from stereogauge.datasets.layout import MAP_SUFFIXES
 from stereogauge.datasets.results.files import ResultFiles, list_results
 from stereogauge.datasets.results.layouts import (
@@ -27,8 +28,9 @@ from stereogauge.datasets.results.manifest import (
     read_manifest,
     read_manifests,
 )
-from stereogauge.errors import DatasetError, FileError
-from stereogauge.io.content import fetch
+from stereogauge.errors import DatasetError, FileError, SizeError
+from stereogauge.io.content import GZIP, fetch, suffix_of
+from stereogauge.io.encodings import is_depth
 from stereogauge.io.files import DisparityFile
 from stereogauge.io.png_file import SIGNATURE, read_header
 from stereogauge.model import Better, ConfidenceKind, ConfidenceMaps, Dataset, ResultSet, Scene
@@ -43,12 +45,14 @@ class FoundResults(NamedTuple):
     """The algorithms by name, the files (relative names) that are part of none of them, and all confidence maps.
 
     A result set holds one confidence map per scene; `confidence` holds those of every measure, by algorithm and then by
-    (scene, measure); the measure is the folder below `confidence`, "" for that folder itself.
+    (scene, measure); the measure is the folder below `confidence`, "" for that folder itself. `template` is the one
+    that was found; it is empty where the layout is a known one or was given.
     """
 
     results: list[ResultSet]
     unrecognised: list[str]
     confidence: Mapping[str, Mapping[tuple[str, str], DisparityFile]] = MappingProxyType({})
+    template: str = ""
 
 
 def find_results(
@@ -59,15 +63,20 @@ def find_results(
     encoding: str | None = None,
     scale: float | Mapping[str, float] | None = None,
     offset: float | Mapping[str, float] | None = None,
+    unknown: Sequence[float] = (),
+    flip: str | None = None,
+    crop: Sequence[int] = (),
     name: str | None = None,
     manifest: str | os.PathLike[str] | None = None,
 ) -> FoundResults:
     """The results for `dataset` in the folder or zip `path`; nothing is read but names, manifests and run times.
 
-    The layouts that are known need no `template`. `encoding`, `scale` and `offset` (the latter two also by scene) say
-    how values become disparities and go before what a `results.toml` says. `name` renames the algorithm when there is
-    exactly one. `manifest` is a `results.toml` that lies elsewhere, for results that cannot be written to; it stands
-    for the one in the results folder.
+    The layouts that are known need no `template`; of others the template that fits the names is found. `encoding`,
+    `scale` and `offset` (the latter two also by scene) say how values become disparities, `unknown` which stored values
+    mean none, `flip` and `crop` (column, row) how a map is turned and where a padded one begins; all
+    go before what a `results.toml` says. `name` renames the algorithm when there is exactly one. `manifest` is a
+    `results.toml` that lies elsewhere, for results that cannot be written to; it stands for the one in the results
+    folder.
     """
     files = list_results(path)
     manifests = read_manifests(files)
@@ -77,10 +86,15 @@ def find_results(
     if template is not None:
         check_results_template(template, str(files.root))
     recognised, rest = _recognise_all(files, dataset, template)
+    found_template = ""
+    if template is None and not any(file.kind == "map" for file in recognised):
+        found_template = results_template(rest, scene_names(dataset.ids))
+        if found_template:
+            recognised, rest = _recognise_all(files, dataset, found_template)
     groups: dict[str, list[Recognised]] = {}
     for file in recognised:
         groups.setdefault(file.algorithm, []).append(file)
-    requested = Decoding(encoding, scale, offset)
+    requested = Decoding(encoding, scale, offset, unknown, flip, crop)
     results, confidence = [], {}
     for algorithm, found in sorted(groups.items()):
         own = manifest_of(algorithm, manifests)
@@ -93,7 +107,7 @@ def find_results(
             for file in sorted(found, key=_preference, reverse=True)
             if file.kind == "confidence"
         }
-    return FoundResults(_renamed(results, name, files), sorted(rest), confidence)
+    return FoundResults(_renamed(results, name, files), sorted(rest), confidence, found_template)
 
 
 def _renamed(results: list[ResultSet], name: str | None, files: ResultFiles) -> list[ResultSet]:
@@ -208,16 +222,26 @@ def map_file(
 ) -> DisparityFile:
     """The map `path` of a scene; without anything said, by the rule of the dataset, else as the file itself says."""
     own = scene.metadata.get("scale") if dataset.name in SCALE_OF_SCENE else None
-    if own is not None and not how.given and _is_8_bit_png(path):
-        return DisparityFile(path, encoding="middlebury", scale=own)
-    scale, offset = how.number("scale", scene.id, owner), how.number("offset", scene.id, owner)
-    return DisparityFile(path, how.encoding, scale, offset or 0.0)
+    encoding, scale, offset = how.encoding, how.number("scale", scene.id, owner), how.number("offset", scene.id, owner)
+    if own is not None and not how.given and _is_8_bit_png(path, scene):
+        encoding, scale = "middlebury", float(own)
+    return DisparityFile(
+        path,
+        encoding,
+        scale,
+        offset or 0.0,
+        unknown=tuple(how.unknown),
+        calibration=scene.calibration if is_depth(encoding) else None,
+        flip=how.flip or "",
+        crop=(*how.crop, *scene.shape[::-1]) if how.crop else (),
+    )
 
 
-def _is_8_bit_png(path: str | os.PathLike[str]) -> bool:
+def _is_8_bit_png(path: str | os.PathLike[str], scene: Scene) -> bool:
     """Whether the header says so; a file without a readable one gets its error when it is read as a map."""
     try:
-        content = fetch(path)
+        # Of a compressed file no more is unpacked than a map of the scene can have.
+        content = fetch(path, scene.shape if suffix_of(path) == GZIP else None)
         return content.starts_with(SIGNATURE) and read_header(content).bit_depth == 8
-    except FileError:
+    except (FileError, SizeError):
         return False

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from stereogauge.datasets.layout import MAP_SUFFIXES, check_template, template_pattern
+from stereogauge.datasets.layout import MAP_SUFFIXES, check_template, map_name, template_pattern
 from stereogauge.errors import DatasetError
 
 # Folders that only hold what their parent is about, then those with something else than the left view's disparity.
@@ -69,9 +69,10 @@ def _submission(path: PurePosixPath, scenes: Mapping[str, str]) -> Recognised | 
 
 
 def _one_file_a_scene(path: PurePosixPath, scenes: Mapping[str, str]) -> Recognised | None:
-    scene = scenes.get(path.stem.lower())
+    stem, suffix = map_name(path)
+    scene = scenes.get(stem.lower())
     folders = [folder.lower() for folder in path.parent.parts]
-    if scene is None or path.suffix.lower() not in MAP_SUFFIXES or OTHER_FOLDERS & set(folders):
+    if scene is None or suffix not in MAP_SUFFIXES or OTHER_FOLDERS & set(folders):
         return None
     at = next((index for index, folder in enumerate(folders) if folder in CONFIDENCE_FOLDERS), None)
     if at is not None:

@@ -3,6 +3,9 @@
     encoding = "middlebury"        # with scale and offset: d = v / scale + offset
     scale = 16                     # or by scene: scale = { teddy = 4, tsukuba = 16 }
     offset = -1
+    unknown = [0, -1]              # stored values that mean that there is no disparity
+    flip = "up-down"               # or left-right, both, transpose: how maps must be turned
+    crop = [8, 4]                  # column and row from which on a padded map fits the scene
     name = "MyMatcher"             # in an algorithm's own folder
     description = "…"
     link = "https://…"
@@ -23,7 +26,7 @@ What a folder says counts for the folders in it; the nearest one wins.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -31,11 +34,13 @@ from typing import Any, TypeAlias
 from stereogauge.datasets.native.manifest import parse_toml, read_toml
 from stereogauge.datasets.results.files import ResultFiles
 from stereogauge.errors import DatasetError, unknown_name
+from stereogauge.paths import is_project
 from stereogauge.tags import Tags, as_tags
 
 FILENAMES = ("results.toml", "stereogauge.toml")
-_TEXTS = ("name", "description", "link", "colour", "encoding", "template")
+_TEXTS = ("name", "description", "link", "colour", "encoding", "template", "flip")
 _NUMBERS = ("scale", "offset")
+_LISTS = ("unknown", "crop")
 _TABLES = ("confidence", "algorithms", "tags")
 _EMPTY: Mapping[str, Any] = {}
 BETTER = ("higher", "lower")
@@ -50,20 +55,25 @@ class Decoding:
     encoding: str | None = None
     scale: float | Mapping[str, float] | None = None
     offset: float | Mapping[str, float] | None = None
+    unknown: Sequence[float] = ()
+    flip: str | None = None
+    crop: Sequence[int] = ()
 
     @property
     def given(self) -> bool:
-        """Whether anything was said."""
+        """Whether anything was said of what stored values mean."""
         return not (self.encoding is None and self.scale is None and self.offset is None)
 
     def over(self, other: Decoding) -> Decoding:
-        """This one where it says something, else `other`; an encoding of its own leaves nothing of the other."""
-        if self.encoding is not None:
-            return self
+        """This one where it says something, else `other`; an encoding drops the other's scale and offset."""
+        own = self.encoding is not None
         return Decoding(
-            other.encoding,
-            other.scale if self.scale is None else self.scale,
-            other.offset if self.offset is None else self.offset,
+            self.encoding if own else other.encoding,
+            other.scale if self.scale is None and not own else self.scale,
+            other.offset if self.offset is None and not own else self.offset,
+            self.unknown or other.unknown,
+            self.flip or other.flip,
+            self.crop or other.crop,
         )
 
     def number(self, key: str, scene: str, algorithm: str) -> float | None:
@@ -124,7 +134,7 @@ def read_manifests(files: ResultFiles) -> Mapping[str, ResultManifest]:
                 continue
             origin = f"{files.root}/{name}"
             content = parse_toml(files.text(name), origin)
-            if "paths" not in content:
+            if "paths" not in content and not is_project(content):
                 found[folder] = _manifest(content, origin)
     return found
 
@@ -148,8 +158,9 @@ def manifest_of(algorithm: str, manifests: Mapping[str, ResultManifest]) -> Resu
 
 def _manifest(content: Mapping[str, Any], origin: str) -> ResultManifest:
     for key, value in content.items():
-        if key not in (*_TEXTS, *_NUMBERS, *_TABLES):
-            raise unknown_name(f"entry of {origin}", key, (*_TEXTS, *_NUMBERS, *_TABLES))
+        allowed = (*_TEXTS, *_NUMBERS, *_LISTS, *_TABLES)
+        if key not in allowed:
+            raise unknown_name(f"entry of {origin}", key, allowed)
         if key in _TEXTS and not isinstance(value, str):
             raise DatasetError(f"{origin}: {key} should be text, found {value!r}.")
         if key in _TABLES and not isinstance(value, dict):
@@ -191,7 +202,7 @@ def manifest_beside(folder: Path, levels: int = 3) -> ResultManifest:
     for place in reversed(places):
         file = next((place / name for name in FILENAMES if (place / name).is_file()), None)
         content = {} if file is None else read_toml(file)
-        if file is not None and "paths" not in content:
+        if file is not None and "paths" not in content and not is_project(content):
             own = _manifest(content, str(file))
             chosen = own.over(chosen)
             algorithm = folder.relative_to(place).as_posix()
@@ -202,7 +213,18 @@ def manifest_beside(folder: Path, levels: int = 3) -> ResultManifest:
 
 def _decoding(content: Mapping[str, Any], origin: str) -> Decoding:
     encoding = content.get("encoding")
-    return Decoding(encoding, *(_number(content.get(key), key, origin) for key in _NUMBERS))
+    scale, offset = (_number(content.get(key), key, origin) for key in _NUMBERS)
+    unknown, crop = (_list(content.get(key, []), key, origin) for key in _LISTS)
+    if len(crop) not in (0, 2):
+        raise DatasetError(f"{origin}: crop should be [column, row], found {crop!r}.")
+    return Decoding(encoding, scale, offset, tuple(map(float, unknown)), content.get("flip"), tuple(map(int, crop)))
+
+
+def _list(value: Any, key: str, origin: str) -> list[float]:
+    values: list[Any] = value if isinstance(value, list) else [value]
+    if any(isinstance(entry, bool) or not isinstance(entry, int | float) for entry in values):
+        raise DatasetError(f"{origin}: {key} should be a list of numbers, found {value!r}.")
+    return values
 
 
 def _number(value: Any, key: str, origin: str) -> float | Mapping[str, float] | None:

@@ -30,7 +30,16 @@ CHECKING = "Checking the maps"
 HIDDEN_SENTENCE = (
     "This map does not look like a disparity map of the left view ({kind}); check its sign, scale and view."
 )
-BY_VALUES = ("unreadable", "wrong-size", "no-values", "unknown-scene", "unrecognised", "missing-scenes", "no-results")
+BY_VALUES = (
+    "unreadable",
+    "wrong-size",
+    "no-values",
+    "lossy",
+    "unknown-scene",
+    "unrecognised",
+    "missing-scenes",
+    "no-results",
+)
 """Kinds of findings that say nothing about the ground truth's values."""
 BYTES_PER_PIXEL = 64
 """What all maps of a scene may unpack to: eight of them with 8 bytes per pixel."""
@@ -115,7 +124,7 @@ def _validated(work: Work, folder: Path, send: Callable[[str, Any], None]) -> Re
     def follow(done: int, total: int, what: str) -> None:
         send("state", ("validating", done / max(1, total), "checking the maps"))
 
-    found = validate_results(unpacked, work.dataset, progress=follow)
+    found = validate_results(unpacked, work.dataset, progress=follow, submitted=True)
     for finding in found.findings:
         if finding.kind == "bad-ground-truth":
             raise HostError(f"The ground truth of {finding.scene} cannot be read: {finding.sentence}")

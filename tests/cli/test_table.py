@@ -1,0 +1,115 @@
+"""Scores at the end of `evaluate` and from a store: the protocol's aggregation, real units, and small kindnesses."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+import stereogauge as sg
+from stereogauge.cli import main
+
+SHAPE = (24, 60)
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stopped:
+        main([str(word) for word in words])
+    captured = capsys.readouterr()
+    return int(stopped.value.code or 0), captured.out, captured.err
+
+
+@pytest.fixture
+def kitti(tmp_path: Path) -> Path:
+    """Two frames with very different numbers of pixels, so that pooling and averaging differ."""
+    random = np.random.default_rng(3)
+    for part in ("disp_occ_0", "disp_noc_0", "obj_map", "image_2", "image_3"):
+        (tmp_path / "kitti" / "training" / part).mkdir(parents=True)
+    (tmp_path / "results" / "mine").mkdir(parents=True)
+    for frame, known in (("000000_10", 0.9), ("000001_10", 0.1)):
+        truth = random.uniform(10, 50, SHAPE)
+        seen = random.random(SHAPE) < known
+        stored = np.where(seen, np.rint(truth * 256), 0).astype(np.uint16)
+        for part in ("disp_occ_0", "disp_noc_0"):
+            cv2.imwrite(str(tmp_path / "kitti" / "training" / part / f"{frame}.png"), stored)
+        for part in ("image_2", "image_3", "obj_map"):
+            cv2.imwrite(str(tmp_path / "kitti" / "training" / part / f"{frame}.png"), np.zeros(SHAPE, np.uint8))
+        wrong = random.random(SHAPE) < (0.1 if known > 0.5 else 0.8)
+        estimate = np.rint((truth + np.where(wrong, 9, 0.5)) * 256).astype(np.uint16)
+        cv2.imwrite(str(tmp_path / "results" / "mine" / f"{frame}.png"), estimate)
+    return tmp_path
+
+
+def by_hand(root: Path) -> float:
+    """Outliers beyond 3 px and 5 % over all pixels of all frames, as KITTI's site prints it."""
+    outliers = pixels = 0
+    for path in sorted((root / "kitti" / "training" / "disp_occ_0").iterdir()):
+        truth = cv2.imread(str(path), cv2.IMREAD_UNCHANGED) / 256
+        estimate = cv2.imread(str(root / "results" / "mine" / path.name), cv2.IMREAD_UNCHANGED) / 256
+        error = np.abs(truth - estimate)[truth > 0]
+        outliers += int(((error > 3) & (error > 0.05 * truth[truth > 0])).sum())
+        pixels += error.size
+    return 100 * outliers / pixels
+
+
+def test_d1_of_kitti_is_pooled_as_its_site_prints_it(kitti: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--protocol", "kitti-2015", "--store", kitti / "s.sqlite", "--jobs", 1, "--format", "csv")
+    code, out, err = run(capsys, "evaluate", f"kitti-2015:{kitti / 'kitti'}", kitti / "results" / "mine", *words)
+    assert code == 0, err
+    ended = next(csv.DictReader(io.StringIO(out)))
+    code, out, _ = run(capsys, "table", kitti / "s.sqlite", "--format", "csv")
+    stored = next(csv.DictReader(io.StringIO(out)))
+    assert ended == stored
+    value = next(float(text) for name, text in ended.items() if name.startswith("d1:all"))
+    assert value == pytest.approx(by_hand(kitti))
+
+
+def test_the_depth_error_has_the_unit_that_it_is_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    truth = np.tile(np.linspace(5, 30, 60, dtype=np.float32), (40, 1))
+    sg.write_disparity(tmp_path / "gt.pfm", truth)
+    sg.write_disparity(tmp_path / "mine.pfm", truth + 1)
+    words = ("compare", tmp_path / "gt.pfm", tmp_path / "mine.pfm", "-m", "sze", "-r", "all")
+    assert "1/px" in run(capsys, *words)[1]
+    metric = run(capsys, *words, "--focal", "500", "--baseline", "0.1")[1]
+    assert "1/px" not in metric
+    assert " m" in metric
+
+
+def test_the_catalogue_begins_with_what_everybody_knows(capsys: pytest.CaptureFixture[str]) -> None:
+    out = run(capsys, "metrics", "--format", "csv")[1]
+    assert [row["id"] for row in csv.DictReader(io.StringIO(out))][:3] == ["bad@THRESHOLD", "rms", "mae"]
+    assert "mae" in run(capsys, "metrics", "epe")[1]
+
+
+def test_missing_maps_are_named_and_two_protocols_are_told_apart(
+    kitti: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (kitti / "results" / "mine" / "000001_10.png").unlink()
+    data, store = f"kitti-2015:{kitti / 'kitti'}", kitti / "s.sqlite"
+    words = ("evaluate", data, kitti / "results" / "mine", "--store", store, "--jobs", 1, "-m", "mae", "-r", "all")
+    assert "1 without a map (000001_10 of mine)" in run(capsys, *words)[2]
+    assert run(capsys, *words, "--set", "invalid=exclude")[0] == 0
+    code, _, err = run(capsys, "table", store)
+    assert code == 2
+    assert "choose one with --protocol " in err
+
+
+def test_one_algorithm_alone_is_not_bold_in_latex(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sg.write_disparity(tmp_path / "gt.pfm", np.arange(12.0).reshape(3, 4) + 5)
+    sg.write_disparity(tmp_path / "mine.pfm", np.arange(12.0).reshape(3, 4) + 6)
+    out = run(
+        capsys, *("compare", tmp_path / "gt.pfm", tmp_path / "mine.pfm", "-m", "mae", "-r", "all", "-f", "latex")
+    )[1]
+    assert "textbf" not in out
+
+
+def test_a_second_warm_up_says_that_all_is_compiled(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stereogauge.cli.warmup.compile_all", lambda: None)
+    monkeypatch.setattr("stereogauge.cli.warmup._compiled", lambda folder: 7)
+    assert "all 7 kernels were compiled already" in run(capsys, "warmup")[2]

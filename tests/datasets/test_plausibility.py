@@ -1,0 +1,197 @@
+"""Real maps, deformed in every way that people deform them, are noticed; real maps as they are give no alarm."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+from stereogauge.cli import main
+from stereogauge.cli.spoken import spoken
+from stereogauge.datasets import load_dataset
+from stereogauge.datasets.plausibility import calibration_doubt, suspicion
+from stereogauge.datasets.results.find import find_results
+from stereogauge.io import write_disparity
+from stereogauge.io.files import DisparityFile, load_disparity
+from stereogauge.model import Calibration, DisparityMap, Scene
+
+Deform = Callable[[DisparityMap], DisparityMap]
+CAMERA = Calibration(focal=994.978, baseline=0.193001, doffs=31.186)
+
+
+def scene() -> Scene:
+    return load_dataset("motorcycle")["motorcycle"]
+
+
+def noisy(truth: DisparityMap) -> DisparityMap:
+    """A map as a matcher makes it: errors of half a pixel, five percent of it wrong, some of it missing."""
+    random = np.random.default_rng(4)
+    values = truth + random.normal(0, 0.5, truth.shape).astype(np.float32)
+    values[random.random(truth.shape) < 0.05] = 20
+    values[random.random(truth.shape) < 0.05] = np.nan
+    return values
+
+
+def depth(values: DisparityMap) -> DisparityMap:
+    return (994.978 * 0.193001 / (values + 31.186)).astype(np.float32)
+
+
+def with_value(value: float) -> Deform:
+    return lambda values: np.where(np.random.default_rng(1).random(values.shape) < 0.06, np.float32(value), values)
+
+
+def stretched(values: DisparityMap) -> DisparityMap:
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    return (255 * (values - low) / (high - low)).astype(np.float32)
+
+
+MISTAKES: list[tuple[str, Deform, str, str]] = [
+    ("metres", depth, "depth", "--encoding depth-m,"),
+    ("millimetres", lambda values: depth(values) * 1000, "depth", "--encoding depth-mm,"),
+    ("left-right", lambda values: values[:, ::-1], "flipped", "--flip left-right"),
+    ("up-down", lambda values: values[::-1], "flipped", "--flip up-down"),
+    ("turned", lambda values: values[::-1, ::-1], "flipped", "--flip both"),
+    ("transposed", lambda values: np.ascontiguousarray(values.T), "transposed", "--flip transpose"),
+    ("doffs", lambda values: values + np.float32(31.186), "offset", "doffs of 31.186 px had been added to them"),
+    ("offset", lambda values: values - np.float32(20), "offset", "--offset 20"),
+    ("negated", lambda values: -values, "negated", "--scale -1"),
+    ("sixteen", lambda values: values * 16, "wrong-scale", "--scale 16"),
+    ("odd scale", lambda values: values * np.float32(3.7), "wrong-scale", "3.7 times too large"),
+    ("stretched", stretched, "wrong-scale", "--offset"),
+    ("padded", lambda values: np.pad(values, ((4, 8), (8, 19))), "padded", "--crop 13,"),
+    ("padded below", lambda values: np.pad(values, ((0, 12), (0, 27))), "padded", "--crop 0,0"),
+    ("half", lambda values: values[::2, ::2] / 2, "wrong-size", "--resize"),
+    ("half, unscaled", lambda values: values[::2, ::2], "wrong-size", "--resize and --scale 1.99"),
+    ("nothing", lambda values: values * np.nan, "no-values", "No pixel has a disparity"),
+    ("zero", lambda values: values * 0, "no-values", "was the map ever computed"),
+    ("-1 is unknown", with_value(-1), "one-value", "--unknown -1"),
+    ("0 is unknown", with_value(0), "one-value", "--unknown 0"),
+    ("9999 is unknown", with_value(9999), "one-value", "--unknown 9999"),
+]
+
+
+@pytest.mark.parametrize(("deform", "kind", "said"), [entry[1:] for entry in MISTAKES], ids=[e[0] for e in MISTAKES])
+def test_every_mistake_is_named_with_the_option_that_mends_it(deform: Deform, kind: str, said: str) -> None:
+    truth = scene().gt
+    # Padding is told from the places at which networks put it: both sides alike, or one.
+    values = np.pad(noisy(truth), ((4, 4), (13, 14))) if said == "--crop 13," else deform(noisy(truth))
+    found = suspicion(values.astype(np.float32), truth, CAMERA)
+    assert found is not None
+    assert found.kind == kind
+    assert said in spoken(found.sentence)
+
+
+def test_depth_is_noticed_without_a_calibration_too() -> None:
+    truth = scene().gt
+    found = suspicion((77 / noisy(truth)).astype(np.float32), truth)
+    assert found is not None
+    assert found.kind == "depth"
+    assert "the calibration (focal length and baseline)" in found.sentence
+
+
+def test_a_baseline_in_millimetres_is_noticed() -> None:
+    truth = scene().gt
+    found = calibration_doubt(Calibration(focal=994.978, baseline=193.001), truth)
+    assert found is not None
+    assert "193.001 m apart" in found.sentence
+    assert "--baseline 0.193001" in spoken(found.sentence)
+    assert calibration_doubt(CAMERA, truth) is None
+
+
+def test_the_option_builds_on_how_the_file_was_read(tmp_path: Path) -> None:
+    truth = scene().gt
+    cv2.imwrite(str(tmp_path / "a.png"), np.nan_to_num(truth * 16).astype(np.uint16))
+    file = DisparityFile(tmp_path / "a.png")
+    found = suspicion(file.read(), truth, source=file)
+    assert found is not None
+    assert "--encoding middlebury, --scale 16" in spoken(found.sentence)
+    mended = dataclasses.replace(file, encoding="middlebury", scale=16.0)
+    assert suspicion(mended.read(), truth, source=mended) is None
+
+
+@pytest.mark.parametrize("damage", ["noise", "few", "clipped", "narrow search", "constant plane"])
+def test_a_bad_map_is_not_a_mistake(damage: str) -> None:
+    truth = scene().gt
+    random = np.random.default_rng(0)
+    values = {
+        "noise": truth + random.normal(0, 6, truth.shape),
+        "few": np.where(random.random(truth.shape) < 0.02, truth, np.nan),
+        "clipped": np.clip(truth, None, 40),
+        "narrow search": np.where(truth > 40, random.uniform(0, 40, truth.shape), truth),
+        "constant plane": np.full(truth.shape, 38) + np.arange(truth.shape[1]) * 0.001,
+    }[damage]
+    assert suspicion(values.astype(np.float32), truth, CAMERA) is None
+
+
+# d = v·N / 255 with N = ndisp rounded up to a multiple of 16.
+SEMIDENSE = dict.fromkeys(("Adirondack", "Motorcycle", "MotorcycleE", "Piano", "PianoL", "Pipes"), 255 / 80)
+SEMIDENSE |= dict.fromkeys(("ArtL", "Teddy"), 255 / 64)
+RESULTS: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
+    "middlebury-v2": ("middlebury-v2", {"OpenCV-SGBM-HH4": {"encoding": "middlebury", "scale": 16.0, "offset": -1.0}}),
+    "middlebury-v3": (
+        "middlebury-2014",
+        {
+            "SGM-raw-8bit": {"encoding": "middlebury", "scale": 1.0},
+            "semidense-8bit": {"encoding": "middlebury", "scale": SEMIDENSE},
+        },
+    ),
+    "kitti-2012": (
+        "kitti2012",
+        {"xiyu": {"encoding": "middlebury", "scale": 1.0}, "AD-Census": {"encoding": "middlebury", "scale": 1.0}},
+    ),
+    "kitti-2015": ("kitti2015", {"LuoNet-8bit": {"encoding": "middlebury", "scale": 1.0}, "BM-8bit": {"scale": 1.0}}),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_real_maps_as_they_are_give_no_alarm(name: str, data_root: Path) -> None:
+    folder, decoding = RESULTS[name]
+    data = load_dataset(name, data_root / folder)
+    alarms, checked = [], 0
+    for results in sorted(path for path in (data_root / folder / "results").iterdir() if path.is_dir()):
+        if results.name == "MC-CNN-8bit":  # a picture stretched for display: its scale is not published
+            continue
+        for result in find_results(results, data, **decoding.get(results.name, {})).results:
+            for place, source in result.maps.items():
+                truth = data[place].gt
+                found = suspicion(load_disparity(source), truth, data[place].calibration, source)
+                checked += 1
+                alarms += [] if found is None else [(results.name, place, found)]
+    for known in data:
+        assert suspicion(known.gt, known.gt, known.calibration) is None
+        assert calibration_doubt(known.calibration, known.gt) is None
+    assert checked > 5
+    assert alarms == []
+
+
+def _commands(folder: Path, capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    with pytest.raises(SystemExit):
+        main([*words])
+    captured = capsys.readouterr()
+    return " ".join((captured.out + captured.err).split())
+
+
+def test_compare_validate_and_evaluate_say_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    truth = scene().gt[::2, ::2] / 2
+    (tmp_path / "gt").mkdir()
+    write_disparity(tmp_path / "gt" / "a.pfm", truth)
+    (tmp_path / "est" / "Mine").mkdir(parents=True)
+    write_disparity(tmp_path / "est" / "Mine" / "a.pfm", truth * 16)
+    (tmp_path / "gt" / "stereogauge.toml").write_text('name = "g"\n[paths]\nground_truth = "{scene}.pfm"\n')
+    gt, est, data = str(tmp_path / "gt" / "a.pfm"), str(tmp_path / "est"), f"folder:{tmp_path / 'gt'}"
+    said = "The disparities are about 16 times too large"
+    for words in (
+        ["compare", gt, f"{est}/Mine/a.pfm", "--metrics", "mae", "--regions", "all"],
+        ["validate", est, "--dataset", data],
+        ["evaluate", data, est, "--store", str(tmp_path / "s.sqlite"), "-m", "mae", "-r", "all", "--jobs", "1"],
+    ):
+        text = _commands(tmp_path, capsys, *words)
+        assert said in text
+        assert "give --scale 16" in text
+    mended = _commands(tmp_path, capsys, "compare", gt, f"{est}/Mine/a.pfm", "--scale", "16", "-m", "mae", "-r", "all")
+    assert "note:" not in mended
