@@ -237,7 +237,8 @@ def _limit_memory(memory_bytes: int) -> None:
 def _limit_rights(file_bytes: int | None) -> None:
     """Give up what the reading of a stranger's files does not need."""
     os.umask(0o077)
-    os.nice(5)
+    if sys.platform != "win32":
+        os.nice(5)
     try:
         import resource
     except ImportError:
