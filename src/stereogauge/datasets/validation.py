@@ -137,7 +137,11 @@ def check_map(source: DisparitySource, scene: Scene, algorithm: str = "", *, sub
         problems = report(estimate, where["file"], "").problems
         return [Finding("suspicious", problem, **where) for problem in problems[:1]] + notes
     suspected = suspicion(estimate, truth, scene.calibration, source)
-    return notes if suspected is None else [Finding(*suspected, **where), *notes]
+    if suspected is None:
+        return notes
+    # A matcher may really estimate one value at many pixels, so this alone is no reason to refuse a map.
+    severity = NOTE if suspected[0] == "one-value" else PROBLEM
+    return [Finding(*suspected, severity=severity, **where), *notes]
 
 
 def _calibration_findings(scene: Scene) -> list[Finding]:

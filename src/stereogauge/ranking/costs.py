@@ -135,8 +135,8 @@ def prepare(cube: ScoreCube, rule: MissingRule = "common") -> tuple[Costs, Selec
     gaps = _Gaps(found, np.isnan(matrix), found.sparse.reshape(shape))
     keep: NDArray[np.bool_] = np.asarray(~gaps.gap.all(axis=0))
     dropped = [Dropped("column", gaps.label(flat), gaps.nobody(flat)) for flat in np.flatnonzero(~keep)]
-    for place, twin in twins(cube).items():
-        dropped.append(Dropped("column", str(cube.columns[place]), f"the same pixels as {cube.columns[twin]}"))
+    repeated = twins(cube)
+    for place in repeated:
         keep[place :: len(cube.columns)] = False
     rows: NDArray[np.bool_] = np.ones(len(cube.algorithms), bool)
     if rule == "drop-algorithm":
@@ -154,6 +154,10 @@ def prepare(cube: ScoreCube, rule: MissingRule = "common") -> tuple[Costs, Selec
     dropped += [
         Dropped("score", cube.algorithms[row], f"{gaps.reasons(row, gaps.sparse[row] & keep)}: the last place there")
         for row in np.flatnonzero(rows & (gaps.sparse & keep).any(axis=1))
+    ]
+    dropped += [
+        Dropped("column", str(cube.columns[place]), f"the same pixels as {cube.columns[twin]}")
+        for place, twin in repeated.items()
     ]
     if not rows.any() or not keep.any():
         raise StereogaugeError(
