@@ -8,19 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib import colormaps
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize, to_rgb
-from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from stereogauge.metrics.picture import Picture
 from stereogauge.model import DisparityMap, Mask
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
 
 Colours = NDArray[np.uint8]
 DISPARITY_MAP = "viridis"
@@ -33,6 +31,8 @@ HATCH_PERIOD = 6  # px between the hatching's lines
 
 
 def _mapped(values: NDArray[np.floating], limits: tuple[float, float], name: str) -> Colours:
+    from matplotlib import colormaps
+
     low, high = limits
     span = high - low if high > low else 1.0
     level = np.clip((np.nan_to_num(values, nan=low) - low) / span, 0.0, 1.0)
@@ -62,6 +62,8 @@ def picture_limits(picture: Picture) -> tuple[float, float]:
 
 def render(picture: Picture) -> Colours:
     """The picture as RGB, pixel for pixel."""
+    from matplotlib.colors import to_rgb
+
     if picture.kind == "rgb":
         colours = np.array(picture.values, dtype=np.uint8)
     elif picture.kind == "labels":
@@ -104,6 +106,8 @@ def write_png(path: Path, colours: Colours) -> None:
 
 def _patches(picture: Picture) -> list[Patch]:
     """What the legend explains."""
+    from matplotlib.patches import Patch
+
     patches = [Patch(facecolor=colour, label=text) for text, colour in picture.legend.values()]
     if picture.missing is not None and picture.missing.any():
         patches.append(Patch(facecolor="#e1e1e1", edgecolor="#787878", hatch="////", label="no estimate"))
@@ -114,6 +118,11 @@ def _patches(picture: Picture) -> list[Patch]:
 
 def picture_figure(picture: Picture, subtitle: str = "") -> Figure:
     """The picture with title, unit and colour bar or legend, for reports and for looking at."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+    from matplotlib.figure import Figure
+
     colours = render(picture)
     height, width = colours.shape[:2]
     patches = _patches(picture)
@@ -141,6 +150,9 @@ def picture_figure(picture: Picture, subtitle: str = "") -> Figure:
 
 def panels_figure(pictures: Sequence[Picture], columns: int = 3) -> Figure:
     """Pictures side by side under their titles; one that needs a colour bar is better drawn alone."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     across = max(1, min(columns, len(pictures)))
     down = max(1, -(-len(pictures) // across))
     shape = pictures[0].values.shape if pictures else (1, 1)
