@@ -24,6 +24,8 @@ from stereogauge.io.inspection import FileReport, inspect_disparity, report
 from stereogauge.model import Dataset, DisparityMap, DisparitySource, ResultSet, Scene
 
 PROBLEM, NOTE = "problem", "note"
+QUESTIONS = ("one-value",)
+"""Kinds of findings that a map without any mistake may have: a matcher may find one disparity too often."""
 SHOWN = 6
 CUT = "A map that is sent has the size of its scene; cut it before, instead of giving crop."
 
@@ -137,7 +139,9 @@ def check_map(source: DisparitySource, scene: Scene, algorithm: str = "", *, sub
         problems = report(estimate, where["file"], "").problems
         return [Finding("suspicious", problem, **where) for problem in problems[:1]] + notes
     suspected = suspicion(estimate, truth, scene.calibration, source)
-    return notes if suspected is None else [Finding(*suspected, **where), *notes]
+    if suspected is None:
+        return notes
+    return [Finding(*suspected, severity=NOTE if suspected.kind in QUESTIONS else PROBLEM, **where), *notes]
 
 
 def _calibration_findings(scene: Scene) -> list[Finding]:

@@ -24,7 +24,7 @@ def log_scores(table: ScoreTable, to: Any, *, step: int | None = None, prefix: s
     >>> class Tracker:
     ...     def log(self, values, step=None):
     ...         print(step, values)
-    >>> table = sg.evaluate(([[1.0, 4.0]], [[1.0, 2.0]]), metrics=["mae"], regions=["all"])
+    >>> table = sg.evaluate((np.array([[1.0, 4.0]]), np.array([[1.0, 2.0]])), metrics=["mae"], regions=["all"])
     >>> _ = sg.log_scores(table, Tracker(), step=3)
     3 {'estimate/mae/all': 1.0}
     """
