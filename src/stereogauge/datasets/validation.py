@@ -24,6 +24,8 @@ from stereogauge.io.inspection import FileReport, inspect_disparity, report
 from stereogauge.model import Dataset, DisparityMap, DisparitySource, ResultSet, Scene
 
 PROBLEM, NOTE = "problem", "note"
+QUESTIONS = ("one-value",)
+"""Kinds of findings that a map without any mistake may have: a matcher may find one disparity too often."""
 SHOWN = 6
 CUT = "A map that is sent has the size of its scene; cut it before, instead of giving crop."
 
@@ -139,9 +141,7 @@ def check_map(source: DisparitySource, scene: Scene, algorithm: str = "", *, sub
     suspected = suspicion(estimate, truth, scene.calibration, source)
     if suspected is None:
         return notes
-    # A matcher may really estimate one value at many pixels, so this alone is no reason to refuse a map.
-    severity = NOTE if suspected[0] == "one-value" else PROBLEM
-    return [Finding(*suspected, severity=severity, **where), *notes]
+    return [Finding(*suspected, severity=NOTE if suspected.kind in QUESTIONS else PROBLEM, **where), *notes]
 
 
 def _calibration_findings(scene: Scene) -> list[Finding]:

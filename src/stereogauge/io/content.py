@@ -6,15 +6,12 @@ of the file. Everything with a scheme (`s3://`, `http://`, `memory://`, …) goe
 
 from __future__ import annotations
 
-import gzip
 import importlib
-import io
 import mmap
 import os
 import re
 import stat
-import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Protocol
@@ -23,6 +20,7 @@ import numpy as np
 
 from stereogauge.disparity import DisparityMap, is_finite_number
 from stereogauge.errors import FileError, MissingDependency, SizeError
+from stereogauge.io.inflation import STEP, gunzipped
 
 LARGEST_PIXEL_COUNT = 2**28
 LARGEST_FILE = 16 * LARGEST_PIXEL_COUNT
@@ -33,8 +31,6 @@ LARGEST_OTHER_RATIO = 64
 LARGEST_PIXEL, LARGEST_HEADER = 16, 1 << 20
 """Bytes of a pixel in any kind of file, and of everything else in it: what is inflated where the size is known."""
 GZIP = ".gz"
-STEP = 1 << 20
-SMALL_STEP = 1 << 16
 SCHEME_PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "http": "aiohttp", "https": "aiohttp"}
 
 
@@ -213,27 +209,13 @@ def fetch(path: str | os.PathLike[str], shape: tuple[int, int] | None = None, la
     if data.nbytes == 0:
         raise FileError(f"{name}: the file is empty.")
     if suffix_of(path) == GZIP:
-        data = _gunzipped(data, name, min(largest, largest_content(shape)))
+        data = gunzipped(data, name, min(largest, largest_content(shape)))
     return Content(name, data, inner_suffix(path), shape)
 
 
 def largest_content(shape: tuple[int, int] | None) -> int:
     """The most bytes that a file with a map of this size may unpack to; of any file where the size is not known."""
     return LARGEST_FILE if shape is None else LARGEST_HEADER + LARGEST_PIXEL * shape[0] * shape[1]
-
-
-def _gunzipped(data: memoryview, name: str, limit: int) -> memoryview:
-    pieces, total = [], 0
-    try:
-        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            while piece := file.read(STEP):
-                total += len(piece)
-                if total > limit:
-                    raise FileError(f"{name}: the gzip file holds more than the {limit} bytes that it may have.")
-                pieces.append(piece)
-    except (OSError, EOFError, zlib.error) as error:
-        raise FileError(f"{name}: the gzip file is truncated or damaged ({one_line(error)}).") from error
-    return memoryview(b"".join(pieces))
 
 
 def _check_size(size: int, name: str) -> None:
@@ -307,46 +289,6 @@ def _remote_pieces(url: str, name: str) -> Iterator[bytes]:
     except Exception as error:  # each file system has its own kinds of failure, with no base class in common
         reason = one_line(error).replace(url, name)
         raise FileError(f"{name}: cannot be fetched ({type(error).__name__}: {reason}).") from error
-
-
-def inflate(parts: Iterable[memoryview], expected: int) -> bytearray | None:
-    """The `expected` bytes that a zlib stream, given in parts, holds; None when it is broken or holds fewer or more.
-
-    Memory grows with what really comes out, not with what a header promised.
-    """
-    stream = zlib.decompressobj()
-    produced = bytearray()
-    try:
-        for piece in _pieces(parts):
-            pending: bytes | memoryview = piece
-            while len(pending) and not stream.eof:
-                produced += stream.decompress(pending, min(STEP, expected + 1 - len(produced)))
-                if len(produced) > expected:
-                    return None
-                pending = stream.unconsumed_tail
-    except zlib.error:
-        return None
-    return produced if stream.eof and len(produced) == expected else None
-
-
-def inflates_beyond(data: memoryview, limit: int) -> bool:
-    """Whether a zlib stream holds more than `limit` bytes; what comes out is counted and not kept."""
-    stream, produced = zlib.decompressobj(), 0
-    for piece in _pieces([data]):
-        pending: bytes | memoryview = piece
-        while len(pending) and not stream.eof:
-            produced += len(stream.decompress(pending, STEP))
-            if produced > limit:
-                return True
-            pending = stream.unconsumed_tail
-    return False
-
-
-def _pieces(parts: Iterable[memoryview]) -> Iterator[memoryview]:
-    """The parts cut into small pieces, because zlib copies what it has not consumed at each step."""
-    for part in parts:
-        for start in range(0, len(part), SMALL_STEP):
-            yield part[start : start + SMALL_STEP]
 
 
 def require(package: str, name: str, kind: str) -> Any:

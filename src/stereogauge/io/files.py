@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.disparity import DisparityMap, Image, Mask, as_disparity
-from stereogauge.errors import FileError, SizeError, unknown_name
+from stereogauge.errors import FileError, SizeError
 from stereogauge.io.content import DepthGeometry, display_name, inner_suffix, stream
 from stereogauge.io.disparity import PathLike, read_disparity
 from stereogauge.io.images import read_image, read_labels, read_pixels, read_stored
+from stereogauge.io.placement import TRANSPOSE, cropped, turned
 
 IMAGES_OF_NUMBERS = (".png", ".pgm")
 
@@ -156,36 +157,6 @@ class LabelImage:
         if isinstance(source, str | os.PathLike):
             return {f"label:{name}": LabelFile(source, value) for name, value in self.classes.items()}
         return {f"label:{name}": np.isin(np.asarray(source), value) for name, value in self.classes.items()}
-
-
-FLIPS = {
-    "left-right": (slice(None), slice(None, None, -1)),
-    "up-down": (slice(None, None, -1), slice(None)),
-    "both": (slice(None, None, -1), slice(None, None, -1)),
-}
-TRANSPOSE = "transpose"
-
-
-def turned(disparity: DisparityMap, flip: str) -> DisparityMap:
-    """The map mirrored as `flip` says: left-right, up-down, both, or rows and columns exchanged."""
-    if not flip:
-        return disparity
-    if flip not in (*FLIPS, TRANSPOSE):
-        raise unknown_name("flip", flip, (*FLIPS, TRANSPOSE))
-    return np.ascontiguousarray(disparity.T if flip == TRANSPOSE else disparity[FLIPS[flip]])
-
-
-def cropped(disparity: DisparityMap, window: tuple[int, ...], name: str) -> DisparityMap:
-    """The part of the map from column x and row y on, with a width and height: `window` is (x, y, width, height)."""
-    if not window:
-        return disparity
-    x, y, width, height = window
-    if min(window) < 0 or y + height > disparity.shape[0] or x + width > disparity.shape[1]:
-        raise SizeError(
-            f"{name}: {width} × {height} pixels from column {x} and row {y} on do not lie within the map of "
-            f"{disparity.shape[1]} × {disparity.shape[0]}."
-        )
-    return np.ascontiguousarray(disparity[y : y + height, x : x + width])
 
 
 DisparitySource: TypeAlias = NDArray[Any] | PathLike | DisparityFile

@@ -19,11 +19,11 @@ from stereogauge.io.content import (
     LARGEST_DEFLATE_RATIO,
     Content,
     Decoding,
-    inflates_beyond,
     largest_content,
     one_line,
     require,
 )
+from stereogauge.io.inflation import inflates_beyond
 
 NAME = "disparity"
 HDF5_START = 512

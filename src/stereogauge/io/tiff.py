@@ -24,10 +24,10 @@ from stereogauge.io.content import (
     LARGEST_OTHER_RATIO,
     Content,
     Decoding,
-    inflate,
     one_line,
     require,
 )
+from stereogauge.io.inflation import inflate
 
 NODATA_TAG = 42113
 SIGNATURES = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
