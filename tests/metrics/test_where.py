@@ -10,6 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 import stereogauge as sg
+from stereogauge.confidence.files import ConfidenceSource
+from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.evaluate import measure
 from stereogauge.metrics import declaration, where
 from stereogauge.metrics.declaration import BoundMetric, metrics, parse_column, parse_metric
@@ -40,6 +42,7 @@ def damaged(disparity: NDArray[np.float32]) -> NDArray[np.float32]:
     random = np.random.default_rng(5)
     estimate = disparity + random.normal(0, 0.4, SHAPE).astype(np.float32)
     estimate[28:72, 36:94] = 28.0  # fat
+    estimate[40:60, 82:94] = 9.5  # thin
     estimate[60:66, 105:150] = 9.0  # the poles are cut in two
     estimate[20:100, 146:149] = 9.0  # one pole is lost
     estimate[30:50, 113:119] = 24.0  # the gap beside another is closed
@@ -68,16 +71,20 @@ def measurement(request: pytest.FixtureRequest) -> Measurement:
         estimate,
         SceneRegions(scene, Protocol(invalid=request.param)),
         right_estimate=np.roll(estimate, -9, axis=1),
-        confidence=lambda: np.random.default_rng(8).random(SHAPE).astype(np.float32),
+        confidence=ConfidenceSource(np.random.default_rng(8).random(SHAPE).astype(np.float32), "lower"),
         extras={"seconds": 1.0},
     )
 
 
-def columns() -> list[str]:
-    """Every metric that is about pixels, bound to numbers of its range, on all pixels or on its own."""
+def columns(*, of_pixels: bool = True) -> list[str]:
+    """Every metric that is about pixels, bound to numbers of its range, on all pixels or on its own.
+
+    Those that are no sum over pixels (of points in space, of bins of a confidence) say so instead of naming places.
+    """
     found = []
     for metric in metrics().values():
-        if metric.missing == "not about pixels":
+        placed = metric.costs is not None or metric.picture is not None
+        if metric.missing == "not about pixels" or placed != of_pixels:
             continue
         text = metric.examples[0] if metric.parameters and metric.examples else metric.id
         if metric.parameters and not metric.examples:
@@ -90,6 +97,13 @@ def parts(m: Measurement, text: str) -> tuple[BoundMetric, str, NDArray[np.float
     bound, region = parse_column(text)
     assert region is not None
     return bound, region, bound.costs(m, region)
+
+
+@pytest.mark.parametrize("text", columns(of_pixels=False))
+def test_a_metric_that_is_not_made_of_pixels_says_so(measurement: Measurement, text: str) -> None:
+    bound, region = parse_column(text)
+    with pytest.raises(StereogaugeError, match="is not made of pixels"):
+        bound.costs(measurement, region or "all")
 
 
 @pytest.mark.parametrize("text", columns())

@@ -11,6 +11,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.metrics.costs import Costs
 from stereogauge.metrics.declaration import Parameter, Statistic, metric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
@@ -107,6 +108,10 @@ def _angle_picture(m: Measurement) -> Picture:
     return _heat(m, "error of surface normals", _angles(m), "°", 90.0)
 
 
+def _bump_costs(m: Measurement, region: str, clip: float) -> Costs:
+    return np.where(_truth_defines(m), FACTOR * np.minimum(_bumps(m), clip), np.nan)
+
+
 @metric(
     id="surface-bump",
     name="Bumpiness of surfaces",
@@ -121,6 +126,7 @@ def _angle_picture(m: Measurement) -> Picture:
     ),
     finalize=mean,
     picture=_bump_picture,
+    costs=_bump_costs,
     examples=("surface-bump@0.05", "surface-bump@0.5"),
 )
 def surface_bump(m: Measurement, region: str, clip: float) -> Statistic:
