@@ -81,7 +81,9 @@ def test_an_older_store_is_upgraded_and_keeps_its_scores(location: str) -> None:
         store.write(scores())
     database = Database(location, read_only=False, timeout=5.0)
     with database.writing() as connection:
-        for table, column in (("algorithms", "tags"), ("scenes", "tags"), ("maps", "confidence")):
+        for table, column in (
+            ("algorithms", "tags"), ("scenes", "tags"), ("maps", "confidence"), ("scores", "crc")
+        ):  # fmt: skip
             connection.exec_driver_sql(f"ALTER TABLE {table} DROP COLUMN {column}")
         connection.execute(sql.update(schema.schema_version).values(version=1))
     with pytest.raises(StereogaugeError, match=r"older schema version 1 .* run `stereogauge store upgrade` on it once"):
