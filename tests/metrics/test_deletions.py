@@ -29,7 +29,7 @@ from stereogauge.regions.scene_regions import SceneRegions
 Map = NDArray[np.float32]
 REGIONS = ("all", "nonocc")
 FREE = ("default", "cabezas", "haeusler-klette", "hci", "sigma-z-2011")
-COUNTING = ("middlebury-v2", "middlebury-v3")
+COUNTING = ("middlebury-v2", "middlebury-v3", "spring")
 """Official rules that count a missing estimate as wrong."""
 FILLING = ("eth3d", "kitti-2012", "kitti-2015")
 """Official rules that leave missing estimates out or fill them first."""

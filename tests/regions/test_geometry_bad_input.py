@@ -97,7 +97,7 @@ def test_every_picture_survives_hopeless_ground_truth(name: str) -> None:
 
 
 def test_an_estimate_of_another_size_is_refused_with_both_sizes() -> None:
-    with pytest.raises(SizeError, match=r"10×5.*120×90"):
+    with pytest.raises(SizeError, match=r"10 × 5.*120 × 90"):
         evaluate(np.ones((5, 10), np.float32), scene_of(world()), ["d-fat"], ["nonocc"], protocol())
 
 

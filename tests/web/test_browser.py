@@ -70,7 +70,7 @@ def test_choosing_a_region_changes_table_and_address(visitor: Visitor) -> None:
 
 
 def test_a_wide_store_starts_narrow_and_everything_is_one_click_away(visitor: Visitor) -> None:
-    visitor.go()
+    visitor.go("#leaderboard")
     visitor.until("location.hash.includes('regions=nonocc')")
     visitor.ready()
     visitor.page.click('[aria-label="Select all regions"]')

@@ -87,11 +87,14 @@ def sampled(estimate: DisparityMap, truth: DisparityMap) -> SampledPair:
 def flipped(pair: SampledPair) -> Suspicion | None:
     """Whether the map fits the ground truth far better when it is mirrored."""
     agreement = pair.agreement()
+    # A map that is merely shifted by a constant fits better unturned.
+    shifted = pair.estimate - np.float32(np.median(pair.found - pair.known)) if pair.found.size else pair.estimate
+    straight = max(agreement, SampledPair(shifted, pair.truth, pair.step).agreement())
     turned = {
         name: SampledPair(pair.estimate[where], pair.truth, pair.step).agreement() for name, where in FLIPS.items()
     }
     best = max(turned, key=lambda name: turned[name])
-    if turned[best] < agreement + FLIP_DIFFERENCE or turned[best] < FLIP_RATIO * agreement:
+    if turned[best] < straight + FLIP_DIFFERENCE or turned[best] < FLIP_RATIO * straight:
         return None
     words = {"left-right": "mirrored left to right", "up-down": "upside down", "both": "turned by 180°"}[best]
     return Suspicion(

@@ -24,8 +24,8 @@ from stereogauge.io.inspection import FileReport, inspect_disparity, report
 from stereogauge.model import Dataset, DisparityMap, DisparitySource, ResultSet, Scene
 
 PROBLEM, NOTE = "problem", "note"
-QUESTIONS = ("one-value",)
-"""Kinds of findings that a map without any mistake may have: a matcher may find one disparity too often."""
+QUESTIONS = ("one-value", "offset")
+"""Findings that a map without any mistake may have: a matcher may find one disparity too often, or be biased."""
 SHOWN = 6
 CUT = "A map that is sent has the size of its scene; cut it before, instead of giving crop."
 

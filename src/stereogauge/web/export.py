@@ -219,11 +219,11 @@ def _export_answer(writer: _Writer, base: Params, profile: str, columns: list[di
         for crop in contrast["crops"][:1] if contrast else ():
             square: Params = (*base, ("crop", f"{crop['x']},{crop['y']},{crop['size']}"), ("width", CROP_WIDTH))
             for layer in ("left", "truth"):
-                writer.keep(f"{path}/layers/{layer}.png", square, suffix="png")
+                writer.keep_layer(scene["name"], layer, square)
             for name in (found["leader"], rival):
                 own = (*square, ("algorithm", name))
-                writer.keep(f"{path}/layers/estimate.png", own, suffix="png")
-                writer.keep(f"{path}/layers/error.png", (*own, ("region", column["region"])), suffix="png")
+                writer.keep_layer(scene["name"], "estimate", own)
+                writer.keep_layer(scene["name"], "error", (*own, ("region", column["region"])))
 
 
 def decisive_column(terms: list[dict[str, Any]], columns: list[dict[str, Any]]) -> dict[str, Any] | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from stereogauge.analysis.correlation import determination, scatter
 from stereogauge.analysis.histograms import score_histogram
 from stereogauge.analysis.stability import threshold_stability, weight_stability
@@ -183,6 +185,7 @@ def head_to_head(cube: ScoreCube, shown: ScoreCube, first: str, second: str, col
     costs = oriented(both)[:, :, 0]
     listed = shown.values[[cube.algorithms.index(first), cube.algorithms.index(second)], :, index]
     difference = costs[0] - costs[1]
+    differences = np.where(np.isnan(listed).any(axis=0), np.nan, difference)
     probability, p_value, note = None, None, ""
     try:
         draws = bootstrap(both, "middlebury", missing="drop-column", draws=DRAWS)
@@ -202,7 +205,7 @@ def head_to_head(cube: ScoreCube, shown: ScoreCube, first: str, second: str, col
         note=note,
         scenes=[
             SceneDifference(scene=scene, first=one, second=other, difference=between)
-            for scene, one, other, between in zip(cube.scenes, *listed, difference + 0 * listed[0], strict=True)
+            for scene, one, other, between in zip(cube.scenes, *listed, differences, strict=True)
         ],
     )
 
