@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 
 def frames(root: Path) -> dict[str, dict[str, NDArray]]:
-    h5py = pytest.importorskip("h5py")
+    h5py = pytest.importorskip("h5py", reason="the extra 'io' is not installed")
     found = {}
     random = np.random.default_rng(7)
     sequence = root / "train" / "0001"

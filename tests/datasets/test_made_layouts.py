@@ -194,7 +194,7 @@ def test_sceneflow_lists_all_three_parts_with_their_cameras(tmp_path: Path, pict
 
 
 def test_spring_maps_come_to_the_size_of_the_images(tmp_path: Path, picture: Write, text: Write) -> None:
-    h5py = pytest.importorskip("h5py")
+    h5py = pytest.importorskip("h5py", reason="the extra 'io' is not installed")
     sequence = tmp_path / "train" / "0001"
     for number in ("0001", "0002"):
         for side in ("left", "right"):

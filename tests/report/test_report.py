@@ -200,7 +200,7 @@ def test_tables_compile_with_a_real_tex(folder: Path) -> None:
 
 @pytest.mark.browser
 def test_the_page_opens_from_a_file_offline_without_console_errors(folder: Path, tmp_path: Path) -> None:
-    sync_api = pytest.importorskip("playwright.sync_api")
+    sync_api = pytest.importorskip("playwright.sync_api", reason="the package playwright is not installed")
     chromium = os.environ.get("STEREOGAUGE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
         pytest.skip("no Chromium on this machine")
@@ -252,7 +252,7 @@ def distinct_colours(picture: bytes) -> int:
 def test_scores_are_numbers_and_are_sorted_as_numbers(folder: Path) -> None:
     for file in [folder / "report.html", *folder.rglob("*.csv")]:
         assert "np.float" not in file.read_text(encoding="utf-8"), file
-    sync_api = pytest.importorskip("playwright.sync_api")
+    sync_api = pytest.importorskip("playwright.sync_api", reason="the package playwright is not installed")
     chromium = os.environ.get("STEREOGAUGE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
         pytest.skip("no Chromium on this machine")

@@ -149,6 +149,9 @@ def test_a_view_can_be_embedded_by_other_sites_and_nothing_else(visitor: Visitor
     assert visitor.page.locator("#board tr[data-algorithm]").count() > 2
     assert visitor.page.locator("header").is_hidden()
     assert visitor.page.locator("#panel").is_hidden()
+    visitor.page.goto(f"{address}/embed#submit")
+    visitor.ready()
+    assert "on the site itself" in visitor.page.inner_text("#content")
 
 
 def test_answers_are_compressed(address: str) -> None:

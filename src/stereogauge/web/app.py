@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fastapi import FastAPI, Request, Response
 from fastapi.middleware.gzip import GZipMiddleware
-from fastapi.responses import FileResponse
+from fastapi.responses import FileResponse, HTMLResponse
 from fastapi.staticfiles import StaticFiles
 
 from stereogauge.version import VERSION
@@ -76,9 +76,10 @@ def create_app(site: Site, hosts: Iterable[str] = LOCAL_HOSTS) -> FastAPI:
         return FileResponse(STATIC / "index.html", headers={"Cache-Control": "no-cache"})
 
     @app.get("/embed", include_in_schema=False)
-    def embedded() -> FileResponse:
-        """The page without its frame, which other sites may show; nothing can be submitted there."""
-        return FileResponse(STATIC / "embed.html", headers={"Cache-Control": "no-cache"})
+    def embedded() -> HTMLResponse:
+        """The page without its header and panel, which other sites may show."""
+        whole = (STATIC / "index.html").read_text(encoding="utf-8")
+        return HTMLResponse(whole.replace("<html", '<html class="embed"', 1), headers={"Cache-Control": "no-cache"})
 
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=5)

@@ -7,7 +7,7 @@ import { drawPanel } from "./panel.js";
 import { close, open } from "./popup.js";
 import { firstSelection } from "./selection.js";
 import * as state from "./state.js";
-import { emptyStore, explain } from "./states.js";
+import { emptyStore, explain, refused } from "./states.js";
 import { onTheme, startTheme } from "./theme.js";
 
 const TITLES = {
@@ -39,6 +39,7 @@ const loaders = {
 const content = document.getElementById("content");
 const panel = document.getElementById("panel");
 const context = { catalogue: null, scenes: [], algorithms: [], columns: [], styles: new Map(), protocol: null };
+const EMBEDDED = document.documentElement.classList.contains("embed");
 let shown = null;
 
 function drawNavigation() {
@@ -85,6 +86,11 @@ async function loadLists() {
 
 async function show() {
   close();
+  if (EMBEDDED && state.view() === "submit") {
+    put(content, refused({ message: "Results are submitted on the site itself, not in a frame." }));
+    content.dataset.ready = location.hash;
+    return undefined;
+  }
   try {
     if (!context.catalogue) context.catalogue = await ask("catalogue");
     if (!context.catalogue.protocols.length) {
@@ -142,7 +148,7 @@ document.getElementById("share").addEventListener("click", (event) => {
     h("pre", {}, framed),
   );
 });
-const EMBEDDED = document.documentElement.classList.contains("embed");
+
 startTheme(document.getElementById("theme"));
 onTheme(() => shown?.view.restyle?.());
 // The skip link must not become the address: the part behind "#" is the state of the page.
