@@ -112,7 +112,7 @@ async function show() {
       shown = { name: wanted, view: module.create(content, context) };
       say(TITLES[wanted]);
     }
-    if (EMBEDDED) document.getElementById("whole").href = `./${location.hash}`;
+    if (EMBEDDED) drawWayOut();
     else if (context.catalogue.protocols.length) drawPanel(panel, context, wanted);
     await shown.view.refresh();
     content.dataset.ready = location.hash || "#";
@@ -123,6 +123,16 @@ async function show() {
     content.dataset.ready = location.hash || "#";
   }
   return undefined;
+}
+
+/** Put the link to the whole site under an embedded page; it leads to the very view that the frame shows. */
+function drawWayOut() {
+  let link = document.getElementById("whole");
+  if (!link) {
+    link = h("a", { id: "whole", target: "_blank", rel: "noopener" }, "open in Stereogauge");
+    document.body.append(h("p", { class: "embed-foot" }, link));
+  }
+  link.href = `./${location.hash}`;
 }
 
 /** Offer a text to the clipboard; where that is refused, show it. */
