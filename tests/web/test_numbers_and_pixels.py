@@ -33,7 +33,7 @@ WIDE = (40, 130)
 OTHER = PROTOCOL.replace(
     name="other",
     peak=20.0,
-    metrics=["bad@1", "bad@2", "bad@4", "rms", "mae", "bias", "mre", "density"],
+    metrics=["bad@1", "bad@2", "bad@4", "rms", "mae", "bias", "mre", "density", "d1-fg"],
     regions=["nonocc", "all"],
 )
 MANIFEST = 'name = "wide"\n[paths]\nground_truth = "{scene}/disp.pfm"\nleft = "{scene}/left.png"\n'
@@ -93,8 +93,8 @@ def test_another_protocol_starts_with_one_region_too(elsewhere: Visitor) -> None
         visitor.until("location.hash.includes('protocol=') && location.hash.includes('regions=nonocc')")
         visitor.ready()
         if view == "leaderboard":
-            assert len(columns(visitor)) == 8
-            assert all(one.endswith(":nonocc") for one in columns(visitor))
+            assert [one for one in columns(visitor) if not one.endswith(":nonocc")] == ["d1-fg:fg"]
+            assert len(columns(visitor)) == 9
             visitor.page.click("#views >> text=Compare")
             visitor.ready()
     assert visitor.texts('[data-part="regions"] .count') == ["1 of 6"]
@@ -117,6 +117,13 @@ def test_a_profile_and_the_model_agree_wherever_it_was_chosen(elsewhere: Visitor
     visitor.ready()
     assert visitor.page.input_value("#model") == "weighted"
     assert visitor.page.input_value("#profile") == "driver-assistance"
+
+
+def test_rows_follow_a_weight_although_another_metric_has_no_score(elsewhere: Visitor) -> None:
+    visitor = elsewhere.go("#leaderboard?protocol=other&regions=nonocc")
+    assert visitor.page.locator("[data-weight='d1-fg']").count() == 1  # nobody said what the foreground is
+    frames, changes = visitor.wiggle("rms")
+    assert changes >= 0.7 * frames
 
 
 def test_wide_panes_stand_below_each_other_at_full_width(elsewhere: Visitor) -> None:

@@ -21,6 +21,10 @@ export function bound(context, column) {
   return Boolean(context.catalogue.metrics.find((one) => one.id === column.metric.split("@")[0])?.region);
 }
 
+/** Whether a metric measures the map and not its making; by default only such ones are weighed. */
+const aboutPixels = (context, metric) =>
+  !context.catalogue.metrics.find((one) => one.id === metric.split("@")[0])?.missing.endsWith("not about pixels");
+
 /** A protocol and the others that make the same scoring choices. */
 export const protocolTitle = (one) => [one.name, ...one.also].join(", ");
 
@@ -81,6 +85,9 @@ export function weights(context) {
     );
   const profile = context.catalogue.profiles.find((one) => one.id === state.get("profile"));
   if (profile) return { ...profile.weights };
-  const names = chosen("metrics", metrics(context)).map((one) => one.split(":")[0]);
+  const names = chosen(
+    "metrics",
+    metrics(context).filter((one) => aboutPixels(context, one)),
+  ).map((one) => one.split(":")[0]);
   return Object.fromEntries([...new Set(names)].map((name) => [name, 1 / new Set(names).size]));
 }
