@@ -101,7 +101,7 @@ def command(
             raise StereogaugeError("--figure draws error over density, which --need sure shows; add it.")
     covered = 0.0 if need == selected.ONLY_SURE else selected.coverage_needed(need, least_coverage)
     with selected.opened(store, scenes, regions, metrics, algorithms, dataset, protocol, need) as (opened, cube):
-        read = opened.protocol(cube.protocol) or Protocol()
+        read = opened.protocol(cube.protocol, cube.columns) or Protocol()
         curves: list[ErrorDensity] = []
         if need == selected.ONLY_SURE:
             try:

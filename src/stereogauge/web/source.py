@@ -8,7 +8,7 @@ from __future__ import annotations
 import glob
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -24,9 +24,10 @@ from stereogauge.evaluation.stored_density import stored_results
 from stereogauge.io.content import is_remote
 from stereogauge.io.files import DisparityFile
 from stereogauge.model import Better, ConfidenceKind, ResultSet, Scene
-from stereogauge.protocol import Protocol
+from stereogauge.protocol import Protocol, parse_protocol
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.store.listing import AlgorithmEntry
+from stereogauge.store.shared import aggregation_key
 from stereogauge.store.sources import source_of_text
 from stereogauge.store.store import Store
 from stereogauge.web.errors import UnknownChoiceError
@@ -37,9 +38,10 @@ NO_SCORES = "There are no scores yet; `stereogauge evaluate DATASET:ROOT RESULTS
 
 
 class ProtocolRecord(NamedTuple):
-    """A protocol under which there are scores; `key` is its scoring hash.
+    """A protocol under which there are scores; `key` is its scoring hash, or its own where another one that aggregates
+    differently has the same scores.
 
-    `also` lists the names of other protocols with the same scoring choices: their scores are the same.
+    `also` lists the names of other protocols with the same choices: their scores are the same.
     """
 
     key: str
@@ -109,26 +111,29 @@ class StoreSource:
         return repr([(stamp.st_mtime_ns, stamp.st_size) for stamp in stamps])
 
     def protocols(self) -> tuple[ProtocolRecord, ...]:
-        """One record per scoring hash with scores; the one with most algorithms on all its scenes comes first."""
+        """One record per scoring hash and way to aggregate; that with most algorithms on all its scenes comes first."""
         with self._lock:
             kept = self._current()
             if kept.protocols is None:
-                found: dict[str, ProtocolRecord] = {}
-                for entry in self._store.protocols():
-                    key = entry.scoring_hash
-                    known = found.get(key)
-                    if known is not None and entry.name not in known.names:
-                        found[key] = known._replace(also=(*known.also, entry.name))
-                    elif known is None and self._has_scores(key):
-                        found[key] = ProtocolRecord(key, entry.name, self._store.protocol(entry.hash))
-                for key in self._store.scorings():
-                    if key not in found and self._has_scores(key):
-                        own = self._store.protocol(key)
-                        found[key] = ProtocolRecord(key, own.name if own else UNNAMED, own)
+                with_scores = [record for record in self._records() if self._has_scores(record.key)]
                 kept.protocols = tuple(
-                    sorted(found.values(), key=lambda record: _coverage(self.cube(record.key)), reverse=True)
+                    sorted(with_scores, key=lambda record: _coverage(self.cube(record.key)), reverse=True)
                 )
             return kept.protocols
+
+    def _records(self) -> Iterator[ProtocolRecord]:
+        """The protocols of the store, with or without scores."""
+        alike: dict[str, dict[str, list[tuple[str, Protocol]]]] = {key: {} for key in self._store.scorings()}
+        for entry in self._store.protocols():
+            own = parse_protocol(entry.text, self._store.name)
+            alike[entry.scoring_hash].setdefault(aggregation_key(own), []).append((entry.hash, own))
+        for scoring, ways in alike.items():
+            for members in ways.values():
+                (own_hash, first), names = members[0], tuple(dict.fromkeys(member.name for _, member in members))
+                yield ProtocolRecord(scoring if len(ways) == 1 else own_hash, first.name, first, names[1:])
+            if not ways:
+                preset = self._store.protocol(scoring)
+                yield ProtocolRecord(scoring, preset.name if preset else UNNAMED, preset)
 
     def protocol(self, name: str | None = None) -> ProtocolRecord:
         """The protocol with this name or scoring hash; without a name the first one."""
