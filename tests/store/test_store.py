@@ -117,7 +117,8 @@ def test_protocols_that_share_scores_but_not_the_aggregation_mean_their_own(stor
     older, newer = sg.load_protocol("kitti-2012"), sg.load_protocol("kitti-2015")
     assert older.scoring_hash == newer.scoring_hash
     for protocol, dataset in ((older, "city"), (newer, "road")):
-        scenes = [Scene(name, gt=truth, dataset=dataset) for name in ("one", "two")]
+        masks = {"nonocc": np.ones(truth.shape, bool)}
+        scenes = [Scene(name, gt=truth, dataset=dataset, masks=masks) for name in ("one", "two")]
         for algorithm, estimate in (("good", truth), ("rough", rough)):
             for scene in scenes:
                 store.write(sg.evaluate({algorithm: {scene.id: estimate}}, scene, protocol=protocol))
