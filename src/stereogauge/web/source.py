@@ -30,6 +30,7 @@ from stereogauge.store.listing import AlgorithmEntry
 from stereogauge.store.shared import aggregation_key
 from stereogauge.store.sources import source_of_text
 from stereogauge.store.store import Store
+from stereogauge.store.write import MapRecord
 from stereogauge.web.errors import UnknownChoiceError
 
 SECONDS_BETWEEN_LOOKS = 0.5
@@ -174,7 +175,7 @@ class StoreSource:
         with self._lock:
             scenes = self._current().scenes
             if name not in scenes:
-                scenes[name] = self._store.scene(*self._dataset_and_scene(name))
+                scenes[name] = self._store.scene(*self.dataset_and_scene(name))
             return scenes[name]
 
     def maps(self, algorithm: str, scene: str) -> Maps:
@@ -182,14 +183,17 @@ class StoreSource:
         with self._lock:
             kept = self._current().maps
             if (algorithm, scene) not in kept:
-                record = self._store.map_record(algorithm, *self._dataset_and_scene(scene))
-                left = None if record is None else source_of_text(record.source)
-                right = None if record is None else source_of_text(record.right_source)
-                left, right = self._trusted(left), self._trusted(right)
-                found = _confidence_beside(left)
-                beside = {name: one for name, one in found.items() if self._trusted(one.source) is not None}
-                kept[algorithm, scene] = Maps(left, right, beside)
+                record = self._store.map_record(algorithm, *self.dataset_and_scene(scene))
+                kept[algorithm, scene] = Maps() if record is None else self.maps_of(record)
             return kept[algorithm, scene]
+
+    def maps_of(self, record: MapRecord) -> Maps:
+        """The files that a record names, as far as they may be read here, and the confidence maps beside them."""
+        left = self._trusted(source_of_text(record.source))
+        right = self._trusted(source_of_text(record.right_source))
+        found = _confidence_beside(left)
+        beside = {name: one for name, one in found.items() if self._trusted(one.source) is not None}
+        return Maps(left, right, beside)
 
     def results(self, cube: ScoreCube) -> tuple[dict[str, Scene], list[ResultSet]]:
         """The scenes and maps behind the scores of a cube, with the confidence that was evaluated beside them."""
@@ -216,7 +220,8 @@ class StoreSource:
             return []
         return [name for name in scenes if self.maps(algorithm, name).confidence]
 
-    def _dataset_and_scene(self, name: str) -> tuple[str, str]:
+    def dataset_and_scene(self, name: str) -> tuple[str, str]:
+        """The dataset of a scene, and the scene's name within it."""
         for record in self.protocols():
             cube = self.cube(record.key)
             if name in cube.scenes:

@@ -11,10 +11,12 @@ class Rules:
 
     Within each `stall_seconds` of an upload at least `least_rate` bytes per second must arrive. `quota` is the disk
     space of all that one submitter has here, `total_quota` that of everybody; nothing is taken while fewer than
-    `least_free` bytes of the disk are free.
+    `least_free` bytes of the disk are free. Of the uploads that are found invalid, `free_invalid` per period do not
+    count as submissions.
     """
 
     per_period: int = 10
+    free_invalid: int = 20
     period_hours: float = 24.0
     largest_bytes: int = 512 << 20
     largest_unpacked: int = 4 << 30

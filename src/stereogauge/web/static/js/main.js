@@ -58,7 +58,8 @@ function drawNavigation() {
 async function loadLists() {
   const params = new URLSearchParams(state.get("protocol") ? { protocol: state.get("protocol") } : {});
   const own = new URLSearchParams(params);
-  if (state.get("submission")) own.append("submission", state.get("submission"));
+  // Where the token is given, the submission need not be known yet.
+  if (state.get("submission") && state.view() !== "submit") own.append("submission", state.get("submission"));
   const [scenes, algorithms, table] = await Promise.all([
     ask("scenes", params),
     ask("algorithms", params),
@@ -118,6 +119,7 @@ async function show() {
     content.dataset.ready = location.hash || "#";
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
+    drawNavigation();
     explain(content, problem);
     shown = null;
     content.dataset.ready = location.hash || "#";

@@ -34,6 +34,14 @@ export function chosenColumns(context) {
   return context.columns.filter((one) => metric.has(one.metric) && (region.has(one.region) || bound(context, one)));
 }
 
+/** The parameters of a question about maps: the visitor's submission is named where one of the algorithms is it. */
+export function mapParams(context, params, names) {
+  const all = new URLSearchParams(params);
+  if (state.get("protocol")) all.set("protocol", state.get("protocol"));
+  if (names.some((name) => context.styles.get(name)?.own)) all.set("submission", state.get("submission"));
+  return all;
+}
+
 const started = new Set();
 
 /** Let the first table of a protocol start small again, as after a switch to it. */

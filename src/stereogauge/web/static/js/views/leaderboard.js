@@ -1,6 +1,6 @@
 // The leaderboard: the order that the chosen model gives, with the scores behind it.
 
-import { ask, isStatic, latest, Problem, token, url } from "../api.js";
+import { ask, asOwner, isOwn, isStatic, latest, Problem, url } from "../api.js";
 import { h, put, save } from "../dom.js";
 import { digits, listed, plural } from "../format.js";
 import { onWeights, reweighted } from "../reweighted.js";
@@ -200,9 +200,7 @@ export function create(root, context) {
 
   async function download(form, kind) {
     const address = url(`rank.${form}`, rankParams());
-    const response =
-      address &&
-      (await fetch(address, { headers: state.get("submission") ? { Authorization: `Bearer ${token.get()}` } : {} }));
+    const response = address && (await (isOwn(address) ? asOwner(address) : fetch(address)));
     if (response?.ok) save(`leaderboard.${form}`, await response.text(), kind);
     else if (isStatic) put(notes, h("p", { class: "caption" }, "This selection was not exported as a file."));
   }

@@ -4,6 +4,8 @@ import { ask, isStatic, Problem, url } from "../api.js";
 import { badge } from "../diagrams.js";
 import { choose, h, put } from "../dom.js";
 import { digits, full, percent } from "../format.js";
+import { image } from "../pictures.js";
+import { mapParams } from "../selection.js";
 import * as state from "../state.js";
 
 const WIDTH = 176; // px of a preview; shown at half of it on dense screens
@@ -31,8 +33,7 @@ export async function drawThumbnails(element, context, columns, only = null) {
   const shown = all ? order : order.slice(0, FEW);
   const bound = column.label === column.metric;
   const layer = (scene, algorithm) => {
-    const own = new URLSearchParams({ algorithm });
-    if (state.get("protocol")) own.set("protocol", state.get("protocol"));
+    const own = mapParams(context, { algorithm }, [algorithm]);
     if (!bound && !isStatic) own.set("region", column.region);
     if (!isStatic) own.set("width", WIDTH);
     return url(`scenes/${encodeURIComponent(scene)}/layers/error.png`, own);
@@ -56,7 +57,7 @@ export async function drawThumbnails(element, context, columns, only = null) {
         "a",
         { class: "thumb", href: open(scene, name), title: `${name} on ${scene}: ${full(value)} ${column.unit}` },
         address
-          ? h("img", { src: address, alt: `errors of ${name} on ${scene}`, loading: "lazy", onerror: hide })
+          ? image(address, { alt: `errors of ${name} on ${scene}`, loading: "lazy", onerror: hide })
           : h("span", { class: "no-picture" }, "no map"),
         h("span", {}, digits(value)),
       ),

@@ -2,7 +2,8 @@
 
 import { ask, isStatic, latest, Problem, url } from "../api.js";
 import { choose, h, put } from "../dom.js";
-import { chosen } from "../selection.js";
+import { image } from "../pictures.js";
+import { chosen, mapParams } from "../selection.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
 import { pairParams } from "./answer.js";
@@ -90,12 +91,12 @@ export function create(root, context) {
     const largest = [...shown].sort((a, b) => Math.abs(b.amount) - Math.abs(a.amount))[0];
     const scene = names.includes(state.get("scene")) ? state.get("scene") : largest?.name;
     if (!column || !scene || isStatic) return;
-    const protocol = state.has("protocol") ? { protocol: state.get("protocol") } : {};
-    const own = { algorithm: found.first, other: found.second, metric: column.id, ...protocol };
+    const { first, second } = found;
+    const own = mapParams(context, { algorithm: first, other: second, metric: column.id }, [first, second]);
     const path = `scenes/${encodeURIComponent(scene)}`;
     try {
       const [answer, verdict, closer] = await Promise.all([
-        ask(`${path}/contrast`, { first: found.first, second: found.second, column: column.id, ...protocol }),
+        ask(`${path}/contrast`, mapParams(context, { first, second, column: column.id }, [first, second])),
         ask(`${path}/layers/contrast`, own),
         ask(`${path}/layers/closer`, own),
       ]);
@@ -103,7 +104,7 @@ export function create(root, context) {
         h(
           "figure",
           {},
-          h("img", { src: url(`${path}/layers/${layer}.png`, own), alt: info.title }),
+          image(url(`${path}/layers/${layer}.png`, own), { alt: info.title }),
           h(
             "figcaption",
             { class: "pane-foot" },
