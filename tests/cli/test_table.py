@@ -145,3 +145,19 @@ def test_a_table_says_who_lacks_which_scenes(kitti: Path, capsys: pytest.Capture
     _, out, _ = run(capsys, *words, "--store", kitti / "s.sqlite")
     told = " ".join(out.split())
     assert "Without a score on some scenes, and so without one over all of them: part: 000001_10." in told
+
+
+def test_the_depth_error_from_a_store_has_its_unit_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    truth = np.tile(np.linspace(5, 30, 60, dtype=np.float32), (40, 1))
+    calibration = sg.Calibration(focal=500, baseline=0.1)
+    plain, calibrated = sg.Scene("plain", gt=truth), sg.Scene("calibrated", gt=truth, calibration=calibration)
+    units = {"1/px": [plain], "m": [calibrated], "m on some scenes, 1/px on others": [plain, calibrated]}
+    for number, (unit, scenes) in enumerate(units.items()):
+        table = sg.evaluate({"mine": {scene.id: truth + 1 for scene in scenes}}, scenes, ["sze", "rms"], ["all"])
+        with sg.open_store(tmp_path / f"{number}.sqlite") as store:
+            store.write(table)
+        code, out, err = run(capsys, "table", tmp_path / f"{number}.sqlite", "--format", "csv")
+        assert code == 0, err
+        assert out.splitlines()[0].startswith(
+            f'algorithm,"sze:all [{unit}]"' if "," in unit else f"algorithm,sze:all [{unit}]"
+        )

@@ -217,6 +217,7 @@ def prepare(cube: ScoreCube, rule: MissingRule = "common") -> tuple[Costs, Selec
         least_coverage=cube.least_coverage,
         least_support=cube.least_support,
         asked_scenes=len(cube.scenes),
+        depth_unit=cube.depth_unit,
     )
     return costs, selection
 

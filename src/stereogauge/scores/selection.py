@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 from stereogauge.errors import unknown_name
+from stereogauge.protocol.sigma_z import EITHER_UNIT
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import LEAST_COVERAGE, ScoreCube
 
@@ -78,7 +79,7 @@ class Selection:
     """Algorithms, scenes and columns that entered a result, the rules for gaps, and what was left out.
 
     `least_coverage` and `least_support` are the limits of `stereogauge.scores.evidence`; `asked_scenes` is the number
-    of scenes before the rule for gaps.
+    of scenes before the rule for gaps; `depth_unit` is the unit of depth errors on the scenes.
     """
 
     algorithms: tuple[str, ...]
@@ -90,11 +91,13 @@ class Selection:
     least_coverage: float = LEAST_COVERAGE
     least_support: float | None = None
     asked_scenes: int = 0
+    depth_unit: str = EITHER_UNIT
 
     @classmethod
     def of(cls, cube: ScoreCube, missing: MissingRule = "common", dropped: tuple[Dropped, ...] = ()) -> Selection:
         """The selection that a cube stands for."""
-        return cls(cube.algorithms, cube.scenes, cube.columns, missing, dropped, cube.protocol)
+        names = cube.algorithms, cube.scenes, cube.columns
+        return cls(*names, missing, dropped, cube.protocol, depth_unit=cube.depth_unit)
 
     @property
     def metrics(self) -> tuple[str, ...]:

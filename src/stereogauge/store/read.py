@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import sqlalchemy as sql
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sqlalchemy.engine import Connection
 
 from stereogauge.errors import StoreError, unknown_name
+from stereogauge.model import Calibration
 from stereogauge.protocol import Protocol, parse_protocol
 from stereogauge.scores.cell import CellScores, joined
 from stereogauge.scores.column import Column, VersionedColumn, matching
@@ -245,15 +246,17 @@ def read_cube(connection: Connection, selection: Selection) -> ScoreCube:
         measured[place] = True
     owners = [selection.scenes[number] for number in scenes]
     several = len({owner for owner, _ in owners}) > 1
+    facts, protocol = scene_facts(connection), _scored_by(connection, selection.scoring)
     return ScoreCube(
         algorithms=tuple(selection.algorithms[number] for number in algorithms),
         scenes=tuple(f"{owner}/{name}" if several else name for owner, name in owners),
         columns=tuple(Column(column.metric, column.region) for column in columns),
         protocol=selection.protocol,
         datasets=tuple(owner for owner, _ in owners),
-        sizes=tuple(map(scene_sizes(connection).__getitem__, owners)),
+        sizes=tuple(facts[owner].size for owner in owners),
+        depth_units=tuple(_depth_unit(facts[owner], protocol) for owner in owners),
         tags=tag_book(connection),
-        invalid=_invalid(connection, selection.scoring),
+        invalid=protocol.invalid if protocol else "count",
         void=void_scenes(measured, filled["counts"], filled["missing"]),
         values=filled["values"],
         sums=filled["sums"],
@@ -272,11 +275,32 @@ def _verify(rows: Sequence[Any], sets: Mapping[int, tuple[VersionedColumn, ...]]
             raise damaged(f"{selection.algorithms[algorithm]} on {name}")
 
 
-def scene_sizes(connection: Connection) -> dict[tuple[str, str], float]:
-    """The sizes of scenes relative to full resolution by (dataset, scene), NaN where the store does not know them."""
+class SceneFacts(NamedTuple):
+    """The size of a scene relative to full resolution (NaN: unknown), and whether it has a calibration (None)."""
+
+    size: float
+    calibrated: bool | None
+
+
+def scene_facts(connection: Connection) -> dict[tuple[str, str], SceneFacts]:
+    """What the store knows of scenes, by (dataset, scene)."""
     sets, scenes = schema.datasets, schema.scenes
     query = sql.select(sets.c.name, scenes.c.name, scenes.c.sources).join(sets, sets.c.id == scenes.c.dataset_id)
-    return {(owner, name): json.loads(text).get("size") or math.nan for owner, name, text in connection.execute(query)}
+    return {(owner, name): _facts(json.loads(text)) for owner, name, text in connection.execute(query)}
+
+
+def _facts(described: Mapping[str, Any]) -> SceneFacts:
+    calibrated = described.get("calibrated")
+    if "calibration" in described:
+        calibrated = Calibration(**described["calibration"]).metric
+    return SceneFacts(described.get("size") or math.nan, calibrated)
+
+
+def _depth_unit(facts: SceneFacts, protocol: Protocol | None) -> str:
+    """The unit of depth errors on a scene, "" where it is not known."""
+    if protocol is None or facts.calibrated is None:
+        return ""
+    return protocol.sigma_z.unit(calibrated=facts.calibrated)
 
 
 def tag_book(connection: Connection) -> TagBook:
@@ -289,11 +313,11 @@ def tag_book(connection: Connection) -> TagBook:
     )
 
 
-def _invalid(connection: Connection, scoring: int) -> str:
-    """The policy for missing estimates of a scoring; "count" where only its hash is known."""
+def _scored_by(connection: Connection, scoring: int) -> Protocol | None:
+    """A protocol with these scoring choices; None where only their hash is known."""
     table = schema.protocols
     text = connection.execute(sql.select(table.c.text).where(table.c.scoring_id == scoring).limit(1)).scalar()
-    return "count" if text is None else parse_protocol(text, "the store").invalid
+    return None if text is None else parse_protocol(text, "the store")
 
 
 def _kept(order: dict[int, Any], present: Sequence[int], named: bool) -> list[int]:

@@ -99,9 +99,15 @@ class Store(Listings):
         if not scores:
             return ScoreTable(())
         with self._database.reading() as connection:
-            sizes, tags = read.scene_sizes(connection), read.tag_book(connection)
+            facts, tags = read.scene_facts(connection), read.tag_book(connection)
         found = {Column(score.metric, score.region) for score in scores}
-        return ScoreTable(scores, self.protocol(scores[0].protocol, found), sizes, tags)
+        return ScoreTable(
+            scores,
+            self.protocol(scores[0].protocol, found),
+            {scene: one.size for scene, one in facts.items()},
+            tags,
+            calibrated={scene: one.calibrated for scene, one in facts.items() if one.calibrated is not None},
+        )
 
     def cells(self, **selection: Any) -> list[CellScores]:
         """The same selection as cells."""
@@ -186,8 +192,9 @@ class Store(Listings):
             if chosen is not None:
                 write.write_protocol(connection, chosen)
             write.write_cells(connection, cells, number)
-            write.write_sizes(connection, (scores.sizes or {}) if isinstance(scores, ScoreTable) else {})
-            write.write_tags(connection, scores.tags if isinstance(scores, ScoreTable) else TagBook())
+            if isinstance(scores, ScoreTable):
+                write.write_facts(connection, scores.sizes or {}, scores.calibrated)
+                write.write_tags(connection, scores.tags)
             write.write_maps(connection, maps)
             write.write_failures(connection, failures, number)
 
