@@ -6,7 +6,7 @@ of the file. Everything with a scheme (`s3://`, `http://`, `memory://`, …) goe
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import mmap
 import os
 import re
@@ -297,3 +297,9 @@ def require(package: str, name: str, kind: str) -> Any:
         return importlib.import_module(package)
     except ImportError as error:
         raise MissingDependency(package, "io", f"{name}: {kind}") from error
+
+
+def require_installed(package: str, name: str, kind: str) -> None:
+    """Raise the same error where `package` is missing, without importing it: another process will."""
+    if importlib.util.find_spec(package) is None:
+        raise MissingDependency(package, "io", f"{name}: {kind}")
