@@ -83,12 +83,11 @@ def score_table(
 
 def _lacking(cube: ScoreCube) -> list[str]:
     """Which algorithms have no score at all on which scenes, in words: over all scenes they have none either."""
-    present = ~np.isnan(cube.values).all(axis=2)
+    absent = np.asarray(np.isnan(cube.values).all(axis=2))
+    lacking = absent & ~absent.all(axis=0)
     alike: dict[tuple[str, ...], list[str]] = {}
-    for name, row in zip(cube.algorithms, present, strict=True):
-        scenes = tuple(
-            scene for scene, own, any_ in zip(cube.scenes, row, present.any(axis=0), strict=True) if any_ > own
-        )
+    for name, row in zip(cube.algorithms, lacking, strict=True):
+        scenes = tuple(cube.scenes[place] for place in np.flatnonzero(row))
         if scenes and len(cube.scenes) > 1:
             alike.setdefault(scenes, []).append(name)
     if not alike:
