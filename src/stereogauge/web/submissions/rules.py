@@ -16,7 +16,6 @@ class Rules:
     """
 
     per_period: int = 10
-    free_invalid: int = 20
     period_hours: float = 24.0
     largest_bytes: int = 512 << 20
     largest_unpacked: int = 4 << 30
@@ -38,3 +37,4 @@ class Rules:
     failure_seconds: float = 300.0
     database_seconds: float = 30.0
     hidden: tuple[str, ...] = ()
+    free_invalid: int = 20

@@ -43,16 +43,20 @@ export function mapParams(context, params, names) {
 }
 
 const started = new Set();
+const switched = new Set();
 
-/** Let the first table of a protocol start small again, as after a switch to it. */
-export const startAgain = (protocol) => started.delete(protocol);
+/** Let a protocol start small again after a switch to it, in whatever view. */
+export function startAgain(protocol) {
+  started.delete(protocol);
+  switched.add(protocol);
+}
 
 /**
  * A bare address of a store with very many columns starts with one region and one dataset, so that the first table
  * can be read; whoever then selects everything gets it.
  */
 export function firstSelection(context) {
-  if (state.view() !== "leaderboard") return false;
+  if (!switched.delete(context.protocol.key) && state.view() !== "leaderboard") return false;
   const known = started.has(context.protocol.key);
   started.add(context.protocol.key);
   if (known || !state.isBare()) return false;

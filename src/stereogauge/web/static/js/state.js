@@ -45,8 +45,13 @@ export const isBare = () => SELECTION.every((name) => name === "protocol" || !cu
 /** The model of the leaderboard: the weighted one unless the address names another. */
 export const model = () => get("model", "weighted");
 
+/** A profile or weights are those of the weighted model, so whoever chooses them leaves another model. */
+const agreeing = (changes) =>
+  (changes.profile || changes.weights?.length) && !("model" in changes) ? { ...changes, model: null } : changes;
+
 /** The address of another state: changes map a name to a value, a list, or null (absent). */
-export function address(changes = {}, target = current.view) {
+export function address(given = {}, target = current.view) {
+  const changes = agreeing(given);
   const params = new URLSearchParams();
   const names = target === current.view ? [...new Set([...current.params.keys()])] : KEPT;
   for (const name of names) {
