@@ -5,6 +5,7 @@ import { h, put } from "../dom.js";
 import { percent } from "../format.js";
 import { bound } from "../selection.js";
 import * as state from "../state.js";
+import { columnWords } from "../words.js";
 
 const WIDTH = 200;
 const MOST_SCENES = 2;
@@ -53,7 +54,11 @@ export async function drawCrops(element, context, explanation, most = MOST_SCENE
     element,
     h("h2", {}, "… in pixels: where the two differ most"),
     crops.map((one) => row(explanation, column, one)),
-    h("p", { class: "caption" }, `By ${column.label}; pixels that it does not count are grey.`),
+    h(
+      "p",
+      { class: "caption" },
+      `By ${columnWords(context, column)} (${column.label}); pixels that it does not count are grey.`,
+    ),
   );
 }
 
