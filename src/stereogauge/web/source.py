@@ -25,6 +25,7 @@ from stereogauge.io.content import is_remote
 from stereogauge.io.files import DisparityFile
 from stereogauge.model import Better, ConfidenceKind, ResultSet, Scene
 from stereogauge.protocol import Protocol, parse_protocol
+from stereogauge.ranking.profile import load_profile
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.store.listing import AlgorithmEntry
 from stereogauge.store.shared import aggregation_key
@@ -35,6 +36,7 @@ from stereogauge.web.errors import UnknownChoiceError
 
 SECONDS_BETWEEN_LOOKS = 0.5
 UNNAMED = "unnamed"
+USUAL_PROFILE = "balanced"
 NO_SCORES = "There are no scores yet; `stereogauge evaluate DATASET:ROOT RESULTS --store STORE` makes some."
 
 
@@ -112,7 +114,11 @@ class StoreSource:
         return repr([(stamp.st_mtime_ns, stamp.st_size) for stamp in stamps])
 
     def protocols(self) -> tuple[ProtocolRecord, ...]:
-        """One record per scoring hash and way to aggregate; that with most algorithms on all its scenes comes first."""
+        """One record per scoring hash and way to aggregate.
+
+        The first one is what a visitor meets: it measures most of what the balanced profile weighs, and has most
+        algorithms on all its scenes.
+        """
         with self._lock:
             kept = self._current()
             if kept.protocols is None:
@@ -234,11 +240,13 @@ class StoreSource:
         return self._kept
 
 
-def _coverage(cube: ScoreCube) -> tuple[int, int]:
-    """The number of algorithms with a score on every scene, and of scores."""
+def _coverage(cube: ScoreCube) -> tuple[float, int, int]:
+    """The share of the balanced profile that is measured, and the numbers of algorithms on every scene and scores."""
     known = np.isfinite(cube.values)
     on_scene = np.asarray(known.any(axis=2))
-    return int(on_scene.all(axis=1).sum()), int(known.sum())
+    metrics = {column.metric for column in cube.columns}
+    measured = sum(weight for metric, weight in load_profile(USUAL_PROFILE).weights.items() if metric in metrics)
+    return round(measured, 3), int(on_scene.all(axis=1).sum()), int(known.sum())
 
 
 def _folder(source: Any) -> Path | None:
