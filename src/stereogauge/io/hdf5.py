@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from stereogauge.disparity import DisparityMap, as_disparity
-from stereogauge.errors import StereogaugeError
-from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Content, Decoding, one_line, require
+from stereogauge.errors import StereogaugeError, one_line
+from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Content, Decoding, require
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
 DATASET = "disparity"

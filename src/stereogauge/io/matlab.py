@@ -13,14 +13,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from stereogauge.disparity import DisparityMap, as_disparity
-from stereogauge.errors import StereogaugeError
+from stereogauge.errors import StereogaugeError, one_line
 from stereogauge.io import hdf5
 from stereogauge.io.content import (
     LARGEST_DEFLATE_RATIO,
     Content,
     Decoding,
     largest_content,
-    one_line,
     require,
 )
 from stereogauge.io.inflation import inflates_beyond
