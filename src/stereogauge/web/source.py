@@ -21,8 +21,8 @@ from stereogauge.datasets.layout import MAP_SUFFIXES
 from stereogauge.datasets.results.manifest import manifest_beside, of_map
 from stereogauge.errors import StereogaugeError, StoreError, unknown_name
 from stereogauge.evaluation.stored_density import stored_results
-from stereogauge.io.content import is_remote
 from stereogauge.io.files import DisparityFile
+from stereogauge.io.remote_path import is_remote
 from stereogauge.model import Better, ConfidenceKind, ResultSet, Scene
 from stereogauge.protocol import Protocol, parse_protocol
 from stereogauge.ranking.profile import load_profile
