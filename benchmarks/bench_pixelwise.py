@@ -68,7 +68,7 @@ def run(report: Report) -> None:
     def ours() -> PixelStatistics:
         return PixelStatistics(
             estimate, truth, labels, focal_baseline=FOCAL_BASELINE, doffs=DOFFS, mu=MU,
-            request=PassRequest(THRESHOLDS, QUANTILES),
+            request=PassRequest(THRESHOLDS, QUANTILES, depth=True),
         )  # fmt: skip
 
     times = interleave(
