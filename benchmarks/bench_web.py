@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 
@@ -79,15 +79,16 @@ class CubeSource(StoreSource):
         return []
 
 
-def _serve(line: Connection) -> None:
+def _serve(line: Connection, source: Callable[[], StoreSource]) -> None:
     import asyncio
 
     import uvicorn
 
     from stereogauge.web.app import create_app
+    from stereogauge.web.server import server_config
     from stereogauge.web.site import Site
 
-    server = uvicorn.Server(uvicorn.Config(create_app(Site(CubeSource())), port=0, log_level="error", ws="none"))
+    server = uvicorn.Server(server_config(create_app(Site(source())), port=0, log_level="error"))
 
     async def main() -> None:
         serving = asyncio.create_task(server.serve())
@@ -100,11 +101,11 @@ def _serve(line: Connection) -> None:
 
 
 @contextmanager
-def served() -> Iterator[tuple[str, int]]:
-    """The address of a server in a process of its own, and that process's id."""
+def served(source: Callable[[], StoreSource] = CubeSource) -> Iterator[tuple[str, int]]:
+    """The address of a server in a process of its own, which calls `source` for its scores, and that process's id."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
-    process = context.Process(target=_serve, args=(there,), daemon=True)
+    process = context.Process(target=_serve, args=(there, source), daemon=True)
     process.start()
     try:
         port = here.recv()
