@@ -174,29 +174,21 @@ def print_basis(protocol: Protocol, inputs: str, scenes: Iterable[Scene]) -> Non
         say(f"assumed: {assumed}")
 
 
-def depth_in_metres(scenes: Iterable[Scene], protocol: Protocol) -> bool | None:
-    """Whether Sigma-Z errors of these scenes are in metres; None where they differ."""
-    found = {protocol.sigma_z.metric and scene.calibration.metric for scene in scenes}
-    return found.pop() if len(found) == 1 else None
-
-
-def print_scores(table: ScoreTable, form: Format, scenes: Sequence[Scene] = ()) -> None:
+def print_scores(table: ScoreTable, form: Format) -> None:
     """The whole table in the chosen format; scenes are aggregated in `table` and `latex`."""
     if form is Format.json:
         sys.stdout.write(table.to_json() + "\n")
     elif form is Format.csv:
         sys.stdout.write(table.to_csv())
     else:
-        print_score_table(table, form=form, scenes=scenes)
+        print_score_table(table, form=form)
 
 
-def print_score_table(
-    table: ScoreTable, title: str = "", form: Format = Format.table, scenes: Sequence[Scene] = ()
-) -> None:
+def print_score_table(table: ScoreTable, title: str = "", form: Format = Format.table) -> None:
     """The scores over all scenes, or of single objects where the table holds those."""
     from stereogauge.protocol import Protocol
     from stereogauge.tables.object_table import object_tables
-    from stereogauge.tables.score_table import score_table, with_depth_unit
+    from stereogauge.tables.score_table import score_table
 
     if table.objects:
         print_tables(object_tables(table), form, boxed=False)
@@ -204,7 +196,6 @@ def print_score_table(
 
     read = table.protocol or Protocol()
     shown = score_table(table.cube, read.aggregation, read.scene_weights)
-    shown = with_depth_unit(shown, depth_in_metres(scenes, read))
     print_tables([upright(replace(shown, title=title, notes=()), form)], form, boxed=False)
 
 

@@ -8,10 +8,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from stereogauge.errors import FileError, StereogaugeError
+from stereogauge.errors import FileError, StereogaugeError, Unreachable
 from stereogauge.hashing import values_hash
-from stereogauge.io.content import display_name, is_remote, remote_file_system
+from stereogauge.io.content import display_name
 from stereogauge.io.files import content_hash
+from stereogauge.io.remote_path import current_entry, is_remote
 from stereogauge.model import Scene
 from stereogauge.regions.drawn_planes import PLANES
 from stereogauge.store import Store
@@ -21,7 +22,6 @@ SETTLED = 2_000_000_000
 """Nanoseconds that a file must be older than: one that changes twice within a clock tick would look unchanged."""
 REMEMBERED_AT_ONCE = 1000
 """Hashes that are stored together, so that an interruption costs little."""
-REMOTE_MARKS = ("ETag", "etag", "LastModified", "mtime", "updated")
 
 Report = Callable[[int, int], None]
 
@@ -71,6 +71,8 @@ class ContentHashes:
 def _hashed(source: Any) -> str | StereogaugeError:
     try:
         return content_hash(source)
+    except Unreachable:
+        raise
     except StereogaugeError as problem:
         return problem
 
@@ -86,19 +88,12 @@ def _file_stamp(path: str | os.PathLike[str]) -> str:
     carrier = str(path).rpartition("::")[2] if is_remote(path) and "::" in str(path) else path
     try:
         if is_remote(carrier):
-            return _remote_stamp(str(carrier))
+            return current_entry(carrier, display_name(carrier)).stamp
         status = os.stat(carrier)
     except (OSError, FileError):
         return ""
     # The time of the last change of the entry cannot be set back, unlike that of the content.
     return f"{status.st_size}:{status.st_mtime_ns}:{status.st_ctime_ns}"
-
-
-def _remote_stamp(url: str) -> str:
-    file_system, path = remote_file_system(url, display_name(url))
-    information = file_system.info(path)
-    mark = next((str(information[key]) for key in REMOTE_MARKS if information.get(key)), "")
-    return f"{information.get('size')}:{mark}" if mark else ""
 
 
 def _settled(stamp: str) -> bool:

@@ -108,7 +108,7 @@ def gallery_data(
             )
     index = here.column(column)
     shown, scores = here.columns[index], here.values[:, 0, index]
-    unit = shown.declared.metric.unit
+    unit = shown.unit(here.depth_unit)
     costs = oriented(here)[:, 0, :]
     order = np.argsort(costs[:, index], kind="stable")
     ranks = final_ranks(np.where(np.isnan(costs), np.inf, costs).T).T

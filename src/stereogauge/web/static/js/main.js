@@ -38,7 +38,15 @@ const loaders = {
 };
 const content = document.getElementById("content");
 const panel = document.getElementById("panel");
-const context = { catalogue: null, scenes: [], algorithms: [], columns: [], styles: new Map(), protocol: null };
+const context = {
+  catalogue: null,
+  datasets: [],
+  scenes: [],
+  algorithms: [],
+  columns: [],
+  styles: new Map(),
+  protocol: null,
+};
 const EMBEDDED = document.documentElement.classList.contains("embed");
 let shown = null;
 
@@ -93,7 +101,8 @@ async function show() {
     return undefined;
   }
   try {
-    if (!context.catalogue) context.catalogue = await ask("catalogue");
+    if (!context.catalogue)
+      [context.catalogue, context.datasets] = await Promise.all([ask("catalogue"), ask("datasets")]);
     if (!context.catalogue.protocols.length) {
       panel.hidden = true;
       drawNavigation();

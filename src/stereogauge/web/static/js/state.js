@@ -40,8 +40,9 @@ export const view = () => current.view;
 export const get = (name, otherwise = null) => current.params.get(name) ?? otherwise;
 export const all = (name) => current.params.getAll(name);
 export const has = (name) => current.params.has(name);
-/** Whether the address selects nothing but a protocol. */
-export const isBare = () => SELECTION.every((name) => name === "protocol" || !current.params.has(name));
+/** Whether the address selects nothing but a protocol and what is named besides. */
+export const isBare = (besides = []) =>
+  SELECTION.every((name) => name === "protocol" || besides.includes(name) || !current.params.has(name));
 /** The model of the leaderboard: the weighted one unless the address names another. */
 export const model = () => get("model", "weighted");
 

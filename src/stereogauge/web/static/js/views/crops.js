@@ -6,6 +6,7 @@ import { percent } from "../format.js";
 import { image } from "../pictures.js";
 import { bound, mapParams } from "../selection.js";
 import * as state from "../state.js";
+import { columnWords } from "../words.js";
 
 const WIDTH = 200;
 const MOST_SCENES = 2;
@@ -54,7 +55,11 @@ export async function drawCrops(element, context, explanation, most = MOST_SCENE
     element,
     h("h2", {}, "… in pixels: where the two differ most"),
     crops.map((one) => row(context, explanation, column, one)),
-    h("p", { class: "caption" }, `By ${column.label}; pixels that it does not count are grey.`),
+    h(
+      "p",
+      { class: "caption" },
+      `By ${columnWords(context, column)} (${column.label}); pixels that it does not count are grey.`,
+    ),
   );
 }
 

@@ -6,6 +6,7 @@ import { image } from "../pictures.js";
 import { chosen, mapParams } from "../selection.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
+import { columnWords } from "../words.js";
 import { pairParams } from "./answer.js";
 import { decisive, drawCrops, openScenes } from "./crops.js";
 import { piecesTable, why } from "./why.js";
@@ -26,8 +27,12 @@ export function create(root, context) {
       "algorithms",
       context.algorithms.map((one) => one.name),
     );
-    const first = names.includes(state.get("first")) ? state.get("first") : names[0];
-    const second = names.includes(state.get("second")) ? state.get("second") : names.find((one) => one !== first);
+    // Without a pair in the address: two that have all scores, so that there is something to explain.
+    const whole = names.filter((name) => !context.styles.get(name)?.gaps?.length);
+    const first = names.includes(state.get("first")) ? state.get("first") : (whole[0] ?? names[0]);
+    const second = names.includes(state.get("second"))
+      ? state.get("second")
+      : [...whole, ...names].find((one) => one !== first);
     return { names, first, second };
   }
 
@@ -122,7 +127,7 @@ export function create(root, context) {
           { class: "row" },
           h("h2", {}, "Who is right where"),
           choose(names, scene, (value) => state.update({ scene: value }), { "aria-label": "Scene" }),
-          h("span", { class: "hint" }, `${column.label}: ${answer.text}`),
+          h("span", { class: "hint" }, `${columnWords(context, column)} (${column.label}): ${answer.text}`),
         ),
         h("div", { class: "layers-row" }, figure("contrast", verdict), figure("closer", closer)),
       );
