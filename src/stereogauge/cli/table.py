@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stereogauge.cli import options, selected
-from stereogauge.cli.output import print_tables, say, upright, working
+from stereogauge.cli.output import gathering, print_tables, say, upright, working
 from stereogauge.errors import StereogaugeError
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ def print_stored(
     shown = cube.select(algorithms=known).take(columns=columns).limited(LEAST_COVERAGE, None)
     if shown.columns:
         made = score_table(shown, protocol.aggregation, protocol.scene_weights)
+        if gathering():
+            made = replace(made, name=f"scores-{dataset.name}", title=f"Scores on {dataset.name}")
         print_tables([upright(made, form)], form, boxed=False)
 
 
