@@ -9,11 +9,11 @@ import base64
 from collections.abc import Iterator, Mapping
 from importlib import resources
 
-import cv2
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from plotly.offline import get_plotlyjs
 
+from stereogauge import opencv as cv2
 from stereogauge.decision.words import counted
 from stereogauge.figures import mpl, plotly
 from stereogauge.figures.data.galleries import Colours

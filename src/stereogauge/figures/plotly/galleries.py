@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 
-import cv2
 import numpy as np
 import plotly.graph_objects as go
 
+from stereogauge import opencv as cv2
 from stereogauge.figures.data.galleries import Colours, Gallery
 from stereogauge.figures.plotly.figure import figure_of, new_figure, placed, row_count
 
