@@ -70,7 +70,7 @@ def run(report: Report) -> None:
     def ours(**options: Any) -> Callable[[], PixelStatistics]:
         return lambda: PixelStatistics(
             estimate, truth, labels, focal_baseline=FOCAL_BASELINE, doffs=DOFFS, mu=MU,
-            request=PassRequest(THRESHOLDS, QUANTILES), **options,
+            request=PassRequest(THRESHOLDS, QUANTILES, depth=True), **options,
         )  # fmt: skip
 
     threaded = "threads" in inspect.signature(PixelStatistics).parameters

@@ -10,14 +10,16 @@
 from __future__ import annotations
 
 import functools
+import gc
 import importlib
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numba
 import numba.np.linalg
-from numba.core import config
+from numba.core import config, errors, event
 
 from stereogauge.hashing import source_hash, values_hash
 from stereogauge.paths import cache_folder
@@ -43,7 +45,26 @@ def _trust_in_blas() -> None:
     arrays.ensure_blas = look
 
 
+def _plain_messages() -> None:
+    """Let Numba write its messages without colours.
+
+    It writes one for every type that an operation turns out not to be for, and throws most of them away; colouring
+    them takes a tenth of the compilation where the package `colorama` is installed.
+    """
+    messages: Any = errors
+    if hasattr(messages, "_termcolor_inst"):
+        messages._termcolor_inst = _NoColours()
+
+
+class _NoColours:
+    """Every colour of Numba's scheme, leaving a text as it is."""
+
+    def __getattr__(self, name: str) -> Callable[[str], str]:
+        return str
+
+
 _trust_in_blas()
+_plain_messages()
 
 
 @functools.cache
@@ -63,7 +84,65 @@ def kernel(function: Function | None = None, *, fastmath: bool | set[str] = Fals
     settings: Any = config
     theirs = settings.CACHE_DIR
     settings.CACHE_DIR = str(kernel_cache())
+    chosen = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
     try:
-        return numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=flags, **options)(function)
+        return numba.njit(fastmath=flags, **chosen)(function)
     finally:
         settings.CACHE_DIR = theirs
+
+
+helper = functools.partial(kernel, cache=False, no_cpython_wrapper=True)
+"""The same for a function that only kernels call: it becomes a part of them, and is neither kept nor wrapped for itself."""
+
+
+def read_only(values: Any) -> Any:
+    """The same array as a view that cannot be written to.
+
+    For Numba it is another type: kernels that only read get every map in this form, and are compiled once.
+    """
+    view = values.view()
+    view.flags.writeable = False
+    return view
+
+
+class Compiled(NamedTuple):
+    """One compilation: the function, the types of its arguments, and its seconds of processor time."""
+
+    function: str
+    signature: str
+    seconds: float
+
+
+class _Compilations(event.Listener):
+    """Times every compilation without what it compiles besides, and lets no garbage be looked for meanwhile.
+
+    A compilation makes a great many objects and hardly any garbage: looking for it takes a seventh of the time.
+    """
+
+    def __init__(self) -> None:
+        self.finished: list[Compiled] = []
+        self._open: list[float] = []
+        self._collecting = False
+
+    def on_start(self, event: event.Event) -> None:
+        if not self._open:
+            self._collecting = gc.isenabled()
+            gc.disable()
+        self._open.append(-time.thread_time())
+
+    def on_end(self, event: event.Event) -> None:
+        seconds = self._open.pop() + time.thread_time()
+        if self._open:
+            self._open[-1] -= seconds
+        elif self._collecting:
+            gc.enable()
+        data: Any = event.data
+        made: Any = data["dispatcher"].py_func
+        types = ", ".join(str(one) for one in data["args"])
+        self.finished.append(
+            Compiled(f"{made.__module__.removeprefix('stereogauge.kernels.')}.{made.__name__}", types, seconds)
+        )
+
+
+compilations = _Compilations()
+event.register("numba:compile", compilations)
