@@ -56,16 +56,19 @@ def main(words: Sequence[str] | None = None, groups: Sequence[Group] = GROUPS) -
     report.say("load " + ", ".join(f"{value:.2f}" for value in facts["load"]))
     if warning(facts):
         print(warning(facts), file=sys.stderr)
-    others = Others()
+    others, date = Others(), datetime.now(UTC).strftime("%Y-%m-%d")
     failed = 0
     for group in chosen:
         report.group = group.name
         report.say(f"— {group.name}: {group.title}")
         failed += not _run(group, report)
-    facts |= others.shares()
+        facts |= others.shares()
+        if asked.json and asked.json != "-":
+            # After each group, so that a run that is stopped leaves behind what it has measured.
+            _write(asked.json, report.to_dict(facts, date))
     report.say(f"{report.summary()}; others used {100 * facts['others']:.0f} % of the cores meanwhile")
-    if asked.json:
-        _write(asked.json, report.to_dict(facts, datetime.now(UTC).strftime("%Y-%m-%d")))
+    if asked.json == "-":
+        _write(asked.json, report.to_dict(facts, date))
     return 1 if failed else 0
 
 

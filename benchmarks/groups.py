@@ -35,6 +35,7 @@ GROUPS = (
     Group("store", "Plan, store and worker processes", "benchmarks.bench_store"),
     Group("ranking", "Ranking and the answer", "benchmarks.bench_ranking"),
     Group("web", "Answers of the site's server", "benchmarks.bench_web"),
+    Group("pages", "Pages of the site in a browser", "benchmarks.bench_pages"),
     Group("scaling", "Curves of cost over size", "benchmarks.bench_scaling"),
     Group("large", "A pair of 100 megapixels", "benchmarks.bench_large", large=True),
 )

@@ -13,7 +13,7 @@ from stereogauge.scores.plain import json_value
 from stereogauge.tables.number import number_text
 
 FORMAT = 1
-LIMIT = "limit"
+LIMIT = "the limit of"
 
 
 def amount_text(value: float, unit: str) -> str:

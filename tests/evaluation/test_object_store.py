@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import signal
@@ -216,11 +217,11 @@ def machines(object_store: ObjectStore, tmp_path: Path) -> Iterator[Machines]:
     started.kill()
 
 
-def wait_for(done: Callable[[], bool], seconds: float = 120) -> None:
+def wait_for(done: Callable[[], bool], seconds: float = 240) -> None:
     deadline = time.monotonic() + seconds
     while not done():
         assert time.monotonic() < deadline, "it took too long"
-        time.sleep(0.02)
+        time.sleep(0.3)
 
 
 def stored(url: str) -> int:
@@ -235,18 +236,14 @@ def stored(url: str) -> int:
 @pytest.mark.cluster
 @pytest.mark.postgres
 def test_machines_without_a_shared_disk_lose_a_worker_the_object_store_and_the_scheduler(
-    machines: Machines,
-    object_store: ObjectStore,
-    postgres_url: str,
-    tmp_path: Path,
-    record_property: Callable[[str, object], None],
+    machines: Machines, postgres_url: str, tmp_path: Path
 ) -> None:
-    scenes = tuple(f"Scene{number:02d}" for number in range(20))
-    benchmark = Benchmark(tmp_path / "here", scenes, tuple(f"method{n}" for n in range(6)), (240, 320))
+    scenes = tuple(f"Scene{number:02d}" for number in range(12))
+    benchmark = Benchmark(tmp_path / "here", scenes, tuple(f"method{n}" for n in range(5)), (240, 320))
     with open_store(tmp_path / "local.sqlite") as local:
         run_plan(planned(local, benchmark.root, benchmark.results), local)
         wanted = local.cells()
-    assert len(wanted) == 120
+    assert len(wanted) == 60
     server = ObjectStore()
     machines.environment |= server.environment
 
@@ -267,7 +264,7 @@ def test_machines_without_a_shared_disk_lose_a_worker_the_object_store_and_the_s
         return subprocess.Popen(words, cwd=empty, env=environment, stderr=subprocess.PIPE, text=True)
 
     def end(process: subprocess.Popen[str]) -> tuple[int, str]:
-        _, errors = process.communicate(timeout=180)
+        _, errors = process.communicate(timeout=300)
         assert "Traceback" not in errors, errors
         return process.returncode, errors
 
@@ -279,7 +276,7 @@ def test_machines_without_a_shared_disk_lose_a_worker_the_object_store_and_the_s
         wait_for(lambda: stored(postgres_url) > 0)
         machines.workers[0].send_signal(signal.SIGKILL)
         machines.add_worker()
-        wait_for(lambda: stored(postgres_url) >= 30)
+        wait_for(lambda: stored(postgres_url) >= 15)
         server.kill()
         code, errors = end(first)
         seen.append(stored(postgres_url))
@@ -291,7 +288,7 @@ def test_machines_without_a_shared_disk_lose_a_worker_the_object_store_and_the_s
         upload()
         benchmark.root.parent.rename(hidden)
         second = evaluate()
-        wait_for(lambda: stored(postgres_url) >= seen[0] + 12)
+        wait_for(lambda: stored(postgres_url) >= seen[0] + 8)
         machines.kill()
         code, errors = end(second)
         seen.append(stored(postgres_url))
@@ -304,7 +301,7 @@ def test_machines_without_a_shared_disk_lose_a_worker_the_object_store_and_the_s
         assert code == 0, errors
     finally:
         server.kill()
-    assert 0 < seen[0] < seen[1] < 120
+    assert 0 < seen[0] < seen[1] < 60
     with open_store(postgres_url) as store:
         assert store.failures() == []
         same = identical(store.cells(), wanted)
@@ -314,4 +311,7 @@ def test_machines_without_a_shared_disk_lose_a_worker_the_object_store_and_the_s
     assert len(fetched) == 3
     assert all(0 < amount <= size for amount in fetched.values())
     seconds = time.monotonic() - started
-    record_property("figures", f"{same} scores, {seen} stored, {size} B, fetched {fetched}, {seconds:.1f} s")
+    figures = (
+        f"{same} scores identical, {seen} of 60 cells stored at the kills, {size} bytes, {fetched}, {seconds:.0f} s"
+    )
+    logging.getLogger(__name__).info(figures)

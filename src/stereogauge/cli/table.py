@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stereogauge.cli import options, selected
-from stereogauge.cli.output import print_tables, say, upright, working
+from stereogauge.cli.output import gathering, print_tables, say, upright, working
 from stereogauge.errors import StereogaugeError
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ def print_stored(
     shown = cube.select(algorithms=known).take(columns=columns).limited(LEAST_COVERAGE, None)
     if shown.columns:
         made = score_table(shown, protocol.aggregation, protocol.scene_weights)
+        if gathering():
+            made = replace(made, name=f"scores-{dataset.name}", title=f"Scores on {dataset.name}")
         print_tables([upright(made, form)], form, boxed=False)
 
 
@@ -88,13 +90,13 @@ def command(
     Scenes are aggregated as the protocol says. A scene that an algorithm lacks is a gap, never averaged away.
     `--need sure` shows scores with their coverage, and compares at equal density: maps are cut by their own confidence.
     """
-    from stereogauge.evaluation.stored_density import stored_density
-    from stereogauge.figures.mpl.figure import check_format
     from stereogauge.protocol import Protocol
     from stereogauge.tables.error_density import density_table
     from stereogauge.tables.score_table import coverage_table, score_table
 
     if figure is not None:
+        from stereogauge.figures.mpl.figure import check_format
+
         check_format(figure.suffix.lstrip(".").lower())
         if need != selected.ONLY_SURE:
             raise StereogaugeError("--figure draws error over density, which --need sure shows; add it.")
@@ -103,6 +105,8 @@ def command(
         read = opened.protocol(cube.protocol, cube.columns) or Protocol()
         curves: list[ErrorDensity] = []
         if need == selected.ONLY_SURE:
+            from stereogauge.evaluation.stored_density import stored_density
+
             try:
                 with working() as tell:
                     curves = stored_density(opened, cube, read, progress=tell)

@@ -260,7 +260,7 @@ def _outcomes(
         return executor.submit(make_map, task)
 
     alive = alive_check(executor)
-    waiting = Tasks(submit, worker_count(executor), tasks, again=lambda task: [task], check_alive=alive)
+    waiting = Tasks(submit, lambda: worker_count(executor), tasks, again=lambda task: [task], check_alive=alive)
     for outcome in waiting.outcomes():
         if isinstance(outcome.problem, Unreachable):
             raise outcome.problem

@@ -86,7 +86,13 @@ class _Runner:
         self.store, self.executor, self.progress, self.summary, self.run = store, executor, progress, summary, run
         workers = worker_count(executor)
         alive = alive_check(executor)
-        self.tasks = Tasks(self.submit, workers, plan.groups(workers), again=Group.split, check_alive=alive)
+        self.tasks = Tasks(
+            self.submit,
+            lambda: worker_count(executor),
+            plan.groups(workers),
+            again=Group.split,
+            check_alive=alive,
+        )
 
     def submit(self, group: Group) -> Future[GroupResult]:
         self.progress.scene(group.scene.id)

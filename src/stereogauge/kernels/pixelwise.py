@@ -3,8 +3,8 @@
 Pixels are grouped by *slot*: the distinct combination of regions that they belong to. Each row goes through two
 stages: a vectorised one that writes errors or histogram keys to scratch rows in the first-level cache, and a scalar
 one that scatters them by slot, to flat arrays, which spares the checks of several indices. Sums over slots are folded
-to regions outside. Sums, histogram and depths are three kernels, so that each is compiled when it is first needed and two
-threads can share the work without a change in any digit. Depth errors are exact to double precision.
+to regions outside. Sums, histogram and depths are three kernels, so that each is compiled when it is first needed and
+two threads can share the work without a change in any digit. Depth errors are exact to double precision.
 
 The histogram is over the bits of the float32 |e|, 64 bins to an octave, open below and closed above, so that "more than
 δ" is exact for every δ with at most six fractional bits in its mantissa (0.5, 0.75, 1, 1.5, 2, 3, …) and order
@@ -58,8 +58,8 @@ def sum_errors(
 ) -> None:
     """Σ e, Σ |e|, Σ e² and Σ |e|/|D| by slot, in `sums` (slot, copy, sum; flat).
 
-    `slots` maps a label to its slot. `signed` and `relative` are scratch rows, 0 where a map is unknown. `special` tells
-    the rows in which a true disparity is 0.
+    `slots` maps a label to its slot. `signed` and `relative` are scratch rows, 0 where a map is unknown. `special`
+    tells the rows in which a true disparity is 0.
     """
     for y in range(estimate.shape[0]):
         estimated, true, label = estimate[y], truth[y], labels[y]
@@ -124,7 +124,10 @@ def count_errors(
     keys: Integers,
     histogram: Words,
 ) -> None:
-    """The histogram of |e| by slot (slot, key; flat), with the pixels that have no estimate or no truth in bins of their own."""
+    """The histogram of |e| by slot (slot, key; flat).
+
+    Pixels without an estimate and without a truth have bins of their own.
+    """
     for y in range(estimate.shape[0]):
         _key_row(estimate[y], truth[y], guarded, bits, keys)
         label = labels[y]

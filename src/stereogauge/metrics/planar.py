@@ -9,10 +9,10 @@ and the note says so.
 
 from __future__ import annotations
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge import opencv as cv2
 from stereogauge.kernels.jit import read_only
 from stereogauge.kernels.plane_fit import normal_angles, plane_distances, second_differences
 from stereogauge.metrics.costs import set_costs

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from stereogauge.kernels import pixelwise as kernels
 from stereogauge.kernels.jit import read_only
-from stereogauge.kernels.threads import at_once
+from stereogauge.kernels.threads import at_once, row_blocks
 from stereogauge.model import DisparityMap
 from stereogauge.regions.labels import RegionLabels
 
@@ -268,9 +268,8 @@ class PixelStatistics:
             found = kernels.collect_errors(*part, wanted, *scratch, values, members)
             return values[:found], members[:found]
 
-        middle = self._truth.shape[0] // 2
-        halves = [functools.partial(collect, rows) for rows in (slice(middle), slice(middle, None))]
-        found = at_once(halves, self._truth.size)
+        blocks = row_blocks(self._truth.shape[0], self._truth.size)
+        found = at_once([functools.partial(collect, rows) for rows in blocks], self._truth.size)
         values, members = (np.concatenate(parts) for parts in zip(*found, strict=True))
         for position, name in enumerate(labels.names):
             mine = np.sort(values[(members >> position) & 1 == 1])

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.stats import chi2, friedmanchisquare, norm, rankdata, studentized_range, wilcoxon
-from statsmodels.stats.multitest import multipletests
 
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.ranking.costs import Costs, prepare
 from stereogauge.ranking.p_value import p_text
+from stereogauge.ranking.ranks import tied_ranks
 from stereogauge.ranking.run import Scores, selected
 from stereogauge.scores.column import metric_of
 from stereogauge.scores.cube import ScoreCube, Values
@@ -128,6 +127,7 @@ def friedman(
     CD = q_α √(k (k + 1) / (6 N)) for k algorithms and N scenes, q_α = the studentised range / √2.
     """
     import scikit_posthocs  # it loads pyplot, which figures do without
+    from scipy.stats import friedmanchisquare, studentized_range
 
     if not 0 < alpha < 1:
         raise StereogaugeError(f"A significance level lies between 0 and 1, for example 0.05; found {alpha:g}.")
@@ -138,8 +138,8 @@ def friedman(
             f"Friedman's test needs at least three algorithms and two scenes; found {count} and {blocks}. "
             "For two algorithms take Wilcoxon's test."
         )
-    within = costs.scene_means(np.asarray(rankdata(costs.matrix, axis=0), np.float64))
-    ranks = np.asarray(rankdata(within, axis=0), np.float64)
+    within = costs.scene_means(tied_ranks(costs.matrix, axis=0))
+    ranks = tied_ranks(within, axis=0)
     average = ranks.mean(axis=1)
     order = np.lexsort((np.arange(count), average))
     if np.ptp(ranks) == 0:
@@ -178,13 +178,15 @@ def _scene_counts(present: int) -> list[int]:
 
 def _scenes_for_friedman(ranks: Values, alpha: float) -> int | None:
     """The fewest scenes, drawn from those at hand, on which Friedman's test mostly finds a difference."""
+    from scipy.special import chdtrc  # the upper tail of χ²
+
     count, present = ranks.shape
     random = np.random.default_rng(0)
     for scenes in _scene_counts(present):
         drawn = random.multinomial(scenes, np.full(present, 1 / present), size=SIMULATIONS)
         average = drawn @ ranks.T / scenes
         statistic = 12 * scenes / (count * (count + 1)) * ((average - (count + 1) / 2) ** 2).sum(axis=1)
-        if np.mean(chi2.sf(statistic, count - 1) < alpha) >= POWER:
+        if np.mean(chdtrc(count - 1, statistic) < alpha) >= POWER:
             return scenes
     return None
 
@@ -194,14 +196,16 @@ def scenes_for_pair(differences: Values, alpha: float = 0.05) -> int | None:
 
     None where a thousand scenes would not do.
     """
+    from scipy.special import ndtr  # the normal distribution
+
     random = np.random.default_rng(0)
     for scenes in _scene_counts(len(differences)):
         drawn = random.choice(differences, size=(SIMULATIONS, scenes))
-        sizes = rankdata(np.abs(drawn), axis=1)
+        sizes = tied_ranks(np.abs(drawn), axis=1)
         total = (np.sign(drawn) * sizes).sum(axis=1)
         spread = np.sqrt((np.where(drawn != 0, sizes, 0.0) ** 2).sum(axis=1))
         deviation = np.abs(total) / np.where(spread > 0, spread, 1.0)
-        if np.mean(2 * norm.sf(deviation) < alpha) >= POWER and 2.0 ** (1 - scenes) < alpha:
+        if np.mean(2 * ndtr(-deviation) < alpha) >= POWER and 2.0 ** (1 - scenes) < alpha:
             return scenes
     return None
 
@@ -233,6 +237,9 @@ def wilcoxon_pairs(
     One metric only: differences in different units cannot be ranked together. The differences of a scene's columns
     are averaged. Equal scores everywhere give p = 1; two perfect ones (infinite PSNR) are equal.
     """
+    from scipy.stats import wilcoxon
+    from statsmodels.stats.multitest import multipletests
+
     if missing == "worst":
         raise StereogaugeError(
             "Wilcoxon's test compares sizes, which a gap has not; use drop-algorithm or drop-column."

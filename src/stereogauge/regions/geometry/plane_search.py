@@ -11,10 +11,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge import opencv as cv2
 from stereogauge.kernels.geometry_maps import central_gradient, direction_change, vector_change
 from stereogauge.kernels.jit import read_only
 from stereogauge.kernels.plane_regions import (

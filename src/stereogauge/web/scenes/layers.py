@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, get_args
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
+from stereogauge import opencv as cv2
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures.data.geometry import SET_LAYERS
 from stereogauge.figures.pictures import (

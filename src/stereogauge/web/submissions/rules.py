@@ -12,7 +12,7 @@ class Rules:
     Within each `stall_seconds` of an upload at least `least_rate` bytes per second must arrive. `quota` is the disk
     space of all that one submitter has here, `total_quota` that of everybody; nothing is taken while fewer than
     `least_free` bytes of the disk are free. Of the uploads that are found invalid, `free_invalid` per period do not
-    count as submissions.
+    count as submissions. `worker_user` decodes uploads where the server is root's; None: nobody.
     """
 
     per_period: int = 10
@@ -38,3 +38,4 @@ class Rules:
     database_seconds: float = 30.0
     hidden: tuple[str, ...] = ()
     free_invalid: int = 20
+    worker_user: str | None = None
