@@ -147,7 +147,12 @@ def test_the_data_set_is_named_first_and_columns_in_words(fresh: Visitor) -> Non
 
 def test_density_stands_in_the_table_and_gaps_leave_it_full(fresh: Visitor) -> None:
     page = fresh.go("#leaderboard?regions=all&metrics=rms").page
-    assert any(text.startswith("complete") for text in fresh.texts("#board thead th"))
+    assert "pixels with a value" in page.inner_text("#board thead th.pin1")
+    assert all(text.endswith("%") for text in fresh.texts("#board tbody td.pin1 .complete"))
+    coverage = fresh.ask("table", "regions=all&metrics=rms&algorithms=good")["coverage"][0][0]
+    assert page.inner_text("#board tr[data-algorithm=good] .complete") == (
+        "100 %" if coverage == 1 else f"{100 * coverage:.3g} %"
+    )
     rows = page.locator("#board tbody tr").count()
     assert rows == 5  # "partial" lacks a scene and is still there
     assert page.locator("#other-rules a").count() >= 2
