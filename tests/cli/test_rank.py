@@ -67,7 +67,7 @@ class TestRank:
         assert code == 0
         assert [row["algorithm"] for row in document["ranking"]] == ["SGM", "Block matching", "Graph cuts"]
         assert document["selection"]["dropped"][0]["name"] == "Gappy"
-        assert "left out: algorithm Gappy: no score for venus rms:all" in err
+        assert "Left out: algorithm Gappy (no score for venus rms:all)." in err
 
     def test_scenes_regions_measures_and_algorithms_are_selected(
         self, store: Path, capsys: pytest.CaptureFixture[str]

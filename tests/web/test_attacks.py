@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
 import sqlite3
 import struct
+import sys
 import threading
 import time
 import zipfile
@@ -27,11 +29,14 @@ from tests.web.submitters import RULES, Benchmark, SameProcess, benchmark_on
 from tests.web.test_submissions import benchmark_at
 
 from stereogauge.errors import StoreError
+from stereogauge.evaluation.rights import unprivileged_account
 from stereogauge.io import encodings
 from stereogauge.store import open_store
 from stereogauge.web.submissions import folders
+from stereogauge.web.submissions.decoding import SubmissionError
 from stereogauge.web.submissions.jobs import new_identifier
 from stereogauge.web.submissions.rules import Rules
+from stereogauge.web.submissions.worker import Decoded, judge
 
 
 @pytest.fixture(scope="module")
@@ -229,7 +234,7 @@ def test_a_killed_worker_is_replaced_and_the_submission_done_again(
     kills: list[int] = []
 
     def killing(identifier: str, **values: Any) -> bool:
-        worker = bench.taken.evaluations._worker.process_id
+        worker = bench.taken.evaluations._judge.process_id
         if values.get("state") == "evaluating" and not kills and worker is not None:
             kills.append(worker)
             psutil.Process(worker).kill()
@@ -241,12 +246,96 @@ def test_a_killed_worker_is_replaced_and_the_submission_done_again(
     assert done["state"] == "done"
 
 
-def test_a_file_that_crashes_its_reader_is_held_and_the_site_goes_on(bench: Benchmark) -> None:
-    crash = (Path(__file__).parents[1] / "io" / "crashes" / "first.dsp5").read_bytes()
-    done = bench.outcome(uploads.zipped({**uploads.maps(), "confidence/x/alpha.dsp5": crash}), "crashes")
-    assert done["state"] == "held"
-    assert bench.call("DELETE", f"submissions/{done['id']}").status_code == 204
+@pytest.mark.parametrize("name", ["first.dsp5", "second.dsp5", "third.mat"])
+def test_a_file_that_crashes_its_reader_is_refused_and_the_site_goes_on(bench: Benchmark, name: str) -> None:
+    crash = (Path(__file__).parents[1] / "io" / "crashes" / name).read_bytes()
+    place = f"confidence/x/alpha{Path(name).suffix}"
+    done = bench.outcome(uploads.zipped({**uploads.maps(), place: crash}), "crashes")
+    assert done["state"] == "invalid"
+    assert {finding["scene"] for finding in done["findings"]} == {"alpha"}
     assert httpx.get(bench.base + "rank").status_code == 200
+
+
+def test_an_upload_that_ends_its_worker_each_time_is_held_and_kept(
+    bench: Benchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change = bench.taken.jobs.change
+
+    def killing(identifier: str, **values: Any) -> bool:
+        if values.get("state") == "validating":
+            psutil.Process(bench.taken.evaluations._decoder.process_id).kill()
+        return change(identifier, **values)
+
+    monkeypatch.setattr(bench.taken.jobs, "change", killing)
+    done = bench.outcome(uploads.good(), "deadly")
+    monkeypatch.undo()
+    assert done["state"] == "held"
+    assert (bench.taken.folder / done["id"] / "upload.zip").is_file()
+    assert bench.call("DELETE", f"submissions/{done['id']}").status_code == 204
+
+
+# a process that an upload may have taken over
+
+
+def test_a_server_of_root_decodes_as_nobody(small_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if unprivileged_account() is None:
+        pytest.skip("only root can start a process as another user, and only with a Python that everybody can read")
+    with benchmark_at(small_store, tmp_path, RULES) as one:
+        change = one.taken.jobs.change
+        users: list[int] = []
+
+        def watching(identifier: str, **values: Any) -> bool:
+            decoder = one.taken.evaluations._decoder.process_id
+            if values.get("state") == "validating" and decoder is not None:
+                users.append(psutil.Process(decoder).uids().real)
+            return change(identifier, **values)
+
+        monkeypatch.setattr(one.taken.jobs, "change", watching)
+        done = one.outcome(uploads.zipped({**uploads.maps(), "right/alpha.npy": uploads.npy(CONFIDENCE)}))
+        assert done["state"] == "done", done
+        assert set(users) == {one.taken.account.user}
+        kept = list((one.taken.folder / done["id"]).rglob("*"))
+        assert {file.suffix for file in kept if file.is_file()} == {".pfm"}
+        assert {file.stat().st_uid for file in (one.taken.folder, kept[0].parent, *kept)} == {0}
+
+
+@pytest.mark.parametrize(
+    "file", ["alpha.pfm", "elsewhere/alpha.pfm", "../secret.pfm", "/etc/hostname.pfm", "pipe.pfm", "large.pfm"]
+)
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such links")
+def test_what_decoding_wrote_leads_nowhere_else(small_store: Path, tmp_path: Path, file: str) -> None:
+    """A decoder that was taken over leaves links to the hidden truth, and pipes, instead of maps."""
+    secret = tmp_path / "secret.pfm"
+    secret.write_bytes(uploads.maps()["alpha.pfm"])
+    decoded = tmp_path / "decoded"
+    decoded.mkdir()
+    (decoded / "alpha.pfm").symlink_to(secret)
+    (decoded / "elsewhere").symlink_to(tmp_path)
+    (tmp_path / "alpha.pfm").write_bytes(secret.read_bytes())
+    os.mkfifo(decoded / "pipe.pfm")
+    (decoded / "large.pfm").write_bytes(secret.read_bytes() + bytes(1000))
+    (tmp_path / "site").mkdir()
+    with benchmark_at(small_store, tmp_path / "site", RULES, SameProcess) as one:
+        job = one.taken.jobs.add(new_identifier(), "ada", "taken over", "", "")
+        work = one.taken._work(job)[1]
+        one.taken.jobs.remove(job.id)
+        said = Decoded.model_validate(
+            {"ok": True, "findings": [], "maps": [{"scene": "alpha", "kind": "left", "file": file}]}
+        )
+        with pytest.raises(SubmissionError, match="not one that decoding writes"):
+            judge(str(tmp_path), work, said, lambda *values: None)
+
+
+def test_what_a_decoder_says_is_checked() -> None:
+    for said in (
+        None,
+        {"ok": True},
+        {"ok": True, "findings": [], "maps": [{"scene": "a", "kind": "truth", "file": "a.pfm"}]},
+        {"ok": True, "findings": [], "scores": [{"value": 0.0}]},
+        {"ok": False, "findings": [{"severity": "problem", "sentence": "x" * 10_000, "scene": ""}]},
+    ):
+        with pytest.raises(ValueError):
+            Decoded.model_validate(said)
 
 
 def test_a_store_that_is_away_fails_no_submission(

@@ -27,8 +27,8 @@ FOUND = 1
 
 
 def command(
-    path: Annotated[
-        Path, typer.Argument(metavar="PATH", help="A disparity map, a folder of results, or a .zip of one.")
+    name: Annotated[
+        str, typer.Argument(metavar="PATH", help="A disparity map, a folder of results, or a .zip of one; also s3://…")
     ],
     dataset: Annotated[
         str | None,
@@ -52,7 +52,9 @@ def command(
     from stereogauge.datasets import validation
     from stereogauge.datasets.declaration import open_dataset
     from stereogauge.errors import DatasetError
+    from stereogauge.io.remote_path import place
 
+    path = place(name)
     if not path.exists():
         raise DatasetError(f"{path} does not exist; give a disparity map, a folder of results or a .zip.")
     single = path.is_file() and path.suffix.lower() != ".zip"

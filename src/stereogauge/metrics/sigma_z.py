@@ -13,6 +13,7 @@ from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import emptiness, mean, plain_sum
 from stereogauge.metrics.statistics import PassRequest
+from stereogauge.protocol.sigma_z import EITHER_UNIT
 
 CABEZAS = "Cabezas, Padilla & Trujillo, CIARP 2011"
 
@@ -89,7 +90,7 @@ def _sigma_z(m: Measurement, region: str) -> Statistic:
 
 
 def _sigma_z_unit(m: Measurement) -> str:
-    return "m" if m.protocol.sigma_z.metric and m.scene.calibration.metric else "1/px"
+    return m.protocol.sigma_z.unit(calibrated=m.scene.calibration.metric)
 
 
 def _sigma_z_picture(m: Measurement) -> Picture:
@@ -103,7 +104,7 @@ def _sigma_z_picture(m: Measurement) -> Picture:
     id="sze",
     name="Sigma-Z-Error",
     formula=r"\sum_R \left|\frac{fB}{D+\mu} - \frac{fB}{E+\mu}\right|",
-    unit="m, 1/px",
+    unit=EITHER_UNIT,
     source=CABEZAS,
     missing="charged",
     finalize=plain_sum,
@@ -127,7 +128,7 @@ def sze(m: Measurement, region: str) -> Statistic:
     id="sze-mean",
     name="Mean Sigma-Z-Error",
     formula=r"\frac{1}{|R|}\sum_R \left|\frac{fB}{D+\mu} - \frac{fB}{E+\mu}\right|",
-    unit="m, 1/px",
+    unit=EITHER_UNIT,
     source=CABEZAS,
     missing="charged",
     finalize=mean,

@@ -17,6 +17,7 @@ import numpy as np
 
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.ranking.costs import Costs, prepare
+from stereogauge.ranking.p_value import p_text
 from stereogauge.ranking.ranks import tied_ranks
 from stereogauge.ranking.run import Scores, selected
 from stereogauge.scores.column import metric_of
@@ -76,9 +77,9 @@ class Friedman:
                 f"{needed}"
             )
         if not self.differ:
-            return f"The algorithms cannot be told apart on {scenes} (Friedman: p = {self.p_value:.2g}).{needed}"
+            return f"The algorithms cannot be told apart on {scenes} (Friedman: {p_text(self.p_value)}).{needed}"
         return (
-            f"The algorithms differ (Friedman over {scenes}: χ² = {self.statistic:.2f}, p = {self.p_value:.2g}); two "
+            f"The algorithms differ (Friedman over {scenes}: χ² = {self.statistic:.2f}, {p_text(self.p_value)}); two "
             f"of them do when their average ranks lie {self.critical_distance:.2f} apart (Nemenyi, α = {self.alpha:g})."
         )
 

@@ -132,7 +132,7 @@ async def _received(request: Request, submissions: Submissions, owner: str, *abo
     identifier, folder = await run_in_threadpool(accepting.__enter__)
     try:
         await receive(request, folder / "upload.zip", submissions.rules)
-        await run_in_threadpool(submissions.inspector.check, folder / "upload.zip")
+        await run_in_threadpool(submissions.inspector.check, folder)
         job = await run_in_threadpool(submissions.enqueue, identifier, owner, *about)
     except BaseException as problem:
         # Shielded from a cancellation: what the upload took must be given back in any case.

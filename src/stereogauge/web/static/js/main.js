@@ -38,7 +38,15 @@ const loaders = {
 };
 const content = document.getElementById("content");
 const panel = document.getElementById("panel");
-const context = { catalogue: null, scenes: [], algorithms: [], columns: [], styles: new Map(), protocol: null };
+const context = {
+  catalogue: null,
+  datasets: [],
+  scenes: [],
+  algorithms: [],
+  columns: [],
+  styles: new Map(),
+  protocol: null,
+};
 const EMBEDDED = document.documentElement.classList.contains("embed");
 let shown = null;
 
@@ -58,7 +66,8 @@ function drawNavigation() {
 async function loadLists() {
   const params = new URLSearchParams(state.get("protocol") ? { protocol: state.get("protocol") } : {});
   const own = new URLSearchParams(params);
-  if (state.get("submission")) own.append("submission", state.get("submission"));
+  // Where the token is given, the submission need not be known yet.
+  if (state.get("submission") && state.view() !== "submit") own.append("submission", state.get("submission"));
   const [scenes, algorithms, table] = await Promise.all([
     ask("scenes", params),
     ask("algorithms", params),
@@ -92,7 +101,8 @@ async function show() {
     return undefined;
   }
   try {
-    if (!context.catalogue) context.catalogue = await ask("catalogue");
+    if (!context.catalogue)
+      [context.catalogue, context.datasets] = await Promise.all([ask("catalogue"), ask("datasets")]);
     if (!context.catalogue.protocols.length) {
       panel.hidden = true;
       drawNavigation();
@@ -118,6 +128,7 @@ async function show() {
     content.dataset.ready = location.hash || "#";
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
+    drawNavigation();
     explain(content, problem);
     shown = null;
     content.dataset.ready = location.hash || "#";
