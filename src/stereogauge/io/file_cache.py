@@ -65,10 +65,10 @@ class FileCache:
         self._added += size
         if self._added > LOOK_SHARE * self.limit:
             self._added = 0
-            self._make_room(path)
+            self._make_room(path, size)
         return path
 
-    def _make_room(self, newest: Path) -> None:
+    def _make_room(self, newest: Path, size_of_newest: int) -> None:
         """Remove what was not used for longest until the limit is kept; the newest copy stays in any case."""
         copies: list[tuple[float, int, Path]] = []
         for path in self.folder.glob("??/*"):
@@ -79,7 +79,7 @@ class FileCache:
                         path.unlink()
                 elif path != newest:
                     copies.append((status.st_mtime, status.st_size, path))
-        total = sum(size for _, size, _ in copies) + newest.stat().st_size
+        total = sum(size for _, size, _ in copies) + size_of_newest
         if total <= self.limit:
             return
         for _, size, path in sorted(copies):
