@@ -56,6 +56,16 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
     return int(stopped.value.code or 0), captured.out, captured.err
 
 
+def test_several_datasets_are_one_document(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "evaluate", "--format", "json")
+    assert code == 0, err
+    document = json.loads(out)
+    assert list(document) == ["scores-gt", "scores-more"]
+    assert [len(table["rows"]) for table in document.values()] == [2, 2]
+    code, out, _ = run(capsys, "evaluate", "--format", "csv")
+    assert out.splitlines()[0] == "# Scores on gt"
+
+
 def test_commands_need_no_arguments(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, "evaluate")
     assert code == 0, err

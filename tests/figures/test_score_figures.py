@@ -103,6 +103,18 @@ class TestEveryFigure:
         assert height < 11
 
 
+def test_the_bars_of_alike_algorithms_lie_inside_the_axis() -> None:
+    for name in ("alike", "critical"):
+        figure = plotly.draw(ALL[name])
+        low, high = figure.layout.xaxis.range
+        assert all(low < x < high for trace in figure.data for x in trace.x)
+
+
+def test_the_interactive_scatter_explains_colours_and_shapes() -> None:
+    explained = {trace.name for trace in plotly.draw(ALL["scatter"]).data if trace.showlegend is not False}
+    assert {*CUBE.scenes, *CUBE.algorithms} <= explained
+
+
 @pytest.mark.parametrize(("kind", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
 def test_figures_are_files_and_the_same_data_give_the_same_bytes(tmp_path: Path, kind: str, start: bytes) -> None:
     path = mpl.save(mpl.draw(ALL["alike"]), tmp_path / "new" / f"alike.{kind}")

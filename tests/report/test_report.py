@@ -16,8 +16,10 @@ import stereogauge as sg
 from stereogauge.errors import UnknownNameError
 from stereogauge.protocol import load_protocol
 from stereogauge.ranking import ScoreCube
+from stereogauge.ranking.profile import Profile
+from stereogauge.ranking.run import rank
 from stereogauge.report.analyses import ANALYSES, AnalysisOptions
-from stereogauge.report.build import build, one_column_each, reason_text
+from stereogauge.report.build import build, one_column_each, reason_text, weights_in_force
 from stereogauge.report.content import Content, Provenance, ReportOptions
 from stereogauge.report.maps import Origins, galleries
 from stereogauge.report.page import to_html
@@ -163,13 +165,37 @@ class TestGalleries:
         assert entry.name == "box-bad-1"
         assert [item.algorithm for item in entry.data.items] == ["good", "bad"]
         assert entry.data.items[0].pictures[1].shape == (60, 80, 3)  # a small image is shown whole
-        assert entry.data.others == ("rms:all", "rms on all")
+        assert entry.data.others == ("rms:all",)
         assert "data:image/webp" in to_html(build(self.cube(map_folder), OPTIONS, galleries=found))
+
+    def test_the_truth_stands_in_front_and_a_legend_says_what_colours_mean(self, map_folder: Path) -> None:
+        (entry,) = galleries(self.cube(map_folder), self.origins(map_folder, []), ["bad@1"])[0]
+        assert entry.data.panels[0][0] == "above: ground truth"
+        assert [heading.splitlines()[0] for heading, _ in entry.data.panels[1:]] == ["1. good", "2. bad"]
+        meanings = [one.text for one in entry.data.legend]
+        assert sum(text.startswith("disparity ") and text.endswith(" px") for text in meanings) == 3
+        assert len(set(meanings)) == len(meanings) >= 5
+        page = to_html(build(self.cube(map_folder), OPTIONS, galleries=[entry]))
+        assert all(f"</i>{text}</span>" in page for text in meanings)
+
+    def test_one_gallery_per_property_without_a_choice(self, map_folder: Path) -> None:
+        found, _ = galleries(self.cube(map_folder), self.origins(map_folder, []))
+        assert [entry.name for entry in found] == ["box-bad-1"]  # bad@1 and rms are both about accuracy
 
     def test_maps_that_are_gone_give_a_reason_instead_of_a_gallery(self, map_folder: Path, tmp_path: Path) -> None:
         found, reasons = galleries(self.cube(map_folder), self.origins(tmp_path, []), ["bad@1"])
         assert found == []
         assert "box by bad@1" in reasons[0]
+
+
+def test_a_profile_is_described_as_it_is_meant_only_where_it_is_measured(scores: ScoreCube) -> None:
+    mine = Profile("mine", "Mine", "Half and half.", {"rms": 0.5, "bad@1": 0.5})
+    assert weights_in_force(mine, rank(scores, "weighted", weights=mine.weights)) == "Half and half."
+    more = Profile("more", "More", "A third each.", {"rms": 1 / 3, "bad@1": 1 / 3, "mae": 1 / 3})
+    text = weights_in_force(more, rank(scores, "weighted", weights=more.weights))
+    assert "third" not in text
+    assert "mae" in text
+    assert "accuracy 100 %" in text
 
 
 @pytest.mark.parametrize("name", ANALYSES)

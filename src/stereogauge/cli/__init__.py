@@ -13,6 +13,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated, Any
 
 import typer
@@ -76,12 +77,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         called = _called(_completed() or words)
         words = spelled(words, called) if called in words else words
         code: Any = 0
-        for defaults in _defaults(called, words):
-            code = _application(called, defaults)(
-                words, standalone_mode=False, prog_name="stereogauge", default_map={called or "": defaults}
-            )
-            if code:
-                break
+        runs = _defaults(called, words)
+        with _output_of(runs):
+            for defaults in runs:
+                code = _application(called, defaults)(
+                    words, standalone_mode=False, prog_name="stereogauge", default_map={called or "": defaults}
+                )
+                if code:
+                    break
     except StereogaugeError as mistake:
         _fail(str(mistake))
     except OSError as trouble:
@@ -157,6 +160,15 @@ def _defaults(called: str | None, words: Sequence[str]) -> list[dict[str, Any]]:
     """What the project file says of the called command, once for each time that it is to run."""
     project = None if called is None else read_project(tuple(COMMANDS))
     return [{}] if project is None or called is None else project.defaults(called, named=has_positional(words, called))
+
+
+def _output_of(runs: Sequence[Mapping[str, Any]]) -> AbstractContextManager[None]:
+    """What several runs of a command print is one document."""
+    if len(runs) == 1:
+        return nullcontext()
+    from stereogauge.cli.output import one_document
+
+    return one_document()
 
 
 def _application(called: str | None, defaults: Mapping[str, Any]) -> typer.Typer:

@@ -184,7 +184,7 @@ def command(
         table.inputs = inputs_hash([scene])
         doubts = _suspicions(maps, files, scene)
     chosen = table.protocol or chosen
-    print_scores(table, form, [scene])
+    print_scores(table, form)
     if common:
         share = _common_share(maps, scene)
         say(f"measured on the {share:.1%} of the known pixels that all {len(maps)} maps estimate")

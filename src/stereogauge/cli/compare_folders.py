@@ -81,8 +81,9 @@ def compare_folders(
     tags = TagBook(
         {result.name: result.tags for result in results}, {(scene.dataset, scene.id): scene.tags for scene in compared}
     )
-    table = ScoreTable(scores, used, sizes, tags, objects, inputs_hash(compared))
-    print_scores(table, form, compared)
+    calibrated = {(scene.dataset, scene.id): scene.calibration.metric for scene in compared}
+    table = ScoreTable(scores, used, sizes, tags, objects, inputs_hash(compared), calibrated)
+    print_scores(table, form)
     if form is options.Format.table:
         print_basis(used, table.inputs, compared)
     for note in [*notes(table), *doubt_lines(doubts)]:

@@ -10,7 +10,8 @@ import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from stereogauge.cli.options import Format
@@ -46,11 +47,46 @@ def console(*, errors: bool = False) -> Console:
     return Told(file=stream, width=None if stream.isatty() else 10_000, highlight=False)
 
 
+@dataclass
+class _Gathered:
+    """Tables of several runs of one command, to be printed as one document."""
+
+    tables: list[Table] = field(default_factory=list)
+    form: Format = Format.table
+    boxed: bool = True
+
+
+_gathered: ContextVar[_Gathered | None] = ContextVar("gathered", default=None)
+
+
+def gathering() -> bool:
+    """Whether the tables of several runs become one document, in which their names must differ."""
+    return _gathered.get() is not None
+
+
+@contextlib.contextmanager
+def one_document() -> Iterator[None]:
+    """Print the tables of everything inside together at the end, also where a later run fails."""
+    found = _Gathered()
+    token = _gathered.set(found)
+    try:
+        yield
+    finally:
+        _gathered.reset(token)
+        if found.tables:
+            print_tables(found.tables, found.form, boxed=found.boxed)
+
+
 def print_tables(tables: Sequence[Table], form: Format = Format.table, *, boxed: bool = True) -> None:
     """Tables in the chosen format: boxed ones as LaTeX environments, others as bare tabulars.
 
     On a terminal they fit its width without cutting anything; several tables as CSV have their titles before them.
     """
+    gathered = _gathered.get()
+    if gathered is not None:
+        gathered.tables += tables
+        gathered.form, gathered.boxed = form, boxed
+        return
     from stereogauge.cli.fitting import print_fitted
     from stereogauge.tables.latex import latex_table, latex_tabular
     from stereogauge.tables.terminal import terminal_table
@@ -158,7 +194,7 @@ def announce_memory(bytes_needed: int | None, what: str) -> None:
 
 def announce_compilation() -> None:
     """Say that the first run takes longer, where kernels have yet to be compiled."""
-    from stereogauge.kernels.jit import kernel_cache
+    from stereogauge.kernels.compiler import kernel_cache
 
     if not any(kernel_cache().rglob("*.nbi")):
         say("compiling kernels, once; later runs take them from the cache …")
@@ -174,29 +210,21 @@ def print_basis(protocol: Protocol, inputs: str, scenes: Iterable[Scene]) -> Non
         say(f"assumed: {assumed}")
 
 
-def depth_in_metres(scenes: Iterable[Scene], protocol: Protocol) -> bool | None:
-    """Whether Sigma-Z errors of these scenes are in metres; None where they differ."""
-    found = {protocol.sigma_z.metric and scene.calibration.metric for scene in scenes}
-    return found.pop() if len(found) == 1 else None
-
-
-def print_scores(table: ScoreTable, form: Format, scenes: Sequence[Scene] = ()) -> None:
+def print_scores(table: ScoreTable, form: Format) -> None:
     """The whole table in the chosen format; scenes are aggregated in `table` and `latex`."""
     if form is Format.json:
         sys.stdout.write(table.to_json() + "\n")
     elif form is Format.csv:
         sys.stdout.write(table.to_csv())
     else:
-        print_score_table(table, form=form, scenes=scenes)
+        print_score_table(table, form=form)
 
 
-def print_score_table(
-    table: ScoreTable, title: str = "", form: Format = Format.table, scenes: Sequence[Scene] = ()
-) -> None:
+def print_score_table(table: ScoreTable, title: str = "", form: Format = Format.table) -> None:
     """The scores over all scenes, or of single objects where the table holds those."""
     from stereogauge.protocol import Protocol
     from stereogauge.tables.object_table import object_tables
-    from stereogauge.tables.score_table import score_table, with_depth_unit
+    from stereogauge.tables.score_table import score_table
 
     if table.objects:
         print_tables(object_tables(table), form, boxed=False)
@@ -204,7 +232,6 @@ def print_score_table(
 
     read = table.protocol or Protocol()
     shown = score_table(table.cube, read.aggregation, read.scene_weights)
-    shown = with_depth_unit(shown, depth_in_metres(scenes, read))
     print_tables([upright(replace(shown, title=title, notes=()), form)], form, boxed=False)
 
 

@@ -89,8 +89,14 @@ def command(
         source = StoreSource(opened)
         taken = None
         if submissions or issue_token or revoke_token:
-            limits = {"seconds": time_limit, "hidden": tuple(hidden or ()), "worker_user": worker_user}
-            rules = Rules(limit, period, largest << 20, **limits)
+            rules = Rules(
+                per_period=limit,
+                period_hours=period,
+                largest_bytes=largest << 20,
+                seconds=time_limit,
+                hidden=tuple(hidden or ()),
+                worker_user=worker_user,
+            )
             taken = Submissions(opened, source, data or _folder_beside(store), rules, dataset)
         if taken is not None and (issue_token or revoke_token):
             _change_tokens(taken, issue_token, revoke_token)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stereogauge.cli import options, selected
-from stereogauge.cli.output import depth_in_metres, print_tables, say, upright, working
+from stereogauge.cli.output import gathering, print_tables, say, upright, working
 from stereogauge.errors import StereogaugeError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def print_stored(
     """The scores of some algorithms on a dataset, over its scenes as the protocol says."""
     from stereogauge.scores.column import columns_of
     from stereogauge.scores.cube import LEAST_COVERAGE
-    from stereogauge.tables.score_table import score_table, with_depth_unit
+    from stereogauge.tables.score_table import score_table
 
     cube = store.cube(dataset=dataset.name, protocol=protocol.scoring_hash)
     known = [name for name in algorithms if name in cube.algorithms]
@@ -39,7 +39,8 @@ def print_stored(
     shown = cube.select(algorithms=known).take(columns=columns).limited(LEAST_COVERAGE, None)
     if shown.columns:
         made = score_table(shown, protocol.aggregation, protocol.scene_weights)
-        made = with_depth_unit(made, depth_in_metres(dataset, protocol))
+        if gathering():
+            made = replace(made, name=f"scores-{dataset.name}", title=f"Scores on {dataset.name}")
         print_tables([upright(made, form)], form, boxed=False)
 
 
@@ -89,21 +90,23 @@ def command(
     Scenes are aggregated as the protocol says. A scene that an algorithm lacks is a gap, never averaged away.
     `--need sure` shows scores with their coverage, and compares at equal density: maps are cut by their own confidence.
     """
-    from stereogauge.evaluation.stored_density import stored_density
-    from stereogauge.figures.mpl.figure import check_format
     from stereogauge.protocol import Protocol
     from stereogauge.tables.error_density import density_table
     from stereogauge.tables.score_table import coverage_table, score_table
 
     if figure is not None:
+        from stereogauge.figures.mpl.figure import check_format
+
         check_format(figure.suffix.lstrip(".").lower())
         if need != selected.ONLY_SURE:
             raise StereogaugeError("--figure draws error over density, which --need sure shows; add it.")
     covered = 0.0 if need == selected.ONLY_SURE else selected.coverage_needed(need, least_coverage)
     with selected.opened(store, scenes, regions, metrics, algorithms, dataset, protocol, need) as (opened, cube):
-        read = opened.protocol(cube.protocol) or Protocol()
+        read = opened.protocol(cube.protocol, cube.columns) or Protocol()
         curves: list[ErrorDensity] = []
         if need == selected.ONLY_SURE:
+            from stereogauge.evaluation.stored_density import stored_density
+
             try:
                 with working() as tell:
                     curves = stored_density(opened, cube, read, progress=tell)

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge import opencv as cv2
 from stereogauge.errors import StereogaugeError
 from stereogauge.io.files import load_disparity
 from stereogauge.metrics.declaration import parse_column

@@ -215,9 +215,9 @@ def meta_scores(
         except (StereogaugeError, OSError) as reason:
             reasons.append(f"{name}: {reason}")
     sizes = dict(zip(_keys(cube), cube.sizes, strict=True)) if cube.sizes else None
-    return ScoreCube.of(scores, sizes=sizes, invalid=cube.invalid).limited(
-        cube.least_coverage, cube.least_support
-    ), reasons
+    units = dict(zip(_keys(cube), cube.depth_units, strict=True)) if cube.depth_units else None
+    whole = ScoreCube.of(scores, sizes=sizes, depth_units=units, invalid=cube.invalid)
+    return whole.limited(cube.least_coverage, cube.least_support), reasons
 
 
 def _keys(cube: ScoreCube) -> list[tuple[str, str]]:

@@ -167,7 +167,7 @@ def _explanation(
         undivided=(*notes, *reasons),
         command=source.command(lacking, PARTS) if lacking else "",
     )
-    return replace(explanation, text=explanation_text(explanation))
+    return replace(explanation, text=explanation_text(explanation, found.selection.depth_unit))
 
 
 def _undivided(found: Weighing, names: tuple[str, str], pieces: Values) -> tuple[list[str], list[str]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from stereogauge.decision.divided import UNDIVIDED
 from stereogauge.decision.words import listed, percent, score_text
+from stereogauge.protocol.sigma_z import EITHER_UNIT
 from stereogauge.tables.number import number_text
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ WORTH = 0.05
 """A term, scene or region is named where it makes at least this share of all amounts."""
 
 
-def explanation_text(found: Explanation) -> str:
+def explanation_text(found: Explanation, depth_unit: str = EITHER_UNIT) -> str:
     """Who is better, what speaks for and against it, and on which scenes and regions the difference arises."""
     if found.better is None:
         return f"{found.purpose}, {found.first} and {found.second} have the same score, {found.scores[0]:.3f}."
@@ -34,21 +35,21 @@ def explanation_text(found: Explanation) -> str:
     good = [reason for reason in order if sign * reason.amount >= WORTH * size][:MOST_REASONS]
     bad = [reason for reason in reversed(order) if -sign * reason.amount >= WORTH * size][:MOST_REASONS]
     if good:
-        lines.append(f"{found.better} is better at {_reasons(good, swapped=found.better == found.second)}.")
+        lines.append(f"{found.better} is better at {_reasons(good, depth_unit, swapped=found.better == found.second)}.")
     if bad:
-        lines.append(f"{other} is better at {_reasons(bad, swapped=other == found.second)}.")
+        lines.append(f"{other} is better at {_reasons(bad, depth_unit, swapped=other == found.second)}.")
     lines += _where(found, sign)
     return " ".join(lines)
 
 
-def _reasons(reasons: Sequence[Reason], *, swapped: bool) -> str:
+def _reasons(reasons: Sequence[Reason], depth_unit: str, *, swapped: bool) -> str:
     """Terms with the scores of the better one first."""
     texts = []
     for reason in reasons:
         one, two = (reason.second, reason.first) if swapped else (reason.first, reason.second)
         known = not (math.isnan(one) or math.isnan(two))
-        scores = f", {score_text(reason.term, one)} against {score_text(reason.term, two)}" if known else ""
-        texts.append(f"{reason.words}{scores}")
+        ours, theirs = (score_text(reason.term, value, depth_unit) for value in (one, two))
+        texts.append(f"{reason.words}, {ours} against {theirs}" if known else reason.words)
     return "; ".join(texts)
 
 

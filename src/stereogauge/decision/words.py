@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stereogauge.metrics.declaration import parse_column
+from stereogauge.protocol.sigma_z import EITHER_UNIT
 from stereogauge.ranking.profile import lower_first
 from stereogauge.regions.declaration import declared_regions
 from stereogauge.tables.number import number_text
@@ -54,9 +55,9 @@ def metric_words(term: str) -> str:
     return f"{name}{where} ({term})"
 
 
-def score_text(term: str, value: float) -> str:
-    """A score with its unit."""
-    unit = parse_column(term)[0].metric.unit
+def score_text(term: str, value: float, depth_unit: str = EITHER_UNIT) -> str:
+    """A score with its unit, where depth errors have `depth_unit`."""
+    unit = parse_column(term)[0].metric.unit.replace(EITHER_UNIT, depth_unit)
     return f"{number_text(value)} {unit}".strip()
 
 

@@ -228,7 +228,8 @@ def evaluate(
         {result.name: result.tags for result in results},
         {(scene.dataset, scene.id): scene.tags for scene in several},
     )
-    return ScoreTable(scores, chosen, sizes, tags, objects)
+    calibrated = {(scene.dataset, scene.id): scene.calibration.metric for scene in several}
+    return ScoreTable(scores, chosen, sizes, tags, objects, calibrated=calibrated)
 
 
 def _by_object(protocol: Protocol, by: str, *, asked: bool) -> Protocol:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.metrics.picture import Picture
 from stereogauge.model import DisparityMap, Mask
+from stereogauge.tables.number import number_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -104,16 +105,45 @@ def write_png(path: Path, colours: Colours) -> None:
     path.write_bytes(np.asarray(encoded).tobytes())
 
 
-def _patches(picture: Picture) -> list[Patch]:
-    """What the legend explains."""
+class LegendEntry(NamedTuple):
+    """A colour of a picture and what it means; `hatched` as drawn for a missing estimate."""
+
+    text: str
+    colour: str
+    hatched: bool = False
+
+
+MISSING = LegendEntry("no estimate", "#e1e1e1", hatched=True)
+
+
+def legend_entries(picture: Picture) -> list[LegendEntry]:
+    """The named colours of a picture: its legend, missing estimates and unknown truth, where there are any."""
+    entries = [LegendEntry(text, colour) for text, colour in picture.legend.values()]
+    if picture.missing is not None and picture.missing.any():
+        entries.append(MISSING)
+    if picture.unknown is not None and picture.unknown.any():
+        entries.append(LegendEntry("no ground truth", "#000000"))
+    return entries
+
+
+def scale_entries(name: str, kind: str, limits: tuple[float, float], unit: str) -> list[LegendEntry]:
+    """Both ends and the middle of a colour scale, for a legend without a colour bar."""
+    values = np.linspace(*limits, 3)
+    below, above = ("≤ " if EXTENDS[kind] == "both" else ""), ("≥ " if EXTENDS[kind] in ("both", "max") else "")
+    shown = zip(_mapped(values, limits, COLOUR_MAPS[kind]), (below, "", above), values, strict=True)
+    return [
+        LegendEntry(f"{name} {sign}{number_text(float(value))} {unit}".strip(), "#{:02x}{:02x}{:02x}".format(*colour))
+        for colour, sign, value in shown
+    ]
+
+
+def legend_patch(entry: LegendEntry) -> Patch:
+    """An entry as Matplotlib draws it."""
     from matplotlib.patches import Patch
 
-    patches = [Patch(facecolor=colour, label=text) for text, colour in picture.legend.values()]
-    if picture.missing is not None and picture.missing.any():
-        patches.append(Patch(facecolor="#e1e1e1", edgecolor="#787878", hatch="////", label="no estimate"))
-    if picture.unknown is not None and picture.unknown.any():
-        patches.append(Patch(facecolor="black", label="no ground truth"))
-    return patches
+    if entry.hatched:
+        return Patch(facecolor=entry.colour, edgecolor="#787878", hatch="////", label=entry.text)
+    return Patch(facecolor=entry.colour, label=entry.text)
 
 
 def picture_figure(picture: Picture, subtitle: str = "") -> Figure:
@@ -125,7 +155,7 @@ def picture_figure(picture: Picture, subtitle: str = "") -> Figure:
 
     colours = render(picture)
     height, width = colours.shape[:2]
-    patches = _patches(picture)
+    patches = [legend_patch(entry) for entry in legend_entries(picture)]
     below = (0.8 if picture.kind in COLOUR_MAPS else 0.0) + 0.25 * -(-len(patches) // 4)
     figure = Figure(figsize=(8.0, 8.0 * height / width + 0.8 + below), layout="constrained")
     axes = figure.add_subplot()

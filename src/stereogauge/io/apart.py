@@ -20,7 +20,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.io.content import LARGEST_DEFLATE_RATIO, LARGEST_PIXEL_COUNT, Content, one_line
+from stereogauge.errors import one_line
+from stereogauge.io.content import LARGEST_DEFLATE_RATIO, LARGEST_PIXEL_COUNT, Content
 
 PROGRAM = Path(__file__).with_name("apart_process.py")
 TIME_LIMIT = 120

@@ -11,13 +11,13 @@ import zlib
 import numpy as np
 
 from stereogauge.disparity import DisparityMap, as_disparity
+from stereogauge.errors import one_line
 from stereogauge.io import hdf5
 from stereogauge.io.apart import decode_apart
 from stereogauge.io.content import (
     Content,
     Decoding,
     largest_content,
-    one_line,
     require_installed,
 )
 from stereogauge.io.inflation import inflates_beyond

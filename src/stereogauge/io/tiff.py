@@ -18,13 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.disparity import DisparityMap, as_disparity
-from stereogauge.errors import StereogaugeError
+from stereogauge.errors import StereogaugeError, one_line
 from stereogauge.io.content import (
     LARGEST_DEFLATE_RATIO,
     LARGEST_OTHER_RATIO,
     Content,
     Decoding,
-    one_line,
     require,
 )
 from stereogauge.io.inflation import inflate

@@ -14,10 +14,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge import opencv as cv2
 from stereogauge.kernels.distances import squared_distances
 from stereogauge.kernels.geometry_scores import closer_to_beyond, found_pixels, hole_penalties
 from stereogauge.metrics.costs import set_costs

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge import opencv as cv2
 from stereogauge.errors import NotApplicable
 from stereogauge.metrics.costs import Costs, squared_costs
 from stereogauge.metrics.declaration import Statistic, metric

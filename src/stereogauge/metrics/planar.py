@@ -9,10 +9,11 @@ and the note says so.
 
 from __future__ import annotations
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge import opencv as cv2
+from stereogauge.kernels.jit import read_only
 from stereogauge.kernels.plane_fit import normal_angles, plane_distances, second_differences
 from stereogauge.metrics.costs import set_costs
 from stereogauge.metrics.declaration import Parameter, Statistic, metric
@@ -56,7 +57,7 @@ def _drawn_bumps(m: Measurement) -> Values:
 
 
 def _relative_bumps(m: Measurement) -> Values:
-    return m.once("p-bump-rel", lambda: second_differences(m.estimate - m.gt, m.regions.geometry.planar))
+    return m.once("p-bump-rel", lambda: second_differences(read_only(m.estimate - m.gt), m.regions.geometry.planar))
 
 
 def _offsets(m: Measurement) -> Values:

@@ -7,10 +7,10 @@ whose window holds a missing estimate are left out and counted as missing.
 
 from __future__ import annotations
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge import opencv as cv2
 from stereogauge.metrics.costs import Costs
 from stereogauge.metrics.declaration import Parameter, Statistic, metric
 from stereogauge.metrics.measurement import Measurement

@@ -15,10 +15,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge import opencv as cv2
 from stereogauge.errors import NotApplicable, SizeError
 from stereogauge.kernels.splat import splat_forward
 from stereogauge.kernels.warp_view import warp_backward

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from stereogauge.errors import ProtocolError
+
+EITHER_UNIT = "m, 1/px"
+METRES, PER_PIXEL = "m", "1/px"
+MIXED_UNIT = "m on some scenes, 1/px on others"
 
 
 @dataclass(frozen=True)
@@ -26,3 +31,14 @@ class SigmaZParameters:
     def __post_init__(self) -> None:
         if not (math.isfinite(self.mu) and self.mu >= 0):
             raise ProtocolError(f"sigma_z.mu is a finite number of pixels of at least 0; found {self.mu}.")
+
+    def unit(self, *, calibrated: bool) -> str:
+        """The unit of the error on a scene with or without a calibration."""
+        return METRES if self.metric and calibrated else PER_PIXEL
+
+
+def common_unit(units: Collection[str]) -> str:
+    """The one unit of several scenes; says so where they differ, and names both where a scene's unit is not known."""
+    if not units or "" in units:
+        return EITHER_UNIT
+    return next(iter(units)) if len(set(units)) == 1 else MIXED_UNIT

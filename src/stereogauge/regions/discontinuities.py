@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import cv2
 import numpy as np
 
+from stereogauge import opencv as cv2
 from stereogauge.model import DisparityMap, Mask
 from stereogauge.regions.declaration import region
 from stereogauge.regions.evaluated_scene import EvaluatedScene

@@ -209,7 +209,7 @@ def _scores(
     matching = [place for place, one in enumerate(cube.columns) if str(one) == column]
     if not matching:
         return {name: dict.fromkeys(scenes, "") for name in algorithms}
-    unit = cube.columns[matching[0]].declared.metric.unit
+    unit = cube.columns[matching[0]].unit(cube.depth_unit)
     values = cube.values[:, :, matching[0]]
     found: dict[str, dict[str, str]] = {}
     for name in algorithms:

@@ -23,7 +23,7 @@ from stereogauge.figures.data.error_density import error_density_data
 from stereogauge.figures.palette import Styles, algorithm_styles
 from stereogauge.protocol import Protocol
 from stereogauge.ranking.bootstrap import bootstrap
-from stereogauge.ranking.profile import Profile, load_profile
+from stereogauge.ranking.profile import Profile, load_profile, property_of
 from stereogauge.ranking.result import Ranking
 from stereogauge.ranking.run import rank
 from stereogauge.ranking.significance import different_from_best, friedman, mark_note, wilcoxon_pairs
@@ -235,6 +235,19 @@ def _profiles(cube: ScoreCube, main: Ranking, options: ReportOptions, styles: St
     return attempts.section("profiles", "Applications", "Weights of an application turn many metrics into one choice.")
 
 
+def weights_in_force(profile: Profile, weighted: Ranking) -> str:
+    """The profile's own description; where some of its metrics have no scores, the weights that take its place."""
+    terms = weighted.names["terms"]
+    absent = [term for term, weight in profile.weights.items() if weight > 0 and term not in terms]
+    if not absent:
+        return profile.description
+    shares: dict[str, float] = {}
+    for term, weight in zip(terms, weighted.arrays["weights"], strict=True):
+        shares[property_of(term)] = shares.get(property_of(term), 0.0) + float(weight)
+    weighed = ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items())
+    return f"Not as {profile.name} is meant, since {', '.join(absent)} have no scores: here weigh {weighed}."
+
+
 def _profile(attempts: _Attempts, cube: ScoreCube, profile: Profile, options: ReportOptions) -> None:
     weighted = attempts.get(lambda: rank(cube, "weighted", missing=options.missing, weights=profile.weights))
     if weighted is None:
@@ -242,7 +255,7 @@ def _profile(attempts: _Attempts, cube: ScoreCube, profile: Profile, options: Re
     attempts.figure(
         f"bars-{profile.id}",
         lambda: ranking_figures.stacked_bars_data(weighted.head(MOST_IN_FIGURE), profile.name),
-        f"{profile.description} The shortest bar wins; segments show what it is made of.",
+        f"{weights_in_force(profile, weighted)} The shortest bar wins; segments show what it is made of.",
     )
     attempts.table(lambda: tables.weights_table(weighted, profile))
     attempts.table(

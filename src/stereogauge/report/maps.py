@@ -3,24 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stereogauge.decision.origins import Origins
 from stereogauge.errors import StereogaugeError
-from stereogauge.figures.data.galleries import Colours, gallery_data, most_different_crop
-from stereogauge.figures.pictures import disparity_limits, render, render_disparity
+from stereogauge.figures.data.galleries import Colours, Crop, Reference, gallery_data, most_different_crop
+from stereogauge.figures.pictures import (
+    COLOUR_MAPS,
+    MISSING,
+    LegendEntry,
+    disparity_limits,
+    legend_entries,
+    picture_limits,
+    render,
+    render_disparity,
+    scale_entries,
+)
 from stereogauge.io.files import load_disparity
 from stereogauge.metrics.declaration import parse_metric
 from stereogauge.metrics.measurement import Measurement
+from stereogauge.metrics.picture import Picture
+from stereogauge.model import Scene
 from stereogauge.protocol import load_protocol
+from stereogauge.ranking.profile import property_of
 from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.report.content import GalleryEntry
 from stereogauge.report.page import narrowed
 from stereogauge.scores.cube import ScoreCube
 
-OF_THE_PAPER = ("d-fat", "d-thin", "f-frag", "f-por")
-MOST_SCENES, MOST_METRICS, WIDEST = 2, 4, 720
+OF_THE_PAPER = ("d-fat", "f-por", "d-thin", "f-frag")
+MOST_SCENES, WIDEST = 2, 720
 CROPPED, WIDEST_WHOLE = 0.4, 300
 """The share of width and height that a gallery shows of an image wider than so many px."""
 
@@ -34,8 +49,8 @@ def galleries(
 ) -> tuple[list[GalleryEntry], list[str]]:
     """One gallery per scene and metric, and the reasons for those that could not be made.
 
-    Without a choice: two scenes, and the four metrics of the supplement's galleries where they have scores, else the
-    first ones.
+    Without a choice: two scenes, and one metric for each property (accuracy, discontinuities, planes, fine structures)
+    that has scores.
     """
     entries: list[GalleryEntry] = []
     reasons: list[str] = []
@@ -51,7 +66,7 @@ def galleries(
 
 
 def _metrics(cube: ScoreCube, scene: str) -> list[str]:
-    """Metrics with a picture and at least one score on the scene; those of the paper first."""
+    """One metric per property, with a picture and at least one score on the scene; those of the paper preferred."""
     scene_index = cube.scenes.index(scene)
     scored = [
         column
@@ -60,7 +75,10 @@ def _metrics(cube: ScoreCube, scene: str) -> list[str]:
     ]
     names = list(dict.fromkeys(column.metric for column in scored))
     paper = [name for name in OF_THE_PAPER if name in names]
-    return (paper or names)[:MOST_METRICS]
+    chosen: dict[str, str] = {}
+    for name in (*paper, *names):
+        chosen.setdefault(property_of(name), name)
+    return [name for name in names if name in chosen.values()]
 
 
 def _gallery(cube: ScoreCube, origins: Origins, scene: str, metric: str) -> GalleryEntry:
@@ -79,21 +97,56 @@ def _gallery(cube: ScoreCube, origins: Origins, scene: str, metric: str) -> Gall
         raise StereogaugeError(f"none of {', '.join(cube.algorithms)} has a map of {scene}.")
     share = CROPPED if found.shape[1] > WIDEST_WHOLE else 1.0
     crop = most_different_crop([column.declared.costs(m, column.region) for m in measurements.values()], share)
-    pictures: dict[str, tuple[Colours, ...]] = {}
-    for name, m in measurements.items():
-        limits = disparity_limits(found.gt if found.has("gt") else m.raw)
-        shown = (render_disparity(m.raw, limits), render(column.declared.picture(m)))
-        pictures[name] = tuple(narrowed(colours[crop.inside], WIDEST) for colours in shown)
+    limits = disparity_limits(found.gt if found.has("gt") else np.stack([m.raw for m in measurements.values()]))
+    seen = _on_one_scale({name: column.declared.picture(m) for name, m in measurements.items()})
+    pictures: dict[str, tuple[Colours, ...]] = {
+        name: _cut((render_disparity(m.raw, limits), render(seen[name])), crop) for name, m in measurements.items()
+    }
     others = tuple(str(column) for column in cube.columns if column.metric == "rms")[:1]
-    root_mean_square = parse_metric("rms")
-    own = (
-        {}
-        if not found.has("gt")
-        else {
-            f"rms on {column.region}": {
-                name: root_mean_square.value(m, column.region) for name, m in measurements.items()
-            }
+    own = {}
+    if found.has("gt") and f"rms:{column.region}" not in others:
+        root_mean_square = parse_metric("rms")
+        own[f"rms:{column.region}"] = {
+            name: root_mean_square.value(m, column.region) for name, m in measurements.items()
         }
-    )
-    data = gallery_data(cube, scene, str(column), pictures, ("disparity", metric), others, own, crop)
+    reference = Reference(*_reference(found, limits, crop))
+    missing = [m.raw for m in measurements.values() if np.isnan(m.raw[crop.inside]).any()]
+    legend = [*scale_entries("disparity", "disparity", limits, "px"), *_legend(list(seen.values()), bool(missing))]
+    data = gallery_data(cube, scene, str(column), pictures, ("disparity", metric), others, own, crop, reference, legend)
     return GalleryEntry(f"{scene}-{metric}".replace("/", "-").replace("@", "-"), data)
+
+
+def _cut(pictures: Sequence[Colours], crop: Crop) -> tuple[Colours, ...]:
+    return tuple(narrowed(colours[crop.inside], WIDEST) for colours in pictures)
+
+
+def _on_one_scale(pictures: dict[str, Picture]) -> dict[str, Picture]:
+    """The pictures with the same limits, so that a colour means the same for every algorithm."""
+    limits = [picture_limits(one) for one in pictures.values() if one.kind in COLOUR_MAPS]
+    if not limits:
+        return pictures
+    common = min(low for low, _ in limits), max(high for _, high in limits)
+    return {name: replace(one, limits=common) for name, one in pictures.items()}
+
+
+def _legend(pictures: Sequence[Picture], missing: bool) -> list[LegendEntry]:
+    """What the colours of a metric's pictures mean, each once."""
+    first = pictures[0]
+    scale = (
+        scale_entries(first.title, first.kind, picture_limits(first), first.unit) if first.kind in COLOUR_MAPS else []
+    )
+    named = [entry for picture in pictures for entry in legend_entries(picture)]
+    return list(dict.fromkeys([*scale, *named, *([MISSING] if missing else [])]))
+
+
+def _reference(scene: Scene, limits: tuple[float, float], crop: Crop) -> tuple[str, tuple[Colours, ...]]:
+    """The ground truth above and the left image below, white where the scene has none, under a heading that says so."""
+    blank = np.full((*scene.shape, 3), 255, np.uint8)
+    truth, left = scene.has("gt"), scene.has("left")
+    shown = (render_disparity(scene.gt, limits) if truth else blank, scene.left if left else blank)
+    names = [*(["above: ground truth"] if truth else []), *(["below: left image"] if left else [])]
+    return "\n".join(names), _cut([_coloured(one) for one in shown], crop)
+
+
+def _coloured(image: NDArray[np.uint8]) -> Colours:
+    return image if image.ndim == 3 else np.repeat(image[..., None], 3, axis=2)

@@ -9,14 +9,14 @@ import base64
 from collections.abc import Iterator, Mapping
 from importlib import resources
 
-import cv2
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from plotly.offline import get_plotlyjs
 
+from stereogauge import opencv as cv2
 from stereogauge.decision.words import counted
 from stereogauge.figures import mpl, plotly
-from stereogauge.figures.data.galleries import Colours, heading
+from stereogauge.figures.data.galleries import Colours
 from stereogauge.report.content import Content, FigureEntry, GalleryEntry, RowsEntry, Section
 from stereogauge.tables.html import html_table
 from stereogauge.tables.table import Table
@@ -52,7 +52,6 @@ def to_html(content: Content, made: str = "", drawn: Mapping[str, bytes] | None 
         svg=svg,
         values=_values,
         webp=_webp,
-        heading=heading,
     )
 
 

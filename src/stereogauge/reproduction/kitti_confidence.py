@@ -9,9 +9,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 
-import cv2
 import numpy as np
 
+from stereogauge import opencv as cv2
 from stereogauge.confidence.declaration import measure_label
 from stereogauge.confidence.errors import bad_depth, is_bad
 from stereogauge.confidence.measures import PAPER as MEASURES

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from stereogauge.metrics.declaration import BoundMetric, parse_column, parse_metric
+from stereogauge.protocol.sigma_z import EITHER_UNIT
 from stereogauge.regions.expression import region_id, region_version
 
 metric_of = functools.lru_cache(maxsize=4096)(parse_metric)
@@ -35,6 +36,14 @@ class Column(NamedTuple):
     def declared(self) -> BoundMetric:
         """The metric's declaration: direction, unit, ranges."""
         return metric_of(self.metric)
+
+    def unit(self, depth_unit: str = EITHER_UNIT) -> str:
+        """The unit of the scores, where depth errors have `depth_unit`.
+
+        >>> Column("rms", "all").unit("m"), Column("sze", "all").unit("m")
+        ('px', 'm')
+        """
+        return self.declared.metric.unit.replace(EITHER_UNIT, depth_unit)
 
     @property
     def versioned(self) -> VersionedColumn:

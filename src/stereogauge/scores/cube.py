@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError, unknown_name
+from stereogauge.protocol.sigma_z import common_unit
 from stereogauge.regions.expression import region_id
 from stereogauge.scores.column import Column, matching
 from stereogauge.scores.score import NO_ESTIMATE, Score
@@ -33,7 +34,7 @@ class ScoreCube:
     computed. Scenes of several datasets are called "dataset/scene"; `datasets` names the dataset of each scene. `void`
     (scenes, columns) marks scenes that have nothing to measure in a column, whatever the algorithm; None takes those
     on which no algorithm has a score. `sizes` gives the size of each scene relative to full resolution, NaN where it
-    is unknown.
+    is unknown. `depth_units` gives the unit of depth errors on each scene, "" where it is unknown.
     `invalid` is the protocol's policy for missing estimates, which decides whether `counts` include them.
     `tags` are those of algorithms and scenes.
     `least_coverage` and `least_support` say which of the scores may enter an order: see `stereogauge.scores.evidence`.
@@ -50,6 +51,7 @@ class ScoreCube:
     datasets: tuple[str, ...] = ()
     void: NDArray[np.bool_] | None = None
     sizes: tuple[float, ...] = ()
+    depth_units: tuple[str, ...] = ()
     invalid: str = "count"
     least_coverage: float = LEAST_COVERAGE
     least_support: float | None = None
@@ -99,6 +101,11 @@ class ScoreCube:
     def regions(self) -> tuple[str, ...]:
         """Regions in order of appearance."""
         return tuple(dict.fromkeys(column.region for column in self.columns))
+
+    @property
+    def depth_unit(self) -> str:
+        """The unit of depth errors on these scenes."""
+        return common_unit(self.depth_units)
 
     @property
     def scene_names(self) -> tuple[str, ...]:
@@ -163,12 +170,14 @@ class ScoreCube:
         table: Sequence[Score],
         *,
         sizes: Mapping[tuple[str, str], float] | None = None,
+        depth_units: Mapping[tuple[str, str], str] | None = None,
         invalid: str = "count",
         tags: TagBook | None = None,
     ) -> ScoreCube:
         """The cube of scores under one protocol; a key that they lack is a gap.
 
-        `sizes` gives the size of scenes by (dataset, scene), `invalid` the protocol's policy for missing estimates.
+        `sizes` gives the size of scenes and `depth_units` the unit of their depth errors by (dataset, scene); `invalid`
+        is the protocol's policy for missing estimates.
         """
         several = len({score.dataset for score in table}) > 1
         algorithms: dict[str, int] = {}
@@ -209,6 +218,7 @@ class ScoreCube:
             protocol=table[0].protocol if len(table) else "",
             datasets=tuple(dataset for dataset, _ in scenes),
             sizes=tuple(sizes.get(scene, math.nan) for scene in scenes) if sizes else (),
+            depth_units=tuple(depth_units.get(scene, "") for scene in scenes) if depth_units else (),
             invalid=invalid,
             tags=tags or TagBook(),
         )
@@ -264,6 +274,7 @@ class ScoreCube:
             void=None if self.void is None else self.void[np.ix_(middle, last)],
             datasets=tuple(self.datasets[i] for i in middle) if self.datasets else (),
             sizes=tuple(self.sizes[i] for i in middle) if self.sizes else (),
+            depth_units=tuple(self.depth_units[i] for i in middle) if self.depth_units else (),
         )
 
     def scores(self) -> Iterator[Score]:

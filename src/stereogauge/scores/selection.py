@@ -5,11 +5,12 @@ Every ranking, statistic, figure and report carries one, and names it in its cap
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 from stereogauge.errors import unknown_name
+from stereogauge.protocol.sigma_z import EITHER_UNIT
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import LEAST_COVERAGE, ScoreCube
 
@@ -41,12 +42,44 @@ class Dropped(NamedTuple):
         )
 
 
+def in_words(dropped: Iterable[Dropped], most: int = 6) -> list[str]:
+    """One sentence for everything that was left out for the same reason.
+
+    >>> cells = [f"{scene} d1:{region}" for scene in ("teddy", "cones") for region in ("all", "bg")]
+    >>> in_words([Dropped("column", cell, "no score of A") for cell in cells])
+    ['Left out: column d1:all, d1:bg on teddy, cones (no score of A).']
+    """
+    together: dict[tuple[str, str], list[str]] = {}
+    for what in dropped:
+        together.setdefault((what.kind, what.reason), []).append(what.name)
+    return [
+        f"{'Last place' if kind == 'score' else f'Left out: {kind}'} {named} ({reason})."
+        for (kind, reason), names in together.items()
+        for named in (_by_scenes(names, most) if kind == "column" else [enumerated(names, most)])
+    ]
+
+
+def _by_scenes(cells: Iterable[str], most: int) -> list[str]:
+    """Cells such as "teddy bad@1:all", those of the same scenes in one phrase; a column of all scenes has no scene."""
+    scenes: dict[str, list[str]] = {}
+    for cell in cells:
+        scene, _, column = cell.rpartition(" ")
+        scenes.setdefault(column, []).append(scene)
+    columns: dict[tuple[str, ...], list[str]] = {}
+    for column, places in scenes.items():
+        columns.setdefault(tuple(places), []).append(column)
+    return [
+        enumerated(names, most) + (f" on {enumerated(places, most)}" if all(places) else "")
+        for places, names in columns.items()
+    ]
+
+
 @dataclass(frozen=True)
 class Selection:
     """Algorithms, scenes and columns that entered a result, the rules for gaps, and what was left out.
 
     `least_coverage` and `least_support` are the limits of `stereogauge.scores.evidence`; `asked_scenes` is the number
-    of scenes before the rule for gaps.
+    of scenes before the rule for gaps; `depth_unit` is the unit of depth errors on the scenes.
     """
 
     algorithms: tuple[str, ...]
@@ -58,11 +91,13 @@ class Selection:
     least_coverage: float = LEAST_COVERAGE
     least_support: float | None = None
     asked_scenes: int = 0
+    depth_unit: str = EITHER_UNIT
 
     @classmethod
     def of(cls, cube: ScoreCube, missing: MissingRule = "common", dropped: tuple[Dropped, ...] = ()) -> Selection:
         """The selection that a cube stands for."""
-        return cls(cube.algorithms, cube.scenes, cube.columns, missing, dropped, cube.protocol)
+        names = cube.algorithms, cube.scenes, cube.columns
+        return cls(*names, missing, dropped, cube.protocol, depth_unit=cube.depth_unit)
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -79,18 +114,18 @@ class Selection:
         parts = [
             f"{len(self.algorithms)} algorithms",
             f"scenes: {self._scenes(longest)}",
-            f"metrics: {_enumerate(self.metrics, longest)}",
-            f"regions: {_enumerate(self.regions, longest)}",
+            f"metrics: {enumerated(self.metrics, longest)}",
+            f"regions: {enumerated(self.regions, longest)}",
         ]
         parts.append(f"coverage ≥ {100 * self.least_coverage:g} %")
         if self.protocol:
             parts.append(f"protocol {self.protocol[:12]}")
         if self.dropped:
-            parts.append(f"left out: {_enumerate([f'{what.kind} {what.name}' for what in self.dropped], 3)}")
+            parts.append(f"left out: {enumerated([f'{what.kind} {what.name}' for what in self.dropped], 3)}")
         return " · ".join(parts)
 
     def _scenes(self, longest: int) -> str:
-        names = _enumerate(self.scenes, longest)
+        names = enumerated(self.scenes, longest)
         return f"{len(self.scenes)} of {self.asked_scenes} ({names})" if len(self.scenes) < self.asked_scenes else names
 
     def to_dict(self) -> dict[str, Any]:
@@ -107,7 +142,8 @@ class Selection:
         }
 
 
-def _enumerate(names: tuple[str, ...] | list[str], longest: int) -> str:
+def enumerated(names: Sequence[str], longest: int = 6) -> str:
+    """Names with commas, at most so many of them, and the number of the others."""
     if len(names) <= longest:
         return ", ".join(names) or "none"
     return f"{', '.join(names[: longest - 1])} and {len(names) - longest + 1} more"

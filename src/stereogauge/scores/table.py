@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 class ScoreTable(Sequence[Score], Displayed):
     """Scores of some algorithms on some scenes, all under one protocol.
 
-    `sizes` holds the size of each scene, by dataset and scene; `objects` the object that a score is about, by dataset,
-    scene and region, where scores of single objects were asked for.
+    `sizes` holds the size of each scene, by dataset and scene, `calibrated` whether it has a calibration; `objects` the
+    object that a score is about, by dataset, scene and region, where scores of single objects were asked for.
 
     >>> truth = np.array([[4, 4, 8], [4, 4, 8], [4, 4, 8]])
     >>> scene = sg.Scene("step", gt=truth)
@@ -51,6 +51,7 @@ class ScoreTable(Sequence[Score], Displayed):
         tags: TagBook | None = None,
         objects: Mapping[tuple[str, str, str], SceneObject] | None = None,
         inputs: str = "",
+        calibrated: Mapping[tuple[str, str], bool] | None = None,
     ) -> None:
         self._scores = tuple(scores)
         self.protocol = protocol
@@ -58,6 +59,7 @@ class ScoreTable(Sequence[Score], Displayed):
         self.tags = tags or TagBook()
         self.objects = objects or {}
         self.inputs = inputs
+        self.calibrated = calibrated or {}
         hashes = {score.protocol for score in self._scores}
         if len(hashes) > 1:
             raise ProtocolError(
@@ -146,6 +148,7 @@ class ScoreTable(Sequence[Score], Displayed):
             self.sizes,
             self.tags,
             self.objects,
+            calibrated=self.calibrated,
         )
 
     def _region_of(self, bound: BoundMetric, interest: str | None) -> str | None:
@@ -213,8 +216,9 @@ class ScoreTable(Sequence[Score], Displayed):
     @functools.cached_property
     def cube(self) -> ScoreCube:
         """The scores as dense arrays."""
-        invalid = self.protocol.invalid if self.protocol else "count"
-        return ScoreCube.of(self._scores, sizes=self.sizes, invalid=invalid, tags=self.tags)
+        read = self.protocol or Protocol()
+        units = {scene: read.sigma_z.unit(calibrated=known) for scene, known in self.calibrated.items()}
+        return ScoreCube.of(self._scores, sizes=self.sizes, depth_units=units, invalid=read.invalid, tags=self.tags)
 
     def to_pandas(self) -> pd.DataFrame:
         """Long form: dataset scene algorithm metric region value count missing protocol, then sum, note and rule.

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import sqlalchemy as sql
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sqlalchemy.engine import Connection
 
 from stereogauge.errors import StoreError, unknown_name
+from stereogauge.model import Calibration
 from stereogauge.protocol import Protocol, parse_protocol
 from stereogauge.scores.cell import CellScores, joined
 from stereogauge.scores.column import Column, VersionedColumn, matching
@@ -29,6 +30,7 @@ from stereogauge.store.blocks import (
     names_sum,
     unpacked,
 )
+from stereogauge.store.shared import Share, others_share
 from stereogauge.store.sources import tags_of_text
 from stereogauge.tags import TagBook, expanded
 
@@ -37,7 +39,10 @@ Names = Iterable[str] | None
 
 @dataclass(frozen=True)
 class Selection:
-    """The rows that were asked for, by id. None means all; `scenes` and `algorithms` are in the order of the answer."""
+    """The rows that were asked for, by id. None means all; `scenes` and `algorithms` are in the order of the answer.
+
+    `foreign` are columns of other protocols with the same scoring.
+    """
 
     scoring: int
     protocol: str
@@ -46,6 +51,7 @@ class Selection:
     named_scenes: bool
     named_algorithms: bool
     columns: tuple[str, ...] | None
+    foreign: frozenset[Column] = frozenset()
 
     def condition(self) -> Any:
         """The rows in SQL."""
@@ -69,6 +75,9 @@ def select(
     book = tag_book(connection)
     found_scenes = all_scenes(connection, dataset)
     scoring, scoring_hash = scoring_of(connection, protocol, list(found_scenes) if dataset else None)
+    others = others_share(connection, scoring, protocol) if isinstance(protocol, str) else Share()
+    if dataset is None:
+        found_scenes = {number: own for number, own in found_scenes.items() if number not in others.scenes}
     chosen_scenes = found_scenes if scenes is None else _named_scenes(found_scenes, scenes, book)
     table = schema.algorithms
     known = names.mapping(connection, sql.select(table.c.id, table.c.name).order_by(table.c.id))
@@ -86,6 +95,7 @@ def select(
         named_scenes=scenes is not None,
         named_algorithms=algorithms is not None,
         columns=None if columns is None else tuple([columns] if isinstance(columns, str) else columns),
+        foreign=others.columns if columns is None else frozenset(),
     )
 
 
@@ -175,7 +185,9 @@ def _used_scorings(connection: Connection, known: dict[int, str], scenes: Sequen
 
 
 def chosen_columns(
-    present: Iterable[tuple[VersionedColumn, ...]], wanted: tuple[str, ...] | None
+    present: Iterable[tuple[VersionedColumn, ...]],
+    wanted: tuple[str, ...] | None,
+    foreign: frozenset[Column] = frozenset(),
 ) -> dict[VersionedColumn, int]:
     """The columns of the answer with their places: the newest version of each, those that were asked for, in that
     order.
@@ -188,7 +200,8 @@ def chosen_columns(
                 column, other, key=lambda key: (key.metric_version, key.region_version)
             )
     if wanted is None:
-        return {column: place for place, column in enumerate(newest.values())}
+        own = [column for column in newest.values() if column.column not in foreign]
+        return {column: place for place, column in enumerate(own)}
     chosen: dict[VersionedColumn, None] = {}
     for text in wanted:
         known = list(newest.values())
@@ -212,7 +225,7 @@ def read_cube(connection: Connection, selection: Selection) -> ScoreCube:
     algorithms = _kept(selection.algorithms, parts[1], selection.named_algorithms)
     used = sorted(set(parts[2]))
     present = [sets[number] for number in used]
-    columns = chosen_columns(present, selection.columns)
+    columns = chosen_columns(present, selection.columns, selection.foreign)
     shape = (len(algorithms), len(scenes), len(columns))
     filled = {"values": np.full(shape, np.nan), **{part: np.zeros(shape) for part in ("sums", "counts", "missing")}}
     measured = np.zeros(shape, bool)
@@ -233,15 +246,17 @@ def read_cube(connection: Connection, selection: Selection) -> ScoreCube:
         measured[place] = True
     owners = [selection.scenes[number] for number in scenes]
     several = len({owner for owner, _ in owners}) > 1
+    facts, protocol = scene_facts(connection), _scored_by(connection, selection.scoring)
     return ScoreCube(
         algorithms=tuple(selection.algorithms[number] for number in algorithms),
         scenes=tuple(f"{owner}/{name}" if several else name for owner, name in owners),
         columns=tuple(Column(column.metric, column.region) for column in columns),
         protocol=selection.protocol,
         datasets=tuple(owner for owner, _ in owners),
-        sizes=tuple(map(scene_sizes(connection).__getitem__, owners)),
+        sizes=tuple(facts[owner].size for owner in owners),
+        depth_units=tuple(_depth_unit(facts[owner], protocol) for owner in owners),
         tags=tag_book(connection),
-        invalid=_invalid(connection, selection.scoring),
+        invalid=protocol.invalid if protocol else "count",
         void=void_scenes(measured, filled["counts"], filled["missing"]),
         values=filled["values"],
         sums=filled["sums"],
@@ -260,11 +275,32 @@ def _verify(rows: Sequence[Any], sets: Mapping[int, tuple[VersionedColumn, ...]]
             raise damaged(f"{selection.algorithms[algorithm]} on {name}")
 
 
-def scene_sizes(connection: Connection) -> dict[tuple[str, str], float]:
-    """The sizes of scenes relative to full resolution by (dataset, scene), NaN where the store does not know them."""
+class SceneFacts(NamedTuple):
+    """The size of a scene relative to full resolution (NaN: unknown), and whether it has a calibration (None)."""
+
+    size: float
+    calibrated: bool | None
+
+
+def scene_facts(connection: Connection) -> dict[tuple[str, str], SceneFacts]:
+    """What the store knows of scenes, by (dataset, scene)."""
     sets, scenes = schema.datasets, schema.scenes
     query = sql.select(sets.c.name, scenes.c.name, scenes.c.sources).join(sets, sets.c.id == scenes.c.dataset_id)
-    return {(owner, name): json.loads(text).get("size") or math.nan for owner, name, text in connection.execute(query)}
+    return {(owner, name): _facts(json.loads(text)) for owner, name, text in connection.execute(query)}
+
+
+def _facts(described: Mapping[str, Any]) -> SceneFacts:
+    calibrated = described.get("calibrated")
+    if "calibration" in described:
+        calibrated = Calibration(**described["calibration"]).metric
+    return SceneFacts(described.get("size") or math.nan, calibrated)
+
+
+def _depth_unit(facts: SceneFacts, protocol: Protocol | None) -> str:
+    """The unit of depth errors on a scene, "" where it is not known."""
+    if protocol is None or facts.calibrated is None:
+        return ""
+    return protocol.sigma_z.unit(calibrated=facts.calibrated)
 
 
 def tag_book(connection: Connection) -> TagBook:
@@ -277,11 +313,11 @@ def tag_book(connection: Connection) -> TagBook:
     )
 
 
-def _invalid(connection: Connection, scoring: int) -> str:
-    """The policy for missing estimates of a scoring; "count" where only its hash is known."""
+def _scored_by(connection: Connection, scoring: int) -> Protocol | None:
+    """A protocol with these scoring choices; None where only their hash is known."""
     table = schema.protocols
     text = connection.execute(sql.select(table.c.text).where(table.c.scoring_id == scoring).limit(1)).scalar()
-    return "count" if text is None else parse_protocol(text, "the store").invalid
+    return None if text is None else parse_protocol(text, "the store")
 
 
 def _kept(order: dict[int, Any], present: Sequence[int], named: bool) -> list[int]:
@@ -302,7 +338,7 @@ def read_cells(connection: Connection, selection: Selection) -> Iterator[CellSco
     table = schema.scores
     sets = names.known_column_sets(connection)
     used = connection.execute(sql.select(table.c.column_set_id).where(selection.condition()).distinct()).scalars()
-    columns = chosen_columns([sets[number] for number in sorted(used)], selection.columns)
+    columns = chosen_columns([sets[number] for number in sorted(used)], selection.columns, selection.foreign)
     for scene_number, (dataset, scene) in selection.scenes.items():
         rows = connection.execute(
             sql.select(table)

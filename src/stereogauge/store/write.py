@@ -72,13 +72,16 @@ def write_protocol(connection: Connection, protocol: Protocol) -> int:
     return scoring
 
 
-def write_sizes(connection: Connection, sizes: Mapping[tuple[str, str], float]) -> None:
-    """Keep the sizes, by (dataset, scene), of scenes of which nothing else is known."""
+def write_facts(
+    connection: Connection, sizes: Mapping[tuple[str, str], float], calibrated: Mapping[tuple[str, str], bool]
+) -> None:
+    """Keep the size, and whether there is a calibration, by (dataset, scene), of scenes without files."""
     datasets = names.dataset_ids(connection, {dataset for dataset, _ in sizes})
     table = schema.scenes
     for (dataset, scene), size in sizes.items():
         known = (table.c.dataset_id == datasets[dataset]) & (table.c.name == scene) & (table.c.sources == "{}")
-        connection.execute(table.update().where(known).values(sources=json.dumps({"size": size})))
+        facts = {"size": size, "calibrated": calibrated.get((dataset, scene))}
+        connection.execute(table.update().where(known).values(sources=json.dumps(facts)))
 
 
 def write_dataset(connection: Connection, dataset: Dataset, contents: dict[str, str]) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 
-import cv2
 import numpy as np
 
+from stereogauge import opencv as cv2
 from stereogauge.model import DisparityMap
 from stereogauge.study.damage import BLUR, damage, everywhere
 from stereogauge.study.ground_truth import GroundTruth

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge import opencv as cv2
 from stereogauge.kernels.geometry_maps import fill_rows
 from stereogauge.model import DisparityMap, Mask, Scene
 from stereogauge.protocol import Protocol, load_protocol

@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge import opencv as cv2
 from stereogauge.errors import FileError, SizeError
 from stereogauge.io.content import display_name
 from stereogauge.matching.images import eight_bit, grey

@@ -10,16 +10,18 @@ from dataclasses import replace
 
 import numpy as np
 
+from stereogauge.protocol.sigma_z import EITHER_UNIT
 from stereogauge.ranking.costs import column_costs
 from stereogauge.scores.aggregation import Aggregation, aggregated, way
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.evidence import evidence
+from stereogauge.scores.selection import enumerated
 from stereogauge.tables.table import FAINT, MARK, Cell, Emphasis, Heading, Table, number, table, words
 
 Marks = Callable[[ScoreCube, int, Values], Sequence[bool]]
 MOST_COLUMNS = 9
-EITHER_UNIT = "m, 1/px"
+MOST_LACKING = 3
 DIRECTIONS = {"lower": "", "higher": "higher is better", "zero": "0 is best"}
 WAYS = {"mean": "Mean", "pooled": "Pooled over the pixels", "weighted": "Weighted mean"}
 
@@ -60,6 +62,7 @@ def score_table(
             ]
         )
     notes = [f"{WAYS[how]} of {len(chosen.scenes)} scenes."] if len(chosen.scenes) > 1 else []
+    notes += _lacking(chosen)
     if marks is not None:
         for place, column in enumerate(columns):
             marked = marks(chosen, place, costs[:, place])
@@ -70,9 +73,27 @@ def score_table(
         notes.append(
             f"{FAINT} not ranked: covers less than {100 * chosen.least_coverage:g} % of its pixels, or has too few."
         )
-    header = [Heading("algorithm"), *(heading(column, how, len(chosen.scenes)) for column in chosen.columns)]
+    header = [
+        Heading("algorithm"),
+        *(heading(column, how, len(chosen.scenes), chosen.depth_unit) for column in chosen.columns),
+    ]
     rows = [[words(name), *(column[row] for column in columns)] for row, name in enumerate(chosen.algorithms)]
     return table("scores", "Scores", header, rows, notes)
+
+
+def _lacking(cube: ScoreCube) -> list[str]:
+    """Which algorithms have no score at all on which scenes, in words: over all scenes they have none either."""
+    absent = np.asarray(np.isnan(cube.values).all(axis=2))
+    lacking = absent & ~absent.all(axis=0)
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for name, row in zip(cube.algorithms, lacking, strict=True):
+        scenes = tuple(cube.scenes[place] for place in np.flatnonzero(row))
+        if scenes and len(cube.scenes) > 1:
+            alike.setdefault(scenes, []).append(name)
+    if not alike:
+        return []
+    lacks = [f"{enumerated(names)}: {enumerated(scenes, MOST_LACKING)}" for scenes, names in alike.items()]
+    return [f"Without a score on some scenes, and so without one over all of them: {'; '.join(lacks)}."]
 
 
 def score_tables(
@@ -117,25 +138,13 @@ def _cell(value: float, emphasis: Emphasis, coverage: float, faint: bool) -> Cel
     return replace(number(value), emphasis=emphasis, coverage=share, note=note, mark=mark, faint=faint)
 
 
-def heading(column: Column, how: Aggregation = "mean", scenes: int = 1) -> Heading:
+def heading(column: Column, how: Aggregation = "mean", scenes: int = 1, depth_unit: str = EITHER_UNIT) -> Heading:
     """A column's head; the unit says where several scenes are not aggregated as asked."""
     metric = column.declared.metric
-    unit = metric.unit
+    unit = column.unit(depth_unit)
     if scenes > 1 and way(column, how) != how:
         unit = f"{unit}, mean of scenes" if unit else "mean of scenes"
     return Heading(column.metric, column.label.partition(":")[2], unit, DIRECTIONS[metric.direction])
-
-
-def with_depth_unit(shown: Table, metres: bool | None) -> Table:
-    """The table with the unit that depth errors really have: metres with a calibration, 1/px without one.
-
-    None where some scenes have a calibration and others not.
-    """
-    if metres is None:
-        return shown
-    unit = "m" if metres else "1/px"
-    header = tuple(replace(head, unit=head.unit.replace(EITHER_UNIT, unit)) for head in shown.header)
-    return replace(shown, header=header)
 
 
 def emphases(costs: Values) -> list[Emphasis]:

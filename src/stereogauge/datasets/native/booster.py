@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import cv2
-
+from stereogauge import opencv as cv2
 from stereogauge.datasets.declaration import DatasetFamily
 from stereogauge.datasets.layout import first_file, subfolders, wrong_folder
 from stereogauge.errors import FileError

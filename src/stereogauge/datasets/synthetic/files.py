@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge import opencv as cv2
 from stereogauge.datasets.synthetic.scene import SyntheticScene
 from stereogauge.errors import DatasetError
 from stereogauge.io.disparity import write_disparity

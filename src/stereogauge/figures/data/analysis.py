@@ -98,9 +98,9 @@ class Slopes(NamedTuple):
     styles: dict[str, Style]
 
 
-def label(column: Column) -> str:
+def label(column: Column, selection: Selection) -> str:
     """A column with its unit, for axes."""
-    unit = column.declared.metric.unit
+    unit = column.unit(selection.depth_unit)
     return f"{column.label} [{unit}]" if unit else column.label
 
 
@@ -153,8 +153,8 @@ def _panel(found: Scatter) -> ScatterPanel:
         low, high = (float(known.min()), float(known.max())) if known.size else (np.nan, np.nan)
         lines.append((low, fit.slope * low + fit.intercept, high, fit.slope * high + fit.intercept))
     return ScatterPanel(
-        x_label=label(found.x),
-        y_label=label(found.y),
+        x_label=label(found.x, found.selection),
+        y_label=label(found.y, found.selection),
         x=found.x_values,
         y=found.y_values,
         lines=tuple(lines),
@@ -168,7 +168,7 @@ def histograms_data(found: Sequence[ScoreHistogram], styles: Styles | None = Non
     names = tuple(dict.fromkeys(name for one in found for name in one.marked))
     panels = tuple(
         HistogramPanel(
-            label=label(one.column),
+            label=label(one.column, one.selection),
             edges=one.edges,
             counts=one.counts.astype(np.float64),
             marked={

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge import opencv as cv2
 from stereogauge.decision.contrast import Contrast
 from stereogauge.decision.divided import UNDIVIDED
 from stereogauge.decision.everybody import Everybody

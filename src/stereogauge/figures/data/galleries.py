@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
+from stereogauge.figures.pictures import LegendEntry
 from stereogauge.metrics.costs import Costs
 from stereogauge.ranking.costs import oriented
 from stereogauge.ranking.ranks import final_ranks
@@ -32,8 +33,18 @@ class GalleryItem(NamedTuple):
     pictures: tuple[Colours, ...]
 
 
+class Reference(NamedTuple):
+    """What the maps are held against, in front of them: as many pictures as an algorithm has."""
+
+    heading: str
+    pictures: tuple[Colours, ...]
+
+
 class Gallery(NamedTuple):
-    """The pictures of one scene, best first; `others` names the columns of the other ranks, `rows` the kinds."""
+    """The pictures of one scene, best first; `others` names the columns of the other ranks, `rows` the kinds.
+
+    `reference` stands in front of the algorithms; `legend` says what the colours mean.
+    """
 
     title: str
     caption: str
@@ -42,6 +53,14 @@ class Gallery(NamedTuple):
     others: tuple[str, ...]
     rows: tuple[str, ...]
     items: tuple[GalleryItem, ...]
+    reference: Reference | None = None
+    legend: tuple[LegendEntry, ...] = ()
+
+    @property
+    def panels(self) -> list[tuple[str, tuple[Colours, ...]]]:
+        """Headings and pictures, the reference first, then the algorithms from best to worst."""
+        front = [] if self.reference is None else [(self.reference.heading, self.reference.pictures)]
+        return front + [(heading(self, item), item.pictures) for item in self.items]
 
 
 class Crop(NamedTuple):
@@ -89,6 +108,8 @@ def gallery_data(
     others: tuple[str, ...] = (),
     beside: Mapping[str, Mapping[str, float]] | None = None,
     crop: Crop | None = None,
+    reference: Reference | None = None,
+    legend: Sequence[LegendEntry] = (),
 ) -> Gallery:
     """Order the algorithms that have pictures by their score in `column` on `scene`; those without a score come last.
 
@@ -108,7 +129,7 @@ def gallery_data(
             )
     index = here.column(column)
     shown, scores = here.columns[index], here.values[:, 0, index]
-    unit = shown.declared.metric.unit
+    unit = shown.unit(here.depth_unit)
     costs = oriented(here)[:, 0, :]
     order = np.argsort(costs[:, index], kind="stable")
     ranks = final_ranks(np.where(np.isnan(costs), np.inf, costs).T).T
@@ -135,6 +156,8 @@ def gallery_data(
         others=(*(here.columns[other].label for other in placed), *further),
         rows=rows,
         items=items,
+        reference=reference,
+        legend=tuple(legend),
     )
 
 
@@ -156,7 +179,6 @@ def _caption(cube: ScoreCube, crop: Crop | None) -> str:
 
 def heading(gallery: Gallery, item: GalleryItem) -> str:
     """Rank, name and score of an item, then its ranks by the other columns."""
-    others = [
-        f"{name}: {'–' if rank is None else rank}." for name, rank in zip(gallery.others, item.other_ranks, strict=True)
-    ]
+    ranks = zip(gallery.others, item.other_ranks, strict=True)
+    others = [f"{name}: no rank" if rank is None else f"{name}: rank {rank}" for name, rank in ranks]
     return "\n".join([f"{item.rank}. {item.algorithm}", f"{gallery.metric} {item.score}", *others])

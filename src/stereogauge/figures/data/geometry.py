@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge import opencv as cv2
 from stereogauge.errors import unknown_name
 from stereogauge.figures.palette import OKABE_ITO, colour
 from stereogauge.kernels.fine_runs import thin_runs

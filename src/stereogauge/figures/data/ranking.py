@@ -16,7 +16,7 @@ from stereogauge.ranking.normalisation import normalised
 from stereogauge.ranking.ranks import column_ranks
 from stereogauge.ranking.result import Ranking
 from stereogauge.ranking.significance import Friedman
-from stereogauge.scores.column import Column, metric_of
+from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.selection import missing_rule
 
@@ -174,7 +174,7 @@ def radar_data(
             labels.append([f"rank {rank:g}" for rank in ranks])
         else:
             radii.append(normalised(column.metric, cells, "heuristic")[0].mean(axis=1))
-            labels.append([_score_text(column, mean) for mean in means[:, 0]])
+            labels.append([_score_text(column, mean, selection.depth_unit) for mean in means[:, 0]])
     found = np.stack(radii, axis=1)
     furthest = 1.0 if by == "rank" else min(float(np.nanmax(found)), FURTHEST) or 1.0
     shares = np.linspace(0, furthest, MOST_RINGS)[1:]
@@ -310,6 +310,6 @@ def model_figure_data(ranking: Ranking, styles: Styles | None = None) -> Stacked
     return RankMap(title, ranking.selection.caption(), ranking.algorithms, columns, ranking.arrays["column_ranks"])
 
 
-def _score_text(column: Column, cost: float) -> str:
-    metric = metric_of(column.metric).metric
-    return f"{-cost if metric.direction == 'higher' else cost:.3g} {metric.unit}".strip()
+def _score_text(column: Column, cost: float, depth_unit: str) -> str:
+    higher = column.declared.metric.direction == "higher"
+    return f"{-cost if higher else cost:.3g} {column.unit(depth_unit)}".strip()

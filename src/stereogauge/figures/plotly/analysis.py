@@ -82,13 +82,32 @@ def scatter_matrix(data: ScatterMatrix) -> go.Figure:
                 text=data.algorithms,
                 name=scene,
                 legendgroup=scene,
+                legendgrouptitle={"text": "colours: scenes"} if scene_index == 0 else None,
                 showlegend=index == 0,
                 hovertemplate="%{text}: %{x:.4g}, %{y:.4g}",
                 **where,
             )
         figure.update_xaxes(title=small(panel.x_label), **where)
         figure.update_yaxes(title=small(panel.y_label), **where)
+    _shape_legend(figure, data)
     return figure
+
+
+def _shape_legend(figure: go.Figure, data: ScatterMatrix) -> None:
+    """Name the shape of each algorithm, below the colours of the scenes."""
+    for index, name in enumerate(data.algorithms):
+        figure.add_scatter(
+            x=[None],
+            y=[None],
+            mode="markers",
+            marker={"color": INK, "symbol": data.styles[name].plotly_marker, "size": 7},
+            name=name,
+            legendgroup="algorithms",
+            legendgrouptitle={"text": "shapes: algorithms"} if index == 0 else None,
+            hoverinfo="skip",
+            row=1,
+            col=1,
+        )
 
 
 @figure_of.register
@@ -124,7 +143,7 @@ def histograms(data: Histograms) -> go.Figure:
                 **where,
             )
             shown.add(name)
-        stated = "" if panel.heuristic is None else f", heuristic maximum {panel.heuristic:g}"
+        stated = "" if panel.heuristic is None else f"<br>heuristic maximum {panel.heuristic:g}"
         figure.update_xaxes(title=small(panel.label + stated), **where)
     return figure
 

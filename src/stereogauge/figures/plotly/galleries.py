@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import base64
 
-import cv2
 import numpy as np
 import plotly.graph_objects as go
 
-from stereogauge.figures.data.galleries import Colours, Gallery, heading
+from stereogauge import opencv as cv2
+from stereogauge.figures.data.galleries import Colours, Gallery
 from stereogauge.figures.plotly.figure import figure_of, new_figure, placed, row_count
 
 SIDE_BY_SIDE = 4
-PANEL_WIDTH, LINE = 240, 15  # pixels
+PANEL_WIDTH, LINE, LEGEND_ROW = 240, 15, 24  # pixels
+LEGEND_COLUMNS = 4
+HATCHING = "#787878"
 
 
 def data_address(colours: Colours) -> str:
@@ -23,10 +25,11 @@ def data_address(colours: Colours) -> str:
 
 @figure_of.register
 def gallery(data: Gallery) -> go.Figure:
-    """The pictures of an algorithm under its heading, four algorithms side by side, best first."""
-    columns = min(SIDE_BY_SIDE, len(data.items))
-    rows = row_count(data.items, columns)
-    stacked = [np.concatenate(item.pictures, axis=0) for item in data.items]
+    """Pictures under their headings, four side by side: the reference, then the algorithms, best first."""
+    panels = data.panels
+    columns = min(SIDE_BY_SIDE, len(panels))
+    rows = row_count(panels, columns)
+    stacked = [np.concatenate(pictures, axis=0) for _, pictures in panels]
     height, width = stacked[0].shape[:2]
     room = LINE * (2 + len(data.others)) + 8
     tall = PANEL_WIDTH * height / width
@@ -35,17 +38,31 @@ def gallery(data: Gallery) -> go.Figure:
     figure.set_subplots(
         rows,
         columns,
-        subplot_titles=[heading(data, item).replace("\n", "<br>") for item in data.items],
+        subplot_titles=[heading.replace("\n", "<br>") for heading, _ in panels],
         shared_xaxes="all",
         shared_yaxes="all",
         horizontal_spacing=0.01,
         vertical_spacing=room / (rows * (tall + room)) if rows > 1 else 0,
     )
+    below = 10 + LEGEND_ROW * row_count(data.legend, LEGEND_COLUMNS)
     figure.update_layout(
-        margin={"t": margin, "l": 10, "r": 10, "b": 10}, height=margin + 10 + rows * tall + (rows - 1) * room
+        margin={"t": margin, "l": 10, "r": 10, "b": below}, height=margin + below + rows * tall + (rows - 1) * room
     )
     for _, picture, where in placed(stacked, columns):
         figure.add_trace(go.Image(source=data_address(picture), hoverinfo="none"), **where)
+    for entry in data.legend:
+        figure.add_scatter(
+            x=[None],
+            y=[None],
+            mode="markers",
+            marker={"color": HATCHING, "symbol": "square-x-open", "size": 12}
+            if entry.hatched
+            else {"color": entry.colour, "symbol": "square", "size": 12},
+            name=entry.text,
+            row=1,
+            col=1,
+        )
+    figure.update_layout(legend={"orientation": "h", "yanchor": "top", "y": -0.01, "itemclick": False})
     figure.update_xaxes(visible=False)
     figure.update_yaxes(visible=False)
     figure.update_annotations(font={"size": 11})

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import plotly.graph_objects as go
 
 from stereogauge.figures.data import ranking as shown
 from stereogauge.figures.palette import FAINT, INK, MUTED, segment_styles
 from stereogauge.figures.plotly.figure import ROW, add_heat_map, add_segment, algorithm_marks, figure_of, new_figure
+from stereogauge.ranking.p_value import p_text
 from stereogauge.scores.cube import Values
 
 MOST_NUMBERED_COLUMNS = 40
@@ -63,8 +66,8 @@ def radar(data: shown.Radar) -> go.Figure:
 def critical_difference(data: shown.CriticalDifference) -> go.Figure:
     """Average ranks as points by algorithm; bars join those that the test does not tell apart."""
     figure = _joined_points(data, data.average_rank, "%{x:.2f}", "average rank (lower is better)")
-    for index, clique in enumerate(data.cliques):
-        _join(figure, data, clique, float(data.average_rank[-1]) + 0.35 + 0.25 * index, "not told apart")
+    places = float(data.average_rank[-1]) + 0.35 + 0.25 * np.arange(len(data.cliques))
+    _join(figure, data, data.average_rank, dict(zip(places.tolist(), data.cliques, strict=True)), "not told apart")
     figure.add_annotation(
         xref="paper",
         yref="paper",
@@ -73,7 +76,7 @@ def critical_difference(data: shown.CriticalDifference) -> go.Figure:
         xanchor="right",
         yanchor="bottom",
         showarrow=False,
-        text=f"CD = {data.distance:.2f}, p = {data.p_value:.2g}",
+        text=f"CD = {data.distance:.2f}, {p_text(data.p_value)}",
     )
     return figure
 
@@ -97,18 +100,26 @@ def _joined_points(data: shown.CriticalDifference | shown.Alike, values: Values,
 
 
 def _join(
-    figure: go.Figure, data: shown.CriticalDifference | shown.Alike, ends: tuple[int, int], x: float, why: str
+    figure: go.Figure,
+    data: shown.CriticalDifference | shown.Alike,
+    values: Values,
+    bars: Mapping[float, tuple[int, int]],
+    why: str,
 ) -> None:
-    first, last = ends
-    figure.add_scatter(
-        x=[x, x],
-        y=[first - 0.2, last + 0.2],
-        mode="lines",
-        line={"color": INK, "width": 5},
-        name=f"{why}: {', '.join(data.algorithms[first : last + 1])}",
-        hoverinfo="name",
-        showlegend=False,
-    )
+    """Add the bars by their place on the axis of `values`, each from a first to a last row, with room beside them."""
+    for x, (first, last) in bars.items():
+        figure.add_scatter(
+            x=[x, x],
+            y=[first - 0.2, last + 0.2],
+            mode="lines",
+            line={"color": INK, "width": 5},
+            name=f"{why}: {', '.join(data.algorithms[first : last + 1])}",
+            hoverinfo="name",
+            showlegend=False,
+        )
+    low, high = float(values.min()), max(float(values.max()), *bars) if bars else float(values.max())
+    room = 0.04 * ((high - low) or 1.0)
+    figure.update_xaxes(range=[low - room, high + room])
 
 
 @figure_of.register
@@ -201,6 +212,6 @@ def alike(data: shown.Alike) -> go.Figure:
     """Rank sums by algorithm; each bar joins algorithms that perform alike."""
     figure = _joined_points(data, data.sums, "%{x:.0f}", "sum of ranks (lower is better)")
     span = float(np.ptp(data.sums)) or 1.0
-    for index, bar in enumerate(data.bars):
-        _join(figure, data, bar, float(data.sums.max()) + span * (0.06 + 0.035 * index), "alike")
+    places = float(data.sums.max()) + span * (0.06 + 0.035 * np.arange(len(data.bars)))
+    _join(figure, data, data.sums, dict(zip(places.tolist(), data.bars, strict=True)), "alike")
     return figure

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge import opencv as cv2
 from stereogauge.kernels.bands import adopt_beyond, follow_bands
 from stereogauge.kernels.distances import squared_distances
 from stereogauge.kernels.geometry_maps import central_gradient

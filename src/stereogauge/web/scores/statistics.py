@@ -197,7 +197,7 @@ def head_to_head(cube: ScoreCube, shown: ScoreCube, first: str, second: str, col
         first=first,
         second=second,
         column=str(chosen),
-        unit=chosen.declared.metric.unit,
+        unit=chosen.unit(cube.depth_unit),
         wins=int((difference < 0).sum()),
         losses=int((difference > 0).sum()),
         probability=probability,
@@ -237,8 +237,8 @@ def points(cube: ScoreCube, x: str, y: str, styles: Styles) -> Points:
     shape = (len(cube.algorithms), len(cube.scenes))
     return Points.of(
         found,
-        x_unit=first.declared.metric.unit,
-        y_unit=second.declared.metric.unit,
+        x_unit=first.unit(cube.depth_unit),
+        y_unit=second.unit(cube.depth_unit),
         x_values=rows(found.x_values, shape),
         y_values=rows(found.y_values, shape),
         fits=[Fit.of(fit) for fit in found.fits],
@@ -257,7 +257,7 @@ def histogram_answer(
             raise UnknownChoiceError("algorithm", name, cube.algorithms)
     found = score_histogram(cube, str(column), tuple(mark), bins)
     figure = figure_json(histograms_data([found], scores.styles()))
-    return HistogramAnswer.of(found, unit=column.declared.metric.unit, figure=figure)
+    return HistogramAnswer.of(found, unit=column.unit(cube.depth_unit), figure=figure)
 
 
 def stability_answer(

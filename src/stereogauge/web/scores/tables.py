@@ -117,7 +117,8 @@ def table_answer(scores: ScoreReader, query: SelectionQuery, column: str | None 
         algorithms=list(cube.algorithms),
         scenes=list(cube.scenes),
         columns=[
-            column_info(own, ranks[:, place], int(applies[:, place].sum())) for place, own in enumerate(cube.columns)
+            column_info(own, ranks[:, place], int(applies[:, place].sum()), cube.depth_unit)
+            for place, own in enumerate(cube.columns)
         ],
         values=rows(values, shape),
         ranks=rows(ranks, shape),
@@ -146,11 +147,12 @@ def scene_totals(whole: ScoreCube, chosen: ScoreCube, statistic: Values | None) 
     return np.asarray(taken, np.float64)
 
 
-def column_info(column: Column, ranks: Values, scenes: int) -> ColumnInfo:
+def column_info(column: Column, ranks: Values, scenes: int, depth_unit: str) -> ColumnInfo:
     """What a column's header shows."""
     metric = column.declared.metric
     own = {"id": str(column), "metric": column.metric, "region": column.region, "label": column.label}
-    return ColumnInfo.of(metric, **own, scenes=scenes, best=np.flatnonzero(ranks == 1).tolist())
+    best = np.flatnonzero(ranks == 1).tolist()
+    return ColumnInfo.of(metric, **own, unit=column.unit(depth_unit), scenes=scenes, best=best)
 
 
 def scene_column(cube: ScoreCube, place: int) -> SceneColumn:

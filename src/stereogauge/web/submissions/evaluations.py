@@ -196,7 +196,10 @@ class Evaluations:
             problems = sum(finding["severity"] == "problem" for finding in value) if kind == "invalid" else 0
             said = {"message": value} if kind == "failed" else {"findings": value}
             if kind == "invalid":
-                said["message"] = f"{problems} problem(s) found; nothing was computed"
+                cost = (
+                    "it does not count" if self._attempts.forgive(identifier) else "too many were invalid, so it counts"
+                )
+                said["message"] = f"{problems} problem(s) found; nothing was computed, and {cost} as a submission"
             stored = self._jobs.change(identifier, attempt=attempt, state=kind, progress=1.0, **said)
             if stored:
                 shutil.rmtree(self._folder / identifier, ignore_errors=True)

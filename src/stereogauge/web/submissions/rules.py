@@ -11,8 +11,9 @@ class Rules:
 
     Within each `stall_seconds` of an upload at least `least_rate` bytes per second must arrive. `quota` is the disk
     space of all that one submitter has here, `total_quota` that of everybody; nothing is taken while fewer than
-    `least_free` bytes of the disk are free. `watched_at_once` are the streams of progress that one submitter
-    may hold open. `worker_user` decodes uploads where the server is root's; None: nobody.
+    `least_free` bytes of the disk are free. Of the uploads that are found invalid, `free_invalid` per period do not
+    count as submissions. `watched_at_once` are the streams of progress that one submitter may hold open. `worker_user`
+    decodes uploads where the server is root's; None: nobody.
     """
 
     per_period: int = 10
@@ -38,4 +39,5 @@ class Rules:
     failure_seconds: float = 300.0
     database_seconds: float = 30.0
     hidden: tuple[str, ...] = ()
+    free_invalid: int = 20
     worker_user: str | None = None

@@ -24,6 +24,7 @@ from stereogauge.scores.table import ScoreTable
 from stereogauge.store.engine import Database
 from stereogauge.store.lookalikes import folded
 from stereogauge.store.store import Store
+from stereogauge.store.write import MapRecord
 from stereogauge.web.hiding import Hidden
 from stereogauge.web.scores.joining import SUBMITTED_MARK
 from stereogauge.web.source import NO_SCORES, ProtocolRecord, StoreSource
@@ -40,6 +41,7 @@ from stereogauge.web.submissions.usage import Attempts
 from stereogauge.web.submissions.worker import Work
 
 LONGEST_NAME = 80
+NOT_YOURS = "You have no such submission; its owner sees it after giving the token on the page Submit."
 NOT_NOW = "Submissions cannot be evaluated at the moment; /api/v1/health says why. Try again later."
 
 
@@ -71,7 +73,7 @@ class Submissions:
         self._database = database
         self.tokens = Tokens(database)
         self.jobs = Jobs(database)
-        self.attempts = Attempts(database, rules.per_period, rules.period_hours)
+        self.attempts = Attempts(database, rules.per_period, rules.period_hours, rules.free_invalid)
         self.failures = FailureLimit(rules.failures_allowed, rules.failure_seconds)
         self.publication = Publication(database, store)
         self.account = unprivileged_account(rules.worker_user)
@@ -109,6 +111,15 @@ class Submissions:
         if job is None or job.submitter != owner:
             raise AccessError("You have no such submission.", 404)
         return job
+
+    def refuse_others(self, request: Request, identifier: str) -> None:
+        """Raise unless the token's owner made the submission; to all others, token or not, it does not exist."""
+        try:
+            self.own(request, identifier)
+        except AccessError as refusal:
+            if refusal.status == 429:
+                raise
+            raise AccessError(NOT_YOURS, 404) from None
 
     # what submissions are evaluated on
 
@@ -272,6 +283,13 @@ class Submissions:
         if job is None or job.state != "done":
             return ScoreTable(())
         return _table(job)
+
+    def private_maps(self, identifier: str) -> list[MapRecord]:
+        """The maps of a submission that is not published, as we wrote them anew; empty when there are none."""
+        job = self.jobs.get(identifier)
+        if job is None or job.state != "done":
+            return []
+        return [MapRecord(**row) for row in job.maps]
 
     def results(self, job: Job) -> list[ColumnResult]:
         """The submission's columns beside the best values of the other algorithms."""

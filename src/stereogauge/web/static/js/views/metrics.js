@@ -10,6 +10,7 @@ import { chosenColumns } from "../selection.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
 import { ink, shown } from "../theme.js";
+import { columnOption } from "../words.js";
 
 const MOST_SCATTER = 4;
 const MOST_LABELS = 40;
@@ -110,7 +111,7 @@ export function create(root, context) {
       h("h2", {}, "Scatter plots"),
       columns.map((id, index) =>
         choose(
-          all.map((one) => [one.id, one.label]),
+          all.map((one) => columnOption(context, one)),
           id,
           set(index),
           { "aria-label": `Column ${index + 1}`, "data-plot": index },
@@ -223,7 +224,7 @@ export function create(root, context) {
       histogramHead,
       h("h2", {}, "Histogram of scores"),
       choose(
-        all.map((one) => [one.id, one.label]),
+        all.map((one) => columnOption(context, one)),
         column?.id,
         (value) => state.update({ histogram: value }),
         { "aria-label": "Column of the histogram" },
