@@ -76,7 +76,7 @@ class Scales(NamedTuple):
         )
 
 
-@helper
+@helper(inline="always")
 def _with_plateaus(strict: np.uint16, costs: NDArray[np.uint16], winner: int) -> np.uint16:
     """The smaller of `strict` and the lowest plateau with nothing lower beside it that does not hold the winner."""
     smallest = strict
@@ -92,7 +92,7 @@ def _with_plateaus(strict: np.uint16, costs: NDArray[np.uint16], winner: int) ->
     return smallest
 
 
-@helper
+@helper(inline="always")
 def _summary_row(
     sums: NDArray[np.uint16],
     row_at: int,
@@ -172,16 +172,17 @@ def summary_rows(
     """
     width = winners.shape[1]
     rounded = (ndisp + LANES - 1) // LANES * LANES
-    fences = np.full(2 * rounded + 1, np.uint16(NONE), np.uint16)
-    fences[1 : 1 + rounded] = 0
-    room = np.zeros(width * padded + rounded + 2, np.uint16)
+    fences = np.empty(2 * rounded + 1, np.uint16)
+    for i in range(fences.size):
+        fences[i] = 0 if 1 <= i <= rounded else NONE
+    room = np.empty(width * padded + rounded + 2, np.uint16)
     for y in range(start, stop):
         source = sums
         row_at = (y - first_row) * width * padded
         if row_at == 0 or row_at + (width - 1) * padded + rounded + 1 > sums.size:
             # Vectors reach beyond a pixel's costs; here that would leave the array.
-            costs = sums[row_at : row_at + width * padded]
-            room[1 : 1 + costs.size] = costs
+            for i in range(min(width * padded, sums.size - row_at)):
+                room[1 + i] = sums[row_at + i]
             source = room
             row_at = 1
         _summary_row(

@@ -21,6 +21,7 @@ from stereogauge.kernels.vectors import (
     INT32,
     INT64,
     cgutils,
+    constant,
     data,
     has_wide_registers,
     lanewise,
@@ -39,6 +40,10 @@ types: Any = numba.types
 intrinsic: Any = numba.extending.intrinsic
 
 WIDE = 2 * LANES if has_wide_registers() else LANES
+SUM_BITS = 10
+"""Where path costs are bytes, the sum of four fits into this many bits. The first sweep writes the matching cost, at
+most 62, into the other six, so that the second one need not compute it again.
+"""
 
 
 def _smaller_half(builder: Any, vector: Any) -> Any:
@@ -94,6 +99,7 @@ class _Pixel:
         self.paths, self.minima = rolling.each_data("paths"), rolling.each_data("minima")
         self.small_penalty = pair.number("small_penalty")
         self.element = self.small_penalty.type
+        self.packed = self.element.width == 8
         self.codes = [builder.load(builder.gep(bytes_, [pixel])) for bytes_ in pair.each_data("left")]
         slot = builder.add(self.padded, number(LANES))
         every = range(len(self.paths))
@@ -147,9 +153,11 @@ class _Pixel:
     def _block(self, mode: int, numbers: range, at: Any, lanes: int) -> tuple[dict[int, Any], Any, Any]:
         """Path costs, their sums and the disparities of the `lanes` disparities from `at` on."""
         builder = self.builder
-        cost = self._cost(at, lanes)
-        paths = {i: self._path(i, cost, at, lanes) for i in numbers}
         sum_vector = ir.VectorType(INT16, lanes)
+        there = builder.add(self.sums_at, at)
+        written = load(builder, self.sums, there, sum_vector) if mode in (DECIDE, DECIDE_BOTH) else None
+        cost, written = self._cost_and_sums(at, lanes, written)
+        paths = {i: self._path(i, cost, at, lanes) for i in numbers}
         disparities = builder.add(
             splat(builder, builder.trunc(at, INT16), lanes), ir.Constant(sum_vector, list(range(lanes)))
         )
@@ -157,17 +165,29 @@ class _Pixel:
             return paths, None, disparities
         wide = [path if self.element.width == 16 else builder.zext(path, sum_vector) for path in paths.values()]
         sums = functools.reduce(builder.add, wide)
-        there = builder.add(self.sums_at, at)
         if mode == WRITE:
+            if self.packed:
+                above = builder.shl(builder.zext(cost, sum_vector), constant(sum_vector, SUM_BITS))
+                sums = builder.or_(sums, above)
             # Around the cache: a volume is too large for it, and the line need not be read first.
-            written = builder.store(sums, pointer(builder, self.sums, there, sum_vector), align=2 * LANES)
-            written.set_metadata("nontemporal", builder.module.add_metadata([ir.Constant(INT32, 1)]))
+            stored = builder.store(sums, pointer(builder, self.sums, there, sum_vector), align=2 * LANES)
+            stored.set_metadata("nontemporal", builder.module.add_metadata([ir.Constant(INT32, 1)]))
             return paths, None, disparities
-        sums = builder.add(sums, load(builder, self.sums, there, sum_vector))
+        sums = builder.add(sums, written)
         store(builder, sums, self.sums, there)
         if mode == DECIDE_BOTH:
             self._right_winners(sums, disparities, at)
         return paths, sums, disparities
+
+    def _cost_and_sums(self, at: Any, lanes: int, written: Any) -> tuple[Any, Any]:
+        """Costs, and what the other sweep's sums are where it has `written` some: unpacked, or as they are."""
+        builder = self.builder
+        if written is None or not self.packed:
+            return self._cost(at, lanes), written
+        vector = ir.VectorType(self.element, lanes)
+        cost = builder.trunc(builder.lshr(written, constant(written.type, SUM_BITS)), vector)
+        cost = lanewise(builder, "umax", cost, load(builder, self.unused, at, vector))
+        return cost, builder.and_(written, constant(written.type, 2**SUM_BITS - 1))
 
     def _cost(self, at: Any, lanes: int) -> Any:
         builder = self.builder
