@@ -97,9 +97,7 @@ def pixels() -> list[Curve]:
     return [
         measure_curve(over, "census SGM, D = 64, 1 thread", MEGAPIXELS, match_of),
         measure_curve(over, "pixel-wise pass, 8 regions, 1 thread", MEGAPIXELS, masks_of),
-        measure_curve(
-            over, "evaluate, nine geometry metrics, 1 thread", MEGAPIXELS, lambda size: metrics_of(size, NINE, ())
-        ),
+        measure_curve(over, "evaluate, nine geometry metrics, 1 thread", MEGAPIXELS, geometry_of),
     ]
 
 
