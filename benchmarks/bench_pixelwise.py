@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 import cv2
 import numpy as np
@@ -12,8 +10,9 @@ from numpy.typing import NDArray
 
 from benchmarks.report import Report
 from benchmarks.scenes import motorcycle_full, noisy_estimate
+from benchmarks.threads import on_threads
 from benchmarks.timing import interleave
-from stereogauge.metrics.statistics import PassRequest, PixelStatistics
+from stereogauge.metrics.statistics import DepthStatistics, PassRequest, PixelStatistics
 from stereogauge.regions.labels import pack_regions
 
 THRESHOLDS = (0.5, 1.0, 2.0, 3.0, 4.0)
@@ -67,23 +66,22 @@ def run(report: Report) -> None:
     (labels,) = pack_regions({name: mask & np.isfinite(truth) for name, mask in masks.items()})
     same_bytes = np.ones((estimate.nbytes + truth.nbytes + labels.labels.nbytes) // 4, np.float32)
 
-    def ours(**options: Any) -> Callable[[], PixelStatistics]:
-        return lambda: PixelStatistics(
+    def ours() -> list[DepthStatistics]:
+        statistics = PixelStatistics(
             estimate, truth, labels, focal_baseline=FOCAL_BASELINE, doffs=DOFFS, mu=MU,
-            request=PassRequest(THRESHOLDS, QUANTILES, depth=True), **options,
+            request=PassRequest(THRESHOLDS, QUANTILES, depth=True),
         )  # fmt: skip
+        return [statistics.depth(name) for name in labels.names]
 
-    threaded = "threads" in inspect.signature(PixelStatistics).parameters
-    calls: dict[str, Callable[[], Any]] = {
-        "one": ours(threads=1) if threaded else ours(),
-        "numpy": lambda: plain(estimate, truth, masks),
-        "reduce": lambda: np.add.reduce(same_bytes),
-    }
-    times = interleave(calls | ({"two": ours(threads=2)} if threaded else {}))
+    times = interleave(
+        {
+            "one": on_threads(1, ours),
+            "two": on_threads(2, ours),
+            "numpy": lambda: plain(estimate, truth, masks),
+            "reduce": lambda: np.add.reduce(same_bytes),
+        }
+    )
     work = "pixel-wise metrics × 8 regions with exact quantiles"
     report.row(f"{work}, 1 thread", times["one"], times["numpy"], "NumPy", 0.045)
     report.row(f"{work}, 1 thread", times["one"], times["reduce"], "np.add.reduce over the same bytes", 7.0)
-    if threaded:
-        report.row(f"{work}, 2 threads", times["two"], times["one"], "1 thread", 0.6)
-    else:
-        report.miss(f"{work}, 2 threads", "this version has one thread for it")
+    report.row(f"{work}, 2 threads", times["two"], times["one"], "1 thread", 0.6)

@@ -21,6 +21,7 @@ from benchmarks.curves import Curve, measure_curve
 from benchmarks.matchers import ours as matcher
 from benchmarks.report import Report
 from benchmarks.scenes import motorcycle, noisy_estimate
+from benchmarks.threads import on_threads
 from benchmarks.timing import interleave
 from stereogauge.confidence.evidence import summarise
 from stereogauge.evaluation.evaluate import evaluate
@@ -65,11 +66,14 @@ def enlarged(megapixels: float) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.
 
 def statistics_pass(truth: NDArray[np.float32], masks: dict[str, NDArray[np.bool_]]) -> Callable[[], Any]:
     estimate, packed = noisy_estimate(truth), pack_regions(masks)
-    request = PassRequest(pixelwise.THRESHOLDS, pixelwise.QUANTILES)
-    return lambda: [
-        PixelStatistics(estimate, truth, labels, focal_baseline=771.0, doffs=131.0, mu=1e-6, request=request)
-        for labels in packed
-    ]
+    request = PassRequest(pixelwise.THRESHOLDS, pixelwise.QUANTILES, depth=True)
+    return on_threads(
+        1,
+        lambda: [
+            PixelStatistics(estimate, truth, labels, focal_baseline=771.0, doffs=131.0, mu=1e-6, request=request)
+            for labels in packed
+        ],
+    )
 
 
 def pixels() -> list[Curve]:
@@ -77,11 +81,10 @@ def pixels() -> list[Curve]:
     workspace = Workspace()
     pairs = {size: enlarged(size) for size in MEGAPIXELS}
 
-    def metrics_of(size: float, names: tuple[str, ...], regions: tuple[str, ...]) -> Callable[[], Any]:
+    def geometry_of(size: float) -> Callable[[], Any]:
         truth = pairs[size][2]
-        estimate = noisy_estimate(truth)
-        scene_size = truth.shape[1] / 3000
-        return lambda: evaluate(estimate, Scene("scene", gt=truth, resolution=scene_size), names, regions)
+        estimate, scene = noisy_estimate(truth), Scene("scene", gt=truth, resolution=truth.shape[1] / 3000)
+        return on_threads(1, lambda: evaluate(estimate, scene, NINE))
 
     def masks_of(size: float) -> Callable[[], Any]:
         left, _, truth = pairs[size]
@@ -93,8 +96,8 @@ def pixels() -> list[Curve]:
     over = "megapixels"
     return [
         measure_curve(over, "census SGM, D = 64, 1 thread", MEGAPIXELS, match_of),
-        measure_curve(over, "pixel-wise pass, 8 regions", MEGAPIXELS, masks_of),
-        measure_curve(over, "evaluate, nine geometry metrics", MEGAPIXELS, lambda size: metrics_of(size, NINE, ())),
+        measure_curve(over, "pixel-wise pass, 8 regions, 1 thread", MEGAPIXELS, masks_of),
+        measure_curve(over, "evaluate, nine geometry metrics, 1 thread", MEGAPIXELS, geometry_of),
     ]
 
 
@@ -149,7 +152,8 @@ def algorithms() -> list[Curve]:
 
     def evaluate_of(count: int) -> Callable[[], Any]:
         some = dict(list(maps.items())[:count])
-        return lambda: evaluate(some, Scene("scene", gt=truth, resolution=0.25), PIXELWISE, ("all", "nonocc"))
+        scene = Scene("scene", gt=truth, resolution=0.25)
+        return on_threads(1, lambda: evaluate(some, scene, PIXELWISE, ("all", "nonocc")))
 
     def rank_of(model: str) -> Callable[[int], Callable[[], Any]]:
         def work(count: int) -> Callable[[], Any]:
