@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cv2 import *  # noqa: F403
+    import cv2 as cv2
 else:
 
-    def __getattr__(name: str) -> Any:
-        import cv2
+    class _AtFirstUse:
+        """Stands for the module."""
 
-        return getattr(cv2, name)
+        def __getattr__(self, name: str) -> Any:
+            import cv2
+
+            return getattr(cv2, name)
+
+    cv2 = _AtFirstUse()
