@@ -135,7 +135,7 @@ def _check_account(taken: Submissions, wanted: str | None) -> None:
 
     account = taken.account
     if account is None:
-        if wanted is None and sys.platform == "linux" and os.geteuid() == 0:
+        if wanted is None and hasattr(os, "geteuid") and os.geteuid() == 0:
             say(
                 f"Uploads are read with the rights of root, because the user {NOBODY} cannot run {sys.executable}: "
                 "install Stereogauge where every user can read it, or start the server as a user without rights."
