@@ -137,7 +137,8 @@ def made_cells(group: Group, skill: dict[str, float]) -> tuple[list[CellScores],
     tops = np.array([(parse_column(str(one))[0].metric.heuristic_range or (0.0, 10.0))[1] for one in columns])
     hard = random.gamma(8, 0.1, len(columns))
     count = np.full(len(columns), SHAPE[0] * SHAPE[1])
-    cells, maps = [], []
+    cells: list[CellScores] = []
+    maps: list[MapRecord] = []
     for cell in group.cells:
         values = np.minimum(0.3 * skill[cell.algorithm] * hard * random.gamma(30, 1 / 30, len(columns)), 1) * tops
         cells.append(
