@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,6 +37,7 @@ from stereogauge.store.sources import source_text
 from stereogauge.store.write import MapRecord
 from stereogauge.web.source import StoreSource
 
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 ALGORITHMS, SCENES, MAPS = 60, 30, 6
 SHAPE = (375, 450)
 METRICS = sorted(
@@ -137,7 +139,8 @@ def made_cells(group: Group, skill: dict[str, float]) -> tuple[list[CellScores],
     tops = np.array([(parse_column(str(one))[0].metric.heuristic_range or (0.0, 10.0))[1] for one in columns])
     hard = random.gamma(8, 0.1, len(columns))
     count = np.full(len(columns), SHAPE[0] * SHAPE[1])
-    cells, maps = [], []
+    cells: list[CellScores] = []
+    maps: list[MapRecord] = []
     for cell in group.cells:
         values = np.minimum(0.3 * skill[cell.algorithm] * hard * random.gamma(30, 1 / 30, len(columns)), 1) * tops
         cells.append(
@@ -208,41 +211,41 @@ class Browser:
 
 
 def measure(report: Report, name: str, path: str, limits: dict[str, float]) -> None:
+    """Rows of one store: the first visitor of a server, every page, another scene, a dragged weight."""
     from playwright.sync_api import sync_playwright
 
     source = functools.partial(opened, path)
     with sync_playwright() as tool:
-        chromium = tool.chromium.launch(executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"),
-                                        args=["--no-sandbox", "--disable-gpu"])  # fmt: skip
+        chromium = tool.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         for title in ("leaderboard", "answer"):
             with served(source) as (base, _):
                 ready, last = Browser(chromium, base).times(PAGES[title])
-            goal = limits.get(title, LIMIT)
-            report.row(f"{name}: {title}, first visitor of a server", ready, goal, "the limit of", 1.0,
-                       f"everything {last:.2f} s")  # fmt: skip
+            work = f"{name}: {title}, first visitor of a server"
+            report.limit(work, ready, limits.get(title, LIMIT), f"everything {last:.2f} s")
         with served(source) as (base, _):
             browser = Browser(chromium, base)
             browser.times("")
             for title, state in PAGES.items():
                 ready, last = browser.times(state)
-                goal = limits.get(title, LIMIT)
-                report.row(f"{name}: {title}", ready, goal, "the limit of", 1.0, f"everything {last:.2f} s")
+                report.limit(f"{name}: {title}", ready, limits.get(title, LIMIT), f"everything {last:.2f} s")
             for _ in range(2):
                 with browser.page("#scene") as page:
                     change = page.locator("#scene-choice").evaluate(CHANGE)
-            report.row(f"{name}: another scene, which somebody saw before", change, SCENE_CHANGE, "the limit of", 1.0)
+            report.limit(f"{name}: another scene, which somebody saw before", change, SCENE_CHANGE)
             with browser.page("#leaderboard") as page:
                 rate = page.locator("[data-weight]").first.evaluate(DRAG)
-            report.row(f"{name}: one redrawing while a weight is dragged", 1 / rate, FRAME, "the limit of", 1.0,
-                       f"{rate:.0f} per second")  # fmt: skip
+            report.limit(f"{name}: a dragged weight, each redrawing", 1 / rate, FRAME, f"{rate:.0f} per second")
         chromium.close()
 
 
 def run(report: Report) -> None:
+    if CHROMIUM is None:
+        report.miss("pages", "no Chromium found; install the system's package `chromium`")
+        return
     with tempfile.TemporaryDirectory(prefix="stereogauge-pages-") as folder:
         measure(report, f"{ALGORITHMS} × {SCENES}", str(make_large(Path(folder))), {})
     real = os.environ.get("STEREOGAUGE_STORE")
     if real:
         measure(report, "real store", real, LIMITS)
     else:
-        print("STEREOGAUGE_STORE names no store of real results: only the made one was visited", flush=True)
+        report.miss("pages of a real store", "STEREOGAUGE_STORE names no store that scripts/evaluate-data.sh made")

@@ -71,7 +71,7 @@ def create_app(site: Site, hosts: Iterable[str] = LOCAL_HOSTS) -> FastAPI:
         headers = {"Cache-Control": "max-age=86400", "Vary": "Accept-Encoding"}
         if compressed:
             headers["Content-Encoding"] = "gzip"
-        return Response(plotly_script(compressed), media_type="text/javascript", headers=headers)
+        return Response(plotly_script(compressed=compressed), media_type="text/javascript", headers=headers)
 
     @app.get("/", include_in_schema=False)
     def page() -> FileResponse:
