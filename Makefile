@@ -44,8 +44,9 @@ audit: $(READY)
 	$(BIN)/python -m pip install --quiet pip-audit
 	$(BIN)/python -m pip_audit --requirement constraints.txt --no-deps --disable-pip
 
+# Times against peers; ARGS="--only sgm" runs a part, ARGS=--help says what there is.
 bench: $(READY)
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(ARGS)
 
 docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -1,6 +1,6 @@
 """The store and the runs that fill it.
 
-- Reading a cube of 100 algorithms × 200 scenes × 60 columns (1.2 million scores), against a table with a row a score.
+- Reading a cube of 100 algorithms × 200 scenes × 60 columns (1.2 million scores), against a table with a row per score.
 - 200 cells at quarter size in two worker processes, against one.
 - What plan and store cost beside the computing.
 - The whole command when 20 000 cells are stored and nothing is to be done.
@@ -10,33 +10,34 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
+import cv2
 import numpy as np
+from numpy.typing import NDArray
 
+from benchmarks.command import python, stereogauge
 from benchmarks.report import Report
 from benchmarks.scenes import motorcycle, noisy_estimate
-from benchmarks.timing import interleave
+from benchmarks.store_cells import columns, made_cells, store_everything
+from benchmarks.timing import Times, interleave
 from stereogauge.datasets import load_dataset
 from stereogauge.datasets.results.find import find_results
 from stereogauge.evaluation.executors import LocalProcesses
-from stereogauge.evaluation.plan import Plan, make_plan
+from stereogauge.evaluation.plan import make_plan
 from stereogauge.evaluation.run import run_plan
 from stereogauge.io import write_disparity
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import load_protocol
 from stereogauge.scores.cell import CellScores
-from stereogauge.scores.column import VersionedColumn
-from stereogauge.store import Store, open_store
+from stereogauge.store import open_store
 
 ALGORITHMS, SCENES = 100, 200
-COLUMNS = tuple(VersionedColumn(f"bad@{n}", 1, region, 1) for n in range(1, 21) for region in ("all", "nonocc", "disc"))
-CUBE_LIMIT = 2.0
-NOTHING_LIMIT = 2.0
+COLUMNS = columns(60)
+LIMIT = 2.0  # seconds: reading a cube; finding that nothing is to be done
 OLD = 10**18
 PROTOCOL = load_protocol("default").replace(
     metrics=["bad@0.5", "bad@1", "bad@2", "bad@4", "mae", "rms", "mre", "quantile@50", "quantile@95", "invalid"],
@@ -51,22 +52,17 @@ def run(report: Report) -> None:
         nothing_to_do(report, Path(folder))
 
 
-def made_cells(scene: str, random: np.random.Generator) -> list[CellScores]:
-    width = len(COLUMNS)
+def kept(times: Times) -> str:
+    """Whether the limit in seconds was kept too."""
+    return f"limit {LIMIT:g} s {'kept' if times.median <= LIMIT else 'missed'}"
+
+
+def score_rows(scene: int, cells: list[CellScores]) -> list[tuple[float, ...]]:
+    """Cells as rows (algorithm, scene, column, value, sum, count, missing)."""
     return [
-        CellScores(
-            "made",
-            scene,
-            f"algorithm {place}",
-            "scoring",
-            COLUMNS,
-            random.random(width),
-            random.random(width),
-            np.full(width, 100_000),
-            np.zeros(width, np.int64),
-            inputs=1,
-        )
-        for place in range(ALGORITHMS)
+        (place, scene, column, *values)
+        for place, cell in enumerate(cells)
+        for column, values in enumerate(np.stack([cell.values, cell.sums, cell.counts, cell.missing], axis=1).tolist())
     ]
 
 
@@ -80,37 +76,22 @@ def read_cube(report: Report, folder: Path) -> None:
     with open_store(folder / "cube.sqlite") as store:
         run_id = store.begin_run()
         for scene in range(SCENES):
-            cells = made_cells(f"scene {scene}", random)
+            cells = made_cells(f"scene {scene}", ALGORITHMS, COLUMNS, "scoring", random)
             store.write(cells, run=run_id)
-            narrow.executemany(
-                "INSERT INTO score VALUES (?, ?, ?, ?, ?, ?, ?)",
-                [
-                    (place, scene, column, *values)
-                    for place, cell in enumerate(cells)
-                    for column, values in enumerate(
-                        zip(
-                            cell.values.tolist(),
-                            cell.sums.tolist(),
-                            cell.counts.tolist(),
-                            cell.missing.tolist(),
-                            strict=True,
-                        )
-                    )
-                ],
-            )
+            narrow.executemany("INSERT INTO score VALUES (?, ?, ?, ?, ?, ?, ?)", score_rows(scene, cells))
         narrow.commit()
 
-        def narrow_cube() -> np.ndarray:
+        def narrow_cube() -> NDArray[Any]:
             rows = np.array(narrow.execute("SELECT * FROM score").fetchall())
             cube = np.full((4, ALGORITHMS, SCENES, len(COLUMNS)), np.nan)
             places = rows[:, :3].astype(np.intp)
             cube[:, places[:, 0], places[:, 1], places[:, 2]] = rows[:, 3:].T
             return cube
 
-        times = interleave({"ours": lambda: store.cube(), "narrow": narrow_cube}, rounds=3)
+        times = interleave({"ours": lambda: store.cube(), "narrow": narrow_cube}, rounds=4)
     narrow.close()
-    note = f"limit {CUBE_LIMIT} s {'kept' if times['ours'] <= CUBE_LIMIT else 'MISSED'}"
-    report.row("reading 1.2 million scores", times["ours"], times["narrow"], "a row a score", 0.5, note)
+    work = "reading 1.2 million scores"
+    report.row(work, times["ours"], times["narrow"], "SQLite, a row per score", 0.5, kept(times["ours"]))
 
 
 def quarter_size(folder: Path) -> tuple[Dataset, list[ResultSet]]:
@@ -143,11 +124,13 @@ def two_processes(report: Report, folder: Path) -> None:
             assert summary.done == 200
 
     with LocalProcesses(1) as one, LocalProcesses(2) as two:
-        times = interleave({"two": lambda: evaluate(two), "one": lambda: evaluate(one)}, rounds=3)
+        times = interleave({"two": lambda: evaluate(two), "one": lambda: evaluate(one)}, rounds=4)
     cores = len(os.sched_getaffinity(0))
-    note = f"200 cells × {3 * len(PROTOCOL.metrics)} columns, {times['one'] / times['two']:.2f} × on {cores} cores"
+    width = len(PROTOCOL.metrics) * len(PROTOCOL.regions)
+    note = f"200 cells × {width} columns, {cores} cores"
     report.row("two worker processes", times["two"], times["one"], "one worker process", 1 / 1.7, note)
-    report.row("plan and store", float(np.median(overheads)), float(np.median(computing)), "computing", 0.05)
+    spent, worked = Times(tuple(overheads[2:])), Times(tuple(computing[2:]))
+    report.row(f"plan and store, {width} pixel-wise columns", spent, worked, "computing", 0.04)
 
 
 def many_small_files(folder: Path) -> tuple[Path, Path]:
@@ -165,8 +148,6 @@ def many_small_files(folder: Path) -> tuple[Path, Path]:
         (place / "disp0GT.pfm").write_bytes(data)
         (place / "im0.png").symlink_to(folder / "image.png")
         (place / "im1.png").symlink_to(folder / "image.png")
-    import cv2
-
     cv2.imwrite(str(folder / "image.png"), np.zeros((6, 8), np.uint8))
     for algorithm in range(ALGORITHMS):
         (results / f"A{algorithm:03d}").mkdir(parents=True)
@@ -177,53 +158,21 @@ def many_small_files(folder: Path) -> tuple[Path, Path]:
     return root, results
 
 
-def store_everything(plan: Plan, store: Store) -> None:
-    """Made-up scores for every cell of a plan."""
-    store.register(plan.dataset, plan.contents, plan.results, plan.protocol)
-    run_id = store.begin_run()
-    for group in plan.scenes:
-        cells = [
-            CellScores(
-                plan.dataset.name,
-                group.scene.id,
-                cell.algorithm,
-                plan.protocol.scoring_hash,
-                cell.columns,
-                np.zeros(len(cell.columns)),
-                np.zeros(len(cell.columns)),
-                np.zeros(len(cell.columns), np.int64),
-                np.zeros(len(cell.columns), np.int64),
-                inputs=cell.inputs,
-            )
-            for cell in group.cells
-        ]
-        store.write(cells, run=run_id)
-
-
 def nothing_to_do(report: Report, folder: Path) -> None:
     root, results = many_small_files(folder)
     dataset = load_dataset("middlebury-v3:Q", root)
     path = folder / "many.sqlite"
     with open_store(path) as store:
-        store_everything(
-            make_plan(store, dataset, find_results(results, dataset).results, load_protocol("default")), store
-        )
-    words = [
-        sys.executable,
-        "-m",
-        "stereogauge.cli",
-        "evaluate",
-        f"middlebury-v3:Q:{root}",
-        str(results),
-        "-s",
-        str(path),
-    ]
-
-    def command() -> None:
-        done = subprocess.run(words, check=True, capture_output=True, text=True)
-        assert f"{ALGORITHMS * SCENES} cells are stored" in done.stderr, done.stderr
-
-    peer = [sys.executable, "-c", "import numba, cv2, sqlalchemy, typer"]
-    times = interleave({"ours": command, "peer": lambda: subprocess.run(peer, check=True)}, rounds=3)
-    note = f"limit {NOTHING_LIMIT} s {'kept' if times['ours'] <= NOTHING_LIMIT else 'MISSED'}"
-    report.row("20 000 stored cells, nothing to do", times["ours"], times["peer"], "importing the libraries", 2.0, note)
+        found = find_results(results, dataset).results
+        store_everything(make_plan(store, dataset, found, load_protocol("default")), store)
+    times = interleave(
+        {
+            "ours": lambda: stereogauge("evaluate", f"middlebury-v3:Q:{root}", results, "-s", path),
+            "peer": lambda: python("-c", "import numba, cv2, sqlalchemy, typer"),
+        },
+        rounds=4,
+    )
+    with open_store(path) as store:
+        assert make_plan(store, dataset, found, load_protocol("default")).cells == 0
+    work = "`evaluate`, 20 000 stored cells, nothing to do"
+    report.row(work, times["ours"], times["peer"], "importing the libraries", 2.0, kept(times["ours"]))

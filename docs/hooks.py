@@ -38,6 +38,7 @@ NAVIGATION = {
         "site.md",
         "store.md",
         "scale.md",
+        "performance.md",
     ),
     "Reference": (GENERATED, "architecture.md", "evaluators.md", "reproduction.md"),
 }

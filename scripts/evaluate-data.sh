@@ -9,7 +9,7 @@ if [ -z "$data" ] || [ ! -d "$data" ]; then
     exit 0
 fi
 manifests=$(dirname "$0")/../docs/manifests
-geometry=bad@1,bad@2,rms,sze,d-fat,d-thin,d-fuz-rel,p-bump-rel,p-off,p-mis,f-por,f-frag,f-fat,seconds
+geometry=bad@1,bad@2,bad@4,rms,sze,d-fat,d-thin,d-fuz-rel,p-bump,p-bump-rel,p-off,p-mis,f-missing,f-por,f-frag,f-fat,seconds
 matchers=(--matcher "census SGM=sgm" --matcher "OpenCV SGBM=opencv-sgbm" --matcher "OpenCV BM=opencv-bm")
 evaluate() { "$bin/stereogauge" evaluate "$@" --store "$store"; }
 

@@ -25,6 +25,10 @@ class FileError(StereogaugeError):
     """A file that cannot be read as what it should be."""
 
 
+class Unreachable(StereogaugeError):  # noqa: N818
+    """A server that does not answer: nothing is wrong with the file, and everything else that it holds fails too."""
+
+
 class SizeError(StereogaugeError):
     """Two maps, masks or images that should have the same size do not; `found` is the (width, height) of a file."""
 
@@ -75,3 +79,9 @@ def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> UnknownNameErr
 def cause(problem: BaseException) -> str:
     """What went wrong, without the error number and the path that the operating system puts around it."""
     return (problem.strerror if isinstance(problem, OSError) else None) or str(problem)
+
+
+def one_line(reason: object) -> str:
+    """The message of another library, shortened to fit into a sentence."""
+    text = " ".join(str(reason).split()).rstrip(".")
+    return text if len(text) <= 160 else text[:157] + "…"

@@ -115,6 +115,38 @@ def test_a_second_warm_up_says_that_all_is_compiled(
     assert "all 7 kernels were compiled already" in run(capsys, "warmup")[2]
 
 
+def test_kitti_2015_stays_pooled_beside_kitti_2012(kitti: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = kitti / "s.sqlite"
+    for protocol in ("kitti-2012", "kitti-2015"):
+        run(
+            capsys,
+            "evaluate",
+            f"kitti-2015:{kitti / 'kitti'}",
+            kitti / "results",
+            "--protocol",
+            protocol,
+            "--store",
+            store,
+        )
+    for choice in (("--protocol", "kitti-2015"), ("--protocol", "kitti-2015", "--dataset", "kitti-2015")):
+        _, out, _ = run(capsys, "table", store, *choice, "--format", "csv")
+        rows = list(csv.reader(io.StringIO(out)))
+        place = next(index for index, head in enumerate(rows[0]) if head.startswith("d1:all"))
+        assert float(rows[-1][place]) == pytest.approx(by_hand(kitti), rel=1e-9)
+        assert not any(head.startswith("bad@") for head in rows[0])
+
+
+def test_a_table_says_who_lacks_which_scenes(kitti: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (kitti / "results" / "part").mkdir()
+    (kitti / "results" / "part" / "000000_10.png").write_bytes(
+        (kitti / "results" / "mine" / "000000_10.png").read_bytes()
+    )
+    words = ("evaluate", f"kitti-2015:{kitti / 'kitti'}", kitti / "results", "--protocol", "kitti-2015")
+    _, out, _ = run(capsys, *words, "--store", kitti / "s.sqlite")
+    told = " ".join(out.split())
+    assert "Without a score on some scenes, and so without one over all of them: part: 000001_10." in told
+
+
 def test_the_depth_error_from_a_store_has_its_unit_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     truth = np.tile(np.linspace(5, 30, 60, dtype=np.float32), (40, 1))
     calibration = sg.Calibration(focal=500, baseline=0.1)

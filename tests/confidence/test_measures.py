@@ -244,6 +244,25 @@ def test_costs_of_other_matchers_need_no_padding() -> None:
         assert np.array_equal(one, other)
 
 
+@pytest.mark.parametrize("scale", [0.5, 40.0, 8000.0, 1e6])
+@pytest.mark.parametrize("highest", [3, 900, 65000])
+def test_sums_over_costs_are_right_for_any_scale_and_height_of_costs(scale: float, highest: int) -> None:
+    """A range that fills no vector, scales between "only equal costs count" and "all costs count alike"."""
+    costs = np.random.default_rng(11).integers(0, highest, (3, 50, 37)).astype(np.uint16)
+    ramp = 8 * scale
+    found = summarise(costs, costs.argmin(axis=2).astype(np.uint16), Scales.of(scale, scale, ramp), threads=1)
+    q = costs - costs.min(axis=2, keepdims=True).astype(np.float64)
+    weights = np.exp(-q / scale)
+    partition = weights.sum(axis=2)
+    np.testing.assert_allclose(found.perturbation, np.exp(-((q / scale) ** 2)).sum(axis=2) - 1, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(found.partition, partition, rtol=1e-6)
+    np.testing.assert_allclose(found.excess, (q / scale * weights).sum(axis=2) / partition, rtol=1e-5, atol=1e-6)
+    assert np.array_equal(found.total, costs.sum(axis=2, dtype=np.int64))
+    visible = np.arange(37) <= np.arange(50)[:, None]
+    rivals = np.maximum(0, 1 - q / ramp)
+    np.testing.assert_allclose(found.ambiguity, np.mean(rivals, axis=2, where=visible), rtol=1e-6)
+
+
 def test_literal_forms_are_as_printed() -> None:
     costs = np.array([[[9, 3, 5, 2, 8], [7, 7, 7, 7, 7], [1, 5, 9, 4, 6], [200, 150, 200, 180, 200]]])
     right = np.array([[1.0, 2.0, 5.0, 1.0]], np.float32)

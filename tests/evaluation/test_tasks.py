@@ -36,6 +36,19 @@ def test_only_a_few_tasks_are_handed_out_before_the_first_answer():
     assert office.submitted == list(range(2 * AHEAD))
 
 
+def test_workers_that_come_later_get_tasks_too(monkeypatch):
+    monkeypatch.setattr("stereogauge.evaluation.tasks.LOOK_EVERY", 0.01)
+    office, workers = Office(), [1]
+
+    def look():
+        workers[0] = 3
+        office.futures[0].done() or office.futures[0].set_result("zero")
+
+    tasks = Tasks(office.submit, lambda: workers[0], range(10), check_alive=look)
+    assert [one.task for one in tasks.next_outcomes()] == [0]
+    assert office.submitted == list(range(3 * AHEAD))
+
+
 def test_a_task_that_loses_its_worker_is_tried_once_more_in_parts():
     office = Office({"ab": [WorkerDied("gone")], "a": ["A"], "b": [WorkerDied("gone")], "c": ["C"]})
     tasks = Tasks(office.submit, 1, ["ab", "c"], again=list)

@@ -30,8 +30,8 @@ def run(target: Target, seconds: float, seed: int, folder: Path) -> Outcome:
     """Try random inputs on one target for so long."""
     chance = random.Random(f"{target.name} {seed}")
     tried, findings = 0, []
-    end = time.monotonic() + seconds
     with target.opened(folder) as attempt:
+        end = time.monotonic() + seconds
         while time.monotonic() < end or not tried:
             batch = target.inputs(chance)
             tried += len(batch)
@@ -44,12 +44,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=600.0, help="For all targets together.")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", nargs="+", choices=[target.name for target in TARGETS], help="Only these targets.")
     parser.add_argument("--keep", type=Path, default=Path("fuzz-findings"), help="Where findings are written.")
     asked = parser.parse_args()
     total = 0
-    for target in TARGETS:
+    chosen = [target for target in TARGETS if asked.only is None or target.name in asked.only]
+    for target in chosen:
         with tempfile.TemporaryDirectory() as folder:
-            outcome = run(target, asked.seconds / len(TARGETS), asked.seed, Path(folder))
+            outcome = run(target, asked.seconds / len(chosen), asked.seed, Path(folder))
         sys.stdout.write(f"{target.name}: {outcome.tried} inputs, {len(outcome.findings)} findings\n")
         sys.stdout.flush()
         total += len(outcome.findings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import random
 import tarfile
@@ -14,6 +15,9 @@ from typing import Any, NamedTuple
 import h5py
 import httpx
 import numpy as np
+import scipy.io
+import tifffile
+from PIL import Image
 from tests.fuzz.readers import read_all, unpack_all
 from tests.io.malformed import exr_file
 from tests.web import uploads
@@ -90,6 +94,18 @@ def encoded(name: str) -> list[bytes]:
                 file.create_dataset("disparity", data=maps(), **options)
             found.append(target.getvalue())
         return found
+    if name == "tiff":
+        return [_tiff(how, predictor) for how, predictor in (
+            (None, False), ("zlib", True), ("lzw", True), ("zstd", False), ("packbits", False), ("lzma", False),
+        )]  # fmt: skip
+    if name == "mat":
+        return _matlab()
+    if name in ("jpg", "bmp", "webp"):
+        target = io.BytesIO()
+        Image.fromarray(maps().astype(np.uint8)).save(target, {"jpg": "JPEG"}.get(name, name))
+        return [target.getvalue()]
+    if name == "pfm.gz":
+        return [gzip.compress(uploads.pfm(maps()))]
     if name == "npz":
         target = io.BytesIO()
         np.savez_compressed(target, disparity=maps())
@@ -103,6 +119,25 @@ def encoded(name: str) -> list[bytes]:
 
     with fsspec.open(address, "rb") as file:
         return [bytes(file.read())]
+
+
+def _tiff(compression: str | None, predictor: bool) -> bytes:
+    target = io.BytesIO()
+    tifffile.imwrite(target, maps(), compression=compression, predictor=predictor, rowsperstrip=8)
+    return target.getvalue()
+
+
+def _matlab() -> list[bytes]:
+    """Version 5 plain and compressed, and version 7.3, which is HDF5 after a header."""
+    found = []
+    for compressed in (False, True):
+        target = io.BytesIO()
+        scipy.io.savemat(target, {"disparity": maps(), "other": maps()[:3]}, do_compression=compressed)
+        found.append(target.getvalue())
+    target = io.BytesIO()
+    with h5py.File(target, "w", userblock_size=512) as file:
+        file.create_dataset("disparity", data=maps().T)
+    return [*found, b"MATLAB 7.3 MAT-file".ljust(512) + target.getvalue()[512:]]
 
 
 def in_worker(function: Callable[..., list[tuple[str, str]]], suffix: str, **options: Any) -> Any:
@@ -154,14 +189,19 @@ def archives() -> list[bytes]:
 
 WORDS = ("alpha", "beta", "good", "rms", "rms:all", "bad@1", "all", "a-star", "weighted", "", "0", "-1", "1e308", "nan",
          "..", "%00", "\x00", "é" * 50, "x" * 3000, "[", "{}", "rms=1", "rms=nan", "~",
-         "rms:all~bad@1:all")  # fmt: skip
+         "rms:all~bad@1:all", "rough", "sure", "90%", "0,0,8", "9,9,999999", "entropy,entropy@8", "bad-z@1,2",
+         "tag:x=y",
+         "near&textureless", "((((", '{"limits": {"rms:all": 1}}', '{"a": [[[[]]]]}', "[" * 2000)  # fmt: skip
 CALLS = ("rank", "table", "significance", "correlation", "histogram", "stability", "confidence", "scenes", "algorithms",
-         "datasets", "catalogue", "health", "rank.csv", "rank.tex", "scenes/alpha/pixel", "scenes/beta/cloud",
+         "datasets", "catalogue", "health", "answer", "explain", "density", "scenes/alpha/objects", "tuning",
+         "scenes/alpha/contrast", "scenes/alpha/layers/contrast", "scenes/alpha/layers/hard.png",
+         "rank.csv", "rank.tex", "scenes/alpha/pixel", "scenes/beta/cloud",
          "scenes/alpha/layers/estimate.png", "scenes/beta/layers/error.png", "scenes/alpha/blocks")  # fmt: skip
 PARAMETERS = ("scenes", "regions", "metrics", "algorithms", "protocol", "aggregation", "missing", "least_coverage",
               "least_support", "model", "ties", "tau", "profile", "weights", "draws", "column", "metric", "scatter",
               "mark", "bins", "x", "y", "algorithm", "points", "range", "density", "threshold",
-              "region", "scene")  # fmt: skip
+              "region", "scene", "first", "second", "other", "requirements", "completeness", "need", "crop", "width",
+              "sgm", "error", "sigma", "temperature", "submission", "family", "alpha", "normalisation")  # fmt: skip
 
 
 def questions(chance: random.Random) -> list[bytes]:
@@ -224,7 +264,8 @@ TARGETS: tuple[Target, ...] = (
         Target(name, of_files(lambda name=name: encoded(name)), in_worker(read_all, name, **options))  # type: ignore[misc]
         for name, options in (
             ("pfm", {}), ("png", {}), ("pgm", {"scale": 4.0}), ("npy", {}), ("npz", {}), ("tiff", {}),
-            ("dsp5", {}),
+            ("dsp5", {}), ("mat", {}), ("pfm.gz", {}), ("jpg", {"scale": 4.0}), ("webp", {"scale": 4.0}),
+            ("bmp", {"scale": 4.0, "encoding": "middlebury"}),
         )
     ),
     # Each EXR is decoded in a program of its own, which takes a second to start.

@@ -159,6 +159,23 @@ def test_costs_that_do_not_fit_are_refused_with_the_size_they_need() -> None:
         semi_global_matching(left, left, 256, memory_limit=0.001)
 
 
+def test_a_part_of_kept_costs_outlives_the_result_and_later_matches() -> None:
+    """Memory of costs is used again by the next match, but never while anything refers to it."""
+    left, right = noise(18, 40, 300), noise(19, 40, 300)
+    first = semi_global_matching(left, right, 64, right_view="none").costs
+    assert first is not None
+    expected, part, address = first.copy(), first[3:5, 10:], first.ctypes.data
+    del first
+    second = semi_global_matching(right, left, 64, right_view="none").costs
+    assert second is not None
+    assert np.array_equal(part, expected[3:5, 10:])
+    del part
+    third = semi_global_matching(left, right, 64, right_view="none").costs
+    assert third is not None
+    assert third.ctypes.data == address
+    assert np.array_equal(third, expected)
+
+
 ELSEWHERE = """
 import sys
 from tests.matching.test_sgm import fingerprint

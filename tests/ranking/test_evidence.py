@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 import stereogauge as sg
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking import Column, ScoreCube, rank
-from stereogauge.ranking.costs import prepare
+from stereogauge.ranking.costs import prepare, richest
 from stereogauge.scores.evidence import evidence
+from stereogauge.scores.selection import Dropped, in_words
 
 NAN = float("nan")
 
@@ -168,3 +171,48 @@ def test_regions_with_the_same_pixels_count_once() -> None:
     ]
     alone = sg.rank(sg.evaluate(maps, scene, ["bad@1"], ["all", "outlines"]), "extended")
     assert ranking.value.tolist() == alone.value.tolist()
+
+
+def test_the_default_never_ends_with_one_algorithm_where_several_can_be_compared(cube_of) -> None:
+    gap = np.nan
+    # A alone has most scenes; B, C and D share scene 4 and 5 with each other.
+    values = [[1.0, 1, 1, gap, gap], [gap, gap, gap, 1.0, 2], [gap, gap, gap, 2.0, 3], [gap, gap, gap, 3.0, 1]]
+    ranking = sg.rank(cube_of([[[value] for value in row] for row in values]))
+    assert (ranking.selection.algorithms, ranking.selection.scenes) == (("B", "C", "D"), ("scene3", "scene4"))
+    left_out = {what.name: what.reason for what in ranking.selection.dropped}
+    assert left_out["A"] == "no score for scene3 bad@1:all and 1 more"
+    assert set(left_out) == {"A", "scene0", "scene1", "scene2"}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_set_of_algorithms_found_by_trying_all_is_far_richer(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    gap = random.random((6, 12)) < random.uniform(0.2, 0.8)
+    none = np.zeros_like(gap)
+    amount = {
+        chosen: (len(chosen) - 1) * (~gap[list(chosen)].any(axis=0)).sum()
+        for size in range(1, 7)
+        for chosen in itertools.combinations(range(6), size)
+    }
+    found = tuple(np.flatnonzero(richest(gap, none, np.zeros(6, bool))).tolist())
+    assert amount.get(found, 0) >= max(amount.values()) / 2
+
+
+def test_an_algorithm_that_leaves_out_most_pixels_does_not_enter_the_richest_comparison() -> None:
+    gap = np.array([[True, True, True, False], [False, True, True, True], [False, True, True, True], [True] * 4])
+    sparse = np.array([[True, True, True, False]] + [[False] * 4] * 3)
+    assert richest(gap, sparse, np.zeros(4, bool)).tolist() == [False, True, True, False]
+
+
+def test_what_was_left_out_is_said_once_for_all_scenes() -> None:
+    dropped = [Dropped("column", f"{scene} {column}", "nobody") for scene in "stu" for column in ("d1:all", "d1:bg")]
+    dropped += [
+        Dropped("column", "s rms:all", "nobody"),
+        Dropped("algorithm", "A", "x"),
+        Dropped("algorithm", "B", "x"),
+    ]
+    assert in_words(dropped) == [
+        "Left out: column d1:all, d1:bg on s, t, u (nobody).",
+        "Left out: column rms:all on s (nobody).",
+        "Left out: algorithm A, B (x).",
+    ]

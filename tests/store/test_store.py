@@ -111,6 +111,29 @@ def test_a_protocol_is_found_by_name_and_by_either_hash(store):
     assert store.protocols()[0].scoring_hash == protocol.scoring_hash
 
 
+def test_protocols_that_share_scores_but_not_the_aggregation_mean_their_own(store):
+    truth = np.full((30, 40), 9.0, np.float32)
+    rough = truth + np.where(np.arange(40) % 7 == 0, 4, 0.5).astype(np.float32)
+    older, newer = sg.load_protocol("kitti-2012"), sg.load_protocol("kitti-2015")
+    assert older.scoring_hash == newer.scoring_hash
+    for protocol, dataset in ((older, "city"), (newer, "road")):
+        masks = {"nonocc": np.ones(truth.shape, bool)}
+        scenes = [Scene(name, gt=truth, dataset=dataset, masks=masks) for name in ("one", "two")]
+        for algorithm, estimate in (("good", truth), ("rough", rough)):
+            for scene in scenes:
+                store.write(sg.evaluate({algorithm: {scene.id: estimate}}, scene, protocol=protocol))
+    own = store.cube(protocol="kitti-2015")
+    assert set(own.datasets) == {"road"}
+    assert set(own.metrics) <= set(newer.metrics)
+    assert set(store.cube(protocol="kitti-2012").metrics) <= set(older.metrics)
+    assert store.protocol(own.protocol, own.columns).aggregation == "pooled"
+    chosen = store.cube(dataset="city")
+    assert store.protocol(chosen.protocol, chosen.columns).aggregation == "mean"
+    assert store.scores(protocol="kitti-2015").protocol == newer
+    everything = store.cube(protocol=newer.scoring_hash)
+    assert set(everything.datasets) == {"road", "city"}
+
+
 def test_a_variant_of_a_protocol_used_on_another_dataset_does_not_make_its_name_ambiguous(store):
     truth = np.ones((4, 4), np.float32)
     protocol = sg.load_protocol("default")

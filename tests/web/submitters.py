@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ import httpx
 from tests.web.small import serving
 
 from stereogauge.evaluation.processes import CallCancelled
+from stereogauge.evaluation.rights import Account
 from stereogauge.store import Store
 from stereogauge.web.app import create_app
 from stereogauge.web.site import Site
@@ -67,7 +71,7 @@ class SameProcess:
 
     process_id = None
 
-    def __init__(self, memory_bytes: int | None = None) -> None:
+    def __init__(self, memory_bytes: int | None = None, account: Account | None = None) -> None:
         self.memory_bytes = memory_bytes
 
     def call(
@@ -77,7 +81,9 @@ class SameProcess:
         seconds: float | None = None,
         report: Callable[..., None] | None = None,
         cancelled: Callable[[], bool] | None = None,
+        within: Path | None = None,
     ) -> Any:
+        arguments = arguments if within is None else (str(within), *arguments)
         if report is None:
             return function(*arguments)
 
@@ -98,13 +104,20 @@ class SameProcess:
         pass
 
 
+def as_ourselves(rules: Rules) -> Rules:
+    """The rules for workers in this process, which cannot have another user."""
+    root = sys.platform == "linux" and os.geteuid() == 0
+    return replace(rules, worker_user="root") if root else rules
+
+
 @contextmanager
 def benchmark_on(
     store: Store, folder: Path, rules: Rules = RULES, make_worker: MakeWorker = limited_worker
 ) -> Iterator[Benchmark]:
     """A site with submissions on a store."""
     source = StoreSource(store)
-    taken = Submissions(store, source, folder, rules, make_worker=make_worker)
+    own = rules if make_worker is limited_worker else as_ourselves(rules)
+    taken = Submissions(store, source, folder, own, make_worker=make_worker)
     with serving(create_app(Site(source, rules.hidden, taken))) as base:
         one = Benchmark(base, taken)
         try:

@@ -273,11 +273,16 @@ def test_metrics_show_relations_and_a_point_opens_its_scene(visitor: Visitor) ->
     visitor.page.wait_for_selector("#scatter .scatterlayer .point")
     visitor.page.wait_for_selector("#histogram .barlayer .point")
     assert set(visitor.texts("#scatter-key .key span")) >= {*SCENES, "good", MARKUP}
+    visitor.page.locator("#scatter").scroll_into_view_if_needed()
     point = visitor.page.locator("#scatter .scatterlayer .point").first.bounding_box()
     visitor.page.mouse.move(point["x"] + point["width"] / 2, point["y"] + point["height"] / 2)
     visitor.page.wait_for_timeout(300)
     visitor.page.mouse.click(point["x"] + point["width"] / 2, point["y"] + point["height"] / 2)
     visitor.until("location.hash.startsWith('#scene')")
+    visitor.ready()
+    assert "column=rms%3Aall" in visitor.page.url
+    assert "rms" in visitor.page.url.split("pane=metric", 1)[1]
+    assert visitor.page.inner_text("#carried").startswith("rms:all of ")
 
 
 def test_confidence_tuning_and_protocol_have_their_states(visitor: Visitor) -> None:
@@ -451,6 +456,7 @@ def test_submitting_in_the_page(chromium: Any, accepting: tuple[str, Submissions
         sign = "[data-refused]" if name in ("notzip", "slip") else "[data-state=invalid] .findings li"
         visitor.page.wait_for_selector(sign)
         visitor.page.eval_on_selector_all("[data-refused], [data-state]", "all => all.forEach(one => one.remove())")
+    visitor.page.wait_for_selector("text=50 submissions left in this period")  # what is invalid does not count
     (tmp_path / "good.zip").write_bytes(uploads.good())
     visitor.page.fill("#submission-name", "from the page")
     visitor.page.set_input_files("#submission-file", tmp_path / "good.zip")

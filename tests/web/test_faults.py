@@ -17,16 +17,16 @@ from typing import Any
 
 import pytest
 from tests.web import uploads
-from tests.web.submitters import RULES, SameProcess
+from tests.web.submitters import RULES, SameProcess, as_ourselves
 
 from stereogauge.errors import StoreError
 from stereogauge.evaluation.processes import CallCancelled, WorkerDied
 from stereogauge.store import Store, open_store
 from stereogauge.web.source import StoreSource
 from stereogauge.web.submissions import folders
+from stereogauge.web.submissions.decoding import HostError
 from stereogauge.web.submissions.jobs import new_identifier
 from stereogauge.web.submissions.submissions import Submissions
-from stereogauge.web.submissions.worker import HostError
 
 QUICK, ALL = 8, 200
 MOST_STEPS = 60
@@ -79,13 +79,13 @@ class FaultyWorker(SameProcess):
             return function(*values, report=full_at_times)
 
         self.faults.strike()
-        return super().call(watched, *arguments, report=struck)
+        return super().call(watched, *arguments, report=struck, within=options.get("within"))
 
 
 @contextmanager
 def benchmark(store: Store, folder: Path, faults: Faults, monkeypatch: pytest.MonkeyPatch) -> Iterator[Submissions]:
     monkeypatch.setattr(FaultyWorker, "faults", faults, raising=False)
-    taken = Submissions(store, StoreSource(store), folder, RULES, make_worker=FaultyWorker)
+    taken = Submissions(store, StoreSource(store), folder, as_ourselves(RULES), make_worker=FaultyWorker)
     for name in ("next", "begin", "change", "resume", "lose"):
         good = getattr(taken.jobs, name)
 

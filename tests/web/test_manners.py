@@ -160,25 +160,8 @@ def test_another_model_does_not_leave_a_profile_behind(visitor: Visitor) -> None
 def test_rows_follow_the_weights_frame_by_frame(visitor: Visitor) -> None:
     visitor.go("#leaderboard?regions=all&metrics=rms&metrics=bad%401&metrics=bad%402&missing=drop-algorithm")
     slider = visitor.page.locator("[data-weight=rms]")
-    # Wiggle the slider for a second and count in how many frames the table changed.
-    count = slider.evaluate(
-        """(input) => new Promise((resolve) => {
-          const value = () => document.querySelector("#board td.value").textContent;
-          let [frames, changes, last] = [0, 0, value()];
-          const start = performance.now();
-          const step = () => {
-            if (value() !== last) changes += 1;
-            last = value();
-            if (performance.now() - start > 1000) return resolve([frames, changes]);
-            input.value = 20 + (frames * 7) % 80;
-            input.dispatchEvent(new Event("input", { bubbles: true }));
-            frames += 1;
-            requestAnimationFrame(step);
-          };
-          requestAnimationFrame(step);
-        })"""
-    )
-    assert count[1] >= 0.7 * count[0]
+    frames, changes = visitor.wiggle("rms")
+    assert changes >= 0.7 * frames
     slider.evaluate("input => { input.value = 100; input.dispatchEvent(new Event('input', { bubbles: true })); }")
     visitor.page.wait_for_timeout(100)
     followed = visitor.texts("#board tr[data-algorithm] td.value")

@@ -62,7 +62,7 @@ def test_a_submission_is_validated_evaluated_and_private_until_published(bench: 
     for stranger in ("bob", "sg_nonsense"):
         for path in (f"submissions/{identifier}", f"submissions/{identifier}/events", f"rank?submission={identifier}"):
             assert bench.call("GET", path, stranger).status_code in (401, 404)
-    assert httpx.get(bench.base + f"table?submission={identifier}").status_code == 401
+    assert httpx.get(bench.base + f"table?submission={identifier}").status_code == 404
 
     assert bench.call("POST", f"submissions/{identifier}/publish").json()["state"] == "published"
     rows = [row["algorithm"] for row in httpx.get(bench.base + "rank").json()["rows"]]
@@ -268,6 +268,21 @@ def test_attempts_are_limited_and_withdrawing_gives_none_back(small_store: Path,
         refused = one.upload(uploads.good(), "three")
         assert refused.status_code == 429
         assert one.upload(b"junk", "bob's", who="bob").status_code == 422
+        assert one.call("GET", "submissions", "bob").json()["left"] == 2
+
+
+def test_what_is_found_invalid_does_not_count_but_only_so_often(small_store: Path, tmp_path: Path) -> None:
+    with benchmark_at(small_store, tmp_path, Rules(per_period=2, free_invalid=2), SameProcess) as one:
+        for place in range(2):
+            done = one.outcome(uploads.wrong_size(), f"bad {place}")
+            assert done["state"] == "invalid"
+            assert "does not count" in done["message"]
+            assert one.call("GET", "submissions").json()["left"] == 2
+        third = one.outcome(uploads.wrong_size(), "bad again")
+        assert "it counts" in third["message"]
+        assert one.call("GET", "submissions").json()["left"] == 1
+        assert one.outcome(uploads.good(), "in order")["state"] == "done"
+        assert one.upload(uploads.good(), "one more").status_code == 429
         assert one.call("GET", "submissions", "bob").json()["left"] == 2
 
 

@@ -15,6 +15,22 @@ FLAGS += ["--disable-background-networking", "--disable-component-update"]
 PATIENCE = 60_000  # ms; machines that run tests are busy
 NAME = "one => one.dataset.algorithm"
 
+WIGGLE = """(input) => new Promise((resolve) => {
+  const value = () => document.querySelector("#board td.value").textContent;
+  let [frames, changes, last] = [0, 0, value()];
+  const start = performance.now();
+  const step = () => {
+    if (value() !== last) changes += 1;
+    last = value();
+    if (performance.now() - start > 1000) return resolve([frames, changes]);
+    input.value = 20 + (frames * 7) % 80;
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+    frames += 1;
+    requestAnimationFrame(step);
+  };
+  requestAnimationFrame(step);
+})"""
+
 BROWSER = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium found; install the system's package `chromium`"),
@@ -55,6 +71,11 @@ class Visitor:
         while not self.page.evaluate(condition):
             assert time.monotonic() < end, f"never came true: {condition}"
             self.page.wait_for_timeout(30)
+
+    def wiggle(self, weight: str) -> tuple[int, int]:
+        """Move a slider in every frame of a second: the number of frames, and of those in which the table changed."""
+        frames, changes = self.page.locator(f"[data-weight='{weight}']").evaluate(WIGGLE)
+        return int(frames), int(changes)
 
     def texts(self, selector: str) -> list[str]:
         return list(self.page.eval_on_selector_all(selector, "all => all.map(one => one.innerText.trim())"))

@@ -63,7 +63,7 @@ def command(
     from stereogauge.scores.cube import LEAST_COVERAGE
 
     with selected.opened(store, scenes, None, None, algorithms, dataset, protocol, need) as (opened, cube):
-        source = Source(cube, opened.protocol(cube.protocol), store)
+        source = Source(cube, opened.protocol(cube.protocol, cube.columns), store)
     if profiles:
         _print_profiles(source)
         return

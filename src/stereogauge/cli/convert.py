@@ -13,8 +13,9 @@ import typer
 from stereogauge.cli import options
 from stereogauge.cli.output import console, say
 from stereogauge.errors import FileError, StereogaugeError
-from stereogauge.io.content import Decoding, is_remote, suffix_of
+from stereogauge.io.content import Decoding, suffix_of
 from stereogauge.io.encodings import ENCODINGS, encoding_called, encoding_to_write, is_depth
+from stereogauge.io.remote_path import is_remote
 
 if TYPE_CHECKING:
     from stereogauge.model import Calibration, DisparityMap

@@ -76,7 +76,7 @@ def _report(out: Path, matchers: list[str]) -> str:
     say("writing the report …")
     with open_store(out / "demo.sqlite", read_only=True) as store:
         cube = store.cube(algorithms=matchers)
-        protocol = store.protocol(cube.protocol)
+        protocol = store.protocol(cube.protocol, cube.columns)
         options = ReportOptions(title="Demonstration: three matchers on one scene", profiles=(PROFILE,))
         content = build(cube, options, protocol=protocol, origins=store_origins(store, cube, protocol))
         write_report(content, out / "report", formats=("png",))

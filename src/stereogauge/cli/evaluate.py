@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -41,7 +40,7 @@ class Request:
     matchers: list[str]
     reading: dict[str, Any]
     scenes: list[str] | None = None
-    maps: Path | None = None
+    maps: str | None = None
     ndisp: int | None = None
     time_limit: float | None = None
     memory_limit: float | None = None
@@ -80,7 +79,7 @@ def command(
     time_limit: Annotated[float | None, typer.Option(help="Seconds for one call of an outside program.")] = None,
     memory_limit: Annotated[float | None, typer.Option(help="GiB for one call of an outside program.")] = None,
     maps: Annotated[
-        Path | None, typer.Option(help="Where maps of matchers are kept; a shared folder when on a cluster.")
+        str | None, typer.Option(help="Where maps of matchers are kept; on a cluster a shared folder or s3://…")
     ] = None,
     jobs: options.Jobs = None,
     cluster: Annotated[
@@ -277,11 +276,12 @@ def _plan(request: Request, dataset: Dataset, store: Store, workers: Workers) ->
 def made_maps(request: Request, dataset: Dataset, workers: Workers, hashes: ContentHashes) -> MatchedResults:
     """The maps of the matchers that were asked for, made where they are not kept already."""
     from stereogauge.evaluation.matchers import make_maps, memory_needed, wanted_matcher
+    from stereogauge.io.remote_path import place
     from stereogauge.paths import cache_folder
 
     limits = {"time_limit": request.time_limit, "memory_limit": request.memory_limit}
     wanted = [wanted_matcher(text, **limits) for text in request.matchers]
-    folder = (request.maps or cache_folder("maps")).absolute()
+    folder = place(request.maps or cache_folder("maps")).absolute()
     needed, name = memory_needed(wanted, dataset, request.ndisp)
     announce_memory(needed, name)
     executor = workers.get(dataset, needed)

@@ -56,7 +56,7 @@ def command(
     make_folder(out)
     with selected.opened(store, scenes, None, None, algorithms, dataset, protocol) as (opened, whole):
         cube = whole.limited(least_coverage)
-        stored = opened.protocol(cube.protocol)
+        stored = opened.protocol(cube.protocol, cube.columns)
         origins = store_origins(opened, cube, stored)
         if first is None or second is None:
             _all_algorithms(cube, origins, column or two_class_column(cube), out, form)

@@ -49,7 +49,7 @@ def command(
         raise StereogaugeError("A gate needs at least one limit, for example --max bad@1:nonocc=+0.1.")
     limits = [parse_limit(text) for text in largest]
     with selected.opened(baseline, scenes, None, None, None, dataset, protocol) as (opened, old):
-        read = opened.protocol(old.protocol) or Protocol()
+        read = opened.protocol(old.protocol, old.columns) or Protocol()
     with selected.opened(store, scenes, None, None, None, dataset, protocol or old.protocol) as (_, new):
         pass
     found = gate(

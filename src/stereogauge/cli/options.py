@@ -218,10 +218,12 @@ def found_layout(dataset: str) -> dict[str, Any] | None:
     """The layout that was found in a folder without a manifest; None for any other dataset."""
     from stereogauge.datasets import families
     from stereogauge.datasets.native.manifest import found_layout as layout_of
+    from stereogauge.io.remote_path import place
 
     name, _, root = dataset.partition(":")
-    folder = Path(root if name == "folder" else dataset).expanduser()
-    return layout_of(folder) if name == "folder" or name not in families() else None
+    if name != "folder" and name in families():
+        return None
+    return layout_of(place(root if name == "folder" else dataset))
 
 
 def tell_layout(dataset: str, opened: Dataset) -> None:

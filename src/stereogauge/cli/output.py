@@ -194,7 +194,7 @@ def announce_memory(bytes_needed: int | None, what: str) -> None:
 
 def announce_compilation() -> None:
     """Say that the first run takes longer, where kernels have yet to be compiled."""
-    from stereogauge.kernels.jit import kernel_cache
+    from stereogauge.kernels.compiler import kernel_cache
 
     if not any(kernel_cache().rglob("*.nbi")):
         say("compiling kernels, once; later runs take them from the cache …")

@@ -54,6 +54,7 @@ def command(
     """
     from stereogauge.ranking.bootstrap import bootstrap as draw
     from stereogauge.ranking.run import rank
+    from stereogauge.scores.selection import in_words
 
     if figure is not None:
         from stereogauge.figures.mpl.figure import check_format
@@ -75,8 +76,9 @@ def command(
             ranking = rank(cube, model, named, **chosen)
             sure = draw(cube, model, named, draws=bootstrap, seed=seed, **chosen) if bootstrap else None
     say(ranking.selection.caption())
-    for what in ranking.selection.dropped:
-        say(str(what))
+    if form is not options.Format.table:
+        for sentence in in_words(ranking.selection.dropped):
+            say(sentence)
     for note in ranking.notes:
         say(f"note: {note}")
     _print(ranking, sure, form)

@@ -85,7 +85,7 @@ def command(
     with selected.opened(*choice) as (opened, cube), working("report") as tell:
         make_folder(out)
         cube = cube.limited(covered)
-        stored = opened.protocol(cube.protocol)
+        stored = opened.protocol(cube.protocol, cube.columns)
         origins = store_origins(opened, cube, stored) if galleries else None
         shown = _galleries(opened, cube, stored, chosen, tell) if galleries else []
         density = _density(opened, cube, stored, chosen, tell)

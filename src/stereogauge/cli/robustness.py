@@ -57,7 +57,7 @@ def command(
         list[str] | None, typer.Option(help="A matcher to run, as for `evaluate`; its maps are kept. Repeatable.")
     ] = None,
     ndisp: options.SearchRange = None,
-    maps: Annotated[Path | None, typer.Option(help="Where maps of matchers are kept.")] = None,
+    maps: Annotated[str | None, typer.Option(help="Where maps of matchers are kept.")] = None,
     jobs: options.Jobs = None,
     template: options.Template = None,
     encoding: options.Encoding = None,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
@@ -55,6 +57,10 @@ def command(
     period: Annotated[float, typer.Option(help="Length of that period in hours.")] = 24.0,
     largest: Annotated[int, typer.Option(help="Largest upload in MiB.")] = 512,
     time_limit: Annotated[float, typer.Option(help="Seconds in which a submission must be evaluated.")] = 3600.0,
+    worker_user: Annotated[
+        str | None,
+        typer.Option(help="User who reads uploads where root starts the server; default: nobody. root: no other."),
+    ] = None,
     issue_token: Annotated[
         str | None, typer.Option(metavar="NAME", help="Print a new token for a submitter, once, and stop.")
     ] = None,
@@ -83,7 +89,14 @@ def command(
         source = StoreSource(opened)
         taken = None
         if submissions or issue_token or revoke_token:
-            rules = Rules(limit, period, largest << 20, seconds=time_limit, hidden=tuple(hidden or ()))
+            rules = Rules(
+                per_period=limit,
+                period_hours=period,
+                largest_bytes=largest << 20,
+                seconds=time_limit,
+                hidden=tuple(hidden or ()),
+                worker_user=worker_user,
+            )
             taken = Submissions(opened, source, data or _folder_beside(store), rules, dataset)
         if taken is not None and (issue_token or revoke_token):
             _change_tokens(taken, issue_token, revoke_token)
@@ -91,6 +104,7 @@ def command(
         _check_hidden(opened, hidden or [])
         shown = _checked_shows(hidden_shows or [])
         if taken is not None:
+            _check_account(taken, worker_user)
             taken.dataset()  # says now, not to the first submitter, which of several must be named
         _run(Site(source, Hidden(hidden or (), shown), taken, store), export, host, port, host_name or [], proxy or [])
 
@@ -113,6 +127,31 @@ def _checked_shows(names: list[str]) -> list[Shown]:
         if name not in get_args(Shown):
             raise unknown_name("value of --hidden-shows", name, get_args(Shown))
     return [name for name in get_args(Shown) if name in names]
+
+
+def _check_account(taken: Submissions, wanted: str | None) -> None:
+    """Say who reads uploads where it is root, or where somebody without rights could read the hidden ground truth."""
+    from stereogauge.evaluation.rights import NOBODY, can_run, readable
+
+    account = taken.account
+    if account is None:
+        if wanted is None and sys.platform == "linux" and os.geteuid() == 0:
+            say(
+                f"Uploads are read with the rights of root, because the user {NOBODY} cannot run {sys.executable}: "
+                "install Stereogauge where every user can read it, or start the server as a user without rights."
+            )
+        return
+    if not can_run(account):
+        raise StereogaugeError(
+            f"The user {account.name!r}, who is to read uploads, cannot run {sys.executable} with Stereogauge: install "
+            "it where every user can read it, or name another user with --worker-user."
+        )
+    found = readable(account, taken.hidden_files())
+    if found:
+        say(
+            f"The user {account.name}, who reads uploads, can also read hidden ground truth such as {found[0]}; take "
+            "that right away, for example with chmod go= on its folder."
+        )
 
 
 def _folder_beside(store: str) -> Path:

@@ -90,21 +90,23 @@ def command(
     Scenes are aggregated as the protocol says. A scene that an algorithm lacks is a gap, never averaged away.
     `--need sure` shows scores with their coverage, and compares at equal density: maps are cut by their own confidence.
     """
-    from stereogauge.evaluation.stored_density import stored_density
-    from stereogauge.figures.mpl.figure import check_format
     from stereogauge.protocol import Protocol
     from stereogauge.tables.error_density import density_table
     from stereogauge.tables.score_table import coverage_table, score_table
 
     if figure is not None:
+        from stereogauge.figures.mpl.figure import check_format
+
         check_format(figure.suffix.lstrip(".").lower())
         if need != selected.ONLY_SURE:
             raise StereogaugeError("--figure draws error over density, which --need sure shows; add it.")
     covered = 0.0 if need == selected.ONLY_SURE else selected.coverage_needed(need, least_coverage)
     with selected.opened(store, scenes, regions, metrics, algorithms, dataset, protocol, need) as (opened, cube):
-        read = opened.protocol(cube.protocol) or Protocol()
+        read = opened.protocol(cube.protocol, cube.columns) or Protocol()
         curves: list[ErrorDensity] = []
         if need == selected.ONLY_SURE:
+            from stereogauge.evaluation.stored_density import stored_density
+
             try:
                 with working() as tell:
                     curves = stored_density(opened, cube, read, progress=tell)

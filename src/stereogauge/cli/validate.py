@@ -28,7 +28,7 @@ FOUND = 1
 
 def command(
     path: Annotated[
-        Path, typer.Argument(metavar="PATH", help="A disparity map, a folder of results, or a .zip of one.")
+        str, typer.Argument(metavar="PATH", help="A disparity map, a folder of results, or a .zip of one; also s3://…")
     ],
     dataset: Annotated[
         str | None,
@@ -52,25 +52,27 @@ def command(
     from stereogauge.datasets import validation
     from stereogauge.datasets.declaration import open_dataset
     from stereogauge.errors import DatasetError
+    from stereogauge.io.remote_path import place
 
-    if not path.exists():
+    given = place(path)
+    if not given.exists():
         raise DatasetError(f"{path} does not exist; give a disparity map, a folder of results or a .zip.")
-    single = path.is_file() and path.suffix.lower() != ".zip"
+    single = given.is_file() and given.suffix.lower() != ".zip"
     seen: FileReport | None = None
     decoding: dict[str, Any] = {"encoding": encoding, "scale": scale, "unknown": options.stored_values(unknown)}
     placing: dict[str, Any] = {"flip": flip, "crop": options.corner(crop)}
     if single and dataset is None:
-        seen, findings = validation.inspect_file(path, offset=offset or 0.0, **decoding)
-        result = validation.Validation(str(path), "", (), 1, tuple(findings))
+        seen, findings = validation.inspect_file(given, offset=offset or 0.0, **decoding)
+        result = validation.Validation(str(given), "", (), 1, tuple(findings))
     elif single:
-        result = _single_map(path, open_dataset(dataset or ""), scene, decoding | placing | {"offset": offset})
+        result = _single_map(given, open_dataset(dataset or ""), scene, decoding | placing | {"offset": offset})
     else:
         with _progress() as progress:
             if dataset is None:
-                result = validation.validate_files(path, offset=offset or 0.0, progress=progress, **decoding)
+                result = validation.validate_files(given, offset=offset or 0.0, progress=progress, **decoding)
             else:
                 decoding |= placing | {"offset": offset, "template": template, "manifest": manifest}
-                result = validation.validate_results(path, open_dataset(dataset), progress=progress, **decoding)
+                result = validation.validate_results(given, open_dataset(dataset), progress=progress, **decoding)
     _print(result, form, seen)
     raise typer.Exit(0 if result.ok else FOUND)
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import NotApplicable, SizeError, StereogaugeError
 from stereogauge.kernels.confidence import CostSummary, Scales, summary_rows
+from stereogauge.kernels.jit import read_only
 from stereogauge.kernels.winner_check import left_right_difference_rows
 from stereogauge.matching.result import MatchResult
 from stereogauge.model import DisparityMap, as_disparity
@@ -173,6 +174,6 @@ def _flat(costs: NDArray[np.uint16]) -> tuple[NDArray[np.uint16], int]:
     item = costs.itemsize
     padded = costs.strides[1] // item
     if costs.dtype != np.uint16 or costs.strides != (width * padded * item, padded * item, item) or padded < ndisp:
-        return np.ascontiguousarray(costs, np.uint16).reshape(-1), ndisp
+        return read_only(np.ascontiguousarray(costs, np.uint16).reshape(-1)), ndisp
     size = height * width * padded - (padded - ndisp)
     return np.lib.stride_tricks.as_strided(costs, shape=(size,), strides=(item,), writeable=False), padded

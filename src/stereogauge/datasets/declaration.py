@@ -17,6 +17,7 @@ from typing import Any
 
 from stereogauge.datasets.layout import has_manifest
 from stereogauge.errors import DatasetError, unknown_name
+from stereogauge.io.remote_path import is_in_object_store, place
 from stereogauge.model import Dataset
 from stereogauge.registry import collect
 
@@ -92,6 +93,8 @@ def family_of(name: str) -> tuple[DatasetFamily, str]:
 def load_dataset(name: str, root: str | os.PathLike[str] | None = None, **options: Any) -> Dataset:
     """The dataset `name` (ID or ID:VARIANT) in the folder `root`, as an ordered collection of scenes.
 
+    `root` may be a folder of an object store, `s3://BUCKET/FOLDER`.
+
     Only the folder is listed and its small calibration files are read; images and maps are read at their first use.
     `options` are those that the family declares, for example `truth="noc"` for KITTI.
 
@@ -109,7 +112,7 @@ def load_dataset(name: str, root: str | os.PathLike[str] | None = None, **option
         return family.load(None if root is None else Path(root), variant, **options)
     if root is None:
         raise DatasetError(f"The dataset {name!r} needs the folder that holds it: {family.obtain}")
-    folder = Path(root).expanduser()
+    folder = place(root)
     if not folder.exists():
         raise DatasetError(f"The folder {folder} of dataset {name!r} does not exist.")
     try:
@@ -127,8 +130,8 @@ def open_dataset(text: str, **options: Any) -> Dataset:
     A folder may have a manifest, the layout of a known dataset, or names from which its layout can be told.
     """
     identifier, _, rest = text.partition(":")
-    if identifier not in families() and Path(text).expanduser().exists():
-        folder = Path(text).expanduser()
+    if identifier not in families() and (is_in_object_store(text) or Path(text).expanduser().exists()):
+        folder = place(text)
         own = folder.is_file() or has_manifest(folder, MANIFEST)
         other = None if own or options else _better_family(families()[FOLDER], folder)
         return load_dataset(other or FOLDER, folder, **options)

@@ -17,7 +17,7 @@ from stereogauge.datasets.layout import MAP_SUFFIXES, map_name
 from stereogauge.datasets.plausibility import calibration_doubt, lossy_doubt, suspicion
 from stereogauge.datasets.results.files import list_results
 from stereogauge.datasets.results.find import FoundResults, find_results
-from stereogauge.errors import FileError, SizeError, StereogaugeError
+from stereogauge.errors import FileError, SizeError, StereogaugeError, Unreachable
 from stereogauge.io.content import display_name
 from stereogauge.io.files import load_disparity, load_numbers
 from stereogauge.io.inspection import FileReport, inspect_disparity, report
@@ -121,6 +121,8 @@ def check_map(source: DisparitySource, scene: Scene, algorithm: str = "", *, sub
     where = {"algorithm": algorithm, "scene": scene.id, "file": _name(source)}
     try:
         truth = scene.gt if scene.has("gt") else None
+    except Unreachable:
+        raise
     except StereogaugeError as error:
         return [Finding("bad-ground-truth", str(error), **where)]
     if submitted and _is_cut(source):
@@ -131,6 +133,8 @@ def check_map(source: DisparitySource, scene: Scene, algorithm: str = "", *, sub
     except SizeError as error:
         sentence = str(error) if truth is None or error.found is None else _sizes(error.found, truth)
         return [Finding("wrong-size", sentence, **where)]
+    except Unreachable:
+        raise
     except StereogaugeError as error:
         return [Finding("unreadable", str(error), **where)]
     lossy = lossy_doubt(source)

@@ -14,7 +14,6 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
-from scipy.stats import wilcoxon
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.declaration import parse_column
@@ -284,4 +283,6 @@ def _sparser(then: ScoreCube, now: ScoreCube) -> str:
 def _p_value(differences: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
     if len(differences) < 2 or not np.any(differences):
         return math.nan
+    from scipy.stats import wilcoxon  # slow to import
+
     return float(wilcoxon(differences).pvalue)

@@ -45,13 +45,15 @@ def read_scores(scores: Scores, completeness: float | str = LEAST_COVERAGE) -> S
     with open_store(scores, read_only=True) as opened:
         protocol = filled_protocol(opened) if completeness == EVERY_PIXEL else None
         cube = opened.cube(protocol=protocol)
-        return Source(cube, opened.protocol(cube.protocol) if cube.protocol else None, Path(opened.name).name)
+        return Source(
+            cube, opened.protocol(cube.protocol, cube.columns) if cube.protocol else None, Path(opened.name).name
+        )
 
 
 def filled_protocol(store: Store, protocol: str | None = None) -> str:
     """The protocol of a store under which holes were filled first."""
     filled = [
-        entry.scoring_hash
+        entry.hash
         for entry in store.protocols()
         if parse_protocol(entry.text, store.name).invalid == "fill"
         and protocol in (None, entry.name, entry.hash, entry.scoring_hash)

@@ -35,11 +35,13 @@ def _scenes(found: Weighing, evidence: Evidence) -> Iterator[str]:
 
 
 def _left_out(dropped: tuple[Dropped, ...]) -> Iterator[str]:
+    alike: dict[str, list[str]] = {}
     for what in dropped:
         if what.kind == "algorithm":
-            yield f"{what.name} is not compared: {what.reason}."
-        elif what.kind == "score":
-            yield f"{what.name} {what.reason}."
+            alike.setdefault(what.reason, []).append(what.name)
+    for reason, names in alike.items():
+        yield f"{listed(names)} {'is' if len(names) == 1 else 'are'} not compared: {reason}."
+    yield from (f"{what.name} {what.reason}." for what in dropped if what.kind == "score")
     columns = [what.name for what in dropped if what.kind == "column"]
     if columns:
         yield f"Nothing to compare in {listed(columns, 3)}."

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import wilcoxon
 
 from stereogauge.ranking.bootstrap import DIGITS
 from stereogauge.ranking.costs import Costs, prepare
@@ -149,6 +148,8 @@ class Weighing:
             return p_values
         differing = differences.any(axis=0)
         if differing.any():
+            from scipy.stats import wilcoxon  # slow to import, and not every answer needs it
+
             p_values[differing] = wilcoxon(differences[:, differing], axis=0).pvalue
         return p_values
 

@@ -25,6 +25,8 @@ CONNECTING = 10
 """Seconds that a scheduler has to answer."""
 WITHOUT_WORKERS = 60.0
 """Seconds for which a cluster may be without any worker."""
+WAITING_STEP = 0.2
+"""Seconds between two looks at whether the first worker has come."""
 GONE = (
     "The Dask scheduler does not answer any more ({problem}); start it and run the same command again, what was stored "
     "is kept."
@@ -117,7 +119,10 @@ def default_workers() -> int:
 
 
 class Cluster(Executor):
-    """A Dask cluster through Dask's own executor; "" is the scheduler that Dask's configuration names."""
+    """A Dask cluster through Dask's own executor; "" is the scheduler that Dask's configuration names.
+
+    `workers` follows those that come and go; the first is waited for.
+    """
 
     def __init__(self, address: str) -> None:
         try:
@@ -130,7 +135,11 @@ class Cluster(Executor):
             raise StereogaugeError(f"No Dask scheduler answers at {address!r} ({problem}); is it running?") from problem
         self._executor = self._client.get_executor()
         self._seen = time.monotonic()
-        self.workers = max(1, sum(self._client.nthreads().values()))
+        self.workers = 0
+        self.check_alive()
+        while not self.workers:
+            time.sleep(WAITING_STEP)
+            self.check_alive()
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Future[Any]:
         """Queue a call with the scheduler."""
@@ -146,6 +155,7 @@ class Cluster(Executor):
             workers = self._client.nthreads()
         except Exception as problem:
             raise StereogaugeError(GONE.format(problem=type(problem).__name__)) from problem
+        self.workers = sum(workers.values())
         if workers:
             self._seen = time.monotonic()
         elif time.monotonic() - self._seen > WITHOUT_WORKERS:

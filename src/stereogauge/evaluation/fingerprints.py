@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from stereogauge.errors import FileError, StereogaugeError
+from stereogauge.errors import FileError, StereogaugeError, Unreachable
 from stereogauge.hashing import values_hash
-from stereogauge.io.content import display_name, is_remote, remote_file_system
+from stereogauge.io.content import display_name
 from stereogauge.io.files import content_hash
+from stereogauge.io.remote_path import current_entry, is_in_object_store, is_remote
 from stereogauge.model import Scene
 from stereogauge.regions.drawn_planes import PLANES
 from stereogauge.store import Store
@@ -19,9 +22,10 @@ from stereogauge.store.sources import paths_of, source_text
 
 SETTLED = 2_000_000_000
 """Nanoseconds that a file must be older than: one that changes twice within a clock tick would look unchanged."""
+FETCHED_AT_ONCE = 8
+"""Files of an object store that are fetched at the same time."""
 REMEMBERED_AT_ONCE = 1000
 """Hashes that are stored together, so that an interruption costs little."""
-REMOTE_MARKS = ("ETag", "etag", "LastModified", "mtime", "updated")
 
 Report = Callable[[int, int], None]
 
@@ -43,11 +47,23 @@ class ContentHashes:
         found: dict[str, str | StereogaugeError] = {
             text: known[text][1] for text in lookup if text in known and known[text][0] == stamps[text]
         }
+        first = {text or place: source for place, (text, source) in enumerate(zip(texts, sources, strict=True))}
+        with _in_order(_hashed, [source for text, source in first.items() if text not in found]) as hashed:
+            return self._answers(texts, stamps, found, hashed)
+
+    def _answers(
+        self,
+        texts: Sequence[str],
+        stamps: Mapping[str, str],
+        found: dict[str, str | StereogaugeError],
+        hashed: Iterator[str | StereogaugeError],
+    ) -> list[str | StereogaugeError]:
+        """The answers in order: those `found` before, and the next of `hashed` for each source that was not."""
         fresh: dict[str, tuple[str, str]] = {}
         answers: list[str | StereogaugeError] = []
-        for done, (text, source) in enumerate(zip(texts, sources, strict=True)):
+        for done, text in enumerate(texts):
             if not text or text not in found:
-                answer = _hashed(source)
+                answer = next(hashed)
                 if not text:
                     answers.append(answer)
                     continue
@@ -55,7 +71,7 @@ class ContentHashes:
                 stamp = stamps[text]
                 if stamp and isinstance(answer, str) and _settled(stamp):
                     fresh[text] = (stamp, answer)
-                self._report(done + 1, len(sources))
+                self._report(done + 1, len(texts))
             answers.append(found[text])
             if len(fresh) >= REMEMBERED_AT_ONCE:
                 self._remember(fresh)
@@ -68,9 +84,24 @@ class ContentHashes:
         fresh.clear()
 
 
+@contextlib.contextmanager
+def _in_order(call: Callable[[Any], Any], sources: Sequence[Any]) -> Iterator[Iterator[Any]]:
+    """The answers of `call` in order; several calls at once where files lie in an object store, which is far."""
+    if not any(is_in_object_store(path) for source in sources for path in paths_of(source)):
+        yield map(call, sources)
+        return
+    pool = ThreadPoolExecutor(FETCHED_AT_ONCE)
+    try:
+        yield pool.map(call, sources)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
 def _hashed(source: Any) -> str | StereogaugeError:
     try:
         return content_hash(source)
+    except Unreachable:
+        raise
     except StereogaugeError as problem:
         return problem
 
@@ -86,19 +117,12 @@ def _file_stamp(path: str | os.PathLike[str]) -> str:
     carrier = str(path).rpartition("::")[2] if is_remote(path) and "::" in str(path) else path
     try:
         if is_remote(carrier):
-            return _remote_stamp(str(carrier))
+            return current_entry(carrier, display_name(carrier)).stamp
         status = os.stat(carrier)
     except (OSError, FileError):
         return ""
     # The time of the last change of the entry cannot be set back, unlike that of the content.
     return f"{status.st_size}:{status.st_mtime_ns}:{status.st_ctime_ns}"
-
-
-def _remote_stamp(url: str) -> str:
-    file_system, path = remote_file_system(url, display_name(url))
-    information = file_system.info(path)
-    mark = next((str(information[key]) for key in REMOTE_MARKS if information.get(key)), "")
-    return f"{information.get('size')}:{mark}" if mark else ""
 
 
 def _settled(stamp: str) -> bool:

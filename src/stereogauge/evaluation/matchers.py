@@ -21,7 +21,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from stereogauge.errors import FileError, MatcherError, StereogaugeError
+from stereogauge.errors import FileError, MatcherError, StereogaugeError, Unreachable
 from stereogauge.evaluation.fingerprints import ContentHashes
 from stereogauge.evaluation.memory import largest_shape
 from stereogauge.evaluation.peak_memory import PeakMemory
@@ -30,6 +30,7 @@ from stereogauge.evaluation.tasks import Tasks, alive_check, worker_count
 from stereogauge.hashing import values_hash
 from stereogauge.io import write_disparity
 from stereogauge.io.files import content_hash
+from stereogauge.io.remote_path import is_remote, place
 from stereogauge.io.replace import write_bytes
 from stereogauge.matching.onnx_description import network_description
 from stereogauge.matching.run import prepare, settled
@@ -196,39 +197,44 @@ def make_maps(
             try:
                 searched = search_range(scene, ndisp)
                 key = map_key(one, scene, searched, hashes)
+            except Unreachable:
+                raise
             except StereogaugeError as problem:
                 failures.append((one.name, scene.id, str(problem), ""))
                 continue
-            task = MatchTask(one, scene, searched, str(folder / key[:2] / key))
-            facts = _known_facts(task)
+            kept = folder / key[:2] / key
+            task = MatchTask(one, scene, searched, str(kept))
+            facts = _known_facts(kept)
             if facts is None:
                 tasks.append(task)
             else:
-                made[one.name, scene.id] = (task.folder, MapOutcome(facts))
+                made[one.name, scene.id] = (key, MapOutcome(facts))
     progress.start(len(tasks), len(made))
     try:
         for task, outcome in _outcomes(tasks, executor, progress):
             if outcome.reason:
                 failures.append((task.request.name, task.scene.id, outcome.reason, outcome.detail))
             else:
-                made[task.request.name, task.scene.id] = (task.folder, outcome)
+                made[task.request.name, task.scene.id] = (Path(task.folder).name, outcome)
             progress.advance(int(not outcome.reason), int(bool(outcome.reason)))
     finally:
         progress.finish()
-    results = tuple(_result_set(one, dataset, made) for one in wanted)
+    listed = place(str(folder)) if tasks else folder
+    results = tuple(_result_set(one, dataset, made, listed) for one in wanted)
     return MatchedResults(results, {key: outcome.facts for key, (_, outcome) in made.items()}, tuple(failures))
 
 
 def _result_set(
-    one: MatcherRequest, dataset: Dataset, made: dict[tuple[str, str], tuple[str, MapOutcome]]
+    one: MatcherRequest, dataset: Dataset, made: dict[tuple[str, str], tuple[str, MapOutcome]], listed: Path
 ) -> ResultSet:
-    folders = {scene.id: made[one.name, scene.id][0] for scene in dataset if (one.name, scene.id) in made}
-    right = {scene: Path(folder) / "right.pfm" for scene, folder in folders.items()}
-    confidence = {scene: Path(folder) / CONFIDENCE for scene, folder in folders.items()}
+    keys = {scene.id: made[one.name, scene.id][0] for scene in dataset if (one.name, scene.id) in made}
+    folders = {scene: listed / key[:2] / key for scene, key in keys.items()}
+    right = {scene: folder / "right.pfm" for scene, folder in folders.items()}
+    confidence = {scene: folder / CONFIDENCE for scene, folder in folders.items()}
     directions = {made[one.name, scene][1].facts.get("confidence_better") for scene in folders}
     return ResultSet(
         name=one.name,
-        maps={scene: Path(folder) / "left.pfm" for scene, folder in folders.items()},
+        maps={scene: folder / "left.pfm" for scene, folder in folders.items()},
         right_maps={scene: path for scene, path in right.items() if path.exists()},
         confidence={scene: path for scene, path in confidence.items() if path.exists()},
         confidence_better="lower" if "lower" in directions else "higher" if "higher" in directions else None,
@@ -236,9 +242,9 @@ def _result_set(
     )
 
 
-def _known_facts(task: MatchTask) -> dict[str, Fact] | None:
+def _known_facts(folder: Path) -> dict[str, Fact] | None:
     try:
-        facts: dict[str, Fact] = json.loads((Path(task.folder) / FACTS).read_text(encoding="utf-8"))
+        facts: dict[str, Fact] = json.loads((folder / FACTS).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     return facts
@@ -254,8 +260,10 @@ def _outcomes(
         return executor.submit(make_map, task)
 
     alive = alive_check(executor)
-    waiting = Tasks(submit, worker_count(executor), tasks, again=lambda task: [task], check_alive=alive)
+    waiting = Tasks(submit, lambda: worker_count(executor), tasks, again=lambda task: [task], check_alive=alive)
     for outcome in waiting.outcomes():
+        if isinstance(outcome.problem, Unreachable):
+            raise outcome.problem
         yield outcome.task, outcome.answer or MapOutcome({}, outcome.reason)
 
 
@@ -289,15 +297,17 @@ def make_map(task: MatchTask) -> MapOutcome:
             facts["threads"] = result.threads
         if memory is not None:
             facts["peak_memory"] = memory / MEBIBYTE
-        folder = Path(task.folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        write_disparity(folder / "left.pfm", result.disparity)
+        if not is_remote(task.folder):
+            Path(task.folder).mkdir(parents=True, exist_ok=True)
+        write_disparity(f"{task.folder}/left.pfm", result.disparity)
         if result.right_disparity is not None:
-            write_disparity(folder / "right.pfm", result.right_disparity)
+            write_disparity(f"{task.folder}/right.pfm", result.right_disparity)
         if result.confidence is not None:
-            write_disparity(folder / CONFIDENCE, as_disparity(result.confidence, "confidence map"))
+            write_disparity(f"{task.folder}/{CONFIDENCE}", as_disparity(result.confidence, "confidence map"))
             facts["confidence_better"] = result.confidence_better
-        write_bytes(folder / FACTS, json.dumps(facts).encode())
+        write_bytes(f"{task.folder}/{FACTS}", json.dumps(facts).encode())
+    except Unreachable:
+        raise
     except StereogaugeError as problem:
         return MapOutcome({}, str(problem), str(getattr(problem, "stderr", "")))
     except OSError as problem:

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from stereogauge.errors import StereogaugeError
+from stereogauge.io.remote_path import RemotePath
 from stereogauge.model import Scene
 from stereogauge.store.sources import paths_of
 
@@ -60,8 +61,14 @@ def largest_shape(scenes: list[Scene]) -> tuple[int, int]:
 
 def _file_size(scene: Scene) -> int:
     source = scene.source("gt") if scene.has("gt") else scene.source("left")
-    sizes = [os.path.getsize(path) for path in paths_of(source) if os.path.exists(path)]
+    sizes = [_bytes(path) for path in paths_of(source)]
     return sum(sizes) if sizes else getattr(source, "nbytes", 0)
+
+
+def _bytes(path: str | os.PathLike[str]) -> int:
+    if isinstance(path, RemotePath):
+        return path.entry.size if path.entry else 0
+    return os.path.getsize(path) if os.path.exists(path) else 0
 
 
 def fitting_workers(wanted: int, pixels: int, free: int | None, matching: int = 0) -> int:

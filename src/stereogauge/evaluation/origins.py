@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from pathlib import PurePath
 from typing import Any
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.io.files import content_hash
+from stereogauge.io.remote_path import is_remote
 from stereogauge.model import Dataset, ResultSet
 from stereogauge.store import Store
 from stereogauge.store.sources import paths_of, source_of_text
@@ -23,7 +23,7 @@ def check_origins(store: Store, dataset: Dataset, results: Iterable[ResultSet]) 
         for scene, source in result.maps.items():
             record = store.map_record(result.name, dataset.name, scene)
             before, now = _folder(source_of_text(record.source) if record else None), _folder(source)
-            if record is None or before is None or now is None or before == now or not before.is_absolute():
+            if record is None or before is None or now is None or before == now:
                 continue
             if content_hash(source) != record.content:
                 raise StereogaugeError(
@@ -32,7 +32,10 @@ def check_origins(store: Store, dataset: Dataset, results: Iterable[ResultSet]) 
                 )
 
 
-def _folder(source: Any) -> PurePath | None:
+def _folder(source: Any) -> str | None:
     """The folder of a map; None where it came from no file."""
     paths = paths_of(source) if source is not None else ()
-    return PurePath(os.path.abspath(paths[0])).parent if paths else None
+    if not paths:
+        return None
+    path = os.fspath(paths[0]) if is_remote(paths[0]) else os.path.abspath(paths[0])
+    return os.path.dirname(path)

@@ -7,29 +7,31 @@ came to its end, so that no message can be taken for one of another call.
 
 from __future__ import annotations
 
-import ctypes
+import json
 import multiprocessing
 import os
 import pickle
 import signal
-import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from multiprocessing import reduction
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import ForkingPickler
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
 from stereogauge.errors import StereogaugeError
+from stereogauge.evaluation.rights import Account, limit_memory, limit_rights
 
 STARTING = 120.0
 """Seconds that a process has to start and to import what its first call needs, beside the time limit of the call."""
 POLL = 0.2
 """Seconds between two looks at whether a call was cancelled."""
-PR_SET_NO_NEW_PRIVS = 38
-"""Linux: neither this process nor its children gain rights from a program's set-user-ID bit."""
+LARGEST_MESSAGE = 1 << 28
+"""Bytes of a message from a process that reads files of strangers."""
 KILLED = 9
 """The signal that nothing survives; Windows has no name for it."""
 GONE = (EOFError, ConnectionResetError, BrokenPipeError)
@@ -52,14 +54,25 @@ class CallCancelled(StereogaugeError):  # noqa: N818
 class WorkerProcess:
     """A spawned process, started at the first call and anew after a call that failed or was stopped.
 
-    `memory_bytes` limits its address space where the system can do that; `untrusted` keeps it from files larger than
-    that, from core files and from new rights, and its files from other users. `call` is for one thread; `kill` is for
-    any.
+    `memory_bytes` limits its address space where the system can do that. An `untrusted` one reads files of strangers,
+    which may take it over: it is kept from files larger than that, from core files and from new rights, and its files
+    from other users; it runs as `account` where one is given; and what it answers is plain values and texts, since
+    whoever sends an object chooses what is run to rebuild it. Of what it raises, `errors` keep their class.
+    `call` is for one thread; `kill` is for any.
     """
 
-    def __init__(self, memory_bytes: int | None = None, *, untrusted: bool = False) -> None:
+    def __init__(
+        self,
+        memory_bytes: int | None = None,
+        *,
+        untrusted: bool = False,
+        account: Account | None = None,
+        errors: Iterable[type[StereogaugeError]] = (),
+    ) -> None:
         self._memory_bytes = memory_bytes
         self._untrusted = untrusted
+        self._account = account
+        self._errors: dict[str, type[Exception]] = {kind.__name__: kind for kind in (*errors, MemoryError)}
         self._process: BaseProcess | None = None
         self._connection: Connection | None = None
         self._calls = 0
@@ -80,17 +93,23 @@ class WorkerProcess:
         seconds: float | None = None,
         report: Callable[..., None] | None = None,
         cancelled: Callable[[], bool] | None = None,
+        within: Path | None = None,
     ) -> Any:
         """The result of `function(*arguments, **options)` in the process; what it raises is raised here.
 
         `seconds` is its time limit. With `report`, the function gets an argument of that name, and what it calls it
-        with is what `report` is called with here. `cancelled` is asked now and then whether to stop.
+        with is what `report` is called with here. `cancelled` is asked now and then whether to stop. With `within`, a
+        folder, the function gets its path as the first argument; a process with an account needs no right to the
+        folders above it.
         """
         self._calls += 1
         call = bytes(ForkingPickler.dumps((function, arguments, dict(options))))
         connection = self._started()
         try:
-            connection.send((self._calls, call, report is not None))
+            handed = within is not None and self._account is not None
+            connection.send((self._calls, call, report is not None, handed or within))
+            if within is not None and handed:
+                _hand_over(connection, within)
         except GONE:
             raise WorkerDied(self._cause_of_death()) from None
         try:
@@ -117,20 +136,36 @@ class WorkerProcess:
             try:
                 if not connection.poll(min(waits, default=None)):
                     continue
-                message: Message = connection.recv()
+                number, kind, value = self._received(connection)
             except GONE:
                 raise WorkerDied(self._cause_of_death()) from None
-            number, kind, value = message
             if number != self._calls:
                 continue
             if kind == "result":
                 return value
             if kind == "error":
-                raise value
+                raise self._error(*value) if self._untrusted else value
             if kind == "report" and report is not None:
                 report(*value)
             elif kind == "started" and seconds is not None:
                 end = time.monotonic() + seconds
+
+    def _received(self, connection: Connection) -> Message:
+        if not self._untrusted:
+            message: Message = connection.recv()
+            return message
+        try:
+            number, kind, value = json.loads(connection.recv_bytes(LARGEST_MESSAGE))
+        except GONE:
+            raise
+        except (OSError, ValueError, TypeError, RecursionError):
+            raise WorkerDied("the worker process sent what is no answer") from None
+        return number, kind, value
+
+    def _error(self, kind: object = "", sentence: object = "", *rest: object) -> Exception:
+        """What an untrusted process says that it raised."""
+        known = self._errors.get(str(kind))
+        return known(str(sentence)) if known is not None else StereogaugeError(f"{kind}: {sentence}")
 
     def _started(self) -> Connection:
         with self._lock:
@@ -139,9 +174,8 @@ class WorkerProcess:
             if self._connection is None:
                 context = multiprocessing.get_context("spawn")
                 self._connection, theirs = context.Pipe()
-                self._process = context.Process(
-                    target=_serve, args=(theirs, self._memory_bytes, self._untrusted), daemon=True
-                )
+                limits = (self._memory_bytes, self._untrusted, self._account)
+                self._process = context.Process(target=_serve, args=(theirs, *limits), daemon=True)
                 self._process.start()
                 theirs.close()
             return self._connection
@@ -180,39 +214,66 @@ class WorkerProcess:
         return f"the worker process ended {what}"
 
 
-def _serve(connection: Connection, memory_bytes: int | None, untrusted: bool) -> None:
+def _hand_over(connection: Connection, folder: Path) -> None:
+    """Send an open folder: whoever has it needs no right to those above it."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        reduction.send_handle(connection, opened, None)
+    finally:
+        os.close(opened)
+
+
+def _serve(connection: Connection, memory_bytes: int | None, untrusted: bool, account: Account | None) -> None:
     """Answer calls until the other side is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if untrusted:
-        _limit_rights(memory_bytes)
-    if memory_bytes is not None:
-        _limit_memory(memory_bytes)
     _use_one_thread()
     sending = threading.Lock()
+    limited = False
 
     def send(*message: Any) -> None:
         with sending:
-            connection.send(message)
+            if untrusted:
+                connection.send_bytes(json.dumps(message, default=_plain).encode())
+            else:
+                connection.send(message)
 
     while True:
         try:
-            number, call, reports = connection.recv()
+            number, call, reports, within = connection.recv()
+            handed = reduction.recv_handle(connection) if within is True else None
             try:
                 function, arguments, options = pickle.loads(call)
+                if not limited:  # only now, since an account may be unable to read what the call imports
+                    limited = True
+                    if untrusted:
+                        limit_rights(memory_bytes, account)
+                    if memory_bytes is not None:
+                        limit_memory(memory_bytes)
+                if within:
+                    arguments = (str(within) if handed is None else f"/proc/self/fd/{handed}", *arguments)
                 if reports:
                     options["report"] = lambda *values, number=number: send(number, "report", values)
                 send(number, "started", None)
                 answer = ("result", function(*arguments, **options))
             except Exception as problem:
-                answer = ("error", _sendable(problem))
+                answer = ("error", (type(problem).__name__, str(problem)) if untrusted else _sendable(problem))
+            finally:
+                if handed is not None:
+                    os.close(handed)
             try:
                 send(number, *answer)
             except GONE:
                 return
-            except Exception as problem:  # an answer that cannot be pickled may raise anything
-                send(number, "error", StereogaugeError(f"A worker's answer cannot be sent: {problem}"))
+            except Exception as problem:  # an answer that cannot be sent may raise anything
+                sentence = f"A worker's answer cannot be sent: {problem}"
+                send(number, "error", ("StereogaugeError", sentence) if untrusted else StereogaugeError(sentence))
         except GONE:
             return
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers as those of JSON."""
+    return value.item()
 
 
 def _sendable(problem: Exception) -> Exception:
@@ -222,32 +283,6 @@ def _sendable(problem: Exception) -> Exception:
     except Exception:  # whatever the constructor of a foreign error raises
         return StereogaugeError(f"{type(problem).__name__}: {problem}")
     return problem
-
-
-def _limit_memory(memory_bytes: int) -> None:
-    try:
-        import resource
-    except ImportError:  # not on this system: the host limits the service instead
-        return
-    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    wanted = memory_bytes if hard == resource.RLIM_INFINITY else min(memory_bytes, hard)
-    resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
-
-
-def _limit_rights(file_bytes: int | None) -> None:
-    """Give up what the reading of a stranger's files does not need."""
-    os.umask(0o077)
-    if sys.platform != "win32":
-        os.nice(5)
-    try:
-        import resource
-    except ImportError:
-        return
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if file_bytes is not None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 
 
 def _use_one_thread() -> None:

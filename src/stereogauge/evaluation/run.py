@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 
+from stereogauge.errors import Unreachable
 from stereogauge.evaluation.executors import InProcess
 from stereogauge.evaluation.groups import Group
 from stereogauge.evaluation.plan import Plan
@@ -47,7 +48,10 @@ def run_plan(
     progress: Progress | None = None,
     command: str = "",
 ) -> Summary:
-    """Compute and store everything in `plan`. After Ctrl-C the finished cells are stored and the summary says so."""
+    """Compute and store everything in `plan`. After Ctrl-C the finished cells are stored and the summary says so.
+
+    Where the server of the inputs does not answer any more, the finished cells are stored and `Unreachable` is raised.
+    """
     executor = executor or InProcess()
     progress = progress or Progress()
     summary = Summary(stored=plan.stored)
@@ -67,6 +71,9 @@ def run_plan(
     except KeyboardInterrupt:
         summary.interrupted = True
         runner.store_all(runner.tasks.finished_outcomes())
+    except Unreachable:
+        runner.store_all(runner.tasks.finished_outcomes())
+        raise
     finally:
         progress.finish()
     return summary
@@ -79,7 +86,13 @@ class _Runner:
         self.store, self.executor, self.progress, self.summary, self.run = store, executor, progress, summary, run
         workers = worker_count(executor)
         alive = alive_check(executor)
-        self.tasks = Tasks(self.submit, workers, plan.groups(workers), again=Group.split, check_alive=alive)
+        self.tasks = Tasks(
+            self.submit,
+            lambda: worker_count(executor),
+            plan.groups(workers),
+            again=Group.split,
+            check_alive=alive,
+        )
 
     def submit(self, group: Group) -> Future[GroupResult]:
         self.progress.scene(group.scene.id)
@@ -88,6 +101,8 @@ class _Runner:
     def store_all(self, outcomes: Iterable[Outcome[Group, GroupResult]]) -> None:
         for outcome in outcomes:
             group, result = outcome.task, outcome.answer
+            if isinstance(outcome.problem, Unreachable):
+                raise outcome.problem
             if result is None:
                 troubles = tuple(Trouble(index, outcome.reason) for index in range(len(group.cells)))
                 result = GroupResult((), troubles, 0.0)

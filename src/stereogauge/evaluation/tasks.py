@@ -4,6 +4,7 @@ worker was lost.
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
@@ -47,17 +48,17 @@ class Outcome(Generic[Task, Answer]):
 
 
 class Tasks(Generic[Task, Answer]):
-    """Tasks that `submit` hands to an executor with so many `workers`.
+    """Tasks that `submit` hands to an executor with so many `workers`: a number, or what tells it where it may change.
 
     With `again`, a task whose worker was lost is tried a second time, as the smaller tasks that `again` makes of it; a
     task that loses its worker twice is done with. `retried` counts those second tries. `check_alive` is called now and
-    then while nothing is finished; it raises an error where nothing can be expected any more.
+    then; it raises an error where nothing can be expected any more.
     """
 
     def __init__(
         self,
         submit: Callable[[Task], Future[Answer]],
-        workers: int,
+        workers: int | Callable[[], int],
         tasks: Iterable[Task] = (),
         *,
         again: Callable[[Task], Iterable[Task]] | None = None,
@@ -65,7 +66,8 @@ class Tasks(Generic[Task, Answer]):
     ) -> None:
         self.retried = 0
         self._submit = submit
-        self._most = AHEAD * workers
+        self._workers = workers if callable(workers) else lambda: workers
+        self._looked = time.monotonic()
         self._again = again
         self._check_alive = check_alive
         self._waiting = deque((task, False) for task in tasks)
@@ -83,12 +85,16 @@ class Tasks(Generic[Task, Answer]):
 
     def next_outcomes(self) -> Iterator[Outcome[Task, Answer]]:
         """Wait until something is finished; what is."""
+        if time.monotonic() - self._looked > LOOK_EVERY:
+            self._look()
         self._hand_out()
         futures = list(self._running)
         finished = [future for future in futures if future.done()]
         if futures and not finished:
             while not (finished := list(wait(futures, LOOK_EVERY, FIRST_COMPLETED).done)):
-                self._check_alive()
+                self._look()
+                self._hand_out()
+                futures = list(self._running)
         for future in finished:
             outcome = self._taken(future)
             if outcome is not None:
@@ -100,8 +106,13 @@ class Tasks(Generic[Task, Answer]):
             if future.exception() is None:
                 yield Outcome(self._running.pop(future)[0], future.result())
 
+    def _look(self) -> None:
+        self._check_alive()
+        self._looked = time.monotonic()
+
     def _hand_out(self) -> None:
-        while self._waiting and len(self._running) < self._most:
+        most = AHEAD * self._workers()
+        while self._waiting and len(self._running) < most:
             task, second = self._waiting.popleft()
             self._running[self._submit(task)] = (task, second)
 
@@ -126,6 +137,6 @@ def alive_check(executor: Executor) -> Callable[[], None]:
 
 
 def worker_count(executor: Executor) -> int:
-    """How many calls an executor makes at once; 1 where it does not say."""
+    """How many calls an executor makes at once; 1 where it does not say, or is without workers for the moment."""
     count: Any = getattr(executor, "workers", 1)
-    return int(count)
+    return max(1, int(count))

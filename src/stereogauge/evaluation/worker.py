@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from stereogauge.datasets.misplaced import Suspicion
 from stereogauge.datasets.plausibility import calibration_doubt, lossy_doubt, suspicion
-from stereogauge.errors import StereogaugeError
+from stereogauge.errors import StereogaugeError, Unreachable
 from stereogauge.evaluation.evaluate import evaluate_cell
 from stereogauge.evaluation.groups import Cell, Group
 from stereogauge.io.files import load_disparity
@@ -48,7 +48,10 @@ class GroupResult:
 
 
 def evaluate_group(group: Group) -> GroupResult:
-    """Compute every cell of a group; one that fails does not keep the others from being computed."""
+    """Compute every cell of a group; one that fails does not keep the others from being computed.
+
+    A server that does not answer fails for all of them, and raises `Unreachable`.
+    """
     started = time.perf_counter()
     scene_regions = SceneRegions(group.scene, group.protocol)
     cells: list[tuple[int, CellScores]] = []
@@ -59,6 +62,8 @@ def evaluate_group(group: Group) -> GroupResult:
             estimate = load_disparity(cell.estimate)
             cells.append((index, compute(cell, estimate, scene_regions, group.resize)))
             doubts += doubts_of_map(cell.algorithm, cell.estimate, estimate, group.scene)
+        except Unreachable:
+            raise
         except StereogaugeError as problem:
             troubles.append(Trouble(index, str(problem)))
         except MemoryError:
@@ -76,6 +81,8 @@ def _doubts(scene: str, algorithm: str, *found: Suspicion | None) -> list[Doubt]
 def _calibration_doubt(scene: Scene) -> Suspicion | None:
     try:
         return calibration_doubt(scene.calibration, scene.gt) if scene.has("gt") else None
+    except Unreachable:
+        raise
     except StereogaugeError:
         return None  # an unreadable ground truth is the trouble of every cell
 

@@ -1,12 +1,14 @@
 """What every reader gets: the bytes of a file, the name that errors call it, and the options of the caller.
 
 A local file is mapped into memory, so nothing is allocated before a reader has checked the header against the size
-of the file. Everything with a scheme (`s3://`, `http://`, `memory://`, …) goes through fsspec.
+of the file. A file of an object store (`s3://`) is copied into a cache first; every other address (`http://`,
+`memory://`, `zip://`, …) is read through fsspec.
 """
 
 from __future__ import annotations
 
-import importlib
+import contextlib
+import importlib.util
 import mmap
 import os
 import re
@@ -19,8 +21,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from stereogauge.disparity import DisparityMap, is_finite_number
-from stereogauge.errors import FileError, MissingDependency, SizeError
+from stereogauge.errors import FileError, MissingDependency, SizeError, one_line
 from stereogauge.io.inflation import STEP, gunzipped
+from stereogauge.io.remote import check_size, remote_pieces
+from stereogauge.io.remote_path import is_in_object_store, is_remote, local_copy
 
 LARGEST_PIXEL_COUNT = 2**28
 LARGEST_FILE = 16 * LARGEST_PIXEL_COUNT
@@ -31,7 +35,7 @@ LARGEST_OTHER_RATIO = 64
 LARGEST_PIXEL, LARGEST_HEADER = 16, 1 << 20
 """Bytes of a pixel in any kind of file, and of everything else in it: what is inflated where the size is known."""
 GZIP = ".gz"
-SCHEME_PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "http": "aiohttp", "https": "aiohttp"}
+COPIES_TRIED = 3
 
 
 @dataclass(frozen=True)
@@ -161,17 +165,6 @@ def looks_like(data: memoryview) -> str:
     return f"it starts with the bytes {head[:4].hex(' ')}"
 
 
-def one_line(reason: object) -> str:
-    """The message of another library, shortened to fit into a sentence."""
-    text = " ".join(str(reason).split()).rstrip(".")
-    return text if len(text) <= 160 else text[:157] + "…"
-
-
-def is_remote(path: str | os.PathLike[str]) -> bool:
-    """Whether `path` is a URL for fsspec rather than a file of this machine."""
-    return isinstance(path, str) and "://" in path
-
-
 def display_name(path: str | os.PathLike[str]) -> str:
     """The path as errors show it: printable, on one line, without the credentials or query of a URL."""
     name = os.fsdecode(path)
@@ -205,7 +198,7 @@ def fetch(path: str | os.PathLike[str], shape: tuple[int, int] | None = None, la
     that size, or than `largest` bytes, is refused.
     """
     name = display_name(path)
-    data = memoryview(b"".join(_remote_pieces(str(path), name))) if is_remote(path) else _map_local(path, name)
+    data = memoryview(b"".join(_pieces_in_place(path, name))) if _is_in_place(path) else _map_local(path, name)
     if data.nbytes == 0:
         raise FileError(f"{name}: the file is empty.")
     if suffix_of(path) == GZIP:
@@ -218,77 +211,55 @@ def largest_content(shape: tuple[int, int] | None) -> int:
     return LARGEST_FILE if shape is None else LARGEST_HEADER + LARGEST_PIXEL * shape[0] * shape[1]
 
 
-def _check_size(size: int, name: str) -> None:
-    if size > LARGEST_FILE:
-        raise FileError(f"{name}: the file has {size} bytes; at most {LARGEST_FILE} are read.")
+def _is_in_place(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is read where it is, through fsspec, rather than as a file or copy on this machine."""
+    return is_remote(path) and not is_in_object_store(path)
+
+
+def _pieces_in_place(path: str | os.PathLike[str], name: str) -> Iterator[bytes]:
+    member, chained, carrier = os.fspath(path).rpartition("::")
+    if chained and is_in_object_store(carrier):
+        carrier = local_copy(carrier, display_name(carrier)).as_posix()
+    return remote_pieces(f"{member}{chained}{carrier}", name, LARGEST_FILE)
 
 
 def _map_local(path: str | os.PathLike[str], name: str) -> memoryview:
+    """The bytes of a file of this machine, or of the copy of one of an object store."""
+    if is_in_object_store(path):
+        for _ in range(COPIES_TRIED):
+            with contextlib.suppress(FileNotFoundError):  # another process made room
+                return _mapped(local_copy(path, name, LARGEST_FILE), name)
     try:
-        # Checked before opening, because opening a pipe waits for a writer.
-        status = os.stat(path)
-        if stat.S_ISDIR(status.st_mode):
-            raise FileError(f"{name}: this is a folder; a file is needed.")
-        if not stat.S_ISREG(status.st_mode):
-            raise FileError(f"{name}: this is not a regular file.")
-        _check_size(status.st_size, name)
-        with open(path, "rb") as file:
-            if os.fstat(file.fileno()).st_size == 0:
-                return memoryview(b"")
-            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        return _mapped(path, name)
     except FileNotFoundError:
         raise FileError(f"{name}: there is no such file.") from None
     except (OSError, ValueError) as error:
         raise FileError(f"{name}: cannot be opened ({one_line(getattr(error, 'strerror', None) or error)}).") from error
 
 
+def _mapped(path: str | os.PathLike[str], name: str) -> memoryview:
+    # Checked before opening, because opening a pipe waits for a writer.
+    status = os.stat(path)
+    if stat.S_ISDIR(status.st_mode):
+        raise FileError(f"{name}: this is a folder; a file is needed.")
+    if not stat.S_ISREG(status.st_mode):
+        raise FileError(f"{name}: this is not a regular file.")
+    check_size(status.st_size, name, LARGEST_FILE)
+    with open(path, "rb") as file:
+        if os.fstat(file.fileno()).st_size == 0:
+            return memoryview(b"")
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+
+
 def stream(path: str | os.PathLike[str]) -> Iterator[memoryview | bytes]:
     """The content in pieces of a megabyte, for callers that need not keep it in memory."""
     name = display_name(path)
-    if is_remote(path):
-        yield from _remote_pieces(str(path), name)
+    if _is_in_place(path):
+        yield from _pieces_in_place(path, name)
         return
     data = _map_local(path, name)
     for start in range(0, len(data), STEP):
         yield data[start : start + STEP]
-
-
-def remote_file_system(url: str, name: str) -> tuple[Any, str]:
-    """The fsspec file system of a URL and the path within it."""
-    from fsspec.core import url_to_fs
-
-    scheme = url.partition("://")[0]
-    try:
-        file_system, path = url_to_fs(url)
-    except ImportError as error:
-        if scheme not in SCHEME_PACKAGES:
-            raise FileError(f"{name}: cannot be fetched ({one_line(error)}).") from error
-        raise MissingDependency(SCHEME_PACKAGES[scheme], "cluster", f"{name}: {scheme}:// addresses") from error
-    except ValueError as error:
-        raise FileError(f"{name}: cannot be fetched ({one_line(error)}).") from error
-    return file_system, path
-
-
-def _remote_pieces(url: str, name: str) -> Iterator[bytes]:
-    file_system, path = remote_file_system(url, name)
-    received = 0
-    try:
-        information = file_system.info(path)
-        if information.get("type") == "directory":
-            raise FileError(f"{name}: this is a folder; a file is needed.")
-        _check_size(information.get("size") or 0, name)
-        with file_system.open(path, "rb") as file:
-            while piece := file.read(STEP):
-                received += len(piece)
-                _check_size(received, name)
-                yield piece
-    except FileNotFoundError:
-        raise FileError(f"{name}: there is no such file.") from None
-    except FileError:
-        raise
-    except Exception as error:  # each file system has its own kinds of failure, with no base class in common
-        reason = one_line(error).replace(url, name)
-        raise FileError(f"{name}: cannot be fetched ({type(error).__name__}: {reason}).") from error
 
 
 def require(package: str, name: str, kind: str) -> Any:
@@ -297,3 +268,9 @@ def require(package: str, name: str, kind: str) -> Any:
         return importlib.import_module(package)
     except ImportError as error:
         raise MissingDependency(package, "io", f"{name}: {kind}") from error
+
+
+def require_installed(package: str, name: str, kind: str) -> None:
+    """Raise the same error where `package` is missing, without importing it: another process will."""
+    if importlib.util.find_spec(package) is None:
+        raise MissingDependency(package, "io", f"{name}: {kind}")

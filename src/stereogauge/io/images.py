@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.errors import one_line
 from stereogauge.io import netpbm, png_file, tiff
-from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Content, fetch, one_line
+from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Content, fetch
 
 FORMATS = ("JPEG", "BMP", "WEBP")
 LOSSY = (".jpg", ".jpeg", ".webp")

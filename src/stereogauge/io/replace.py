@@ -6,15 +6,17 @@ import os
 import uuid
 from pathlib import Path
 
-from stereogauge.errors import FileError
-from stereogauge.io.content import display_name, is_remote, one_line, remote_file_system
+from stereogauge.errors import FileError, one_line
+from stereogauge.io.content import display_name
+from stereogauge.io.remote import remote_file_system, told
+from stereogauge.io.remote_path import is_remote
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes | bytearray) -> None:
     """Write beside the target and move into place; object stores show only complete objects anyway."""
     name = display_name(path)
     if is_remote(path):
-        _write_remote(str(path), name, data)
+        _write_remote(os.fspath(path), name, data)
         return
     target = Path(path)
     if target.is_dir():
@@ -37,16 +39,13 @@ def write_bytes(path: str | os.PathLike[str], data: bytes | bytearray) -> None:
 
 def _write_remote(url: str, name: str, data: bytes | bytearray) -> None:
     file_system, path = remote_file_system(url, name)
-    try:
-        with file_system.open(path, "wb") as file:
-            file.write(data)
-    except Exception as error:  # each file system has its own kinds of failure, with no base class in common
-        raise FileError(f"{name}: cannot be written ({type(error).__name__}: {one_line(error)}).") from error
+    with told(url, name, "written"), file_system.open(path, "wb") as file:
+        file.write(data)
 
 
 def exists(path: str | os.PathLike[str]) -> bool:
     """Whether there is something at this path or address."""
     if not is_remote(path):
         return Path(path).exists()
-    file_system, inner = remote_file_system(str(path), display_name(path))
+    file_system, inner = remote_file_system(os.fspath(path), display_name(path))
     return bool(file_system.exists(inner))

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from stereogauge.kernels.jit import kernel
+from stereogauge.kernels.jit import helper, kernel
 
 NEVER = 32767
 
 
-@kernel
+@helper
 def _pixel_along(y: int, x: int, step_y: float, step_x: float, steps: int, height: int, width: int) -> Any:
     """The pixel `steps` unit steps away, rounded half up; row −1 outside the image."""
     row = math.floor(y + steps * step_y + 0.5)
@@ -22,7 +22,7 @@ def _pixel_along(y: int, x: int, step_y: float, step_x: float, steps: int, heigh
     return row, column
 
 
-@kernel
+@helper
 def _first_outside(discontinuity: Any, y: int, x: int, step_y: float, step_x: float, reach: int) -> int:
     """Steps to the first pixel outside the discontinuity, −1 where the image or `reach` ends before."""
     height, width = discontinuity.shape
@@ -35,7 +35,7 @@ def _first_outside(discontinuity: Any, y: int, x: int, step_y: float, step_x: fl
     return -1
 
 
-@kernel
+@helper
 def _mark(
     discontinuity: Any,
     rank: Any,

@@ -14,9 +14,8 @@ def component_extents(labels: Any, number: int) -> Any:
     """(first row, first column, pixels) of each label from 0 to `number` − 1."""
     height, width = labels.shape
     extents = np.empty((number, 3), np.int64)
-    extents[:, 0] = height
-    extents[:, 1] = width
-    extents[:, 2] = 0
+    for label in range(number):
+        extents[label, 0], extents[label, 1], extents[label, 2] = height, width, 0
     for y in range(height):
         for x in range(width):
             label = labels[y, x]
@@ -38,15 +37,12 @@ def chosen_components(labels: Any, chosen: Any) -> Any:
 
 
 @kernel
-def label_centres(labels: Any, number: int) -> Any:
-    """Mean column and mean row of the pixels of each label from 1 to `number`; 0 for a label without pixels."""
+def label_sums(labels: Any, sums: Any) -> None:
+    """Add the column, the row and 1 of every pixel to `sums[:, label]`."""
     height, width = labels.shape
-    sums = np.zeros((3, number + 1))
     for y in range(height):
         for x in range(width):
             label = labels[y, x]
             sums[0, label] += x
             sums[1, label] += y
             sums[2, label] += 1.0
-    counts = np.maximum(sums[2, 1:], 1.0)
-    return sums[0, 1:] / counts, sums[1, 1:] / counts

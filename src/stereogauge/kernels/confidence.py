@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.jit import kernel
+from stereogauge.kernels.confidence_vector import LANES, evidence_vector
+from stereogauge.kernels.jit import helper, kernel
 
-BLOCK = 32
 NONE = 65535
+NEGLIGIBLE = 2.0**-40
+"""What a sum that holds a 1 does not notice in float32, however many disparities add as little to it."""
 
 
 class CostSummary(NamedTuple):
@@ -46,124 +49,58 @@ class CostSummary(NamedTuple):
 class Scales(NamedTuple):
     """What turns a cost difference q = A(d) − A₀ into evidence.
 
-    `chances[q]` holds exp(−q²/ς²) and exp(−q/T) for q = 0…65535, two float32 in one number: differences are whole
-    numbers, so one look-up replaces two exp. `ramp` is the difference from which a disparity is no rival any more.
+    exp(−q²/ς²) = 2^−(q·`sigma_scale`)², negligible from q = `far` on, and exp(−q/T) = 2^−(q·`temperature_scale`);
+    `far_close` and `far_weight` are theirs at q = 65535. `ramp` is the difference from which a disparity is no rival
+    any more.
     """
 
-    chances: NDArray[np.uint64]
+    sigma_scale: np.float32
+    temperature_scale: np.float32
+    far: int
+    far_close: np.float32
+    far_weight: np.float32
     temperature: np.float32
     ramp: int
 
     @classmethod
     def of(cls, sigma: float, temperature: float, ramp: float) -> Scales:
-        """The table for ς and T."""
-        difference = np.arange(NONE + 1, dtype=np.float64)
-        both = (np.exp(-((difference / sigma) ** 2)), np.exp(-difference / temperature))
-        high, low = (values.astype(np.float32).view(np.uint32).astype(np.uint64) for values in both)
-        return cls(high << np.uint64(32) | low, np.float32(temperature), round(ramp))
+        """Those for ς and T."""
+        return cls(
+            sigma_scale=np.float32(math.sqrt(1 / math.log(2)) / sigma),
+            temperature_scale=np.float32(1 / (math.log(2) * temperature)),
+            far=min(NONE, math.ceil(math.sqrt(-math.log(NEGLIGIBLE)) * sigma)),
+            far_close=np.float32(math.exp(-((NONE / sigma) ** 2))),
+            far_weight=np.float32(math.exp(-NONE / temperature)),
+            temperature=np.float32(temperature),
+            ramp=round(ramp),
+        )
 
 
-@kernel
-def _perturbation(chances: np.uint64) -> np.float32:
-    value: np.float32 = np.uint32(chances >> np.uint64(32)).view(np.float32)
-    return value
-
-
-@kernel
-def _weight(chances: np.uint64) -> np.float32:
-    value: np.float32 = np.uint32(chances).view(np.float32)
-    return value
-
-
-@kernel(fastmath=True)
-def _sums(
-    costs: NDArray[np.uint16], ndisp: int, lowest: np.uint16, chances: NDArray[np.uint64], ramp: int
-) -> tuple[np.float32, np.float32, np.float32, np.uint32, np.uint32]:
-    """Σ exp(−q²/ς²), Σ exp(−q/T), Σ q·exp(−q/T), Σ q and Σ max(0, ramp − q) over the cost differences q of a pixel.
-
-    The loop runs over whole blocks; what the sentinels after the first `ndisp` have added is taken off again.
-    """
-    perturbation = np.float32(0)
-    partition = np.float32(0)
-    weighted = np.float32(0)
-    differences = np.uint32(0)
-    rivals = np.uint32(0)
-    for d in range(costs.size):
-        # In 16 bits: an index that is known to be small lets LLVM gather with 32-bit indices.
-        difference = np.uint16(costs[d] - lowest)
-        weight = _weight(chances[difference])
-        perturbation += _perturbation(chances[difference])
-        partition += weight
-        weighted += weight * np.float32(np.int32(difference))
-        differences += np.uint32(difference)
-        rivals += np.uint32(ramp) - min(np.uint32(difference), np.uint32(ramp))
-    sentinels = np.float32(costs.size - ndisp)
-    difference = np.uint16(NONE - lowest)
-    weight = sentinels * _weight(chances[difference])
-    return (
-        perturbation - sentinels * _perturbation(chances[difference]),
-        partition - weight,
-        weighted - weight * np.float32(difference),
-        differences - np.uint32(costs.size - ndisp) * np.uint32(difference),
-        rivals,
-    )
-
-
-@kernel
-def _other_costs(
-    before: NDArray[np.uint16], costs: NDArray[np.uint16], after: NDArray[np.uint16], winner: int
-) -> tuple[np.uint16, np.uint16, np.uint16]:
-    """The smallest of: other costs, other strict local minima, right ends of plateaus that do not rise before them."""
-    second = np.uint16(NONE)
-    strict = np.uint16(NONE)
-    flat = np.uint16(NONE)
-    for d in range(costs.size):
-        cost = costs[d] if np.uint16(d) != np.uint16(winner) else np.uint16(NONE)
-        second = min(second, cost)
-        ends = cost < after[d]
-        strict = min(strict, cost if ends & (cost < before[d]) else np.uint16(NONE))
-        flat = min(flat, cost if ends & (cost == before[d]) else np.uint16(NONE))
-    return second, strict, flat
-
-
-@kernel
-def _rivals(costs: NDArray[np.uint16], lowest: np.uint16, ramp: int) -> np.uint32:
-    """Σ max(0, ramp − (A(d) − A₀)): every disparity counts by how little it costs more than the winner."""
-    highest = np.uint32(lowest) + np.uint32(ramp)
-    total = np.uint32(0)
-    for d in range(costs.size):
-        total += highest - min(np.uint32(costs[d]), highest)
-    return total
-
-
-@kernel
-def _with_plateaus(
-    strict: np.uint16, before: NDArray[np.uint16], costs: NDArray[np.uint16], after: NDArray[np.uint16], winner: int
-) -> np.uint16:
+@helper(inline="always")
+def _with_plateaus(strict: np.uint16, costs: NDArray[np.uint16], winner: int) -> np.uint16:
     """The smaller of `strict` and the lowest plateau with nothing lower beside it that does not hold the winner."""
     smallest = strict
+    start = 0
     for d in range(costs.size):
         cost = costs[d]
-        if cost < smallest and cost == before[d] and cost < after[d]:
+        if d > 0 and costs[d - 1] != cost:
             start = d
-            while before[start] == cost:
-                start -= 1
-            if before[start] > cost and not start <= winner <= d:
-                smallest = cost
+        ends = d + 1 == costs.size or costs[d + 1] > cost
+        falls = start == 0 or costs[start - 1] > cost
+        if cost < smallest and ends and falls and not start <= winner <= d:
+            smallest = cost
     return smallest
 
 
-@kernel
+@helper(inline="always")
 def _summary_row(
     sums: NDArray[np.uint16],
     row_at: int,
     padded: int,
     ndisp: int,
     winners: NDArray[np.uint16],
-    chances: NDArray[np.uint64],
-    temperature: np.float32,
-    ramp: int,
-    buffer: NDArray[np.uint16],
+    scales: Any,
+    fences: NDArray[np.uint16],
     minimum: NDArray[np.uint16],
     below: NDArray[np.uint16],
     above: NDArray[np.uint16],
@@ -175,37 +112,46 @@ def _summary_row(
     excess: NDArray[np.float32],
     ambiguity: NDArray[np.float32],
 ) -> None:
-    """One row. A pixel's costs are copied between sentinels into whole blocks: loops over them have no remainder and
-    need no bounds.
-    """
-    rounded = buffer.size - 2 * BLOCK
-    before = buffer[BLOCK - 1 : BLOCK - 1 + rounded]
-    costs = buffer[BLOCK : BLOCK + rounded]
-    after = buffer[BLOCK + 1 : BLOCK + 1 + rounded]
+    """One row, whose costs begin at `row_at`; see `evidence_vector` for `fences` and what is read around them."""
+    blocks = fences.size // (2 * LANES)
+    rounded = blocks * LANES
+    unused = np.float32(rounded - ndisp)
+    unused_differences = np.uint32(rounded - ndisp) * np.uint32(NONE)
+    ramp = min(scales.ramp, NONE)
     for x in range(winners.size):
-        source = sums[row_at + x * padded : row_at + x * padded + ndisp]
-        for d in range(ndisp):
-            costs[d] = source[d]
+        at = row_at + x * padded
         winner = np.int64(winners[x])
-        lowest = costs[winner]
-        close, weights, weighted, differences, rivals = _sums(costs, ndisp, lowest, chances, ramp)
-        other, strict, flat = _other_costs(before, costs, after, winner)
-        if flat < strict:
-            strict = _with_plateaus(strict, before, costs, after, winner)
+        lowest = sums[at + winner]
+        visible = min(ndisp, x + 1)
+        close, weights, weighted, differences, rivals, other, strict, weak = evidence_vector(
+            sums,
+            at,
+            fences,
+            blocks,
+            ndisp,
+            visible,
+            winner,
+            lowest,
+            scales.sigma_scale,
+            scales.temperature_scale,
+            np.uint16(scales.far),
+            np.uint16(ramp),
+        )
+        if weak < strict:
+            strict = _with_plateaus(strict, sums[at : at + ndisp], winner)
+        weights -= unused * scales.far_weight
+        weighted -= unused * scales.far_weight * np.float32(NONE)
         minimum[x] = lowest
-        below[x] = before[winner]
-        above[x] = after[winner]
+        below[x] = sums[at + winner - 1] if winner > 0 else np.uint16(NONE)
+        above[x] = sums[at + winner + 1] if winner < ndisp - 1 else np.uint16(NONE)
         second[x] = other
         second_minimum[x] = strict
-        total[x] = differences + np.uint32(ndisp) * np.uint32(lowest)
-        perturbation[x] = max(close - np.float32(1), np.float32(0))
-        # Taking the sentinels off again rounds: without a floor, entropies just below 0 would have no logarithm.
+        total[x] = differences - unused_differences + np.uint32(ndisp) * np.uint32(lowest)
+        perturbation[x] = max(close - unused * scales.far_close - np.float32(1), np.float32(0))
+        # Taking the unused ones off again rounds: without a floor, entropies just below 0 would have no logarithm.
         partition[x] = max(weights, np.float32(1))
-        excess[x] = max(weighted / (weights * temperature), np.float32(0))
-        visible = min(ndisp, x + 1)
-        if visible < ndisp:
-            rivals = _rivals(costs[:visible], lowest, ramp)
-        ambiguity[x] = np.float32(rivals) / np.float32(ramp * visible)
+        excess[x] = max(weighted / (weights * scales.temperature), np.float32(0))
+        ambiguity[x] = np.float32(np.int64(rivals) + visible * (scales.ramp - ramp)) / np.float32(scales.ramp * visible)
 
 
 @kernel
@@ -225,19 +171,28 @@ def summary_rows(
     `sums` is flat (rows, width, padded) and begins with image row `first_row`.
     """
     width = winners.shape[1]
-    rounded = (ndisp + BLOCK - 1) // BLOCK * BLOCK
-    buffer = np.full(rounded + 2 * BLOCK, np.uint16(NONE), np.uint16)
+    rounded = (ndisp + LANES - 1) // LANES * LANES
+    fences = np.empty(2 * rounded + 1, np.uint16)
+    for i in range(fences.size):
+        fences[i] = 0 if 1 <= i <= rounded else NONE
+    room = np.empty(width * padded + rounded + 2, np.uint16)
     for y in range(start, stop):
+        source = sums
+        row_at = (y - first_row) * width * padded
+        if row_at == 0 or row_at + (width - 1) * padded + rounded + 1 > sums.size:
+            # Vectors reach beyond a pixel's costs; here that would leave the array.
+            for i in range(min(width * padded, sums.size - row_at)):
+                room[1 + i] = sums[row_at + i]
+            source = room
+            row_at = 1
         _summary_row(
-            sums,
-            (y - first_row) * width * padded,
+            source,
+            row_at,
             padded,
             ndisp,
             winners[y],
-            scales.chances,
-            scales.temperature,
-            scales.ramp,
-            buffer,
+            scales,
+            fences,
             summary.minimum[y],
             summary.below[y],
             summary.above[y],

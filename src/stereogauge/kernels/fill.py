@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.jit import kernel
+from stereogauge.kernels.jit import helper, kernel
 
 Floats = NDArray[np.float32]
 
 
-@kernel
+@helper
 def fill_row(row: Floats) -> bool:
     """A gap takes the smaller of its two valid neighbours, row ends the nearest valid value.
 
@@ -48,10 +48,12 @@ def fill_background(disparity: Floats) -> None:
             last = y
     if first < 0:
         return
-    for y in range(first):
-        disparity[y] = disparity[first]
-    for y in range(last + 1, height):
-        disparity[y] = disparity[last]
+    for y in range(height):
+        if first <= y <= last:
+            continue
+        source = first if y < first else last
+        for x in range(disparity.shape[1]):
+            disparity[y, x] = disparity[source, x]
 
 
 @kernel

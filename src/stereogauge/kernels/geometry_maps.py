@@ -27,19 +27,21 @@ def fill_rows(disparity: Any) -> Any:
             filled[y, x] = value
             if math.isnan(value):
                 continue
-            if last < 0:
-                filled[y, :x] = value
-            elif last < x - 1:
-                filled[y, last + 1 : x] = min(value, disparity[y, last])
+            smaller = value if last < 0 or value < disparity[y, last] else disparity[y, last]
+            for k in range(last + 1, x):
+                filled[y, k] = smaller
             last = x
         if last >= 0:
-            filled[y, last + 1 :] = disparity[y, last]
+            for k in range(last + 1, width):
+                filled[y, k] = disparity[y, last]
             if first_known_row < 0:
                 first_known_row = y
         elif first_known_row >= 0:
-            filled[y] = filled[y - 1]
+            for k in range(width):
+                filled[y, k] = filled[y - 1, k]
     for y in range(first_known_row):
-        filled[y] = filled[first_known_row]
+        for k in range(width):
+            filled[y, k] = filled[first_known_row, k]
     return filled
 
 
@@ -90,7 +92,8 @@ def direction_change(along_x: Any, along_y: Any) -> Any:
             for x in range(width):
                 lower[x] = math.atan2(along_y[y + 1, x], along_x[y + 1, x])
         else:
-            lower[:] = upper
+            for x in range(width):
+                lower[x] = upper[x]
         for x in range(width):
             right = abs(upper[min(x + 1, width - 1)] - upper[x])
             down = abs(lower[x] - upper[x])

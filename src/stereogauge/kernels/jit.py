@@ -1,7 +1,7 @@
 """How kernels are compiled: `@kernel` is Numba's njit with the options that every kernel of ours shares.
 
-- Cached on disk, in a folder of ours whose name holds a hash of all kernel sources: Numba's own cache does not notice a
-  changed callee in another module. `STEREOGAUGE_CACHE` moves it; a temporary folder serves where nothing is writable.
+- Numba is imported at the first call of a kernel: declarations of metrics and matchers can be read without it.
+- Cached on disk (`compiler.py`).
 - Releases the GIL, so that row blocks run in plain threads. Never `parallel=True`: its threading layers abort or hang
   under threads and forks (docs/decisions/numba-without-parallel.md).
 - Only those fast-math flags that keep NaN and infinity checks.
@@ -11,45 +11,52 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable
-from pathlib import Path
+import threading
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-import numba
-import numba.np.linalg
-from numba.core import config
-
-from stereogauge.hashing import source_hash, values_hash
-from stereogauge.paths import cache_folder
+from numpy.typing import NDArray
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Array = TypeVar("Array", bound=NDArray[Any])
 
 SAFE_FAST_MATH = {"reassoc", "contract", "arcp", "nsz"}
+SHARED: Mapping[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+_importing = threading.RLock()
 
 
-def _trust_in_blas() -> None:
-    """Let Numba load its array functions without importing SciPy's linear algebra, 0.2 s of every start.
+class Kernel:
+    """A function that Numba compiles at its first call; it has the attributes of Numba's own object too."""
 
-    Numba imports it only to learn whether it is there; it is, SciPy being one of our dependencies. Where a function
-    needs BLAS, Numba looks again.
-    """
-    linalg: Any = numba.np.linalg
-    look = linalg.ensure_blas
-    linalg.ensure_blas = lambda: None
-    try:
-        arrays: Any = importlib.import_module("numba.np.arraymath")
-    finally:
-        linalg.ensure_blas = look
-    arrays.ensure_blas = look
+    def __init__(self, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._options = options
+        self._made: Any = None
 
+    def __call__(self, *arguments: Any) -> Any:
+        """What the compiled function returns."""
+        return (self._made or self.made())(*arguments)
 
-_trust_in_blas()
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.made(), name)
 
+    def made(self) -> Any:
+        """Numba's object, made when first asked for.
 
-@functools.cache
-def kernel_cache() -> Path:
-    """The folder of compiled kernels for exactly these sources and this Numba."""
-    return cache_folder("kernels") / values_hash([numba.__version__, source_hash("kernels")])[:16]
+        Numba looks up what a function calls among the names of its module, and must find its own objects there.
+        """
+        with _importing:
+            if self._made is None:
+                made = importlib.import_module("stereogauge.kernels.compiler").dispatcher(self._function, self._options)
+                names = self._function.__globals__
+                for name in self._function.__code__.co_names:
+                    if isinstance(names.get(name), Kernel):
+                        names[name] = names[name].made()
+                self._made = made
+            return self._made
 
 
 def kernel(function: Function | None = None, *, fastmath: bool | set[str] = False, **options: Any) -> Any:
@@ -60,10 +67,18 @@ def kernel(function: Function | None = None, *, fastmath: bool | set[str] = Fals
     if function is None:
         return functools.partial(kernel, fastmath=fastmath, **options)
     flags = SAFE_FAST_MATH if fastmath is True else fastmath
-    settings: Any = config
-    theirs = settings.CACHE_DIR
-    settings.CACHE_DIR = str(kernel_cache())
-    try:
-        return numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=flags, **options)(function)
-    finally:
-        settings.CACHE_DIR = theirs
+    return Kernel(function, {**SHARED, "fastmath": flags, **options})
+
+
+helper = functools.partial(kernel, cache=False, no_cpython_wrapper=True)
+"""The same for a function that only kernels call: it becomes a part of them and is not kept for itself."""
+
+
+def read_only(values: Array) -> Array:
+    """The same array as a view that cannot be written to.
+
+    For Numba it is another type: kernels that only read get every map in this form, and are compiled once.
+    """
+    view = values.view()
+    view.flags.writeable = False
+    return view

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.jit import kernel
+from stereogauge.kernels.jit import helper, kernel
 
 Floats = NDArray[np.float32]
 Flags = NDArray[np.bool_]
@@ -13,7 +13,7 @@ Flags = NDArray[np.bool_]
 UNSEEN = np.float32(-9999.0)
 
 
-@kernel
+@helper
 def half_away(value: np.float32) -> int:
     """The nearest integer, halves away from zero."""
     return (
@@ -21,7 +21,7 @@ def half_away(value: np.float32) -> int:
     )
 
 
-@kernel
+@helper
 def _segment(
     target: Floats, start: np.float32, start_value: np.float32, end: np.float32, end_value: np.float32
 ) -> None:
@@ -35,7 +35,7 @@ def _segment(
         target[i] = np.float32(start_value + np.float32(share * np.float32(end_value - start_value)))
 
 
-@kernel
+@helper
 def _warp_forward(source: Floats, disparity: Floats, target: Floats) -> None:
     """Middlebury's row warp from left to right; later writes win."""
     width = source.size
@@ -51,7 +51,7 @@ def _warp_forward(source: Floats, disparity: Floats, target: Floats) -> None:
                 target[i] = source[x]
 
 
-@kernel
+@helper
 def _warp_backward(source: Floats, disparity: Floats, target: Floats) -> None:
     """Middlebury's row warp from right to left: each end takes the other pixel's disparity, as the original does."""
     width = source.size
@@ -75,8 +75,9 @@ def middlebury_v2_visible(disparity: Floats, visible: Flags) -> None:
     written = np.empty(width, np.float32)
     back = np.empty(width, np.float32)
     for y in range(height):
-        warped[:] = UNSEEN
-        back[:] = np.float32(0.0)
+        for x in range(width):
+            warped[x] = UNSEEN
+            back[x] = np.float32(0.0)
         _warp_forward(disparity[y], disparity[y], warped)
         for x in range(width):
             written[x] = np.float32(0.0) if warped[x] == UNSEEN else np.float32(255.0)
@@ -108,7 +109,8 @@ def z_buffer_visible(left: Floats, tolerance: np.float32, visible: Flags) -> Non
     height, width = left.shape
     nearest = np.empty(width, np.float32)
     for y in range(height):
-        nearest[:] = UNSEEN
+        for x in range(width):
+            nearest[x] = UNSEEN
         for x in range(width):
             d = left[y, x]
             if d == d:

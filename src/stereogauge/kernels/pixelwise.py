@@ -1,9 +1,10 @@
-"""One pass over estimate and ground truth that yields every pixel-wise measure for every region.
+"""Passes over estimate and ground truth that yield every pixel-wise metric for every region.
 
 Pixels are grouped by *slot*: the distinct combination of regions that they belong to. Each row goes through two
-stages: a vectorised one that writes errors and histogram keys to scratch rows in the first-level cache, and a scalar
-one that scatters them by slot. Sums over slots are folded to regions outside. Depth errors are exact to double
-precision.
+stages: a vectorised one that writes errors or histogram keys to scratch rows in the first-level cache, and a scalar
+one that scatters them by slot, to flat arrays, which spares the checks of several indices. Sums over slots are folded
+to regions outside. Sums, histogram and depths are three kernels, so that each is compiled when it is first needed and
+two threads can share the work without a change in any digit. Depth errors are exact to double precision.
 
 The histogram is over the bits of the float32 |e|, 64 bins to an octave, open below and closed above, so that "more than
 δ" is exact for every δ with at most six fractional bits in its mantissa (0.5, 0.75, 1, 1.5, 2, 3, …) and order
@@ -17,11 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.jit import kernel
+from stereogauge.kernels.jit import helper, kernel
 
 Floats = NDArray[np.float32]
 Sums = NDArray[np.float64]
 Integers = NDArray[np.int32]
+Words = NDArray[np.uint32]
+Flags = NDArray[np.bool_]
 Labels = NDArray[Any]  # uint8 or uint16
 Slots = NDArray[np.int64]
 
@@ -34,55 +37,172 @@ MISSING_KEY = 2 * BINS
 IGNORED_KEY = 2 * BINS + 1
 KEYS = 2 * BINS + 2
 
-SIGNED, ABSOLUTE, SQUARED, RELATIVE, DEPTH, SUMS = 0, 1, 2, 3, 4, 5
+SIGNED, ABSOLUTE, SQUARED, RELATIVE, SUMS = 0, 1, 2, 3, 4
+COPIES = 4  # of each sum, by the last two bits of the column, so that additions need not wait for each other
 ZERO_TRUTH, ZERO_TRUTH_MISSING, TRUTH_BEHIND, TRUTH_BEHIND_MISSING, ESTIMATE_BEHIND, EXCLUSIONS = 0, 1, 2, 3, 4, 5
 
 D1_PIXELS = np.float32(3.0)
 D1_SHARE = np.float32(20.0)  # |e| > D/20, written as a product because 0.05 has no exact float
 
 
-@kernel(fastmath=True)
-def error_row(
+@kernel
+def sum_errors(
     estimate: Floats,
     truth: Floats,
-    absolute: Floats,
+    labels: Labels,
+    slots: Slots,
     signed: Floats,
     relative: Floats,
-    guarded: Floats,
-    flags: Integers,
-) -> bool:
-    """Errors of one row where both maps are known, 0 elsewhere; True when a true disparity is 0.
+    sums: Sums,
+    special: Flags,
+) -> None:
+    """Σ e, Σ |e|, Σ e² and Σ |e|/|D| by slot, in `sums` (slot, copy, sum; flat).
 
-    flags: 0 = both known, 1 = estimate missing, 2 = truth unknown; + 4 where the D1 rule holds.
+    `slots` maps a label to its slot. `signed` and `relative` are scratch rows, 0 where a map is unknown. `special`
+    tells the rows in which a true disparity is 0.
     """
-    zeros = False
-    for x in range(estimate.size):
+    for y in range(estimate.shape[0]):
+        estimated, true, label = estimate[y], truth[y], labels[y]
+        zeros = False
+        for x in range(signed.size):
+            e = estimated[x]
+            d = true[x]
+            both = (d == d) & (e == e)
+            e_safe = e if both else np.float32(1.0)
+            d_safe = d if both else np.float32(1.0)
+            magnitude = abs(d_safe)
+            zeros |= d == np.float32(0.0)
+            signed[x] = e_safe - d_safe
+            share = abs(e_safe - d_safe) / magnitude
+            relative[x] = np.float32(0.0) if magnitude == np.float32(0.0) else share
+        special[y] = zeros
+        for x in range(signed.size):
+            at = (slots[label[x]] * COPIES + (x & 3)) * SUMS
+            error = np.float64(signed[x])
+            sums[at + SIGNED] += error
+            sums[at + ABSOLUTE] += abs(error)
+            sums[at + SQUARED] += error * error
+            sums[at + RELATIVE] += np.float64(relative[x])
+
+
+@helper
+def _key_row(estimate: Floats, truth: Floats, guarded: Floats, bits: Words, keys: Integers) -> None:
+    """Histogram keys of one row: the bin of |e| less the guard, + `BINS` where the D1 rule holds.
+
+    `guarded` is a scratch row and `bits` the same memory as words.
+    """
+    for x in range(keys.size):
         e = estimate[x]
         d = truth[x]
         known = d == d
-        given = e == e
-        both = known & given
+        both = known & (e == e)
         e_safe = e if both else np.float32(1.0)
         d_safe = d if both else np.float32(1.0)
-        difference = e_safe - d_safe
-        size = abs(difference)
-        magnitude = abs(d_safe)
-        no_relative = magnitude == np.float32(0.0)
-        zeros |= d == np.float32(0.0)
-        signed[x] = difference
-        absolute[x] = size
-        relative[x] = np.float32(0.0) if no_relative else size / magnitude
-        tolerated = size - GUARD
+        tolerated = abs(e_safe - d_safe) - GUARD
         tolerated = tolerated if tolerated > np.float32(0.0) else np.float32(0.0)
         guarded[x] = tolerated
-        d1 = both & (tolerated > D1_PIXELS) & (D1_SHARE * tolerated > magnitude)
-        state = np.int32(0) if both else (np.int32(1) if known else np.int32(2))
-        flags[x] = state + (np.int32(4) if d1 else np.int32(0))
-    return zeros
+        d1 = (tolerated > D1_PIXELS) & (D1_SHARE * tolerated > abs(d_safe))
+        unknown = np.int32(MISSING_KEY) if known else np.int32(IGNORED_KEY)
+        keys[x] = (np.int32(BINS) if d1 else np.int32(0)) if both else unknown
+    for x in range(keys.size):
+        b = bits[x]
+        b = np.uint32(b - np.uint32(1)) if b > np.uint32(0) else b
+        key = np.int32(b >> BIN_SHIFT) - FIRST_KEY
+        key = key if key > np.int32(0) else np.int32(0)
+        key = key if key < np.int32(BINS - 1) else np.int32(BINS - 1)
+        keys[x] += key
 
 
-@kernel(fastmath=True)
-def depth_row(
+@kernel
+def count_errors(
+    estimate: Floats,
+    truth: Floats,
+    labels: Labels,
+    slots: Slots,
+    guarded: Floats,
+    bits: Words,
+    keys: Integers,
+    histogram: Words,
+) -> None:
+    """The histogram of |e| by slot (slot, key; flat).
+
+    Pixels without an estimate and without a truth have bins of their own.
+    """
+    for y in range(estimate.shape[0]):
+        _key_row(estimate[y], truth[y], guarded, bits, keys)
+        label = labels[y]
+        for x in range(keys.size):
+            histogram[slots[label[x]] * KEYS + keys[x]] += np.uint32(1)
+
+
+@kernel
+def collect_errors(
+    estimate: Floats,
+    truth: Floats,
+    labels: Labels,
+    wanted: Labels,
+    guarded: Floats,
+    bits: Words,
+    keys: Integers,
+    values: Floats,
+    members: Labels,
+) -> int:
+    """|e| and label of every pixel whose bin is `wanted` by one of its regions; returns how many.
+
+    `wanted[key]` holds the bits of the regions that ask for the bin. The caller sizes `values` and `members` from the
+    histogram.
+    """
+    found = 0
+    for y in range(estimate.shape[0]):
+        estimated, true, label = estimate[y], truth[y], labels[y]
+        _key_row(estimated, true, guarded, bits, keys)
+        for x in range(keys.size):
+            member = label[x] & wanted[keys[x]]
+            if member != 0:
+                values[found] = abs(estimated[x] - true[x])
+                members[found] = member
+                found += 1
+    return found
+
+
+@kernel
+def count_exclusions(
+    estimate: Floats,
+    truth: Floats,
+    labels: Labels,
+    slots: Slots,
+    offset: float,
+    special: Flags,
+    exclusions: NDArray[np.int64],
+) -> None:
+    """Count by slot the pixels that have no relative error (D = 0) or no depth, by the truth or by the estimate.
+
+    Of those that have none by the truth, the ones without an estimate are counted besides.
+    Only rows that are `special` are looked at.
+    """
+    for y in range(estimate.shape[0]):
+        if not special[y]:
+            continue
+        estimated, true, label = estimate[y], truth[y], labels[y]
+        for x in range(true.size):
+            d = true[x]
+            e = estimated[x]
+            if d != d:
+                continue
+            counts = exclusions[slots[label[x]]]
+            missing = e != e
+            if d == np.float32(0.0):
+                counts[ZERO_TRUTH] += 1
+                counts[ZERO_TRUTH_MISSING] += missing
+            if np.float64(d) + offset <= 0.0:
+                counts[TRUTH_BEHIND] += 1
+                counts[TRUTH_BEHIND_MISSING] += missing
+            elif not missing and np.float64(e) + offset <= 0.0:
+                counts[ESTIMATE_BEHIND] += 1
+
+
+@helper(fastmath=True)
+def _depth_row(
     estimate: Floats,
     truth: Floats,
     focal_baseline: float,
@@ -118,77 +238,6 @@ def depth_row(
 
 
 @kernel
-def key_row(guarded: Floats, flags: Integers, keys: Integers) -> None:
-    """Histogram keys of one row from the errors less the guard."""
-    bits = guarded.view(np.uint32)
-    for x in range(keys.size):
-        b = bits[x]
-        b = np.uint32(b - np.uint32(1)) if b > np.uint32(0) else b
-        key = np.int32(b >> BIN_SHIFT) - FIRST_KEY
-        key = key if key > np.int32(0) else np.int32(0)
-        key = key if key < np.int32(BINS - 1) else np.int32(BINS - 1)
-        flag = flags[x]
-        key = key + (np.int32(BINS) if flag & np.int32(4) else np.int32(0))
-        state = flag & np.int32(3)
-        keys[x] = (
-            key if state == np.int32(0) else (np.int32(MISSING_KEY) if state == np.int32(1) else np.int32(IGNORED_KEY))
-        )
-
-
-@kernel
-def scatter_row(
-    labels: Labels,
-    slots: Slots,
-    signed: Floats,
-    absolute: Floats,
-    relative: Floats,
-    depth: Sums,
-    keys: Integers,
-    sums: Sums,
-    histogram: NDArray[np.uint32],
-) -> None:
-    """Add one row to the sums and histograms of its slots.
-
-    Four rotating copies of the sums break the dependency chain.
-    """
-    for x in range(labels.size):
-        slot = slots[labels[x]]
-        size = np.float64(absolute[x])
-        row = sums[x & 3, slot]
-        row[SIGNED] += np.float64(signed[x])
-        row[ABSOLUTE] += size
-        row[SQUARED] += size * size
-        row[RELATIVE] += np.float64(relative[x])
-        row[DEPTH] += depth[x]
-        histogram[slot, keys[x]] += np.uint32(1)
-
-
-@kernel
-def count_exclusions(
-    labels: Labels, slots: Slots, estimate: Floats, truth: Floats, offset: float, exclusions: NDArray[np.int64]
-) -> None:
-    """Count the pixels of a row that have no relative error (D = 0) or no depth, by the truth or by the estimate.
-
-    Of those that have none by the truth, the ones without an estimate are counted besides.
-    """
-    for x in range(labels.size):
-        d = truth[x]
-        e = estimate[x]
-        if d != d:
-            continue
-        counts = exclusions[slots[labels[x]]]
-        missing = e != e
-        if d == np.float32(0.0):
-            counts[ZERO_TRUTH] += 1
-            counts[ZERO_TRUTH_MISSING] += missing
-        if np.float64(d) + offset <= 0.0:
-            counts[TRUTH_BEHIND] += 1
-            counts[TRUTH_BEHIND_MISSING] += missing
-        elif not missing and np.float64(e) + offset <= 0.0:
-            counts[ESTIMATE_BEHIND] += 1
-
-
-@kernel
 def range_in_front(truth: Floats, offset: float) -> tuple[float, float]:
     """The largest and the smallest D + offset above 0, which belong to the nearest and the farthest point; else 1."""
     near, far = -np.inf, np.inf
@@ -202,7 +251,7 @@ def range_in_front(truth: Floats, offset: float) -> tuple[float, float]:
 
 
 @kernel
-def accumulate(
+def sum_depths(
     estimate: Floats,
     truth: Floats,
     labels: Labels,
@@ -213,56 +262,19 @@ def accumulate(
     near: float,
     far: float,
     charge: bool,
+    depth: Sums,
     sums: Sums,
-    histogram: NDArray[np.uint32],
-    exclusions: NDArray[np.int64],
+    special: Flags,
 ) -> None:
-    """Statistics of all pixels by slot; `slots` maps a label to its slot."""
-    height, width = estimate.shape
-    absolute = np.empty(width, np.float32)
-    signed = np.empty(width, np.float32)
-    relative = np.empty(width, np.float32)
-    depth = np.empty(width, np.float64)
-    guarded = np.empty(width, np.float32)
-    flags = np.empty(width, np.int32)
-    keys = np.empty(width, np.int32)
-    for y in range(height):
-        zeros = error_row(estimate[y], truth[y], absolute, signed, relative, guarded, flags)
-        behind = depth_row(estimate[y], truth[y], focal_baseline, offset, mu, near, far, charge, depth)
-        key_row(guarded, flags, keys)
-        scatter_row(labels[y], slots, signed, absolute, relative, depth, keys, sums, histogram)
-        if zeros or behind:
-            count_exclusions(labels[y], slots, estimate[y], truth[y], offset, exclusions)
+    """Σ |Z_D − Z_E| by slot, in `sums` (slot, copy; flat).
 
-
-@kernel
-def collect(estimate: Floats, truth: Floats, labels: Labels, wanted: Labels, values: Floats, members: Labels) -> int:
-    """|e| and label of every pixel whose bin is `wanted` by one of its regions; returns how many.
-
-    `wanted[key]` holds the bits of the regions that ask for the bin. The caller sizes `values` and `members` from the
-    histogram.
+    `depth` is a scratch row. `special` tells the rows in which a point is not in front of the cameras.
     """
-    height, width = estimate.shape
-    found = 0
-    guarded = np.empty(width, np.float32)
-    flags = np.empty(width, np.int32)
-    keys = np.empty(width, np.int32)
-    for y in range(height):
-        for x in range(width):
-            e = estimate[y, x]
-            d = truth[y, x]
-            both = (e == e) & (d == d)
-            tolerated = abs(e - d) - GUARD
-            guarded[x] = tolerated if both & (tolerated > np.float32(0.0)) else np.float32(0.0)
-            flags[x] = np.int32(0) if both else np.int32(2)
-        key_row(guarded, flags, keys)
-        for x in range(width):
-            member = labels[y, x] & wanted[keys[x]]
-            if member != 0:
-                values[found] = abs(estimate[y, x] - truth[y, x])
-                members[found] = member
-                found += 1
-    return found
+    for y in range(estimate.shape[0]):
+        label = labels[y]
+        special[y] = _depth_row(estimate[y], truth[y], focal_baseline, offset, mu, near, far, charge, depth)
+        for x in range(depth.size):
+            sums[slots[label[x]] * COPIES + (x & 3)] += depth[x]
 
 
 @kernel

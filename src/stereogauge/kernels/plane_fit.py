@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stereogauge.kernels.jit import kernel
+from stereogauge.kernels.jit import helper, kernel
 
 RADIUS = 2
 
@@ -40,11 +40,10 @@ def second_differences(values: Any, pixels: Any) -> Any:
 def plane_distances(values: Any, pixels: Any, labels: Any, planes: Any) -> Any:
     """Signed distance (E − a·x − b·y − c)/√(1 + a² + b²) of each point to its plane; NaN where E is missing."""
     width = values.shape[1]
-    flat = values.ravel()
     distance = np.empty(pixels.shape[0], np.float32)
     scale = np.empty(planes.shape[0])
     for k in range(planes.shape[0]):
-        scale[k] = 1.0 / math.sqrt(1.0 + planes[k, 0] ** 2 + planes[k, 1] ** 2)
+        scale[k] = 1.0 / math.sqrt(1.0 + planes[k, 0] * planes[k, 0] + planes[k, 1] * planes[k, 1])
     y = start = 0
     for i in range(pixels.shape[0]):
         while pixels[i] - start >= width:
@@ -52,18 +51,19 @@ def plane_distances(values: Any, pixels: Any, labels: Any, planes: Any) -> Any:
             start += width
         x = pixels[i] - start
         k = labels[i] - 1
-        distance[i] = (flat[pixels[i]] - planes[k, 0] * x - planes[k, 1] * y - planes[k, 2]) * scale[k]
+        distance[i] = (values[y, x] - planes[k, 0] * x - planes[k, 1] * y - planes[k, 2]) * scale[k]
     return distance
 
 
-@kernel
+@helper
 def _angle(a: float, b: float, plane_a: float, plane_b: float) -> float:
     """Degrees between the normals (−a, −b, 1) and (−A, −B, 1), 0 to 90."""
-    across = math.sqrt((a - plane_a) ** 2 + (b - plane_b) ** 2 + (a * plane_b - b * plane_a) ** 2)
+    u, v, w = a - plane_a, b - plane_b, a * plane_b - b * plane_a
+    across = math.sqrt(u * u + v * v + w * w)
     return math.degrees(math.atan2(across, abs(a * plane_a + b * plane_b + 1.0)))
 
 
-@kernel
+@helper
 def _column_moments(values: Any, y: int, first: int, last: int, moments: Any) -> None:
     """Per column n, Σv, Σv², ΣE, ΣvE over the known pixels of rows y − 2 to y + 2, v = row − y.
 
@@ -71,7 +71,9 @@ def _column_moments(values: Any, y: int, first: int, last: int, moments: Any) ->
     known.
     """
     height, width = values.shape
-    moments[:, first : last + 5] = 0.0
+    for k in range(moments.shape[0]):
+        for column in range(first, last + 2 * RADIUS + 1):
+            moments[k, column] = 0.0
     low, high = max(first - RADIUS, 0), min(last + RADIUS + 1, width)
     count = moments[0, low + RADIUS : high + RADIUS]
     v_sum = moments[1, low + RADIUS : high + RADIUS]
@@ -92,7 +94,7 @@ def _column_moments(values: Any, y: int, first: int, last: int, moments: Any) ->
             ve_sum[i] += e * v
 
 
-@kernel
+@helper
 def _row_slopes(moments: Any, first: int, last: int, slope_x: Any, slope_y: Any) -> None:
     """Least-squares slopes of the windows around columns `first` to `last`.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stereogauge.kernels.jit import kernel
+from stereogauge.kernels.jit import helper, kernel
 
 TERMS = 6  # 1, u, v, u², u·v, v²
 
@@ -71,7 +71,7 @@ def quadratic_moments(disparity: Any, mask: Any, centre_x: float, centre_y: floa
     return matrix, right, squares, count
 
 
-@kernel
+@helper
 def _labels_around(coarse: Any, row: int, column: int, reach: int, found: Any) -> int:
     """Write the different labels around a cell into `found`, in reading order; their number."""
     rows, columns = coarse.shape
@@ -100,7 +100,7 @@ def nearest_planes(
     height, width = disparity.shape
     rows, columns = coarse.shape
     labels = np.zeros((height, width), np.int16)
-    beside = np.empty((2 * reach + 1) ** 2, np.int64)
+    beside = np.empty((2 * reach + 1) * (2 * reach + 1), np.int64)
     for row in range(rows):
         for column in range(columns):
             own = coarse[row, column]

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from stereogauge.kernels.jit import kernel
+from stereogauge.kernels.jit import helper, kernel
 
 
-@kernel(fastmath=True)
+@helper(fastmath=True)
 def _inliers(x: Any, y: Any, d: Any, a: float, b: float, c: float, tolerance: float) -> int:
     count = 0
     for i in range(x.shape[0]):
@@ -71,17 +71,17 @@ def fit_near_plane(x: Any, y: Any, d: Any, a: float, b: float, c: float, toleran
 
 
 @kernel
-def split_by_plane(x: Any, y: Any, d: Any, a: float, b: float, c: float, tolerance: float) -> Any:
-    """((x, y, d) of the points within `tolerance` of the plane, the same of the others), both in the given order."""
-    size = x.shape[0]
-    near_x, near_y, near_d = np.empty(size, np.float32), np.empty(size, np.float32), np.empty(size, np.float32)
-    far_x, far_y, far_d = np.empty(size, np.float32), np.empty(size, np.float32), np.empty(size, np.float32)
-    near = far = 0
-    for i in range(size):
+def split_by_plane(x: Any, y: Any, d: Any, a: float, b: float, c: float, tolerance: float, near: Any, far: Any) -> int:
+    """Write (x, y, d) of the points within `tolerance` of the plane to `near` (3, points), of the others to `far`.
+
+    Both keep the given order; returns how many are near.
+    """
+    inside = outside = 0
+    for i in range(x.shape[0]):
         # Both are written and one is kept: a branch here would be mispredicted at every edge of the surface.
-        near_x[near], near_y[near], near_d[near] = x[i], y[i], d[i]
-        far_x[far], far_y[far], far_d[far] = x[i], y[i], d[i]
-        inside = abs(a * x[i] + b * y[i] + c - d[i]) <= tolerance
-        near += inside
-        far += not inside
-    return (near_x[:near], near_y[:near], near_d[:near]), (far_x[:far], far_y[:far], far_d[:far])
+        near[0, inside], near[1, inside], near[2, inside] = x[i], y[i], d[i]
+        far[0, outside], far[1, outside], far[2, outside] = x[i], y[i], d[i]
+        close = abs(a * x[i] + b * y[i] + c - d[i]) <= tolerance
+        inside += close
+        outside += not close
+    return inside

@@ -10,95 +10,47 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import numba.core.cgutils
-import numba.core.codegen
-import numba.core.config
 import numba.extending
 import numba.types
 from llvmlite import ir
 
 from stereogauge.kernels.sgm_plain import DECIDE, DECIDE_BOTH, FORGET, LANES, WRITE
+from stereogauge.kernels.vectors import (
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    cgutils,
+    constant,
+    data,
+    has_wide_registers,
+    lanewise,
+    largest,
+    load,
+    number,
+    part,
+    pointer,
+    reduced,
+    splat,
+    store,
+)
 
-# Numba's annotations describe neither these helpers nor what becomes of a decorated function.
-cgutils: Any = numba.core.cgutils
-codegen: Any = numba.core.codegen
-config: Any = numba.core.config
+# Numba's annotations do not describe what becomes of a decorated function.
 types: Any = numba.types
 intrinsic: Any = numba.extending.intrinsic
 
-INT8 = ir.IntType(8)
-INT16 = ir.IntType(16)
-INT32 = ir.IntType(32)
-INT64 = ir.IntType(64)
-
-
-def _has_wide_registers() -> bool:
-    """Whether the processor that Numba compiles for holds 64 bytes in a register."""
-    features = config.CPU_FEATURES if config.CPU_FEATURES is not None else codegen.get_host_cpu_features()
-    return "+avx512bw" in features
-
-
-WIDE = 2 * LANES if _has_wide_registers() else LANES
-
-
-def _number(value: int) -> Any:
-    return ir.Constant(INT64, value)
-
-
-def _splat(builder: Any, scalar: Any, lanes: int) -> Any:
-    vector = ir.VectorType(scalar.type, lanes)
-    first = builder.insert_element(ir.Constant(vector, ir.Undefined), scalar, ir.Constant(INT32, 0))
-    return builder.shuffle_vector(
-        first, ir.Constant(vector, ir.Undefined), ir.Constant(ir.VectorType(INT32, lanes), [0] * lanes)
-    )
-
-
-def _lanewise(builder: Any, name: str, *vectors: Any) -> Any:
-    vector = vectors[0].type
-    signature = ir.FunctionType(vector, [vector] * len(vectors))
-    function = cgutils.get_or_insert_function(
-        builder.module, signature, f"llvm.{name}.v{vector.count}i{vector.element.width}"
-    )
-    return builder.call(function, vectors)
-
-
-def _smallest(builder: Any, vector: Any) -> Any:
-    signature = ir.FunctionType(vector.type.element, [vector.type])
-    name = f"llvm.vector.reduce.umin.v{vector.type.count}i{vector.type.element.width}"
-    return builder.call(cgutils.get_or_insert_function(builder.module, signature, name), [vector])
-
-
-def _pointer(builder: Any, base: Any, offset: Any, vector: Any) -> Any:
-    return builder.bitcast(builder.gep(base, [offset]), vector.as_pointer())
-
-
-def _load(builder: Any, base: Any, offset: Any, vector: Any) -> Any:
-    return builder.load(_pointer(builder, base, offset, vector), align=1)
-
-
-def _store(builder: Any, value: Any, base: Any, offset: Any) -> None:
-    builder.store(value, _pointer(builder, base, offset, value.type), align=1)
-
-
-def _data(context: Any, builder: Any, array_type: Any, array: Any) -> Any:
-    return context.make_array(array_type)(context, builder, array).data
-
-
-def _largest(vector: Any) -> Any:
-    return ir.Constant(vector, [2**vector.element.width - 1] * vector.count)
-
-
-def _half(builder: Any, vector: Any, first: int) -> Any:
-    """`LANES` lanes of a vector, from lane `first` on."""
-    lanes = ir.Constant(ir.VectorType(INT32, LANES), list(range(first, first + LANES)))
-    return builder.shuffle_vector(vector, vector, lanes)
+WIDE = 2 * LANES if has_wide_registers() else LANES
+SUM_BITS = 10
+"""Where path costs are bytes, the sum of four fits into this many bits. The first sweep writes the matching cost, at
+most 62, into the other six, so that the second one need not compute it again.
+"""
 
 
 def _smaller_half(builder: Any, vector: Any) -> Any:
     """`LANES` lanes, each the minimum of those that a wide vector has for it."""
     if vector.type.count == LANES:
         return vector
-    return _lanewise(builder, "umin", _half(builder, vector, 0), _half(builder, vector, LANES))
+    return lanewise(builder, "umin", part(builder, vector, 0, LANES), part(builder, vector, LANES, LANES))
 
 
 def _keys(builder: Any, sums: Any, disparities: Any) -> Any:
@@ -122,12 +74,12 @@ class _Fields:
         return self._at(name)[1]
 
     def data(self, name: str) -> Any:
-        return _data(self.context, self.builder, *self._at(name))
+        return data(self.context, self.builder, *self._at(name))
 
     def each_data(self, name: str) -> list[Any]:
         kind, arrays = self._at(name)
         return [
-            _data(self.context, self.builder, kind[i], self.builder.extract_value(arrays, i)) for i in range(len(kind))
+            data(self.context, self.builder, kind[i], self.builder.extract_value(arrays, i)) for i in range(len(kind))
         ]
 
 
@@ -140,20 +92,21 @@ class _Pixel:
         (sums, self.sums_at, self.later, self.padded, _) = arguments[8:]
         pair = _Fields(context, builder, signature.args[0], pair)
         rolling = _Fields(context, builder, signature.args[1], rolling)
-        self.sums = _data(context, builder, signature.args[8], sums)
+        self.sums = data(context, builder, signature.args[8], sums)
         self.right = pair.each_data("right")
         self.outside, self.unused = pair.data("outside"), pair.data("unused")
         self.right_costs, self.right_disparities = rolling.data("right_costs"), rolling.data("right_disparities")
         self.paths, self.minima = rolling.each_data("paths"), rolling.each_data("minima")
         self.small_penalty = pair.number("small_penalty")
         self.element = self.small_penalty.type
+        self.packed = self.element.width == 8
         self.codes = [builder.load(builder.gep(bytes_, [pixel])) for bytes_ in pair.each_data("left")]
-        slot = builder.add(self.padded, _number(LANES))
+        slot = builder.add(self.padded, number(LANES))
         every = range(len(self.paths))
         source = [builder.extract_value(sources, i) for i in every]
         self.target = [builder.extract_value(targets, i) for i in every]
-        self.read_at = [builder.add(builder.mul(source[i], slot), _number(LANES)) for i in every]
-        self.write_at = [builder.add(builder.mul(self.target[i], slot), _number(LANES)) for i in every]
+        self.read_at = [builder.add(builder.mul(source[i], slot), number(LANES)) for i in every]
+        self.write_at = [builder.add(builder.mul(self.target[i], slot), number(LANES)) for i in every]
         self.base = [builder.load(builder.gep(self.minima[i], [source[i]])) for i in every]
         self.jump = [builder.add(self.base[i], builder.extract_value(large_penalties, i)) for i in every]
         self.before = [cgutils.alloca_once(builder, ir.VectorType(self.element, WIDE)) for _ in every]
@@ -163,17 +116,17 @@ class _Pixel:
         builder = self.builder
         numbers = range(1 if mode == FORGET else 0, len(self.paths))
         wide, wide_sums = ir.VectorType(self.element, WIDE), ir.VectorType(INT16, WIDE)
-        lowest = {i: cgutils.alloca_once_value(builder, _largest(wide)) for i in numbers}
-        best = cgutils.alloca_once_value(builder, _largest(wide_sums))
-        best_at = cgutils.alloca_once_value(builder, _largest(wide_sums))
+        lowest = {i: cgutils.alloca_once_value(builder, largest(wide)) for i in numbers}
+        best = cgutils.alloca_once_value(builder, largest(wide_sums))
+        best_at = cgutils.alloca_once_value(builder, largest(wide_sums))
         for i in numbers:
-            first = _load(builder, self.paths[i], builder.sub(self.read_at[i], _number(1)), wide)
+            first = load(builder, self.paths[i], builder.sub(self.read_at[i], number(1)), wide)
             builder.store(first, self.before[i])
-        with cgutils.for_range(builder, builder.udiv(self.padded, _number(WIDE)), intp=INT64) as loop:
-            at = builder.mul(loop.index, _number(WIDE))
+        with cgutils.for_range(builder, builder.udiv(self.padded, number(WIDE)), intp=INT64) as loop:
+            at = builder.mul(loop.index, number(WIDE))
             paths, sums, disparities = self._block(mode, numbers, at, WIDE)
             for i in numbers:
-                builder.store(_lanewise(builder, "umin", builder.load(lowest[i]), paths[i]), lowest[i])
+                builder.store(lanewise(builder, "umin", builder.load(lowest[i]), paths[i]), lowest[i])
             if mode in (DECIDE, DECIDE_BOTH):
                 lower = builder.icmp_unsigned("<", sums, builder.load(best))
                 builder.store(builder.select(lower, sums, builder.load(best)), best)
@@ -184,91 +137,105 @@ class _Pixel:
         keys = _smaller_half(builder, _keys(builder, builder.load(best), builder.load(best_at)))
         key = cgutils.alloca_once_value(builder, keys)
         if WIDE > LANES:
-            rest = builder.and_(self.padded, _number(LANES))
-            with builder.if_then(builder.icmp_signed("!=", rest, _number(0))):
+            rest = builder.and_(self.padded, number(LANES))
+            with builder.if_then(builder.icmp_signed("!=", rest, number(0))):
                 paths, sums, disparities = self._block(mode, numbers, builder.sub(self.padded, rest), LANES)
                 for i in numbers:
-                    builder.store(_lanewise(builder, "umin", builder.load(minima[i]), paths[i]), minima[i])
+                    builder.store(lanewise(builder, "umin", builder.load(minima[i]), paths[i]), minima[i])
                 if mode in (DECIDE, DECIDE_BOTH):
                     keys = _keys(builder, sums, disparities)
-                    builder.store(_lanewise(builder, "umin", builder.load(key), keys), key)
+                    builder.store(lanewise(builder, "umin", builder.load(key), keys), key)
         for i in numbers:
-            smallest = _smallest(builder, builder.load(minima[i]))
+            smallest = reduced(builder, "umin", builder.load(minima[i]))
             builder.store(smallest, builder.gep(self.minima[i], [self.target[i]]))
-        return _smallest(builder, builder.load(key)) if mode in (DECIDE, DECIDE_BOTH) else ir.Constant(INT32, 0)
+        return reduced(builder, "umin", builder.load(key)) if mode in (DECIDE, DECIDE_BOTH) else ir.Constant(INT32, 0)
 
     def _block(self, mode: int, numbers: range, at: Any, lanes: int) -> tuple[dict[int, Any], Any, Any]:
         """Path costs, their sums and the disparities of the `lanes` disparities from `at` on."""
         builder = self.builder
-        cost = self._cost(at, lanes)
-        paths = {i: self._path(i, cost, at, lanes) for i in numbers}
         sum_vector = ir.VectorType(INT16, lanes)
+        there = builder.add(self.sums_at, at)
+        written = load(builder, self.sums, there, sum_vector) if mode in (DECIDE, DECIDE_BOTH) else None
+        cost, written = self._cost_and_sums(at, lanes, written)
+        paths = {i: self._path(i, cost, at, lanes) for i in numbers}
         disparities = builder.add(
-            _splat(builder, builder.trunc(at, INT16), lanes), ir.Constant(sum_vector, list(range(lanes)))
+            splat(builder, builder.trunc(at, INT16), lanes), ir.Constant(sum_vector, list(range(lanes)))
         )
         if mode == FORGET:
             return paths, None, disparities
         wide = [path if self.element.width == 16 else builder.zext(path, sum_vector) for path in paths.values()]
         sums = functools.reduce(builder.add, wide)
-        there = builder.add(self.sums_at, at)
         if mode == WRITE:
+            if self.packed:
+                above = builder.shl(builder.zext(cost, sum_vector), constant(sum_vector, SUM_BITS))
+                sums = builder.or_(sums, above)
             # Around the cache: a volume is too large for it, and the line need not be read first.
-            store = builder.store(sums, _pointer(builder, self.sums, there, sum_vector), align=2 * LANES)
-            store.set_metadata("nontemporal", builder.module.add_metadata([ir.Constant(INT32, 1)]))
+            stored = builder.store(sums, pointer(builder, self.sums, there, sum_vector), align=2 * LANES)
+            stored.set_metadata("nontemporal", builder.module.add_metadata([ir.Constant(INT32, 1)]))
             return paths, None, disparities
-        sums = builder.add(sums, _load(builder, self.sums, there, sum_vector))
-        _store(builder, sums, self.sums, there)
+        sums = builder.add(sums, written)
+        store(builder, sums, self.sums, there)
         if mode == DECIDE_BOTH:
             self._right_winners(sums, disparities, at)
         return paths, sums, disparities
+
+    def _cost_and_sums(self, at: Any, lanes: int, written: Any) -> tuple[Any, Any]:
+        """Costs, and what the other sweep's sums are where it has `written` some: unpacked, or as they are."""
+        builder = self.builder
+        if written is None or not self.packed:
+            return self._cost(at, lanes), written
+        vector = ir.VectorType(self.element, lanes)
+        cost = builder.trunc(builder.lshr(written, constant(written.type, SUM_BITS)), vector)
+        cost = lanewise(builder, "umax", cost, load(builder, self.unused, at, vector))
+        return cost, builder.and_(written, constant(written.type, 2**SUM_BITS - 1))
 
     def _cost(self, at: Any, lanes: int) -> Any:
         builder = self.builder
         byte_vector, vector = ir.VectorType(INT8, lanes), ir.VectorType(self.element, lanes)
         there = builder.add(self.right_at, at)
         differing = [
-            _lanewise(
-                builder, "ctpop", builder.xor(_splat(builder, code, lanes), _load(builder, right, there, byte_vector))
+            lanewise(
+                builder, "ctpop", builder.xor(splat(builder, code, lanes), load(builder, right, there, byte_vector))
             )
             for code, right in zip(self.codes, self.right, strict=True)
         ]
         cost = functools.reduce(builder.add, differing)
-        outside = _load(builder, self.outside, builder.add(self.column, at), byte_vector)
-        cost = _lanewise(builder, "umax", cost, outside)
+        outside = load(builder, self.outside, builder.add(self.column, at), byte_vector)
+        cost = lanewise(builder, "umax", cost, outside)
         cost = cost if self.element.width == 8 else builder.zext(cost, vector)
-        return _lanewise(builder, "umax", cost, _load(builder, self.unused, at, vector))
+        return lanewise(builder, "umax", cost, load(builder, self.unused, at, vector))
 
     def _path(self, i: int, cost: Any, at: Any, lanes: int) -> Any:
         builder = self.builder
         vector = ir.VectorType(self.element, lanes)
         start = builder.add(self.read_at[i], at)
-        here = _load(builder, self.paths[i], start, vector)
-        after = _load(builder, self.paths[i], builder.add(start, _number(1)), vector)
+        here = load(builder, self.paths[i], start, vector)
+        after = load(builder, self.paths[i], builder.add(start, number(1)), vector)
         before = builder.load(self.before[i])
         if lanes < WIDE:
-            before = _half(builder, before, 0)
+            before = part(builder, before, 0, LANES)
         else:
             # The next block's d − 1 lanes are read before this block is overwritten: source and target may be one slot.
-            following = _load(builder, self.paths[i], builder.add(start, _number(lanes - 1)), vector)
+            following = load(builder, self.paths[i], builder.add(start, number(lanes - 1)), vector)
             builder.store(following, self.before[i])
-        stepped = _lanewise(
-            builder, "uadd.sat", _lanewise(builder, "umin", before, after), _splat(builder, self.small_penalty, lanes)
+        stepped = lanewise(
+            builder, "uadd.sat", lanewise(builder, "umin", before, after), splat(builder, self.small_penalty, lanes)
         )
-        jump = _splat(builder, self.jump[i], lanes)
-        best = _lanewise(builder, "umin", _lanewise(builder, "umin", here, jump), stepped)
-        path = _lanewise(builder, "uadd.sat", builder.sub(best, _splat(builder, self.base[i], lanes)), cost)
-        _store(builder, path, self.paths[i], builder.add(self.write_at[i], at))
+        jump = splat(builder, self.jump[i], lanes)
+        best = lanewise(builder, "umin", lanewise(builder, "umin", here, jump), stepped)
+        path = lanewise(builder, "uadd.sat", builder.sub(best, splat(builder, self.base[i], lanes)), cost)
+        store(builder, path, self.paths[i], builder.add(self.write_at[i], at))
         return path
 
     def _right_winners(self, sums: Any, disparities: Any, at: Any) -> None:
         builder = self.builder
         there = builder.add(self.column, at)
-        costs = _load(builder, self.right_costs, there, sums.type)
-        found = _load(builder, self.right_disparities, there, sums.type)
-        bound = builder.add(costs, _splat(builder, self.later, sums.type.count))
+        costs = load(builder, self.right_costs, there, sums.type)
+        found = load(builder, self.right_disparities, there, sums.type)
+        bound = builder.add(costs, splat(builder, self.later, sums.type.count))
         lower = builder.icmp_unsigned("<", sums, bound)
-        _store(builder, builder.select(lower, sums, costs), self.right_costs, there)
-        _store(builder, builder.select(lower, disparities, found), self.right_disparities, there)
+        store(builder, builder.select(lower, sums, costs), self.right_costs, there)
+        store(builder, builder.select(lower, disparities, found), self.right_disparities, there)
 
 
 @intrinsic
@@ -302,7 +269,7 @@ def pixel_vector(
         pixel = _Pixel(context, builder, signature, arguments)
         key = cgutils.alloca_once_value(builder, ir.Constant(INT32, 0))
         for mode in (FORGET, WRITE, DECIDE, DECIDE_BOTH):
-            with builder.if_then(builder.icmp_signed("==", arguments[-1], _number(mode))):
+            with builder.if_then(builder.icmp_signed("==", arguments[-1], number(mode))):
                 builder.store(pixel.emit(mode), key)
         return builder.load(key)
 

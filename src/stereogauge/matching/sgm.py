@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import MatcherError
 from stereogauge.kernels.confidence import CostSummary, Scales, summary_rows
+from stereogauge.kernels.jit import read_only
 from stereogauge.kernels.sgm_sweep import Pair
 from stereogauge.kernels.winner import PARABOLA, V_FIT, WHOLE, View
 from stereogauge.matching.census import WINDOWS, census, code_bytes, window_bits, window_radii
@@ -195,7 +196,7 @@ class Run:
 
         def inspect(sums: Sums, first_row: int, rows: Rows) -> None:
             padded = padded_disparities(ndisp)
-            summary_rows(sums, first_row, padded, ndisp, found.left.winners, scales, found.summary, *rows)
+            summary_rows(read_only(sums), first_row, padded, ndisp, found.left.winners, scales, found.summary, *rows)
 
         return inspect
 

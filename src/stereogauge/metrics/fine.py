@@ -14,7 +14,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,6 +37,7 @@ from stereogauge.metrics.overlays import (
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import mean
 from stereogauge.model import Mask
+from stereogauge.opencv import cv2
 from stereogauge.regions.connected import components
 from stereogauge.regions.geometry.sets import Positions
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,6 +14,7 @@ from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import emptiness, mean
 from stereogauge.model import Mask
+from stereogauge.opencv import cv2
 
 WINDOW = 7  # px, as in scikit-image
 K1, K2 = 0.01, 0.03

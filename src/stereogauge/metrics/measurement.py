@@ -14,6 +14,7 @@ from stereogauge.confidence.files import ConfidenceSource
 from stereogauge.datasets.misplaced import wrong_size
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError
 from stereogauge.kernels import fill as fill_kernels
+from stereogauge.kernels.jit import read_only
 from stereogauge.metrics.statistics import PassRequest, PixelStatistics, RegionStatistics
 from stereogauge.model import DisparityMap, Image, Mask, Scene, as_disparity
 from stereogauge.protocol import Protocol
@@ -87,7 +88,7 @@ class Measurement:
         extras: Mapping[str, Fact] | None = None,
     ) -> None:
         self.regions = scene_regions
-        self.raw = as_disparity(estimate, "estimate")
+        self.raw = read_only(as_disparity(estimate, "estimate"))
         self.extras = dict(extras or {})
         self._right = right_estimate
         self._confidence = confidence
@@ -112,7 +113,7 @@ class Measurement:
     def gt(self) -> DisparityMap:
         """The ground truth, NaN = unknown; of four values per pixel the nearest, where the protocol says so."""
         truths = self.regions.four_truths
-        return self.scene.gt if truths is None else nearest_of(self.estimate, truths)
+        return self.scene.gt if truths is None else read_only(nearest_of(self.estimate, truths))
 
     @functools.cached_property
     def largest_truth(self) -> DisparityMap:
@@ -131,12 +132,12 @@ class Measurement:
                 f"Protocol {self.protocol.name!r} clips estimates to the disparity range, and scene {self.scene.id!r} "
                 "does not tell its ndisp; give it in the calibration, or set clip_to_range=false."
             )
-        return np.clip(self.raw, np.float32(0), np.float32(ndisp))
+        return read_only(np.clip(self.raw, np.float32(0), np.float32(ndisp)))
 
     @functools.cached_property
     def estimate(self) -> DisparityMap:
         """The estimate that is measured: clipped, and filled where the invalid policy says so."""
-        return filled(self.clipped) if self.protocol.invalid == "fill" else self.clipped
+        return read_only(filled(self.clipped)) if self.protocol.invalid == "fill" else self.clipped
 
     @functools.cached_property
     def right_estimate(self) -> DisparityMap:

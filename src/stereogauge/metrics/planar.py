@@ -9,10 +9,10 @@ and the note says so.
 
 from __future__ import annotations
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.kernels.jit import read_only
 from stereogauge.kernels.plane_fit import normal_angles, plane_distances, second_differences
 from stereogauge.metrics.costs import set_costs
 from stereogauge.metrics.declaration import Parameter, Statistic, metric
@@ -20,6 +20,7 @@ from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.overlays import HCI, VARIANT, emptiness, heat_overlay, is_above, mean_of, share_above
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import mean, percent
+from stereogauge.opencv import cv2
 from stereogauge.regions.drawn_planes import drawn_planes
 from stereogauge.regions.geometry.planes import Points, fit_plane
 from stereogauge.regions.geometry.sets import Positions
@@ -56,7 +57,7 @@ def _drawn_bumps(m: Measurement) -> Values:
 
 
 def _relative_bumps(m: Measurement) -> Values:
-    return m.once("p-bump-rel", lambda: second_differences(m.estimate - m.gt, m.regions.geometry.planar))
+    return m.once("p-bump-rel", lambda: second_differences(read_only(m.estimate - m.gt), m.regions.geometry.planar))
 
 
 def _offsets(m: Measurement) -> Values:

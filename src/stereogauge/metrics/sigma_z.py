@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.kernels.jit import read_only
 from stereogauge.kernels.pixelwise import literal_depth, range_in_front
 from stereogauge.metrics.declaration import Statistic, metric
 from stereogauge.metrics.error_pictures import heat_picture
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import emptiness, mean, plain_sum
+from stereogauge.metrics.statistics import PassRequest
 from stereogauge.protocol.sigma_z import EITHER_UNIT
 
 CABEZAS = "Cabezas, Padilla & Trujillo, CIARP 2011"
@@ -37,8 +39,12 @@ def sigma_z_map(m: Measurement) -> NDArray[np.float64]:
     error = np.abs(truth - estimate)
     if excluding:
         return error
-    ends = focal_baseline / (np.array(range_in_front(m.gt, doffs)) + parameters.mu)
+    ends = focal_baseline / (np.array(range_in_front(read_only(m.gt), doffs)) + parameters.mu)
     return np.where(np.isnan(estimate), np.maximum(np.abs(truth - ends[0]), np.abs(truth - ends[1])), error)
+
+
+def _asks_for_depth() -> PassRequest:
+    return PassRequest(depth=True)
 
 
 def _literal(m: Measurement, region: str) -> Statistic:
@@ -49,7 +55,7 @@ def _literal(m: Measurement, region: str) -> Statistic:
     sums = np.zeros(len(labels.values))
     focal_baseline, doffs = _sigma_z_scale(m)
     mu = doffs + m.protocol.sigma_z.mu
-    literal_depth(m.estimate, m.gt, labels.labels, labels.slots, focal_baseline, mu, charge, sums)
+    literal_depth(read_only(m.estimate), read_only(m.gt), labels.labels, labels.slots, focal_baseline, mu, charge, sums)
     count = pixels.size if charge else pixels.valid
     if count == 0:
         return Statistic.empty(emptiness(region, pixels.size), pixels.missing)
@@ -60,27 +66,27 @@ def _sigma_z(m: Measurement, region: str) -> Statistic:
     parameters = m.protocol.sigma_z
     if parameters.literal:
         return _literal(m, region)
-    pixels = m.pixels(region)
+    pixels, depth = m.pixels(region), m.statistics(region).depth(region)
     charge = m.protocol.invalid != "exclude"
-    missing = pixels.missing - pixels.truth_behind_missing + pixels.estimates_behind
-    size = pixels.size - pixels.truth_behind
+    missing = pixels.missing - depth.truth_behind_missing + depth.estimates_behind
+    size = pixels.size - depth.truth_behind
     remarks = []
     if missing and charge:
-        near, far = m.once("true range", lambda: range_in_front(m.gt, _sigma_z_scale(m)[1]))
+        near, far = m.once("true range", lambda: range_in_front(read_only(m.gt), _sigma_z_scale(m)[1]))
         if near == far:
             return Statistic.empty("all true disparities are equal: no range to charge missing estimates by", missing)
         remarks.append(f"{missing} missing estimates charged the worst depth error inside the scene's range")
-    if pixels.truth_behind:
-        remarks.append(f"{pixels.truth_behind} pixels with true points behind the cameras left out")
-    if pixels.estimates_behind and not charge:
-        remarks.append(f"{pixels.estimates_behind} pixels with estimates behind the cameras left out")
+    if depth.truth_behind:
+        remarks.append(f"{depth.truth_behind} pixels with true points behind the cameras left out")
+    if depth.estimates_behind and not charge:
+        remarks.append(f"{depth.estimates_behind} pixels with estimates behind the cameras left out")
     if parameters.metric and not m.scene.calibration.metric:
         remarks.append("no calibration: f·B = 1, so in 1/px")
     count = size if charge else size - missing
     if count == 0:
-        behind = pixels.truth_behind or pixels.estimates_behind
+        behind = depth.truth_behind or depth.estimates_behind
         return Statistic.empty("; ".join(remarks) if behind else emptiness(region, pixels.size), missing)
-    return Statistic(pixels.depth, count, missing, "; ".join(remarks))
+    return Statistic(depth.total, count, missing, "; ".join(remarks))
 
 
 def _sigma_z_unit(m: Measurement) -> str:
@@ -104,6 +110,7 @@ def _sigma_z_picture(m: Measurement) -> Picture:
     finalize=plain_sum,
     picture=_sigma_z_picture,
     costs=lambda m, region: sigma_z_map(m),
+    shares=_asks_for_depth,
     version=2,
 )
 def sze(m: Measurement, region: str) -> Statistic:
@@ -127,6 +134,7 @@ def sze(m: Measurement, region: str) -> Statistic:
     finalize=mean,
     picture=_sigma_z_picture,
     costs=lambda m, region: sigma_z_map(m),
+    shares=_asks_for_depth,
     version=2,
 )
 def sze_mean(m: Measurement, region: str) -> Statistic:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels import pixelwise as kernels
+from stereogauge.kernels.jit import read_only
+from stereogauge.kernels.threads import at_once, row_blocks
 from stereogauge.model import DisparityMap
 from stereogauge.regions.labels import RegionLabels
 
@@ -19,18 +23,23 @@ class PassRequest:
     """What a metric asks of the pass over the pixels that all metrics share.
 
     `thresholds`, in px: to read the number of larger errors with `PixelStatistics.above`. `quantiles`, from 0 to 1: to
-    read quantiles of the error with `PixelStatistics.quantile`. Any others can be read too, each at the cost of one
-    more pass.
+    read quantiles of the error with `PixelStatistics.quantile`. `depth`: to read depth errors with
+    `PixelStatistics.depth`. Any others can be read too, each at the cost of one more pass.
     """
 
     thresholds: tuple[float, ...] = ()
     quantiles: tuple[float, ...] = ()
+    depth: bool = False
 
     @classmethod
     def together(cls, requests: Iterable[PassRequest]) -> PassRequest:
         """One request for all of them."""
         every = tuple(requests)
-        return cls(tuple(t for r in every for t in r.thresholds), tuple(q for r in every for q in r.quantiles))
+        return cls(
+            tuple(t for r in every for t in r.thresholds),
+            tuple(q for r in every for q in r.quantiles),
+            any(r.depth for r in every),
+        )
 
 
 def thresholds(*values: float) -> PassRequest:
@@ -47,10 +56,7 @@ def percentiles(*values: float) -> PassRequest:
 class RegionStatistics:
     """Sums over one region R; V ⊆ R are the pixels with an estimate.
 
-    `depth`: sum of depth errors over the pixels of R whose true point is in front of the cameras, with the charges of
-    those whose estimated point is missing or is not. `estimates_behind`: pixels of V whose true point is in front of
-    the cameras and whose estimated point is not. `truth_behind`: pixels of R whose true point is not in front of the
-    cameras; `zero_truth`: those with D = 0. `…_missing`: how many of them have no estimate.
+    `zero_truth`: pixels of R with D = 0; `zero_truth_missing`: how many of them have no estimate.
     """
 
     size: int
@@ -60,12 +66,8 @@ class RegionStatistics:
     absolute: float
     squared: float
     relative: float
-    depth: float
     zero_truth: int
     zero_truth_missing: int
-    truth_behind: int
-    truth_behind_missing: int
-    estimates_behind: int
     histogram: NDArray[np.int64]
 
     @property
@@ -74,10 +76,37 @@ class RegionStatistics:
         return self.size - self.missing
 
 
+@dataclass(frozen=True)
+class DepthStatistics:
+    """The depth errors over one region R; V ⊆ R are the pixels with an estimate.
+
+    `total`: their sum over the pixels of R whose true point is in front of the cameras, with the charges of those whose
+    estimated point is missing or is not. `estimates_behind`: pixels of V whose true point is in front of the cameras
+    and whose estimated point is not. `truth_behind`: pixels of R whose true point is not in front of the cameras;
+    `truth_behind_missing`: how many of them have no estimate.
+    """
+
+    total: float
+    truth_behind: int
+    truth_behind_missing: int
+    estimates_behind: int
+
+
 def _bin(value: float) -> int:
     """The histogram bin that holds an error of exactly `value`."""
     bits = int(np.float32(value).view(np.uint32))
     return min(max((max(bits - 1, 0) >> int(kernels.BIN_SHIFT)) - int(kernels.FIRST_KEY), 0), kernels.BINS - 1)
+
+
+def _key_rows(width: int) -> tuple[NDArray[np.float32], NDArray[np.uint32], NDArray[np.int32]]:
+    """Scratch rows for histogram keys: errors, the same memory as words, keys."""
+    guarded = np.empty(width, np.float32)
+    return guarded, guarded.view(np.uint32), np.empty(width, np.int32)
+
+
+def _added(rows: NDArray[np.float64]) -> float:
+    """The sum of a few numbers, one after the other."""
+    return float(np.add.accumulate(rows)[-1]) if rows.size else 0.0
 
 
 def _on_edge(value: float) -> bool:
@@ -106,28 +135,14 @@ class PixelStatistics:
         request: PassRequest,
         charge: bool = True,
     ) -> None:
-        self._estimate, self._truth, self._labels = estimate, truth, labels
-        slots = len(labels.values)
-        sums = np.zeros((4, slots, kernels.SUMS))
-        histogram = np.zeros((slots, kernels.KEYS), np.uint32)
-        exclusions = np.zeros((slots, kernels.EXCLUSIONS), np.int64)
-        near, far = kernels.range_in_front(truth, float(doffs))
-        kernels.accumulate(
-            estimate,
-            truth,
-            labels.labels,
-            labels.slots,
-            float(focal_baseline),
-            float(doffs),
-            float(mu),
-            near,
-            far,
-            charge,
-            sums,
-            histogram,
-            exclusions,
-        )
-        self._regions = self._folded(sums.sum(axis=0), histogram, exclusions)
+        self._estimate, self._truth, self._labels = read_only(estimate), read_only(truth), labels
+        self._focal_baseline, self._doffs, self._mu = float(focal_baseline), float(doffs), float(mu)
+        self._charge = charge
+        parts: list[Callable[[], Any]] = [self._sums, self._histogram]
+        if request.depth:
+            parts.insert(0, lambda: self._depths)  # the longest first
+        *_, sums, histogram = at_once(parts, estimate.size)
+        self._regions = self._folded(sums[0].sum(axis=0), histogram, self._exclusions(sums[1]))
         self._cumulative = {name: np.cumsum(r.histogram) for name, r in self._regions.items()}
         self._ranked: dict[tuple[str, int], NDArray[np.float32]] = {}
         bins = {name: self._bins_of(name, request) for name in labels.names}
@@ -140,12 +155,64 @@ class PixelStatistics:
     def __getitem__(self, region: str) -> RegionStatistics:
         return self._regions[region]
 
+    @property
+    def _pixels(self) -> tuple[DisparityMap, DisparityMap, NDArray[Any], NDArray[np.int64]]:
+        """What every pass goes over."""
+        return self._estimate, self._truth, self._labels.labels, self._labels.slots
+
+    def _sums(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """The sums of errors, (copy, slot, sum), and the rows in which a true disparity is 0."""
+        sums = np.zeros((len(self._labels.values), kernels.COPIES, kernels.SUMS))
+        height, width = self._truth.shape
+        zeros = np.empty(height, np.bool_)
+        kernels.sum_errors(*self._pixels, np.empty(width, np.float32), np.empty(width, np.float32), sums.ravel(), zeros)
+        return sums.transpose(1, 0, 2), zeros
+
+    def _histogram(self) -> NDArray[np.uint32]:
+        histogram = np.zeros((len(self._labels.values), kernels.KEYS), np.uint32)
+        kernels.count_errors(*self._pixels, *_key_rows(self._truth.shape[1]), histogram.ravel())
+        return histogram
+
+    def _exclusions(self, rows: NDArray[np.bool_]) -> NDArray[np.int64]:
+        exclusions = np.zeros((len(self._labels.values), kernels.EXCLUSIONS), np.int64)
+        if rows.any():
+            kernels.count_exclusions(*self._pixels, self._doffs, rows, exclusions)
+        return exclusions
+
+    def depth(self, region: str) -> DepthStatistics:
+        """The depth errors of a region; all regions share one pass, made when the first is asked for."""
+        return self._depths[region]
+
+    @functools.cached_property
+    def _depths(self) -> dict[str, DepthStatistics]:
+        near, far = kernels.range_in_front(self._truth, self._doffs)
+        scale = (self._focal_baseline, self._doffs, self._mu, near, far, self._charge)
+        sums = np.zeros((len(self._labels.values), kernels.COPIES))
+        behind = np.empty(self._truth.shape[0], np.bool_)
+        kernels.sum_depths(*self._pixels, *scale, np.empty(self._truth.shape[1]), sums.ravel(), behind)
+        total, excluded = sums.T.sum(axis=0), self._exclusions(behind)
+        depths = {}
+        for position, name in enumerate(self._labels.names):
+            inside = self._inside(position)
+            counts = excluded[inside].sum(axis=0)
+            depths[name] = DepthStatistics(
+                float(_added(total[inside])),
+                int(counts[kernels.TRUTH_BEHIND]),
+                int(counts[kernels.TRUTH_BEHIND_MISSING]),
+                int(counts[kernels.ESTIMATE_BEHIND]),
+            )
+        return depths
+
+    def _inside(self, position: int) -> NDArray[np.bool_]:
+        """Which slots belong to the region at this position."""
+        return np.asarray((self._labels.values >> position) & 1 == 1)
+
     def _folded(
         self, sums: NDArray[np.float64], histogram: NDArray[np.uint32], exclusions: NDArray[np.int64]
     ) -> dict[str, RegionStatistics]:
         folded = {}
         for position, name in enumerate(self._labels.names):
-            inside = (self._labels.values >> position) & 1 == 1
+            inside = self._inside(position)
             counts = histogram[inside].sum(axis=0, dtype=np.int64)
             total = sums[inside].sum(axis=0)
             excluded = exclusions[inside].sum(axis=0)
@@ -160,12 +227,8 @@ class PixelStatistics:
                 absolute=float(total[kernels.ABSOLUTE]),
                 squared=float(total[kernels.SQUARED]),
                 relative=float(total[kernels.RELATIVE]),
-                depth=float(total[kernels.DEPTH]),
                 zero_truth=int(excluded[kernels.ZERO_TRUTH]),
                 zero_truth_missing=int(excluded[kernels.ZERO_TRUTH_MISSING]),
-                truth_behind=int(excluded[kernels.TRUTH_BEHIND]),
-                truth_behind_missing=int(excluded[kernels.TRUTH_BEHIND_MISSING]),
-                estimates_behind=int(excluded[kernels.ESTIMATE_BEHIND]),
                 histogram=errors,
             )
         return folded
@@ -192,14 +255,24 @@ class PixelStatistics:
     def _collect(self, bins: dict[str, set[int]]) -> None:
         """Read the sorted errors in some bins of some regions, in one pass."""
         labels = self._labels
-        wanted = np.zeros(kernels.KEYS, labels.labels.dtype)
+        kind = labels.labels.dtype
+        wanted = np.zeros(kernels.KEYS, kind)
         for position, name in enumerate(labels.names):
-            wanted[list(bins.get(name, ()))] |= labels.labels.dtype.type(1 << position)
+            chosen = np.array(sorted(bins.get(name, ())), np.intp)
+            wanted[chosen] |= kind.type(1 << position)
+            wanted[kernels.BINS + chosen] |= kind.type(1 << position)
         room = sum(int(self._regions[name].histogram[list(some)].sum()) for name, some in bins.items())
-        values = np.empty(room, np.float32)
-        members = np.empty(room, labels.labels.dtype)
-        found = kernels.collect(self._estimate, self._truth, labels.labels, wanted, values, members)
-        values, members = values[:found], members[:found]
+
+        def collect(rows: slice) -> tuple[NDArray[np.float32], NDArray[Any]]:
+            part = [pixels[rows] for pixels in (self._estimate, self._truth, labels.labels)]
+            values, members = np.empty(min(room, part[0].size), np.float32), np.empty(min(room, part[0].size), kind)
+            scratch = _key_rows(self._truth.shape[1])
+            found = kernels.collect_errors(*part, wanted, *scratch, values, members)
+            return values[:found], members[:found]
+
+        blocks = row_blocks(self._truth.shape[0], self._truth.size)
+        found = at_once([functools.partial(collect, rows) for rows in blocks], self._truth.size)
+        values, members = (np.concatenate(parts) for parts in zip(*found, strict=True))
         for position, name in enumerate(labels.names):
             mine = np.sort(values[(members >> position) & 1 == 1])
             counts = self._regions[name].histogram

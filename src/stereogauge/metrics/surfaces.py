@@ -7,7 +7,6 @@ whose window holds a missing estimate are left out and counted as missing.
 
 from __future__ import annotations
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,6 +16,7 @@ from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import mean
 from stereogauge.model import DisparityMap
+from stereogauge.opencv import cv2
 
 LIGHT_FIELDS = "Honauer, Johannsen, Kondermann & Goldluecke, ACCV 2016"
 NORMALS = "Johannsen et al., CVPR workshops 2017"

@@ -15,7 +15,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,6 +28,7 @@ from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import mean
 from stereogauge.model import DisparityMap, Image, Mask
+from stereogauge.opencv import cv2
 
 PEAK = 255.0
 PREDICTION = "Szeliski, ICCV 1999; Cabezas, Padilla & Trujillo, CIARP 2011"

@@ -20,6 +20,8 @@ from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.evidence import Evidence, evidence
 from stereogauge.scores.selection import Dropped, MissingRule, Selection
 
+Mask = NDArray[np.bool_]
+
 
 @dataclass(frozen=True, eq=False)
 class Costs:
@@ -118,14 +120,38 @@ def twins(cube: ScoreCube) -> dict[int, int]:
     return found
 
 
+def richest(gap: Mask, sparse: Mask, rows: Mask) -> Mask:
+    """The algorithms whose comparison holds the most evidence: (algorithms − 1) × the columns that all of them have.
+
+    Starting from all algorithms, the one that costs the others the most columns is left out again and again; the best
+    set on the way is taken, or `rows` where that holds as much. A score that covers too little of its pixels is no gap
+    here, since nobody removes a column by leaving pixels out; an algorithm that is sparse in most columns is left out.
+    """
+    lacks = gap & ~sparse
+    kept: Mask = np.asarray(sparse.sum(axis=1) <= sparse.shape[1] / 2)
+
+    def amount(chosen: Mask) -> int:
+        return max(0, int(chosen.sum()) - 1) * int((~lacks[chosen].any(axis=0)).sum())
+
+    best = rows
+    while kept.any():
+        if amount(kept) > amount(best):
+            best = kept.copy()
+        alone = lacks & kept[:, None] & (lacks[kept].sum(axis=0) == 1)
+        order = np.lexsort((lacks.sum(axis=1), alone.sum(axis=1), kept))
+        kept[order[-1]] = False
+    return best
+
+
 def prepare(cube: ScoreCube, rule: MissingRule = "common") -> tuple[Costs, Selection]:
     """Costs without gaps, and the selection that says what the rule for gaps removed.
 
     `drop-algorithm` leaves out algorithms with a gap, `drop-column` the columns of scenes in which one has a gap,
     `worst` gives a gap the last rank, `common` first leaves out algorithms that lack more than half of the columns,
-    then the columns that another one lacks. A score that covers too little of its pixels counts against its algorithm,
-    never against the column: nobody removes a column by leaving pixels out. It takes the last rank there under every
-    rule but `drop-algorithm`. Regions with the same pixels count once.
+    then the columns that another one lacks; where that would leave out most of the algorithms, those stay whose common
+    columns hold the most comparisons (`richest`). A score that covers too little of its pixels counts against its
+    algorithm, never against the column: nobody removes a column by leaving pixels out. It takes the last rank there
+    under every rule but `drop-algorithm`. Regions with the same pixels count once.
     """
     if not (cube.algorithms and cube.scenes and cube.columns):
         raise StereogaugeError(f"Nothing to rank: the selection has {cube!r}; select at least one of each.")
@@ -143,6 +169,8 @@ def prepare(cube: ScoreCube, rule: MissingRule = "common") -> tuple[Costs, Selec
         rows = np.asarray(~(gaps.gap & keep).any(axis=1))
     elif rule == "common":
         rows = np.asarray((gaps.gap & keep).sum(axis=1) <= keep.sum() / 2)
+        if 2 * rows.sum() < len(rows):
+            rows = richest(gaps.gap[:, keep], gaps.sparse[:, keep], rows)
     dropped += [
         Dropped("algorithm", cube.algorithms[row], gaps.reasons(row, gaps.gap[row] & keep))
         for row in np.flatnonzero(~rows)

@@ -10,7 +10,6 @@ import math
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-from scipy.stats import zscore
 
 from stereogauge.errors import unknown_name
 from stereogauge.ranking.ranks import column_ranks
@@ -91,9 +90,8 @@ def normalised(metric: str, costs: Values, rule: Normalisation, sizes: Values | 
     filled = _bounded(costs)
     if rule == "z-score":
         spread = filled.std(axis=0)
-        scored = zscore(filled[:, spread > 0], axis=0)
-        result = np.zeros_like(filled)
-        result[:, spread > 0] = scored
+        deviation = filled - filled.mean(axis=0)
+        result = np.divide(deviation, spread, out=np.zeros_like(filled), where=spread > 0)
         return result, "standard deviations of the selection"
     scale = heuristic_scale(metric, costs) if rule == "heuristic" else worst_scale(metric, costs)
     unit = np.full(costs.shape[1], scale.unit if scale.unit > 0 else 1.0)

@@ -7,6 +7,7 @@ are averaged within the scene first, and N is the number of scenes.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Iterable, Sequence
@@ -14,11 +15,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.stats import chi2, friedmanchisquare, norm, rankdata, studentized_range, wilcoxon
-from statsmodels.stats.multitest import multipletests
 
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.ranking.costs import Costs, prepare
+from stereogauge.ranking.p_value import p_text
+from stereogauge.ranking.ranks import tied_ranks
 from stereogauge.ranking.run import Scores, selected
 from stereogauge.scores.column import metric_of
 from stereogauge.scores.cube import ScoreCube, Values
@@ -34,9 +35,9 @@ class Friedman:
 
     `blocks` is the number of scenes. `average_rank` (ties averaged, gaps under the rule `worst` too) stands in
     ascending order with `algorithms`. Two of them differ at the level `alpha` when their average ranks lie at least
-    `critical_distance` apart; `cliques` are the maximal runs (first, last) of algorithms that do not. `nemenyi[a, b]`
-    is the p-value of the pair. `scenes_needed` estimates how many scenes would tell the algorithms apart; None where a
-    thousand would not.
+    `critical_distance` apart; `cliques` are the maximal runs (first, last) of algorithms that do not. `ranks`
+    (algorithms, scenes) are what the average is taken of. `scenes_needed` estimates how many scenes would tell the
+    algorithms apart; None where a thousand would not.
     """
 
     selection: Selection
@@ -48,8 +49,16 @@ class Friedman:
     average_rank: Values
     critical_distance: float
     cliques: tuple[tuple[int, int], ...]
-    nemenyi: Values
+    ranks: Values
     scenes_needed: int | None = None
+
+    @functools.cached_property
+    def nemenyi(self) -> Values:
+        """The p-value of each pair by Nemenyi's test, algorithms on both axes."""
+        import scikit_posthocs  # it loads pyplot, which the other numbers do without
+
+        found: Values = scikit_posthocs.posthoc_nemenyi_friedman(self.ranks.T).to_numpy(np.float64)
+        return found
 
     @property
     def differ(self) -> bool:
@@ -77,9 +86,9 @@ class Friedman:
                 f"{needed}"
             )
         if not self.differ:
-            return f"The algorithms cannot be told apart on {scenes} (Friedman: p = {self.p_value:.2g}).{needed}"
+            return f"The algorithms cannot be told apart on {scenes} (Friedman: {p_text(self.p_value)}).{needed}"
         return (
-            f"The algorithms differ (Friedman over {scenes}: χ² = {self.statistic:.2f}, p = {self.p_value:.2g}); two "
+            f"The algorithms differ (Friedman over {scenes}: χ² = {self.statistic:.2f}, {p_text(self.p_value)}); two "
             f"of them do when their average ranks lie {self.critical_distance:.2f} apart (Nemenyi, α = {self.alpha:g})."
         )
 
@@ -126,7 +135,7 @@ def friedman(
     Within a scene the ranks over the selected columns are averaged, and the averages ranked again.
     CD = q_α √(k (k + 1) / (6 N)) for k algorithms and N scenes, q_α = the studentised range / √2.
     """
-    import scikit_posthocs  # it loads pyplot, which figures do without
+    from scipy.stats import friedmanchisquare, studentized_range
 
     if not 0 < alpha < 1:
         raise StereogaugeError(f"A significance level lies between 0 and 1, for example 0.05; found {alpha:g}.")
@@ -137,8 +146,8 @@ def friedman(
             f"Friedman's test needs at least three algorithms and two scenes; found {count} and {blocks}. "
             "For two algorithms take Wilcoxon's test."
         )
-    within = costs.scene_means(np.asarray(rankdata(costs.matrix, axis=0), np.float64))
-    ranks = np.asarray(rankdata(within, axis=0), np.float64)
+    within = costs.scene_means(tied_ranks(costs.matrix, axis=0))
+    ranks = tied_ranks(within, axis=0)
     average = ranks.mean(axis=1)
     order = np.lexsort((np.arange(count), average))
     if np.ptp(ranks) == 0:
@@ -147,7 +156,6 @@ def friedman(
         statistic, p_value = friedmanchisquare(*ranks)
     q = float(studentized_range.ppf(1 - alpha, count, np.inf)) / math.sqrt(2)
     distance = q * math.sqrt(count * (count + 1) / (6 * blocks))
-    nemenyi = scikit_posthocs.posthoc_nemenyi_friedman(ranks[order].T).to_numpy(np.float64)
     return Friedman(
         selection=selection,
         algorithms=tuple(costs.algorithms[place] for place in order),
@@ -158,7 +166,7 @@ def friedman(
         average_rank=average[order],
         critical_distance=distance,
         cliques=cliques(average[order], distance),
-        nemenyi=nemenyi,
+        ranks=ranks[order],
         scenes_needed=None if p_value < alpha else _scenes_for_friedman(ranks, alpha),
     )
 
@@ -177,13 +185,15 @@ def _scene_counts(present: int) -> list[int]:
 
 def _scenes_for_friedman(ranks: Values, alpha: float) -> int | None:
     """The fewest scenes, drawn from those at hand, on which Friedman's test mostly finds a difference."""
+    from scipy.special import chdtrc  # the upper tail of χ²
+
     count, present = ranks.shape
     random = np.random.default_rng(0)
     for scenes in _scene_counts(present):
         drawn = random.multinomial(scenes, np.full(present, 1 / present), size=SIMULATIONS)
         average = drawn @ ranks.T / scenes
         statistic = 12 * scenes / (count * (count + 1)) * ((average - (count + 1) / 2) ** 2).sum(axis=1)
-        if np.mean(chi2.sf(statistic, count - 1) < alpha) >= POWER:
+        if np.mean(chdtrc(count - 1, statistic) < alpha) >= POWER:
             return scenes
     return None
 
@@ -193,14 +203,16 @@ def scenes_for_pair(differences: Values, alpha: float = 0.05) -> int | None:
 
     None where a thousand scenes would not do.
     """
+    from scipy.special import ndtr  # the normal distribution
+
     random = np.random.default_rng(0)
     for scenes in _scene_counts(len(differences)):
         drawn = random.choice(differences, size=(SIMULATIONS, scenes))
-        sizes = rankdata(np.abs(drawn), axis=1)
+        sizes = tied_ranks(np.abs(drawn), axis=1)
         total = (np.sign(drawn) * sizes).sum(axis=1)
         spread = np.sqrt((np.where(drawn != 0, sizes, 0.0) ** 2).sum(axis=1))
         deviation = np.abs(total) / np.where(spread > 0, spread, 1.0)
-        if np.mean(2 * norm.sf(deviation) < alpha) >= POWER and 2.0 ** (1 - scenes) < alpha:
+        if np.mean(2 * ndtr(-deviation) < alpha) >= POWER and 2.0 ** (1 - scenes) < alpha:
             return scenes
     return None
 
@@ -232,6 +244,9 @@ def wilcoxon_pairs(
     One metric only: differences in different units cannot be ranked together. The differences of a scene's columns
     are averaged. Equal scores everywhere give p = 1; two perfect ones (infinite PSNR) are equal.
     """
+    from scipy.stats import wilcoxon
+    from statsmodels.stats.multitest import multipletests
+
     if missing == "worst":
         raise StereogaugeError(
             "Wilcoxon's test compares sizes, which a gap has not; use drop-algorithm or drop-column."

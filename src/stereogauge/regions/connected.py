@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels.components import chosen_components, component_extents
 from stereogauge.model import Mask
+from stereogauge.opencv import cv2
 
 PIXELS = 2  # column of the components' extents
 

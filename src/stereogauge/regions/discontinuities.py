@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import cv2
 import numpy as np
 
 from stereogauge.model import DisparityMap, Mask
+from stereogauge.opencv import cv2
 from stereogauge.regions.declaration import region
 from stereogauge.regions.evaluated_scene import EvaluatedScene
 

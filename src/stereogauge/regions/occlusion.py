@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stereogauge.kernels import occlusion as kernels
+from stereogauge.kernels.jit import read_only
 from stereogauge.model import DisparityMap, Mask
 
 
@@ -21,7 +22,7 @@ def bidirectional_visible(left: DisparityMap, right: DisparityMap, tolerance: fl
     An unknown right value means occluded.
     """
     visible = np.empty(left.shape, np.bool_)
-    kernels.bidirectional_visible(left, right, np.float32(tolerance), visible)
+    kernels.bidirectional_visible(read_only(left), read_only(right), np.float32(tolerance), visible)
     return visible
 
 
@@ -31,5 +32,5 @@ def z_buffer_visible(left: DisparityMap, tolerance: float = 1.0) -> Mask:
     Hidden where a pixel nearer by more than `tolerance` px lands on the same target or the target leaves.
     """
     visible = np.empty(left.shape, np.bool_)
-    kernels.z_buffer_visible(left, np.float32(tolerance), visible)
+    kernels.z_buffer_visible(read_only(left), np.float32(tolerance), visible)
     return visible

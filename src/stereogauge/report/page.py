@@ -9,7 +9,6 @@ import base64
 from collections.abc import Iterator, Mapping
 from importlib import resources
 
-import cv2
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from plotly.offline import get_plotlyjs
@@ -17,6 +16,7 @@ from plotly.offline import get_plotlyjs
 from stereogauge.decision.words import counted
 from stereogauge.figures import mpl, plotly
 from stereogauge.figures.data.galleries import Colours
+from stereogauge.opencv import cv2
 from stereogauge.report.content import Content, FigureEntry, GalleryEntry, RowsEntry, Section
 from stereogauge.tables.html import html_table
 from stereogauge.tables.table import Table

@@ -10,7 +10,7 @@ import numpy as np
 
 from stereogauge.ranking.profile import property_of
 from stereogauge.ranking.result import Ranking
-from stereogauge.scores.selection import Selection
+from stereogauge.scores.selection import in_words
 from stereogauge.tables.table import MARK, Cell, Emphasis, Table, count, number, share, table, words
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def ranking_table(
             row.append(share(sure.first[own]))
         row += [_any(ranking.extra[name][place]) for name in shown]
         rows.append(row)
-    notes = _selection_notes(ranking.selection)
+    notes = in_words(ranking.selection.dropped)
     if test is not None:
         notes.insert(
             0, f"{MARK} not told apart from the first by Nemenyi's test (α = {test.alpha:g}, {test.blocks} scenes)."
@@ -103,17 +103,6 @@ def _shortened(words: str) -> str:
     """A list of names with at most so many of them."""
     names = words.split(", ")
     return words if len(names) <= MOST_NAMES else f"{', '.join(names[:MOST_NAMES])} and {len(names) - MOST_NAMES} more"
-
-
-def _selection_notes(selection: Selection) -> list[str]:
-    """One sentence for everything that was left out for the same reason."""
-    together: dict[tuple[str, str], list[str]] = {}
-    for what in selection.dropped:
-        together.setdefault((what.kind, what.reason), []).append(what.name)
-    return [
-        f"{'Last place' if kind == 'score' else f'Left out: {kind}'} {_shortened(', '.join(names))} ({reason})."
-        for (kind, reason), names in together.items()
-    ]
 
 
 def orders_table(found: OrderAgreement, groups: Mapping[str, Ranking] | None = None) -> Table:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 
-import cv2
 import numpy as np
 
 from stereogauge.confidence.declaration import measure_label
@@ -22,6 +21,7 @@ from stereogauge.figures.pictures import disparity_limits, render, render_dispar
 from stereogauge.kernels.geometry_scores import closer_to_beyond
 from stereogauge.matching.run import match
 from stereogauge.metrics.picture import Picture
+from stereogauge.opencv import cv2
 from stereogauge.reproduction.confidence_claims import CLAIMS, FIGURES
 from stereogauge.reproduction.declaration import Paper, Recorder, Table
 from stereogauge.reproduction.frames import CLOSE, SECOND_COST, SYMBOLS, Frame

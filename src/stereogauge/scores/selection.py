@@ -5,7 +5,7 @@ Every ranking, statistic, figure and report carries one, and names it in its cap
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -40,6 +40,38 @@ class Dropped(NamedTuple):
             if self.kind == "score"
             else f"left out: {self.kind} {self.name}: {self.reason}"
         )
+
+
+def in_words(dropped: Iterable[Dropped], most: int = 6) -> list[str]:
+    """One sentence for everything that was left out for the same reason.
+
+    >>> cells = [f"{scene} d1:{region}" for scene in ("teddy", "cones") for region in ("all", "bg")]
+    >>> in_words([Dropped("column", cell, "no score of A") for cell in cells])
+    ['Left out: column d1:all, d1:bg on teddy, cones (no score of A).']
+    """
+    together: dict[tuple[str, str], list[str]] = {}
+    for what in dropped:
+        together.setdefault((what.kind, what.reason), []).append(what.name)
+    return [
+        f"{'Last place' if kind == 'score' else f'Left out: {kind}'} {named} ({reason})."
+        for (kind, reason), names in together.items()
+        for named in (_by_scenes(names, most) if kind == "column" else [enumerated(names, most)])
+    ]
+
+
+def _by_scenes(cells: Iterable[str], most: int) -> list[str]:
+    """Cells such as "teddy bad@1:all", those of the same scenes in one phrase; a column of all scenes has no scene."""
+    scenes: dict[str, list[str]] = {}
+    for cell in cells:
+        scene, _, column = cell.rpartition(" ")
+        scenes.setdefault(column, []).append(scene)
+    columns: dict[tuple[str, ...], list[str]] = {}
+    for column, places in scenes.items():
+        columns.setdefault(tuple(places), []).append(column)
+    return [
+        enumerated(names, most) + (f" on {enumerated(places, most)}" if all(places) else "")
+        for places, names in columns.items()
+    ]
 
 
 @dataclass(frozen=True)
@@ -82,18 +114,18 @@ class Selection:
         parts = [
             f"{len(self.algorithms)} algorithms",
             f"scenes: {self._scenes(longest)}",
-            f"metrics: {_enumerate(self.metrics, longest)}",
-            f"regions: {_enumerate(self.regions, longest)}",
+            f"metrics: {enumerated(self.metrics, longest)}",
+            f"regions: {enumerated(self.regions, longest)}",
         ]
         parts.append(f"coverage ≥ {100 * self.least_coverage:g} %")
         if self.protocol:
             parts.append(f"protocol {self.protocol[:12]}")
         if self.dropped:
-            parts.append(f"left out: {_enumerate([f'{what.kind} {what.name}' for what in self.dropped], 3)}")
+            parts.append(f"left out: {enumerated([f'{what.kind} {what.name}' for what in self.dropped], 3)}")
         return " · ".join(parts)
 
     def _scenes(self, longest: int) -> str:
-        names = _enumerate(self.scenes, longest)
+        names = enumerated(self.scenes, longest)
         return f"{len(self.scenes)} of {self.asked_scenes} ({names})" if len(self.scenes) < self.asked_scenes else names
 
     def to_dict(self) -> dict[str, Any]:
@@ -110,7 +142,8 @@ class Selection:
         }
 
 
-def _enumerate(names: tuple[str, ...] | list[str], longest: int) -> str:
+def enumerated(names: Sequence[str], longest: int = 6) -> str:
+    """Names with commas, at most so many of them, and the number of the others."""
     if len(names) <= longest:
         return ", ".join(names) or "none"
     return f"{', '.join(names[: longest - 1])} and {len(names) - longest + 1} more"

@@ -30,6 +30,7 @@ from stereogauge.store.blocks import (
     names_sum,
     unpacked,
 )
+from stereogauge.store.shared import Share, others_share
 from stereogauge.store.sources import tags_of_text
 from stereogauge.tags import TagBook, expanded
 
@@ -38,7 +39,10 @@ Names = Iterable[str] | None
 
 @dataclass(frozen=True)
 class Selection:
-    """The rows that were asked for, by id. None means all; `scenes` and `algorithms` are in the order of the answer."""
+    """The rows that were asked for, by id. None means all; `scenes` and `algorithms` are in the order of the answer.
+
+    `foreign` are columns of other protocols with the same scoring.
+    """
 
     scoring: int
     protocol: str
@@ -47,6 +51,7 @@ class Selection:
     named_scenes: bool
     named_algorithms: bool
     columns: tuple[str, ...] | None
+    foreign: frozenset[Column] = frozenset()
 
     def condition(self) -> Any:
         """The rows in SQL."""
@@ -70,6 +75,9 @@ def select(
     book = tag_book(connection)
     found_scenes = all_scenes(connection, dataset)
     scoring, scoring_hash = scoring_of(connection, protocol, list(found_scenes) if dataset else None)
+    others = others_share(connection, scoring, protocol) if isinstance(protocol, str) else Share()
+    if dataset is None:
+        found_scenes = {number: own for number, own in found_scenes.items() if number not in others.scenes}
     chosen_scenes = found_scenes if scenes is None else _named_scenes(found_scenes, scenes, book)
     table = schema.algorithms
     known = names.mapping(connection, sql.select(table.c.id, table.c.name).order_by(table.c.id))
@@ -87,6 +95,7 @@ def select(
         named_scenes=scenes is not None,
         named_algorithms=algorithms is not None,
         columns=None if columns is None else tuple([columns] if isinstance(columns, str) else columns),
+        foreign=others.columns if columns is None else frozenset(),
     )
 
 
@@ -176,7 +185,9 @@ def _used_scorings(connection: Connection, known: dict[int, str], scenes: Sequen
 
 
 def chosen_columns(
-    present: Iterable[tuple[VersionedColumn, ...]], wanted: tuple[str, ...] | None
+    present: Iterable[tuple[VersionedColumn, ...]],
+    wanted: tuple[str, ...] | None,
+    foreign: frozenset[Column] = frozenset(),
 ) -> dict[VersionedColumn, int]:
     """The columns of the answer with their places: the newest version of each, those that were asked for, in that
     order.
@@ -189,7 +200,8 @@ def chosen_columns(
                 column, other, key=lambda key: (key.metric_version, key.region_version)
             )
     if wanted is None:
-        return {column: place for place, column in enumerate(newest.values())}
+        own = [column for column in newest.values() if column.column not in foreign]
+        return {column: place for place, column in enumerate(own)}
     chosen: dict[VersionedColumn, None] = {}
     for text in wanted:
         known = list(newest.values())
@@ -213,7 +225,7 @@ def read_cube(connection: Connection, selection: Selection) -> ScoreCube:
     algorithms = _kept(selection.algorithms, parts[1], selection.named_algorithms)
     used = sorted(set(parts[2]))
     present = [sets[number] for number in used]
-    columns = chosen_columns(present, selection.columns)
+    columns = chosen_columns(present, selection.columns, selection.foreign)
     shape = (len(algorithms), len(scenes), len(columns))
     filled = {"values": np.full(shape, np.nan), **{part: np.zeros(shape) for part in ("sums", "counts", "missing")}}
     measured = np.zeros(shape, bool)
@@ -326,7 +338,7 @@ def read_cells(connection: Connection, selection: Selection) -> Iterator[CellSco
     table = schema.scores
     sets = names.known_column_sets(connection)
     used = connection.execute(sql.select(table.c.column_set_id).where(selection.condition()).distinct()).scalars()
-    columns = chosen_columns([sets[number] for number in sorted(used)], selection.columns)
+    columns = chosen_columns([sets[number] for number in sorted(used)], selection.columns, selection.foreign)
     for scene_number, (dataset, scene) in selection.scenes.items():
         rows = connection.execute(
             sql.select(table)

@@ -9,8 +9,8 @@ from typing import Any
 
 from stereogauge.confidence.files import ConfidenceSource
 from stereogauge.errors import StereogaugeError
-from stereogauge.io.content import is_remote
 from stereogauge.io.files import DisparityFile, FlagFile, ImageFile, LabelFile, MaskFile
+from stereogauge.io.remote_path import is_remote
 from stereogauge.model import Calibration, Scene
 from stereogauge.tags import Tags
 

@@ -15,6 +15,7 @@ from stereogauge.errors import StoreError, unknown_name
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import Protocol, load_protocol, parse_protocol, preset_names
 from stereogauge.scores.cell import CellScores, cells_of_scores
+from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.score import Score
 from stereogauge.scores.table import ScoreTable
@@ -24,6 +25,7 @@ from stereogauge.store.integrity import read_damage
 from stereogauge.store.listing import Listings
 from stereogauge.store.merge import merge
 from stereogauge.store.migrations import prepare
+from stereogauge.store.shared import best_fitting
 from stereogauge.store.sources import scene_of_text, source_of_text, tags_text
 from stereogauge.store.stored import StoredCells, stored_cells
 from stereogauge.store.write import Failure, MapRecord
@@ -98,9 +100,10 @@ class Store(Listings):
             return ScoreTable(())
         with self._database.reading() as connection:
             facts, tags = read.scene_facts(connection), read.tag_book(connection)
+        found = {Column(score.metric, score.region) for score in scores}
         return ScoreTable(
             scores,
-            self.protocol(scores[0].protocol),
+            self.protocol(scores[0].protocol, found),
             {scene: one.size for scene, one in facts.items()},
             tags,
             calibrated={scene: one.calibrated for scene, one in facts.items() if one.calibrated is not None},
@@ -123,13 +126,20 @@ class Store(Listings):
         with self._database.reading() as connection:
             return stored_cells(connection, dataset, protocol)
 
-    def protocol(self, wanted: str) -> Protocol | None:
-        """The protocol with this name or hash; None when only its hash was imported and no preset has it."""
+    def protocol(self, wanted: str, columns: Iterable[Column] = ()) -> Protocol | None:
+        """The protocol with this name or hash; None when only its hash was imported and no preset has it.
+
+        Several protocols may share a scoring hash: of those the one is meant that asks for most of `columns`.
+        """
         with self._database.reading() as connection:
             _, scoring = read.scoring_of(connection, wanted)
-        for entry in self.protocols():
-            if entry.scoring_hash == scoring and wanted in (entry.hash, entry.name, scoring):
-                return parse_protocol(entry.text, self.name)
+        known = [
+            parse_protocol(entry.text, self.name)
+            for entry in self.protocols()
+            if entry.scoring_hash == scoring and wanted in (entry.hash, entry.name, scoring)
+        ]
+        if known:
+            return best_fitting(known, columns)
         presets = (load_protocol(name) for name in preset_names())
         return next((preset for preset in presets if preset.scoring_hash == scoring), None)
 
@@ -181,11 +191,11 @@ class Store(Listings):
             number = provenance.begin_run(connection, "") if run is None else run
             if chosen is not None:
                 write.write_protocol(connection, chosen)
-            write.write_cells(connection, cells, number)
+            known = write.write_cells(connection, cells, number)
             if isinstance(scores, ScoreTable):
                 write.write_facts(connection, scores.sizes or {}, scores.calibrated)
                 write.write_tags(connection, scores.tags)
-            write.write_maps(connection, maps)
+            write.write_maps(connection, maps, known)
             write.write_failures(connection, failures, number)
 
     def register(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 
-import cv2
 import numpy as np
 
 from stereogauge.model import DisparityMap
+from stereogauge.opencv import cv2
 from stereogauge.study.damage import BLUR, damage, everywhere
 from stereogauge.study.ground_truth import GroundTruth
 

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.model import DisparityMap, Mask
+from stereogauge.opencv import cv2
 from stereogauge.study.damage import BLUR, damage
 from stereogauge.study.ground_truth import GroundTruth, disc
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels.geometry_maps import fill_rows
 from stereogauge.model import DisparityMap, Mask, Scene
+from stereogauge.opencv import cv2
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.regions.scene_regions import SceneRegions
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +17,7 @@ from stereogauge.errors import FileError, SizeError
 from stereogauge.io.content import display_name
 from stereogauge.matching.images import eight_bit, grey
 from stereogauge.model import DisparityMap, Mask
+from stereogauge.opencv import cv2
 
 Flow = NDArray[np.float32]
 FLO_MAGIC = np.float32(202021.25)

@@ -16,10 +16,12 @@ from stereogauge.scores.aggregation import Aggregation, aggregated, way
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.evidence import evidence
+from stereogauge.scores.selection import enumerated
 from stereogauge.tables.table import FAINT, MARK, Cell, Emphasis, Heading, Table, number, table, words
 
 Marks = Callable[[ScoreCube, int, Values], Sequence[bool]]
 MOST_COLUMNS = 9
+MOST_LACKING = 3
 DIRECTIONS = {"lower": "", "higher": "higher is better", "zero": "0 is best"}
 WAYS = {"mean": "Mean", "pooled": "Pooled over the pixels", "weighted": "Weighted mean"}
 
@@ -60,6 +62,7 @@ def score_table(
             ]
         )
     notes = [f"{WAYS[how]} of {len(chosen.scenes)} scenes."] if len(chosen.scenes) > 1 else []
+    notes += _lacking(chosen)
     if marks is not None:
         for place, column in enumerate(columns):
             marked = marks(chosen, place, costs[:, place])
@@ -76,6 +79,21 @@ def score_table(
     ]
     rows = [[words(name), *(column[row] for column in columns)] for row, name in enumerate(chosen.algorithms)]
     return table("scores", "Scores", header, rows, notes)
+
+
+def _lacking(cube: ScoreCube) -> list[str]:
+    """Which algorithms have no score at all on which scenes, in words: over all scenes they have none either."""
+    absent = np.asarray(np.isnan(cube.values).all(axis=2))
+    lacking = absent & ~absent.all(axis=0)
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for name, row in zip(cube.algorithms, lacking, strict=True):
+        scenes = tuple(cube.scenes[place] for place in np.flatnonzero(row))
+        if scenes and len(cube.scenes) > 1:
+            alike.setdefault(scenes, []).append(name)
+    if not alike:
+        return []
+    lacks = [f"{enumerated(names)}: {enumerated(scenes, MOST_LACKING)}" for scenes, names in alike.items()]
+    return [f"Without a score on some scenes, and so without one over all of them: {'; '.join(lacks)}."]
 
 
 def score_tables(

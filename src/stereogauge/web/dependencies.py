@@ -23,9 +23,25 @@ async def current_site(request: Request) -> Site:
 CurrentSite = Annotated[Site, Depends(current_site)]
 
 
-async def selection_query(
+async def own_submission(
     request: Request,
     site: CurrentSite,
+    submission: Annotated[
+        str | None, Query(description="An unpublished submission of the visitor, shown beside the others.")
+    ] = None,
+) -> str | None:
+    """The unpublished submission that a request names: for its owner only."""
+    if submission is None or site.submissions is None:
+        return None
+    await run_in_threadpool(site.submissions.refuse_others, request, submission)
+    return submission
+
+
+OwnSubmission = Annotated[str | None, Depends(own_submission)]
+
+
+async def selection_query(
+    submission: OwnSubmission,
     scenes: Annotated[list[str] | None, Query(description="Scenes, or tag:weather=rain; repeat. Default: all.")] = None,
     regions: Annotated[list[str] | None, Query(description="Regions such as nonocc. Default: all.")] = None,
     metrics: Annotated[list[str] | None, Query(description="Metrics, bad@1 or bad@1:nonocc. Default: all.")] = None,
@@ -35,9 +51,6 @@ async def selection_query(
     protocol: ProtocolName = None,
     aggregation: Annotated[Aggregation, Query(description="How scenes become one number.")] = "mean",
     missing: Annotated[MissingRule, Query(description="What a missing score does to a ranking.")] = "common",
-    submission: Annotated[
-        str | None, Query(description="An unpublished submission of the visitor, shown beside the others.")
-    ] = None,
     least_coverage: Annotated[
         float, Query(ge=0, le=1, description="Share of its pixels that a score must cover to be ranked.")
     ] = LEAST_COVERAGE,
@@ -49,9 +62,7 @@ async def selection_query(
         Query(description="sure: values only where they are sure; no order but at equal density."),
     ] = None,
 ) -> SelectionQuery:
-    """The selection of a request; an unpublished submission is for its owner only."""
-    if submission is not None and site.submissions is not None:
-        await run_in_threadpool(site.submissions.own, request, submission)
+    """The selection of a request."""
     names = (_unique(scenes), _unique(regions), _unique(metrics), _unique(algorithms))
     covered = 0.0 if need == "sure" else least_coverage
     return SelectionQuery(*names, protocol, aggregation, missing, submission, covered, least_support, need)

@@ -168,6 +168,7 @@ def _write_site(site: Site, folder: Path) -> None:
     writer = _Writer(site, folder)
     try:
         catalogue = writer.keep("catalogue")
+        writer.keep("datasets")
         for kind in ("metrics", "regions"):
             for entry in catalogue[kind]:
                 writer.keep(f"catalogue/{kind}/{quote(entry['id'], safe=PATH_SAFE)}.svg", suffix="svg")

@@ -14,6 +14,7 @@ from pydantic import BaseModel, TypeAdapter
 from stereogauge.web.cache import RecentCache
 
 MOST_ANSWER_BYTES = 64 << 20
+PRIVATE = "private, no-store"
 
 
 class Answers:
@@ -39,7 +40,7 @@ class Answers:
 def fresh(answer: Any) -> Response:
     """An answer that nobody keeps: for one visitor only, or too small to be worth it."""
     data, _, kind = _encoded(answer)
-    return Response(data, media_type=kind, headers={"Cache-Control": "no-store"})
+    return Response(data, media_type=kind, headers={"Cache-Control": PRIVATE})
 
 
 def _encoded(answer: Any) -> tuple[bytes, str, str]:

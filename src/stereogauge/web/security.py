@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from stereogauge.web.responses import PRIVATE
 
 POLICY = "; ".join(
     (
@@ -55,6 +57,8 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers[name] = value
+                if "submission" in QueryParams(scope["query_string"]):  # also where the request is refused
+                    headers["Cache-Control"] = PRIVATE
                 if scope["path"] == EMBEDDED:
                     headers["Content-Security-Policy"] = POLICY.replace("frame-ancestors 'none'", "frame-ancestors *")
             await send(message)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from stereogauge.scores.table import ScoreTable
 from stereogauge.web.hiding import Hidden
 from stereogauge.web.load import Turns
 from stereogauge.web.responses import Answers
@@ -35,9 +34,11 @@ class Site:
         self.store_url = store_url
         self.submissions = submissions
         concealed = hidden if isinstance(hidden, Hidden) else Hidden(hidden)
-        private = (lambda _: ScoreTable(())) if submissions is None else submissions.private_scores
-        self.scores = ScoreReader(source, private, concealed)
-        self.scenes = SceneReader(source, concealed)
+        if submissions is None:
+            self.scores, self.scenes = ScoreReader(source, hidden=concealed), SceneReader(source, concealed)
+        else:
+            self.scores = ScoreReader(source, submissions.private_scores, concealed)
+            self.scenes = SceneReader(source, concealed, submissions.private_maps)
         self.painter = LayerPainter(self.scenes)
         self.answers = Answers(source.version)
         self.statistics = Turns(STATISTICS_AT_ONCE, MOST_WAITING)

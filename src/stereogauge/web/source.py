@@ -8,7 +8,7 @@ from __future__ import annotations
 import glob
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -21,25 +21,30 @@ from stereogauge.datasets.layout import MAP_SUFFIXES
 from stereogauge.datasets.results.manifest import manifest_beside, of_map
 from stereogauge.errors import StereogaugeError, StoreError, unknown_name
 from stereogauge.evaluation.stored_density import stored_results
-from stereogauge.io.content import is_remote
 from stereogauge.io.files import DisparityFile
+from stereogauge.io.remote_path import is_remote
 from stereogauge.model import Better, ConfidenceKind, ResultSet, Scene
-from stereogauge.protocol import Protocol
+from stereogauge.protocol import Protocol, parse_protocol
+from stereogauge.ranking.profile import load_profile
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.store.listing import AlgorithmEntry
+from stereogauge.store.shared import aggregation_key
 from stereogauge.store.sources import source_of_text
 from stereogauge.store.store import Store
+from stereogauge.store.write import MapRecord
 from stereogauge.web.errors import UnknownChoiceError
 
 SECONDS_BETWEEN_LOOKS = 0.5
 UNNAMED = "unnamed"
+USUAL_PROFILE = "balanced"
 NO_SCORES = "There are no scores yet; `stereogauge evaluate DATASET:ROOT RESULTS --store STORE` makes some."
 
 
 class ProtocolRecord(NamedTuple):
-    """A protocol under which there are scores; `key` is its scoring hash.
+    """A protocol under which there are scores; `key` is its scoring hash, or its own where another one that aggregates
+    differently has the same scores.
 
-    `also` lists the names of other protocols with the same scoring choices: their scores are the same.
+    `also` lists the names of other protocols with the same choices: their scores are the same.
     """
 
     key: str
@@ -109,26 +114,33 @@ class StoreSource:
         return repr([(stamp.st_mtime_ns, stamp.st_size) for stamp in stamps])
 
     def protocols(self) -> tuple[ProtocolRecord, ...]:
-        """One record per scoring hash with scores; the one with most algorithms on all its scenes comes first."""
+        """One record per scoring hash and way to aggregate.
+
+        The first one is what a visitor meets: it measures most of what the balanced profile weighs, and has most
+        algorithms on all its scenes.
+        """
         with self._lock:
             kept = self._current()
             if kept.protocols is None:
-                found: dict[str, ProtocolRecord] = {}
-                for entry in self._store.protocols():
-                    key = entry.scoring_hash
-                    known = found.get(key)
-                    if known is not None and entry.name not in known.names:
-                        found[key] = known._replace(also=(*known.also, entry.name))
-                    elif known is None and self._has_scores(key):
-                        found[key] = ProtocolRecord(key, entry.name, self._store.protocol(entry.hash))
-                for key in self._store.scorings():
-                    if key not in found and self._has_scores(key):
-                        own = self._store.protocol(key)
-                        found[key] = ProtocolRecord(key, own.name if own else UNNAMED, own)
+                with_scores = [record for record in self._records() if self._has_scores(record.key)]
                 kept.protocols = tuple(
-                    sorted(found.values(), key=lambda record: _coverage(self.cube(record.key)), reverse=True)
+                    sorted(with_scores, key=lambda record: _coverage(self.cube(record.key)), reverse=True)
                 )
             return kept.protocols
+
+    def _records(self) -> Iterator[ProtocolRecord]:
+        """The protocols of the store, with or without scores."""
+        alike: dict[str, dict[str, list[tuple[str, Protocol]]]] = {key: {} for key in self._store.scorings()}
+        for entry in self._store.protocols():
+            own = parse_protocol(entry.text, self._store.name)
+            alike[entry.scoring_hash].setdefault(aggregation_key(own), []).append((entry.hash, own))
+        for scoring, ways in alike.items():
+            for members in ways.values():
+                (own_hash, first), names = members[0], tuple(dict.fromkeys(member.name for _, member in members))
+                yield ProtocolRecord(scoring if len(ways) == 1 else own_hash, first.name, first, names[1:])
+            if not ways:
+                preset = self._store.protocol(scoring)
+                yield ProtocolRecord(scoring, preset.name if preset else UNNAMED, preset)
 
     def protocol(self, name: str | None = None) -> ProtocolRecord:
         """The protocol with this name or scoring hash; without a name the first one."""
@@ -169,7 +181,7 @@ class StoreSource:
         with self._lock:
             scenes = self._current().scenes
             if name not in scenes:
-                scenes[name] = self._store.scene(*self._dataset_and_scene(name))
+                scenes[name] = self._store.scene(*self.dataset_and_scene(name))
             return scenes[name]
 
     def maps(self, algorithm: str, scene: str) -> Maps:
@@ -177,14 +189,17 @@ class StoreSource:
         with self._lock:
             kept = self._current().maps
             if (algorithm, scene) not in kept:
-                record = self._store.map_record(algorithm, *self._dataset_and_scene(scene))
-                left = None if record is None else source_of_text(record.source)
-                right = None if record is None else source_of_text(record.right_source)
-                left, right = self._trusted(left), self._trusted(right)
-                found = _confidence_beside(left)
-                beside = {name: one for name, one in found.items() if self._trusted(one.source) is not None}
-                kept[algorithm, scene] = Maps(left, right, beside)
+                record = self._store.map_record(algorithm, *self.dataset_and_scene(scene))
+                kept[algorithm, scene] = Maps() if record is None else self.maps_of(record)
             return kept[algorithm, scene]
+
+    def maps_of(self, record: MapRecord) -> Maps:
+        """The files that a record names, as far as they may be read here, and the confidence maps beside them."""
+        left = self._trusted(source_of_text(record.source))
+        right = self._trusted(source_of_text(record.right_source))
+        found = _confidence_beside(left)
+        beside = {name: one for name, one in found.items() if self._trusted(one.source) is not None}
+        return Maps(left, right, beside)
 
     def results(self, cube: ScoreCube) -> tuple[dict[str, Scene], list[ResultSet]]:
         """The scenes and maps behind the scores of a cube, with the confidence that was evaluated beside them."""
@@ -211,7 +226,8 @@ class StoreSource:
             return []
         return [name for name in scenes if self.maps(algorithm, name).confidence]
 
-    def _dataset_and_scene(self, name: str) -> tuple[str, str]:
+    def dataset_and_scene(self, name: str) -> tuple[str, str]:
+        """The dataset of a scene, and the scene's name within it."""
         for record in self.protocols():
             cube = self.cube(record.key)
             if name in cube.scenes:
@@ -224,11 +240,13 @@ class StoreSource:
         return self._kept
 
 
-def _coverage(cube: ScoreCube) -> tuple[int, int]:
-    """The number of algorithms with a score on every scene, and of scores."""
+def _coverage(cube: ScoreCube) -> tuple[float, int, int]:
+    """The share of the balanced profile that is measured, and the numbers of algorithms on every scene and scores."""
     known = np.isfinite(cube.values)
     on_scene = np.asarray(known.any(axis=2))
-    return int(on_scene.all(axis=1).sum()), int(known.sum())
+    metrics = {column.metric for column in cube.columns}
+    measured = sum(weight for metric, weight in load_profile(USUAL_PROFILE).weights.items() if metric in metrics)
+    return round(measured, 3), int(on_scene.all(axis=1).sum()), int(known.sum())
 
 
 def _folder(source: Any) -> Path | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from stereogauge.datasets.archives import Limits, member_names
 from stereogauge.errors import DatasetError, FileError
 from stereogauge.io.content import fetch
+from stereogauge.io.remote_path import RemotePath, is_in_object_store, local_copy, place
 
 ZIP_LIMITS = Limits(entries=200_000, size=64 << 30)
 LARGEST_TEXT = 1 << 20
@@ -46,19 +47,23 @@ class ResultFiles:
 
 def list_results(path: str | os.PathLike[str]) -> ResultFiles:
     """The files below a folder or in a zip; hidden ones and links to folders are left out."""
-    root = Path(path).expanduser()
+    root = place(path)
     if root.is_dir():
         return ResultFiles(root, root.resolve().name, tuple(sorted(n for n in _below(root) if not _hidden(n))))
     if not root.exists():
         raise DatasetError(f"The results {root} do not exist.")
     if root.suffix.lower() != ".zip":
         raise DatasetError(f"{root} is neither a folder of results nor a .zip of one.")
-    names = member_names(root, ZIP_LIMITS)
+    archive = local_copy(root, str(root)) if is_in_object_store(root) else root
+    names = member_names(archive, ZIP_LIMITS)
     return ResultFiles(root, root.stem, tuple(sorted(name for name in names if not _hidden(name))), zipped=True)
 
 
-def _below(root: Path) -> Iterator[str]:
+def _below(root: os.PathLike[str]) -> Iterator[str]:
     """Relative names of all files; one path object per folder, since there may be many thousand files."""
+    if isinstance(root, RemotePath):
+        yield from root.names_below()
+        return
     for folder, _, names in os.walk(root):
         relative = Path(folder).relative_to(root).as_posix()
         prefix = "" if relative == "." else f"{relative}/"

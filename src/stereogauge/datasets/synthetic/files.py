@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +15,7 @@ from stereogauge.errors import DatasetError
 from stereogauge.io.disparity import write_disparity
 from stereogauge.io.replace import write_bytes
 from stereogauge.model import Mask, Scene
+from stereogauge.opencv import cv2
 
 VISIBLE, OCCLUDED = 255, 128
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +17,7 @@ from stereogauge.figures.pictures import disparity_limits, render, render_dispar
 from stereogauge.metrics.error_pictures import absolute_error, clip_limit, heat_picture
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.model import Mask, Scene
+from stereogauge.opencv import cv2
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.scores.cube import Values

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +17,7 @@ from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.overlays import FAR, JUMP, NEAR, grey_image
 from stereogauge.metrics.picture import Picture
 from stereogauge.model import DisparityMap, Mask
+from stereogauge.opencv import cv2
 from stereogauge.regions.geometry.bands import distance_to
 from stereogauge.regions.geometry.sets import GeometrySets, Positions
 from stereogauge.regions.scene_regions import SceneRegions

@@ -26,6 +26,7 @@ from stereogauge.figures.mpl.figure import (
     plain,
 )
 from stereogauge.figures.palette import FAINT, INK, MUTED, RANKS, segment_styles
+from stereogauge.ranking.p_value import p_text
 
 ROW = 0.19  # inches a row of text
 MOST_NUMBERED_COLUMNS = 30
@@ -128,8 +129,8 @@ def critical_difference(data: shown.CriticalDifference) -> Figure:
         axes.plot([tick, tick], [-0.3, 0], color=INK, linewidth=0.8)
         axes.text(tick, -0.4, str(tick), ha="center", va="bottom", fontsize=SMALL)
     axes.plot([low, low + data.distance], [-2.0, -2.0], color=INK, linewidth=1.2, marker="|", markersize=4)
-    p_text = f"p = {data.p_value:.2g}" if data.p_value >= 1e-4 else "p < 0.0001"
-    axes.text(low, -2.5, f"CD = {data.distance:.2f} · Friedman {p_text}", va="bottom", fontsize=SMALL)
+    said = f"CD = {data.distance:.2f} · Friedman {p_text(data.p_value)}"
+    axes.text(low, -2.5, said, va="bottom", fontsize=SMALL)
     for index, name in enumerate(data.algorithms):
         left = index < half
         row = bars + (index if left else count - 1 - index)

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from stereogauge.figures.data import ranking as shown
 from stereogauge.figures.palette import FAINT, INK, MUTED, segment_styles
 from stereogauge.figures.plotly.figure import ROW, add_heat_map, add_segment, algorithm_marks, figure_of, new_figure
+from stereogauge.ranking.p_value import p_text
 from stereogauge.scores.cube import Values
 
 MOST_NUMBERED_COLUMNS = 40
@@ -75,7 +76,7 @@ def critical_difference(data: shown.CriticalDifference) -> go.Figure:
         xanchor="right",
         yanchor="bottom",
         showarrow=False,
-        text=f"CD = {data.distance:.2f}, p = {data.p_value:.2g}",
+        text=f"CD = {data.distance:.2f}, {p_text(data.p_value)}",
     )
     return figure
 

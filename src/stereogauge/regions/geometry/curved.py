@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import cv2
 import numpy as np
 
 from stereogauge.model import DisparityMap, Mask
+from stereogauge.opencv import cv2
 from stereogauge.regions.connected import without_small_parts
 from stereogauge.regions.geometry.sets import GeometrySets
 

@@ -11,11 +11,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels.geometry_maps import central_gradient, direction_change, vector_change
+from stereogauge.kernels.jit import read_only
 from stereogauge.kernels.plane_regions import (
     distances_along_disparity,
     nearest_planes,
@@ -23,6 +23,7 @@ from stereogauge.kernels.plane_regions import (
     quadratic_moments,
 )
 from stereogauge.model import DisparityMap, Mask
+from stereogauge.opencv import cv2
 from stereogauge.protocol.geometry import GeometryParameters
 from stereogauge.regions.connected import components, large_components
 from stereogauge.regions.geometry.planes import Coefficients, Planes, Points, angle_between, fit_plane
@@ -106,7 +107,7 @@ def find_planes(
     size. `quantum` is the step of the ground truth's values, half of which the tolerance grows by.
     """
     step = max(1, round(filled.shape[1] / SEARCH_WIDTH))
-    small = np.ascontiguousarray(filled[::step, ::step]) / np.float32(step)
+    small = read_only(np.ascontiguousarray(filled[::step, ::step]) / np.float32(step))
     search = Search.of(
         small, np.ascontiguousarray(known[::step, ::step]), resolution / step, quantum / step, parameters
     )
@@ -240,7 +241,7 @@ def _refitted(search: Search, surface: Surface) -> Surface:
     rows, columns = np.flatnonzero(surface.mask.any(axis=1)), np.flatnonzero(surface.mask.any(axis=0))
     window = np.s_[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
     mask = np.ascontiguousarray(surface.mask[window])
-    disparity = np.ascontiguousarray(search.filled[window])
+    disparity = read_only(np.ascontiguousarray(search.filled[window]))
     scale = max(*mask.shape, 2) / 2
     middle_x, middle_y = (mask.shape[1] - 1) / 2, (mask.shape[0] - 1) / 2
     level = float(disparity[mask][0])

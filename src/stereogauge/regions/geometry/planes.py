@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.components import label_centres
+from stereogauge.kernels.components import label_sums
 from stereogauge.kernels.ransac import best_hypothesis, fit_near_plane, split_by_plane
 from stereogauge.model import DisparityMap
 from stereogauge.protocol.geometry import GeometryParameters
@@ -47,7 +47,9 @@ class Planes:
     @property
     def points(self) -> NDArray[np.float64]:
         """A point (x, y, d) on each plane, over the middle of its pixels."""
-        x, y = label_centres(self.labels, len(self.coefficients))
+        sums = np.zeros((3, len(self.coefficients) + 1))
+        label_sums(self.labels, sums)
+        x, y = sums[:2, 1:] / np.maximum(sums[2, 1:], 1.0)
         a, b, c = self.coefficients.T
         return np.column_stack([x, y, a * x + b * y + c])
 
@@ -82,8 +84,9 @@ class Points:
 
     def split(self, plane: Coefficients, tolerance: float) -> tuple[Points, Points]:
         """The points within `tolerance` of the plane, and the others."""
-        near, far = split_by_plane(self.x, self.y, self.d, *plane, tolerance)
-        return Points(*near), Points(*far)
+        near, far = np.empty((2, 3, len(self)), np.float32)
+        inside = split_by_plane(self.x, self.y, self.d, *plane, tolerance, near, far)
+        return Points(*near[:, :inside]), Points(*far[:, : len(self) - inside])
 
     @property
     def place(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from stereogauge.errors import SizeError
 from stereogauge.kernels.geometry_maps import fill_rows
 from stereogauge.kernels.geometry_scores import sum_and_count
+from stereogauge.kernels.jit import read_only
 from stereogauge.kernels.plane_fit import normal_angles, plane_distances, second_differences
 from stereogauge.model import DisparityMap, Mask
 from stereogauge.protocol.geometry import GeometryParameters
@@ -118,7 +119,8 @@ def geometry_sets(
     step = 0.0 if truth is None else value_step(truth)
     tolerance = parameters.at(resolution).plane_tolerance + step / 2
     if truth is not None and not refusal:
-        filled = fill_rows(truth)
+        truth = read_only(truth)
+        filled = read_only(fill_rows(truth))
         bands = discontinuity_bands(filled, resolution, parameters)
         structures = fine_structures(filled, known, base, resolution, parameters)
         if drawn_planes is None:
@@ -176,7 +178,7 @@ def _oriented(truth: DisparityMap, planar: Positions, planes: Planes, largest: f
     Others lie on the plane but say nothing about its orientation: their windows reach across an edge or hold a flaw of
     the ground truth.
     """
-    angles = normal_angles(truth, planar, planes.labels.ravel()[planar], planes.coefficients)
+    angles = normal_angles(read_only(truth), planar, planes.labels.ravel()[planar], planes.coefficients)
     return np.asarray(planar[angles <= largest])
 
 
@@ -200,6 +202,7 @@ def _floors(
     floors = np.full(3, np.nan)
     if truth is None or not planar.size:
         return floors
+    truth = read_only(truth)
     errors = (
         second_differences(truth, planar),
         np.abs(plane_distances(truth, planar, labels, planes)),

@@ -6,7 +6,7 @@ from typing import Annotated, cast
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
-from stereogauge.web.dependencies import CurrentSite, ProtocolName, Selected
+from stereogauge.web.dependencies import CurrentSite, OwnSubmission, ProtocolName, Selected
 from stereogauge.web.responses import fresh, tagged
 from stereogauge.web.scenes.confidence import ConfidenceAnswer, ConfidenceQuery, confidence_answer
 from stereogauge.web.scenes.contrasts import ContrastAnswer, contrast_answer
@@ -22,6 +22,7 @@ from stereogauge.web.scenes.pixels import (
     pixel_answer,
     scene_answer,
 )
+from stereogauge.web.scenes.reader import SceneQuery
 
 AlgorithmName = Annotated[str | None, Query(description="Whose map.")]
 MOST_ALGORITHMS = 8
@@ -29,8 +30,16 @@ MOST_ALGORITHMS = 8
 router = APIRouter(tags=["scenes"])
 
 
+async def scene_query(scene: str, submission: OwnSubmission, protocol: ProtocolName = None) -> SceneQuery:
+    """The scene that a request names."""
+    return SceneQuery(scene, protocol, submission)
+
+
+AskedScene = Annotated[SceneQuery, Depends(scene_query)]
+
+
 async def layer_query(
-    scene: str,
+    asked: AskedScene,
     layer: LayerName,
     algorithm: AlgorithmName = None,
     metric: Annotated[str | None, Query(description="For the layer `metric`.")] = None,
@@ -43,7 +52,6 @@ async def layer_query(
     density: Annotated[
         float | None, Query(ge=0, le=1, description="For the layer `confidence`: the share of pixels to keep.")
     ] = None,
-    protocol: ProtocolName = None,
     crop: Annotated[
         str | None, Query(pattern=r"^\d{1,6},\d{1,6},\d{1,6}$", description="Only the square x,y,side, in pixels.")
     ] = None,
@@ -52,7 +60,9 @@ async def layer_query(
 ) -> LayerQuery:
     """The picture that a request names."""
     square = None if crop is None else cast(tuple[int, int, int], tuple(map(int, crop.split(","))))
-    return LayerQuery(scene, layer, algorithm, metric, region, range, density, protocol, square, width, other)
+    name, protocol, submission = asked
+    wanted = (algorithm, metric, region, range, density, protocol, square, width, other, submission)
+    return LayerQuery(name, layer, *wanted)
 
 
 RequestedLayer = Annotated[LayerQuery, Depends(layer_query)]
@@ -62,6 +72,8 @@ RequestedLayer = Annotated[LayerQuery, Depends(layer_query)]
 async def picture(request: Request, site: CurrentSite, layer: RequestedLayer) -> Response:
     """A picture, pixel for pixel."""
     data, tag, _ = await site.pictures.run(lambda: site.painter.png(layer))
+    if layer.submission is not None:
+        return fresh(Response(data, media_type="image/png"))
     return tagged(request, data, tag, "image/png", "max-age=60")
 
 
@@ -73,30 +85,27 @@ async def legend(request: Request, site: CurrentSite, layer: RequestedLayer) -> 
 
 @router.get("/scenes/{scene:path}/pixel", response_model=PixelAnswer, summary="Values under the pointer")
 def pixel(
-    request: Request,
     site: CurrentSite,
-    scene: str,
+    asked: AskedScene,
     x: int,
     y: int,
     algorithms: Annotated[list[str] | None, Query(max_length=MOST_ALGORITHMS)] = None,
-    protocol: ProtocolName = None,
 ) -> Response:
     """The values at one pixel."""
-    return fresh(pixel_answer(site.scenes, scene, x, y, algorithms or [], protocol))
+    return fresh(pixel_answer(site.scenes, asked, x, y, algorithms or []))
 
 
 @router.get("/scenes/{scene:path}/cloud", response_model=CloudAnswer, summary="Points in space")
 async def cloud(
     request: Request,
     site: CurrentSite,
-    scene: str,
+    asked: AskedScene,
     algorithm: AlgorithmName = None,
     points: Annotated[int, Query(ge=100, le=200_000)] = 40_000,
-    protocol: ProtocolName = None,
 ) -> Response:
     """The ground truth or an estimate as points."""
     return await site.pictures.run(
-        lambda: site.answers.give(request, lambda: cloud_answer(site.scenes, scene, algorithm, points, protocol))
+        lambda: site.answers.give(request, lambda: cloud_answer(site.scenes, asked, algorithm, points))
     )
 
 
@@ -104,16 +113,15 @@ async def cloud(
 async def blocks(
     request: Request,
     site: CurrentSite,
-    scene: str,
+    asked: AskedScene,
     algorithm: str,
     metric: Annotated[str | None, Query(description="Default: the absolute error.")] = None,
     region: Annotated[str | None, Query(description="Only errors inside it, for example `near&textureless`.")] = None,
-    protocol: ProtocolName = None,
 ) -> Response:
     """The blocks with most of a metric's error."""
 
     def make() -> list[Block]:
-        return blocks_answer(site.scenes, scene, algorithm, metric, region, protocol)
+        return blocks_answer(site.scenes, asked, algorithm, metric, region)
 
     return await site.pictures.run(lambda: site.answers.give(request, make))
 
@@ -122,14 +130,13 @@ async def blocks(
 async def objects(
     request: Request,
     site: CurrentSite,
-    scene: str,
+    asked: AskedScene,
     algorithms: Annotated[list[str] | None, Query(max_length=MOST_ALGORITHMS)] = None,
-    protocol: ProtocolName = None,
 ) -> Response:
     """Every plane, fine structure and foreground object with its place, and the metrics that fit it."""
 
     def make() -> list[ObjectAnswer]:
-        return objects_answer(site.scenes, scene, algorithms or [], protocol)
+        return objects_answer(site.scenes, asked, algorithms or [])
 
     return await site.pictures.run(lambda: site.answers.give(request, make))
 
@@ -138,24 +145,23 @@ async def objects(
 async def contrast(
     request: Request,
     site: CurrentSite,
-    scene: str,
+    asked: AskedScene,
     first: str,
     second: str,
     column: Annotated[str, Query(description="A column that calls pixels wrong, such as bad@1:nonocc.")],
-    protocol: ProtocolName = None,
 ) -> Response:
     """The crops in which two algorithms differ most."""
 
     def make() -> ContrastAnswer:
-        return contrast_answer(site.scenes, scene, first, second, column, protocol)
+        return contrast_answer(site.scenes, asked, first, second, column)
 
     return await site.pictures.run(lambda: site.answers.give(request, make))
 
 
 @router.get("/scenes/{scene:path}/about", response_model=SceneAnswer, summary="What can be shown of a scene")
-def about(request: Request, site: CurrentSite, scene: str, protocol: ProtocolName = None) -> Response:
+def about(request: Request, site: CurrentSite, asked: AskedScene) -> Response:
     """Size, calibration, layers and maps of a scene."""
-    return site.answers.give(request, lambda: scene_answer(site.scenes, scene, protocol))
+    return site.answers.give(request, lambda: scene_answer(site.scenes, asked))
 
 
 @router.get("/confidence", response_model=ConfidenceAnswer, summary="Sparsification curves")
@@ -180,6 +186,6 @@ async def confidence(
     query = ConfidenceQuery(scene, threshold, region, error, wanted, sigma, temperature)
 
     def make() -> ConfidenceAnswer:
-        return confidence_answer(site.scenes, site.scores.values(selected), selected.protocol, query)
+        return confidence_answer(site.scenes, site.scores.values(selected), selected, query)
 
     return await site.pictures.run(lambda: site.answers.give(request, make))

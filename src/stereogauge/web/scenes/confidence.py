@@ -19,7 +19,8 @@ from stereogauge.matching.run import match
 from stereogauge.model import DisparityMap
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.web.errors import UnknownChoiceError
-from stereogauge.web.scenes.reader import SceneReader, SceneView
+from stereogauge.web.scenes.reader import SceneQuery, SceneReader, SceneView
+from stereogauge.web.selection import SelectionQuery
 
 DENSITIES = np.linspace(0.0, 1.0, 101)
 SGM = "census SGM"
@@ -101,13 +102,15 @@ class ConfidenceQuery(NamedTuple):
 
 
 def confidence_answer(
-    scenes: SceneReader, cube: ScoreCube, protocol: str | None, query: ConfidenceQuery
+    scenes: SceneReader, cube: ScoreCube, selected: SelectionQuery, query: ConfidenceQuery
 ) -> ConfidenceAnswer:
     """The curves of every selected algorithm with confidence maps on a scene."""
     datasets = cube.datasets or ("",) * len(cube.scenes)
     shown = [name for name, dataset in zip(cube.scenes, datasets, strict=True) if not scenes.hidden(name, dataset)]
     whole = [name for name in cube.algorithms if name.rpartition("/")[0] not in cube.algorithms]
     present = [(name, scene) for name in whole for scene in scenes.source.with_confidence(name, shown)]
+    if selected.submission is not None:
+        present += _own_present(scenes, cube, selected, shown)
     chosen = query.scene or next((name for _, name in present), shown[0] if query.sgm and shown else "")
     kind = query.kind
     answer = ConfidenceAnswer(
@@ -118,7 +121,7 @@ def confidence_answer(
         return answer
     if chosen not in cube.scenes:
         raise UnknownChoiceError("scene", chosen, cube.scenes)
-    view = scenes.view(chosen, protocol)
+    view = scenes.view(SceneQuery(chosen, selected.protocol, selected.submission))
     scenes.refuse_hidden(view, "sparsification curves are")
     mask = scenes.mask(view, query.region)
     judged = [_beside(scenes, view, name) for name in dict.fromkeys(n for n, scene in present if scene == chosen)]
@@ -132,8 +135,17 @@ def confidence_answer(
     return answer
 
 
+def _own_present(
+    scenes: SceneReader, cube: ScoreCube, selected: SelectionQuery, shown: list[str]
+) -> list[tuple[str, str]]:
+    """The scenes for which the visitor's unpublished submission has confidence maps, with its name."""
+    views = [scenes.view(SceneQuery(name, selected.protocol, selected.submission)) for name in shown]
+    own = [(view.own, view.name) for view in views if view.own is not None and view.own.maps.confidence]
+    return [(one.algorithm, name) for one, name in own if one.algorithm in cube.algorithms]
+
+
 def _beside(scenes: SceneReader, view: SceneView, algorithm: str) -> MapsOf:
-    sources = scenes.source.maps(algorithm, view.name).confidence
+    sources = scenes.maps(algorithm, view).confidence
     directions = {name: source.direction for name, source in sources.items()}
     estimate = scenes.estimate(algorithm, view)
     return MapsOf(algorithm, estimate, scenes.confidence(algorithm, view), directions)

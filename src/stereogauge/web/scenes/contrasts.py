@@ -10,7 +10,7 @@ from stereogauge.decision.contrast import Contrast, contrast, wrong_pixels
 from stereogauge.errors import FileError, StereogaugeError
 from stereogauge.metrics.picture import Picture
 from stereogauge.web.answer import Answer
-from stereogauge.web.scenes.reader import SceneReader, SceneView
+from stereogauge.web.scenes.reader import SceneQuery, SceneReader, SceneView
 
 MOST_CROPS = 6
 MOST_MAPS = 80
@@ -48,11 +48,9 @@ def contrasted(scenes: SceneReader, view: SceneView, first: str, second: str, co
         return contrast(view.scene, maps, column, record.protocol, crops=MOST_CROPS)
 
 
-def contrast_answer(
-    scenes: SceneReader, name: str, first: str, second: str, column: str, protocol: str | None
-) -> ContrastAnswer:
+def contrast_answer(scenes: SceneReader, query: SceneQuery, first: str, second: str, column: str) -> ContrastAnswer:
     """The shares and the crops in which two algorithms differ most, the largest difference first."""
-    found = contrasted(scenes, scenes.view(name, protocol), first, second, column)
+    found = contrasted(scenes, scenes.view(query), first, second, column)
     crops = [
         CropAnswer(
             x=crop.left,
@@ -65,7 +63,7 @@ def contrast_answer(
         for crop in found.crops
     ]
     return ContrastAnswer(
-        scene=name,
+        scene=query.name,
         first=first,
         second=second,
         column=column,

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, get_args
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
@@ -23,13 +22,14 @@ from stereogauge.figures.pictures import (
     render_disparity,
 )
 from stereogauge.metrics.picture import Picture
+from stereogauge.opencv import cv2
 from stereogauge.regions.expression import parse_region
 from stereogauge.scores.column import metric_of
 from stereogauge.web.cache import RecentCache
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.hiding import coarse
 from stereogauge.web.scenes.contrasts import contrasted, hardness
-from stereogauge.web.scenes.reader import SceneReader, SceneView
+from stereogauge.web.scenes.reader import SceneQuery, SceneReader, SceneView
 
 LayerName = Literal[
     "left",
@@ -76,6 +76,7 @@ class LayerQuery:
     crop: tuple[int, int, int] | None = None
     width: int | None = None
     other: str | None = None
+    submission: str | None = None
 
 
 class LegendEntry(BaseModel):
@@ -137,7 +138,7 @@ class LayerPainter:
 
     def paint(self, query: LayerQuery) -> Layer:
         """The layer's colours; errors outside of a named region are greyed."""
-        view = self.scenes.view(query.scene, query.protocol)
+        view = self.scenes.view(SceneQuery(query.scene, query.protocol, query.submission))
         layer = self._painted(view, query)
         if query.layer not in OF_REGION or query.region is None or view.hidden:
             return layer
@@ -204,7 +205,7 @@ class LayerPainter:
             raise UnknownChoiceError(f"confidence map of {algorithm} on {view.name}", metric, maps)
         values = coarse(maps[metric]) if view.hidden else maps[metric]
         if query.density is None:
-            stored = self.scenes.source.maps(algorithm, view.name).confidence[metric]
+            stored = self.scenes.maps(algorithm, view).confidence[metric]
             better = stored.direction or "higher"
             shown = values if better == "lower" else -values
             return _pictured(

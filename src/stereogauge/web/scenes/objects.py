@@ -8,7 +8,7 @@ from stereogauge.protocol import load_protocol
 from stereogauge.scores.column import columns_of
 from stereogauge.scores.plain import json_value
 from stereogauge.web.answer import Answer, Number
-from stereogauge.web.scenes.reader import SceneReader
+from stereogauge.web.scenes.reader import SceneQuery, SceneReader
 
 
 class ObjectScore(Answer):
@@ -35,9 +35,9 @@ class ObjectAnswer(Answer):
     scores: list[ObjectScore]
 
 
-def objects_answer(scenes: SceneReader, name: str, algorithms: list[str], protocol: str | None) -> list[ObjectAnswer]:
+def objects_answer(scenes: SceneReader, query: SceneQuery, algorithms: list[str]) -> list[ObjectAnswer]:
     """The objects of a scene, with scores of the algorithms."""
-    view = scenes.view(name, protocol)
+    view = scenes.view(query)
     scenes.refuse_hidden(view, "its objects are")
     found = objects_of(view.regions)
     columns = object_columns(_fitting(), found)

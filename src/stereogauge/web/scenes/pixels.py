@@ -15,7 +15,7 @@ from stereogauge.metrics.where import worst_blocks
 from stereogauge.model import DisparityMap
 from stereogauge.scores.plain import json_value
 from stereogauge.web.answer import Answer
-from stereogauge.web.scenes.reader import SceneReader, SceneView
+from stereogauge.web.scenes.reader import SceneQuery, SceneReader, SceneView
 
 
 class Estimated(Answer):
@@ -85,10 +85,10 @@ class SceneAnswer(Answer):
     confidence: list[str]
 
 
-def scene_answer(scenes: SceneReader, name: str, protocol: str | None) -> SceneAnswer:
+def scene_answer(scenes: SceneReader, query: SceneQuery) -> SceneAnswer:
     """What can be shown of a scene."""
-    view = scenes.view(name, protocol)
-    maps = {record.name: scenes.source.maps(record.name, name) for record in scenes.source.algorithms()}
+    view = scenes.view(query)
+    maps = {name: scenes.maps(name, view) for name in scenes.algorithms(view)}
     present = [layer for layer in ("left", "right") if view.scene.has(layer)]
     calibration = view.scene.calibration
     height, width = view.scene.left.shape[:2] if view.hidden and view.scene.has("left") else view.scene.shape
@@ -100,7 +100,7 @@ def scene_answer(scenes: SceneReader, name: str, protocol: str | None) -> SceneA
     errors = ["error"] if not view.hidden or "blocks" in scenes.hidden.shows else []
     return SceneAnswer.of(
         calibration,
-        name=name,
+        name=view.name,
         dataset=view.scene.dataset,
         width=width,
         height=height,
@@ -114,14 +114,12 @@ def scene_answer(scenes: SceneReader, name: str, protocol: str | None) -> SceneA
     )
 
 
-def pixel_answer(
-    scenes: SceneReader, name: str, x: int, y: int, algorithms: list[str], protocol: str | None
-) -> PixelAnswer:
+def pixel_answer(scenes: SceneReader, query: SceneQuery, x: int, y: int, algorithms: list[str]) -> PixelAnswer:
     """The values at column x, row y."""
-    view = scenes.view(name, protocol)
+    view = scenes.view(query)
     height, width = view.scene.shape
     if not (0 <= x < width and 0 <= y < height):
-        raise StereogaugeError(f"The pixel ({x}, {y}) is outside of {name}, which has {width} × {height} pixels.")
+        raise StereogaugeError(f"The pixel ({x}, {y}) is outside of {view.name}, which has {width} × {height} pixels.")
     truth = None if view.hidden or not view.scene.has("gt") else json_value(scenes.truth(view)[y, x])
     return PixelAnswer(
         x=x,
@@ -172,11 +170,9 @@ def _estimated(scenes: SceneReader, view: SceneView, algorithm: str, x: int, y: 
     )
 
 
-def cloud_answer(
-    scenes: SceneReader, name: str, algorithm: str | None, points: int, protocol: str | None
-) -> CloudAnswer:
+def cloud_answer(scenes: SceneReader, query: SceneQuery, algorithm: str | None, points: int) -> CloudAnswer:
     """The ground truth (no algorithm) or an estimate as points in space, thinned to about `points`."""
-    view = scenes.view(name, protocol)
+    view = scenes.view(query)
     disparity = scenes.truth(view) if algorithm is None else scenes.shown(algorithm, view)
     step = max(1, int(np.ceil(np.sqrt(disparity.size / points))))
     positions, colours, unit = _points(view, disparity, step)
@@ -208,14 +204,14 @@ def _points(view: SceneView, disparity: DisparityMap, step: int) -> tuple[NDArra
 
 
 def blocks_answer(
-    scenes: SceneReader, name: str, algorithm: str, metric: str | None, region: str | None, protocol: str | None
+    scenes: SceneReader, query: SceneQuery, algorithm: str, metric: str | None, region: str | None
 ) -> list[Block]:
     """The blocks with most of a metric's error (without a metric: of the absolute error), the worst first.
 
     Only pixels that the metric counts in its region: `bad@1:nonocc` has no occluded ones. A metric without a region is
     taken on all pixels, or on its own. One that is not about pixels cannot say where its error lies, and is refused.
     """
-    view = scenes.view(name, protocol)
+    view = scenes.view(query)
     scenes.refuse_hidden(view, "where errors lie is")
     bound, named = parse_column(metric or "mae")
     where = bound.within(region) if region else named or bound.metric.region or "all"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -18,20 +19,42 @@ from stereogauge.model import DisparityMap, Scene
 from stereogauge.protocol import Protocol
 from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.scores.column import metric_of
+from stereogauge.scores.cube import ScoreCube
+from stereogauge.store.write import MapRecord
 from stereogauge.web.cache import RecentCache
 from stereogauge.web.errors import HiddenTruthError, UnknownChoiceError
 from stereogauge.web.hiding import Hidden, coarse
-from stereogauge.web.source import StoreSource
+from stereogauge.web.scores.joining import submitted_name
+from stereogauge.web.source import Maps, StoreSource
 
 MOST_SCENES = 12
 MOST_MAP_BYTES = 512 << 20
+
+PrivateMaps = Callable[[str], Iterable[MapRecord]]
+"""The maps of an unpublished submission, by its id."""
+
+
+class SceneQuery(NamedTuple):
+    """A scene under a protocol; `submission` is the visitor's own unpublished submission, whose maps are shown too."""
+
+    name: str
+    protocol: str | None = None
+    submission: str | None = None
+
+
+class OwnMaps(NamedTuple):
+    """The maps of a visitor's unpublished submission on one scene, and the name that tables give it."""
+
+    submission: str
+    algorithm: str
+    maps: Maps
 
 
 class SceneView(NamedTuple):
     """A scene with its regions under a protocol, and whether its ground truth is hidden.
 
     `protocol` is the protocol's key. A scene reads its files on first use; `lock` keeps two threads from doing so at
-    once. No map of an algorithm is read under it.
+    once. No map of an algorithm is read under it. `own` holds what only this visitor may see.
     """
 
     name: str
@@ -40,6 +63,7 @@ class SceneView(NamedTuple):
     hidden: bool
     protocol: str
     lock: Any
+    own: OwnMaps | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -51,14 +75,16 @@ class SceneView(NamedTuple):
 class SceneReader:
     """Reads what pictures are made of."""
 
-    def __init__(self, source: StoreSource, hidden: Hidden) -> None:
+    def __init__(self, source: StoreSource, hidden: Hidden, private: PrivateMaps = lambda _: ()) -> None:
         self.source = source
         self.hidden = hidden
+        self.private = private
         self._views: RecentCache[SceneView] = RecentCache(MOST_SCENES)
         self._maps: RecentCache[DisparityMap] = RecentCache(MOST_MAP_BYTES, lambda values: float(values.nbytes))
 
-    def view(self, name: str, protocol: str | None = None) -> SceneView:
-        """The scene called `name`, checked against those that have scores."""
+    def view(self, query: SceneQuery) -> SceneView:
+        """The scene that a query names, checked against those that have scores."""
+        name, protocol, submission = query
         record = self.source.protocol(protocol)
         cube = self.source.cube(record.key)
         if name not in cube.scenes:
@@ -70,14 +96,39 @@ class SceneReader:
             regions = SceneRegions(scene, record.protocol or Protocol())
             return SceneView(name, scene, regions, self.hidden(name, dataset), record.key, threading.RLock())
 
-        return self._views.get((self.source.version(), name, record.key), make)
+        view = self._views.get((self.source.version(), name, record.key), make)
+        return view if submission is None else view._replace(own=self._own(name, submission, cube))
+
+    def _own(self, name: str, submission: str, cube: ScoreCube) -> OwnMaps | None:
+        """The maps of an unpublished submission on a scene; None where it has none."""
+        place = self.source.dataset_and_scene(name)
+        for record in self.private(submission):
+            if (record.dataset, record.scene) == place:
+                return OwnMaps(submission, submitted_name(record.algorithm, cube), self.source.maps_of(record))
+        return None
+
+    def algorithms(self, view: SceneView) -> list[str]:
+        """Everybody whose maps the visitor may see."""
+        public = [record.name for record in self.source.algorithms()]
+        return public if view.own is None else list(dict.fromkeys([*public, view.own.algorithm]))
+
+    def maps(self, algorithm: str, view: SceneView) -> Maps:
+        """The files of an algorithm on a scene."""
+        own = view.own
+        return own.maps if own is not None and own.algorithm == algorithm else self.source.maps(algorithm, view.name)
+
+    def _key(self, algorithm: str, view: SceneView) -> tuple[Hashable, ...]:
+        """What tells maps apart: a submission's are never those of a public algorithm of the same name."""
+        own = view.own
+        owner = own.submission if own is not None and own.algorithm == algorithm else None
+        return (self.source.version(), owner, algorithm, view.name)
 
     def estimate(self, algorithm: str, view: SceneView) -> DisparityMap:
         """An algorithm's map of a scene; a file of another size than the scene is refused before it is decoded."""
-        known = [record.name for record in self.source.algorithms()]
+        known = self.algorithms(view)
         if algorithm not in known:
             raise UnknownChoiceError("algorithm", algorithm, known)
-        return self._maps.get((self.source.version(), algorithm, view.name), lambda: self._read(algorithm, view))
+        return self._maps.get(self._key(algorithm, view), lambda: self._read(algorithm, view))
 
     def shown(self, algorithm: str, view: SceneView) -> DisparityMap:
         """An algorithm's map as visitors may see it: coarse where the ground truth is hidden."""
@@ -89,17 +140,17 @@ class SceneReader:
 
         Where no direction is declared, larger stored values are taken as the more confident ones.
         """
-        version = self.source.version()
+        key = self._key(algorithm, view)
         return {
             metric: self._maps.get(
-                (version, algorithm, view.name, "confidence", metric),
+                (*key, "confidence", metric),
                 partial(replace(source, better=source.direction or "higher").read, view.shape),
             )
-            for metric, source in self.source.maps(algorithm, view.name).confidence.items()
+            for metric, source in self.maps(algorithm, view).confidence.items()
         }
 
     def _read(self, algorithm: str, view: SceneView) -> DisparityMap:
-        source = self.source.maps(algorithm, view.name).left
+        source = self.maps(algorithm, view).left
         if source is None:
             reason = "it was not evaluated on this scene, or from memory only"
             raise StereogaugeError(f"There is no map of {algorithm} on {view.name}: {reason}.")
@@ -107,7 +158,7 @@ class SceneReader:
 
     def measurement(self, view: SceneView, algorithm: str, metric: str | None = None) -> Measurement:
         """The measurement of an algorithm's map against the scene."""
-        right = self.source.maps(algorithm, view.name).right
+        right = self.maps(algorithm, view).right
         estimate = self.estimate(algorithm, view)
         right_estimate = None if right is None else load_disparity(right, view.shape)
         with view.lock:

@@ -12,6 +12,11 @@ from stereogauge.scores.table import ScoreTable
 SUBMITTED_MARK = " (submitted)"
 
 
+def submitted_name(name: str, cube: ScoreCube) -> str:
+    """The name of an unpublished submission beside a cube's algorithms: marked where one of them has it already."""
+    return name + SUBMITTED_MARK if name in cube.algorithms else name
+
+
 def joined(cube: ScoreCube, table: ScoreTable) -> ScoreCube:
     """The cube with one more row per algorithm of the table; scenes and columns that the cube lacks are left out.
 
@@ -42,8 +47,7 @@ def joined(cube: ScoreCube, table: ScoreTable) -> ScoreCube:
     assert values is not None
     return replace(
         cube,
-        algorithms=cube.algorithms
-        + tuple(n + SUBMITTED_MARK if n in cube.algorithms else n for n in submitted.algorithms),
+        algorithms=cube.algorithms + tuple(submitted_name(name, cube) for name in submitted.algorithms),
         values=values,
         sums=added("sums", 0.0),
         counts=added("counts", 0.0),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.datasets.declaration import families
 from stereogauge.tags import Tags
 from stereogauge.web.answer import Answer
 from stereogauge.web.hiding import Hidden
@@ -13,9 +14,10 @@ from stereogauge.web.source import StoreSource
 
 
 class DatasetEntry(Answer):
-    """A dataset, its scenes, and the keys of the protocols under which they have scores."""
+    """A dataset, its name in words, its scenes, and the keys of the protocols under which they have scores."""
 
     name: str
+    title: str
     scenes: list[str]
     hidden: int
     protocols: list[str]
@@ -69,9 +71,19 @@ def dataset_entries(source: StoreSource, hidden: Hidden, protocol: str | None = 
         for name in dict.fromkeys(datasets):
             members = [scene for scene, dataset in zip(scenes, datasets, strict=True) if dataset == name]
             count = sum(hidden(scene, name) for scene in members)
-            entry = entries.setdefault(name, DatasetEntry(name=name, scenes=members, hidden=count, protocols=[]))
+            own = DatasetEntry(name=name, title=_title(name), scenes=members, hidden=count, protocols=[])
+            entry = entries.setdefault(name, own)
             entry.protocols.append(record.key)
     return list(entries.values())
+
+
+def _title(name: str) -> str:
+    """The name of a dataset of a known family with its variant; of others the name that they were given."""
+    identifier, _, variant = name.partition(":")
+    family = families().get(identifier)
+    if family is None:
+        return name
+    return f"{family.name} ({variant})" if variant else family.name
 
 
 def scene_entries(source: StoreSource, hidden: Hidden, protocol: str | None = None) -> list[SceneEntry]:

@@ -9,9 +9,9 @@ from stereogauge.errors import StereogaugeError
 from stereogauge.web.submissions.sentences import without_paths
 
 
-def check_archive(path: str, most_entries: int, largest_unpacked: int) -> str:
+def check_archive(folder: str, most_entries: int, largest_unpacked: int) -> str:
     """Why the zip is refused before it is unpacked, as a sentence for its owner; "" where it is in order."""
-    archive = Path(path)
+    archive = Path(folder) / "upload.zip"
     try:
         if not is_zip(archive):
             return "The upload is not a zip file, or it was cut off."

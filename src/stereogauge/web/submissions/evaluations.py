@@ -12,11 +12,15 @@ from typing import Any
 
 from stereogauge.errors import StoreError
 from stereogauge.evaluation.processes import CallCancelled, TimeLimitExceeded
+from stereogauge.evaluation.rights import Account
+from stereogauge.web.errors import printable
+from stereogauge.web.submissions.decoding import HostError, SubmissionError, Upload, decode
+from stereogauge.web.submissions.folders import lent
 from stereogauge.web.submissions.jobs import Job, Jobs
 from stereogauge.web.submissions.rules import Rules
 from stereogauge.web.submissions.uploads import MakeWorker, limited_worker
 from stereogauge.web.submissions.usage import Attempts
-from stereogauge.web.submissions.worker import HostError, SubmissionError, Work, process
+from stereogauge.web.submissions.worker import Decoded, Work, judge
 
 IDLE = 5.0
 """Seconds between two looks at an empty queue."""
@@ -25,12 +29,13 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
 
 log = logging.getLogger(__name__)
 
-MakeWork = Callable[[Job], Work]
+MakeWork = Callable[[Job], tuple[Upload, Work]]
 
 
 class Evaluations:
-    """Evaluates submissions one after another in a worker process.
+    """Evaluates submissions one after another in worker processes: one decodes, one judges what that wrote.
 
+    Where they have different users, the one that decodes is used for one submission only, which may have taken it over.
     An error of the host's - a database that does not answer, a full disk - stops nothing for good: the submission goes
     back into the queue and the loop tries again after a pause, for as long as it takes. A worker that dies, or fails in
     a way that nobody foresaw, may be the upload's doing: after three such losses the submission is held for the host.
@@ -45,13 +50,16 @@ class Evaluations:
         rules: Rules,
         make_work: MakeWork,
         make_worker: MakeWorker = limited_worker,
+        account: Account | None = None,
     ) -> None:
         self._jobs = jobs
         self._attempts = attempts
         self._folder = folder
         self._rules = rules
         self._make_work = make_work
-        self._worker = make_worker(rules.memory_bytes)
+        self._account = account
+        self._decoder = make_worker(rules.memory_bytes, account)
+        self._judge = self._decoder if account is None else make_worker(rules.memory_bytes, None)
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._withdrawn: set[str] = set()
@@ -78,7 +86,8 @@ class Evaluations:
         if self._thread is not None:
             self._thread.join()
             self._thread = None
-        self._worker.end()
+        self._decoder.end()
+        self._judge.end()
 
     def wake(self) -> None:
         """Look at the queue now."""
@@ -96,7 +105,7 @@ class Evaluations:
             except Exception as problem:  # whatever it is, the queue must go on
                 self.trouble = _public_sentence(problem)
                 foreseen = isinstance(problem, StoreError | HostError)
-                log.error("Submissions wait: %s", problem, exc_info=not foreseen)
+                log.error("Submissions wait: %s", printable(problem), exc_info=not foreseen)
                 self._stopping.wait(pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
                 continue
@@ -116,13 +125,13 @@ class Evaluations:
         job = self._jobs.next()
         if job is None:
             return False
-        work = self._make_work(job)
+        upload, work = self._make_work(job)
         attempt = self._jobs.begin(job)
         if attempt is not None:
-            self._run(job, attempt, work)
+            self._run(job, attempt, upload, work)
         return True
 
-    def _run(self, job: Job, attempt: int, work: Work) -> None:
+    def _run(self, job: Job, attempt: int, upload: Upload, work: Work) -> None:
         def cancelled() -> bool:
             return self._stopping.is_set() or job.id in self._withdrawn
 
@@ -133,7 +142,11 @@ class Evaluations:
 
         try:
             options = {"seconds": self._rules.seconds, "report": report, "cancelled": cancelled}
-            self._worker.call(process, work, **options)
+            decoded = self._decoded(job, upload, options)
+            if decoded.ok:
+                self._judge.call(judge, str(self._folder / job.id), work, decoded, **options)
+            else:
+                self._record(job.id, attempt, "invalid", [finding.model_dump() for finding in decoded.findings])
         except CallCancelled:
             if self._jobs.get(job.id) is None:
                 shutil.rmtree(self._folder / job.id, ignore_errors=True)
@@ -149,12 +162,22 @@ class Evaluations:
         finally:
             self._withdrawn.discard(job.id)
 
+    def _decoded(self, job: Job, upload: Upload, options: dict[str, Any]) -> Decoded:
+        folder = self._folder / job.id
+        try:
+            with lent(folder, self._account):
+                return Decoded.model_validate(self._decoder.call(decode, upload, within=folder, **options))
+        finally:
+            if self._account is not None:
+                self._decoder.end()
+
     def _lose(self, job: Job, attempt: int, problem: Exception) -> None:
         held = self._jobs.lose(job.id, attempt)
         if held:
             self._attempts.release(job.id)
         fate = "is held for the host to look at" if held else "is tried again"
-        log.error("Submission %s %s after attempt %d: %s: %s", job.id, fate, attempt, type(problem).__name__, problem)
+        cause = printable(f"{type(problem).__name__}: {problem}")
+        log.error("Submission %s %s after attempt %d: %s", job.id, fate, attempt, cause)
 
     def _record(self, identifier: str, attempt: int, kind: str, value: Any) -> None:
         """Record what happened in an attempt; files are removed only after that is stored."""
@@ -173,7 +196,10 @@ class Evaluations:
             problems = sum(finding["severity"] == "problem" for finding in value) if kind == "invalid" else 0
             said = {"message": value} if kind == "failed" else {"findings": value}
             if kind == "invalid":
-                said["message"] = f"{problems} problem(s) found; nothing was computed"
+                cost = (
+                    "it does not count" if self._attempts.forgive(identifier) else "too many were invalid, so it counts"
+                )
+                said["message"] = f"{problems} problem(s) found; nothing was computed, and {cost} as a submission"
             stored = self._jobs.change(identifier, attempt=attempt, state=kind, progress=1.0, **said)
             if stored:
                 shutil.rmtree(self._folder / identifier, ignore_errors=True)

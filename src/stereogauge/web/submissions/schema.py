@@ -45,6 +45,8 @@ attempts = Table(
     Column("submitter", String, nullable=False),
     Column("at", Float, nullable=False),
     Column("job", String, nullable=False, server_default=""),
+    # 1 for an upload that was found invalid and therefore does not count.
+    Column("invalid", Integer, nullable=False, server_default="0"),
     Index("attempts_by_submitter", "submitter", "at"),
 )
 

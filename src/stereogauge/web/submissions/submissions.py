@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import shutil
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,16 +16,21 @@ from typing import IO
 from fastapi import Request
 
 from stereogauge.errors import StereogaugeError, StoreError, unknown_name
+from stereogauge.evaluation.rights import unprivileged_account
+from stereogauge.io.remote_path import is_remote
 from stereogauge.model import Dataset
 from stereogauge.scores.score import Score
 from stereogauge.scores.table import ScoreTable
 from stereogauge.store.engine import Database
+from stereogauge.store.lookalikes import folded
 from stereogauge.store.store import Store
+from stereogauge.store.write import MapRecord
 from stereogauge.web.hiding import Hidden
 from stereogauge.web.scores.joining import SUBMITTED_MARK
 from stereogauge.web.source import NO_SCORES, ProtocolRecord, StoreSource
 from stereogauge.web.submissions import folders, schema
 from stereogauge.web.submissions.access import AccessError, FailureLimit, Tokens
+from stereogauge.web.submissions.decoding import Outline, Upload
 from stereogauge.web.submissions.evaluations import Evaluations
 from stereogauge.web.submissions.jobs import Job, Jobs, new_identifier
 from stereogauge.web.submissions.publication import Publication
@@ -34,6 +41,7 @@ from stereogauge.web.submissions.usage import Attempts
 from stereogauge.web.submissions.worker import Work
 
 LONGEST_NAME = 80
+NOT_YOURS = "You have no such submission; its owner sees it after giving the token on the page Submit."
 NOT_NOW = "Submissions cannot be evaluated at the moment; /api/v1/health says why. Try again later."
 
 
@@ -65,13 +73,17 @@ class Submissions:
         self._database = database
         self.tokens = Tokens(database)
         self.jobs = Jobs(database)
-        self.attempts = Attempts(database, rules.per_period, rules.period_hours)
+        self.attempts = Attempts(database, rules.per_period, rules.period_hours, rules.free_invalid)
         self.failures = FailureLimit(rules.failures_allowed, rules.failure_seconds)
         self.publication = Publication(database, store)
-        self.inspector = Inspector(rules, make_worker)
-        self.evaluations = Evaluations(self.jobs, self.attempts, self.folder, rules, self._work, make_worker)
+        self.account = unprivileged_account(rules.worker_user)
+        self.inspector = Inspector(rules, make_worker, self.account)
+        self.evaluations = Evaluations(
+            self.jobs, self.attempts, self.folder, rules, self._work, make_worker, self.account
+        )
         self.uploading = asyncio.Semaphore(rules.uploads_at_once)
         self._uploaders: set[str] = set()
+        self._watchers: Counter[str] = Counter()
         self._lock = threading.Lock()
         self._only: IO[bytes] | None = None
 
@@ -100,6 +112,15 @@ class Submissions:
             raise AccessError("You have no such submission.", 404)
         return job
 
+    def refuse_others(self, request: Request, identifier: str) -> None:
+        """Raise unless the token's owner made the submission; to all others, token or not, it does not exist."""
+        try:
+            self.own(request, identifier)
+        except AccessError as refusal:
+            if refusal.status == 429:
+                raise
+            raise AccessError(NOT_YOURS, 404) from None
+
     # what submissions are evaluated on
 
     def protocol(self) -> ProtocolRecord:
@@ -120,30 +141,48 @@ class Submissions:
             raise unknown_name("dataset of this store", name, entries)
         return Dataset(name, [self._store.scene(name, scene) for scene in entries[name].scenes])
 
-    def _work(self, job: Job) -> Work:
+    def hidden_files(self) -> list[str]:
+        """The files of this machine that hold the ground truth of hidden scenes."""
+        dataset = self.dataset()
+        sources = [scene.source("gt") for scene in dataset if self.hidden(scene.id, dataset.name)]
+        paths = [getattr(source, "path", source) for source in sources]
+        return [str(path) for path in paths if isinstance(path, str | os.PathLike) and not is_remote(path)]
+
+    def _work(self, job: Job) -> tuple[Upload, Work]:
         record, dataset = self.protocol(), self.dataset()
         if record.protocol is None:
             raise StoreError(f"The store knows only the hash {record.key}; submissions need the whole protocol.")
-        return Work(
+        upload = Upload(
             job=job.id,
             attempt=job.attempt + 1,
-            folder=str(self.folder / job.id),
+            name=job.name,
+            dataset=dataset.name,
+            outlines=tuple(Outline.of(scene) for scene in dataset),
+            most_entries=self.rules.most_entries,
+            largest_unpacked=self.rules.largest_unpacked,
+        )
+        work = Work(
+            job=job.id,
+            attempt=job.attempt + 1,
             name=job.name,
             dataset=dataset,
             protocol=record.protocol,
             columns=tuple(str(column) for column in self._source.cube(record.key).columns),
             hidden=frozenset(scene.id for scene in dataset if self.hidden(scene.id, dataset.name)),
-            most_entries=self.rules.most_entries,
-            largest_unpacked=self.rules.largest_unpacked,
+            owner=_own_user() if self.account is None else self.account.user,
         )
+        return upload, work
 
     # accepting an upload
 
     def check_name(self, name: str, submitter: str) -> str:
         """The name as tables will show it; refused where another algorithm has it, or one that looks like it."""
         text = " ".join(name.split())
-        if not text or len(text) > LONGEST_NAME or not text.isprintable() or text.endswith(SUBMITTED_MARK):
+        alike = folded(text)
+        if not alike or len(text) > LONGEST_NAME or not text.isprintable() or alike.endswith(folded(SUBMITTED_MARK)):
             raise UploadRefusedError(f"An algorithm has a name of 1 to {LONGEST_NAME} printable letters.")
+        if "/" in alike:
+            raise UploadRefusedError("A name has no slash: ALGORITHM/MEASURE is the name of a confidence map's scores.")
         other = self.publication.taken(text, submitter)
         if other is not None:
             raise UploadRefusedError(f"There is an algorithm called {other!r} already; choose another name.", 409)
@@ -171,6 +210,19 @@ class Submissions:
         finally:
             with self._lock:
                 self._uploaders.discard(submitter)
+
+    @contextmanager
+    def watching(self, submitter: str) -> Iterator[None]:
+        """One more stream of live progress; each looks into the database several times per second."""
+        with self._lock:
+            if self._watchers[submitter] >= self.rules.watched_at_once:
+                raise UploadRefusedError("You watch too many submissions at once; close some pages.", 429)
+            self._watchers[submitter] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._watchers[submitter] -= 1
 
     def _check_room(self, submitter: str) -> None:
         """Refuse what could not be evaluated or stored."""
@@ -232,6 +284,13 @@ class Submissions:
             return ScoreTable(())
         return _table(job)
 
+    def private_maps(self, identifier: str) -> list[MapRecord]:
+        """The maps of a submission that is not published, as we wrote them anew; empty when there are none."""
+        job = self.jobs.get(identifier)
+        if job is None or job.state != "done":
+            return []
+        return [MapRecord(**row) for row in job.maps]
+
     def results(self, job: Job) -> list[ColumnResult]:
         """The submission's columns beside the best values of the other algorithms."""
         record = self.protocol()
@@ -251,6 +310,11 @@ class Submissions:
         if self.publication.withdraw(job):
             self._source.refresh()
         self.discard(job.id)
+
+
+def _own_user() -> int:
+    """The user of this process; 0 on systems that do not number them, whose files say the same."""
+    return os.geteuid() if hasattr(os, "geteuid") else 0
 
 
 def _table(job: Job) -> ScoreTable:

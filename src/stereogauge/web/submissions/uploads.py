@@ -14,15 +14,18 @@ from fastapi import Request
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.processes import TimeLimitExceeded, WorkerDied, WorkerProcess
+from stereogauge.evaluation.rights import Account
+from stereogauge.web.submissions.decoding import HostError, SubmissionError
 from stereogauge.web.submissions.directory import check_archive
+from stereogauge.web.submissions.folders import lent
 from stereogauge.web.submissions.rules import Rules
 
-MakeWorker = Callable[[int], Any]
+MakeWorker = Callable[[int, Account | None], Any]
 
 
-def limited_worker(memory_bytes: int) -> WorkerProcess:
+def limited_worker(memory_bytes: int, account: Account | None) -> WorkerProcess:
     """A process for files of strangers."""
-    return WorkerProcess(memory_bytes, untrusted=True)
+    return WorkerProcess(memory_bytes, untrusted=True, account=account, errors=(HostError, SubmissionError))
 
 
 class UploadRefusedError(StereogaugeError):
@@ -71,18 +74,20 @@ def _for_owner(path: str, flags: int) -> int:
 class Inspector:
     """Reads the directories of uploads, one at a time, in a process with little time and memory."""
 
-    def __init__(self, rules: Rules, make_worker: MakeWorker = limited_worker) -> None:
+    def __init__(self, rules: Rules, make_worker: MakeWorker = limited_worker, account: Account | None = None) -> None:
         self._rules = rules
-        self._worker = make_worker(rules.checking_memory)
+        self._account = account
+        self._worker = make_worker(rules.checking_memory, account)
         self._lock = threading.Lock()
 
-    def check(self, path: Path) -> None:
+    def check(self, folder: Path) -> None:
         """Refuse anything but a plain zip of a limited number of plain files, before it is unpacked."""
         rules = self._rules
+        limits = (rules.most_entries, rules.largest_unpacked)
         try:
-            with self._lock:
-                limits = (rules.most_entries, rules.largest_unpacked)
-                refusal = self._worker.call(check_archive, str(path), *limits, seconds=rules.checking_seconds)
+            with self._lock, lent(folder, self._account):
+                asked = {"seconds": rules.checking_seconds, "within": folder}
+                refusal = str(self._worker.call(check_archive, *limits, **asked))
         except (WorkerDied, TimeLimitExceeded, MemoryError):
             refusal = "The zip cannot be read within the limits of time and memory."
         if refusal:

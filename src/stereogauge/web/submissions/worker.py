@@ -1,200 +1,208 @@
-"""What is done with an upload, in a process of its own: what hangs or takes too much memory is stopped from outside.
+"""The second half of the work on an upload: take over the maps that were written anew, judge and evaluate them.
 
-Nothing of an upload is decoded anywhere else. Maps that are in order are written anew, as PFM, and these files of our
-own are what is evaluated and what the site shows later.
+It knows the ground truth, and decodes nothing but PFM files of the scenes' sizes, which the first half (`decoding`)
+wrote. That half may have been taken over by an upload: what it says is checked by `Decoded`, and its files are copied
+without following a link.
 """
 
 from __future__ import annotations
 
 import errno
+import os
 import shutil
+import stat
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
-from stereogauge.datasets.archives import Limits, unpack
-from stereogauge.datasets.results.find import find_results
-from stereogauge.datasets.validation import Finding, validate_results
+from pydantic import BaseModel, ConfigDict, Field
+
+from stereogauge.datasets.plausibility import suspicion
+from stereogauge.datasets.validation import QUESTIONS
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.evaluate import evaluate
+from stereogauge.io import pfm
+from stereogauge.io.content import Content
+from stereogauge.io.content import Decoding as StoredAs
 from stereogauge.io.disparity import write_disparity
-from stereogauge.io.files import content_hash, load_disparity, load_numbers
-from stereogauge.model import Dataset, DisparityMap, ResultSet, Scene
+from stereogauge.io.files import DisparityFile, content_hash, load_disparity
+from stereogauge.model import ConfidenceKind, Dataset, ResultSet, Scene
 from stereogauge.protocol import Protocol
 from stereogauge.store.sources import source_text
-from stereogauge.web.submissions.sentences import without_paths
+from stereogauge.web.submissions.decoding import DECODED, HostError, Report, SubmissionError, check_host
 
-Report = Callable[[str, int, str, Any], None]
-CHECKING = "Checking the maps"
 HIDDEN_SENTENCE = (
     "This map does not look like a disparity map of the left view ({kind}); check its sign, scale and view."
 )
-BY_VALUES = (
-    "unreadable",
-    "wrong-size",
-    "no-values",
-    "lossy",
-    "unknown-scene",
-    "unrecognised",
-    "missing-scenes",
-    "no-results",
-)
-"""Kinds of findings that say nothing about the ground truth's values."""
-BYTES_PER_PIXEL = 64
-"""What all maps of a scene may unpack to: eight of them with 8 bytes per pixel."""
-SPARE_BYTES = 16 << 20
-"""What an upload may unpack to beside its maps: texts, headers."""
-FAULTS_OF_THE_HOST = frozenset(
-    (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE)
-)
+NO_MAP = "The file {file} is not one that decoding writes."
+LARGEST_HEADER = 100
+MOST_MAPS = 100_000
+
+
+class FoundMap(BaseModel):
+    """A map that was written anew, in the file SCENE.pfm, right/SCENE.pfm or confidence/MEASURE/SCENE.pfm.
+
+    `scale` and `offset` are those of the upload's own file, for sentences about it.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    scene: str
+    kind: Literal["left", "right", "confidence", "other"]
+    file: str = Field(max_length=2000)
+    scale: float | None = None
+    offset: float | None = None
+
+
+class FoundFault(BaseModel):
+    """A sentence for the submitter."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    severity: Literal["problem", "note"]
+    sentence: str = Field(max_length=4000)
+    scene: str
+
+
+class Decoded(BaseModel):
+    """What decoding says about an upload; it may have been taken over, so nothing else is taken from it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    ok: bool
+    findings: list[FoundFault] = Field(max_length=MOST_MAPS)
+    maps: list[FoundMap] = Field(default=[], max_length=MOST_MAPS)
+    seconds: dict[str, float] = {}
+    better: Literal["higher"] | None = None
+    kind: ConfidenceKind = "order"
 
 
 @dataclass(frozen=True)
 class Work:
-    """One submission to look at: which attempt, where it lies, what it is called, and what to measure it against."""
+    """One submission to judge: which attempt, what it is called, and what to measure it against.
+
+    `owner` is the user who wrote the maps.
+    """
 
     job: str
     attempt: int
-    folder: str
     name: str
     dataset: Dataset
     protocol: Protocol
     columns: tuple[str, ...]
     hidden: frozenset[str]
-    most_entries: int
-    largest_unpacked: int
+    owner: int
 
 
-class SubmissionError(StereogaugeError):
-    """A submission that cannot be evaluated, with a sentence for its owner."""
-
-
-class HostError(StereogaugeError):
-    """Something of the host's that keeps every submission from being evaluated, such as a full disk."""
-
-
-def process(work: Work, report: Report) -> None:
-    """Unpack, validate, and evaluate what is valid; `report(job, attempt, kind, value)` follows it."""
-    folder = Path(work.folder)
-    step = CHECKING
+def judge(folder: str, work: Work, decoded: Decoded, report: Report) -> None:
+    """Take over, judge and evaluate the maps; `report(job, attempt, kind, value)` follows it."""
 
     def send(kind: str, value: Any) -> None:
         report(work.job, work.attempt, kind, value)
 
     try:
-        result = _validated(work, folder, send)
-        if result is not None:
-            step = "The evaluation"
-            _evaluate(work, result, send)
+        result, findings = _taken_over(work, decoded, Path(folder))
+        if any(finding["severity"] == "problem" for finding in findings):
+            send("invalid", findings)
+            return
+        send("findings", findings)
+        _evaluate(work, result, send)
     except StereogaugeError as problem:
-        _check_host(problem)
-        if step != CHECKING:
-            raise
-        sentence = without_paths(str(problem), folder)
-        send("invalid", [{"severity": "problem", "sentence": sentence, "scene": ""}])
+        check_host(problem)
+        raise
     except OSError as problem:
-        _check_host(problem)
+        check_host(problem)
         raise
     except MemoryError:
-        raise SubmissionError(f"{step} needed more memory than a submission may use.") from None
+        raise SubmissionError("The evaluation needed more memory than a submission may use.") from None
 
 
-def _check_host(problem: BaseException | None) -> None:
-    """Raise a `HostError` where a problem began with an error of the host's system."""
-    while problem is not None:
-        if isinstance(problem, HostError):
-            raise problem
-        if isinstance(problem, OSError) and problem.errno in FAULTS_OF_THE_HOST:
-            raise HostError(f"The host's disk or system fails: {problem.strerror}.") from None
-        problem = problem.__cause__
-
-
-def _validated(work: Work, folder: Path, send: Callable[[str, Any], None]) -> ResultSet | None:
-    """The upload's maps, written anew; None, after saying why, where they are not in order."""
-    send("state", ("validating", 0.0, "unpacking"))
-    unpacked, maps = folder / "unpacked", folder / "maps"
-    for left in (folder / "unpacking", unpacked, folder / "writing", maps):
-        shutil.rmtree(left, ignore_errors=True)
-    pixels = _pixels(work.dataset)
-    room = min(work.largest_unpacked, BYTES_PER_PIXEL * pixels + SPARE_BYTES)
-    unpack(folder / "upload.zip", folder / "unpacking", Limits(entries=work.most_entries, size=room))
-    (folder / "unpacking").rename(unpacked)
-
-    def follow(done: int, total: int, what: str) -> None:
-        send("state", ("validating", done / max(1, total), "checking the maps"))
-
-    found = validate_results(unpacked, work.dataset, progress=follow, submitted=True)
-    for finding in found.findings:
-        if finding.kind == "bad-ground-truth":
-            raise HostError(f"The ground truth of {finding.scene} cannot be read: {finding.sentence}")
-    findings = [_finding_entry(finding, work, folder) for finding in found.findings]
-    if len(found.algorithms) > 1:
-        sentence = f"The zip holds {len(found.algorithms)} algorithms; a submission is one, with one map per scene."
-        findings.insert(0, {"severity": "problem", "sentence": sentence, "scene": ""})
-    if not found.ok or len(found.algorithms) != 1:
-        send("invalid", findings)
-        return None
-    send("findings", findings)
-    result = _written_anew(work, unpacked, folder / "writing", maps)
-    shutil.rmtree(unpacked, ignore_errors=True)
-    return result
-
-
-def _pixels(dataset: Dataset) -> int:
-    total = 0
-    for scene in dataset:
-        try:
-            height, width = scene.shape
-        except StereogaugeError as problem:
-            raise HostError(f"The scene {scene.id} cannot be read: {problem}") from problem
-        total += height * width
-        scene.release()
-    return total
-
-
-def _finding_entry(finding: Finding, work: Work, folder: Path) -> dict[str, str]:
-    """A finding as its submitter may read it: without paths of the server and without numbers of a hidden truth."""
-    sentence = without_paths(finding.sentence, folder)
-    if finding.scene in work.hidden and finding.kind not in BY_VALUES:
-        sentence = HIDDEN_SENTENCE.format(kind=finding.kind)
-    return {"severity": finding.severity, "sentence": sentence, "scene": finding.scene}
-
-
-def _written_anew(work: Work, unpacked: Path, writing: Path, target: Path) -> ResultSet:
-    """The maps as PFM below `target`: SCENE.pfm, right/SCENE.pfm and confidence/MEASURE/SCENE.pfm, higher = surer."""
-    found = find_results(unpacked, work.dataset, name=work.name)
-    result = found.results[0]
-    lefts: dict[str, Path] = {}
-    rights: dict[str, Path] = {}
-    confidence: dict[str, Path] = {}
-
-    def keep(values: DisparityMap, scene: Scene, *folders: str) -> Path:
-        own = Path(f"{scene.id}.pfm")
-        name = own.parent.joinpath(*folders, own.name)
-        (writing / name).parent.mkdir(parents=True, exist_ok=True)
-        write_disparity(writing / name, values)
-        return target / name
-
+def _taken_over(work: Work, decoded: Decoded, folder: Path) -> tuple[ResultSet, list[dict[str, str]]]:
+    """The maps, written by ourselves below `maps`, and what is suspicious beside what decoding found."""
+    target = folder / "maps"
+    shutil.rmtree(target, ignore_errors=True)
+    findings = [finding.model_dump() for finding in decoded.findings]
+    places: dict[str, dict[str, Any]] = {kind: {} for kind in ("left", "right", "confidence", "other")}
     for scene in work.dataset:
-        if scene.id not in result.maps:
-            continue
-        shape = scene.shape
-        lefts[scene.id] = keep(load_disparity(result.maps[scene.id], shape), scene)
-        if scene.id in result.right_maps:
-            values = load_disparity(result.right_maps[scene.id], shape)
-            rights[scene.id] = keep(values, scene, "right")
-        for (name, measure), source in found.confidence.get(work.name, {}).items():
-            if name == scene.id:
-                values = load_numbers(source, shape)
-                surer = -values if result.confidence_better == "lower" else values
-                place = keep(surer, scene, "confidence", *([measure.replace("/", " ")] if measure else []))
-                if source == result.confidence.get(scene.id):
-                    confidence[scene.id] = place
+        for one in decoded.maps:
+            if one.scene != scene.id:
+                continue
+            values = pfm.read(_content(folder / DECODED, one.file, scene, work.owner), StoredAs())
+            place = target / _relative(one.file)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            write_disparity(place, values)
+            deviations = one.kind == "confidence" and decoded.kind == "sigma"  # as they are: lower = surer
+            places[one.kind][scene.id] = -values if deviations else place
+            if one.kind == "left" and scene.has("gt"):
+                findings += _doubts(one, values, scene, scene.id in work.hidden)
         scene.release()
-    writing.rename(target)
-    better: Literal["higher"] | None = None if result.confidence_better is None else "higher"
-    return replace(result, maps=lefts, right_maps=rights, confidence=confidence, confidence_better=better)
+    shutil.rmtree(folder / DECODED, ignore_errors=True)
+    result = ResultSet(
+        work.name,
+        places["left"],
+        right_maps=places["right"],
+        confidence=places["confidence"],
+        confidence_better="lower" if decoded.kind == "sigma" else decoded.better,
+        confidence_kind=decoded.kind,
+        seconds=decoded.seconds,
+    )
+    return result, findings
+
+
+def _relative(file: str) -> PurePosixPath:
+    name = PurePosixPath(file)
+    if name.is_absolute() or ".." in name.parts or name.suffix != ".pfm" or "\0" in file:
+        raise SubmissionError(NO_MAP.format(file=repr(file[:80])))
+    return name
+
+
+def _content(root: Path, file: str, scene: Scene, owner: int) -> Content:
+    """The bytes of a file that decoding wrote; a link, or a file of somebody else or of another size, is refused."""
+    height, width = scene.shape
+    largest = 4 * height * width + LARGEST_HEADER
+    handle = _opened(root, _relative(file))
+    with open(handle, "rb") as stream:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != owner or status.st_size > largest:
+            raise SubmissionError(NO_MAP.format(file=repr(file[:80])))
+        data = stream.read(largest)
+    return Content(file, memoryview(data), ".pfm", (height, width))
+
+
+def _opened(root: Path, file: PurePosixPath) -> int:
+    """A file below `root`, opened step by step, so that no link leads elsewhere."""
+    try:
+        if os.open not in os.supports_dir_fd:  # such a system has no other user for decoding either
+            return os.open(root / file, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        plain = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+        handle = os.open(root, plain | os.O_DIRECTORY)
+        for part in file.parts:
+            above = handle
+            try:
+                handle = os.open(part, plain, dir_fd=above)
+            finally:
+                os.close(above)
+        return handle
+    except OSError as problem:
+        if problem.errno not in (errno.ELOOP, errno.ENOTDIR, errno.ENOENT):
+            check_host(problem)
+        raise SubmissionError(NO_MAP.format(file=repr(str(file)[:80]))) from None
+
+
+def _doubts(one: FoundMap, estimate: Any, scene: Scene, hidden: bool) -> list[dict[str, str]]:
+    """What a map looks like against the ground truth, without numbers where that is hidden."""
+    try:
+        truth = scene.gt
+    except StereogaugeError as problem:
+        raise HostError(f"The ground truth of {scene.id} cannot be read: {problem}") from problem
+    source = DisparityFile(one.file, scale=one.scale, offset=one.offset or 0.0)
+    found = suspicion(estimate, truth, scene.calibration, source)
+    if found is None:
+        return []
+    sentence = HIDDEN_SENTENCE.format(kind=found.kind) if hidden else found.sentence
+    severity = "note" if found.kind in QUESTIONS else "problem"
+    return [{"severity": severity, "sentence": sentence, "scene": scene.id}]
 
 
 def _evaluate(work: Work, result: ResultSet, send: Callable[[str, Any], None]) -> None:
@@ -204,7 +212,7 @@ def _evaluate(work: Work, result: ResultSet, send: Callable[[str, Any], None]) -
         send("state", ("evaluating", done / total, f"{done} of {total} scenes"))
         if scene.id not in result.maps:
             continue
-        own = replace(result, maps={scene.id: result.maps[scene.id]})
+        own = ResultSet(**{**vars(result), "maps": {scene.id: load_disparity(result.maps[scene.id])}})
         scores += [asdict(score) for score in evaluate(own, scene, work.columns, [], work.protocol)]
         scene.release()
     maps = [

@@ -64,6 +64,15 @@ async function answered(response) {
   throw new Problem(body.detail ?? `The server answered ${response.status}.`, response.status, body.allowed ?? []);
 }
 
+/** Whether an address is about a submission: only its owner gets an answer, with the token, and nobody keeps it. */
+export const isOwn = (address) => /[/?&]submission/.test(address);
+
+/** The response to a question about the visitor's own submission. */
+export async function asOwner(address, signal = undefined) {
+  const headers = token.get() ? { Authorization: `Bearer ${token.get()}` } : {};
+  return answered(await fetch(address, { signal, headers }));
+}
+
 /** The answer to a question. Answers are kept for this visit unless they belong to somebody. */
 export async function ask(path, params = "", { signal, fresh = false } = {}) {
   if (STATIC && index === null) index = await (await fetch("answers.json")).json();
@@ -75,14 +84,14 @@ export async function ask(path, params = "", { signal, fresh = false } = {}) {
       404,
     );
   }
-  const own = address.includes("submission");
+  const mine = isOwn(address);
   const known = kept.get(address);
-  if (!fresh && !own && known && Date.now() - known.at < FRESH) return known.answer;
+  if (!fresh && !mine && known && Date.now() - known.at < FRESH) return known.answer;
   busy(1);
   try {
-    const headers = own && token.get() ? { Authorization: `Bearer ${token.get()}` } : {};
-    const answer = await (await answered(await fetch(address, { signal, headers }))).json();
-    if (!own) {
+    const response = mine ? await asOwner(address, signal) : await answered(await fetch(address, { signal }));
+    const answer = await response.json();
+    if (!mine) {
       kept.delete(address);
       kept.set(address, { answer, at: Date.now() });
       if (kept.size > KEPT) kept.delete(kept.keys().next().value);

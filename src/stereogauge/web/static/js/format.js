@@ -23,8 +23,11 @@ export const pValue = (value) => (value !== null && value < 1e-4 ? "p < 0.0001" 
 /** Every digit that was sent. */
 export const full = (value) => (value === null || value === undefined ? "no value" : String(value));
 
-/** A share as a percentage. */
-export const percent = (share) => (share === null || share === undefined ? "–" : `${digits(100 * share)} %`);
+/** A share as a percentage; nothing at all and everything need no decimals. */
+export function percent(share) {
+  if (share === null || share === undefined) return "–";
+  return share === 0 || share === 1 ? `${100 * share} %` : `${digits(100 * share)} %`;
+}
 
 /** A whole number with thin spaces between thousands. */
 export const whole = (value) =>

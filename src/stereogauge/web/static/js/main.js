@@ -38,17 +38,29 @@ const loaders = {
 };
 const content = document.getElementById("content");
 const panel = document.getElementById("panel");
-const context = { catalogue: null, scenes: [], algorithms: [], columns: [], styles: new Map(), protocol: null };
+const context = {
+  catalogue: null,
+  datasets: [],
+  scenes: [],
+  algorithms: [],
+  columns: [],
+  styles: new Map(),
+  protocol: null,
+};
 const EMBEDDED = document.documentElement.classList.contains("embed");
 let shown = null;
 
 function drawNavigation() {
+  const views = document.getElementById("views");
+  const within = views.contains(document.activeElement);
   put(
-    document.getElementById("views"),
+    views,
     state.VIEWS.map((name) =>
       h("a", { href: state.address({}, name), "aria-current": state.view() === name ? "page" : null }, TITLES[name]),
     ),
   );
+  // Whoever follows these links by keyboard goes on from here.
+  if (within) views.querySelector("[aria-current]")?.focus();
   document.getElementById("brand").href = state.address({}, "answer");
   const own = context.protocol;
   document.getElementById("protocol-mark").textContent = own ? `protocol ${own.name} ${own.key.slice(0, 8)}` : "";
@@ -58,7 +70,8 @@ function drawNavigation() {
 async function loadLists() {
   const params = new URLSearchParams(state.get("protocol") ? { protocol: state.get("protocol") } : {});
   const own = new URLSearchParams(params);
-  if (state.get("submission")) own.append("submission", state.get("submission"));
+  // Where the token is given, the submission need not be known yet.
+  if (state.get("submission") && state.view() !== "submit") own.append("submission", state.get("submission"));
   const [scenes, algorithms, table] = await Promise.all([
     ask("scenes", params),
     ask("algorithms", params),
@@ -92,7 +105,8 @@ async function show() {
     return undefined;
   }
   try {
-    if (!context.catalogue) context.catalogue = await ask("catalogue");
+    if (!context.catalogue)
+      [context.catalogue, context.datasets] = await Promise.all([ask("catalogue"), ask("datasets")]);
     if (!context.catalogue.protocols.length) {
       panel.hidden = true;
       drawNavigation();
@@ -118,6 +132,7 @@ async function show() {
     content.dataset.ready = location.hash || "#";
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
+    drawNavigation();
     explain(content, problem);
     shown = null;
     content.dataset.ready = location.hash || "#";

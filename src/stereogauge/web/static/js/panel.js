@@ -5,9 +5,20 @@ import { shippedPart } from "./copy.js";
 import { badge } from "./diagrams.js";
 import { choose, field, h, put } from "./dom.js";
 import { defineColumn, defineModel, defineRegion } from "./popup.js";
-import { chosen, metrics, PRESETS, protocolTitle, regions, startAgain } from "./selection.js";
+import {
+  chosen,
+  GAPS,
+  metrics,
+  PRESETS,
+  protocolTitle,
+  regions,
+  startAgain,
+  testBedChoice,
+  testBeds,
+} from "./selection.js";
 import * as state from "./state.js";
 import { weightPart } from "./weights.js";
+import { idMark, metricWords, regionWords } from "./words.js";
 
 const NEEDS = [
   ["1", "every pixel"],
@@ -20,7 +31,7 @@ const searches = new Map();
 const SEARCH_FROM = 12;
 const open = { drawer: false };
 
-function boxes({ name, title, all, group, swatch, about, tall, entries }) {
+function boxes({ name, title, all, group, swatch, about, tall, entries, words }) {
   const picked = new Set(chosen(name, all));
   const set = (next) => {
     const kept = all.filter((one) => next.has(one));
@@ -37,7 +48,7 @@ function boxes({ name, title, all, group, swatch, about, tall, entries }) {
     put(
       list,
       all
-        .filter((one) => one.toLowerCase().includes(text.toLowerCase()))
+        .filter((one) => `${one} ${words?.(one) ?? ""}`.toLowerCase().includes(text.toLowerCase()))
         .map((one) => {
           const heading = group?.(one);
           const head = heading && heading !== last ? h("div", { class: "group-name" }, heading) : null;
@@ -46,7 +57,7 @@ function boxes({ name, title, all, group, swatch, about, tall, entries }) {
             head,
             h(
               "label",
-              { class: "choice", title: one },
+              { class: "choice", title: words ? `${words(one)} (${one})` : one },
               h("input", {
                 type: "checkbox",
                 checked: picked.has(one),
@@ -54,7 +65,8 @@ function boxes({ name, title, all, group, swatch, about, tall, entries }) {
                 onchange: () => toggle(one),
               }),
               swatch && badge(swatch(one)),
-              h("span", { class: "name" }, heading ? one.slice(heading.length + 1) : one),
+              h("span", { class: "name" }, words?.(one) ?? (heading ? one.slice(heading.length + 1) : one)),
+              words && words(one) !== one && idMark(one),
               about &&
                 h(
                   "button",
@@ -213,9 +225,12 @@ function modelPart(context, view) {
     );
   const needed = (value) =>
     state.update(value === "sure" ? { need: value, least_coverage: null } : { need: null, least_coverage: value });
-  const gaps = choose(catalogue.missing_rules, state.get("missing", "common"), set("missing"), {
-    "aria-label": "What happens where a score is missing",
-  });
+  const gaps = choose(
+    catalogue.missing_rules.map((rule) => [rule, GAPS[rule] ?? rule]),
+    state.get("missing", "common"),
+    set("missing"),
+    { "aria-label": "What happens where a score is missing" },
+  );
   const aggregations = catalogue.aggregations.filter(
     (one) => one !== "weighted" || Object.keys(context.protocol?.scene_weights ?? {}).length,
   );
@@ -264,7 +279,7 @@ function modelPart(context, view) {
         id: "need",
       }),
     ),
-    field("if missing", gaps),
+    field("a missing score", gaps),
     (view === "compare" || model.id === "weighted") && state.get("need") !== "sure" ? weightPart(context) : null,
   );
 }
@@ -300,7 +315,6 @@ export function drawPanel(root, context, view) {
   );
   root.classList.toggle("open", open.drawer);
   if (isStatic) return void put(root, drawer, h("div", { class: "parts" }, shippedPart(context, view)));
-  const protocols = context.catalogue.protocols;
   const datasets = new Map(context.scenes.map((one) => [one.name, one.dataset]));
   const several = new Set(datasets.values()).size > 1;
   put(
@@ -309,21 +323,7 @@ export function drawPanel(root, context, view) {
     h(
       "div",
       { class: "parts" },
-      protocols.length > 1 &&
-        h(
-          "fieldset",
-          {},
-          h("legend", {}, h("span", {}, "Protocol")),
-          choose(
-            protocols.map((one) => [one.key, protocolTitle(one)]),
-            context.protocol.key,
-            (value) => {
-              startAgain(value);
-              state.update({ protocol: value, regions: null, metrics: null, scenes: null, algorithms: null });
-            },
-            { "aria-label": "Protocol" },
-          ),
-        ),
+      testBedPart(context),
       ["leaderboard", "compare"].includes(view) && modelPart(context, view),
       boxes({
         name: "scenes",
@@ -338,6 +338,7 @@ export function drawPanel(root, context, view) {
         title: "Metrics",
         all: metrics(context),
         tall: true,
+        words: (one) => metricWords(context, one),
         about: (anchor, one) =>
           defineColumn(anchor, context.catalogue, one, context.columns.find((column) => column.metric === one)?.region),
       }),
@@ -356,6 +357,31 @@ export function drawPanel(root, context, view) {
   if (key) root.querySelector(`[data-choice="${CSS.escape(key)}"], #${CSS.escape(key)}`)?.focus();
 }
 
+/** The data set first, then the protocol under which it was scored. */
+function testBedPart(context) {
+  const protocols = context.catalogue.protocols;
+  return h(
+    "fieldset",
+    { "data-part": "dataset" },
+    h("legend", {}, h("span", {}, "Data set")),
+    testBedChoice(context, { id: "dataset" }) ?? h("div", { id: "dataset" }, testBeds(context)[0]?.text),
+    field(
+      "protocol",
+      protocols.length > 1
+        ? choose(
+            protocols.map((one) => [one.key, protocolTitle(one)]),
+            context.protocol.key,
+            (value) => {
+              startAgain(value);
+              state.update({ protocol: value, regions: null, metrics: null, scenes: null, algorithms: null });
+            },
+            { "aria-label": "Protocol" },
+          )
+        : h("a", { href: state.address({}, "protocol") }, protocolTitle(context.protocol)),
+    ),
+  );
+}
+
 function regionsPart(context) {
   const all = regions(context);
   if (!all.length) return null;
@@ -363,6 +389,7 @@ function regionsPart(context) {
     name: "regions",
     title: "Regions",
     all,
+    words: (one) => regionWords(context, one),
     about: (anchor, one) => defineRegion(anchor, context.catalogue, one),
   });
   const preset = presets(context);

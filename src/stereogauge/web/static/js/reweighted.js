@@ -21,14 +21,20 @@ export function announce(weights) {
   waiting = weights;
 }
 
+/** Whether a term was asked for and has no score here: its weight is shared among the others. */
+const unmeasured = (answer, term) =>
+  !answer.terms.includes(term) && (!answer.options.weights || answer.options.weights[term] > 0);
+
 /**
- * The answer of `rank` by weights under other weights of its terms; null where one of them was not part of it.
+ * The answer of `rank` by weights under other weights of its terms; null where a term with scores was not part of it.
  * A term's mean is its contribution divided by its weight.
  */
 export function reweighted(answer, weights) {
   const chosen = answer.terms.map((term) => weights[term] ?? 0);
   const total = chosen.reduce((sum, one) => sum + one, 0);
-  const unknown = Object.entries(weights).some(([term, weight]) => weight > 0 && !answer.terms.includes(term));
+  const unknown = Object.entries(weights).some(
+    ([term, weight]) => weight > 0 && !answer.terms.includes(term) && !unmeasured(answer, term),
+  );
   if (!(total > 0) || unknown) return null;
   const used = chosen.map((one) => one / total);
   const rows = answer.rows.map((row, index) => {

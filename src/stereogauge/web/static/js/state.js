@@ -40,13 +40,19 @@ export const view = () => current.view;
 export const get = (name, otherwise = null) => current.params.get(name) ?? otherwise;
 export const all = (name) => current.params.getAll(name);
 export const has = (name) => current.params.has(name);
-/** Whether the address selects nothing but a protocol. */
-export const isBare = () => SELECTION.every((name) => name === "protocol" || !current.params.has(name));
+/** Whether the address selects nothing but a protocol and what is named besides. */
+export const isBare = (besides = []) =>
+  SELECTION.every((name) => name === "protocol" || besides.includes(name) || !current.params.has(name));
 /** The model of the leaderboard: the weighted one unless the address names another. */
 export const model = () => get("model", "weighted");
 
+/** A profile or weights are those of the weighted model, so whoever chooses them leaves another model. */
+const agreeing = (changes) =>
+  (changes.profile || changes.weights?.length) && !("model" in changes) ? { ...changes, model: null } : changes;
+
 /** The address of another state: changes map a name to a value, a list, or null (absent). */
-export function address(changes = {}, target = current.view) {
+export function address(given = {}, target = current.view) {
+  const changes = agreeing(given);
   const params = new URLSearchParams();
   const names = target === current.view ? [...new Set([...current.params.keys()])] : KEPT;
   for (const name of names) {

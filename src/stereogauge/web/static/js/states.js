@@ -39,7 +39,14 @@ export function explain(root, problem) {
       { class: "problem", role: "alert" },
       h("strong", {}, unknown ? "This link names something that is not here. " : "This cannot be shown. "),
       problem.message,
-      h("div", { class: "row" }, h("a", { href: `#${state.view()}` }, "Start from the whole selection")),
+      h(
+        "div",
+        { class: "row" },
+        problem.status === 404 &&
+          state.has("submission") &&
+          h("a", { href: state.address({}, "submit") }, "Give your token"),
+        h("a", { href: `#${state.view()}` }, "Start from the whole selection"),
+      ),
     ),
   );
 }

@@ -4,6 +4,7 @@ import { calm, choose, field, h, put } from "./dom.js";
 import { announce } from "./reweighted.js";
 import { metrics, weights } from "./selection.js";
 import * as state from "./state.js";
+import { termWords } from "./words.js";
 
 /** Sliders: the order follows in the page, frame by frame; the address and the server follow once the finger rests. */
 export function weightPart(context) {
@@ -33,7 +34,7 @@ export function weightPart(context) {
       h(
         "div",
         { class: "weight" },
-        h("span", { class: "name", title: name }, name),
+        h("span", { class: "name", title: `${termWords(context, name)} (${name})` }, termWords(context, name)),
         h("input", {
           type: "range",
           min: 0,
@@ -41,7 +42,7 @@ export function weightPart(context) {
           step: 1,
           value: Math.round((100 * value) / top),
           "data-weight": name,
-          "aria-label": `Weight of ${name}`,
+          "aria-label": `Weight of ${termWords(context, name)} (${name})`,
           oninput: (event) => move(name, event.target),
         }),
         h("output", {}, `${Math.round((100 * value) / total)} %`),

@@ -5,6 +5,7 @@ import { badge } from "../diagrams.js";
 import { choose, h, put } from "../dom.js";
 import { digits, full, listed, percent } from "../format.js";
 import * as state from "../state.js";
+import { columnWords, idMark } from "../words.js";
 import { drawThumbnails } from "./thumbnails.js";
 
 const NEIGHBOURS = 2;
@@ -20,7 +21,8 @@ export function create(root, context) {
 
   async function refresh() {
     const names = context.algorithms.map((one) => one.name);
-    const name = names.includes(state.get("name")) ? state.get("name") : names[0];
+    const whole = context.algorithms.find((other) => !other.gaps.length) ?? context.algorithms[0];
+    const name = names.includes(state.get("name")) ? state.get("name") : whole.name;
     const one = context.styles.get(name);
     put(
       head,
@@ -118,7 +120,7 @@ export function create(root, context) {
       return h(
         "tr",
         {},
-        h("td", { class: "text" }, words(one), h("span", { class: "id" }, ` ${one.id}`)),
+        h("td", { class: "text" }, columnWords(context, one), " ", idMark(one.id)),
         h("td", { title: full(value), class: table.faint[row][column] ? "faint" : null }, digits(value)),
         h("td", { class: "text" }, one.unit),
         h("td", {}, rank === null ? "–" : `${rank} of ${ranked(column)}`),
@@ -133,7 +135,7 @@ export function create(root, context) {
         { class: "scroll", tabindex: 0, role: "region", "aria-label": "Scores" },
         h(
           "table",
-          { class: "why" },
+          { class: "why narrow" },
           h(
             "thead",
             {},
@@ -151,13 +153,6 @@ export function create(root, context) {
         ),
       ),
     );
-  }
-
-  function words(column) {
-    const metric = context.catalogue.metrics.find((one) => one.id === column.metric.split("@")[0]);
-    const region = context.catalogue.regions.find((one) => one.id === column.region);
-    const where = column.label === column.metric || !region ? "" : `, ${region.name.toLowerCase()}`;
-    return `${metric?.name ?? column.metric}${where}`;
   }
 
   return { refresh, restyle: refresh };

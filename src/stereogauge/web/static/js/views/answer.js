@@ -4,10 +4,11 @@ import { ask, isStatic, latest, Problem } from "../api.js";
 import { badge } from "../diagrams.js";
 import { h, put } from "../dom.js";
 import { digits, listed, percent, plural } from "../format.js";
-import { chosenColumns, weights } from "../selection.js";
+import { chosenColumns, GAPS, testBed, testBedChoice, testBeds, weights } from "../selection.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
 import { startTour } from "../tour.js";
+import { lowerFirst } from "../words.js";
 import { drawCrops } from "./crops.js";
 import { requirementsForm } from "./requirements.js";
 import { drawThumbnails } from "./thumbnails.js";
@@ -52,7 +53,7 @@ export function headline(sentence) {
 
 export function create(root, context) {
   const about = h("p", { class: "lead", id: "about" });
-  const chips = h("div", { class: "chips", id: "purposes" });
+  const chips = h("div", { id: "purposes" });
   const form = h("div", {});
   const verdict = h("div", { id: "answer", "aria-live": "polite" });
   const reasons = h("div", { class: "answer-columns" });
@@ -75,7 +76,7 @@ export function create(root, context) {
       draw(answer);
       if (!asked) startTour(tour);
       asked = answer;
-      if (!answer.refused) explainPair(answer);
+      if (!answer.refused && !unstated()) explainPair(answer);
     } catch (problem) {
       if (!(problem instanceof Problem) || problem.allowed.length) throw problem;
       drawChips(asked?.profiles ?? []);
@@ -85,20 +86,31 @@ export function create(root, context) {
     drawThumbnails(glance, context, chosenColumns(context));
   }
 
+  const stating = () => state.has("requirements") || state.get("form") === "requirements";
+  // The form is open and nothing was asked yet: an answer to another question would mislead.
+  const unstated = () => stating() && !state.has("requirements");
+
   function draw(answer) {
+    const bed = testBeds(context).find((one) => one.key === testBed(context));
     put(
       about,
       "Which stereo matcher is right for you, and why: ",
       h("strong", {}, plural(answer.algorithms, "algorithm")),
       " on ",
-      h("strong", {}, plural(context.scenes.length, "scene")),
-      answer.datasets.length ? ` of ${listed(answer.datasets, 3)}` : "",
+      h("strong", {}, plural(state.all("scenes").length || context.scenes.length, "scene")),
+      " of ",
+      testBedChoice(context, { id: "dataset" }) ?? h("strong", {}, bed?.text ?? listed(answer.datasets, 3)),
       ". Lower is better.",
     );
     drawChips(answer.profiles);
-    put(form, state.has("requirements") || state.get("form") === "requirements" ? requirementsForm() : null);
-    if (answer.refused) {
-      put(verdict, refused({ message: answer.sentence }));
+    put(form, stating() ? requirementsForm() : null);
+    if (answer.refused || unstated()) {
+      put(
+        verdict,
+        unstated()
+          ? h("h1", { class: "headline" }, "State what you need, and see who meets it.")
+          : refused({ message: answer.sentence }),
+      );
       for (const part of [because, pixels, places, open]) put(part);
       return;
     }
@@ -142,6 +154,16 @@ export function create(root, context) {
           {},
           answer.unknown.map((one) => h("li", {}, one)),
         ),
+        answer.unknown.some((one) => one.includes("no score for")) &&
+          !isStatic &&
+          h(
+            "p",
+            { class: "links", id: "other-rules" },
+            "Where a score is missing, also possible: ",
+            context.catalogue.missing_rules
+              .filter((rule) => rule !== state.get("missing", "common"))
+              .map((rule) => h("a", { href: state.address({ missing: rule }) }, GAPS[rule] ?? rule)),
+          ),
       ],
     );
   }
@@ -165,12 +187,12 @@ export function create(root, context) {
     const own = !state.has("weights") && !state.has("requirements") && state.get("form") !== "requirements";
     const need = state.get("completeness", "0.9");
     const start = Object.entries(weights(context)).map(([name, value]) => `${name}=${Number(value.toPrecision(4))}`);
-    put(
-      chips,
-      h("span", { class: "chips-title" }, "I build"),
+    const row = (title, ...parts) => h("div", { class: "chips" }, h("span", { class: "chips-title" }, title), parts);
+    const build = row(
+      "I build",
       profiles.map((one) =>
         chip(
-          one.name.toLowerCase().replace(/^3d/, "3D"),
+          lowerFirst(one.name),
           { ...none, profile: one.id },
           {
             on: own && state.get("profile", DEFAULT_PROFILE) === one.id,
@@ -185,17 +207,20 @@ export function create(root, context) {
           "my requirements",
           { ...none, form: "requirements" },
           {
-            on: state.has("requirements") || state.get("form") === "requirements",
+            on: stating(),
             id: "requirements",
           },
         ),
-      h("span", { class: "chips-title" }, "I need a value at"),
+    );
+    const values = row(
+      "I need a value at",
       NEEDS.map(([key, text]) =>
         chip(text, { completeness: key === "0.9" ? null : key }, { on: need === key, id: key }),
       ),
       state.has("weights") &&
         h("a", { class: "hint", href: state.address({}, "compare") }, "Move the weights and see the rows follow →"),
     );
+    put(chips, build, values);
   }
 
   // Who is compared with the leader: the nearest rival, or the next place.

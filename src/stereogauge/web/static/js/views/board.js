@@ -6,12 +6,15 @@ import { digits, drawable, full, number, percent, subscript, whole } from "../fo
 import { defineColumn } from "../popup.js";
 import { chosenColumns } from "../selection.js";
 import * as state from "../state.js";
+import { columnOption, columnWords, idMark, metricWords } from "../words.js";
 
 const metricOf = (id) => id.split(":")[0];
 
 /** The table of `data`: a ranking, the scores of the selection, and intervals where they are known. */
 export function boardTable(data, context) {
   const pictured = (metric) => context.catalogue.metrics.find((one) => one.id === metric.split("@")[0])?.picture;
+  const directionOf = (metric) => context.catalogue.metrics.find((one) => one.id === metric.split("@")[0])?.direction;
+  let dense = -1;
   const openScene = (scene, algorithm, column) => {
     const metric = metricOf(column);
     state.update(
@@ -54,13 +57,13 @@ export function boardTable(data, context) {
     });
   }
 
-  function header(title, key, { unit = "", about = null, text = false, pin = "" } = {}) {
+  function header(title, key, { unit = "", about = null, text = false, pin = "", id = "" } = {}) {
     const [now, way] = (state.get("sort") ?? "").split("~");
     const next = now !== key ? `${key}~up` : way === "up" ? `${key}~down` : null;
     return h(
       "th",
       {
-        class: `${text ? "text" : ""} ${pin}`.trim(),
+        class: `${text ? "text" : ""} ${pin} ${id ? "words" : ""}`.trim(),
         scope: "col",
         "aria-sort": now === key ? (way === "up" ? "ascending" : "descending") : null,
       },
@@ -70,17 +73,22 @@ export function boardTable(data, context) {
         title,
         now === key && h("span", { class: "arrow" }, way === "up" ? " ↑" : " ↓"),
       ),
-      about &&
-        h(
-          "button",
-          {
-            type: "button",
-            class: "about",
-            "aria-label": `What is ${title}?`,
-            onclick: (event) => about(event.currentTarget),
-          },
-          "i",
-        ),
+      h(
+        "span",
+        { class: "unit" },
+        id && idMark(id),
+        about &&
+          h(
+            "button",
+            {
+              type: "button",
+              class: "about",
+              "aria-label": `What is ${title}${id ? ` (${id})` : ""}?`,
+              onclick: (event) => about(event.currentTarget),
+            },
+            "i",
+          ),
+      ),
       h("span", { class: "unit" }, unit || " "),
     );
   }
@@ -90,6 +98,8 @@ export function boardTable(data, context) {
     const expanded = state.get("scenewise") === "open";
     const detail = table.scene_column;
     const shownScenes = expanded ? table.scenes : [];
+    const regions = new Set(table.columns.filter((one) => one.label !== one.metric).map((one) => one.region)).size;
+    dense = table.columns.findIndex((_, column) => table.coverage.some((row) => row[column] !== null));
     const sizes = detail
       ? detail.values
           .flat()
@@ -109,15 +119,20 @@ export function boardTable(data, context) {
         h("button", { type: "button", onclick: () => state.update({ sort: null }) }, "rank"),
         h("span", { class: "unit" }, rank.model === "a-star" ? "group" : " "),
       ),
-      header("algorithm", "algorithm", { text: true, pin: "pin pin1" }),
+      header("algorithm", "algorithm", {
+        text: true,
+        pin: "pin pin1",
+        unit: dense >= 0 && h("span", { class: "complete" }, "pixels with a value"),
+      }),
       header(rank.value_name, "value", {
         unit: data.intervals?.size && rank.model !== "a-star" ? "95 % interval" : " ",
       }),
       table.columns.map((one) =>
-        header(one.metric, one.id, {
+        header(regions > 1 ? columnWords(context, one) : metricWords(context, one.metric), one.id, {
+          id: one.label,
           unit: [
-            one.label === one.metric ? "" : one.region,
             one.unit,
+            { higher: "higher is better", zero: "0 is best" }[directionOf(one.metric)],
             one.scenes < table.scenes.length ? `${one.scenes} scenes` : "",
           ]
             .filter(Boolean)
@@ -143,7 +158,7 @@ export function boardTable(data, context) {
             "span",
             { class: "unit" },
             choose(
-              chosenColumns(context).map((one) => [one.id, one.label]),
+              chosenColumns(context).map((one) => columnOption(context, one)),
               detail.column,
               (value) => state.update({ column: value }),
               { "aria-label": "Column to show scene by scene" },
@@ -181,6 +196,7 @@ export function boardTable(data, context) {
           badge(context.styles.get(row.algorithm)),
           h("a", { href: state.address({ name: row.algorithm }, "algorithm") }, row.algorithm),
           alikeMark(rank, index),
+          completeness(table, at),
         ),
         h("td", { class: "value", title: valueTitle(row) }, valueText(row)),
         table.columns.map((one, column) => cell(table, one, at, column)),
@@ -221,7 +237,13 @@ export function boardTable(data, context) {
       "tr",
       { class: "unranked", "data-unranked": name },
       h("td", { class: "pin pin0", title: reason }, "–"),
-      h("td", { class: "text pin pin1", title: reason }, badge(context.styles.get(name)), name),
+      h(
+        "td",
+        { class: "text pin pin1", title: reason },
+        badge(context.styles.get(name)),
+        name,
+        completeness(table, at),
+      ),
       h("td", { class: "gap", title: reason }, "–"),
       table.columns.map((one, column) => cell(table, one, at, column)),
       detail &&
@@ -232,6 +254,15 @@ export function boardTable(data, context) {
         ),
       scenes.map((scene, column) => sceneCell(detail, at, column, scene, name)),
     );
+  }
+
+  // How much of the pixels of the first column that knows it has a value.
+  function completeness(table, row) {
+    const share = dense < 0 ? null : table.coverage[row][dense];
+    if (share === null) return null;
+    const low = share < Number(state.get("least_coverage", "0.9"));
+    const about = `share of the pixels of ${table.columns[dense].id} with a value`;
+    return h("span", { class: `complete${low ? " low" : ""}`, title: about }, percent(share));
   }
 
   function rankText(row) {
@@ -307,7 +338,7 @@ export function boardTable(data, context) {
       "td",
       {
         class: best ? "best" : faint ? "faint" : null,
-        "data-label": info.label,
+        "data-label": `${columnWords(context, info)} · ${info.label}`,
         style: { background: `rgba(var(--tint), ${(0.3 * shade * shade).toFixed(3)})` },
         title: about.filter(Boolean).join("\n"),
       },

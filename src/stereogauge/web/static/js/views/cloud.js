@@ -3,6 +3,7 @@
 
 import { ask, isStatic, latest, Problem } from "../api.js";
 import { choose, h, put } from "../dom.js";
+import { mapParams } from "../selection.js";
 import * as state from "../state.js";
 
 const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
@@ -126,7 +127,7 @@ export function createCloud() {
   const viewer = cloudViewer(canvas);
   const points = latest();
 
-  function show(scene) {
+  function show(scene, context) {
     const sources = [
       ...(scene.layers.includes("truth") ? [["", "ground truth"]] : []),
       ...scene.algorithms.map((name) => [name, name]),
@@ -150,9 +151,8 @@ export function createCloud() {
     canvas.hidden = name === null;
     canvas.style.display = name === null ? "none" : "";
     if (name === null) return;
-    const own = new URLSearchParams({ points: 60000 });
+    const own = mapParams(context, { points: 60000 }, [name]);
     if (name !== "truth") own.set("algorithm", name);
-    if (state.get("protocol")) own.set("protocol", state.get("protocol"));
     points((signal) => ask(`scenes/${encodeURIComponent(scene.name)}/cloud`, own, { signal }))
       .then((answer) => {
         if (!answer) return;

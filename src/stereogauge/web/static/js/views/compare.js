@@ -8,6 +8,7 @@ import { digits, drawable, full, listed, percent } from "../format.js";
 import { onWeights, reweighted } from "../reweighted.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
+import { idMark, termWords } from "../words.js";
 import { drawDensity, offerDensity, waitForDensity } from "./density.js";
 import { drawDifference } from "./difference.js";
 import { createHeadToHead } from "./duel.js";
@@ -16,6 +17,7 @@ import { testParams } from "./leaderboard.js";
 const SEGMENTS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00"];
 const MOST_AXES = 12;
 const MOST_LINES = 12;
+const FIRST_FEW = 3;
 
 /** The metric alone where it stands on one region only. */
 const short = (column, all) =>
@@ -94,6 +96,7 @@ export function create(root, context) {
       withoutOrder();
       return measured;
     }
+    last.table = null;
     const params = state.selection(["profile", "normalisation", "weights"]);
     params.set("model", "weighted");
     if (state.get("normalisation") === null) params.delete("normalisation");
@@ -106,8 +109,15 @@ export function create(root, context) {
           drawBars(answer);
         },
       ),
-      guarded(shapes, () => table((signal) => ask("table", state.selection(), { signal })), drawShapes),
+      guarded(
+        shapes,
+        () => table((signal) => ask("table", state.selection(), { signal })),
+        (answer) => {
+          last.table = answer;
+        },
+      ),
     ]);
+    if (last.table) drawShapes(last.table);
     guarded(
       tests,
       () => significance((signal) => ask("significance", testParams(last.bars ?? {}), { signal })),
@@ -138,7 +148,7 @@ export function create(root, context) {
         { class: "caption" },
         answer.notes.map((note) => `${note} `),
         Number.isFinite(near?.away)
-          ? `${second} would tie with ${first} if ${answer.terms[near.at]} weighed ${percent(near.value)} ` +
+          ? `${second} would tie with ${first} if ${termWords(context, answer.terms[near.at])} weighed ${percent(near.value)} ` +
               `instead of ${percent(answer.weights[near.at])}, the other weights scaled to fit.`
           : `No single weight, however changed, makes ${second} tie with ${first}.`,
       ),
@@ -166,7 +176,7 @@ export function create(root, context) {
               h(
                 "tr",
                 { "data-term": term },
-                h("td", { class: "text" }, term),
+                h("td", { class: "text" }, termWords(context, term), " ", idMark(term)),
                 h("td", {}, percent(answer.weights[at])),
                 h(
                   "td",
@@ -228,7 +238,7 @@ export function create(root, context) {
             "span",
             {},
             h("i", { class: "swatch", style: { background: colours.get(term), ...texture(index) } }),
-            `${term} ${Math.round(100 * answer.weights[index])} %`,
+            `${termWords(context, term)} ${Math.round(100 * answer.weights[index])} %`,
           ),
         ),
       ),
@@ -248,7 +258,7 @@ export function create(root, context) {
             answer.terms.map((term, column) =>
               h("div", {
                 class: "piece",
-                title: `${term}: ${contribution(index, column)}`,
+                title: `${termWords(context, term)} (${term}): ${contribution(index, column)}`,
                 style: {
                   width: `${(100 * Math.max(0, answer.contributions[index][column])) / longest}%`,
                   background: colours.get(term),
@@ -315,13 +325,14 @@ export function create(root, context) {
 
   function highlighted(table) {
     const wanted = state.all("lines").filter((name) => table.algorithms.includes(name));
-    return wanted.length
-      ? wanted
-      : [...table.algorithms.filter(mine), ...table.algorithms.filter((name) => !mine(name))].slice(0, MOST_LINES);
+    if (wanted.length) return wanted;
+    if (table.algorithms.length <= MOST_LINES) return table.algorithms;
+    // Sixty lines say nothing: the first three of the order are drawn, others as they are ticked.
+    const order = last.bars?.rows.map((row) => row.algorithm) ?? table.algorithms;
+    return [...new Set([...table.algorithms.filter(mine), ...order.slice(0, FIRST_FEW)])];
   }
 
   function drawShapes(answer) {
-    last.table = answer;
     const usable = answer.columns
       .map((one, at) => ({ ...one, at, label: short(one, answer.columns) }))
       .filter((one) => answer.values.some((row) => row[one.at] !== null));

@@ -5,7 +5,9 @@ import { ask, isStatic, latest, Problem, url } from "../api.js";
 import { behind } from "../diagrams.js";
 import { calm, choose, h, put } from "../dom.js";
 import { digits, percent } from "../format.js";
+import { show } from "../pictures.js";
 import { listen, plain, plot } from "../plots.js";
+import { mapParams } from "../selection.js";
 import * as state from "../state.js";
 import { lacking, refused } from "../states.js";
 import { shown } from "../theme.js";
@@ -244,10 +246,9 @@ export function create(root, context) {
 
   const showMap = calm(async (answer, algorithm, measure, density) => {
     if (isStatic || !answer.available.some(([name]) => name === algorithm)) return;
-    const own = new URLSearchParams({ algorithm, metric: measure, density: density.toFixed(2) });
-    if (state.get("protocol")) own.set("protocol", state.get("protocol"));
+    const own = mapParams(context, { algorithm, metric: measure, density: density.toFixed(2) }, [algorithm]);
     const path = `scenes/${encodeURIComponent(answer.scene)}/layers/confidence`;
-    picture.src = url(`${path}.png`, own);
+    show(picture, url(`${path}.png`, own));
     picture.alt = `map of ${algorithm} at ${percent(density)}`;
     slider.value = Math.round(100 * density);
     slider.oninput = () => showMap(answer, algorithm, measure, slider.value / 100);

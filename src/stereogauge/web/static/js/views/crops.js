@@ -3,8 +3,10 @@
 import { ask, Problem, url } from "../api.js";
 import { h, put } from "../dom.js";
 import { percent } from "../format.js";
-import { bound } from "../selection.js";
+import { image } from "../pictures.js";
+import { bound, mapParams } from "../selection.js";
 import * as state from "../state.js";
+import { columnWords } from "../words.js";
 
 const WIDTH = 200;
 const MOST_SCENES = 2;
@@ -35,8 +37,8 @@ export async function drawCrops(element, context, explanation, most = MOST_SCENE
     .slice(0, most);
   const found = await Promise.all(
     scenes.map(async (scene) => {
-      const params = new URLSearchParams({ first: explanation.first, second: explanation.second, column: column.id });
-      if (state.get("protocol")) params.set("protocol", state.get("protocol"));
+      const { first, second } = explanation;
+      const params = mapParams(context, { first, second, column: column.id }, [first, second]);
       try {
         return await ask(`scenes/${encodeURIComponent(scene.name)}/contrast`, params);
       } catch (problem) {
@@ -52,12 +54,16 @@ export async function drawCrops(element, context, explanation, most = MOST_SCENE
   return put(
     element,
     h("h2", {}, "… in pixels: where the two differ most"),
-    crops.map((one) => row(explanation, column, one)),
-    h("p", { class: "caption" }, `By ${column.label}; pixels that it does not count are grey.`),
+    crops.map((one) => row(context, explanation, column, one)),
+    h(
+      "p",
+      { class: "caption" },
+      `By ${columnWords(context, column)} (${column.label}); pixels that it does not count are grey.`,
+    ),
   );
 }
 
-function row(explanation, column, { scene, crop }) {
+function row(context, explanation, column, { scene, crop }) {
   const { first, second } = explanation;
   const verdict =
     crop.first_wrong < crop.second_wrong
@@ -74,15 +80,14 @@ function row(explanation, column, { scene, crop }) {
     "scene",
   );
   const picture = (layer, text, algorithm = null) => {
-    const params = new URLSearchParams({ crop: `${crop.x},${crop.y},${crop.size}`, width: WIDTH });
+    const params = mapParams(context, { crop: `${crop.x},${crop.y},${crop.size}`, width: WIDTH }, [algorithm]);
     if (algorithm) params.set("algorithm", algorithm);
     if (layer === "error") params.set("region", column.region);
-    if (state.get("protocol")) params.set("protocol", state.get("protocol"));
     const source = url(`scenes/${encodeURIComponent(scene)}/layers/${layer}.png`, params);
     return h(
       "figure",
       {},
-      source && h("img", { src: source, alt: `${text}, ${scene}`, loading: "lazy" }),
+      source && image(source, { alt: `${text}, ${scene}`, loading: "lazy" }),
       h("figcaption", {}, text),
     );
   };

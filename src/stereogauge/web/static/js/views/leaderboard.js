@@ -1,10 +1,10 @@
 // The leaderboard: the order that the chosen model gives, with the scores behind it.
 
-import { ask, isStatic, latest, Problem, token, url } from "../api.js";
+import { ask, asOwner, isOwn, isStatic, latest, Problem, url } from "../api.js";
 import { h, put, save } from "../dom.js";
-import { digits, listed, plural } from "../format.js";
+import { digits, listed, percent, plural } from "../format.js";
 import { onWeights, reweighted } from "../reweighted.js";
-import { chosenColumns } from "../selection.js";
+import { chosenColumns, GAPS, testBed, testBeds } from "../selection.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
 import { boardTable } from "./board.js";
@@ -47,15 +47,16 @@ export function create(root, context) {
   const test = latest();
   let data = null;
 
-  // Nobody has all of the selected scores: other rules for gaps still give an order.
-  const wayOut = () =>
+  // Where scores are missing, the other rules for them are one click away.
+  const wayOut = (text) =>
+    !isStatic &&
     h(
       "p",
-      { class: "links" },
-      "Scores are missing; a ranking needs another rule for them: ",
+      { class: "links", id: "other-rules" },
+      text,
       context.catalogue.missing_rules
         .filter((rule) => rule !== state.get("missing", "common"))
-        .map((rule) => h("a", { href: state.address({ missing: rule }) }, rule)),
+        .map((rule) => h("a", { href: state.address({ missing: rule }) }, GAPS[rule] ?? rule)),
     );
 
   // Where a model cannot order a selection, its scores and gaps are still shown.
@@ -129,7 +130,13 @@ export function create(root, context) {
   function draw() {
     const { rank } = data;
     drawHead();
-    put(lack, rank.reason && [refused({ message: rank.reason }), rank.reason.includes("missing cells") && wayOut()]);
+    put(
+      lack,
+      rank.reason && [
+        refused({ message: rank.reason }),
+        rank.reason.includes("missing cells") && wayOut("Scores are missing; a ranking needs another rule for them:"),
+      ],
+    );
     const scroll = [board.scrollLeft, board.scrollTop];
     put(board, boardTable(data, context));
     board.scrollTo(...scroll);
@@ -148,6 +155,16 @@ export function create(root, context) {
             3,
           ),
           ".",
+        ),
+      dropped.some((one) => one.kind !== "score") && !rank.reason && wayOut("Where a score is missing, also possible:"),
+      data.table.faint.some((row) => row.some(Boolean)) &&
+        h(
+          "p",
+          { class: "caption" },
+          "Scores in ",
+          h("i", {}, "italics"),
+          ` cover less than ${percent(Number(state.get("least_coverage", "0.9")))} of their pixels, or too few, and `,
+          "have no rank in their column.",
         ),
       !rank.reason &&
         h(
@@ -171,14 +188,15 @@ export function create(root, context) {
       regions && plural(regions, "region"),
       plural(metrics, "metric"),
     ];
+    const bed = testBeds(context).find((one) => one.key === testBed(context));
     put(
       head,
-      h("h1", {}, `Model: ${rank.name}`),
+      h("h1", {}, bed ? `${bed.text}: ` : "", rank.name),
       h(
         "span",
         { class: "hint" },
         counts.filter(Boolean).join(" × "),
-        ` · ${plural((rank.reason ? table.algorithms : rank.rows).length, "algorithm")}`,
+        ` · ${plural((rank.reason ? table.algorithms : rank.rows).length, "algorithm")} · lower is better`,
       ),
       h(
         "span",
@@ -200,9 +218,7 @@ export function create(root, context) {
 
   async function download(form, kind) {
     const address = url(`rank.${form}`, rankParams());
-    const response =
-      address &&
-      (await fetch(address, { headers: state.get("submission") ? { Authorization: `Bearer ${token.get()}` } : {} }));
+    const response = address && (await (isOwn(address) ? asOwner(address) : fetch(address)));
     if (response?.ok) save(`leaderboard.${form}`, await response.text(), kind);
     else if (isStatic) put(notes, h("p", { class: "caption" }, "This selection was not exported as a file."));
   }

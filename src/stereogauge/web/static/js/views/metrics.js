@@ -10,6 +10,7 @@ import { chosenColumns } from "../selection.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
 import { ink, shown } from "../theme.js";
+import { columnOption } from "../words.js";
 
 const MOST_SCATTER = 4;
 const MOST_LABELS = 40;
@@ -110,7 +111,7 @@ export function create(root, context) {
       h("h2", {}, "Scatter plots"),
       columns.map((id, index) =>
         choose(
-          all.map((one) => [one.id, one.label]),
+          all.map((one) => columnOption(context, one)),
           id,
           set(index),
           { "aria-label": `Column ${index + 1}`, "data-plot": index },
@@ -131,11 +132,7 @@ export function create(root, context) {
         { type: "button", disabled: columns.length < 3, onclick: () => state.update({ plot: columns.slice(0, -1) }) },
         "−",
       ),
-      h(
-        "span",
-        { class: "hint" },
-        "colour = scene, shape = algorithm; line opacity = r² of the scene's fit; click a point to open its scene",
-      ),
+      h("span", { class: "hint" }, "colour = scene, shape = algorithm; click a point to open its scene"),
     );
   }
 
@@ -184,7 +181,16 @@ export function create(root, context) {
     put(
       scatter,
       plots.map((plot, index) =>
-        h("div", {}, h("p", { class: "caption" }, `r² ${digits(answer.scatter[index].r_squared)}`), plot),
+        h(
+          "div",
+          {},
+          h(
+            "p",
+            { class: "caption" },
+            `r² ${digits(answer.scatter[index].r_squared)}; a line is a scene's fit, the fainter the lower its r²`,
+          ),
+          plot,
+        ),
       ),
     );
     put(
@@ -223,7 +229,7 @@ export function create(root, context) {
       histogramHead,
       h("h2", {}, "Histogram of scores"),
       choose(
-        all.map((one) => [one.id, one.label]),
+        all.map((one) => columnOption(context, one)),
         column?.id,
         (value) => state.update({ histogram: value }),
         { "aria-label": "Column of the histogram" },

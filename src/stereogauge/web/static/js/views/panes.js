@@ -2,6 +2,7 @@
 
 import { h } from "../dom.js";
 import { digits } from "../format.js";
+import { show } from "../pictures.js";
 
 const MOST_ZOOM = 64;
 const KEEP = 24;
@@ -15,7 +16,7 @@ export function picture(address) {
       const image = new Image();
       image.onload = () => resolve(image);
       image.onerror = () => reject(new Error("This picture cannot be shown."));
-      image.src = address;
+      show(image, address);
     });
     pictures.set(address, loaded);
     loaded.catch(() => pictures.delete(address));

@@ -3,7 +3,7 @@
 import { ask, isStatic, latest, Problem, url } from "../api.js";
 import { calm, choose, h, put } from "../dom.js";
 import { digits, percent } from "../format.js";
-import { bound, chosen, metrics } from "../selection.js";
+import { bound, chosen, mapParams, metrics } from "../selection.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
 import { drawBest, drawCarried } from "./carried.js";
@@ -50,6 +50,7 @@ export function create(root, context) {
     root.dataset.ready = location.hash;
   }, 200);
 
+  const mine = (name) => context.styles.get(name)?.own === true;
   const swiping = () => state.has("swipe") && specs().length > 1;
   const shownAlgorithms = () => [
     ...new Set(
@@ -75,10 +76,10 @@ export function create(root, context) {
       .map(parse)
       .filter((one) => layerChoices(scene).includes(one.layer));
     if (stated.length) return stated.slice(0, MOST_PANES);
-    const own = chosen(
-      "algorithms",
-      context.algorithms.map((one) => one.name),
-    ).filter((name) => scene.algorithms.includes(name));
+    const everybody = context.algorithms.map((one) => one.name);
+    const own = [...everybody.filter(mine), ...chosen("algorithms", everybody)].filter((name) =>
+      scene.algorithms.includes(name),
+    );
     const start = [{ layer: scene.layers.includes("left") ? "left" : "estimate", algorithm: own[0] }];
     if (scene.layers.includes("truth")) start.push({ layer: "truth" });
     if (own[0]) start.push({ layer: "estimate", algorithm: own[0] });
@@ -87,9 +88,8 @@ export function create(root, context) {
   }
 
   function params(spec) {
-    const own = new URLSearchParams();
-    if (state.get("protocol")) own.set("protocol", state.get("protocol"));
-    if (OF_ALGORITHM.includes(spec.layer)) own.set("algorithm", spec.algorithm ?? scene.algorithms[0] ?? "");
+    const algorithm = OF_ALGORITHM.includes(spec.layer) ? (spec.algorithm ?? scene.algorithms[0] ?? "") : null;
+    const own = mapParams(context, algorithm === null ? {} : { algorithm }, [algorithm]);
     if (spec.layer === "metric") own.set("metric", spec.metric ?? pictured()[0]);
     if (spec.layer === "hard") own.set("metric", spec.metric ?? judged()?.id ?? "");
     if (spec.layer === "region") own.set("region", spec.metric ?? scene.regions[0]);
@@ -114,11 +114,7 @@ export function create(root, context) {
     const name = state.get("scene") ?? chosen("scenes", names)[0];
     try {
       const answer = await about((signal) =>
-        ask(
-          `scenes/${encodeURIComponent(name)}/about`,
-          state.get("protocol") ? { protocol: state.get("protocol") } : "",
-          { signal },
-        ),
+        ask(`scenes/${encodeURIComponent(name)}/about`, mapParams(context, {}, [...context.styles.keys()]), { signal }),
       );
       if (answer === undefined) return;
       if (scene?.name !== answer.name) {
@@ -150,7 +146,7 @@ export function create(root, context) {
     await Promise.all([drawPanes(), drawCarried(clicked, scene.name, shownAlgorithms()[0], carried())]);
     drawBlocks();
     listObjects();
-    cloud.show(scene);
+    cloud.show(scene, context);
     drawBest(best, context, scene, carried().column ?? judged());
   }
 
@@ -393,9 +389,8 @@ export function create(root, context) {
   const readPixel = calm(async () => {
     if (!pointer) return;
     if (isStatic) return drawInspector(inspector, context.styles, null, "Values under the pointer need the server.");
-    const own = new URLSearchParams({ x: pointer[0], y: pointer[1] });
+    const own = mapParams(context, { x: pointer[0], y: pointer[1] }, shownAlgorithms());
     for (const name of shownAlgorithms()) own.append("algorithms", name);
-    if (state.get("protocol")) own.set("protocol", state.get("protocol"));
     try {
       const answer = await pixel((signal) => ask(`scenes/${encodeURIComponent(scene.name)}/pixel`, own, { signal }));
       if (answer) drawInspector(inspector, context.styles, answer);
@@ -432,8 +427,7 @@ export function create(root, context) {
           "scores by object",
         ),
       );
-    const own = new URLSearchParams({ algorithms: algorithm });
-    if (state.get("protocol")) own.set("protocol", state.get("protocol"));
+    const own = mapParams(context, { algorithms: algorithm }, [algorithm]);
     try {
       const answer = await parts((signal) => ask(`scenes/${encodeURIComponent(scene.name)}/objects`, own, { signal }));
       if (!answer) return undefined;
@@ -454,11 +448,11 @@ export function create(root, context) {
     if (!spec || scene.hidden) return put(blocks);
     const shownMetric = specs().find((one) => one.layer === "metric");
     const metric = shownMetric && !isStatic ? (shownMetric.metric ?? pictured()[0]) : null;
-    const own = new URLSearchParams({ algorithm: spec.algorithm ?? scene.algorithms[0] });
+    const algorithm = spec.algorithm ?? scene.algorithms[0];
+    const own = mapParams(context, { algorithm }, [algorithm]);
     const region = isStatic ? null : state.get("overlay") || carried().region;
     if (metric) own.set("metric", metric);
     if (region) own.set("region", region);
-    if (state.get("protocol")) own.set("protocol", state.get("protocol"));
     try {
       const answer = await worst((signal) => ask(`scenes/${encodeURIComponent(scene.name)}/blocks`, own, { signal }));
       if (!answer) return undefined;
@@ -468,7 +462,7 @@ export function create(root, context) {
         h(
           "p",
           { class: "caption" },
-          `The blocks that hold most of ${metric ?? "the absolute error"} of ${own.get("algorithm")}` +
+          `The blocks that hold most of ${metric ?? "the absolute error"} of ${algorithm}` +
             `${region ? ` inside ${region}` : ""}.`,
         ),
         answer.length

@@ -4,10 +4,14 @@ import { ask, isStatic, Problem, url } from "../api.js";
 import { badge } from "../diagrams.js";
 import { choose, h, put } from "../dom.js";
 import { digits, full, percent } from "../format.js";
+import { image } from "../pictures.js";
+import { mapParams } from "../selection.js";
 import * as state from "../state.js";
+import { columnOption, columnWords, idMark } from "../words.js";
 
 const WIDTH = 176; // px of a preview; shown at half of it on dense screens
 const FEW = 8;
+const ROOMY = 5; // scenes, of which larger pictures fit a window
 
 /** Show the grid of a column in an element; the address says which column and whether all rows are shown. */
 export async function drawThumbnails(element, context, columns, only = null) {
@@ -31,8 +35,7 @@ export async function drawThumbnails(element, context, columns, only = null) {
   const shown = all ? order : order.slice(0, FEW);
   const bound = column.label === column.metric;
   const layer = (scene, algorithm) => {
-    const own = new URLSearchParams({ algorithm });
-    if (state.get("protocol")) own.set("protocol", state.get("protocol"));
+    const own = mapParams(context, { algorithm }, [algorithm]);
     if (!bound && !isStatic) own.set("region", column.region);
     if (!isStatic) own.set("width", WIDTH);
     return url(`scenes/${encodeURIComponent(scene)}/layers/error.png`, own);
@@ -56,7 +59,7 @@ export async function drawThumbnails(element, context, columns, only = null) {
         "a",
         { class: "thumb", href: open(scene, name), title: `${name} on ${scene}: ${full(value)} ${column.unit}` },
         address
-          ? h("img", { src: address, alt: `errors of ${name} on ${scene}`, loading: "lazy", onerror: hide })
+          ? image(address, { alt: `errors of ${name} on ${scene}`, loading: "lazy", onerror: hide })
           : h("span", { class: "no-picture" }, "no map"),
         h("span", {}, digits(value)),
       ),
@@ -69,7 +72,7 @@ export async function drawThumbnails(element, context, columns, only = null) {
       { class: "row" },
       h("h2", {}, "Every scene at a glance"),
       choose(
-        columns.map((one) => [one.id, one.label]),
+        columns.map((one) => columnOption(context, one)),
         column.id,
         (value) => state.update({ glance: value }),
         { "aria-label": "Column of the grid", id: "glance-column" },
@@ -85,7 +88,7 @@ export async function drawThumbnails(element, context, columns, only = null) {
       { class: "scroll", tabindex: 0, role: "region", "aria-label": "Scenes at a glance" },
       h(
         "table",
-        { class: "glance" },
+        { class: `glance${table.scenes.length <= ROOMY ? " roomy" : ""}` },
         h(
           "thead",
           {},
@@ -93,8 +96,13 @@ export async function drawThumbnails(element, context, columns, only = null) {
             "tr",
             {},
             h("th", { class: "text", scope: "col" }, "algorithm"),
-            h("th", { scope: "col" }, column.label, h("span", { class: "unit" }, column.unit || " ")),
-            h("th", { scope: "col" }, "complete", h("span", { class: "unit" }, " ")),
+            h(
+              "th",
+              { scope: "col", class: "words" },
+              columnWords(context, column),
+              h("span", { class: "unit" }, idMark(column.label), ` ${column.unit}`),
+            ),
+            h("th", { scope: "col" }, "complete", h("span", { class: "unit" }, "of the pixels")),
             table.scenes.map((scene) =>
               h("th", { scope: "col" }, h("a", { href: state.address({ scene, pane: null }, "scene") }, scene)),
             ),

@@ -2,9 +2,11 @@
 
 import { ask, isStatic, latest, Problem, url } from "../api.js";
 import { choose, h, put } from "../dom.js";
-import { chosen } from "../selection.js";
+import { image } from "../pictures.js";
+import { chosen, mapParams } from "../selection.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
+import { columnWords } from "../words.js";
 import { pairParams } from "./answer.js";
 import { decisive, drawCrops, openScenes } from "./crops.js";
 import { piecesTable, why } from "./why.js";
@@ -25,8 +27,12 @@ export function create(root, context) {
       "algorithms",
       context.algorithms.map((one) => one.name),
     );
-    const first = names.includes(state.get("first")) ? state.get("first") : names[0];
-    const second = names.includes(state.get("second")) ? state.get("second") : names.find((one) => one !== first);
+    // Without a pair in the address: two that have all scores, so that there is something to explain.
+    const whole = names.filter((name) => !context.styles.get(name)?.gaps?.length);
+    const first = names.includes(state.get("first")) ? state.get("first") : (whole[0] ?? names[0]);
+    const second = names.includes(state.get("second"))
+      ? state.get("second")
+      : [...whole, ...names].find((one) => one !== first);
     return { names, first, second };
   }
 
@@ -90,12 +96,12 @@ export function create(root, context) {
     const largest = [...shown].sort((a, b) => Math.abs(b.amount) - Math.abs(a.amount))[0];
     const scene = names.includes(state.get("scene")) ? state.get("scene") : largest?.name;
     if (!column || !scene || isStatic) return;
-    const protocol = state.has("protocol") ? { protocol: state.get("protocol") } : {};
-    const own = { algorithm: found.first, other: found.second, metric: column.id, ...protocol };
+    const { first, second } = found;
+    const own = mapParams(context, { algorithm: first, other: second, metric: column.id }, [first, second]);
     const path = `scenes/${encodeURIComponent(scene)}`;
     try {
       const [answer, verdict, closer] = await Promise.all([
-        ask(`${path}/contrast`, { first: found.first, second: found.second, column: column.id, ...protocol }),
+        ask(`${path}/contrast`, mapParams(context, { first, second, column: column.id }, [first, second])),
         ask(`${path}/layers/contrast`, own),
         ask(`${path}/layers/closer`, own),
       ]);
@@ -103,7 +109,7 @@ export function create(root, context) {
         h(
           "figure",
           {},
-          h("img", { src: url(`${path}/layers/${layer}.png`, own), alt: info.title }),
+          image(url(`${path}/layers/${layer}.png`, own), { alt: info.title }),
           h(
             "figcaption",
             { class: "pane-foot" },
@@ -121,7 +127,7 @@ export function create(root, context) {
           { class: "row" },
           h("h2", {}, "Who is right where"),
           choose(names, scene, (value) => state.update({ scene: value }), { "aria-label": "Scene" }),
-          h("span", { class: "hint" }, `${column.label}: ${answer.text}`),
+          h("span", { class: "hint" }, `${columnWords(context, column)} (${column.label}): ${answer.text}`),
         ),
         h("div", { class: "layers-row" }, figure("contrast", verdict), figure("closer", closer)),
       );

@@ -178,6 +178,12 @@ export function why(element, explanation, { title, more, ties = [], most }) {
     element,
     h("h2", {}, title),
     termsTable(explanation, most),
+    explanation.terms.some((one) => one.first === null || one.second === null) &&
+      h(
+        "p",
+        { class: "caption" },
+        "–: no score over all scenes; on those where a map covers too little of the pixels, it takes the last place.",
+      ),
     h("p", { id: "in-words" }, explanation.text),
     ties.length > 0 && h("p", { id: "break-even" }, changes(explanation, ties)),
     more &&

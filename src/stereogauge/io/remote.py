@@ -1,0 +1,152 @@
+"""Files at addresses that fsspec knows (`s3://`, `http://`, `memory://`, …): what is there, and their bytes.
+
+Credentials and the server's address come from the environment, as boto reads them (`AWS_ACCESS_KEY_ID`,
+`AWS_ENDPOINT_URL`, …). Every failure is one sentence; an object store that does not answer is `Unreachable`, so that a
+run ends instead of failing on each of its maps.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from stereogauge.errors import FileError, MissingDependency, StereogaugeError, Unreachable, one_line
+from stereogauge.io.inflation import STEP
+
+SCHEME_PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "http": "aiohttp", "https": "aiohttp"}
+MARKS = ("ETag", "etag", "LastModified", "mtime", "updated")
+NO_ANSWER = (
+    *("EndpointConnectionError", "ConnectionClosedError", "ConnectTimeoutError", "ReadTimeoutError"),
+    *("ClientConnectorError", "ClientConnectorDNSError", "ClientOSError", "ServerDisconnectedError"),
+    *("HTTPClientError", "FSTimeoutError"),
+)
+"""Errors of botocore and aiohttp, which need not be installed, that mean: nobody answers."""
+NO_CREDENTIALS = ("NoCredentialsError", "PartialCredentialsError", "ProfileNotFound")
+
+
+class Entry(NamedTuple):
+    """The size of a file in bytes, and a mark (ETag or time) that changes with its content; "" where there is none."""
+
+    size: int
+    mark: str
+
+    @property
+    def stamp(self) -> str:
+        """Size and mark as text, "" where a change could not be noticed."""
+        return f"{self.size}:{self.mark}" if self.mark else ""
+
+
+def remote_file_system(url: str, name: str) -> tuple[Any, str]:
+    """The fsspec file system of a URL and the path within it."""
+    from fsspec.core import url_to_fs
+
+    scheme = url.partition("://")[0]
+    # A remembered listing would hide that somebody changed a file.
+    options = {"use_listings_cache": False} if scheme in ("s3", "s3a") else {}
+    try:
+        file_system, path = url_to_fs(url, **options)
+    except ImportError as error:
+        if scheme not in SCHEME_PACKAGES:
+            raise FileError(f"{name}: cannot be fetched ({one_line(error)}).") from error
+        raise MissingDependency(SCHEME_PACKAGES[scheme], "cluster", f"{name}: {scheme}:// addresses") from error
+    except ValueError as error:
+        raise FileError(f"{name}: cannot be fetched ({one_line(error)}).") from error
+    return file_system, path
+
+
+@contextlib.contextmanager
+def told(url: str, name: str, done: str = "fetched") -> Iterator[None]:
+    """Turn whatever a file system raises into one sentence; `done` is what could not be done with the file."""
+    try:
+        yield
+    except StereogaugeError:
+        raise
+    except FileNotFoundError as error:
+        what = "bucket" if type(error.__cause__).__name__ == "NoSuchBucket" else "file"
+        raise FileError(f"{name}: there is no such {what}.") from None
+    except PermissionError as error:
+        raise FileError(
+            f"{name}: access is denied ({one_line(error)}); may AWS_ACCESS_KEY_ID or the profile in use read it?"
+        ) from error
+    except Exception as error:  # each file system has its own kinds of failure, with no base class in common
+        kind = type(error).__name__
+        if kind in NO_CREDENTIALS:
+            raise FileError(
+                f"{name}: no credentials were found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE."
+            ) from error
+        if kind in NO_ANSWER or isinstance(error, ConnectionError | TimeoutError):
+            raise Unreachable(
+                f"{name}: no server answers at {_server()} ({kind}); start it, or mend AWS_ENDPOINT_URL, and run the "
+                "same command again."
+            ) from None
+        raise FileError(f"{name}: cannot be {done} ({kind}: {one_line(error).replace(url, name)}).") from error
+
+
+def _server() -> str:
+    return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or "this address"
+
+
+def entry_of(url: str, name: str) -> Entry:
+    """Size and mark of the file at a URL, as the server says them now."""
+    file_system, path = remote_file_system(url, name)
+    with told(url, name):
+        information = file_system.info(path)
+    if information.get("type") == "directory":
+        raise FileError(f"{name}: this is a folder; a file is needed.")
+    return _entry(information)
+
+
+def _entry(information: Mapping[str, Any]) -> Entry:
+    mark = next((str(information[key]) for key in MARKS if information.get(key)), "")
+    return Entry(int(information.get("size") or 0), mark.strip('"'))
+
+
+def entries_below(url: str, name: str) -> dict[str, Entry]:
+    """Every file below a URL by its name relative to it; the file itself is called "".
+
+    Names that no file of a folder could have (`..`, empty parts, control characters) are left out.
+    """
+    file_system, path = remote_file_system(url, name)
+    with told(url, name, "listed"):
+        found = file_system.find(path, detail=True)
+    top = str(path).rstrip("/")
+    below = {full.removeprefix(top).removeprefix("/"): information for full, information in found.items()}
+    return {key: _entry(information) for key, information in below.items() if key == "" or _is_plain(key)}
+
+
+def _is_plain(name: str) -> bool:
+    return name.isprintable() and "\\" not in name and all(part not in ("", ".", "..") for part in name.split("/"))
+
+
+def remote_pieces(url: str, name: str, largest: int) -> Iterator[bytes]:
+    """The content at a URL in pieces of a megabyte; more than `largest` bytes are refused."""
+    check_size(entry_of(url, name).size, name, largest)
+    file_system, path = remote_file_system(url, name)
+    received = 0
+    with told(url, name), file_system.open(path, "rb") as file:
+        while piece := file.read(STEP):
+            received += len(piece)
+            check_size(received, name, largest)
+            yield piece
+
+
+def check_size(size: int, name: str, largest: int) -> None:
+    """Raise an error for a file above the largest that is read."""
+    if size > largest:
+        raise FileError(f"{name}: the file has {size} bytes; at most {largest} are read.")
+
+
+def download(url: str, name: str, entry: Entry, target: Path) -> None:
+    """Write the file that has this size and mark to `target`; any other content is an error."""
+    file_system, path = remote_file_system(url, name)
+    with told(url, name):
+        file_system.get_file(path, str(target))
+    now = entry_of(url, name)
+    if now != entry or target.stat().st_size != entry.size:
+        raise FileError(
+            f"{name}: the file changed during the run (it had {entry.size} bytes and the mark {entry.mark}, now "
+            f"{now.size} and {now.mark}); run the same command again."
+        )

@@ -1,0 +1,118 @@
+"""Numba as kernels are compiled with it; importing this module imports Numba.
+
+Compiled code is cached on disk, in a folder of ours whose name holds a hash of all kernel sources, so that versions of
+the package with the same kernels share it: Numba's own cache does not notice a changed callee in another module.
+`STEREOGAUGE_CACHE` moves it; a temporary folder serves where nothing is writable.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import importlib
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numba
+import numba.np.linalg
+from numba.core import config, errors, event
+
+from stereogauge.hashing import source_hash, values_hash
+from stereogauge.paths import cache_folder
+
+
+@functools.cache
+def kernel_cache() -> Path:
+    """The folder of compiled kernels for exactly these sources and this Numba."""
+    return cache_folder("kernels") / values_hash([numba.__version__, source_hash("kernels")])[:16]
+
+
+def dispatcher(function: Callable[..., Any], options: Mapping[str, Any]) -> Any:
+    """The function as Numba compiles it: for each new combination of types at the first call, then cached on disk."""
+    settings: Any = config
+    theirs = settings.CACHE_DIR
+    settings.CACHE_DIR = str(kernel_cache())
+    try:
+        return numba.njit(**options)(function)
+    finally:
+        settings.CACHE_DIR = theirs
+
+
+class Compiled(NamedTuple):
+    """One compilation: the function, the types of its arguments, and its seconds of processor time."""
+
+    function: str
+    types: str
+    seconds: float
+
+
+class _Compilations(event.Listener):
+    """Times every compilation without what it compiles besides, and lets no garbage be looked for meanwhile.
+
+    A compilation makes a great many objects and hardly any garbage: looking for it takes a seventh of the time.
+    """
+
+    def __init__(self) -> None:
+        self.finished: list[Compiled] = []
+        self._open: list[float] = []
+        self._collecting = False
+
+    def on_start(self, event: event.Event) -> None:
+        if not self._open:
+            self._collecting = gc.isenabled()
+            gc.disable()
+        self._open.append(-time.thread_time())
+
+    def on_end(self, event: event.Event) -> None:
+        seconds = self._open.pop() + time.thread_time()
+        if self._open:
+            self._open[-1] -= seconds
+        elif self._collecting:
+            gc.enable()
+        data: Any = event.data
+        made = data["dispatcher"].py_func
+        name = f"{made.__module__.removeprefix('stereogauge.kernels.')}.{made.__name__}"
+        self.finished.append(Compiled(name, ", ".join(str(one) for one in data["args"]), seconds))
+
+
+def _trust_in_blas() -> None:
+    """Let Numba load its array functions without importing SciPy's linear algebra, 0.2 s of every start.
+
+    Numba imports it only to learn whether it is there; it is, SciPy being one of our dependencies. Where a function
+    needs BLAS, Numba looks again.
+    """
+    linalg: Any = numba.np.linalg
+    look = linalg.ensure_blas
+    linalg.ensure_blas = lambda: None
+    try:
+        arrays: Any = importlib.import_module("numba.np.arraymath")
+    finally:
+        linalg.ensure_blas = look
+    arrays.ensure_blas = look
+
+
+class _NoColours:
+    """Every colour of Numba's scheme, leaving a text as it is."""
+
+    def __getattr__(self, name: str) -> Callable[[str], str]:
+        return str
+
+
+def _plain_messages() -> None:
+    """Let Numba write its messages without colours.
+
+    It writes one for every type that an operation turns out not to be for, and throws most of them away; colouring
+    them takes a tenth of the compilation where the package `colorama` is installed.
+    """
+    messages: Any = errors
+    if hasattr(messages, "_termcolor_inst"):
+        messages._termcolor_inst = _NoColours()
+
+
+_trust_in_blas()
+_plain_messages()
+compilations = _Compilations()
+events: Any = event  # Numba's annotations do not describe it
+events.register("numba:compile", compilations)

@@ -1,0 +1,33 @@
+"""Parts of one computation in the threads of this process."""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+WORTH_A_THREAD = 200_000
+"""Pixels below which handing a part to another thread costs more than it saves."""
+
+
+def thread_count() -> int:
+    """How many threads kernels may use: one in a worker process, whose neighbours have the other processors."""
+    return 1 if multiprocessing.parent_process() is not None else os.cpu_count() or 1
+
+
+def row_blocks(height: int, pixels: int) -> list[slice]:
+    """The rows of a map, in one block per thread that they are worth."""
+    blocks = thread_count() if pixels >= WORTH_A_THREAD else 1
+    edges = [height * block // blocks for block in range(blocks + 1)]
+    return [slice(first, last) for first, last in itertools.pairwise(edges)]
+
+
+def at_once(parts: Sequence[Callable[[], Any]], pixels: int) -> list[Any]:
+    """The results of all parts, in order; in threads where there are processors and enough pixels."""
+    if len(parts) == 1 or thread_count() == 1 or pixels < WORTH_A_THREAD:
+        return [part() for part in parts]
+    with ThreadPoolExecutor(min(thread_count(), len(parts))) as pool:
+        return [future.result() for future in [pool.submit(part) for part in parts]]

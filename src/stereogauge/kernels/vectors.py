@@ -1,0 +1,94 @@
+"""LLVM vector instructions for kernels whose inner step LLVM does not vectorise well by itself.
+
+Vectors are generic; LLVM splits them for the machine at hand (SSE, AVX2, AVX-512, NEON).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba.core.cgutils
+import numba.core.codegen
+import numba.core.config
+from llvmlite import ir
+
+# Numba's annotations do not describe these helpers.
+cgutils: Any = numba.core.cgutils
+codegen: Any = numba.core.codegen
+config: Any = numba.core.config
+
+INT8 = ir.IntType(8)
+INT16 = ir.IntType(16)
+INT32 = ir.IntType(32)
+INT64 = ir.IntType(64)
+FLOAT = ir.FloatType()
+
+
+def has_wide_registers() -> bool:
+    """Whether the processor that Numba compiles for holds 64 bytes in a register."""
+    features = config.CPU_FEATURES if config.CPU_FEATURES is not None else codegen.get_host_cpu_features()
+    return "+avx512bw" in features
+
+
+def number(value: int) -> Any:
+    """A 64-bit constant."""
+    return ir.Constant(INT64, value)
+
+
+def constant(vector: Any, value: Any) -> Any:
+    """The same constant in every lane."""
+    return ir.Constant(vector, [value] * vector.count)
+
+
+def largest(vector: Any) -> Any:
+    """The largest unsigned number in every lane."""
+    return constant(vector, 2**vector.element.width - 1)
+
+
+def splat(builder: Any, scalar: Any, lanes: int) -> Any:
+    """`scalar` in every lane."""
+    vector = ir.VectorType(scalar.type, lanes)
+    first = builder.insert_element(ir.Constant(vector, ir.Undefined), scalar, ir.Constant(INT32, 0))
+    return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), constant(ir.VectorType(INT32, lanes), 0))
+
+
+def lanewise(builder: Any, name: str, *vectors: Any) -> Any:
+    """An LLVM intrinsic that takes and gives vectors of one type."""
+    vector = vectors[0].type
+    letter = "f32" if vector.element == FLOAT else f"i{vector.element.width}"
+    signature = ir.FunctionType(vector, [vector] * len(vectors))
+    function = cgutils.get_or_insert_function(builder.module, signature, f"llvm.{name}.v{vector.count}{letter}")
+    return builder.call(function, vectors)
+
+
+def reduced(builder: Any, name: str, vector: Any) -> Any:
+    """All lanes of a vector of whole numbers as one: their smallest ("umin") or their sum ("add")."""
+    signature = ir.FunctionType(vector.type.element, [vector.type])
+    full_name = f"llvm.vector.reduce.{name}.v{vector.type.count}i{vector.type.element.width}"
+    return builder.call(cgutils.get_or_insert_function(builder.module, signature, full_name), [vector])
+
+
+def part(builder: Any, vector: Any, first: int, lanes: int) -> Any:
+    """`lanes` lanes of a vector, from lane `first` on."""
+    chosen = ir.Constant(ir.VectorType(INT32, lanes), list(range(first, first + lanes)))
+    return builder.shuffle_vector(vector, vector, chosen)
+
+
+def pointer(builder: Any, base: Any, offset: Any, vector: Any) -> Any:
+    """Where a vector begins, `offset` elements after `base`."""
+    return builder.bitcast(builder.gep(base, [offset]), vector.as_pointer())
+
+
+def load(builder: Any, base: Any, offset: Any, vector: Any) -> Any:
+    """A vector from any address."""
+    return builder.load(pointer(builder, base, offset, vector), align=1)
+
+
+def store(builder: Any, value: Any, base: Any, offset: Any) -> None:
+    """A vector to any address."""
+    builder.store(value, pointer(builder, base, offset, value.type), align=1)
+
+
+def data(context: Any, builder: Any, array_type: Any, array: Any) -> Any:
+    """The address of an array's first element."""
+    return context.make_array(array_type)(context, builder, array).data

@@ -1,0 +1,26 @@
+// Pictures of the server. One of an unpublished submission is fetched with the visitor's token and lives in the page only.
+
+import { asOwner, isOwn } from "./api.js";
+import { h } from "./dom.js";
+
+/** Let an image show the picture at an address; it hears "error" where that is refused. */
+export async function show(image, address) {
+  if (!isOwn(address)) {
+    image.src = address;
+    return;
+  }
+  try {
+    const held = URL.createObjectURL(await (await asOwner(address)).blob());
+    for (const end of ["load", "error"]) image.addEventListener(end, () => URL.revokeObjectURL(held), { once: true });
+    image.src = held;
+  } catch {
+    image.dispatchEvent(new Event("error"));
+  }
+}
+
+/** An image element of the picture at an address. */
+export function image(address, properties) {
+  const made = h("img", properties);
+  show(made, address);
+  return made;
+}
