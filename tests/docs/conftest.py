@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import shutil
 from pathlib import Path
 
@@ -66,7 +67,20 @@ def example_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     _garden(root)
     _folders(root)
     _mistakes(root)
+    _points(root)
     return root
+
+
+def _points(root: Path) -> None:
+    """A scene as LayeredFlow ships it: points of object and number, placed in four images, on layers."""
+    scene = root / "layeredflow" / "val" / "0"
+    scene.mkdir(parents=True)
+    shutil.copy(root / "im0.png", scene / "0_0.png")
+    left = [(0, 0, (40.5, 30.25)), (0, 1, (50.0, 60.0))]
+    right = [(0, 0, (np.float64(33.5), 30.25)), (0, 1, (20.0, 60.0))]
+    annotations = {(0, 0): (True, "Diffuse", 0), (0, 1): (True, "Transparent", 1)}
+    content = {"stereo_points": [left, right, left, right], "annotations": annotations}
+    (scene / "gt.pickle").write_bytes(pickle.dumps(content))
 
 
 def _mistakes(root: Path) -> None:

@@ -18,7 +18,7 @@ from stereogauge.scores.selection import Selection
 
 
 class ScoreHistogram(NamedTuple):
-    """Counts of scores between `edges`, one score a (scene, algorithm), and where chosen algorithms lie.
+    """Counts of scores between `edges`, one score per (scene, algorithm), and where chosen algorithms lie.
 
     `marked` holds the scores of each chosen algorithm by scene. `empirical` is the range in this selection,
     `heuristic` what real algorithms reach as stated by the HCI supplement (None where unstated), `theoretical` the

@@ -89,7 +89,7 @@ TruthScale = Annotated[
 Template = Annotated[str | None, typer.Option(help="Where maps lie in RESULTS, e.g. '{algorithm}/{scene}/out.pfm'.")]
 ResultsManifest = Annotated[Path | None, typer.Option(help="A results.toml that lies elsewhere than in RESULTS.")]
 SearchRange = Annotated[int | None, typer.Option(help="Disparities to search, where the dataset does not say.")]
-Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Worker processes; default: one a processor.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Worker processes; default: one per processor.")]
 OutputFolder = Annotated[Path | None, typer.Option("--out", "-o", help="Folder for pictures.")]
 
 

@@ -74,7 +74,7 @@ class ScoreCube:
                 raise StereogaugeError(f"The {kind} {str(twice)!r} stands twice in a score cube; names must differ.")
         if self.datasets and len(self.datasets) != len(self.scenes):
             raise StereogaugeError(
-                f"A score cube needs one dataset a scene; found {len(self.datasets)} for {len(self.scenes)} scenes."
+                f"A score cube needs one dataset per scene; found {len(self.datasets)} for {len(self.scenes)} scenes."
             )
 
     def limited(self, least_coverage: float | None = None, least_support: float | None = None) -> ScoreCube:

@@ -120,7 +120,7 @@ def _histogram_panel(axes: Axes, panel: shown.HistogramPanel, styles: dict[str, 
 
 @figure_of.register
 def counted_errors(data: shown.CountedErrors) -> Figure:
-    """Two stacked bars an algorithm; a line marks the number of distinct erroneous pixels."""
+    """Two stacked bars per algorithm; a line marks the number of distinct erroneous pixels."""
     styles = segment_styles([name for _, regions, _ in data.sets for name in regions])
     legend: list[Artist] = [
         Patch(facecolor=colour, hatch=hatch, edgecolor="white", label=name) for name, (colour, hatch) in styles.items()

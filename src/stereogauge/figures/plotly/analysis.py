@@ -150,7 +150,7 @@ def histograms(data: Histograms) -> go.Figure:
 
 @figure_of.register
 def counted_errors(data: CountedErrors) -> go.Figure:
-    """Two stacked bars an algorithm: the nested regions and the partition."""
+    """Two stacked bars per algorithm: the nested regions and the partition."""
     figure = new_figure(data.title, data.caption, 240 + 2 * ROW * len(data.algorithms))
     styles = segment_styles([name for _, regions, _ in data.sets for name in regions])
     for kind, regions, errors in data.sets:
