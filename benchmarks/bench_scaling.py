@@ -191,7 +191,8 @@ def scenes_and_workers() -> list[Curve]:
 
             def work() -> None:
                 with open_store(folder / f"{time.time_ns()}.sqlite") as store:
-                    run_plan(make_plan(store, dataset, maps, PROTOCOL), store, executor=executor)
+                    summary = run_plan(make_plan(store, dataset, maps, PROTOCOL), store, executor=executor)
+                    assert summary.done == 5 * scenes
 
             return work
 
