@@ -194,6 +194,9 @@ class Browser:
         page = context.new_page()
         page.goto(f"{self._base}/{state}")
         page.wait_for_load_state("networkidle")
+        while page.evaluate("watched.ready") is None:
+            page.wait_for_timeout(50)
+        page.wait_for_timeout(300)  # drawing goes on after the last answer
         yield page
         context.close()
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import hypothesis
 import pytest
 from tests.object_store import object_store, object_store_server
-from tests.postgres import postgres_server, postgres_url
+from tests.postgres import postgres, postgres_server, postgres_url
 
-__all__ = ["object_store", "object_store_server", "postgres_server", "postgres_url"]  # fixtures for every folder
+__all__ = ["object_store", "object_store_server", "postgres", "postgres_server", "postgres_url"]  # for every folder
 
 NO_DATA = "real data not found: set STEREOGAUGE_DATA to the folder that holds middlebury-v2, kitti2012, …"
 

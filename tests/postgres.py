@@ -8,8 +8,9 @@ import socket
 import subprocess
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -24,9 +25,17 @@ def _program(name: str) -> str | None:
     return str(installed[-1]) if installed else None
 
 
+class PostgresServer(NamedTuple):
+    """A server of our own: its URL without the database's name, and how it is stopped at once and started again."""
+
+    url: str
+    stop: Callable[[], None]
+    start: Callable[[], None]
+
+
 @pytest.fixture(scope="session")
-def postgres_server() -> Iterator[str]:
-    """The URL of a server of our own, in a temporary folder, without the database's name."""
+def postgres() -> Iterator[PostgresServer]:
+    """A running server in a temporary folder."""
     pytest.importorskip("psycopg", reason="the extra 'postgres' is not installed")
     initdb, pg_ctl = _program("initdb"), _program("pg_ctl")
     if initdb is None or pg_ctl is None:
@@ -51,11 +60,24 @@ def postgres_server() -> Iterator[str]:
 
         call(initdb, "-D", f"{folder}/data", "-U", "tester", "-A", "trust", "-N", "--no-locale", "-E", "UTF8")
         options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
-        call(pg_ctl, "-D", f"{folder}/data", "-o", options, "-l", f"{folder}/log", "-w", "start")
-        try:
-            yield f"postgresql+psycopg://tester@127.0.0.1:{port}"
-        finally:
+
+        def start() -> None:
+            call(pg_ctl, "-D", f"{folder}/data", "-o", options, "-l", f"{folder}/log", "-w", "start")
+
+        def stop() -> None:
             call(pg_ctl, "-D", f"{folder}/data", "-m", "immediate", "-w", "stop")
+
+        start()
+        try:
+            yield PostgresServer(f"postgresql+psycopg://tester@127.0.0.1:{port}", stop, start)
+        finally:
+            stop()
+
+
+@pytest.fixture(scope="session")
+def postgres_server(postgres: PostgresServer) -> str:
+    """The URL of the server, without the database's name."""
+    return postgres.url
 
 
 @pytest.fixture

@@ -8,11 +8,14 @@ import io
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import stereogauge as sg
 from stereogauge.cli import COMMANDS, main
@@ -94,3 +97,13 @@ def test_the_interface_of_the_site_speaks_of_metrics_and_regions(tmp_path: Path)
     names = {parameter["name"] for call in calls for parameter in call.get("parameters", ())}
     assert {"metrics", "regions"} <= names
     assert {name for name in names if re.search(r"measure|criteri", name)} == set()
+
+
+def test_every_dependency_is_pinned_to_a_version_that_it_allows() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lines = [line.split("#")[0].strip() for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()]
+    pins = {canonicalize_name(name): version for name, _, version in (line.partition("==") for line in lines if line)}
+    extras = [text for extra in project["optional-dependencies"].values() for text in extra]
+    for wanted in map(Requirement, [*project["dependencies"], *extras]):
+        name = canonicalize_name(wanted.name)
+        assert name == "stereogauge" or pins.get(name, "missing") in wanted.specifier, wanted

@@ -1,6 +1,7 @@
-"""Pictures of the real program for the README: a terminal and the site.
+"""Pictures of the real program: a terminal and the site for the README, and pages of the site for its description.
 
     python docs/scripts/screenshots.py          writes docs/images/readme-*.{svg,png}
+    python docs/scripts/screenshots.py STORE    writes docs/images/site-*.png from what scripts/evaluate-data.sh made
 
 The terminal is what the commands print, drawn by Rich; the site is a served store, seen by headless Chromium.
 """
@@ -31,6 +32,14 @@ DEMO = "stereogauge demo --out ."
 RANK = "stereogauge rank demo.sqlite --model middlebury --metrics bad@2"
 FONT_FACE = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)  # no picture asks another site for a font
 READY = 60  # seconds that a server has to answer
+PAIR = "first=census%20SGM&second=OpenCV%20SGBM&profile=driver-assistance"
+PAGES = {
+    "site-answer": ("#answer?profile=driver-assistance", 1400, 900, "light"),
+    "site-versus": (f"#versus?{PAIR}", 1400, 900, "dark"),
+    "site-board": ("#leaderboard?profile=driver-assistance", 1400, 700, "light"),
+    "site-phone": ("#answer?profile=driver-assistance", 390, 844, "light"),
+}
+"""Address, width, height and theme of each picture of the site's own description."""
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
@@ -93,9 +102,29 @@ def site(store: Path) -> None:
         browser.close()
 
 
+def pages(store: Path) -> None:
+    """The pages that docs/site.md shows, as a visitor who has seen the tour sees them."""
+    from playwright.sync_api import sync_playwright
+
+    with served(store) as address, sync_playwright() as tool:
+        browser = tool.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        for name, (state, width, height, theme) in PAGES.items():
+            context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
+            context.add_init_script("localStorage.setItem('stereogauge-tour', 'seen')")
+            page = context.new_page()
+            page.goto(f"{address}{state}", wait_until="networkidle")
+            page.wait_for_timeout(1500)
+            save_small(page.screenshot(), IMAGES / f"{name}.png")
+            context.close()
+        browser.close()
+
+
 def main() -> None:
-    """Make a demonstration store and take both pictures."""
+    """Take the pictures of the README of a demonstration store, or those of the site of the store that is named."""
     IMAGES.mkdir(exist_ok=True)
+    if len(sys.argv) > 1:
+        pages(Path(sys.argv[1]))
+        return
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         terminal({command: run(command, folder) for command in (DEMO, RANK)})

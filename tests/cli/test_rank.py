@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -156,3 +158,17 @@ def test_orders_of_several_datasets_are_joined(tmp_path: Path, capsys: pytest.Ca
     assert code == 0
     assert {row["algorithm"]: row["rank"] for row in rows} == {"A": 1, "B": 1, "C": 3}
     assert rows[2]["rank on one"] == rows[2]["rank on two"] == 3
+
+
+def test_reading_scores_and_declarations_starts_without_compiler_images_and_statistics(store: Path) -> None:
+    """These imports take longer than the commands themselves."""
+    program = (
+        "import contextlib, io, sys\nfrom stereogauge.cli import main\n"
+        "for words in (['metrics'], ['report', '--help'], ['rank', sys.argv[1]], ['table', sys.argv[1]]):\n"
+        "    with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()) as shown: main(words)\n"
+        "    assert shown.getvalue()\n"
+        "heavy = {'numba', 'cv2', 'pandas', 'matplotlib', 'scipy.stats'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    result = subprocess.run([sys.executable, "-c", program, str(store)], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"

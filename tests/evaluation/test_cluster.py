@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
+import sys
 import threading
+import time
 
 import pytest
 from tests.cells import same_scores
@@ -77,3 +81,62 @@ def test_an_address_where_nobody_answers_says_so(monkeypatch):
     monkeypatch.setattr("stereogauge.evaluation.executors.CONNECTING", 1)
     with pytest.raises(StereogaugeError, match="No Dask scheduler answers at 'tcp://127"):
         Cluster("tcp://127.0.0.1:1")
+
+
+class KillAll(Progress):
+    """Kills processes when the first cells have arrived."""
+
+    def __init__(self, processes: list[subprocess.Popen[bytes]]) -> None:
+        self.processes = processes
+
+    def advance(self, done: int, failed: int) -> None:
+        for process in self.processes:
+            process.kill()
+
+
+@pytest.fixture
+def programs(tmp_path):
+    """A scheduler and two workers as programs that nobody starts again; gives the address and the processes."""
+    pytest.importorskip("distributed")
+    place = tmp_path / "scheduler.json"
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path}
+    dask = [sys.executable, "-m", "distributed.cli"]
+    scheduler = [f"{dask[-1]}.dask_scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(place)]
+    worker = [f"{dask[-1]}.dask_worker", "--scheduler-file", str(place), "--no-nanny", "--no-dashboard"]
+    running = [subprocess.Popen([*dask[:2], *scheduler], **quiet)]
+    try:
+        end = time.monotonic() + 60
+        while not place.is_file() or not place.read_text().strip():
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        running += [subprocess.Popen([*dask[:2], *worker, "--nthreads", "1"], **quiet) for _ in range(2)]
+        yield json.loads(place.read_text())["address"], running
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dead", ["workers", "scheduler", "all"])
+def test_a_cluster_that_dies_is_one_sentence_and_the_rest_is_computed_later(
+    dead, programs, large_benchmark, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("stereogauge.evaluation.executors.WITHOUT_WORKERS", 3.0)
+    address, running = programs
+    executor = Cluster(address)
+    executor._client.wait_for_workers(2, timeout=60)
+    victims = {"workers": running[1:], "scheduler": running[:1], "all": running}[dead]
+    start = time.monotonic()
+    with open_store(tmp_path / "there.sqlite") as store:
+        plan = planned(large_benchmark, store)
+        with pytest.raises(StereogaugeError, match="Dask") as stopped:
+            run_plan(plan, store, executor=executor, progress=KillAll(victims))
+        executor.shutdown(wait=False, cancel_futures=True)
+        assert "\n" not in str(stopped.value)
+        assert time.monotonic() - start < 120
+        stored = len(list(store.cells()))
+        assert 0 < stored < 72
+        summary = run_plan(planned(large_benchmark, store), store)
+        assert summary.failures == []
+        assert summary.done == 72 - stored

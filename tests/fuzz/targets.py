@@ -97,7 +97,6 @@ def encoded(name: str) -> list[bytes]:
     if name == "tiff":
         return [_tiff(how, predictor) for how, predictor in (
             (None, False), ("zlib", True), ("lzw", True), ("zstd", False), ("packbits", False), ("lzma", False),
-            ("lerc", False),
         )]  # fmt: skip
     if name == "mat":
         return _matlab()

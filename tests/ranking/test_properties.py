@@ -13,6 +13,7 @@ from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
 
 from stereogauge.ranking import Column, Ranking, ScoreCube, rank
 from stereogauge.ranking.models.pareto import dominance, layers
+from stereogauge.ranking.ranks import Ties, tied_ranks
 
 MODELS = ("middlebury", "extended", "a-star", "weighted")
 few_distinct = st.integers(0, 6).map(float)
@@ -105,3 +106,13 @@ def test_average_ranks_with_averaged_ties_sum_to_the_sum_of_places(values: np.nd
 def test_models_of_ranks_do_not_feel_the_unit(values: np.ndarray, factor: float) -> None:
     for model in ("middlebury", "extended", "a-star"):
         assert places(rank(cube_with(values), model)) == places(rank(cube_with(values * factor), model))
+
+
+@pytest.mark.parametrize("ties", ["min", "average", "dense"])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_ranks_are_those_of_scipy(ties: Ties, axis: int) -> None:
+    from scipy.stats import rankdata
+
+    values = np.random.default_rng(3).integers(0, 5, (40, 9)).astype(np.float64)
+    values[3, 2], values[5, 5] = np.inf, np.nan
+    np.testing.assert_array_equal(tied_ranks(values, ties, axis), rankdata(values, method=ties, axis=axis))

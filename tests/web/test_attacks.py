@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import io
 import os
 import sqlite3
@@ -23,6 +25,11 @@ import httpx
 import numpy as np
 import psutil
 import pytest
+import scipy.io
+import sqlalchemy as sql
+import tifffile
+from PIL import Image
+from starlette.requests import Request
 from tests.web import uploads
 from tests.web.small import SHAPE
 from tests.web.submitters import RULES, Benchmark, SameProcess, benchmark_on
@@ -32,6 +39,7 @@ from stereogauge.errors import StoreError
 from stereogauge.evaluation.rights import unprivileged_account
 from stereogauge.io import encodings
 from stereogauge.store import open_store
+from stereogauge.web import refusals
 from stereogauge.web.submissions import folders
 from stereogauge.web.submissions.decoding import SubmissionError
 from stereogauge.web.submissions.jobs import new_identifier
@@ -420,6 +428,134 @@ def test_a_lock_while_publishing_leaves_nothing_public(small_store: Path, tmp_pa
         assert one.call("GET", f"submissions/{identifier}").json()["state"] == "done"
         assert one.call("POST", f"submissions/{identifier}/publish").status_code == 200
         assert one.call("GET", f"submissions/{identifier}").json()["state"] == "published"
+
+
+def test_a_fault_at_any_statement_of_publishing_is_public_and_said_or_neither(
+    small_store: Path, tmp_path: Path
+) -> None:
+    """A lock between two statements once gave 503 for what everybody saw: each statement of the store fails in turn."""
+    store_path = tmp_path / "scores.sqlite"
+    store_path.write_bytes(small_store.read_bytes())
+    with open_store(store_path) as store, benchmark_on(store, tmp_path / "submissions", RULES, SameProcess) as one:
+        identifier = one.outcome(uploads.good(), "at any statement")["id"]
+        left = [0]
+
+        def fails(connection: Any, cursor: Any, statement: str, *rest: Any) -> None:
+            if not statement.startswith(("BEGIN", "SELECT", "PRAGMA")):
+                left[0] -= 1
+                if left[0] == 0:
+                    cause = sqlite3.OperationalError("database is locked")
+                    raise sql.exc.OperationalError(statement, None, cause)
+
+        sql.event.listen(store._database.engine, "before_cursor_execute", fails)
+        statuses = []
+        for number in range(1, 60):
+            left[0] = number
+            statuses.append(one.call("POST", f"submissions/{identifier}/publish").status_code)
+            left[0] = 0
+            public = "at any statement" in [entry["name"] for entry in httpx.get(one.base + "algorithms").json()]
+            assert public == (statuses[-1] == 200), (number, statuses)
+            state = one.call("GET", f"submissions/{identifier}").json()["state"]
+            assert state == ("published" if public else "done")
+            if public:
+                break
+        assert statuses == [503] * (len(statuses) - 1) + [200]
+        assert len(statuses) > 3
+
+
+def test_a_lock_after_the_store_has_taken_a_submission_is_no_failure(
+    small_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Public is public: what could not be marked so is marked at the next start."""
+    with benchmark_at(small_store, tmp_path, replace(RULES, database_seconds=0.3), SameProcess) as one:
+        identifier = one.outcome(uploads.good(), "marked later")["id"]
+        publish, block = one.taken._store.publish, locked(one.taken.folder / "submissions.sqlite")
+
+        def locking(*arguments: Any, **options: Any) -> None:
+            publish(*arguments, **options)
+            block.__enter__()
+
+        monkeypatch.setattr(one.taken._store, "publish", locking)
+        try:
+            assert one.call("POST", f"submissions/{identifier}/publish").status_code == 200
+        finally:
+            block.__exit__(None, None, None)
+        assert "marked later" in [entry["name"] for entry in httpx.get(one.base + "algorithms").json()]
+        one.taken.publication.settle()
+        assert one.call("GET", f"submissions/{identifier}").json()["state"] == "published"
+
+
+# variants of the same attacks
+
+
+def tiff_with_a_picture() -> bytes:
+    """A TIFF of the scene's size whose only strip is a JPEG of 20 000 × 20 000 pixels."""
+    target = io.BytesIO()
+    tifffile.imwrite(target, np.zeros(SHAPE, np.uint8), compression="jpeg")
+    picture = io.BytesIO()
+    Image.new("L", (20_000, 20_000)).save(picture, "JPEG", quality=10)
+    data = bytearray(target.getvalue())
+    with tifffile.TiffFile(io.BytesIO(bytes(data))) as file:
+        offset, count = file.pages.first.tags[273], file.pages.first.tags[279]
+    struct.pack_into("<I", data, offset.valueoffset, len(data))
+    struct.pack_into("<I", data, count.valueoffset, len(picture.getvalue()))
+    return bytes(data) + picture.getvalue()
+
+
+@pytest.mark.parametrize("place", ["confidence/x/alpha.png", "right/alpha.tiff"])
+def test_a_picture_inside_of_a_tiff_is_not_decoded(bench: Benchmark, place: str) -> None:
+    answer = bench.outcome(uploads.zipped({**uploads.maps(), place: tiff_with_a_picture()}), "matryoshka")
+    assert answer["state"] == "invalid"
+    assert "compression JPEG is not read" in " ".join(finding["sentence"] for finding in answer["findings"])
+
+
+@pytest.mark.parametrize("suffix", ["pfm.gz", "npz", "mat"])
+def test_bombs_inside_of_further_maps_are_refused(bench: Benchmark, suffix: str) -> None:
+    zeros = np.zeros((6000, 6000), np.float32)
+    target = io.BytesIO()
+    if suffix == "npz":
+        np.savez_compressed(target, disparity=zeros)
+    elif suffix == "mat":
+        scipy.io.savemat(target, {"disparity": zeros[:40, :56], "rest": zeros}, do_compression=True)
+    else:
+        target.write(gzip.compress(uploads.pfm(zeros)))
+    answer = bench.outcome(uploads.zipped({**uploads.maps(), f"right/alpha.{suffix}": target.getvalue()}), "bomb")
+    assert answer["state"] == "invalid"
+
+
+@pytest.mark.parametrize(
+    "name", ["good/entropy", "good∕entropy", "a\u202eb", "a\u200db", "a\u2066b", "\u0301", "mine （submitted）"]
+)
+def test_names_that_pretend_are_refused(bench: Benchmark, name: str) -> None:
+    assert bench.upload(uploads.good(), name).status_code in (409, 422)
+
+
+def test_a_link_shows_where_it_leads(bench: Benchmark) -> None:
+    assert bench.upload(uploads.good(), "linked", link="https://a.example/\u202egnp.exe").status_code == 422
+
+
+def test_one_submitter_holds_few_streams_open(small_store: Path, tmp_path: Path) -> None:
+    with benchmark_at(small_store, tmp_path, RULES, SameProcess) as one, contextlib.ExitStack() as held:
+        one.taken.evaluations.stop()
+        identifier = new_identifier()
+        folders.make(one.taken.folder / identifier)
+        one.taken.enqueue(identifier, "ada", "watched", "", "")
+        headers = {"Authorization": f"Bearer {one.tokens['ada']}"}
+        address = f"{one.base}submissions/{identifier}/events"
+        most = RULES.watched_at_once
+        streams = [held.enter_context(httpx.stream("GET", address, headers=headers)) for _ in range(most + 2)]
+        assert [stream.status_code for stream in streams] == [200] * most + [429] * 2
+        for stream in streams:
+            stream.close()
+        wait_for(lambda: one.taken._watchers["ada"] == 0)
+        with httpx.stream("GET", address, headers=headers) as again:
+            assert again.status_code == 200
+
+
+def test_a_line_of_the_log_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    scope = {"type": "http", "path": "/x\nERROR all is lost", "query_string": b"", "headers": [], "server": ("a", 1)}
+    refusals._lost(Request(scope), StoreError("a\nb"))
+    assert all("\n" not in record.getMessage() for record in caplog.records)
 
 
 # archives

@@ -273,6 +273,7 @@ def test_metrics_show_relations_and_a_point_opens_its_scene(visitor: Visitor) ->
     visitor.page.wait_for_selector("#scatter .scatterlayer .point")
     visitor.page.wait_for_selector("#histogram .barlayer .point")
     assert set(visitor.texts("#scatter-key .key span")) >= {*SCENES, "good", MARKUP}
+    visitor.page.locator("#scatter").scroll_into_view_if_needed()
     point = visitor.page.locator("#scatter .scatterlayer .point").first.bounding_box()
     visitor.page.mouse.move(point["x"] + point["width"] / 2, point["y"] + point["height"] / 2)
     visitor.page.wait_for_timeout(300)

@@ -121,3 +121,35 @@ def test_the_stated_bound_counts_every_number_that_leaves_the_server() -> None:
     assert most_bits(1, 12, 15) == pytest.approx(15 * (36 * math.log2(216_002) + 4))
     assert most_bits(10, 12, 15) == 10 * most_bits(1, 12, 15)
     assert most_bits(10, 12, 15) < 0.001 * 15 * 1_500_000 * 6  # of 6 bits for each of 1.5 million pixels per scene
+
+
+def test_explanations_tell_hidden_scenes_apart_nowhere(two_hidden: httpx.Client) -> None:
+    for asked in ("explain?first=good&second=rough", "explain?first=good&second=rough&profile=balanced", "answer"):
+        answer = two_hidden.get(asked)
+        assert answer.status_code == 200, answer.text
+        assert "beta" not in answer.text, asked
+        assert "gamma" not in answer.text, asked
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "scenes/beta/objects?algorithms=good",
+        "scenes/beta/contrast?first=good&second=rough&column=bad@1:all",
+        "scenes/beta/blocks?algorithm=good",
+        "scenes/beta/cloud",
+        "scenes/beta/layers/hard.png?metric=bad@1:all",
+        "scenes/beta/layers/contrast.png?algorithm=good&other=rough&metric=bad@1:all",
+        "scenes/beta/layers/closer?algorithm=good&other=rough&metric=bad@1:all",
+        "scenes/beta/layers/set?region=planes",
+        "confidence?scene=beta",
+        "explain?first=good&second=rough&scenes=beta",
+        "answer?scenes=gamma",
+        "density?scenes=beta",
+    ],
+)
+@pytest.mark.parametrize("condition", [{}, {"If-None-Match": "*"}, {"Range": "bytes=0-99"}])
+def test_every_way_to_a_hidden_scene_is_closed(two_hidden: httpx.Client, asked: str, condition: dict[str, str]) -> None:
+    refused = two_hidden.get(asked, headers=condition)
+    assert refused.status_code == 403
+    assert "etag" not in refused.headers

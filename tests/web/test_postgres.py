@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
+from tests.postgres import PostgresServer
 from tests.web import uploads
 from tests.web.small import make_store, serving
 from tests.web.submitters import benchmark_on
@@ -61,6 +63,37 @@ def test_an_upload_is_evaluated_published_replaced_and_withdrawn(store: Store, t
         assert bench.call("GET", f"submissions/{first}").status_code == 404
         assert bench.call("DELETE", f"submissions/{second}").status_code == 204
         assert "mine" not in bench.client.get("table").json()["algorithms"]
+
+
+@pytest.mark.slow
+def test_an_outage_of_the_server_loses_and_fails_no_submission(
+    store: Store, postgres: PostgresServer, tmp_path: Path
+) -> None:
+    with benchmark_on(store, tmp_path / "submissions") as bench:
+        for place in range(4):
+            bench.tokens[f"owner {place}"] = bench.taken.tokens.issue(f"owner {place}")
+        errors = {f"owner {place}": 0.1 + 0.2 * place for place in range(4)}
+        ids = {who: bench.upload(uploads.good(error), who, who).json()["id"] for who, error in errors.items()}
+        postgres.stop()
+        try:
+            end = time.monotonic() + 60
+            while bench.client.get("health").json()["status"] != "waiting":
+                assert time.monotonic() < end
+                time.sleep(0.2)
+            assert bench.upload(uploads.good(), "not now").status_code == 503
+            assert bench.client.get("table?regions=nonocc").status_code in (200, 503)
+            time.sleep(3.0)
+        finally:
+            postgres.start()
+        for who, identifier in ids.items():
+            done = bench.finished(identifier, who)
+            assert done["state"] == "done", done
+            rms = next(row["value"] for row in done["scores"] if row["column"] == "rms:all")
+            assert rms == pytest.approx(errors[who], abs=0.01)
+        last = ids["owner 3"]
+        bench.call("POST", f"submissions/{last}/publish", "owner 3").raise_for_status()
+        assert "owner 3" in bench.client.get("table").json()["algorithms"]
+        assert bench.client.get("health").json() == {"status": "ok", "reason": "", "waiting": 0}
 
 
 def test_a_reader_sees_what_another_program_writes(store: Store, postgres_url: str, client: httpx.Client) -> None:

@@ -7,6 +7,7 @@ so the answer is kept beside the other caches, under a key that changes with any
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.metadata
 import json
 from collections.abc import Iterable
@@ -29,8 +30,7 @@ DECLARING = ("metrics", "regions")
 
 def declared_columns(protocol: Protocol) -> tuple[VersionedColumn, ...]:
     """Every column of the protocol as it is declared now."""
-    installed = importlib.metadata.entry_points()
-    if plugin_files() or any(installed.select(group=group) for group in (METRICS, REGIONS)):
+    if plugin_files() or _packages_declare():
         # The sources of plug-ins are not hashed, so their declarations are read each time.
         return _computed(protocol)
     key = values_hash([VERSION, protocol.metrics, protocol.regions, source_hash(*DECLARING)])
@@ -41,6 +41,13 @@ def declared_columns(protocol: Protocol) -> tuple[VersionedColumn, ...]:
     with contextlib.suppress(FileError):
         write_bytes(path, json.dumps(computed).encode())
     return computed
+
+
+@functools.cache
+def _packages_declare() -> bool:
+    """Whether an installed package adds metrics or regions; a running process gets no new ones."""
+    installed = importlib.metadata.entry_points()
+    return any(installed.select(group=group) for group in (METRICS, REGIONS))
 
 
 def _computed(protocol: Protocol) -> tuple[VersionedColumn, ...]:

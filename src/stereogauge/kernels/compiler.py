@@ -114,4 +114,5 @@ def _plain_messages() -> None:
 _trust_in_blas()
 _plain_messages()
 compilations = _Compilations()
-event.register("numba:compile", compilations)
+events: Any = event  # Numba's annotations do not describe it
+events.register("numba:compile", compilations)

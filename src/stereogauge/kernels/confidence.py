@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels.confidence_vector import LANES, evidence_vector
-from stereogauge.kernels.jit import kernel
+from stereogauge.kernels.jit import helper, kernel
 
 NONE = 65535
 NEGLIGIBLE = 2.0**-40
@@ -76,7 +76,7 @@ class Scales(NamedTuple):
         )
 
 
-@kernel
+@helper
 def _with_plateaus(strict: np.uint16, costs: NDArray[np.uint16], winner: int) -> np.uint16:
     """The smaller of `strict` and the lowest plateau with nothing lower beside it that does not hold the winner."""
     smallest = strict
@@ -92,7 +92,7 @@ def _with_plateaus(strict: np.uint16, costs: NDArray[np.uint16], winner: int) ->
     return smallest
 
 
-@kernel
+@helper
 def _summary_row(
     sums: NDArray[np.uint16],
     row_at: int,

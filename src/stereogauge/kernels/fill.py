@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.jit import kernel
+from stereogauge.kernels.jit import helper, kernel
 
 Floats = NDArray[np.float32]
 
 
-@kernel
+@helper
 def fill_row(row: Floats) -> bool:
     """A gap takes the smaller of its two valid neighbours, row ends the nearest valid value.
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.jit import kernel
+from stereogauge.kernels.jit import helper, kernel
 
 Table: TypeAlias = NDArray[np.float64]
 
@@ -45,7 +45,7 @@ FINEST_CELL = 3.5
 ENVIRONMENT_CELLS = 14.0
 
 
-@kernel
+@helper
 def _patch_depth(s: Table, ox: float, rx: float, ry: float) -> float:
     slope = s[NORMAL] * rx + s[NORMAL + 1] * ry + s[NORMAL + 2]
     if slope == 0.0:
@@ -70,7 +70,7 @@ def _patch_depth(s: Table, ox: float, rx: float, ry: float) -> float:
     return z
 
 
-@kernel
+@helper
 def _quadric_depth(s: Table, ox: float, rx: float, ry: float) -> float:
     """Sphere: |P − C| = r. Cylinder: the same after removing the component along its axis. Only the part that faces
     NORMAL counts.
@@ -100,7 +100,7 @@ def _quadric_depth(s: Table, ox: float, rx: float, ry: float) -> float:
     return z
 
 
-@kernel
+@helper
 def _candidates(bounds: Table, y: int, indices: NDArray[np.int64]) -> int:
     """Collect the surfaces that may be seen in row y; `bounds` holds x and y limits in pixels per surface."""
     count = 0
@@ -111,7 +111,7 @@ def _candidates(bounds: Table, y: int, indices: NDArray[np.int64]) -> int:
     return count
 
 
-@kernel
+@helper
 def _nearest(
     surfaces: Table, bounds: Table, indices: NDArray[np.int64], column: float, ox: float, rx: float, ry: float
 ) -> tuple[float, int]:
@@ -126,7 +126,7 @@ def _nearest(
     return depth, index
 
 
-@kernel
+@helper
 def _corner(ix: int, iy: int, iz: int, seed: int) -> float:
     """A number in [0, 1) that depends on a lattice point and a seed alone."""
     h = (
@@ -140,7 +140,7 @@ def _corner(ix: int, iy: int, iz: int, seed: int) -> float:
     return np.float64(np.uint32(h ^ (h >> np.uint32(15)))) * (1.0 / 4294967296.0)
 
 
-@kernel
+@helper
 def _blend_face(ix: int, iy: int, iz: int, tx: float, ty: float, seed: int) -> float:
     """The four corners of a lattice cell's face, blended by tx and ty."""
     a, b = _corner(ix, iy, iz, seed), _corner(ix + 1, iy, iz, seed)
@@ -149,7 +149,7 @@ def _blend_face(ix: int, iy: int, iz: int, tx: float, ty: float, seed: int) -> f
     return float(upper + ty * (lower - upper))
 
 
-@kernel
+@helper
 def _value_noise(x: float, y: float, z: float, seed: int) -> float:
     """Random values at integer lattice points, blended with 6t⁵ − 15t⁴ + 10t³ (continuous second derivative)."""
     fx, fy, fz = math.floor(x), math.floor(y), math.floor(z)
@@ -162,7 +162,7 @@ def _value_noise(x: float, y: float, z: float, seed: int) -> float:
     return float(near + tz * (_blend_face(ix, iy, iz + 1, tx, ty, seed) - near))
 
 
-@kernel
+@helper
 def _texture(s: Table, x: float, y: float, z: float, focal: float) -> float:
     """In [0, 1]: octaves of noise fixed to the surface's points, blended with sinusoidal stripes along AXIS_U.
 
@@ -191,7 +191,7 @@ def _texture(s: Table, x: float, y: float, z: float, focal: float) -> float:
     return value
 
 
-@kernel
+@helper
 def _shade(s: Table, ox: float, rx: float, ry: float, z: float, focal: float, colour: Table) -> None:
     """Diffuse colour under one fixed lamp, plus what a mirror shows of an environment at infinity."""
     x, y = ox + z * rx, z * ry

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.jit import kernel
+from stereogauge.kernels.jit import helper
 
 LANES = 32
 FORGET, WRITE, DECIDE, DECIDE_BOTH = 0, 1, 2, 3
@@ -24,7 +24,7 @@ NO_COST = 65534
 """The cost of a right winner that has not been found yet; one below the type's largest value, so that it can grow."""
 
 
-@kernel
+@helper
 def _set_bits(value: np.uint8) -> np.uint8:
     """The number of set bits, by adding neighbouring groups of bits."""
     value = np.uint8(value - np.uint8((value >> np.uint8(1)) & np.uint8(0x55)))
@@ -32,7 +32,7 @@ def _set_bits(value: np.uint8) -> np.uint8:
     return np.uint8(np.uint8(value + np.uint8(value >> np.uint8(4))) & np.uint8(0x0F))
 
 
-@kernel
+@helper
 def cost_plain(pair: Any, pixel: int, right_at: int, column: int, costs: NDArray[Any]) -> None:
     """costs[d] = number of bits in which the codes of the left pixel and of its partner at disparity d differ.
 
@@ -52,7 +52,7 @@ def cost_plain(pair: Any, pixel: int, right_at: int, column: int, costs: NDArray
         costs[d] = max(max(costs[d], outside[d]), pair.unused[d])
 
 
-@kernel
+@helper
 def path_plain(
     costs: NDArray[Any], paths: NDArray[Any], minima: NDArray[Any], source: int, target: int, small: Any, large: Any
 ) -> None:
@@ -79,7 +79,7 @@ def path_plain(
     minima[target] = lowest
 
 
-@kernel
+@helper
 def winner_plain(
     sums: NDArray[np.uint16],
     right_costs: NDArray[np.uint16],
@@ -102,7 +102,7 @@ def winner_plain(
     return best
 
 
-@kernel
+@helper
 def pixel_plain(
     pair: Any,
     rolling: Any,

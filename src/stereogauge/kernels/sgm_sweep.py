@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.jit import kernel
+from stereogauge.kernels.jit import helper, kernel
 from stereogauge.kernels.sgm_plain import DECIDE, DECIDE_BOTH, NO_COST, pixel_plain
 from stereogauge.kernels.sgm_vector import pixel_vector, publish
 from stereogauge.kernels.winner import left_row, right_row
@@ -59,7 +59,7 @@ class Rolling(NamedTuple):
     right_disparities: NDArray[np.uint16]
 
 
-@kernel
+@helper
 def _penalty_row(guide: NDArray[np.uint8], table: NDArray[Any], y: int, sign: int, penalties: NDArray[Any]) -> None:
     """P2 between each pixel of row y and the one before it on each path; where a path begins, P2 has no effect."""
     height, width = guide.shape
@@ -73,7 +73,7 @@ def _penalty_row(guide: NDArray[np.uint8], table: NDArray[Any], y: int, sign: in
                 penalties[path, x] = table[abs(difference)]
 
 
-@kernel
+@helper
 def _row(
     pair: Any,
     rolling: Any,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.jit import kernel
+from stereogauge.kernels.jit import helper, kernel
 
 SAME_SURFACE = 1.0
 """Contributions whose disparities differ by at most this many pixels are blended; nearer ones replace farther ones."""
@@ -17,7 +17,7 @@ ENOUGH_WEIGHT = 0.25
 """A pixel on which less than this falls, of 1 for a whole pixel, is a hole."""
 
 
-@kernel
+@helper
 def _mark_lost(
     disparity: NDArray[np.float32], position: float, front: NDArray[np.float64], lost: NDArray[np.bool_]
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.jit import kernel
+from stereogauge.kernels.jit import helper
 
 WHOLE, PARABOLA, V_FIT = 0, 1, 2
 
@@ -34,7 +34,7 @@ class View(NamedTuple):
         )
 
 
-@kernel
+@helper
 def refine(below: int, lowest: int, above: int, method: int) -> np.float32:
     """The offset of the minimum from the winner, in [−½, ½]; 0 where the three costs do not bend.
 
@@ -50,7 +50,7 @@ def refine(below: int, lowest: int, above: int, method: int) -> np.float32:
     return np.float32(below - above) / np.float32(2 * bend) if bend > 0 else np.float32(0)
 
 
-@kernel
+@helper
 def left_row(
     sums: NDArray[np.uint16],
     row_at: int,
@@ -75,7 +75,7 @@ def left_row(
         disparity[x] = np.float32(d) + offset
 
 
-@kernel
+@helper
 def right_row(
     sums: NDArray[np.uint16],
     row_at: int,

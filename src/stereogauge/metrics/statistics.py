@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,8 +138,10 @@ class PixelStatistics:
         self._estimate, self._truth, self._labels = read_only(estimate), read_only(truth), labels
         self._focal_baseline, self._doffs, self._mu = float(focal_baseline), float(doffs), float(mu)
         self._charge = charge
-        parts = [self._sums, self._histogram]
-        *_, sums, histogram = at_once([lambda: self._depths, *parts] if request.depth else parts, estimate.size)
+        parts: list[Callable[[], Any]] = [self._sums, self._histogram]
+        if request.depth:
+            parts.insert(0, lambda: self._depths)  # the longest first
+        *_, sums, histogram = at_once(parts, estimate.size)
         self._regions = self._folded(sums[0].sum(axis=0), histogram, self._exclusions(sums[1]))
         self._cumulative = {name: np.cumsum(r.histogram) for name, r in self._regions.items()}
         self._ranked: dict[tuple[str, int], NDArray[np.float32]] = {}

@@ -7,6 +7,7 @@ are averaged within the scene first, and N is the number of scenes.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Iterable, Sequence
@@ -34,9 +35,9 @@ class Friedman:
 
     `blocks` is the number of scenes. `average_rank` (ties averaged, gaps under the rule `worst` too) stands in
     ascending order with `algorithms`. Two of them differ at the level `alpha` when their average ranks lie at least
-    `critical_distance` apart; `cliques` are the maximal runs (first, last) of algorithms that do not. `nemenyi[a, b]`
-    is the p-value of the pair. `scenes_needed` estimates how many scenes would tell the algorithms apart; None where a
-    thousand would not.
+    `critical_distance` apart; `cliques` are the maximal runs (first, last) of algorithms that do not. `ranks`
+    (algorithms, scenes) are what the average is taken of. `scenes_needed` estimates how many scenes would tell the
+    algorithms apart; None where a thousand would not.
     """
 
     selection: Selection
@@ -48,8 +49,16 @@ class Friedman:
     average_rank: Values
     critical_distance: float
     cliques: tuple[tuple[int, int], ...]
-    nemenyi: Values
+    ranks: Values
     scenes_needed: int | None = None
+
+    @functools.cached_property
+    def nemenyi(self) -> Values:
+        """The p-value of each pair by Nemenyi's test, algorithms on both axes."""
+        import scikit_posthocs  # it loads pyplot, which the other numbers do without
+
+        found: Values = scikit_posthocs.posthoc_nemenyi_friedman(self.ranks.T).to_numpy(np.float64)
+        return found
 
     @property
     def differ(self) -> bool:
@@ -126,7 +135,6 @@ def friedman(
     Within a scene the ranks over the selected columns are averaged, and the averages ranked again.
     CD = q_α √(k (k + 1) / (6 N)) for k algorithms and N scenes, q_α = the studentised range / √2.
     """
-    import scikit_posthocs  # it loads pyplot, which figures do without
     from scipy.stats import friedmanchisquare, studentized_range
 
     if not 0 < alpha < 1:
@@ -148,7 +156,6 @@ def friedman(
         statistic, p_value = friedmanchisquare(*ranks)
     q = float(studentized_range.ppf(1 - alpha, count, np.inf)) / math.sqrt(2)
     distance = q * math.sqrt(count * (count + 1) / (6 * blocks))
-    nemenyi = scikit_posthocs.posthoc_nemenyi_friedman(ranks[order].T).to_numpy(np.float64)
     return Friedman(
         selection=selection,
         algorithms=tuple(costs.algorithms[place] for place in order),
@@ -159,7 +166,7 @@ def friedman(
         average_rank=average[order],
         critical_distance=distance,
         cliques=cliques(average[order], distance),
-        nemenyi=nemenyi,
+        ranks=ranks[order],
         scenes_needed=None if p_value < alpha else _scenes_for_friedman(ranks, alpha),
     )
 

@@ -191,11 +191,11 @@ class Store(Listings):
             number = provenance.begin_run(connection, "") if run is None else run
             if chosen is not None:
                 write.write_protocol(connection, chosen)
-            write.write_cells(connection, cells, number)
+            known = write.write_cells(connection, cells, number)
             if isinstance(scores, ScoreTable):
                 write.write_facts(connection, scores.sizes or {}, scores.calibrated)
                 write.write_tags(connection, scores.tags)
-            write.write_maps(connection, maps)
+            write.write_maps(connection, maps, known)
             write.write_failures(connection, failures, number)
 
     def register(

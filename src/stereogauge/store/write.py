@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
@@ -138,12 +138,29 @@ def check_texts(algorithm: str, *texts: str | None) -> None:
         raise StoreError(f"A text about the algorithm {algorithm!r} holds a NUL character; remove it.")
 
 
-def write_maps(connection: Connection, records: Sequence[MapRecord]) -> None:
-    """Keep where maps came from."""
+class Numbers(NamedTuple):
+    """Ids of scenes, by dataset and name, and of algorithms, as they hold within one transaction."""
+
+    scenes: dict[tuple[str, str], int]
+    algorithms: dict[str, int]
+
+    @classmethod
+    def of(cls, connection: Connection, records: Sequence[CellScores | MapRecord | Failure]) -> Numbers:
+        """The ids that these records need, created where they are new."""
+        algorithms = names.algorithm_ids(connection, [record.algorithm for record in records])
+        return cls(_scene_numbers(connection, records), algorithms)
+
+    def cover(self, records: Iterable[MapRecord]) -> bool:
+        """Whether these ids are all that the records need."""
+        return all((one.dataset, one.scene) in self.scenes and one.algorithm in self.algorithms for one in records)
+
+
+def write_maps(connection: Connection, records: Sequence[MapRecord], known: Numbers | None = None) -> None:
+    """Keep where maps came from; `known` are ids that were looked up in the same transaction."""
     if not records:
         return
-    scenes = _scene_numbers(connection, records)
-    algorithms = names.algorithm_ids(connection, [record.algorithm for record in records])
+    numbers = known if known is not None and known.cover(records) else Numbers.of(connection, records)
+    scenes, algorithms = numbers
     rows = [
         {
             "scene_id": scenes[record.dataset, record.scene],
@@ -161,13 +178,14 @@ def write_maps(connection: Connection, records: Sequence[MapRecord]) -> None:
 
 def write_cells(
     connection: Connection, cells: Sequence[CellScores], run: int, written: Sequence[float] | None = None
-) -> None:
+) -> Numbers | None:
     """Write cells in place of older scores of the same columns and of all scores from other inputs; their failures are
-    deleted.
+    deleted. Returns the ids of their scenes and algorithms.
     """
     if not cells:
-        return
-    keys = _keys(connection, cells)
+        return None
+    numbers = Numbers.of(connection, cells)
+    keys = _keys(connection, cells, numbers)
     _delete_outdated(connection, cells, keys)
     sets = names.column_set_ids(connection, [cell.columns for cell in cells])
     now = time.time()
@@ -183,6 +201,7 @@ def write_cells(
     ]
     connection.execute(schema.scores.insert(), rows)
     _delete_failures(connection, keys)
+    return numbers
 
 
 def write_failures(connection: Connection, failures: Sequence[Failure], run: int) -> None:
@@ -197,7 +216,7 @@ def write_failures(connection: Connection, failures: Sequence[Failure], run: int
             "run_id": run,
             "at": failure.at or time.time(),
         }
-        for key, failure in zip(_keys(connection, failures), failures, strict=True)
+        for key, failure in zip(_keys(connection, failures, Numbers.of(connection, failures)), failures, strict=True)
     ]
     names.replace(connection, schema.failures, KEY, rows)
 
@@ -257,11 +276,12 @@ def delete_algorithm(connection: Connection, number: int) -> None:
     connection.execute(schema.column_sets.delete().where(schema.column_sets.c.id.not_in(used)))
 
 
-def _keys(connection: Connection, cells: Sequence[CellScores | Failure]) -> list[tuple[int, int, int]]:
+def _keys(
+    connection: Connection, cells: Sequence[CellScores | Failure], numbers: Numbers
+) -> list[tuple[int, int, int]]:
     """Scoring, scene and algorithm of each cell by id."""
     scorings = names.scoring_ids(connection, [cell.protocol for cell in cells])
-    scenes = _scene_numbers(connection, cells)
-    algorithms = names.algorithm_ids(connection, [cell.algorithm for cell in cells])
+    scenes, algorithms = numbers
     return [(scorings[cell.protocol], scenes[cell.dataset, cell.scene], algorithms[cell.algorithm]) for cell in cells]
 
 

@@ -22,6 +22,7 @@ from stereogauge.web.scores import api as score_api
 from stereogauge.web.security import LOCAL_HOSTS, Guard
 from stereogauge.web.site import Site
 from stereogauge.web.submissions import api as submission_api
+from stereogauge.web.warming import warm
 
 STATIC = Path(__file__).parent / "static"
 API = "/api/v1"
@@ -41,6 +42,7 @@ def create_app(site: Site, hosts: Iterable[str] = LOCAL_HOSTS) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         if site.submissions is not None:
             site.submissions.start()
+        warm(lambda: plotly_script(compressed=True))
         yield
         if site.submissions is not None:
             site.submissions.stop()

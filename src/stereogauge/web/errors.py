@@ -24,3 +24,12 @@ class HiddenTruthError(StereogaugeError):
 
 class BusyError(StereogaugeError):
     """A request that would make others wait too long; it may be sent again later."""
+
+
+def printable(text: object) -> str:
+    """A text for the log on one line: what a stranger wrote must not look like an entry of its own.
+
+    >>> printable("scene\\nERROR all is lost")
+    'scene?ERROR all is lost'
+    """
+    return "".join(letter if letter.isprintable() else "?" for letter in str(text))

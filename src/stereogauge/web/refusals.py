@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from stereogauge.errors import FileError, StereogaugeError, StoreError
-from stereogauge.web.errors import BusyError, HiddenTruthError, UnknownChoiceError
+from stereogauge.web.errors import BusyError, HiddenTruthError, UnknownChoiceError, printable
 
 LOST_FILE = "A file behind this answer cannot be read; the server's log says which."
 LOST_STORE = "The store cannot be read at the moment; the server's log says why."
@@ -41,7 +41,7 @@ def _mistake(request: Request, problem: Exception) -> JSONResponse:
 
 def _lost(request: Request, problem: Exception) -> JSONResponse:
     # The sentence names a path or host of the server, which visitors must not see.
-    log.warning("%s: %s", request.url.path, problem)
+    log.warning("%s: %s", printable(request.url.path), printable(problem))
     file = isinstance(problem, FileError)
     return JSONResponse({"detail": LOST_FILE if file else LOST_STORE}, status_code=410 if file else 503)
 

@@ -14,6 +14,8 @@ from stereogauge.kernels.geometry_maps import central_gradient
 from stereogauge.model import DisparityMap, Mask
 from stereogauge.protocol.geometry import GeometryParameters
 
+ROWS_AT_ONCE = 64
+
 
 @dataclass(frozen=True)
 class Bands:
@@ -43,7 +45,12 @@ def distance_to(mask: Mask) -> NDArray[np.float32]:
     """Exact Euclidean distance in px to the nearest pixel of `mask`; the image diagonal where the mask is empty."""
     if not mask.any():
         return np.full(mask.shape, np.hypot(*mask.shape), np.float32)
-    return np.asarray(np.sqrt(squared_distances(mask)), np.float32)
+    squared = squared_distances(mask)
+    distance = np.empty(mask.shape, np.float32)
+    for start in range(0, mask.shape[0], ROWS_AT_ONCE):  # the square roots of whole numbers are made as doubles
+        rows = slice(start, start + ROWS_AT_ONCE)
+        distance[rows] = np.sqrt(squared[rows])
+    return distance
 
 
 def smoothed(side: NDArray[np.int8], beyond: NDArray[np.float32], window: int, discontinuity: Mask) -> None:
@@ -75,6 +82,7 @@ def discontinuity_bands(filled: DisparityMap, resolution: float, parameters: Geo
     side, beyond = follow_bands(
         filled, along_x, along_y, discontinuity, scaled.band_length, scaled.discontinuity_gradient
     )
+    del along_x, along_y  # a large map is as much memory as what follows needs
     smoothed(side, beyond, parameters.band_median, discontinuity)
     foreground, background = side == 1, side == -1
     edge = discontinuity | foreground | background

@@ -113,7 +113,7 @@ async def submit(
 ) -> SubmissionEntry:
     """Accept an upload; whatever can be refused without reading it is refused first."""
     owner = await run_in_threadpool(submissions.submitter, request)
-    if link and not LINK.fullmatch(link):
+    if link and not (LINK.fullmatch(link) and link.isprintable()):
         raise UploadRefusedError(f"A link begins with http:// or https:// and has no spaces or quotes; found {link!r}.")
     about = " ".join(description.split())
     if not about.isprintable():
@@ -169,12 +169,23 @@ def state(submissions: CurrentSubmissions, job: OwnedJob) -> SubmissionAnswer:
 @router.get("/submissions/{identifier}/events", summary="Live progress as server-sent events")
 async def events(request: Request, submissions: CurrentSubmissions, job: OwnedJob) -> StreamingResponse:
     """The submission whenever it changes, until it is finished."""
-    return StreamingResponse(
-        _changes(request, submissions, job.id), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
-    )
+    watching = submissions.watching(job.submitter)
+    watching.__enter__()  # here, so that it is refused before the answer begins; `_changes` leaves it
+    changes = _changes(request, submissions, job.id, watching)
+    return StreamingResponse(changes, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
 
-async def _changes(request: Request, submissions: Submissions, identifier: str) -> AsyncIterator[str]:
+async def _changes(
+    request: Request, submissions: Submissions, identifier: str, watching: AbstractContextManager[None]
+) -> AsyncIterator[str]:
+    try:
+        async for event in _events(request, submissions, identifier):
+            yield event
+    finally:
+        watching.__exit__(None, None, None)
+
+
+async def _events(request: Request, submissions: Submissions, identifier: str) -> AsyncIterator[str]:
     last, waited = None, 0.0
     while waited < LONGEST_WATCH and not await request.is_disconnected():
         job = await run_in_threadpool(submissions.jobs.get, identifier)

@@ -13,6 +13,7 @@ from typing import Any
 from stereogauge.errors import StoreError
 from stereogauge.evaluation.processes import CallCancelled, TimeLimitExceeded
 from stereogauge.evaluation.rights import Account
+from stereogauge.web.errors import printable
 from stereogauge.web.submissions.decoding import HostError, SubmissionError, Upload, decode
 from stereogauge.web.submissions.folders import lent
 from stereogauge.web.submissions.jobs import Job, Jobs
@@ -104,7 +105,7 @@ class Evaluations:
             except Exception as problem:  # whatever it is, the queue must go on
                 self.trouble = _public_sentence(problem)
                 foreseen = isinstance(problem, StoreError | HostError)
-                log.error("Submissions wait: %s", problem, exc_info=not foreseen)
+                log.error("Submissions wait: %s", printable(problem), exc_info=not foreseen)
                 self._stopping.wait(pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
                 continue
@@ -175,7 +176,8 @@ class Evaluations:
         if held:
             self._attempts.release(job.id)
         fate = "is held for the host to look at" if held else "is tried again"
-        log.error("Submission %s %s after attempt %d: %s: %s", job.id, fate, attempt, type(problem).__name__, problem)
+        cause = printable(f"{type(problem).__name__}: {problem}")
+        log.error("Submission %s %s after attempt %d: %s", job.id, fate, attempt, cause)
 
     def _record(self, identifier: str, attempt: int, kind: str, value: Any) -> None:
         """Record what happened in an attempt; files are removed only after that is stored."""

@@ -12,7 +12,8 @@ class Rules:
     Within each `stall_seconds` of an upload at least `least_rate` bytes per second must arrive. `quota` is the disk
     space of all that one submitter has here, `total_quota` that of everybody; nothing is taken while fewer than
     `least_free` bytes of the disk are free. Of the uploads that are found invalid, `free_invalid` per period do not
-    count as submissions. `worker_user` decodes uploads where the server is root's; None: nobody.
+    count as submissions. `watched_at_once` are the streams of progress that one submitter may hold open. `worker_user`
+    decodes uploads where the server is root's; None: nobody.
     """
 
     per_period: int = 10
@@ -30,6 +31,7 @@ class Rules:
     most_waiting: int = 100
     most_held: int = 3
     uploads_at_once: int = 32
+    watched_at_once: int = 4
     quota: int = 16 << 30
     total_quota: int = 256 << 30
     least_free: int = 1 << 30

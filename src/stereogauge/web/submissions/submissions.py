@@ -7,6 +7,7 @@ import math
 import os
 import shutil
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ from stereogauge.model import Dataset
 from stereogauge.scores.score import Score
 from stereogauge.scores.table import ScoreTable
 from stereogauge.store.engine import Database
+from stereogauge.store.lookalikes import folded
 from stereogauge.store.store import Store
 from stereogauge.store.write import MapRecord
 from stereogauge.web.hiding import Hidden
@@ -81,6 +83,7 @@ class Submissions:
         )
         self.uploading = asyncio.Semaphore(rules.uploads_at_once)
         self._uploaders: set[str] = set()
+        self._watchers: Counter[str] = Counter()
         self._lock = threading.Lock()
         self._only: IO[bytes] | None = None
 
@@ -175,8 +178,11 @@ class Submissions:
     def check_name(self, name: str, submitter: str) -> str:
         """The name as tables will show it; refused where another algorithm has it, or one that looks like it."""
         text = " ".join(name.split())
-        if not text or len(text) > LONGEST_NAME or not text.isprintable() or text.endswith(SUBMITTED_MARK):
+        alike = folded(text)
+        if not alike or len(text) > LONGEST_NAME or not text.isprintable() or alike.endswith(folded(SUBMITTED_MARK)):
             raise UploadRefusedError(f"An algorithm has a name of 1 to {LONGEST_NAME} printable letters.")
+        if "/" in alike:
+            raise UploadRefusedError("A name has no slash: ALGORITHM/MEASURE is the name of a confidence map's scores.")
         other = self.publication.taken(text, submitter)
         if other is not None:
             raise UploadRefusedError(f"There is an algorithm called {other!r} already; choose another name.", 409)
@@ -204,6 +210,19 @@ class Submissions:
         finally:
             with self._lock:
                 self._uploaders.discard(submitter)
+
+    @contextmanager
+    def watching(self, submitter: str) -> Iterator[None]:
+        """One more stream of live progress; each looks into the database several times per second."""
+        with self._lock:
+            if self._watchers[submitter] >= self.rules.watched_at_once:
+                raise UploadRefusedError("You watch too many submissions at once; close some pages.", 429)
+            self._watchers[submitter] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._watchers[submitter] -= 1
 
     def _check_room(self, submitter: str) -> None:
         """Refuse what could not be evaluated or stored."""

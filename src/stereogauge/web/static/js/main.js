@@ -51,12 +51,16 @@ const EMBEDDED = document.documentElement.classList.contains("embed");
 let shown = null;
 
 function drawNavigation() {
+  const views = document.getElementById("views");
+  const within = views.contains(document.activeElement);
   put(
-    document.getElementById("views"),
+    views,
     state.VIEWS.map((name) =>
       h("a", { href: state.address({}, name), "aria-current": state.view() === name ? "page" : null }, TITLES[name]),
     ),
   );
+  // Whoever follows these links by keyboard goes on from here.
+  if (within) views.querySelector("[aria-current]")?.focus();
   document.getElementById("brand").href = state.address({}, "answer");
   const own = context.protocol;
   document.getElementById("protocol-mark").textContent = own ? `protocol ${own.name} ${own.key.slice(0, 8)}` : "";

@@ -119,11 +119,14 @@ export function boardTable(data, context) {
         h("button", { type: "button", onclick: () => state.update({ sort: null }) }, "rank"),
         h("span", { class: "unit" }, rank.model === "a-star" ? "group" : " "),
       ),
-      header("algorithm", "algorithm", { text: true, pin: "pin pin1" }),
+      header("algorithm", "algorithm", {
+        text: true,
+        pin: "pin pin1",
+        unit: dense >= 0 && h("span", { class: "complete" }, "pixels with a value"),
+      }),
       header(rank.value_name, "value", {
         unit: data.intervals?.size && rank.model !== "a-star" ? "95 % interval" : " ",
       }),
-      dense >= 0 && h("th", { scope: "col" }, "complete", h("span", { class: "unit" }, "of the pixels")),
       table.columns.map((one) =>
         header(regions > 1 ? columnWords(context, one) : metricWords(context, one.metric), one.id, {
           id: one.label,
@@ -193,9 +196,9 @@ export function boardTable(data, context) {
           badge(context.styles.get(row.algorithm)),
           h("a", { href: state.address({ name: row.algorithm }, "algorithm") }, row.algorithm),
           alikeMark(rank, index),
+          completeness(table, at),
         ),
         h("td", { class: "value", title: valueTitle(row) }, valueText(row)),
-        completeness(table, at),
         table.columns.map((one, column) => cell(table, one, at, column)),
         detail &&
           h(
@@ -234,9 +237,14 @@ export function boardTable(data, context) {
       "tr",
       { class: "unranked", "data-unranked": name },
       h("td", { class: "pin pin0", title: reason }, "–"),
-      h("td", { class: "text pin pin1", title: reason }, badge(context.styles.get(name)), name),
+      h(
+        "td",
+        { class: "text pin pin1", title: reason },
+        badge(context.styles.get(name)),
+        name,
+        completeness(table, at),
+      ),
       h("td", { class: "gap", title: reason }, "–"),
-      completeness(table, at),
       table.columns.map((one, column) => cell(table, one, at, column)),
       detail &&
         h(
@@ -250,11 +258,11 @@ export function boardTable(data, context) {
 
   // How much of the pixels of the first column that knows it has a value.
   function completeness(table, row) {
-    if (dense < 0) return null;
-    const share = table.coverage[row][dense];
-    const low = share !== null && share < Number(state.get("least_coverage", "0.9"));
+    const share = dense < 0 ? null : table.coverage[row][dense];
+    if (share === null) return null;
+    const low = share < Number(state.get("least_coverage", "0.9"));
     const about = `share of the pixels of ${table.columns[dense].id} with a value`;
-    return h("td", { class: low ? "faint" : null, "data-label": "complete", title: about }, percent(share));
+    return h("span", { class: `complete${low ? " low" : ""}`, title: about }, percent(share));
   }
 
   function rankText(row) {

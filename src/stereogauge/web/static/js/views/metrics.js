@@ -132,11 +132,7 @@ export function create(root, context) {
         { type: "button", disabled: columns.length < 3, onclick: () => state.update({ plot: columns.slice(0, -1) }) },
         "−",
       ),
-      h(
-        "span",
-        { class: "hint" },
-        "colour = scene, shape = algorithm; line opacity = r² of the scene's fit; click a point to open its scene",
-      ),
+      h("span", { class: "hint" }, "colour = scene, shape = algorithm; click a point to open its scene"),
     );
   }
 
@@ -185,7 +181,16 @@ export function create(root, context) {
     put(
       scatter,
       plots.map((plot, index) =>
-        h("div", {}, h("p", { class: "caption" }, `r² ${digits(answer.scatter[index].r_squared)}`), plot),
+        h(
+          "div",
+          {},
+          h(
+            "p",
+            { class: "caption" },
+            `r² ${digits(answer.scatter[index].r_squared)}; a line is a scene's fit, the fainter the lower its r²`,
+          ),
+          plot,
+        ),
       ),
     );
     put(
