@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 import yaml
 from tests.object_store import BUCKET, ObjectStore, free_port
@@ -151,6 +154,14 @@ def environment(elsewhere: dict[str, str], folder: Path) -> dict[str, str]:
     return {**os.environ, "PATH": elsewhere["path"], "STEREOGAUGE_CACHE": str(folder / "cache")}
 
 
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End a process and those that it started, at once: a worker would wait for its scheduler."""
+    family = [*psutil.Process(process.pid).children(recursive=True), process]
+    for member in family:
+        member.kill()
+    process.wait()
+
+
 @pytest.mark.slow
 @pytest.mark.cluster
 @pytest.mark.postgres
@@ -176,8 +187,7 @@ def test_the_commands_of_the_page_evaluate_without_a_shared_disk(elsewhere: dict
             assert done.returncode in ((0, 1) if words[1] == "validate" else (0,)), f"{line}\n{done.stderr}"
     finally:
         for process in background:
-            process.terminate()
-            process.wait()
+            end(process)
     with open_store(elsewhere["store"]) as store:
         assert store.counts()["cells"] == 8
         assert {entry.name for entry in store.algorithms()} == {"SGM", "SGBM", "BM", "opencv-bm"}
@@ -203,17 +213,21 @@ def test_the_slurm_script_evaluates_where_srun_starts_its_program_here(
         "SLURM_TMPDIR": str(folder),
         "USER": "tester",
     }
-    done = subprocess.run(
-        ["bash", str(FILES / "slurm.sh")],
-        cwd=tmp_path,
-        env={**environment(elsewhere, folder), **variables},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
+    with open(tmp_path / "log", "wb") as log:
+        job = subprocess.Popen(
+            ["bash", str(FILES / "slurm.sh")],
+            cwd=tmp_path,
+            env={**environment(elsewhere, folder), **variables},
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+        try:
+            code = job.wait(300)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(job.pid, signal.SIGKILL)  # as the queue does when a job has ended
+    assert code == 0, (tmp_path / "log").read_text(encoding="utf-8")[-3000:]
     with open_store(elsewhere["store"]) as store:
         assert store.counts()["cells"] == 6
         assert store.failures() == []

@@ -17,11 +17,14 @@ port=${PORT:-8786}
 head=${SLURMD_NODENAME:-$(hostname)}
 export STEREOGAUGE_CACHE=${SLURM_TMPDIR:-/tmp}/stereogauge-$USER
 
-trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
 dask scheduler --port "$port" --no-dashboard &
-srun dask worker "tcp://$head:$port" --nthreads 1 --no-dashboard --death-timeout 120 --local-directory "$STEREOGAUGE_CACHE/dask" &
+scheduler=$!
+srun dask worker "tcp://$head:$port" --nthreads 1 --no-dashboard --death-timeout 120 \
+  --local-directory "$STEREOGAUGE_CACHE/dask" &
+workers=$!
+trap 'kill "$workers" "$scheduler" 2>/dev/null || true' EXIT
 for _ in {1..60}; do
-  python -c 'import socket, sys; socket.create_connection((sys.argv[1], int(sys.argv[2])))' "$head" "$port" 2>/dev/null && break
+  (: < "/dev/tcp/$head/$port") 2>/dev/null && break
   sleep 1
 done
 stereogauge evaluate "$dataset" "$results" --metrics bad@2,rms --store "$store" --cluster "tcp://$head:$port"
