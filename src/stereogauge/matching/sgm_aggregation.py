@@ -10,7 +10,6 @@ there when the other sweep arrives. Both ways give the same sums, bit for bit.
 from __future__ import annotations
 
 import math
-import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -24,7 +23,6 @@ from stereogauge.kernels.sgm_sweep import BEGIN, Pair, Rolling, sweep
 from stereogauge.kernels.winner import View
 
 CACHE_BYTES = 2**20
-SMALLEST_SPARE, LARGEST_SPARE = 2**20, 2**27
 ALIGNMENT = 64
 SWEEPS = {8: (4, 4), 5: (4, 1), 4: (2, 2)}
 """Numbers of paths of the downward and the upward sweep."""
@@ -33,9 +31,6 @@ Sums: TypeAlias = NDArray[np.uint16]
 Rows: TypeAlias = tuple[int, int]
 Inspector: TypeAlias = Callable[[Sums, int, Rows], None]
 """inspect(sums, first_row, rows): those image rows of the flat `sums`, which begin with `first_row`, are complete."""
-
-
-_spare: dict[int, Sums] = {}
 
 
 class Decision(NamedTuple):
@@ -58,28 +53,9 @@ def padded_disparities(ndisp: int) -> int:
 def new_sums(rows: int, width: int, ndisp: int) -> Sums:
     """Room for sums, flat, with arbitrary content, at an address that a sweep can write to around the cache."""
     count = rows * width * padded_disparities(ndisp)
-    room = _lent(count + ALIGNMENT // 2)
+    room = np.empty(count + ALIGNMENT // 2, np.uint16)
     start = -room.ctypes.data % ALIGNMENT // 2
     return room[start : start + count]
-
-
-def _lent(count: int) -> Sums:
-    """An array that leaves its memory to the next one of its size when nothing refers to it any more.
-
-    New memory is cleared by the system page by page, which takes as long as a good part of the aggregation. One spare
-    piece of memory is kept, at most `LARGEST_SPARE` bytes.
-    """
-    memory = _spare.pop(count, None)
-    memory = np.empty(count, np.uint16) if memory is None else memory
-    lent = np.frombuffer(memory.data, np.uint16)
-    weakref.finalize(lent, _take_back, memory).atexit = False
-    return lent
-
-
-def _take_back(memory: Sums) -> None:
-    if SMALLEST_SPARE <= memory.nbytes <= LARGEST_SPARE:
-        _spare.clear()
-        _spare[memory.size] = memory
 
 
 @dataclass(frozen=True)
