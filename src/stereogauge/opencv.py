@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cv2 import *  # noqa: F403
+    import cv2 as cv2
 else:
 
-    def __getattr__(name: str) -> Any:
-        import cv2
+    class _Later:
+        """Has the names of a module that is imported for the first of them."""
 
-        return getattr(cv2, name)
+        def __getattr__(self, name: str) -> Any:
+            return getattr(importlib.import_module("cv2"), name)
+
+    cv2 = _Later()

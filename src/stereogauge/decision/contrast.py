@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge import opencv as cv2
 from stereogauge.errors import StereogaugeError
 from stereogauge.io.files import load_disparity
 from stereogauge.metrics.declaration import parse_column
@@ -17,6 +16,7 @@ from stereogauge.metrics.error_pictures import absolute_error, clip_limit
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
 from stereogauge.model import DisparityMap, Mask, Scene
+from stereogauge.opencv import cv2
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.regions.texture import grey

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge import opencv as cv2
 from stereogauge.kernels.distances import squared_distances
 from stereogauge.kernels.geometry_scores import closer_to_beyond, found_pixels, hole_penalties
 from stereogauge.metrics.costs import set_costs
@@ -38,6 +37,7 @@ from stereogauge.metrics.overlays import (
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import mean
 from stereogauge.model import Mask
+from stereogauge.opencv import cv2
 from stereogauge.regions.connected import components
 from stereogauge.regions.geometry.sets import Positions
 

@@ -7,7 +7,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge import opencv as cv2
 from stereogauge.errors import NotApplicable
 from stereogauge.metrics.costs import Costs, squared_costs
 from stereogauge.metrics.declaration import Statistic, metric
@@ -15,6 +14,7 @@ from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import emptiness, mean
 from stereogauge.model import Mask
+from stereogauge.opencv import cv2
 
 WINDOW = 7  # px, as in scikit-image
 K1, K2 = 0.01, 0.03

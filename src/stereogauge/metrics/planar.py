@@ -12,7 +12,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge import opencv as cv2
 from stereogauge.kernels.jit import read_only
 from stereogauge.kernels.plane_fit import normal_angles, plane_distances, second_differences
 from stereogauge.metrics.costs import set_costs
@@ -21,6 +20,7 @@ from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.overlays import HCI, VARIANT, emptiness, heat_overlay, is_above, mean_of, share_above
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import mean, percent
+from stereogauge.opencv import cv2
 from stereogauge.regions.drawn_planes import drawn_planes
 from stereogauge.regions.geometry.planes import Points, fit_plane
 from stereogauge.regions.geometry.sets import Positions

@@ -205,7 +205,7 @@ class PixelStatistics:
 
     def _inside(self, position: int) -> NDArray[np.bool_]:
         """Which slots belong to the region at this position."""
-        return (self._labels.values >> position) & 1 == 1
+        return np.asarray((self._labels.values >> position) & 1 == 1)
 
     def _folded(
         self, sums: NDArray[np.float64], histogram: NDArray[np.uint32], exclusions: NDArray[np.int64]

@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge import opencv as cv2
 from stereogauge.metrics.costs import Costs
 from stereogauge.metrics.declaration import Parameter, Statistic, metric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import mean
 from stereogauge.model import DisparityMap
+from stereogauge.opencv import cv2
 
 LIGHT_FIELDS = "Honauer, Johannsen, Kondermann & Goldluecke, ACCV 2016"
 NORMALS = "Johannsen et al., CVPR workshops 2017"

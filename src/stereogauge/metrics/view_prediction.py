@@ -18,7 +18,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge import opencv as cv2
 from stereogauge.errors import NotApplicable, SizeError
 from stereogauge.kernels.splat import splat_forward
 from stereogauge.kernels.warp_view import warp_backward
@@ -29,6 +28,7 @@ from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import mean
 from stereogauge.model import DisparityMap, Image, Mask
+from stereogauge.opencv import cv2
 
 PEAK = 255.0
 PREDICTION = "Szeliski, ICCV 1999; Cabezas, Padilla & Trujillo, CIARP 2011"

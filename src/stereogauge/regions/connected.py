@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge import opencv as cv2
 from stereogauge.kernels.components import chosen_components, component_extents
 from stereogauge.model import Mask
+from stereogauge.opencv import cv2
 
 PIXELS = 2  # column of the components' extents
 

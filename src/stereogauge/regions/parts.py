@@ -12,8 +12,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from stereogauge import opencv as cv2
 from stereogauge.model import Mask
+from stereogauge.opencv import cv2
 from stereogauge.regions.declaration import region
 from stereogauge.regions.evaluated_scene import EvaluatedScene
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from stereogauge import opencv as cv2
 from stereogauge.model import Image, Mask
+from stereogauge.opencv import cv2
 from stereogauge.regions.declaration import region
 from stereogauge.regions.evaluated_scene import EvaluatedScene
 

@@ -13,10 +13,10 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from plotly.offline import get_plotlyjs
 
-from stereogauge import opencv as cv2
 from stereogauge.decision.words import counted
 from stereogauge.figures import mpl, plotly
 from stereogauge.figures.data.galleries import Colours
+from stereogauge.opencv import cv2
 from stereogauge.report.content import Content, FigureEntry, GalleryEntry, RowsEntry, Section
 from stereogauge.tables.html import html_table
 from stereogauge.tables.table import Table

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from stereogauge import opencv as cv2
 from stereogauge.confidence.declaration import measure_label
 from stereogauge.confidence.errors import bad_depth, is_bad
 from stereogauge.confidence.measures import PAPER as MEASURES
@@ -22,6 +21,7 @@ from stereogauge.figures.pictures import disparity_limits, render, render_dispar
 from stereogauge.kernels.geometry_scores import closer_to_beyond
 from stereogauge.matching.run import match
 from stereogauge.metrics.picture import Picture
+from stereogauge.opencv import cv2
 from stereogauge.reproduction.confidence_claims import CLAIMS, FIGURES
 from stereogauge.reproduction.declaration import Paper, Recorder, Table
 from stereogauge.reproduction.frames import CLOSE, SECOND_COST, SYMBOLS, Frame

@@ -6,8 +6,8 @@ import functools
 
 import numpy as np
 
-from stereogauge import opencv as cv2
 from stereogauge.model import DisparityMap
+from stereogauge.opencv import cv2
 from stereogauge.study.damage import BLUR, damage, everywhere
 from stereogauge.study.ground_truth import GroundTruth
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge import opencv as cv2
 from stereogauge.model import DisparityMap, Mask
+from stereogauge.opencv import cv2
 from stereogauge.study.damage import BLUR, damage
 from stereogauge.study.ground_truth import GroundTruth, disc
 

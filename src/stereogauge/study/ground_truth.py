@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge import opencv as cv2
 from stereogauge.kernels.geometry_maps import fill_rows
 from stereogauge.model import DisparityMap, Mask, Scene
+from stereogauge.opencv import cv2
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.regions.scene_regions import SceneRegions
 

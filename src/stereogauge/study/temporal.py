@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge import opencv as cv2
 from stereogauge.errors import FileError, SizeError
 from stereogauge.io.content import display_name
 from stereogauge.matching.images import eight_bit, grey
 from stereogauge.model import DisparityMap, Mask
+from stereogauge.opencv import cv2
 
 Flow = NDArray[np.float32]
 FLO_MAGIC = np.float32(202021.25)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stereogauge import opencv as cv2
 from stereogauge.datasets.declaration import DatasetFamily
 from stereogauge.datasets.layout import first_file, subfolders, wrong_folder
 from stereogauge.errors import FileError
 from stereogauge.io.files import DisparityFile, ImageFile, MaskFile
 from stereogauge.model import Calibration, Dataset, Scene
+from stereogauge.opencv import cv2
 
 MATERIALS = 4
 RIGHT_CAMERAS = {"balanced": "02", "unbalanced": "01"}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge import opencv as cv2
+from stereogauge.opencv import cv2
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge import opencv as cv2
 from stereogauge.datasets.synthetic.scene import SyntheticScene
 from stereogauge.errors import DatasetError
 from stereogauge.io.disparity import write_disparity
 from stereogauge.io.replace import write_bytes
 from stereogauge.model import Mask, Scene
+from stereogauge.opencv import cv2
 
 VISIBLE, OCCLUDED = 255, 128
 

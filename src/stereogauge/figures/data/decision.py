@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge import opencv as cv2
 from stereogauge.decision.contrast import Contrast
 from stereogauge.decision.divided import UNDIVIDED
 from stereogauge.decision.everybody import Everybody
@@ -18,6 +17,7 @@ from stereogauge.figures.pictures import disparity_limits, render, render_dispar
 from stereogauge.metrics.error_pictures import absolute_error, clip_limit, heat_picture
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.model import Mask, Scene
+from stereogauge.opencv import cv2
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.scores.cube import Values

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge import opencv as cv2
 from stereogauge.errors import unknown_name
 from stereogauge.figures.palette import OKABE_ITO, colour
 from stereogauge.kernels.fine_runs import thin_runs
@@ -18,6 +17,7 @@ from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.overlays import FAR, JUMP, NEAR, grey_image
 from stereogauge.metrics.picture import Picture
 from stereogauge.model import DisparityMap, Mask
+from stereogauge.opencv import cv2
 from stereogauge.regions.geometry.bands import distance_to
 from stereogauge.regions.geometry.sets import GeometrySets, Positions
 from stereogauge.regions.scene_regions import SceneRegions

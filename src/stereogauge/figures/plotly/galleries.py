@@ -7,9 +7,9 @@ import base64
 import numpy as np
 import plotly.graph_objects as go
 
-from stereogauge import opencv as cv2
 from stereogauge.figures.data.galleries import Colours, Gallery
 from stereogauge.figures.plotly.figure import figure_of, new_figure, placed, row_count
+from stereogauge.opencv import cv2
 
 SIDE_BY_SIDE = 4
 PANEL_WIDTH, LINE, LEGEND_ROW = 240, 15, 24  # pixels

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge import opencv as cv2
 from stereogauge.kernels.bands import adopt_beyond, follow_bands
 from stereogauge.kernels.distances import squared_distances
 from stereogauge.kernels.geometry_maps import central_gradient
 from stereogauge.model import DisparityMap, Mask
+from stereogauge.opencv import cv2
 from stereogauge.protocol.geometry import GeometryParameters
 
 ROWS_AT_ONCE = 64

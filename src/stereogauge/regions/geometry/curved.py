@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from stereogauge import opencv as cv2
 from stereogauge.model import DisparityMap, Mask
+from stereogauge.opencv import cv2
 from stereogauge.regions.connected import without_small_parts
 from stereogauge.regions.geometry.sets import GeometrySets
 

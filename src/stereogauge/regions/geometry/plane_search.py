@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge import opencv as cv2
 from stereogauge.kernels.geometry_maps import central_gradient, direction_change, vector_change
 from stereogauge.kernels.jit import read_only
 from stereogauge.kernels.plane_regions import (
@@ -24,6 +23,7 @@ from stereogauge.kernels.plane_regions import (
     quadratic_moments,
 )
 from stereogauge.model import DisparityMap, Mask
+from stereogauge.opencv import cv2
 from stereogauge.protocol.geometry import GeometryParameters
 from stereogauge.regions.connected import components, large_components
 from stereogauge.regions.geometry.planes import Coefficients, Planes, Points, angle_between, fit_plane

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from stereogauge import opencv as cv2
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures.data.geometry import SET_LAYERS
 from stereogauge.figures.pictures import (
@@ -23,6 +22,7 @@ from stereogauge.figures.pictures import (
     render_disparity,
 )
 from stereogauge.metrics.picture import Picture
+from stereogauge.opencv import cv2
 from stereogauge.regions.expression import parse_region
 from stereogauge.scores.column import metric_of
 from stereogauge.web.cache import RecentCache
