@@ -55,7 +55,7 @@ def load(path: Path) -> dict[str, Any]:
 
 
 def joined(documents: Sequence[dict[str, Any]]) -> tuple[Report, dict[str, Any], str]:
-    """Everything measured, the machine with the busiest of all loads, and the dates."""
+    """Everything measured, the machine, and the dates; `busy` of the machine becomes what others used, by group."""
     machines = [document["machine"] for document in documents]
     commits = dict.fromkeys(m["versions"].pop("commit", "") for m in machines)
     for name in SAME:
@@ -71,9 +71,9 @@ def joined(documents: Sequence[dict[str, Any]]) -> tuple[Report, dict[str, Any],
         missing=[one for key, one in missing.items() if key not in measured],
         curves=list(curves.values()),
     )
-    busiest = {name: max(m.get(name, 0.0) for m in machines) for name in ("others", "stolen")}
+    busy = {part["group"]: d["machine"] for d in documents for part in (*d["missing"], *d["rows"])}
     dates = sorted({document["date"] for document in documents})
-    return report, {**machines[0], **busiest}, " to ".join(dict.fromkeys((dates[0], dates[-1])))
+    return report, {**machines[0], "busy": busy}, " to ".join(dict.fromkeys((dates[0], dates[-1])))
 
 
 def group_table(rows: Sequence[Row]) -> Table:
@@ -101,15 +101,17 @@ def _cells(row: Row) -> list[Cell]:
 def measured_text(report: Report, facts: dict[str, Any], dates: str) -> str:
     """The tables of all groups, with machine and date above."""
     versions = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
-    others, stolen = 100 * facts["others"], 100 * facts["stolen"]
-    shares = f"other processes used at most {others:.0f} % of the cores, other machines of the host {stolen:.0f} %"
-    parts = [f"{dates}, {describe(facts)}; {versions}. While measuring, {shares}.", f"In short: {report.summary()}."]
+    parts = [f"{dates}, {describe(facts)}; {versions}.", f"In short: {report.summary()}."]
     titles = {group.name: group.title for group in GROUPS}
     for name in dict.fromkeys([*titles, *(row.group for row in report.rows)]):
         rows = [row for row in report.rows if row.group == name]
         absent = [f"- Not measured: {one.work}: {one.why}." for one in report.missing if one.group == name]
         if rows or absent:
+            shares = [100 * facts["busy"][name][by] for by in ("others", "stolen")]
             parts.append(f"### {titles.get(name, name)}")
+            parts.append(
+                "Meanwhile other processes used {:.0f} % of the cores, other machines {:.0f} %.".format(*shares)
+            )
         parts += [markdown_table(group_table(rows)).rstrip()] if rows else []
         parts += ["\n".join(absent)] if absent else []
     return "\n\n".join(parts)
