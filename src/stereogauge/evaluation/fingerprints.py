@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stereogauge.errors import FileError, StereogaugeError, Unreachable
 from stereogauge.hashing import values_hash
@@ -17,8 +17,10 @@ from stereogauge.io.files import content_hash
 from stereogauge.io.remote_path import current_entry, is_in_object_store, is_remote
 from stereogauge.model import Scene
 from stereogauge.regions.drawn_planes import PLANES
-from stereogauge.store import Store
 from stereogauge.store.sources import paths_of, source_text
+
+if TYPE_CHECKING:
+    from stereogauge.store import Store
 
 SETTLED = 2_000_000_000
 """Nanoseconds that a file must be older than: one that changes twice within a clock tick would look unchanged."""
