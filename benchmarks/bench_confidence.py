@@ -12,7 +12,7 @@ from benchmarks.report import Report
 from benchmarks.scenes import motorcycle
 from benchmarks.timing import interleave
 from stereogauge.confidence.evidence import summarise
-from stereogauge.kernels.confidence import Scales
+from stereogauge.kernels.cost_summary import Scales
 from stereogauge.matching.run import match
 
 NDISP = 64

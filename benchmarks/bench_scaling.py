@@ -29,7 +29,7 @@ from stereogauge.evaluation.executors import LocalProcesses
 from stereogauge.evaluation.plan import make_plan
 from stereogauge.evaluation.run import run_plan
 from stereogauge.io import write_disparity
-from stereogauge.kernels.confidence import Scales
+from stereogauge.kernels.cost_summary import Scales
 from stereogauge.matching.run import match
 from stereogauge.matching.sgm import Workspace
 from stereogauge.metrics.statistics import PassRequest, PixelStatistics

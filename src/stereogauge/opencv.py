@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import cv2 as cv2
 else:
 
-    class _AtFirstUse:
-        """Stands for the module."""
+    class _Later:
+        """Has the names of a module that is imported for the first of them."""
 
         def __getattr__(self, name: str) -> Any:
-            import cv2
+            return getattr(importlib.import_module("cv2"), name)
 
-            return getattr(cv2, name)
-
-    cv2 = _AtFirstUse()
+    cv2 = _Later()

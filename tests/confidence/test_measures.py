@@ -17,7 +17,7 @@ from stereogauge.confidence.declaration import confidence_measures
 from stereogauge.confidence.evidence import summarise
 from stereogauge.confidence.measures import confidence
 from stereogauge.errors import NotApplicable, SizeError, StereogaugeError, UnknownNameError
-from stereogauge.kernels.confidence import Scales
+from stereogauge.kernels.cost_summary import Scales
 from stereogauge.matching.result import MatchResult
 
 SIGMA, TEMPERATURE, RAMP = 100.0, 100.0, 800.0

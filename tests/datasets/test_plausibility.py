@@ -14,6 +14,7 @@ import pytest
 from stereogauge.cli import main
 from stereogauge.cli.spoken import spoken
 from stereogauge.datasets import load_dataset
+from stereogauge.datasets.misplaced import other_view
 from stereogauge.datasets.plausibility import calibration_doubt, suspicion
 from stereogauge.datasets.results.find import find_results
 from stereogauge.io import write_disparity
@@ -195,3 +196,8 @@ def test_compare_validate_and_evaluate_say_the_same(tmp_path: Path, capsys: pyte
         assert "give --scale 16" in text
     mended = _commands(tmp_path, capsys, "compare", gt, f"{est}/Mine/a.pfm", "--scale", "16", "-m", "mae", "-r", "all")
     assert "note:" not in mended
+
+
+def test_a_small_constant_offset_is_not_taken_for_the_other_view() -> None:
+    truth = scene().gt
+    assert other_view(noisy(truth) + np.float32(3), truth) is None

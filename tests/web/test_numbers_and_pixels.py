@@ -84,7 +84,7 @@ def columns(visitor: Visitor) -> list[str]:
 
 
 def test_another_protocol_starts_with_one_region_too(elsewhere: Visitor) -> None:
-    visitor = elsewhere.go("#leaderboard")
+    visitor = elsewhere.go("#leaderboard?protocol=small")
     visitor.until("location.hash.includes('regions=nonocc')")
     visitor.ready()
     assert len(columns(visitor)) == 6
@@ -101,7 +101,7 @@ def test_another_protocol_starts_with_one_region_too(elsewhere: Visitor) -> None
 
 
 def test_a_profile_and_the_model_agree_wherever_it_was_chosen(elsewhere: Visitor) -> None:
-    visitor = elsewhere.go("#leaderboard?regions=nonocc&model=extended")
+    visitor = elsewhere.go("#leaderboard?protocol=small&regions=nonocc&model=extended")
     visitor.page.click("#views >> text=Answer")
     visitor.ready()
     visitor.page.click("[data-chip=driver-assistance]")

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import NotApplicable, SizeError, StereogaugeError
-from stereogauge.kernels.confidence import CostSummary, Scales, summary_rows
+from stereogauge.kernels.confidence import summary_rows
+from stereogauge.kernels.cost_summary import CostSummary, Scales
 from stereogauge.kernels.jit import read_only
 from stereogauge.kernels.winner_check import left_right_difference_rows
 from stereogauge.matching.result import MatchResult

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from stereogauge.confidence.declaration import measure
 from stereogauge.confidence.evidence import Evidence
 from stereogauge.errors import NotApplicable
-from stereogauge.kernels.confidence import NONE
+from stereogauge.kernels.cost_summary import NONE
 from stereogauge.matching.images import eight_bit
 
 SOURCE = "Hu, Mordohai 2012"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from stereogauge.confidence import literal
 from stereogauge.confidence.declaration import Compute, ConfidenceMeasure, measure
 from stereogauge.confidence.evidence import Evidence
-from stereogauge.kernels.confidence import NONE
+from stereogauge.kernels.cost_summary import NONE
 
 
 def _printed(

@@ -118,6 +118,11 @@ def other_view(estimate: DisparityMap, truth: DisparityMap) -> Suspicion | None:
     tolerance = max(1.0, 0.05 * float(np.median(np.abs(known))))
     fits_left = np.abs(estimate[rows, columns] - known) <= tolerance
     fits_right = np.abs(estimate[rows, targets] - known) <= tolerance
+    difference = estimate[rows, columns] - known
+    # A map that is merely shifted by a constant belongs to the left view.
+    shift = np.nanmedian(difference) if np.isfinite(difference).any() else 0.0
+    if np.mean(np.abs(difference - shift) <= tolerance) >= np.mean(fits_right):
+        return None
     only_left, only_right = float(np.mean(fits_left & ~fits_right)), float(np.mean(fits_right & ~fits_left))
     clear = only_right > CLEAR_SWAP_SHARE and only_right > CLEAR_SWAP_RATIO * only_left
     likely = only_right - only_left > SWAP_DIFFERENCE and only_right > SWAP_RATIO * only_left

@@ -4,6 +4,7 @@ worker was lost.
 
 from __future__ import annotations
 
+import functools
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -66,7 +67,7 @@ class Tasks(Generic[Task, Answer]):
     ) -> None:
         self.retried = 0
         self._submit = submit
-        self._workers = workers if callable(workers) else lambda: workers
+        self._workers: Callable[[], int] = functools.partial(int, workers) if isinstance(workers, int) else workers
         self._looked = time.monotonic()
         self._again = again
         self._check_alive = check_alive

@@ -15,10 +15,11 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-Array = TypeVar("Array", bound=NDArray[Any])
+Number = TypeVar("Number", bound=np.generic)
 
 SAFE_FAST_MATH = {"reassoc", "contract", "arcp", "nsz"}
 SHARED: Mapping[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
@@ -74,7 +75,7 @@ helper = functools.partial(kernel, cache=False, no_cpython_wrapper=True)
 """The same for a function that only kernels call: it becomes a part of them and is not kept for itself."""
 
 
-def read_only(values: Array) -> Array:
+def read_only(values: NDArray[Number]) -> NDArray[Number]:
     """The same array as a view that cannot be written to.
 
     For Numba it is another type: kernels that only read get every map in this form, and are compiled once.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.display import Displayed
-from stereogauge.kernels.confidence import CostSummary
+from stereogauge.kernels.cost_summary import CostSummary
 from stereogauge.model import DisparityMap, Image
 
 

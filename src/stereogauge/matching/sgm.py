@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import MatcherError
-from stereogauge.kernels.confidence import CostSummary, Scales, summary_rows
+from stereogauge.kernels.confidence import summary_rows
+from stereogauge.kernels.cost_summary import CostSummary, Scales
 from stereogauge.kernels.jit import read_only
 from stereogauge.kernels.sgm_sweep import Pair
 from stereogauge.kernels.winner import PARABOLA, V_FIT, WHOLE, View

@@ -1,0 +1,73 @@
+"""The maps that one pass over aggregated costs fills for confidence measures, and the scales that it reads."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+NONE = 65535
+NEGLIGIBLE = 2.0**-40
+"""What a sum that holds a 1 does not notice in float32, however many disparities add as little to it."""
+
+
+class CostSummary(NamedTuple):
+    """Per pixel (H, W), A the aggregated costs, d₀ the winner; 65535 stands for "there is none".
+
+    `minimum` A(d₀); `below`, `above` A(d₀ ∓ 1); `second` the smallest A(d) with d ≠ d₀; `second_minimum` the smallest
+    A at another local minimum (a plateau is one minimum, the ends of the range may be minima); `total` Σ A(d);
+    `perturbation` Σ_{d≠d₀} exp(−(A₀−A(d))²/ς²); `partition` Z = Σ exp(−(A(d)−A₀)/T); `excess` Σ p·(A(d)−A₀)/T with p
+    = exp(−(A(d)−A₀)/T)/Z, so that the entropy of p is log Z + excess; `ambiguity` the mean of max(0, 1 −
+    (A(d)−A₀)/ramp) over d ≤ x.
+    """
+
+    minimum: NDArray[np.uint16]
+    below: NDArray[np.uint16]
+    above: NDArray[np.uint16]
+    second: NDArray[np.uint16]
+    second_minimum: NDArray[np.uint16]
+    total: NDArray[np.uint32]
+    perturbation: NDArray[np.float32]
+    partition: NDArray[np.float32]
+    excess: NDArray[np.float32]
+    ambiguity: NDArray[np.float32]
+
+    @classmethod
+    def empty(cls, height: int, width: int) -> CostSummary:
+        """Maps to be filled."""
+        shape = (height, width)
+        whole = [np.empty(shape, np.uint16) for _ in range(5)]
+        real = [np.empty(shape, np.float32) for _ in range(4)]
+        return cls(whole[0], whole[1], whole[2], whole[3], whole[4], np.empty(shape, np.uint32), *real)
+
+
+class Scales(NamedTuple):
+    """What turns a cost difference q = A(d) − A₀ into evidence.
+
+    exp(−q²/ς²) = 2^−(q·`sigma_scale`)², negligible from q = `far` on, and exp(−q/T) = 2^−(q·`temperature_scale`);
+    `far_close` and `far_weight` are theirs at q = 65535. `ramp` is the difference from which a disparity is no rival
+    any more.
+    """
+
+    sigma_scale: np.float32
+    temperature_scale: np.float32
+    far: int
+    far_close: np.float32
+    far_weight: np.float32
+    temperature: np.float32
+    ramp: int
+
+    @classmethod
+    def of(cls, sigma: float, temperature: float, ramp: float) -> Scales:
+        """Those for ς and T."""
+        return cls(
+            sigma_scale=np.float32(math.sqrt(1 / math.log(2)) / sigma),
+            temperature_scale=np.float32(1 / (math.log(2) * temperature)),
+            far=min(NONE, math.ceil(math.sqrt(-math.log(NEGLIGIBLE)) * sigma)),
+            far_close=np.float32(math.exp(-((NONE / sigma) ** 2))),
+            far_weight=np.float32(math.exp(-NONE / temperature)),
+            temperature=np.float32(temperature),
+            ramp=round(ramp),
+        )
