@@ -21,7 +21,7 @@ from benchmarks.curves import Curve
 from benchmarks.groups import GROUPS
 from benchmarks.machine import ROOT, describe
 from benchmarks.report import LIMIT, Missing, Report, Row, amount_text
-from benchmarks.scaling_figure import data_table, scaling_figure, scaling_table
+from benchmarks.scaling_figure import data_table, panels, scaling_figure, scaling_table
 from benchmarks.schema import SCHEMA
 from stereogauge.figures.mpl.figure import save
 from stereogauge.tables.number import number_text
@@ -117,6 +117,14 @@ def measured_text(report: Report, facts: dict[str, Any], dates: str) -> str:
     return "\n\n".join(parts)
 
 
+def scaling_text(curves: Sequence[Curve]) -> str:
+    """The figure, where its data are, and the slopes."""
+    quantities = ", ".join(panels(curves))
+    picture = f"![Seconds over {quantities}, on logarithmic axes](images/{FIGURE}.png)"
+    data = f"Every point of the figure is in [a CSV file](images/{FIGURE}.csv)."
+    return "\n\n".join([picture, data, markdown_table(scaling_table(curves)).rstrip()])
+
+
 def put(text: str, name: str, content: str) -> str:
     """The page with `content` between the markers called `name`."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
@@ -132,7 +140,7 @@ def write(page: Path, documents: Sequence[dict[str, Any]]) -> None:
     if report.rows or report.missing:
         text = put(text, "measured", measured_text(report, facts, dates))
     if report.curves:
-        text = put(text, "scaling", markdown_table(scaling_table(report.curves)).rstrip())
+        text = put(text, "scaling", scaling_text(report.curves))
         images = page.parent / "images"
         images.mkdir(exist_ok=True)
         save(scaling_figure(report.curves), images / f"{FIGURE}.png", dpi=150)

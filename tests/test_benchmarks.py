@@ -175,6 +175,7 @@ def test_the_page_takes_its_numbers_from_the_run(document: dict[str, Any], empty
     assert "| memory | 3.10 GB (3.00 GB) | – | – | 1.55 (1.50) | 1.07 | ≤ 2.00 GB | **no** |" in text
     assert "- Not measured: Pandora: it is not at hand; make an environment." in text
     assert "| pixels | pass | 1.0 | 1 | 3000 | 8 | 20000 |" in text
+    assert "![Seconds over pixels, on logarithmic axes](images/performance-scaling.png)" in text
     data = (tmp_path / "images" / "performance-scaling.csv").read_text(encoding="utf-8")
     assert "pixels,pass,8.0,20.0" in data
     assert (tmp_path / "images" / "performance-scaling.png").read_bytes()[1:4] == b"PNG"
