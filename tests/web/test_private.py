@@ -86,7 +86,7 @@ def test_its_owner_gets_every_answer_and_nobody_keeps_it(bench: Benchmark, own: 
         assert refused.headers["cache-control"] == "private, no-store"
     bench.taken.failures._failures.clear()  # tokens are guessed here more often than anybody may
     public = httpx.get(bench.base + question)
-    assert NAME not in public.text or f"Unknown algorithm '{NAME}'" in public.text
+    assert NAME not in public.text or "Unknown" in public.text  # a refusal quotes the name that was asked for
 
 
 def test_pictures_and_pixels_are_those_of_its_maps(bench: Benchmark, own: str) -> None:
