@@ -17,7 +17,7 @@ from fastapi import Request
 
 from stereogauge.errors import StereogaugeError, StoreError, unknown_name
 from stereogauge.evaluation.rights import unprivileged_account
-from stereogauge.io.content import is_remote
+from stereogauge.io.remote_path import is_remote
 from stereogauge.model import Dataset
 from stereogauge.scores.score import Score
 from stereogauge.scores.table import ScoreTable
