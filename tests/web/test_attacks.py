@@ -145,7 +145,7 @@ def test_a_picture_that_decodes_to_gigabytes_costs_nothing(bench: Benchmark, pla
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Another program that writes to a database for as long as the block lasts."""
-    other = sqlite3.connect(path, isolation_level=None, timeout=30)
+    other = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
     other.execute("BEGIN IMMEDIATE")
     try:
         yield

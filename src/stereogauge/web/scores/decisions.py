@@ -9,6 +9,8 @@ from typing import Any
 from stereogauge.decision.answer import answered
 from stereogauge.decision.compatibility import compatibility
 from stereogauge.decision.explain import explained
+from stereogauge.decision.explanation import Explanation, Piece
+from stereogauge.decision.reasons import explanation_text
 from stereogauge.decision.requirements import Requirements, load_requirements
 from stereogauge.decision.source import EVERY_PIXEL, ONLY_SURE, Source, least_coverage
 from stereogauge.errors import StereogaugeError
@@ -102,17 +104,16 @@ def explain_answer(
         if name not in source.cube.algorithms:
             raise UnknownChoiceError("algorithm", name, source.cube.algorithms)
     found = explained(source, first, second, None if weights else profile, weights, missing=query.missing)
-    return _together(found.to_dict(), scores.hidden.unseen(source.cube))
+    hidden = scores.hidden.unseen(source.cube)
+    return {**_together(found, hidden).to_dict(), "pieces": None} if hidden else found.to_dict()
 
 
-def _together(explanation: dict[str, Any], hidden: set[str]) -> dict[str, Any]:
-    """The explanation with hidden scenes as one: what each of them adds would tell its scores."""
-    if not hidden:
-        return explanation
-    scenes = explanation["scenes"]
-    rest = sum(piece["amount"] for piece in scenes if piece["name"] in hidden)
-    seen = [piece for piece in scenes if piece["name"] not in hidden]
-    return {**explanation, "scenes": [*seen, {"name": HIDDEN_SCENES, "amount": rest}], "pieces": None}
+def _together(found: Explanation, hidden: set[str]) -> Explanation:
+    """The explanation with hidden scenes as one: what each of them adds, in numbers or words, would tell its scores."""
+    seen = [piece for piece in found.scenes if piece.name not in hidden]
+    rest = Piece(HIDDEN_SCENES, sum(piece.amount for piece in found.scenes if piece.name in hidden))
+    merged = replace(found, scenes=(*seen, rest))
+    return replace(merged, text=explanation_text(merged))
 
 
 def stated_requirements(text: str) -> Requirements:
