@@ -169,7 +169,8 @@ def test_answers_carry_the_librarys_figures_for_plotly(client: httpx.Client, cub
     relations = client.get("correlation", params={"scatter": "rms:all~bad@1:all"}).json()
     assert relations["figure"]["data"][0]["type"] == "heatmap"
     markers = [trace for trace in relations["scatter"][0]["figure"]["data"] if trace["mode"] == "markers"]
-    assert [trace["name"] for trace in markers] == list(SCENES)
+    assert [trace["name"] for trace in markers][: len(SCENES)] == list(SCENES)
+    assert {trace["name"] for trace in markers[len(SCENES) :]} <= set(cube.algorithms)  # what the shapes mean
     histogram = client.get("histogram", params={"metric": "rms:all", "mark": "good"}).json()["figure"]
     assert [trace["type"] for trace in histogram["data"]] == ["bar", "scatter"]
     assert all(not {"title", "template", "margin"} & set(one["layout"]) for one in (difference, histogram))
@@ -297,7 +298,13 @@ def test_lists_show_gaps(client: httpx.Client, address: str) -> None:
     assert client.get("scenes").json()[2]["gaps"] == ["partial"]
     assert {one["name"]: one["gaps"] for one in client.get("algorithms").json()}["partial"] == ["gamma"]
     assert httpx.get(f"{address}/api/v1/datasets").json() == [
-        {"name": "small", "scenes": list(SCENES), "hidden": 1, "protocols": [PROTOCOL.scoring_hash]}
+        {
+            "name": "small",
+            "title": "small",
+            "scenes": list(SCENES),
+            "hidden": 1,
+            "protocols": [PROTOCOL.scoring_hash],
+        }
     ]
 
 

@@ -39,7 +39,7 @@ def unprivileged_account(name: str | None = None) -> Account | None:
     That is so unless this process is root's on Linux, and where nobody cannot run this program. `name` may be "root",
     for a host who wants it so.
     """
-    if sys.platform != "linux" or os.geteuid() != 0:
+    if not hasattr(os, "geteuid") or sys.platform != "linux" or os.geteuid() != 0:
         if name is not None:
             raise StereogaugeError(
                 f"Only a server that root starts on Linux can read uploads as {name!r}; leave --worker-user out."

@@ -34,19 +34,19 @@ class Refused(Exception):  # noqa: N818 - not a mistake of this program
 
 def main() -> None:
     """Answer requests until standard input ends."""
+    # Ends a decoder that hangs even where nobody is left to do so.
+    alarm = getattr(signal, "alarm", lambda seconds: None)
     while line := sys.stdin.buffer.readline():
         request = json.loads(line)
         data = sys.stdin.buffer.read(request["bytes"])
-        if hasattr(signal, "alarm"):  # ends a decoder that hangs even where nobody is left to do so
-            signal.alarm(request["seconds"])
+        alarm(request["seconds"])
         try:
             description, samples = KINDS[request["kind"]](data, request)
         except Refused as refusal:
             description, samples = {"error": str(refusal), "size": refusal.size}, b""
         except Exception as problem:  # the libraries turn damage into OSError, RuntimeError, KeyError and others
             description, samples = {"damage": f"{problem}"}, b""
-        if hasattr(signal, "alarm"):
-            signal.alarm(0)
+        alarm(0)
         view = memoryview(samples).cast("B") if len(samples) else memoryview(b"")
         sys.stdout.buffer.write(json.dumps({**description, "bytes": view.nbytes}).encode() + b"\n")
         sys.stdout.buffer.write(view)

@@ -36,6 +36,7 @@ def lent(folder: Path, account: Account | None) -> Iterator[None]:
     if account is None:
         yield
         return
+    owner = (folder.stat().st_uid, folder.stat().st_gid)
     places = (folder / "upload.zip", folder)
     try:
         for place in places:
@@ -44,7 +45,7 @@ def lent(folder: Path, account: Account | None) -> Iterator[None]:
     finally:
         for place in reversed(places):
             with suppress(FileNotFoundError):  # withdrawn meanwhile
-                os.chown(place, os.geteuid(), os.getegid(), follow_symlinks=False)
+                os.chown(place, *owner, follow_symlinks=False)
 
 
 def used(folders: Iterable[Path]) -> int:
