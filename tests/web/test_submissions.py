@@ -343,7 +343,7 @@ def test_a_directory_that_lies_about_its_length_is_refused(tmp_path: Path) -> No
     (tmp_path / "upload.zip").write_bytes(bytes(data))
     inspector = Inspector(RULES)
     with pytest.raises(UploadRefusedError, match="more than 500 files"):
-        inspector.check(tmp_path / "upload.zip")
+        inspector.check(tmp_path)
     inspector.end()
 
 
