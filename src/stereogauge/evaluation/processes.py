@@ -226,6 +226,8 @@ def _hand_over(connection: Connection, folder: Path) -> None:
 def _serve(connection: Connection, memory_bytes: int | None, untrusted: bool, account: Account | None) -> None:
     """Answer calls until the other side is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if memory_bytes is not None:
+        limit_memory(memory_bytes)
     _use_one_thread()
     sending = threading.Lock()
     limited = False
@@ -243,12 +245,9 @@ def _serve(connection: Connection, memory_bytes: int | None, untrusted: bool, ac
             handed = reduction.recv_handle(connection) if within is True else None
             try:
                 function, arguments, options = pickle.loads(call)
-                if not limited:  # only now, since an account may be unable to read what the call imports
+                if untrusted and not limited:  # only now: an account may be unable to read what the call imports
                     limited = True
-                    if untrusted:
-                        limit_rights(memory_bytes, account)
-                    if memory_bytes is not None:
-                        limit_memory(memory_bytes)
+                    limit_rights(memory_bytes, account)
                 if within:
                     arguments = (str(within) if handed is None else f"/proc/self/fd/{handed}", *arguments)
                 if reports:
