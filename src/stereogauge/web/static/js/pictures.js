@@ -1,4 +1,4 @@
-// Pictures of the server. One of an unpublished submission is fetched with the visitor's token and lives in the page only.
+// Pictures of the server. One of an unpublished submission is fetched with the visitor's token, for this page only.
 
 import { asOwner, isOwn } from "./api.js";
 import { h } from "./dom.js";

@@ -73,17 +73,18 @@ export function testBeds(context) {
     const own = context.datasets.filter((one) => one.protocols.includes(protocol.key));
     const stated = protocol === usual ? null : protocol.key;
     const twice = (one) => one.protocols.length > 1;
+    const under = ` · ${protocolTitle(protocol)}`;
     if (isStatic || own.length < 2)
       return [
         {
           key: protocol.key,
-          text: `${listed(own.map((one) => one.title)) || protocol.name}${own.some(twice) ? ` · ${protocolTitle(protocol)}` : ""}`,
+          text: (listed(own.map((one) => one.title)) || protocol.name) + (own.some(twice) ? under : ""),
           changes: { ...none, protocol: stated },
         },
       ];
     return own.map((one) => ({
       key: `${protocol.key} ${one.name}`,
-      text: `${one.title}${twice(one) ? ` · ${protocolTitle(protocol)}` : ""}`,
+      text: one.title + (twice(one) ? under : ""),
       changes: { ...none, protocol: stated, scenes: one.scenes },
     }));
   });
