@@ -149,7 +149,8 @@ export function create(root, context) {
         answer.notes.map((note) => `${note} `),
         Number.isFinite(near?.away)
           ? `${second} would tie with ${first} if ${termWords(context, answer.terms[near.at])} ` +
-              `weighed ${percent(near.value)} instead of ${percent(answer.weights[near.at])}, the other weights scaled to fit.`
+              `weighed ${percent(near.value)} instead of ${percent(answer.weights[near.at])}, ` +
+              "the other weights scaled to fit."
           : `No single weight, however changed, makes ${second} tie with ${first}.`,
       ),
       h(
