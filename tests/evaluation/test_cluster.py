@@ -35,7 +35,7 @@ PROTOCOL = Protocol(metrics=("bad@1", "mae", "quantile@95"), regions=("all", "no
 
 @pytest.fixture(scope="module")
 def cluster():
-    distributed = pytest.importorskip("distributed")
+    distributed = pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
     ) as opened:
@@ -97,7 +97,7 @@ class KillAll(Progress):
 @pytest.fixture
 def programs(tmp_path):
     """A scheduler and two workers as programs that nobody starts again; gives the address and the processes."""
-    pytest.importorskip("distributed")
+    pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
     place = tmp_path / "scheduler.json"
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path}
     dask = [sys.executable, "-m", "distributed.cli"]

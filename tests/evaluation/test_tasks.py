@@ -92,7 +92,7 @@ def test_a_task_may_be_added_while_others_run():
 
 @pytest.mark.cluster
 def test_the_errors_of_a_cluster_that_lost_a_worker_are_known():
-    distributed = pytest.importorskip("distributed")
+    distributed = pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
     assert is_lost_worker(distributed.scheduler.KilledWorker("task", None, 3))
     assert is_lost_worker(distributed.comm.CommClosedError())
     assert is_lost_worker(distributed.client.FutureCancelledError("key", "lost dependencies"))
