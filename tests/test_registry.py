@@ -151,6 +151,31 @@ def test_a_named_file_that_fails_is_one_sentence(tmp_path: Path, text: str | Non
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_a_changed_plug_in_is_measured_again_and_its_scores_are_never_locked_in(tmp_path: Path) -> None:
+    truth = np.full((4, 6), 8, np.float32)
+    (tmp_path / "gt").mkdir()
+    (tmp_path / "maps" / "mine").mkdir(parents=True)
+    sg.write_disparity(tmp_path / "gt" / "s.pfm", truth)
+    sg.write_disparity(tmp_path / "maps" / "mine" / "s.pfm", truth + 1)
+    plugin, store = tmp_path / "mine.py", str(tmp_path / "s.sqlite")
+
+    def worst(text: str) -> float:
+        plugin.write_text(text)
+        folders = [str(tmp_path / "gt"), str(tmp_path / "maps"), "--store", store, "--jobs", "1"]
+        done = run("evaluate", *folders, "-m", "worst,mae", "-r", "top", "--plugin", str(plugin), "-f", "json")
+        assert done.returncode == 0, done.stderr
+        return float(json.loads(done.stdout)["scores"]["rows"][0][1])
+
+    assert [worst(PLUGIN), worst(PLUGIN.replace("error.max()", "7 * error.max()"))] == [1, 7]
+
+    plain = run("table", store, "-f", "json")
+    header = json.loads(plain.stdout)["scores"]["header"]
+    assert len(header) == 2 and header[1].startswith("mae:top")
+    assert "scores of worst are left out" in plain.stderr and "--plugin" in plain.stderr
+    assert run("store", "export", store, str(tmp_path / "all.csv")).returncode == 0
+    assert "worst" in (tmp_path / "all.csv").read_text()
+
+
 def test_a_function_is_a_metric_and_may_be_defined_again() -> None:
     scene = sg.Scene("s", gt=np.ones((3, 4), np.float32))
     estimate = np.array([[1, 1, 6, 1], [1, np.nan, 1, 1], [1, 1, 9, 1]])
