@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib.metadata
 import json
 import os
@@ -213,3 +214,30 @@ def test_a_function_that_returns_no_number_is_told_so() -> None:
 
     with pytest.raises(StereogaugeError, match="everything returned list; a function"):
         sg.evaluate(scene.gt, scene, [everything], ["all"])
+
+
+def test_any_callable_with_a_name_is_a_metric_and_what_cannot_be_one_is_told_so() -> None:
+    scene = sg.Scene("s", gt=np.ones((3, 4), np.float32))
+
+    def power(estimate: Any, truth: Any, *, p: int = 1) -> float:
+        return float((np.abs(estimate - truth) ** p).max())
+
+    class Halved:
+        def __call__(self, estimate: Any, truth: Any) -> float:
+            return float(np.abs(estimate - truth).max()) / 2
+
+    def undefined(estimate: Any, truth: Any) -> float:
+        return float("nan")
+
+    table = sg.evaluate(scene.gt + 3, scene, [functools.partial(power, p=2), Halved(), undefined], "all")
+    assert (table.value("power"), table.value("Halved")) == (9, 1.5)
+    assert table.score("undefined").note == "the function undefined returned NaN"
+    for wrong, words in (
+        (lambda estimate, truth: 0.0, "write it with def"),
+        (len, "does not take them: too many positional arguments"),
+        (Halved, "found Halved"),
+    ):
+        with pytest.raises(StereogaugeError, match=words):
+            sg.evaluate(scene.gt, scene, [wrong], ["all"])
+    with pytest.raises(StereogaugeError, match="Two functions among the metrics are called power"):
+        sg.evaluate(scene.gt, scene, [functools.partial(power, p=2), functools.partial(power, p=3)], ["all"])
