@@ -118,9 +118,10 @@ def run(*words: str, paths: Path | None = None) -> subprocess.CompletedProcess[s
 
 
 def test_a_broken_package_is_one_line_on_the_command_line(installed: Path) -> None:
-    (installed / "my_plugin.py").write_text("import nonexistent_network\n")
+    (installed / "my_plugin.py").write_text("print('loading')\nimport nonexistent_network\n")
     done = run("metrics", paths=installed)
     assert done.returncode == 0
+    assert "loading" not in done.stdout
     told = [line for line in done.stderr.splitlines() if "my-plugin" in line]
     assert told == [
         "note: the plug-in package my-plugin cannot be loaded (ModuleNotFoundError: No module named "

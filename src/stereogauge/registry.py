@@ -9,6 +9,7 @@ taken, costs one warning and nothing else; a file that was named must work.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import importlib
@@ -94,7 +95,11 @@ class Registry(Mapping[str, Item], Generic[Item]):
                     raise StereogaugeError(f"{path} declares the {self._kind} {item.id!r}, which exists already.")
                 found[item.id] = item
         for entry in metadata.entry_points(group=self._group):
-            for item in self._items(_loaded(entry)):
+            loaded = _loaded(entry)
+            items = self._items(loaded)
+            if not items and loaded != ():
+                _warn(entry, f"declares no {self._kind} in {entry.value}, which its entry point names; it is left out")
+            for item in items:
                 other = self._ours.get(item.id) or found.get(item.id)
                 if other is None:
                     found[item.id] = item
@@ -102,7 +107,7 @@ class Registry(Mapping[str, Item], Generic[Item]):
                     _warn(entry, f"declares the {self._kind} {item.id!r}, which exists already; it is left out")
         return found
 
-    def _items(self, found: Any) -> Iterable[Item]:
+    def _items(self, found: Any) -> list[Item]:
         """The declared objects behind a module, an object or a list."""
         if isinstance(found, ModuleType):
             found = list(vars(found).values())
@@ -123,10 +128,16 @@ def plugin_files() -> list[Path]:
 def _loaded(entry: EntryPoint) -> Any:
     """What an entry point names; nothing where its package fails."""
     try:
-        return entry.load()
+        with _standard_output_kept():
+            return entry.load()
     except (Exception, SystemExit) as problem:
         _warn(entry, f"cannot be loaded ({type(problem).__name__}: {problem}) and is left out")
         return ()
+
+
+def _standard_output_kept() -> contextlib.AbstractContextManager[Any]:
+    """What a plug-in prints while it is imported goes to standard error: standard output may be a JSON document."""
+    return contextlib.redirect_stdout(sys.stderr)
 
 
 def _warn(entry: EntryPoint, what: str) -> None:
@@ -145,14 +156,19 @@ def code_version(function: Any, declared: int) -> int:
 
     Whoever writes a plug-in changes it without thinking of versions, and no stored score may outlive its code.
     """
-    own = function
-    while isinstance(own, functools.partial):
-        own = own.func
-    module = getattr(own, "__module__", None) or type(own).__module__
-    if module.startswith(OURS):
-        return declared
-    file = getattr(sys.modules.get(module), "__file__", None)
-    return declared if file is None else _file_version(file, declared)
+    file = getattr(sys.modules.get(_module_of(function)), "__file__", None)
+    return declared if is_ours(function) or file is None else _file_version(file, declared)
+
+
+def is_ours(function: Any) -> bool:
+    """Whether a function comes with Stereogauge and not with a plug-in."""
+    return _module_of(function).startswith(OURS)
+
+
+def _module_of(function: Any) -> str:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return getattr(function, "__module__", None) or type(function).__module__
 
 
 @functools.cache
@@ -174,7 +190,8 @@ def _file_module(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        with _standard_output_kept():
+            spec.loader.exec_module(module)
     except (Exception, SystemExit) as problem:
         del sys.modules[name]
         place = next((f", line {line}" for line in reversed(_lines(problem, str(full)))), "")
