@@ -172,8 +172,10 @@ def test_a_changed_plug_in_is_measured_again_and_its_scores_are_never_locked_in(
 
     plain = run("table", store, "-f", "json")
     header = json.loads(plain.stdout)["scores"]["header"]
-    assert len(header) == 2 and header[1].startswith("mae:top")
-    assert "scores of worst are left out" in plain.stderr and "--plugin" in plain.stderr
+    assert len(header) == 2
+    assert header[1].startswith("mae:top")
+    assert "scores of worst are left out" in plain.stderr
+    assert "--plugin" in plain.stderr
     assert run("store", "export", store, str(tmp_path / "all.csv")).returncode == 0
     assert "worst" in (tmp_path / "all.csv").read_text()
 
@@ -242,3 +244,21 @@ def test_any_callable_with_a_name_is_a_metric_and_what_cannot_be_one_is_told_so(
             sg.evaluate(scene.gt, scene, [wrong], ["all"])
     with pytest.raises(StereogaugeError, match="Two functions among the metrics are called power"):
         sg.evaluate(scene.gt, scene, [functools.partial(power, p=2), functools.partial(power, p=3)], ["all"])
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("raise KeyError(region)", "mine.py, line 10: the plug-in failed (KeyError: 'top')."),
+        ("return 3.0", "The metric worst returned float; a declared metric returns a Statistic."),
+    ],
+)
+def test_a_metric_of_a_file_that_fails_is_one_sentence(tmp_path: Path, code: str, message: str) -> None:
+    broken = PLUGIN.replace("error = np.abs(m.estimate - m.gt)[m.mask(region)]", code)
+    (tmp_path / "mine.py").write_text(broken)
+    sg.write_disparity(tmp_path / "gt.pfm", np.ones((3, 4), np.float32))
+    files = [str(tmp_path / "gt.pfm")] * 2
+    done = run("compare", *files, "--plugin", str(tmp_path / "mine.py"), "-m", "worst", "-r", "top")
+    assert done.returncode == 2
+    assert done.stderr.strip().endswith(message)
+    assert "Traceback" not in done.stderr

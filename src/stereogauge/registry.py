@@ -20,7 +20,7 @@ import pkgutil
 import sys
 import warnings
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 
 PLUGIN_FILES = "STEREOGAUGE_PLUGINS"
 """The environment variable that names plug-in files, separated as PATH is; worker processes inherit it."""
+
+
+_plugin_sources: set[str] = set()
+"""The files of all plug-ins that were imported."""
 
 
 class PluginWarning(UserWarning):
@@ -129,7 +133,9 @@ def _loaded(entry: EntryPoint) -> Any:
     """What an entry point names; nothing where its package fails."""
     try:
         with _standard_output_kept():
-            return entry.load()
+            found = entry.load()
+        _plugin_sources.add(str(getattr(sys.modules.get(entry.module), "__file__", "")))
+        return found
     except (Exception, SystemExit) as problem:
         _warn(entry, f"cannot be loaded ({type(problem).__name__}: {problem}) and is left out")
         return ()
@@ -189,24 +195,23 @@ def _file_module(path: Path) -> ModuleType:
         raise FileError(f"{path}: there is no such Python file; --plugin takes a file that ends in .py.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    _plugin_sources.add(str(full))
     try:
         with _standard_output_kept():
             spec.loader.exec_module(module)
     except (Exception, SystemExit) as problem:
         del sys.modules[name]
-        place = next((f", line {line}" for line in reversed(_lines(problem, str(full)))), "")
-        raise FileError(
-            f"{path}{place}: the plug-in cannot be loaded ({type(problem).__name__}: {problem})."
-        ) from problem
+        place = plugin_place(problem) or path
+        raise FileError(f"{place}: the plug-in cannot be loaded ({type(problem).__name__}: {problem}).") from problem
     return module
 
 
-def _lines(problem: BaseException, path: str) -> list[int]:
-    """Lines of `path` that an error passed through, from the outermost."""
-    found, trace = [], problem.__traceback__
+def plugin_place(problem: BaseException) -> str:
+    """File and line of the plug-in that an error passed through last; "" where it passed through none."""
+    found, trace = "", problem.__traceback__
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename == path:
-            found.append(trace.tb_lineno)
+        if trace.tb_frame.f_code.co_filename in _plugin_sources:
+            found = f"{trace.tb_frame.f_code.co_filename}, line {trace.tb_lineno}"
         trace = trace.tb_next
     return found
 

@@ -171,7 +171,8 @@ def test_a_function_in_this_process_may_return_what_one_in_another_may() -> None
     image = np.zeros((3, 4), np.uint8)
     result = sg.match(image, image, matcher=functools.partial(network), ndisp=4)
     assert (result.matcher, result.confidence_better) == ("network", "lower")
-    assert result.right_disparity is not None and result.confidence is not None
+    assert result.right_disparity is not None
+    assert result.confidence is not None
     assert result.disparity.shape == result.right_disparity.shape == result.confidence.shape == (3, 4)
     with pytest.raises(MatcherError, match="called with left, right, ndisp and does not take them"):
         sg.match(image, image, matcher=len, ndisp=4)

@@ -244,7 +244,7 @@ def _metric_ids(metrics: Sequence[MetricSource] | MetricSource | None) -> list[s
         return None
     several = metrics if isinstance(metrics, Sequence) and not isinstance(metrics, str) else [metrics]
     ids = [metric_id(metric) for metric in several]
-    named = {name: metric for name, metric in zip(ids, several, strict=True)}
+    named = dict(zip(ids, several, strict=True))
     for name, metric in zip(ids, several, strict=True):
         if callable(metric) and named[name] is not metric:
             raise StereogaugeError(f"Two functions among the metrics are called {name}; give them different names.")

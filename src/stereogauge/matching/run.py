@@ -40,8 +40,8 @@ def match(
     `matcher` is an id with optional parameters ("sgm", "opencv-sgbm:block=5"), an outside program ("cmd:./run {left}
     {right} {out} {ndisp}"), a network ("onnx:model.onnx"), a function in a process of its own ("py:module:function"), a
     declared `Matcher`, or any function (left, right, ndisp, **parameters) that returns a left map, a tuple of left and
-    right maps, or a dict with `disparity`, `right`, and `confidence` or `sigma`. Disparities 0…ndisp − 1 are searched. Images may be arrays or files,
-    grey or colour, 8 or 16 bit; they must have the same size. Besides the matcher's own parameters every matcher
+    right maps, or a dict with `disparity`, `right`, and `confidence` or `sigma`. Disparities 0…ndisp − 1 are searched.
+    Images may be arrays or files, grey or colour, 8 or 16 bit; they must have the same size. Besides the matcher's own parameters every matcher
     takes those of post-processing: `lr_check`, `median`, `speckle`, `fill`.
 
     >>> left = np.random.default_rng(0).integers(0, 255, (40, 60), dtype=np.uint8)
@@ -178,7 +178,8 @@ def _as_output(returned: Any, name: str, shape: tuple[int, ...]) -> MatcherOutpu
             returned = output_of_maps(as_maps(returned))
         except (TypeError, ValueError) as problem:
             raise MatcherError(
-                f"Matcher {name} must return a disparity map, a tuple of left and right maps, or a dict of maps: {problem}."
+                f"Matcher {name} must return a disparity map, a tuple of left and right maps, or a dict of maps; "
+                f"{problem}."
             ) from None
     maps = {part: getattr(returned, part) for part in ("disparity", "right_disparity", "confidence")}
     plain = {part: _plain_map(values, name, shape) for part, values in maps.items() if values is not None}

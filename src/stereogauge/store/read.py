@@ -17,8 +17,8 @@ from sqlalchemy.engine import Connection
 from stereogauge.errors import StoreError, unknown_name
 from stereogauge.model import Calibration
 from stereogauge.protocol import Protocol, parse_protocol
-from stereogauge.scores.cell import CellScores, joined
 from stereogauge.registry import PluginWarning
+from stereogauge.scores.cell import CellScores, joined
 from stereogauge.scores.column import Column, VersionedColumn, is_declared, matching
 from stereogauge.scores.cube import ScoreCube, void_scenes
 from stereogauge.store import names, schema
