@@ -41,8 +41,8 @@ def match(
     {right} {out} {ndisp}"), a network ("onnx:model.onnx"), a function in a process of its own ("py:module:function"), a
     declared `Matcher`, or any function (left, right, ndisp, **parameters) that returns a left map, a tuple of left and
     right maps, or a dict with `disparity`, `right`, and `confidence` or `sigma`. Disparities 0…ndisp − 1 are searched.
-    Images may be arrays or files, grey or colour, 8 or 16 bit; they must have the same size. Besides the matcher's own parameters every matcher
-    takes those of post-processing: `lr_check`, `median`, `speckle`, `fill`.
+    Images may be arrays or files, grey or colour, 8 or 16 bit; they must have the same size. Besides the matcher's own
+    parameters every matcher takes those of post-processing: `lr_check`, `median`, `speckle`, `fill`.
 
     >>> left = np.random.default_rng(0).integers(0, 255, (40, 60), dtype=np.uint8)
     >>> right = np.roll(left, -5, axis=1)  # everything is 5 px further left
