@@ -22,7 +22,7 @@ from stereogauge.cli.aliases import has_positional, spelled
 from stereogauge.cli.project import read_project, told
 from stereogauge.cli.spoken import spoken
 from stereogauge.errors import FileError, StereogaugeError
-from stereogauge.registry import PLUGIN_FILES, PluginWarning
+from stereogauge.registry import PLUGIN_FILES, PluginWarning, plugin_place
 from stereogauge.version import VERSION
 
 COMMANDS = {
@@ -98,6 +98,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception as problem:
         show: Callable[[], None] | None = getattr(problem, "show", None)
         if show is None:
+            if place := plugin_place(problem):
+                _fail(f"{place}: the plug-in failed ({type(problem).__name__}: {problem}).")
             raise
         show()
         sys.exit(getattr(problem, "exit_code", 2))

@@ -244,6 +244,10 @@ def _metric_ids(metrics: Sequence[MetricSource] | MetricSource | None) -> list[s
         return None
     several = metrics if isinstance(metrics, Sequence) and not isinstance(metrics, str) else [metrics]
     ids = [metric_id(metric) for metric in several]
+    named = dict(zip(ids, several, strict=True))
+    for name, metric in zip(ids, several, strict=True):
+        if callable(metric) and named[name] is not metric:
+            raise StereogaugeError(f"Two functions among the metrics are called {name}; give them different names.")
     # A function of a notebook may have been defined anew under its old name.
     metric_of.cache_clear()
     return ids

@@ -51,6 +51,16 @@ class MatcherOutput(MatcherEvidence):
     seconds: float | None = None
 
 
+def output_of_maps(maps: Mapping[str, NDArray[Any]]) -> MatcherOutput:
+    """What a function returned as maps by name (see `stereogauge.matching.python_worker_main.as_maps`)."""
+    return MatcherOutput(
+        disparity=maps["disparity"],
+        right_disparity=maps.get("right"),
+        confidence=maps.get("sigma", maps.get("confidence")),
+        confidence_better="lower" if "sigma" in maps else "higher",
+    )
+
+
 @dataclass(frozen=True)
 class MatchResult(MatcherEvidence, Displayed):
     """One run of a matcher on one pair.

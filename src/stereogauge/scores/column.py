@@ -6,9 +6,11 @@ import functools
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from stereogauge.errors import UnknownNameError
 from stereogauge.metrics.declaration import BoundMetric, parse_column, parse_metric
 from stereogauge.protocol.sigma_z import EITHER_UNIT
 from stereogauge.regions.expression import region_id, region_version
+from stereogauge.registry import code_version
 
 metric_of = functools.lru_cache(maxsize=4096)(parse_metric)
 
@@ -48,13 +50,13 @@ class Column(NamedTuple):
     @property
     def versioned(self) -> VersionedColumn:
         """The column as declared now; a scene's own mask has version 0, since its content is hashed instead."""
-        return VersionedColumn(
-            self.metric, parse_metric(self.metric).metric.version, self.region, region_version(self.region)
-        )
+        metric = parse_metric(self.metric).metric
+        version = code_version(metric.compute, metric.version)
+        return VersionedColumn(self.metric, version, self.region, region_version(self.region))
 
 
 class VersionedColumn(NamedTuple):
-    """The key of a stored column: it is computed again when the version of its metric or region rises."""
+    """The key of a stored column: it is computed again when the version of its metric or region changes."""
 
     metric: str
     metric_version: int
@@ -68,6 +70,18 @@ class VersionedColumn(NamedTuple):
     def column(self) -> Column:
         """The column without versions."""
         return Column(self.metric, self.region)
+
+
+def is_declared(metric: str) -> bool:
+    """Whether the metric is known here; a store may hold one of a plug-in that is not.
+
+    >>> is_declared("bad@1"), is_declared("of-a-plug-in")
+    (True, False)
+    """
+    try:
+        return bool(metric_of(metric.partition(":")[0]))
+    except UnknownNameError:
+        return False
 
 
 def columns_of(metrics: Iterable[str], regions: Iterable[str]) -> tuple[Column, ...]:

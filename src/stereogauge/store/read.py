@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -16,8 +17,9 @@ from sqlalchemy.engine import Connection
 from stereogauge.errors import StoreError, unknown_name
 from stereogauge.model import Calibration
 from stereogauge.protocol import Protocol, parse_protocol
+from stereogauge.registry import PluginWarning
 from stereogauge.scores.cell import CellScores, joined
-from stereogauge.scores.column import Column, VersionedColumn, matching
+from stereogauge.scores.column import Column, VersionedColumn, is_declared, matching
 from stereogauge.scores.cube import ScoreCube, void_scenes
 from stereogauge.store import names, schema
 from stereogauge.store.blocks import (
@@ -189,16 +191,15 @@ def chosen_columns(
     wanted: tuple[str, ...] | None,
     foreign: frozenset[Column] = frozenset(),
 ) -> dict[VersionedColumn, int]:
-    """The columns of the answer with their places: the newest version of each, those that were asked for, in that
-    order.
+    """The columns of the answer with their places: the version of each that is declared now, else the newest; those
+    that were asked for, in that order.
     """
     newest: dict[tuple[str, str], VersionedColumn] = {}
     for columns in present:
         for column in columns:
-            other = newest.get((column.metric, column.region), column)
-            newest[column.metric, column.region] = max(
-                column, other, key=lambda key: (key.metric_version, key.region_version)
-            )
+            other = newest.setdefault((column.metric, column.region), column)
+            if other != column:
+                newest[column.metric, column.region] = max(column, other, key=_newness)
     if wanted is None:
         own = [column for column in newest.values() if column.column not in foreign]
         return {column: place for place, column in enumerate(own)}
@@ -210,6 +211,23 @@ def chosen_columns(
             raise unknown_name("column of this store", text, {f"{m}:{r}" for m, r in newest})
         chosen.update(dict.fromkeys(fitting))
     return {column: place for place, column in enumerate(chosen)}
+
+
+def _newness(column: VersionedColumn) -> tuple[bool, int, int]:
+    now = is_declared(column.metric) and column.column.versioned == column
+    return now, column.metric_version, column.region_version
+
+
+def warn_undeclared(columns: Iterable[Column | VersionedColumn]) -> None:
+    """Say which metrics of a store are left out, since nothing here declares them."""
+    unknown = list(dict.fromkeys(column.metric for column in columns if not is_declared(column.metric)))
+    if unknown:
+        warnings.warn(
+            f"scores of {', '.join(unknown)} are left out: a plug-in that is not installed here declares them; "
+            "give --plugin FILE, the file that declares them",
+            PluginWarning,
+            stacklevel=3,
+        )
 
 
 def read_cube(connection: Connection, selection: Selection) -> ScoreCube:
@@ -225,7 +243,9 @@ def read_cube(connection: Connection, selection: Selection) -> ScoreCube:
     algorithms = _kept(selection.algorithms, parts[1], selection.named_algorithms)
     used = sorted(set(parts[2]))
     present = [sets[number] for number in used]
-    columns = chosen_columns(present, selection.columns, selection.foreign)
+    chosen = chosen_columns(present, selection.columns, selection.foreign)
+    warn_undeclared(chosen)
+    columns = {column: place for place, column in enumerate(filter(lambda one: is_declared(one.metric), chosen))}
     shape = (len(algorithms), len(scenes), len(columns))
     filled = {"values": np.full(shape, np.nan), **{part: np.zeros(shape) for part in ("sums", "counts", "missing")}}
     measured = np.zeros(shape, bool)

@@ -15,7 +15,7 @@ from stereogauge.errors import StoreError, unknown_name
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import Protocol, load_protocol, parse_protocol, preset_names
 from stereogauge.scores.cell import CellScores, cells_of_scores
-from stereogauge.scores.column import Column
+from stereogauge.scores.column import Column, is_declared
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.score import Score
 from stereogauge.scores.table import ScoreTable
@@ -95,7 +95,8 @@ class Store(Listings):
     ) -> ScoreTable:
         """The same selection as single scores with their notes, under the protocol's whole text."""
         cells = self.cells(dataset=dataset, protocol=protocol, algorithms=algorithms, scenes=scenes, columns=columns)
-        scores = [score for cell in cells for score in cell.scores()]
+        read.warn_undeclared(column for cell in cells for column in cell.columns)
+        scores = [score for cell in cells for score in cell.scores() if is_declared(score.metric)]
         if not scores:
             return ScoreTable(())
         with self._database.reading() as connection:
