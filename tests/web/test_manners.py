@@ -167,20 +167,20 @@ def test_rows_follow_the_weights_frame_by_frame(visitor: Visitor) -> None:
     slider = visitor.page.locator("[data-weight=rms]")
     frames, changes = visitor.wiggle("rms")
     assert changes >= 0.7 * frames
-    slider.evaluate("input => { input.value = 100; input.dispatchEvent(new Event('input', { bubbles: true })); }")
-    visitor.page.wait_for_timeout(100)
-    followed = visitor.page.evaluate(AS_SEEN)
-    visitor.until("location.hash.includes('weights=rms')")
-    visitor.ready()
-    assert visitor.page.evaluate(AS_SEEN) == followed
-    assert [name for name, *_ in followed] == visitor.algorithms()
 
     def rested() -> str:
-        visitor.until("document.getElementById('content').dataset.intervals === 'ready'")
         visitor.until("!document.querySelector('#board tr[style]')")
+        visitor.ready()
+        visitor.until("document.getElementById('content').dataset.intervals === 'ready'")
         return str(visitor.page.inner_html("#board"))
 
+    rested()
+    slider.evaluate("input => { input.value = 100; input.dispatchEvent(new Event('input', { bubbles: true })); }")
+    visitor.page.wait_for_selector("#board tr[style]")
+    followed = visitor.page.evaluate(AS_SEEN)
     before = rested()
+    assert visitor.page.evaluate(AS_SEEN) == followed
+    assert [name for name, *_ in followed] == visitor.algorithms()
     for value in (30, 100):
         slider.evaluate(f"input => {{ input.value = {value}; input.dispatchEvent(new Event('input')); }}")
         visitor.page.wait_for_timeout(50)
