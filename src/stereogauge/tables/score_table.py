@@ -70,9 +70,8 @@ def score_table(
                 replace(cell, mark=MARK) if differs else cell for cell, differs in zip(column, marked, strict=True)
             ]
     if faint.any():
-        notes.append(
-            f"{FAINT} not ranked: covers less than {100 * chosen.least_coverage:g} % of its pixels, or has too few."
-        )
+        least = f"{100 * chosen.least_coverage:g} %"
+        notes.append(f"{FAINT} not ranked: covers less than {least} of its pixels on some scene, or has too few.")
     header = [
         Heading("algorithm"),
         *(heading(column, how, len(chosen.scenes), chosen.depth_unit) for column in chosen.columns),

@@ -2,12 +2,12 @@
 
 import { ask, asOwner, isOwn, isStatic, latest, Problem, url } from "../api.js";
 import { h, put, save } from "../dom.js";
-import { listed, percent, plural } from "../format.js";
+import { listed, plural } from "../format.js";
 import { onWeights, reweighted } from "../reweighted.js";
 import { chosenColumns, GAPS, testBed, testBeds } from "../selection.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
-import { boardTable } from "./board.js";
+import { boardTable, italicsNote } from "./board.js";
 import { drawDifference } from "./difference.js";
 import { following } from "./following.js";
 
@@ -161,15 +161,7 @@ export function create(root, context) {
           ".",
         ),
       dropped.some((one) => one.kind !== "score") && !rank.reason && wayOut("Where a score is missing, also possible:"),
-      data.table.faint.some((row) => row.some(Boolean)) &&
-        h(
-          "p",
-          { class: "caption" },
-          "Scores in ",
-          h("i", {}, "italics"),
-          ` cover less than ${percent(Number(state.get("least_coverage", "0.9")))} of their pixels, or too few, and `,
-          "have no rank in their column.",
-        ),
+      italicsNote(data.table.faint.flat()),
       !rank.reason &&
         h(
           "p",
