@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import functools
 import gc
-import importlib
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numba
-import numba.np.linalg
-from numba.core import config, errors, event
+from numba.core import config, event
 
 from stereogauge.hashing import source_hash, values_hash
+from stereogauge.kernels.shortcuts import take_shortcuts
 from stereogauge.paths import cache_folder
 
 
@@ -73,46 +72,11 @@ class _Compilations(event.Listener):
             gc.enable()
         data: Any = event.data
         made = data["dispatcher"].py_func
-        name = f"{made.__module__.removeprefix('stereogauge.kernels.')}.{made.__name__}"
+        name = f"{str(made.__module__).removeprefix('stereogauge.kernels.')}.{made.__name__}"
         self.finished.append(Compiled(name, ", ".join(str(one) for one in data["args"]), seconds))
 
 
-def _trust_in_blas() -> None:
-    """Let Numba load its array functions without importing SciPy's linear algebra, 0.2 s of every start.
-
-    Numba imports it only to learn whether it is there; it is, SciPy being one of our dependencies. Where a function
-    needs BLAS, Numba looks again.
-    """
-    linalg: Any = numba.np.linalg
-    look = linalg.ensure_blas
-    linalg.ensure_blas = lambda: None
-    try:
-        arrays: Any = importlib.import_module("numba.np.arraymath")
-    finally:
-        linalg.ensure_blas = look
-    arrays.ensure_blas = look
-
-
-class _NoColours:
-    """Every colour of Numba's scheme, leaving a text as it is."""
-
-    def __getattr__(self, name: str) -> Callable[[str], str]:
-        return str
-
-
-def _plain_messages() -> None:
-    """Let Numba write its messages without colours.
-
-    It writes one for every type that an operation turns out not to be for, and throws most of them away; colouring
-    them takes a tenth of the compilation where the package `colorama` is installed.
-    """
-    messages: Any = errors
-    if hasattr(messages, "_termcolor_inst"):
-        messages._termcolor_inst = _NoColours()
-
-
-_trust_in_blas()
-_plain_messages()
+take_shortcuts()
 compilations = _Compilations()
 events: Any = event  # Numba's annotations do not describe it
 events.register("numba:compile", compilations)
