@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numba
-from numba.core import config, event
+from numba.core import caching, event
+from numba.core.runtime import rtsys
 
 from stereogauge.hashing import source_hash, values_hash
-from stereogauge.kernels.shortcuts import take_shortcuts
+from stereogauge.kernels.shortcuts import take_shortcuts, trust_in_blas
 from stereogauge.paths import cache_folder
 
 
@@ -28,15 +29,55 @@ def kernel_cache() -> Path:
     return cache_folder("kernels") / values_hash([numba.__version__, source_hash("kernels")])[:16]
 
 
+class _Folder(caching._CacheLocator):  # type: ignore[misc]
+    """Where Numba finds a kernel's compiled forms: one folder for all, wherever the sources lie and however old."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._line = function.__code__.co_firstlineno
+
+    def get_cache_path(self) -> str:
+        return str(kernel_cache())
+
+    def get_source_stamp(self) -> str:
+        return kernel_cache().name
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+    @classmethod
+    def from_function(cls, function: Callable[..., Any], file: str) -> _Folder:
+        kernel_cache().mkdir(parents=True, exist_ok=True)
+        return cls(function)
+
+
+class _Forms(caching.CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes = (_Folder,)
+
+
+class _Cache(caching.FunctionCache):  # type: ignore[misc]
+    """Numba's cache in our folder; a kernel that lies in it is loaded without loading what compiling needs."""
+
+    _impl_class = _Forms
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        """The compiled form for these types, or None.
+
+        Numba would first load its implementations of every function that can be compiled: 0.3 s.
+        """
+        rtsys.initialize(context)
+        with self._guard_against_spurious_io_errors():
+            found = self._load_overload(signature, context)
+        if found is None:
+            trust_in_blas()
+        return found
+
+
 def dispatcher(function: Callable[..., Any], options: Mapping[str, Any]) -> Any:
     """The function as Numba compiles it: for each new combination of types at the first call, then cached on disk."""
-    settings: Any = config
-    theirs = settings.CACHE_DIR
-    settings.CACHE_DIR = str(kernel_cache())
-    try:
-        return numba.njit(**options)(function)
-    finally:
-        settings.CACHE_DIR = theirs
+    made: Any = numba.njit(**{**options, "cache": False})(function)
+    if options["cache"]:
+        made._cache = _Cache(function)
+    return made
 
 
 class Compiled(NamedTuple):

@@ -5,13 +5,13 @@ Each replaces an inner part of Numba, and only where this Numba has that part in
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable
 from typing import Any
 
 import llvmlite.binding.ffi
 import numba._dynfunc
-import numba.np.linalg
 from numba.core import codegen, cpu, errors
 from numba.core.targetconfig import ConfigStack
 from numba.core.types import functions
@@ -19,7 +19,6 @@ from numba.core.types import functions
 
 def take_shortcuts() -> None:
     """Let Numba take all of them from now on."""
-    _trust_in_blas()
     _plain_messages()
     _remember_types()
     _no_timers()
@@ -29,13 +28,14 @@ def take_shortcuts() -> None:
         _only_link_helpers()
 
 
-def _trust_in_blas() -> None:
+@functools.cache
+def trust_in_blas() -> None:
     """Let Numba load its array functions without importing SciPy's linear algebra, 0.2 s of every start.
 
     Numba imports it only to learn whether it is there; it is, SciPy being one of our dependencies. Where a function
     needs BLAS, Numba looks again.
     """
-    linalg: Any = numba.np.linalg
+    linalg: Any = importlib.import_module("numba.np.linalg")
     look = linalg.ensure_blas
     linalg.ensure_blas = lambda: None
     try:
