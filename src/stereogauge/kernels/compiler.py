@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,7 +17,8 @@ from typing import Any, NamedTuple
 
 import numba
 from numba.core import caching, event
-from numba.core.runtime import rtsys
+from numba.core.registry import cpu_target
+from numba.core.runtime.nrt import rtsys
 
 from stereogauge.hashing import source_hash, values_hash
 from stereogauge.kernels.shortcuts import take_shortcuts, trust_in_blas
@@ -29,7 +31,14 @@ def kernel_cache() -> Path:
     return cache_folder("kernels") / values_hash([numba.__version__, source_hash("kernels")])[:16]
 
 
-class _Folder(caching._CacheLocator):  # type: ignore[misc]
+@functools.cache
+def kernel_target() -> str:
+    """What machine code is for, as a hash: the processor with its instructions, and the version of Python."""
+    codegen: Any = cpu_target.target_context.codegen()
+    return values_hash([*codegen.magic_tuple(), sys.version])[:16]
+
+
+class _Folder(caching._CacheLocator):
     """Where Numba finds a kernel's compiled forms: one folder for all, wherever the sources lie and however old."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -50,11 +59,11 @@ class _Folder(caching._CacheLocator):  # type: ignore[misc]
         return cls(function)
 
 
-class _Forms(caching.CompileResultCacheImpl):  # type: ignore[misc]
-    _locator_classes = (_Folder,)
+class _Forms(caching.CompileResultCacheImpl):
+    _locator_classes: Any = (_Folder,)
 
 
-class _Cache(caching.FunctionCache):  # type: ignore[misc]
+class _Cache(caching.FunctionCache):
     """Numba's cache in our folder; a kernel that lies in it is loaded without loading what compiling needs."""
 
     _impl_class = _Forms
@@ -65,8 +74,9 @@ class _Cache(caching.FunctionCache):  # type: ignore[misc]
         Numba would first load its implementations of every function that can be compiled: 0.3 s.
         """
         rtsys.initialize(context)
+        cache: Any = super()
         with self._guard_against_spurious_io_errors():
-            found = self._load_overload(signature, context)
+            found = cache._load_overload(signature, context)
         if found is None:
             trust_in_blas()
         return found
@@ -76,7 +86,8 @@ def dispatcher(function: Callable[..., Any], options: Mapping[str, Any]) -> Any:
     """The function as Numba compiles it: for each new combination of types at the first call, then cached on disk."""
     made: Any = numba.njit(**{**options, "cache": False})(function)
     if options["cache"]:
-        made._cache = _Cache(function)
+        cache: Any = _Cache
+        made._cache = cache(function)
     return made
 
 
@@ -91,7 +102,8 @@ class Compiled(NamedTuple):
 class _Compilations(event.Listener):
     """Times every compilation without what it compiles besides, and lets no garbage be looked for meanwhile.
 
-    A compilation makes a great many objects and hardly any garbage: looking for it takes a seventh of the time.
+    A compilation makes a great many objects that stay, and hardly any garbage: looking for it takes a seventh of the
+    time. So do later searches, unless what there is by then is left out of them.
     """
 
     def __init__(self) -> None:
@@ -110,6 +122,7 @@ class _Compilations(event.Listener):
         if self._open:
             self._open[-1] -= seconds
         elif self._collecting:
+            gc.freeze()
             gc.enable()
         data: Any = event.data
         made = data["dispatcher"].py_func

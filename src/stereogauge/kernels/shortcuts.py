@@ -117,6 +117,7 @@ def _only_link_helpers() -> None:
     """
     context: Any = cpu.CPUContext
     library: Any = codegen.CPUCodeLibrary
+    stack: Any = ConfigStack
     executable, optimise, finalise = (
         context.get_executable,
         library._optimize_final_module,
@@ -133,7 +134,7 @@ def _only_link_helpers() -> None:
         return found
 
     def get_executable(self: Any, one: Any, description: Any, environment: Any) -> Any:
-        options = ConfigStack.top_or_none()
+        options = stack.top_or_none()
         if options is not None and options.no_cpython_wrapper:
             one._environment = self.get_env_name(description), environment
             one._ensure_finalized()
