@@ -12,6 +12,7 @@ from typing import NamedTuple
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
+from stereogauge.metrics.declaration import is_declared
 from stereogauge.protocol import Protocol, parse_protocol
 from stereogauge.scores.column import Column, columns_of
 from stereogauge.store import names, schema
@@ -61,8 +62,8 @@ def aggregation_key(protocol: Protocol) -> str:
 
 
 def protocol_columns(protocol: Protocol) -> frozenset[Column]:
-    """The columns that a protocol asks for."""
-    return frozenset(columns_of(protocol.metrics, protocol.regions))
+    """The columns that a protocol asks for, without metrics whose plug-in is not loaded."""
+    return frozenset(columns_of(filter(is_declared, protocol.metrics), protocol.regions))
 
 
 def best_fitting(candidates: Iterable[Protocol], columns: Iterable[Column]) -> Protocol | None:

@@ -22,6 +22,7 @@ from stereogauge.scores.table import ScoreTable
 from stereogauge.store import exchange, listing, names, provenance, read, schema, write
 from stereogauge.store.engine import Database
 from stereogauge.store.integrity import read_damage
+from stereogauge.store.known import of_known_metrics
 from stereogauge.store.listing import Listings
 from stereogauge.store.merge import merge
 from stereogauge.store.migrations import prepare
@@ -76,13 +77,15 @@ class Store(Listings):
         """Scores as algorithms × scenes × columns, gaps as NaN.
 
         `protocol` is a protocol, its name, or a hash; it may be left out where the store holds only one. A column is
-        written `bad@1:nonocc`, or `bad@1` for all its regions. Only the newest version of a metric is read.
+        written `bad@1:nonocc`, or `bad@1` for all its regions. Only the newest version of a metric is read. Unless they
+        are named, columns of a metric whose plug-in is not loaded are left out, with one warning.
         """
         with self._database.reading() as connection:
             selection = read.select(
                 connection, dataset=dataset, protocol=protocol, algorithms=algorithms, scenes=scenes, columns=columns
             )
-            return read.read_cube(connection, selection)
+            cube = read.read_cube(connection, selection)
+        return cube if columns is not None else of_known_metrics(cube)
 
     def scores(
         self,
