@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from sqlalchemy.engine import Connection
 
 from stereogauge.errors import StoreError, unknown_name
+from stereogauge.metrics.declaration import is_declared
 from stereogauge.model import Calibration
 from stereogauge.protocol import Protocol, parse_protocol
 from stereogauge.registry import PluginWarning
 from stereogauge.scores.cell import CellScores, joined
-from stereogauge.scores.column import Column, VersionedColumn, is_declared, matching
+from stereogauge.scores.column import Column, VersionedColumn, matching
 from stereogauge.scores.cube import ScoreCube, void_scenes
 from stereogauge.store import names, schema
 from stereogauge.store.blocks import (
