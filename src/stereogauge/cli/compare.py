@@ -218,8 +218,9 @@ def _is_dataset(text: str) -> bool:
 def _open(path: str) -> bool:
     """Whether the file's suffix leaves its encoding open, so that --encoding and --scale concern it."""
     from stereogauge.datasets.layout import map_name
+    from stereogauge.io.images import BY_PILLOW
 
-    return map_name(path)[1] in (".png", ".pgm", ".jpg", ".jpeg", ".webp")
+    return map_name(path)[1] in (".png", ".pgm", *BY_PILLOW)
 
 
 def _named(texts: list[str]) -> dict[str, str]:

@@ -92,6 +92,7 @@ def _named_results(name: str, value: Any, scenes: Sequence[Scene]) -> ResultSet:
         right_maps=right,
         confidence={scene: one.confidence for scene, one in matches.items() if one.confidence is not None},
         seconds={scene: one.seconds for scene, one in matches.items()},
+        runs={scene: one.facts for scene, one in matches.items()},
         confidence_better=next((one.confidence_better for one in matches.values() if one.confidence is not None), None),
     )
 

@@ -212,7 +212,8 @@ def evaluate(
             if scene.id not in result.maps:
                 scores += gaps(scene_regions, here if columns is wanted else columns, result.name)
                 continue
-            extras = {"seconds": result.seconds[scene.id]} if scene.id in result.seconds else {}
+            known = {"seconds": result.seconds[scene.id]} if scene.id in result.seconds else {}
+            extras = {**result.runs.get(scene.id, {}), **known}
             scores += evaluate_cell(
                 maps.get(result.name, result.maps[scene.id]),
                 scene_regions,
