@@ -183,7 +183,8 @@ def _as_output(returned: Any, name: str, shape: tuple[int, ...]) -> MatcherOutpu
             ) from None
     maps = {part: getattr(returned, part) for part in ("disparity", "right_disparity", "confidence")}
     plain = {part: _plain_map(values, name, shape) for part, values in maps.items() if values is not None}
-    return dataclasses.replace(returned, **plain)
+    output: MatcherOutput = dataclasses.replace(returned, **plain)
+    return output
 
 
 def _plain_map(values: NDArray[Any], name: str, shape: tuple[int, ...]) -> NDArray[Any]:

@@ -302,7 +302,7 @@ def _run_conditions(
     if not holding:
         return {}
     table = schema.scores
-    query = sql.select(table.c["algorithm_id", "scene_id", "column_set_id", "notes"]).where(
+    query = sql.select(*table.c["algorithm_id", "scene_id", "column_set_id", "notes"]).where(
         selection.condition(), table.c.column_set_id.in_(holding), table.c.notes != ""
     )
     found = {}
