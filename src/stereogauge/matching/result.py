@@ -87,6 +87,10 @@ class MatchResult(MatcherEvidence, Displayed):
     classes: NDArray[np.uint8] | None = None
     processor: str = ""
 
+    def __repr__(self) -> str:
+        height, width = self.disparity.shape
+        return f"MatchResult({self.matcher}: {width}×{height}, {self.ndisp} disparities, {self.seconds:.3g} s)"
+
     @property
     def facts(self) -> dict[str, float | str]:
         """Run time, and what it depends on: image size, number of disparities, threads and processor."""
