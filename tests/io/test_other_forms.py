@@ -102,6 +102,10 @@ def test_a_lossy_picture_is_read_when_its_scale_is_said(tmp_path: Path) -> None:
     assert abs(float(sg.read_disparity(tmp_path / "a.jpg", encoding="middlebury", scale=4)[0, 0]) - 20) < 1
     with pytest.raises(FileError, match=r"lossy .* scale=4"):
         sg.read_disparity(tmp_path / "a.jpg")
+    cv2.imwrite(str(tmp_path / "a.bmp"), np.full((16, 16), 80, np.uint8))
+    assert sg.read_disparity(tmp_path / "a.bmp", encoding="middlebury", scale=4)[0, 0] == 20
+    with pytest.raises(FileError, match=r"a BMP image does not say .* scale=4"):
+        sg.read_disparity(tmp_path / "a.bmp")
 
 
 def test_what_was_said_of_a_file_is_in_its_hash(tmp_path: Path) -> None:

@@ -267,16 +267,20 @@ def read_cube(connection: Connection, selection: Selection) -> ScoreCube:
         measured[place] = True
     owners = [selection.scenes[number] for number in scenes]
     several = len({owner for owner, _ in owners}) > 1
+    shown = {
+        number: f"{owner}/{name}" if several else name for number, (owner, name) in zip(scenes, owners, strict=True)
+    }
     facts, protocol = scene_facts(connection), _scored_by(connection, selection.scoring)
     return ScoreCube(
         algorithms=tuple(selection.algorithms[number] for number in algorithms),
-        scenes=tuple(f"{owner}/{name}" if several else name for owner, name in owners),
+        scenes=tuple(shown.values()),
         columns=tuple(Column(column.metric, column.region) for column in columns),
         protocol=selection.protocol,
         datasets=tuple(owner for owner, _ in owners),
         sizes=tuple(facts[owner].size for owner in owners),
         depth_units=tuple(_depth_unit(facts[owner], protocol) for owner in owners),
         tags=tag_book(connection),
+        runs=_run_conditions(connection, selection, {number: sets[number] for number in used}, columns, shown),
         invalid=protocol.invalid if protocol else "count",
         void=void_scenes(measured, filled["counts"], filled["missing"]),
         values=filled["values"],
@@ -284,6 +288,31 @@ def read_cube(connection: Connection, selection: Selection) -> ScoreCube:
         counts=filled["counts"],
         missing=filled["missing"],
     )
+
+
+def _run_conditions(
+    connection: Connection,
+    selection: Selection,
+    sets: Mapping[int, tuple[VersionedColumn, ...]],
+    columns: Iterable[VersionedColumn],
+    scenes: Mapping[int, str],
+) -> dict[tuple[str, str], str]:
+    """The remarks on run times, which say size, threads and processor, by (algorithm, scene)."""
+    timed = {column for column in columns if column.column.declared.metric.counts == "runs"}
+    holding = [number for number, own in sets.items() if timed.intersection(own)]
+    if not holding:
+        return {}
+    table = schema.scores
+    query = sql.select(*table.c["algorithm_id", "scene_id", "column_set_id", "notes"]).where(
+        selection.condition(), table.c.column_set_id.in_(holding), table.c.notes != ""
+    )
+    found = {}
+    for algorithm, scene, number, text in connection.execute(query):
+        remarks = json.loads(text)
+        for place, column in enumerate(sets[number]):
+            if column in timed and str(place) in remarks and scene in scenes:
+                found[selection.algorithms[algorithm], scenes[scene]] = remarks[str(place)]
+    return found
 
 
 def _verify(rows: Sequence[Any], sets: Mapping[int, tuple[VersionedColumn, ...]], selection: Selection) -> None:
