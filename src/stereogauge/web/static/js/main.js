@@ -104,6 +104,9 @@ async function show() {
     content.dataset.ready = location.hash;
     return undefined;
   }
+  // The view is fetched beside its lists.
+  const module = loaders[state.view()]();
+  module.catch(() => {}); // it is awaited below, unless the lists fail first
   try {
     if (!context.catalogue)
       [context.catalogue, context.datasets] = await Promise.all([ask("catalogue"), ask("datasets")]);
@@ -118,12 +121,12 @@ async function show() {
     drawNavigation();
     document.title = `${TITLES[state.view()]} · Stereogauge`;
     const wanted = state.view();
-    const module = await loaders[wanted]();
+    const { create } = await module;
     if (wanted !== state.view()) return undefined;
     if (shown?.name !== wanted) {
       shown?.view.leave?.();
       put(content);
-      shown = { name: wanted, view: module.create(content, context) };
+      shown = { name: wanted, view: create(content, context) };
       say(TITLES[wanted]);
     }
     if (EMBEDDED) drawWayOut();
