@@ -84,9 +84,7 @@ class _Cache(caching.FunctionCache):
         return found
 
 
-def dispatcher(
-    function: Callable[..., Any], options: Mapping[str, Any], before_compiling: Callable[[], None]
-) -> Any:
+def dispatcher(function: Callable[..., Any], options: Mapping[str, Any], before_compiling: Callable[[], None]) -> Any:
     """The function as Numba compiles it: for each new combination of types at the first call, then cached on disk.
 
     `before_compiling` is called where it comes to that, and at once for a function that is not cached.
