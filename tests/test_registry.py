@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib.metadata
 import json
 import os
@@ -117,9 +118,10 @@ def run(*words: str, paths: Path | None = None) -> subprocess.CompletedProcess[s
 
 
 def test_a_broken_package_is_one_line_on_the_command_line(installed: Path) -> None:
-    (installed / "my_plugin.py").write_text("import nonexistent_network\n")
+    (installed / "my_plugin.py").write_text("print('loading')\nimport nonexistent_network\n")
     done = run("metrics", paths=installed)
     assert done.returncode == 0
+    assert "loading" not in done.stdout
     told = [line for line in done.stderr.splitlines() if "my-plugin" in line]
     assert told == [
         "note: the plug-in package my-plugin cannot be loaded (ModuleNotFoundError: No module named "
@@ -149,6 +151,33 @@ def test_a_named_file_that_fails_is_one_sentence(tmp_path: Path, text: str | Non
     assert done.returncode == 2
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_changed_plug_in_is_measured_again_and_its_scores_are_never_locked_in(tmp_path: Path) -> None:
+    truth = np.full((4, 6), 8, np.float32)
+    (tmp_path / "gt").mkdir()
+    (tmp_path / "maps" / "mine").mkdir(parents=True)
+    sg.write_disparity(tmp_path / "gt" / "s.pfm", truth)
+    sg.write_disparity(tmp_path / "maps" / "mine" / "s.pfm", truth + 1)
+    plugin, store = tmp_path / "mine.py", str(tmp_path / "s.sqlite")
+
+    def worst(text: str) -> float:
+        plugin.write_text(text)
+        folders = [str(tmp_path / "gt"), str(tmp_path / "maps"), "--store", store, "--jobs", "1"]
+        done = run("evaluate", *folders, "-m", "worst,mae", "-r", "top", "--plugin", str(plugin), "-f", "json")
+        assert done.returncode == 0, done.stderr
+        return float(json.loads(done.stdout)["scores"]["rows"][0][1])
+
+    assert [worst(PLUGIN), worst(PLUGIN.replace("error.max()", "7 * error.max()"))] == [1, 7]
+
+    plain = run("table", store, "-f", "json")
+    header = json.loads(plain.stdout)["scores"]["header"]
+    assert len(header) == 2
+    assert header[1].startswith("mae:top")
+    assert "scores of worst are left out" in plain.stderr
+    assert "--plugin" in plain.stderr
+    assert run("store", "export", store, str(tmp_path / "all.csv")).returncode == 0
+    assert "worst" in (tmp_path / "all.csv").read_text()
 
 
 def test_a_function_is_a_metric_and_may_be_defined_again() -> None:
@@ -188,3 +217,48 @@ def test_a_function_that_returns_no_number_is_told_so() -> None:
 
     with pytest.raises(StereogaugeError, match="everything returned list; a function"):
         sg.evaluate(scene.gt, scene, [everything], ["all"])
+
+
+def test_any_callable_with_a_name_is_a_metric_and_what_cannot_be_one_is_told_so() -> None:
+    scene = sg.Scene("s", gt=np.ones((3, 4), np.float32))
+
+    def power(estimate: Any, truth: Any, *, p: int = 1) -> float:
+        return float((np.abs(estimate - truth) ** p).max())
+
+    class Halved:
+        def __call__(self, estimate: Any, truth: Any) -> float:
+            return float(np.abs(estimate - truth).max()) / 2
+
+    def undefined(estimate: Any, truth: Any) -> float:
+        return float("nan")
+
+    table = sg.evaluate(scene.gt + 3, scene, [functools.partial(power, p=2), Halved(), undefined], "all")
+    assert (table.value("power"), table.value("Halved")) == (9, 1.5)
+    assert table.score("undefined").note == "the function undefined returned NaN"
+    for wrong, words in (
+        (lambda estimate, truth: 0.0, "write it with def"),
+        (len, "does not take them: too many positional arguments"),
+        (Halved, "found Halved"),
+    ):
+        with pytest.raises(StereogaugeError, match=words):
+            sg.evaluate(scene.gt, scene, [wrong], ["all"])
+    with pytest.raises(StereogaugeError, match="Two functions among the metrics are called power"):
+        sg.evaluate(scene.gt, scene, [functools.partial(power, p=2), functools.partial(power, p=3)], ["all"])
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("raise KeyError(region)", "mine.py, line 10: the plug-in failed (KeyError: 'top')."),
+        ("return 3.0", "The metric worst returned float; a declared metric returns a Statistic."),
+    ],
+)
+def test_a_metric_of_a_file_that_fails_is_one_sentence(tmp_path: Path, code: str, message: str) -> None:
+    broken = PLUGIN.replace("error = np.abs(m.estimate - m.gt)[m.mask(region)]", code)
+    (tmp_path / "mine.py").write_text(broken)
+    sg.write_disparity(tmp_path / "gt.pfm", np.ones((3, 4), np.float32))
+    files = [str(tmp_path / "gt.pfm")] * 2
+    done = run("compare", *files, "--plugin", str(tmp_path / "mine.py"), "-m", "worst", "-r", "top")
+    assert done.returncode == 2
+    assert done.stderr.strip().endswith(message)
+    assert "Traceback" not in done.stderr

@@ -340,8 +340,8 @@ class ResultSet:
     scene; `confidence_better` says whether "higher" or "lower" confidence values are better, `confidence_kind` whether
     they are more than an order: standard deviations ("sigma", px) or probabilities of a good pixel ("probability").
     Of several confidence maps all are in `other_confidence` by name, and each is scored as `ALGORITHM/NAME` too.
-    `seconds` is the run time per scene where known. `tags` say what kind of algorithm it is ({"technique": "learned"}),
-    for selections.
+    `seconds` is the run time per scene where known, `runs` holds further facts about the run (threads, processor, …).
+    `tags` say what kind of algorithm it is ({"technique": "learned"}), for selections.
 
     >>> ResultSet("SGM", {"teddy": "sgm/teddy.pfm"}, seconds={"teddy": 0.8}).maps["teddy"]
     'sgm/teddy.pfm'
@@ -359,6 +359,7 @@ class ResultSet:
     confidence_kind: ConfidenceKind = "order"
     other_confidence: Mapping[str, ConfidenceMaps] = field(default_factory=lambda: MappingProxyType({}))
     tags: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    runs: Mapping[str, Mapping[str, float | str]] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tags", as_tags(self.tags, self.name))

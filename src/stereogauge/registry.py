@@ -9,6 +9,7 @@ taken, costs one warning and nothing else; a file that was named must work.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import importlib
@@ -18,7 +19,8 @@ import os
 import pkgutil
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -31,6 +33,10 @@ if TYPE_CHECKING:
 
 PLUGIN_FILES = "STEREOGAUGE_PLUGINS"
 """The environment variable that names plug-in files, separated as PATH is; worker processes inherit it."""
+
+
+_plugin_sources: set[str] = set()
+"""The files of all plug-ins that were imported."""
 
 
 class PluginWarning(UserWarning):
@@ -93,7 +99,11 @@ class Registry(Mapping[str, Item], Generic[Item]):
                     raise StereogaugeError(f"{path} declares the {self._kind} {item.id!r}, which exists already.")
                 found[item.id] = item
         for entry in metadata.entry_points(group=self._group):
-            for item in self._items(_loaded(entry)):
+            loaded = _loaded(entry)
+            items = self._items(loaded)
+            if not items and loaded != ():
+                _warn(entry, f"declares no {self._kind} in {entry.value}, which its entry point names; it is left out")
+            for item in items:
                 other = self._ours.get(item.id) or found.get(item.id)
                 if other is None:
                     found[item.id] = item
@@ -101,7 +111,7 @@ class Registry(Mapping[str, Item], Generic[Item]):
                     _warn(entry, f"declares the {self._kind} {item.id!r}, which exists already; it is left out")
         return found
 
-    def _items(self, found: Any) -> Iterable[Item]:
+    def _items(self, found: Any) -> list[Item]:
         """The declared objects behind a module, an object or a list."""
         if isinstance(found, ModuleType):
             found = list(vars(found).values())
@@ -122,16 +132,57 @@ def plugin_files() -> list[Path]:
 def _loaded(entry: EntryPoint) -> Any:
     """What an entry point names; nothing where its package fails."""
     try:
-        return entry.load()
+        with _standard_output_kept():
+            found = entry.load()
+        _plugin_sources.add(str(getattr(sys.modules.get(entry.module), "__file__", "")))
+        return found
     except (Exception, SystemExit) as problem:
         _warn(entry, f"cannot be loaded ({type(problem).__name__}: {problem}) and is left out")
         return ()
+
+
+def _standard_output_kept() -> contextlib.AbstractContextManager[Any]:
+    """What a plug-in prints while it is imported goes to standard error: standard output may be a JSON document."""
+    return contextlib.redirect_stdout(sys.stderr)
 
 
 def _warn(entry: EntryPoint, what: str) -> None:
     package = entry.dist.name if entry.dist is not None else entry.value.partition(":")[0]
     # The text does not name the group, so that a package with six entry points is told once.
     warnings.warn(f"the plug-in package {package} {what}.", PluginWarning, stacklevel=2)
+
+
+OURS = __name__.partition(".")[0] + "."
+LARGEST_VERSION = 2**31
+"""Versions stay below it: databases keep them in 32 bits with a sign."""
+
+
+def code_version(function: Any, declared: int) -> int:
+    """The version of a declared function: as declared where it is ours, else a hash of its file and that number.
+
+    Whoever writes a plug-in changes it without thinking of versions, and no stored score may outlive its code.
+    """
+    file = getattr(sys.modules.get(_module_of(function)), "__file__", None)
+    return declared if is_ours(function) or file is None else _file_version(file, declared)
+
+
+def is_ours(function: Any) -> bool:
+    """Whether a function comes with Stereogauge and not with a plug-in."""
+    return _module_of(function).startswith(OURS)
+
+
+def _module_of(function: Any) -> str:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return getattr(function, "__module__", None) or type(function).__module__
+
+
+@functools.cache
+def _file_version(file: str, declared: int) -> int:
+    try:
+        return zlib.crc32(Path(file).read_bytes(), declared) % LARGEST_VERSION
+    except OSError:  # code that was imported from an archive
+        return declared
 
 
 @functools.cache
@@ -144,23 +195,23 @@ def _file_module(path: Path) -> ModuleType:
         raise FileError(f"{path}: there is no such Python file; --plugin takes a file that ends in .py.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    _plugin_sources.add(str(full))
     try:
-        spec.loader.exec_module(module)
+        with _standard_output_kept():
+            spec.loader.exec_module(module)
     except (Exception, SystemExit) as problem:
         del sys.modules[name]
-        place = next((f", line {line}" for line in reversed(_lines(problem, str(full)))), "")
-        raise FileError(
-            f"{path}{place}: the plug-in cannot be loaded ({type(problem).__name__}: {problem})."
-        ) from problem
+        place = plugin_place(problem) or path
+        raise FileError(f"{place}: the plug-in cannot be loaded ({type(problem).__name__}: {problem}).") from problem
     return module
 
 
-def _lines(problem: BaseException, path: str) -> list[int]:
-    """Lines of `path` that an error passed through, from the outermost."""
-    found, trace = [], problem.__traceback__
+def plugin_place(problem: BaseException) -> str:
+    """File and line of the plug-in that an error passed through last; "" where it passed through none."""
+    found, trace = "", problem.__traceback__
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename == path:
-            found.append(trace.tb_lineno)
+        if trace.tb_frame.f_code.co_filename in _plugin_sources:
+            found = f"{trace.tb_frame.f_code.co_filename}, line {trace.tb_lineno}"
         trace = trace.tb_next
     return found
 

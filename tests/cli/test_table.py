@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from pathlib import Path
 
 import cv2
@@ -12,6 +13,7 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.cli import main
+from stereogauge.matching.run import processor_name
 
 SHAPE = (24, 60)
 
@@ -108,11 +110,26 @@ def test_one_algorithm_alone_is_not_bold_in_latex(tmp_path: Path, capsys: pytest
 
 
 def test_a_second_warm_up_says_that_all_is_compiled(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.setattr("stereogauge.kernels.compiler.kernel_cache", lambda: tmp_path)
     monkeypatch.setattr("stereogauge.cli.warmup.compile_all", lambda: None)
     monkeypatch.setattr("stereogauge.cli.warmup._compiled", lambda folder: 7)
     assert "all 7 kernels were compiled already" in run(capsys, "warmup")[2]
+
+
+def test_after_a_complete_warm_up_nothing_is_looked_for(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def compile_all() -> None:
+        (tmp_path / f"kernel {len(list(tmp_path.glob('*.nbc')))}.nbc").touch()
+
+    monkeypatch.setattr("stereogauge.kernels.compiler.kernel_cache", lambda: tmp_path)
+    monkeypatch.setattr("stereogauge.cli.warmup.compile_all", compile_all)
+    assert "compiled in" in run(capsys, "warmup")[2]
+    assert "all 1 kernels were compiled already" in run(capsys, "warmup")[2]
+    (tmp_path / "kernel 0.nbc").unlink()
+    assert "compiled in" in run(capsys, "warmup")[2]
 
 
 def test_kitti_2015_stays_pooled_beside_kitti_2012(kitti: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -161,3 +178,38 @@ def test_the_depth_error_from_a_store_has_its_unit_too(tmp_path: Path, capsys: p
         assert out.splitlines()[0].startswith(
             f'algorithm,"sze:all [{unit}]"' if "," in unit else f"algorithm,sze:all [{unit}]"
         )
+
+
+def test_scene_by_scene_is_one_table_in_csv(kitti: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = kitti / "s.sqlite"
+    words = ("-m", "bad@3,mae", "-r", "all", "--store", store, "--jobs", 1)
+    assert run(capsys, "evaluate", f"kitti-2015:{kitti / 'kitti'}", kitti / "results", *words)[0] == 0
+    _, out, _ = run(capsys, "table", store, "--by", "scene", "-f", "csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [(row["scene"], row["algorithm"]) for row in rows] == [("000000_10", "mine"), ("000001_10", "mine")]
+    assert 0 < float(rows[0]["bad@3:all [%]"]) < float(rows[1]["bad@3:all [%]"])
+    # With --need sure there are two tables per scene, and none takes the place of another.
+    _, out, _ = run(capsys, "table", store, "--by", "scene", "--need", "sure", "-m", "mae", "-f", "json")
+    assert {"scores-000000_10", "scores-000001_10", "coverage-000000_10", "coverage-000001_10"} <= set(json.loads(out))
+
+
+def test_run_times_come_with_size_threads_and_processor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pair = np.random.default_rng(0).integers(0, 255, (24, 60), dtype=np.uint8)
+    for name in ("left", "right"):
+        (tmp_path / "pair" / name).mkdir(parents=True)
+        cv2.imwrite(str(tmp_path / "pair" / name / "a.png"), pair)
+    (tmp_path / "pair" / "gt").mkdir()
+    sg.write_disparity(tmp_path / "pair" / "gt" / "a.pfm", np.ones((24, 60), np.float32))
+    words = ("--matcher", "opencv-bm:block=5", "--ndisp", 16, "-m", "seconds,mae", "-r", "all", "--jobs", 1)
+    store = tmp_path / "s.sqlite"
+    code, out, _ = run(capsys, "evaluate", tmp_path / "pair", *words, "--maps", tmp_path / "maps", "--store", store)
+    assert code == 0
+    for shown in (out, run(capsys, "table", store)[1]):
+        text = " ".join(shown.split())
+        assert "Run times at 60×24 px, 16 disparities, " in text
+        assert f"on {' '.join(processor_name().split())}." in text
+    assert "Run times" not in run(capsys, "table", store, "-m", "mae")[1]
+    match = sg.match(pair, pair, matcher="opencv-bm", ndisp=16, block=5)
+    scores = sg.evaluate({"BM": match}, sg.Scene("a", gt=np.ones((24, 60), np.float32)), ["seconds", "cpu-seconds"])
+    assert scores.value("cpu-seconds") >= 0
+    assert "Run times at 60×24 px" in scores._repr_html_()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.metadata
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from stereogauge.datasets import DatasetFamily, families, load_dataset, open_dataset
 from stereogauge.errors import DatasetError, UnknownNameError
+from stereogauge.io.disparity import write_disparity
 from stereogauge.model import Dataset, Scene
 
 
@@ -96,3 +99,9 @@ def test_a_dataset_that_accepts_any_folder_does_not_take_over_the_message(
     with pytest.raises(DatasetError) as told:
         load_dataset("middlebury-v2", tmp_path)
     assert "It looks like" not in str(told.value)
+
+    (tmp_path / "truths").mkdir()
+    write_disparity(tmp_path / "truths" / "tree.pfm", np.ones((3, 4), np.float32))
+    at_hand = [Scene("x", gt=np.ones((3, 4), np.float32))]
+    known["any"] = dataclasses.replace(greedy, load=lambda root, variant: Dataset("any", at_hand))
+    assert [scene.id for scene in open_dataset(str(tmp_path / "truths"))] == ["tree"]

@@ -95,6 +95,26 @@ def test_depth_is_noticed_without_a_calibration_too() -> None:
     assert "the calibration (focal length and baseline)" in found.sentence
 
 
+def test_depth_over_a_small_range_is_not_taken_for_a_line() -> None:
+    camera = Calibration(focal=1500, baseline=0.08, doffs=52)  # 15 to 52 px at 1.79 to 1.15 m: nearly a line
+    truth = np.tile(np.linspace(15, 52, 120, dtype=np.float32), (40, 1))
+    metres = (120 / (noisy(truth) + 52)).astype(np.float32)
+
+    def said(values: DisparityMap, known: Calibration | None, source: Any = None) -> str:
+        found = suspicion(values.astype(np.float32), truth, known, source)
+        assert found is not None
+        assert found.kind == "depth"
+        return spoken(found.sentence)
+
+    assert "give --encoding depth-m, which" in said(metres, camera)
+    assert "give --encoding depth-m or --encoding depth-mm and the calibration" in said(metres, None)
+    assert "give --encoding depth-mm, which" in said(metres * 1000 / 256, camera, DisparityFile("z.png"))
+    thousandth = (noisy(truth) + 52) / 1000 - 52
+    read = DisparityFile("z.npy", "depth-m", calibration=camera)
+    assert said(thousandth, camera, read) == "The depths are in millimetres, not in metres: give --encoding depth-mm."
+    assert "ground truth is depth, too, give --gt-encoding depth-m" in said(60 - noisy(truth), camera, read)
+
+
 def test_a_baseline_in_millimetres_is_noticed() -> None:
     truth = scene().gt
     found = calibration_doubt(Calibration(focal=994.978, baseline=193.001), truth)

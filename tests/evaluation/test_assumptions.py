@@ -67,3 +67,19 @@ def test_compare_prints_another_hash_for_another_resolution_or_mask(
     assert "resolution" not in seen["resolution"]
     lines = [line for text in seen.values() for line in text.splitlines() if line.startswith("protocol")]
     assert len(set(lines)) == 3
+
+
+def test_the_pixels_that_all_maps_have_are_in_the_hash(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    holes = TRUTH.copy()
+    holes[:10] = np.nan
+    for name, values in (("gt", TRUTH), ("mine", TRUTH + np.arange(40)[:, None]), ("holes", holes)):
+        sg.write_disparity(tmp_path / f"{name}.pfm", values.astype(np.float32))
+    files = [str(tmp_path / f"{name}.pfm") for name in ("gt", "mine", "holes")]
+    found = {}
+    for words in (("--common",), ("--set", "invalid=exclude")):
+        with pytest.raises(SystemExit):
+            main(["compare", *files, "-m", "mae", "-r", "all", "-f", "json", *words])
+        document = json.loads(capsys.readouterr().out)
+        found[document["inputs"]] = document["scores"][0]["value"]
+    assert len(found) == 2, "two scores under one hash"
+    assert len(set(found.values())) == 2

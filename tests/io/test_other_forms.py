@@ -39,7 +39,7 @@ def test_a_depth_of_zero_is_unknown_and_a_missing_calibration_is_said(tmp_path: 
     np.save(tmp_path / "z.npy", np.array([[0.0, -1.0, 10.0]]))
     found = sg.read_disparity(tmp_path / "z.npy", encoding="depth-m", calibration=CAMERA)
     assert same(found, [[np.nan, np.nan, 15.0]])
-    with pytest.raises(FileError, match=r"neither focal length nor baseline .* give a calibration"):
+    with pytest.raises(FileError, match=r"focal length and baseline are not both known here; give a calibration"):
         sg.read_disparity(tmp_path / "z.npy", encoding="depth-m")
 
 
@@ -102,6 +102,10 @@ def test_a_lossy_picture_is_read_when_its_scale_is_said(tmp_path: Path) -> None:
     assert abs(float(sg.read_disparity(tmp_path / "a.jpg", encoding="middlebury", scale=4)[0, 0]) - 20) < 1
     with pytest.raises(FileError, match=r"lossy .* scale=4"):
         sg.read_disparity(tmp_path / "a.jpg")
+    cv2.imwrite(str(tmp_path / "a.bmp"), np.full((16, 16), 80, np.uint8))
+    assert sg.read_disparity(tmp_path / "a.bmp", encoding="middlebury", scale=4)[0, 0] == 20
+    with pytest.raises(FileError, match=r"a BMP image does not say .* scale=4"):
+        sg.read_disparity(tmp_path / "a.bmp")
 
 
 def test_what_was_said_of_a_file_is_in_its_hash(tmp_path: Path) -> None:

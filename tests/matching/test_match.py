@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import time
 from pathlib import Path
@@ -162,7 +163,22 @@ def test_functions_may_return_both_maps_with_unknown_values() -> None:
     assert result.right_disparity.dtype == np.float32
 
 
-@pytest.mark.parametrize("returned", [None, "map", np.zeros((2, 2))])
+def test_a_function_in_this_process_may_return_what_one_in_another_may() -> None:
+    def network(left: NDArray[Any], right: NDArray[Any], ndisp: int) -> dict[str, Any]:
+        flat = np.ones((1, 1, *left.shape))
+        return {"disparity": 3 * flat, "right": flat[0], "sigma": flat[0].tolist()}
+
+    image = np.zeros((3, 4), np.uint8)
+    result = sg.match(image, image, matcher=functools.partial(network), ndisp=4)
+    assert (result.matcher, result.confidence_better) == ("network", "lower")
+    assert result.right_disparity is not None
+    assert result.confidence is not None
+    assert result.disparity.shape == result.right_disparity.shape == result.confidence.shape == (3, 4)
+    with pytest.raises(MatcherError, match="called with left, right, ndisp and does not take them"):
+        sg.match(image, image, matcher=len, ndisp=4)
+
+
+@pytest.mark.parametrize("returned", [None, "map", np.zeros((2, 2)), (1, 2, 3), {"disp": np.zeros((3, 4))}])
 def test_wrong_returns_are_named(returned: Any) -> None:
     with pytest.raises(MatcherError, match="return"):
         sg.match(np.zeros((3, 4), np.uint8), np.zeros((3, 4), np.uint8), matcher=lambda *_: returned, ndisp=4)

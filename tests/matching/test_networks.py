@@ -186,6 +186,12 @@ def sleeps(left, right, ndisp):
 def strange(left, right, ndisp):
     return {"disprity": left}
 
+def leaves(left, right, ndisp):
+    sys.exit(4)
+
+def nothing(left, right, ndisp):
+    return None
+
 def shape(left, right, ndisp):
     return np.full(left.shape[:2], left.ndim, np.float32)
 """
@@ -224,6 +230,8 @@ def test_a_function_gets_the_images_as_they_are(functions: str, pair: tuple[np.n
         ("dies", {}, "ended with exit code 7 while matching; its last words: out of memory"),
         ("sleeps", {"time_limit": 3.0}, "time limit of 3 s while matching"),
         ("strange", {}, "a matcher returns maps called disparity, right, confidence, sigma; found disprity"),
+        ("leaves", {}, r"ended with exit code 4 while matching\.$"),
+        ("nothing", {}, "returns arrays of real numbers; its disparity holds None"),
         ("absent", {}, "AttributeError: module 'mynet' has no attribute 'absent'"),
     ],
 )

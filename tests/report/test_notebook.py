@@ -35,10 +35,12 @@ def results() -> dict[str, Any]:
         "confidence": confidence,
         "curve": sg.sparsify(confidence["peak-ratio"], truth + np.arange(90, dtype=np.float32) / 50, truth),
         "picture": sg.picture(truth + 2, scene, "mae"),
+        "answer": sg.answer(table, weights={"mae": 1}),
+        "explanation": sg.explain(table, "sgm", "off <by> 2", weights={"mae": 1}),
     }
 
 
-@pytest.mark.parametrize("name", ["table", "ranking"])
+@pytest.mark.parametrize("name", ["table", "ranking", "answer", "explanation"])
 def test_tables_are_tables_with_names_escaped(results: dict[str, Any], name: str) -> None:
     shown = results[name]._repr_html_()
     assert "<table>" in shown
@@ -70,6 +72,8 @@ SAVED = {
     "confidence": ["npz", "png"],
     "curve": ["csv", "svg"],
     "picture": ["npy", "png"],
+    "answer": ["csv", "json", "html", "md", "tex"],
+    "explanation": ["csv", "json", "html", "md", "tex"],
 }
 
 
@@ -119,3 +123,23 @@ def test_help_names_the_parameters(name: str) -> None:
     text = pydoc.plain(pydoc.render_doc(getattr(sg, name)))
     assert f"{name}(" in text
     assert next(iter(inspect.signature(getattr(sg, name)).parameters)) in text
+
+
+def test_every_result_is_one_short_line_at_a_prompt(results: dict[str, Any]) -> None:
+    for name in ("match", "table", "ranking", "curve", "picture"):
+        assert len(repr(results[name])) < 120
+    assert repr(results["match"]).startswith("MatchResult(sgm: 90×60, 16 disparities, ")
+
+
+def test_whatever_a_notebook_has_at_hand_is_an_estimate(results: dict[str, Any], tmp_path: Path) -> None:
+    match, truth = results["match"], np.full((60, 90), 5, np.float32)
+    scene = sg.Scene("shift", gt=truth)
+    path = match.save(tmp_path / "saved.pfm")
+    table = sg.evaluate([match, path], scene, ["mae"], ["all"])
+    assert table.value("mae", algorithm="sgm") == table.value("mae", algorithm="saved")
+    assert (sg.picture(match, scene, "mae").values == sg.picture(path, scene, "mae").values).all()
+    for nothing in ({}, [], None):
+        with pytest.raises(StereogaugeError, match="No estimate was given"):
+            sg.evaluate(nothing, scene, ["mae"])
+    with pytest.raises(StereogaugeError, match="Maps in a list have no names"):
+        sg.evaluate([truth, truth], scene, ["mae"])

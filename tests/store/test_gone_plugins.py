@@ -40,7 +40,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_the_other_scores_are_read_with_one_warning(path: Path) -> None:
     with sg.open_store(path) as store:
-        with pytest.warns(PluginWarning, match=r"holds scores of gone, which nothing here declares; .* --plugin FILE"):
+        with pytest.warns(PluginWarning, match=r"scores of gone are left out: .* --plugin FILE"):
             cube = store.cube()
         assert cube.columns == (Column("bad@1", "all"),)
         assert cube.values[:, :, 0].tolist() == [[12.5, 12.5], [50.0, 50.0]]
@@ -56,13 +56,13 @@ def test_commands_say_so_and_go_on(path: Path, capsys: pytest.CaptureFixture[str
         main([words[0], str(path), *(word.format(path) for word in words[1:])])
     printed = capsys.readouterr()
     assert not ended.value.code
-    assert "note: this store also holds scores of gone" in printed.err
+    assert "scores of gone are left out" in printed.err
     assert "Unknown metric" not in printed.out + printed.err
 
 
 def test_the_site_shows_the_others(path: Path) -> None:
     with sg.open_store(path, read_only=True) as store:
         source = StoreSource(store)
-        with pytest.warns(PluginWarning, match="holds scores of gone"):
+        with pytest.warns(PluginWarning, match="scores of gone are left out"):
             records = source.protocols()
         assert source.cube(records[0].key).metrics == ("bad@1",)

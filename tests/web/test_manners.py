@@ -20,6 +20,10 @@ from stereogauge.web.site import Site
 from stereogauge.web.source import StoreSource
 
 pytestmark = BROWSER
+AS_SEEN = """() => [...document.querySelectorAll("#board tr[data-algorithm]")]
+  .sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top)
+  .map((row) => [row.dataset.algorithm, ...["td.pin0", "td.value"].map((cell) => row.querySelector(cell).innerText)])
+  .map(([name, rank, value]) => [name, rank.split(" ")[0], value.split(" ")[0]])"""
 
 
 def test_the_skip_link_leads_to_the_content_and_keeps_the_weights(visitor: Visitor) -> None:
@@ -159,16 +163,32 @@ def test_another_model_does_not_leave_a_profile_behind(visitor: Visitor) -> None
 
 def test_rows_follow_the_weights_frame_by_frame(visitor: Visitor) -> None:
     visitor.go("#leaderboard?regions=all&metrics=rms&metrics=bad%401&metrics=bad%402&missing=drop-algorithm")
+    drawn = visitor.page.inner_html("#board")
     slider = visitor.page.locator("[data-weight=rms]")
     frames, changes = visitor.wiggle("rms")
     assert changes >= 0.7 * frames
+
+    def rested() -> str:
+        visitor.until("!document.querySelector('#board tr[style]')")
+        visitor.ready()
+        visitor.until("document.getElementById('content').dataset.intervals === 'ready'")
+        return str(visitor.page.inner_html("#board"))
+
+    rested()
     slider.evaluate("input => { input.value = 100; input.dispatchEvent(new Event('input', { bubbles: true })); }")
-    visitor.page.wait_for_timeout(100)
-    followed = visitor.texts("#board tr[data-algorithm] td.value")
-    visitor.until("location.hash.includes('weights=rms')")
+    visitor.page.wait_for_selector("#board tr[style]")
+    followed = visitor.page.evaluate(AS_SEEN)
+    before = rested()
+    assert visitor.page.evaluate(AS_SEEN) == followed
+    assert [name for name, *_ in followed] == visitor.algorithms()
+    for value in (30, 100):
+        slider.evaluate(f"input => {{ input.value = {value}; input.dispatchEvent(new Event('input')); }}")
+        visitor.page.wait_for_timeout(50)
+    assert rested() == before
+    visitor.page.reload()
     visitor.ready()
-    shown = visitor.texts("#board tr[data-algorithm] td.value")
-    assert [text.split()[0] for text in shown] == [text.split()[0] for text in followed]
+    assert rested() == before
+    assert before != drawn
 
 
 @pytest.fixture(scope="module")

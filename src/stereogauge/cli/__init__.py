@@ -6,8 +6,10 @@ sentence and exit code 2; anything else is a defect and keeps its traceback.
 
 from __future__ import annotations
 
+import atexit
 import errno
 import functools
+import gc
 import importlib
 import os
 import sys
@@ -22,7 +24,7 @@ from stereogauge.cli.aliases import has_positional, spelled
 from stereogauge.cli.project import read_project, told
 from stereogauge.cli.spoken import spoken
 from stereogauge.errors import FileError, StereogaugeError
-from stereogauge.registry import PLUGIN_FILES, PluginWarning
+from stereogauge.registry import PLUGIN_FILES, PluginWarning, plugin_place
 from stereogauge.version import VERSION
 
 COMMANDS = {
@@ -69,8 +71,14 @@ NOT_OURS = {
 """What the file system may answer to a path that somebody gave."""
 
 
+GARBAGE = 50_000
+"""New objects after which garbage is looked for. Python's 700 would do so throughout the imports, which leave none."""
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
+    gc.set_threshold(GARBAGE)
+    atexit.register(gc.freeze)  # an ending process needs no garbage collected: 0.1 s after Numba was imported
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         words = _with_plugins(words)
@@ -98,6 +106,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception as problem:
         show: Callable[[], None] | None = getattr(problem, "show", None)
         if show is None:
+            if place := plugin_place(problem):
+                _fail(f"{place}: the plug-in failed ({type(problem).__name__}: {problem}).")
             raise
         show()
         sys.exit(getattr(problem, "exit_code", 2))

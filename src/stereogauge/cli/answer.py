@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from stereogauge.cli import selected
+from stereogauge.cli.options import Format
 from stereogauge.cli.output import print_rows, print_tables, say
 
 
@@ -65,7 +66,7 @@ def command(
     with selected.opened(store, scenes, None, None, algorithms, dataset, protocol, need) as (opened, cube):
         source = Source(cube, opened.protocol(cube.protocol, cube.columns), store)
     if profiles:
-        _print_profiles(source)
+        _print_profiles(source, form)
         return
     found = answered(
         source,
@@ -89,13 +90,26 @@ def command(
         print_tables(found.tables)
 
 
-def _print_profiles(source: object) -> None:
+def _print_profiles(source: object, form: Form) -> None:
     from stereogauge.decision.compatibility import compatibility
     from stereogauge.decision.source import Source
     from stereogauge.ranking.profile import load_profile, shipped_profiles
 
     assert isinstance(source, Source)
     shown = [compatibility(source, load_profile(name)) for name in shipped_profiles()]
+    if form is Form.json:
+        rows = [
+            {
+                "profile": one.profile.id,
+                "measured": one.share,
+                "not measured": [missing.term for missing in one.not_measured],
+                "weighs": one.profile.summary,
+                "command": one.command,
+            }
+            for one in shown
+        ]
+        print_rows(rows, Format.json)
+        return
     print_rows([{"profile": one.profile.id, "measured": one.sentence, "weighs": one.profile.summary} for one in shown])
     for one in shown:
         if one.command:

@@ -91,7 +91,7 @@ def command(
     Prints scores under one protocol; --out writes the picture behind each metric. Every choice that a number depends on
     is in the protocol, whose hash is printed with the table.
     """
-    from stereogauge.evaluation.assumptions import inputs_hash
+    from stereogauge.evaluation.assumptions import estimated_hash, inputs_hash
     from stereogauge.evaluation.evaluate import evaluate
     from stereogauge.io.encodings import is_depth
     from stereogauge.io.files import DisparityFile
@@ -181,7 +181,7 @@ def command(
     with working(f"measuring {', '.join(files)}"):
         maps = {name: file.read() for name, file in files.items()}
         table = evaluate(maps, scene, asked, protocol=chosen, resize=resize, common=common, by=division)
-        table.inputs = inputs_hash([scene])
+        table.inputs = inputs_hash([scene], [estimated_hash(maps.values())] if common else [])
         doubts = _suspicions(maps, files, scene)
     chosen = table.protocol or chosen
     print_scores(table, form)
@@ -218,8 +218,9 @@ def _is_dataset(text: str) -> bool:
 def _open(path: str) -> bool:
     """Whether the file's suffix leaves its encoding open, so that --encoding and --scale concern it."""
     from stereogauge.datasets.layout import map_name
+    from stereogauge.io.images import BY_PILLOW
 
-    return map_name(path)[1] in (".png", ".pgm", ".jpg", ".jpeg", ".webp")
+    return map_name(path)[1] in (".png", ".pgm", *BY_PILLOW)
 
 
 def _named(texts: list[str]) -> dict[str, str]:

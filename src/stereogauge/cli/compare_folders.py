@@ -40,7 +40,7 @@ def compare_folders(
     asked: bool,
 ) -> None:
     """Print the scores over all scenes; `how` goes to `evaluate`, `asked` says that its metrics were chosen."""
-    from stereogauge.evaluation.assumptions import inputs_hash
+    from stereogauge.evaluation.assumptions import estimated_hash, inputs_hash
     from stereogauge.evaluation.evaluate import evaluate
     from stereogauge.evaluation.worker import Doubt, doubts_of_map
     from stereogauge.io.files import load_disparity
@@ -59,6 +59,7 @@ def compare_folders(
     objects: dict[tuple[str, str, str], SceneObject] = {}
     used = protocol
     doubts: list[Doubt] = []
+    shared: list[str] = []
     for scene in compared:
         maps = {result.name: result.maps[scene.id] for result in results if scene.id in result.maps}
         read = {name: load_disparity(source) for name, source in maps.items()}
@@ -70,6 +71,7 @@ def compare_folders(
             **how,
         )
         scores += list(part)
+        shared += [estimated_hash(read.values())] if how["common"] else []
         sizes |= part.sizes or {}
         objects |= part.objects
         used = part.protocol or protocol
@@ -82,7 +84,7 @@ def compare_folders(
         {result.name: result.tags for result in results}, {(scene.dataset, scene.id): scene.tags for scene in compared}
     )
     calibrated = {(scene.dataset, scene.id): scene.calibration.metric for scene in compared}
-    table = ScoreTable(scores, used, sizes, tags, objects, inputs_hash(compared), calibrated)
+    table = ScoreTable(scores, used, sizes, tags, objects, inputs_hash(compared, shared), calibrated)
     print_scores(table, form)
     if form is options.Format.table:
         print_basis(used, table.inputs, compared)

@@ -81,7 +81,7 @@ def command(
     given = parse_parameters(",".join(parameter or ()), "--set")
     for folder in (confidence, None if classes is None else classes.parent):
         options.make_folder(folder)
-    with working("reading the images"):
+    with working("reading the images and preparing the matcher"):
         prepared = prepare(left, right, matcher, ndisp, **given)
     announce_memory(prepared.memory, prepared.matcher.id)
     with working(f"matching with {prepared.matcher.id}"):

@@ -81,7 +81,10 @@ Focal = Annotated[float | None, typer.Option(help="Focal length in px.")]
 Baseline = Annotated[float | None, typer.Option(help="Baseline in metres.")]
 Doffs = Annotated[float | None, typer.Option(help="Disparity offset in px.")]
 TruthEncoding = Annotated[
-    str | None, typer.Option("--gt-encoding", help="Encoding of the ground truth; default: that of the estimates.")
+    str | None,
+    typer.Option(
+        "--gt-encoding", help="Encoding of the ground truth; default: that of the estimates unless they are depths."
+    ),
 ]
 TruthScale = Annotated[
     float | None, typer.Option("--gt-scale", help="Scale of the ground truth; default: that of the estimates.")

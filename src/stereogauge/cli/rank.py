@@ -130,7 +130,11 @@ def _print(ranking: Ranking, sure: Bootstrap | None, form: options.Format) -> No
             }
         sys.stdout.write(json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
     elif form is options.Format.csv:
-        sys.stdout.write(ranking.to_csv())
+        frame = ranking.to_pandas()
+        if sure is not None:
+            drawn = sure.to_pandas().drop(columns=["rank", "value"]).rename(columns={"first": "first in"})
+            frame = frame.merge(drawn, on="algorithm", how="left")
+        sys.stdout.write(frame.to_csv(index=False))
     else:
         from stereogauge.report.tables import ranking_table, weights_table
 

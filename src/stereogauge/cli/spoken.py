@@ -6,6 +6,7 @@ import re
 
 OPTIONS = (
     "encoding",
+    "gt_encoding",
     "scale",
     "offset",
     "unknown",
@@ -37,9 +38,9 @@ def spoken(sentence: str) -> str:
 
 
 def _option(found: re.Match[str]) -> str:
-    number = found["number"]
+    number, name = found["number"], found["name"].replace("_", "-")
     if number is not None:
         ended = number.rstrip(".")
-        return f"--{found['name']} {ended}{number[len(ended) :]}"
+        return f"--{name} {ended}{number[len(ended) :]}"
     value = found["list"].replace(" ", "") if found["list"] is not None else found["text"]
-    return f"--{found['name']} {value}"
+    return f"--{name} {value}"

@@ -93,6 +93,7 @@ def command(
     from stereogauge.protocol import Protocol
     from stereogauge.tables.error_density import density_table
     from stereogauge.tables.score_table import coverage_table, score_table
+    from stereogauge.tables.table import stacked
 
     if figure is not None:
         from stereogauge.figures.mpl.figure import check_format
@@ -123,9 +124,15 @@ def command(
     ]
     if need == selected.ONLY_SURE:
         tables += [coverage_table(part) for part in parts]
-    if by is By.scene:
+    if by is By.scene and form is options.Format.csv:
+        # One header, so that any program reads it.
+        blocks = [tables[start : start + len(parts)] for start in range(0, len(tables), len(parts))]
+        tables = [stacked(block, "scene", cube.scenes) for block in blocks]
+    elif by is By.scene:
         tables = [
-            replace(table, name=f"scores-{scene}", title=scene)
+            replace(
+                table, name=f"{table.name}-{scene}", title=scene if table.name == "scores" else f"{scene}: coverage"
+            )
             for table, scene in zip(tables, cube.scenes * 2, strict=False)
         ]
     shown = [upright(table, form) for table in tables] + [density_table(one) for one in curves]

@@ -35,6 +35,9 @@ class SparsificationCurve(Displayed):
     bad: NDArray[np.float64]
     threshold: float
 
+    def __repr__(self) -> str:
+        return f"SparsificationCurve({self.pixels} pixels, {self.bad_pixels} off by more than {self.threshold:g} px)"
+
     @property
     def pixels(self) -> int:
         """The number of pixels in the domain."""

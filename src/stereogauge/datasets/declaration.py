@@ -19,7 +19,7 @@ from stereogauge.datasets.layout import has_manifest
 from stereogauge.errors import DatasetError, unknown_name
 from stereogauge.io.remote_path import is_in_object_store, place
 from stereogauge.model import Dataset
-from stereogauge.registry import collect
+from stereogauge.registry import collect, is_ours
 
 PACKAGE = "stereogauge.datasets.native"
 ENTRY_POINTS = "stereogauge.datasets"
@@ -150,8 +150,13 @@ def _is_drive(text: str) -> bool:
 
 
 def _better_family(wrong: DatasetFamily, folder: Path) -> str | None:
-    """Another family that finds scenes with ground truth in this folder, if there is one."""
+    """Another family of ours that finds scenes with ground truth in this folder, if there is one.
+
+    Those of plug-ins are meant only by their name: a `load` of somebody else may take any folder for its own.
+    """
     for family in families().values():
+        if not is_ours(family.load):
+            continue
         described = family.id != FOLDER or has_manifest(folder, MANIFEST)
         if family is not wrong and family.needs_root and described and _finds_scenes(family, folder):
             return family.id
@@ -159,12 +164,9 @@ def _better_family(wrong: DatasetFamily, folder: Path) -> str | None:
 
 
 def _finds_scenes(family: DatasetFamily, folder: Path) -> bool:
-    """Whether the family lists this folder and the first ground truth is really there.
-
-    A `load` of somebody else may accept any folder, or fail in any way.
-    """
+    """Whether the family lists this folder and the first ground truth is really there."""
     try:
         first = next(iter(family.load(folder, "")), None)
         return first is not None and first.has("gt") and first.gt.size > 0
-    except Exception:
+    except Exception:  # whatever a folder of another layout leads to
         return False

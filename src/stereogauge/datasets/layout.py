@@ -13,7 +13,21 @@ from stereogauge.io.png_file import read_header
 from stereogauge.paths import is_project
 
 IMAGE_SUFFIXES = (".png", ".ppm", ".pgm", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp")
-MAP_SUFFIXES = (".pfm", ".png", ".pgm", ".npy", ".npz", ".tif", ".tiff", ".exr", ".dsp5", ".mat", ".jpg", ".jpeg")
+MAP_SUFFIXES = (
+    ".pfm",
+    ".png",
+    ".pgm",
+    ".npy",
+    ".npz",
+    ".tif",
+    ".tiff",
+    ".exr",
+    ".dsp5",
+    ".mat",
+    ".jpg",
+    ".jpeg",
+    ".bmp",
+)
 SHOWN_ENTRIES = 5
 MIDDLEBURY_TERMS = (
     "Middlebury grants permission to use and publish all images and disparity maps, with the request to cite the "

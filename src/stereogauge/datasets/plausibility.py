@@ -33,6 +33,8 @@ ONE_VALUE_SHARE, ONE_VALUE_WRONG, ONE_VALUE_OFTEN = 0.03, 0.95, 3.0
 LARGEST_BASELINE = 20.0
 """Metres; the widest baseline that is taken without a question."""
 LARGEST_KITTI_SCALE = 256.0
+UNITS = {"depth-m": ("metres", 1.0), "depth-mm": ("millimetres", 1000.0)}
+"""Encodings that hold depth, with their unit and how many of it make a metre."""
 
 Values = NDArray[np.float64]
 
@@ -100,7 +102,11 @@ def lossy_doubt(source: DisparitySource | None) -> Suspicion | None:
 
 def _wrong_values(pair: SampledPair, calibration: Calibration, source: DisparitySource | None) -> Suspicion | None:
     """The simplest of the explanations that leave the smallest error, where it is small."""
-    candidates = [*_linear(pair, calibration, source), *_depths(pair, calibration)]
+    candidates = [
+        *_one_number(pair, calibration, source),
+        *_depths(pair, calibration, source),
+        *_line(pair, source),
+    ]
     remaining = [_median_error(candidate.values, pair.known) for candidate in candidates]
     spread = float(np.mean(np.abs(pair.known - np.median(pair.known))))
     enough = min(TELLING * pair.error, pair.tolerance, EXPLAINED * spread + 1e-3 * pair.typical)
@@ -119,33 +125,41 @@ def _medians(pair: SampledPair) -> str:
     return f"median {np.median(pair.found):.4g}, ground truth {np.median(pair.known):.4g} px"
 
 
-def _depths(pair: SampledPair, calibration: Calibration) -> list[Correction]:
-    """The map as depth: d = f·B/Z − doffs, or, without a calibration, d = c/Z."""
-    safe = np.where(pair.found > 0, pair.found, np.nan)
-    product = calibration.focal_baseline
+def _depths(pair: SampledPair, calibration: Calibration, source: DisparitySource | None) -> list[Correction]:
+    """The map as depth: d = f·B/Z − doffs, or, without a calibration, d = c/Z; read depths as those of another unit."""
+    stored = (pair.found - float(getattr(source, "offset", 0.0))) * _scale(source)
+    safe = np.where(stored > 0, stored, np.nan)
+    product, encoding = calibration.focal_baseline, getattr(source, "encoding", None)
     if product is None:
-        constant = float(np.nanmedian(pair.found * pair.known))
-        said = (
-            f"The values fall where disparities rise ({_medians(pair)}): they look like depth; give "
-            'encoding="depth-m" or encoding="depth-mm" and the calibration (focal length and baseline).'
-        )
-        return [Correction(constant / safe, "depth", lambda: said)]
-    units = {"metres": ("depth-m", 1.0), "millimetres": ("depth-mm", 1000.0)}
+        constant = float(np.nanmedian(safe * pair.known))
+        return [Correction(constant / safe, "depth", lambda: _depth_said(pair))]
+    if encoding in UNITS:
+        other, factor = ("depth-mm", 1000.0) if encoding == "depth-m" else ("depth-m", 0.001)
+        said = f'The depths are in {UNITS[other][0]}, not in {UNITS[encoding][0]}: give encoding="{other}".'
+        values = (pair.found + calibration.doffs) * factor - calibration.doffs
+        return [Correction(values, "depth", lambda: said)]
     return [
         Correction(
             product * per_metre / safe - calibration.doffs,
             "depth",
-            lambda unit=unit, encoding=encoding: (  # type: ignore[misc]
+            lambda unit=unit, name=name: (  # type: ignore[misc]
                 f"The values are depths in {unit}, not disparities ({_medians(pair)}): give "
-                f'encoding="{encoding}", which takes the calibration.'
+                f'encoding="{name}", which takes the calibration.'
             ),
         )
-        for unit, (encoding, per_metre) in units.items()
+        for name, (unit, per_metre) in UNITS.items()
     ]
 
 
-def _linear(pair: SampledPair, calibration: Calibration, source: DisparitySource | None) -> list[Correction]:
-    """The map as a·d, as d + b, and as a·d + b."""
+def _depth_said(pair: SampledPair) -> str:
+    return (
+        f"The values fall where disparities rise ({_medians(pair)}): they look like depth; give "
+        'encoding="depth-m" or encoding="depth-mm" and the calibration (focal length and baseline).'
+    )
+
+
+def _one_number(pair: SampledPair, calibration: Calibration, source: DisparitySource | None) -> list[Correction]:
+    """The map as a·d and as d + b."""
     scale, offset = _scale(source), float(getattr(source, "offset", 0.0))
     nonzero = pair.known != 0
     ratio = _rounded(float(np.median(pair.found[nonzero] / pair.known[nonzero]))) if nonzero.any() else 0.0
@@ -159,13 +173,29 @@ def _linear(pair: SampledPair, calibration: Calibration, source: DisparitySource
     found.append(
         Correction(pair.found - shift, "offset", lambda: _offset_said(pair, shift, calibration, option_of_shift))
     )
-    slope = _rounded(_robust_slope(pair))
-    if slope:
-        rest = float(np.median(pair.found - slope * pair.known))
-        both = _options(source, scale * slope, (offset - rest) / slope)
-        said = f"The disparities are scaled and shifted ({_medians(pair)}): give {both}."
-        found.append(Correction((pair.found - rest) / slope, "wrong-scale", lambda: said))
     return found
+
+
+def _line(pair: SampledPair, source: DisparitySource | None) -> list[Correction]:
+    """The map as a·d + b; where a < 0, one of the two is depth, which is nearly a line over a small range."""
+    slope = _rounded(_robust_slope(pair))
+    if not slope:
+        return []
+    rest = float(np.median(pair.found - slope * pair.known))
+    offset = float(getattr(source, "offset", 0.0))
+    both = _options(source, _scale(source) * slope, (offset - rest) / slope)
+    kind, said = "wrong-scale", f"The disparities are scaled and shifted ({_medians(pair)}): give {both}."
+    if slope < 0 and getattr(source, "encoding", None) in UNITS:
+        kind, said = (
+            "depth",
+            (
+                f"The disparities fall where those of the ground truth rise ({_medians(pair)}): if the ground truth is "
+                'depth, too, give gt_encoding="depth-m" or gt_encoding="depth-mm".'
+            ),
+        )
+    elif slope < 0:
+        kind, said = "depth", _depth_said(pair)
+    return [Correction((pair.found - rest) / slope, kind, lambda: said)]
 
 
 def _robust_slope(pair: SampledPair) -> float:

@@ -109,7 +109,7 @@ def answered(
     if wanted is not None and wanted.completeness is not None and completeness == LEAST_COVERAGE:
         share = wanted.completeness
     source = replace(source, cube=source.cube.limited(share))
-    options = {"completeness": str(completeness), "alpha": alpha, "draws": draws, "seed": seed, "missing": missing}
+    options = {"completeness": completeness, "alpha": alpha, "draws": draws, "seed": seed, "missing": missing}
     if completeness == ONLY_SURE:
         return _only_sure(source, purpose, options)
     if wanted is None:

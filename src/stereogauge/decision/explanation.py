@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stereogauge.decision.divided import UNDIVIDED
+from stereogauge.display import Displayed
 from stereogauge.scores.cube import Values
 from stereogauge.scores.plain import json_value
 from stereogauge.tables.html import html_table
@@ -39,7 +41,7 @@ class Piece(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
+class Explanation(Displayed):
     """Why the first algorithm scores better (or worse) than the second.
 
     `difference` is score of the first − score of the second. `terms`, `scenes` and `regions` each sum to it; `pieces`
@@ -126,7 +128,12 @@ class Explanation:
             "command": self.command,
         }
 
-    def _repr_html_(self) -> str:
+    def to_json(self) -> str:
+        """`to_dict` as one JSON document."""
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False)
+
+    def to_html(self) -> str:
+        """The explanation as a fragment of a page, its tables included."""
         return "".join([f"<p>{escape(self.text)}</p>", *(html_table(one) for one in self.tables)])
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from stereogauge.decision import tables
 from stereogauge.decision.fulfilment import Fulfilment
 from stereogauge.decision.words import metric_words
+from stereogauge.display import Displayed
 from stereogauge.scores.plain import json_value
 from stereogauge.scores.selection import Selection
 from stereogauge.tables.html import html_table
@@ -76,7 +77,7 @@ class NotMeasured(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class Answer(Displayed):
     """Which algorithm to take for a purpose, and how far the evidence carries that.
 
     `winner` is None where the evidence does not decide; `leader` is the one with the best score, whatever that is
@@ -190,9 +191,6 @@ class Answer:
         if commands:
             parts.append(f"<p>To measure what is missing:</p><pre>{escape(chr(10).join(commands))}</pre>")
         return "".join(parts)
-
-    def _repr_html_(self) -> str:
-        return self.to_html()
 
 
 def _list(title: str, lines: tuple[str, ...]) -> str:

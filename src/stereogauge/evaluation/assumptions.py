@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.fingerprints import ContentHashes, scene_contents
 from stereogauge.hashing import values_hash
-from stereogauge.model import Scene
+from stereogauge.model import DisparityMap, Scene
 from stereogauge.protocol import Protocol
 from stereogauge.regions.scene_regions import SceneRegions
 
@@ -19,15 +22,27 @@ RULES = {
 }
 
 
-def inputs_hash(scenes: Sequence[Scene]) -> str:
+def inputs_hash(scenes: Sequence[Scene], common: Sequence[str] = ()) -> str:
     """Twelve digits that change with the ground truth, images, masks, calibration, resolution or border of a scene.
+
+    `common` are hashes by `estimated_hash` of the maps, scene by scene, where only pixels that all estimate are
+    measured.
 
     >>> truth = np.full((4, 8), 2.0)
     >>> inputs_hash([sg.Scene("a", gt=truth)]) == inputs_hash([sg.Scene("a", gt=truth, resolution=0.25)])
     False
     """
     contents = scene_contents(scenes, ContentHashes(None))
-    return contents_hash({name: answer for name, answer in contents.items() if isinstance(answer, str)})
+    known = {name: answer for name, answer in contents.items() if isinstance(answer, str)}
+    return contents_hash({**known, **{f"common {place}": digits for place, digits in enumerate(common)}})
+
+
+def estimated_hash(maps: Iterable[DisparityMap]) -> str:
+    """Digits that change with the pixels that each of these maps estimates."""
+    digest = hashlib.sha256()
+    for one in maps:
+        digest.update(np.packbits(np.isfinite(one)).tobytes())
+    return digest.hexdigest()
 
 
 def contents_hash(contents: Mapping[str, str]) -> str:

@@ -46,6 +46,8 @@ def result_sets(estimates: Any, scenes: Sequence[Scene]) -> list[ResultSet]:
     A map or path (one scene) is called "estimate", a match result by its matcher, paths in a list by their files; a
     mapping gives names, with maps for one scene or {scene: map} for several.
     """
+    if estimates is None or (isinstance(estimates, Mapping | list | tuple) and not estimates):
+        raise StereogaugeError("No estimate was given: a map, a path, a match result, or a mapping of names to them.")
     if isinstance(estimates, ResultSet):
         return [estimates]
     if isinstance(estimates, Mapping):
@@ -55,11 +57,15 @@ def result_sets(estimates: Any, scenes: Sequence[Scene]) -> list[ResultSet]:
     if isinstance(estimates, list | tuple) and estimates:
         if all(isinstance(one, ResultSet) for one in estimates):
             return list(estimates)
-        if all(isinstance(one, MatchResult) for one in estimates):
-            return [_named_results(one.matcher, one, scenes) for one in estimates]
-        if all(isinstance(one, str | os.PathLike) for one in estimates):
-            named = zip(distinct_names(estimates), estimates, strict=True)
-            return [_named_results(name, path, scenes) for name, path in named]
+        if all(isinstance(one, MatchResult | str | os.PathLike) for one in estimates):
+            files = [one for one in estimates if not isinstance(one, MatchResult)]
+            names = iter(distinct_names(files))
+            named = [(one.matcher if isinstance(one, MatchResult) else next(names), one) for one in estimates]
+            return [_named_results(name, one, scenes) for name, one in named]
+        if any((isinstance(one, np.ndarray) and one.ndim > 1) or isinstance(one, MatchResult) for one in estimates):
+            raise StereogaugeError(
+                "Maps in a list have no names; give a mapping, for example {'A': map_a, 'B': map_b}."
+            )
     return [_named_results("estimate", estimates, scenes)]
 
 
@@ -92,6 +98,7 @@ def _named_results(name: str, value: Any, scenes: Sequence[Scene]) -> ResultSet:
         right_maps=right,
         confidence={scene: one.confidence for scene, one in matches.items() if one.confidence is not None},
         seconds={scene: one.seconds for scene, one in matches.items()},
+        runs={scene: one.facts for scene, one in matches.items()},
         confidence_better=next((one.confidence_better for one in matches.values() if one.confidence is not None), None),
     )
 

@@ -13,6 +13,7 @@ from stereogauge.errors import NotApplicable, ProtocolError, SizeError, Stereoga
 from stereogauge.evaluation.estimates import result_sets, scene_list, taken_apart
 from stereogauge.evaluation.objects import object_columns, object_statistics, objects_of
 from stereogauge.io.files import load_disparity
+from stereogauge.matching.result import MatchResult
 from stereogauge.metrics.declaration import BoundMetric, Metric, Statistic, parse_column
 from stereogauge.metrics.functions import metric_id
 from stereogauge.metrics.measurement import Fact, Measurement
@@ -212,7 +213,8 @@ def evaluate(
             if scene.id not in result.maps:
                 scores += gaps(scene_regions, here if columns is wanted else columns, result.name)
                 continue
-            extras = {"seconds": result.seconds[scene.id]} if scene.id in result.seconds else {}
+            known = {"seconds": result.seconds[scene.id]} if scene.id in result.seconds else {}
+            extras = {**result.runs.get(scene.id, {}), **known}
             scores += evaluate_cell(
                 maps.get(result.name, result.maps[scene.id]),
                 scene_regions,
@@ -244,6 +246,10 @@ def _metric_ids(metrics: Sequence[MetricSource] | MetricSource | None) -> list[s
         return None
     several = metrics if isinstance(metrics, Sequence) and not isinstance(metrics, str) else [metrics]
     ids = [metric_id(metric) for metric in several]
+    named = dict(zip(ids, several, strict=True))
+    for name, metric in zip(ids, several, strict=True):
+        if callable(metric) and named[name] is not metric:
+            raise StereogaugeError(f"Two functions among the metrics are called {name}; give them different names.")
     # A function of a notebook may have been defined anew under its old name.
     metric_of.cache_clear()
     return ids
@@ -299,6 +305,8 @@ def picture(
 ) -> Picture:
     """The per-pixel map behind a metric's score, from the same functions.
 
+    `estimate` is a map, a path, or a match result.
+
     >>> truth = np.array([[4, 4, 8], [4, 4, 8], [4, 4, 8]])
     >>> seen = sg.picture(truth + [0, 0, 3], sg.Scene("step", gt=truth), "mae")
     >>> seen.values[0], seen.unit
@@ -306,6 +314,9 @@ def picture(
     """
     bound, _ = parse_column(metric)
     scene_regions = SceneRegions(scene, load_protocol(protocol))
+    if isinstance(estimate, MatchResult):
+        right_estimate = estimate.right_disparity if right_estimate is None else right_estimate
+        estimate = estimate.disparity
     measurement = Measurement(
         load_disparity(estimate),
         scene_regions,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib.machinery
 import inspect
 import json
-import math
 import shlex
 import shutil
 import sys
@@ -283,18 +282,7 @@ def make_map(task: MatchTask) -> MapOutcome:
         # What this process took says nothing about a program that ran beside it.
         outside = task.request.text.startswith(("cmd:", "py:"))
         memory = result.peak_memory if outside or result.peak_memory is not None else peak.bytes
-        height, width = result.disparity.shape
-        facts: dict[str, Fact] = {
-            "seconds": result.seconds,
-            "width": width,
-            "height": height,
-            "ndisp": result.ndisp,
-            "processor": result.processor,
-        }
-        if math.isfinite(result.cpu_seconds):
-            facts["cpu_seconds"] = result.cpu_seconds
-        if result.threads is not None:
-            facts["threads"] = result.threads
+        facts = result.facts
         if memory is not None:
             facts["peak_memory"] = memory / MEBIBYTE
         if not is_remote(task.folder):

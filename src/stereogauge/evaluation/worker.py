@@ -16,6 +16,7 @@ from stereogauge.evaluation.groups import Cell, Group
 from stereogauge.io.files import load_disparity
 from stereogauge.model import DisparityMap, DisparitySource, Scene
 from stereogauge.regions.scene_regions import SceneRegions
+from stereogauge.registry import plugin_place
 from stereogauge.scores.cell import CellScores
 
 
@@ -69,7 +70,9 @@ def evaluate_group(group: Group) -> GroupResult:
         except MemoryError:
             troubles.append(Trouble(index, "there was not enough memory; use fewer workers (--jobs)"))
         except Exception as problem:  # a defect of one metric must not cost the cells of the others
-            troubles.append(Trouble(index, f"{type(problem).__name__}: {problem}", traceback.format_exc()))
+            place = plugin_place(problem)
+            reason = f"{place}: " if place else ""
+            troubles.append(Trouble(index, f"{reason}{type(problem).__name__}: {problem}", traceback.format_exc()))
     group.scene.release()
     return GroupResult(tuple(cells), tuple(troubles), time.perf_counter() - started, tuple(doubts))
 

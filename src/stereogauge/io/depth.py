@@ -15,8 +15,8 @@ def disparity_of_depth(depth: DisparityMap, decoding: Decoding, content: Content
     calibration = decoding.calibration
     if calibration is None or calibration.focal_baseline is None:
         raise content.error(
-            "depth becomes disparity by d = f·B / Z − doffs, and neither focal length nor baseline is known here; give "
-            "a calibration with both."
+            "depth becomes disparity by d = f·B / Z − doffs, and focal length and baseline are not both known here; "
+            "give a calibration with both."
         )
     safe = np.where(depth > 0, depth.astype(np.float64), np.nan)
     return (calibration.focal_baseline / safe - calibration.doffs).astype(np.float32)

@@ -15,7 +15,7 @@ from stereogauge.disparity import DisparityMap
 from stereogauge.errors import FileError, unknown_name
 from stereogauge.io import depth, exr, hdf5, inverse, matlab, numpy_, pfm, png, png_file, tiff
 from stereogauge.io.content import Content, Decoding
-from stereogauge.io.images import LOSSY
+from stereogauge.io.images import BY_PILLOW, LOSSY
 
 Reader: TypeAlias = Callable[[Content, Decoding], DisparityMap]
 Writer: TypeAlias = Callable[[DisparityMap, Decoding, str], bytes | bytearray]
@@ -155,12 +155,13 @@ def encoding_of_content(content: Content, decoding: Decoding) -> Encoding:
             return encoding
     if content.suffix == ".pgm":
         return _integer_encoding(content, decoding, "a PGM")
-    if content.suffix in LOSSY and decoding.scale is None:
+    if content.suffix in BY_PILLOW and decoding.scale is None:
+        kind = "a picture with lossy compression" if content.suffix in LOSSY else "a BMP image"
         raise content.error(
-            "a picture with lossy compression does not say how its values become disparities; give "
+            f"{kind} does not say how its values become disparities; give "
             'encoding="middlebury" and the scene\'s scale (for example scale=4), or better a PFM, NPY or PNG file.'
         )
-    if content.suffix in LOSSY:
+    if content.suffix in BY_PILLOW:
         return ENCODINGS["middlebury"]
     if content.suffix != ".png":
         raise content.error(

@@ -15,6 +15,7 @@ from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Content, fetch
 
 FORMATS = ("JPEG", "BMP", "WEBP")
 LOSSY = (".jpg", ".jpeg", ".webp")
+BY_PILLOW = (*LOSSY, ".bmp")
 PILLOW_MODES = {"1": "L", "L": "L", "LA": "L", "RGB": "RGB", "RGBA": "RGB", "P": "RGB", "YCbCr": "RGB", "CMYK": "RGB"}
 
 

@@ -16,7 +16,7 @@ from stereogauge.disparity import DisparityMap
 from stereogauge.errors import FileError
 from stereogauge.io import netpbm, png_file
 from stereogauge.io.content import Content, Decoding
-from stereogauge.io.images import LOSSY, decode_with_pillow
+from stereogauge.io.images import BY_PILLOW, decode_with_pillow
 
 KITTI_SCALE = 256.0
 
@@ -44,7 +44,7 @@ def read_middlebury(content: Content, decoding: Decoding) -> DisparityMap:
         raise content.error(f"the scale {decoding.scale:g} is not possible for whole numbers; it must be positive.")
     if netpbm.is_netpbm(content):
         return _linear(_one_channel(netpbm.decode(content), content), decoding)
-    if not content.starts_with(png_file.SIGNATURE) and content.suffix in LOSSY:
+    if not content.starts_with(png_file.SIGNATURE) and content.suffix in BY_PILLOW:
         return _linear(_one_channel(decode_with_pillow(content), content), decoding)
     header = png_file.read_header(content)
     if header.bit_depth < 8 and header.colour_type != png_file.PALETTE:

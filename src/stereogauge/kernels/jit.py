@@ -75,6 +75,17 @@ helper = functools.partial(kernel, cache=False, no_cpython_wrapper=True)
 """The same for a function that only kernels call: it becomes a part of them and is not kept for itself."""
 
 
+class Instruction(Kernel):
+    """A Numba intrinsic for kernels; the module that holds it, which imports Numba, is imported with the kernel."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self._module, self._name = module, name
+
+    def made(self) -> Any:
+        """Numba's object."""
+        return getattr(importlib.import_module(self._module), self._name)
+
+
 def read_only(values: NDArray[Number]) -> NDArray[Number]:
     """The same array as a view that cannot be written to.
 

@@ -7,6 +7,7 @@ images as they are, the number of disparities and the parameters of the call.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from stereogauge.errors import MatcherError
 from stereogauge.matching import python_worker_main as protocol
 from stereogauge.matching.declaration import Matcher, untuned
 from stereogauge.matching.program import ProgramError, end_with_children, largest_memory
-from stereogauge.matching.result import MatcherOutput
+from stereogauge.matching.result import MatcherOutput, output_of_maps
 
 PARAMETERS = (
     untuned("time_limit", "float", 600.0, "seconds for one pair, and for loading", low=0.01, high=1e6),
@@ -100,12 +101,8 @@ class PythonWorker:
             protocol.send(stream, {"ndisp": ndisp, "parameters": values}, {"left": left, "right": right})
             answer, maps = protocol.receive(self._stdout)
         self._check(answer)
-        sure = maps.get("sigma", maps.get("confidence"))
-        return MatcherOutput(
-            disparity=maps["disparity"],
-            right_disparity=maps.get("right"),
-            confidence=sure,
-            confidence_better="lower" if "sigma" in maps else "higher",
+        return dataclasses.replace(
+            output_of_maps(maps),
             seconds=answer["seconds"],
             cpu_seconds=answer["cpu_seconds"],
             peak_memory=largest_memory(self.process.pid),
@@ -129,6 +126,8 @@ class PythonWorker:
         try:
             yield
         except (EOFError, OSError, ValueError):
+            with contextlib.suppress(subprocess.TimeoutExpired):  # an exit code of its own says more than our signal
+                self.process.wait(1)
             end_with_children(self.process)
             words = self._words()
             self._end()
@@ -136,7 +135,8 @@ class PythonWorker:
                 reason = f"was ended after its time limit of {time_limit:g} s while {what}"
             else:
                 reason = f"ended with exit code {self.process.returncode} while {what}"
-            raise ProgramError(f"{self.title} {reason}; its last words: {words[-300:]}", words) from None
+            last = f"; its last words: {words[-300:]}" if words else "."
+            raise ProgramError(f"{self.title} {reason}{last}", words) from None
         finally:
             timer.cancel()
 

@@ -78,13 +78,19 @@ def named_function(module: str, name: str) -> Callable[..., Any]:
 def as_maps(returned: Any) -> dict[str, Any]:
     """What a function returned, as maps by name: a map, a tuple of left and right maps, or a dict of maps."""
     if isinstance(returned, tuple):
-        returned = dict(zip(KEYS, returned, strict=False))
+        if len(returned) != 2:
+            raise TypeError(f"a matcher returns a tuple of left and right map, or a dict; found {len(returned)} things")
+        returned = dict(zip(KEYS[:2], returned, strict=True))
     elif not isinstance(returned, dict):
         returned = {"disparity": returned}
-    unknown = set(returned) - set(KEYS)
-    if unknown or "disparity" not in returned:
+    if set(returned) - set(KEYS) or "disparity" not in returned:
         raise TypeError(f"a matcher returns maps called {', '.join(KEYS)}; found {', '.join(returned) or 'none'}")
-    return {name: np.asarray(values) for name, values in returned.items() if values is not None}
+    maps = {name: np.asarray(values) for name, values in returned.items() if values is not None}
+    kinds = {name: maps[name].dtype if name in maps else None for name in ("disparity", *maps)}
+    for name, kind in kinds.items():
+        if kind is None or kind.kind not in "fiub":
+            raise TypeError(f"a matcher returns arrays of real numbers; its {name} holds {kind}")
+    return maps
 
 
 def main() -> None:

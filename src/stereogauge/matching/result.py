@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -51,6 +52,16 @@ class MatcherOutput(MatcherEvidence):
     seconds: float | None = None
 
 
+def output_of_maps(maps: Mapping[str, NDArray[Any]]) -> MatcherOutput:
+    """What a function returned as maps by name (see `stereogauge.matching.python_worker_main.as_maps`)."""
+    return MatcherOutput(
+        disparity=maps["disparity"],
+        right_disparity=maps.get("right"),
+        confidence=maps.get("sigma", maps.get("confidence")),
+        confidence_better="lower" if "sigma" in maps else "higher",
+    )
+
+
 @dataclass(frozen=True)
 class MatchResult(MatcherEvidence, Displayed):
     """One run of a matcher on one pair.
@@ -75,3 +86,24 @@ class MatchResult(MatcherEvidence, Displayed):
     right_raw: DisparityMap | None = None
     classes: NDArray[np.uint8] | None = None
     processor: str = ""
+
+    def __repr__(self) -> str:
+        height, width = self.disparity.shape
+        return f"MatchResult({self.matcher}: {width}×{height}, {self.ndisp} disparities, {self.seconds:.3g} s)"
+
+    @property
+    def facts(self) -> dict[str, float | str]:
+        """Run time, and what it depends on: image size, number of disparities, threads and processor."""
+        height, width = self.disparity.shape
+        found: dict[str, float | str] = {
+            "seconds": self.seconds,
+            "width": width,
+            "height": height,
+            "ndisp": self.ndisp,
+            "processor": self.processor,
+        }
+        if math.isfinite(self.cpu_seconds):
+            found["cpu_seconds"] = self.cpu_seconds
+        if self.threads is not None:
+            found["threads"] = self.threads
+        return found

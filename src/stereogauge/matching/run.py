@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import platform
 import time
 from collections.abc import Callable, Mapping
@@ -18,7 +19,8 @@ from stereogauge.io.files import load_image
 from stereogauge.matching.declaration import Matcher, Value
 from stereogauge.matching.images import grey
 from stereogauge.matching.postprocess import POST_PARAMETERS, PostProcessing
-from stereogauge.matching.result import MatcherEvidence, MatcherOutput, MatchResult
+from stereogauge.matching.python_worker_main import as_maps
+from stereogauge.matching.result import MatcherEvidence, MatcherOutput, MatchResult, output_of_maps
 from stereogauge.matching.text import parse_matcher
 from stereogauge.matching.warm_up import prepare_checks
 from stereogauge.model import DisparityMap, ImageSource, as_disparity
@@ -37,10 +39,10 @@ def match(
 
     `matcher` is an id with optional parameters ("sgm", "opencv-sgbm:block=5"), an outside program ("cmd:./run {left}
     {right} {out} {ndisp}"), a network ("onnx:model.onnx"), a function in a process of its own ("py:module:function"), a
-    declared `Matcher`, or any function (left, right, ndisp, **parameters) that returns a left map or a tuple of left
-    and right maps. Disparities 0…ndisp − 1 are searched. Images may be arrays or files,
-    grey or colour, 8 or 16 bit; they must have the same size. Besides the matcher's own parameters every matcher
-    takes those of post-processing: `lr_check`, `median`, `speckle`, `fill`.
+    declared `Matcher`, or any function (left, right, ndisp, **parameters) that returns a left map, a tuple of left and
+    right maps, or a dict with `disparity`, `right`, and `confidence` or `sigma`. Disparities 0…ndisp − 1 are searched.
+    Images may be arrays or files, grey or colour, 8 or 16 bit; they must have the same size. Besides the matcher's own
+    parameters every matcher takes those of post-processing: `lr_check`, `median`, `speckle`, `fill`.
 
     >>> left = np.random.default_rng(0).integers(0, 255, (40, 60), dtype=np.uint8)
     >>> right = np.roll(left, -5, axis=1)  # everything is 5 px further left
@@ -111,6 +113,8 @@ def prepare(
     complete, post = settled(declared, {**from_text, **parameters})
     if not isinstance(ndisp, int | np.integer) or isinstance(ndisp, bool) or not 1 <= ndisp <= LARGEST_RANGE:
         raise MatcherError(f"ndisp={ndisp!r} is not allowed; it must be a whole number between 1 and {LARGEST_RANGE}.")
+    if not isinstance(matcher, str | Matcher):
+        _check_call(declared, complete)
     images = load_image(left), load_image(right)
     if images[0].shape[:2] != images[1].shape[:2]:
         sizes = [f"{image.shape[1]} x {image.shape[0]}" for image in images]
@@ -150,24 +154,50 @@ def as_matcher(matcher: str | Matcher | Callable[..., Any]) -> tuple[Matcher, Ma
         return matcher, {}
     if not callable(matcher):
         raise MatcherError(f"A matcher is an id, a Matcher or a function; found {type(matcher).__name__}.")
-    name = getattr(matcher, "__name__", type(matcher).__name__)
+    named = matcher.func if isinstance(matcher, functools.partial) else matcher
+    name = getattr(named, "__name__", type(named).__name__)
     return Matcher(id=name, name=name, source="", function=matcher, open_parameters=True, colour=True), {}
 
 
-def _as_output(returned: Any, name: str, shape: tuple[int, ...]) -> MatcherOutput:
-    if isinstance(returned, np.ndarray):
-        returned = MatcherOutput(disparity=returned)
-    elif isinstance(returned, tuple) and len(returned) == 2:
-        returned = MatcherOutput(disparity=np.asarray(returned[0]), right_disparity=_optional_map(returned[1], name))
-    if not isinstance(returned, MatcherOutput):
+def _check_call(declared: Matcher, parameters: Mapping[str, Value]) -> None:
+    """Refuse a function that does not take what a matcher is given."""
+    try:
+        inspect.signature(declared.function).bind("left", "right", "ndisp", **parameters)
+    except TypeError as problem:
         raise MatcherError(
-            f"Matcher {name} must return a disparity map, a tuple of left and right maps or a MatcherOutput; "
-            f"found {type(returned).__name__}."
-        )
-    for found in (returned.disparity, returned.right_disparity, returned.confidence):
-        if found is not None and found.shape != shape:
-            raise MatcherError(f"Matcher {name} returned a map of shape {found.shape}; the images have shape {shape}.")
-    return returned
+            f"The matcher {declared.id} is called with left, right, ndisp{''.join(f', {name}' for name in parameters)} "
+            f"and does not take them: {problem}."
+        ) from None
+    except ValueError:  # some compiled functions do not tell what they take
+        pass
+
+
+def _as_output(returned: Any, name: str, shape: tuple[int, ...]) -> MatcherOutput:
+    output: MatcherOutput
+    if isinstance(returned, MatcherOutput):
+        output = returned
+    else:
+        try:
+            output = output_of_maps(as_maps(returned))
+        except (TypeError, ValueError) as problem:
+            raise MatcherError(
+                f"Matcher {name} must return a disparity map, a tuple of left and right maps, or a dict of maps; "
+                f"{problem}."
+            ) from None
+    maps = {part: getattr(output, part) for part in ("disparity", "right_disparity", "confidence")}
+    plain: dict[str, Any] = {
+        part: _plain_map(values, name, shape) for part, values in maps.items() if values is not None
+    }
+    return dataclasses.replace(output, **plain)
+
+
+def _plain_map(values: NDArray[Any], name: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    """A map of the image's shape; axes of length 1, as networks add them, are taken away."""
+    if values.shape == shape:
+        return values
+    if values.squeeze().shape != shape:
+        raise MatcherError(f"Matcher {name} returned a map of shape {values.shape}; the images have shape {shape}.")
+    return values.reshape(shape)
 
 
 def _optional_map(values: NDArray[Any] | None, name: str) -> DisparityMap | None:

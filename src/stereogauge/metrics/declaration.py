@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.errors import UnknownNameError, unknown_name
+from stereogauge.errors import StereogaugeError, UnknownNameError, unknown_name
 from stereogauge.metrics.costs import Costs, pictured_costs
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
@@ -128,6 +128,10 @@ class Metric:
 
     def value_of(self, statistic: Statistic) -> float:
         """The score that a statistic amounts to; NaN when no pixel was measured."""
+        if not isinstance(statistic, Statistic):
+            raise StereogaugeError(
+                f"The metric {self.id} returned {type(statistic).__name__}; a declared metric returns a Statistic."
+            )
         if statistic.count == 0:
             return math.nan
         return statistic.sum if self.finalize is None else self.finalize(statistic.sum, statistic.count)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import inspect
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -45,12 +49,7 @@ def function_metric(function: Callable[..., Any]) -> Metric:
     >>> sg.evaluate([[1, 5]], sg.Scene("s", gt=[[1, 3]]), [largest_error], "all").value("largest-error")
     2.0
     """
-    name = getattr(function, "__name__", "")
-    if not callable(function) or not name.isidentifier():
-        raise StereogaugeError(
-            "A metric is an id such as bad@1, a declared metric, or a named function of estimate and truth; "
-            f"found {name or type(function).__name__}."
-        )
+    name = _name(function)
 
     def compute(m: Measurement, region: str) -> Statistic:
         inside = m.mask(region)
@@ -59,7 +58,10 @@ def function_metric(function: Callable[..., Any]) -> Metric:
         missing = int(np.count_nonzero(inside)) - count
         if count == 0:
             return Statistic.empty("no estimate on the region", missing)
-        return Statistic.of_value(_number(function(m.estimate[measured], m.gt[measured]), name), count, missing)
+        value = _number(function(m.estimate[measured], m.gt[measured]), name)
+        if math.isnan(value):
+            return Statistic.empty(f"the function {name} returned NaN", missing)
+        return Statistic.of_value(value, count, missing)
 
     compute.__doc__ = function.__doc__
     return Metric(
@@ -73,10 +75,31 @@ def function_metric(function: Callable[..., Any]) -> Metric:
     )
 
 
-def _number(value: Any, name: str) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
+def _name(function: Any) -> str:
+    """The name of a function that may be a metric: its own, that of a partial's function, or that of its class."""
+    named = function.func if isinstance(function, functools.partial) else function
+    name = getattr(named, "__name__", type(named).__name__)
+    if not callable(function) or isinstance(function, type) or not name.isidentifier():
+        advice = "; write it with def, so that it has a name" if name == "<lambda>" else ""
         raise StereogaugeError(
-            f"The metric {name} returned {type(value).__name__}; a function (estimate, truth) returns one number."
+            "A metric is an id such as bad@1, a declared metric, or a named function of estimate and truth; "
+            f"found {name}{advice}."
+        )
+    try:
+        inspect.signature(function).bind("estimate", "truth")
+    except TypeError as problem:
+        raise StereogaugeError(
+            f"The metric {name} is called with two arrays, estimate and truth, and does not take them: {problem}."
         ) from None
+    except ValueError:  # some compiled functions do not tell what they take
+        pass
+    return name
+
+
+def _number(value: Any, name: str) -> float:
+    if not isinstance(value, str):
+        with contextlib.suppress(TypeError, ValueError, OverflowError):
+            return float(value)
+    raise StereogaugeError(
+        f"The metric {name} returned {type(value).__name__}; a function (estimate, truth) returns one number."
+    )

@@ -34,3 +34,7 @@ class Picture(Displayed):
     unknown: NDArray[np.bool_] | None = None
     missing: NDArray[np.bool_] | None = None
     backdrop: NDArray[np.uint8] | None = None
+
+    def __repr__(self) -> str:
+        height, width = self.values.shape[:2]
+        return f"Picture({self.title}: {width}×{height}{f', {self.unit}' if self.unit else ''})"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Iterable, Mapping
 
 from stereogauge.metrics.declaration import Metric, Statistic
 from stereogauge.metrics.measurement import Fact, Measurement
@@ -16,6 +18,39 @@ def _conditions(extras: Mapping[str, Fact]) -> str:
     if threads is not None:
         parts.append(f"{threads} thread" + ("" if threads == 1 else "s"))
     return ", ".join([*parts, str(extras["processor"])])
+
+
+CONDITIONS = re.compile(r"(\d+)×(\d+), (\d+) disparities(?:, (\d+) threads?)?, (.+)")
+
+
+def conditions_in_words(notes: Mapping[str, Iterable[str]]) -> str:
+    """What the run times of several algorithms, whose notes are given by name, were measured under; "" if unknown.
+
+    >>> conditions_in_words({"A": ["9×8, 4 disparities, 1 thread, X1", "99×88, 4 disparities, 1 thread, X1"]})
+    'Run times at 9×8 to 99×88 px, 4 disparities, 1 thread, on X1.'
+    """
+    found = {name: [match for note in own if (match := CONDITIONS.fullmatch(note))] for name, own in notes.items()}
+    runs = [match for own in found.values() for match in own]
+    if not runs:
+        return ""
+    sizes = sorted(((int(match[1]), int(match[2])) for match in runs), key=math.prod)
+    ends = [f"{width}×{height}" for width, height in dict.fromkeys((sizes[0], sizes[-1]))]
+    parts = [f"{' to '.join(ends)} px", _range((match[3] for match in runs), "disparities")]
+    threads = {name: _range((match[4] for match in own if match[4]), "thread", "s") for name, own in found.items()}
+    if len(set(threads.values())) > 1:
+        parts.append(", ".join(f"{name} with {used or 'unknown threads'}" for name, used in threads.items()))
+    else:
+        parts += [used for used in set(threads.values()) if used]
+    return f"Run times at {', '.join(parts)}, on {', '.join(dict.fromkeys(match[5] for match in runs))}."
+
+
+def _range(numbers: Iterable[str], what: str, plural: str = "") -> str:
+    """ "64 to 75 disparities" or "1 thread"; "" without numbers."""
+    known = sorted({int(number) for number in numbers})
+    if not known:
+        return ""
+    amount = f"{known[0]}" if len(known) == 1 else f"{known[0]} to {known[-1]}"
+    return f"{amount} {what}{'' if known == [1] else plural}"
 
 
 def _fact(key: str, what: str) -> Metric:

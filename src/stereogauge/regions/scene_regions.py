@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from stereogauge.display import NamedMaps
-from stereogauge.errors import NotApplicable
+from stereogauge.errors import NotApplicable, StereogaugeError
 from stereogauge.model import Mask, Scene
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.protocol.regions import Rule
@@ -74,6 +76,9 @@ class SceneRegions(EvaluatedScene):
             return self.own_mask(own) & self.known
         self._check_needs(expression.name)
         raw = declared_regions()[expression.name].compute(self, *expression.arguments)
+        if not isinstance(raw, np.ndarray) or raw.dtype != bool:
+            found = raw.dtype if isinstance(raw, np.ndarray) else type(raw).__name__
+            raise StereogaugeError(f"The region {expression.name!r} must be an array of truth values; found {found}.")
         self.check_size(raw, f"region {expression.name!r}")
         return raw & self.known
 

@@ -17,6 +17,8 @@ from matplotlib.figure import Figure
 
 from stereogauge.confidence.evaluation import SceneCurves
 from stereogauge.confidence.sparsification import SparsificationCurve
+from stereogauge.decision.explanation import Explanation
+from stereogauge.decision.result import Answer
 from stereogauge.display import NamedMaps
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures import mpl
@@ -64,6 +66,11 @@ def _scores(result: ScoreTable) -> list[Table]:
 @tables_of.register
 def _ranking(result: Ranking) -> list[Table]:
     return [ranking_table(result, title=f"Ranking by {result.model}")]
+
+
+@tables_of.register
+def _decision(result: Answer | Explanation) -> list[Table]:
+    return list(result.tables)
 
 
 @functools.singledispatch
@@ -115,6 +122,8 @@ def _curve(result: SparsificationCurve) -> Figure:
 
 def html(result: Any) -> str:
     """What a notebook shows."""
+    if isinstance(result, Answer | Explanation):
+        return STYLE + result.to_html()
     tables = tables_of(result)
     if tables:
         return STYLE + "".join(map(html_table, tables))
@@ -142,7 +151,7 @@ def save(result: Any, path: Path) -> Path:
     write = writers.get(path.suffix.lower())
     if write is None:
         raise StereogaugeError(
-            f"{path}: a {type(result).__name__} is saved as {', '.join(writers)}; found {path.suffix or 'no suffix'}."
+            f"{path}: {type(result).__name__} is saved as {', '.join(writers)}; found {path.suffix or 'no suffix'}."
         )
     path.parent.mkdir(parents=True, exist_ok=True)
     write(path)
@@ -153,11 +162,12 @@ def _writers(result: Any) -> dict[str, Callable[[Path], object]]:
     """The ways to write a result, by suffix."""
     tables = tables_of(result)
     if tables:
+        words = [f"{result.text}\n"] if isinstance(result, Answer | Explanation) else []
         texts = {
-            ".csv": getattr(result, "to_csv", lambda: csv_table(tables[0])),
+            ".csv": getattr(result, "to_csv", lambda: _csv(result, tables[0])),
             ".json": getattr(result, "to_json", lambda: json_tables(tables)),
             ".html": lambda: html(result),
-            ".md": lambda: "\n".join(map(markdown_table, tables)),
+            ".md": lambda: "\n".join([*words, *map(markdown_table, tables)]),
             ".tex": lambda: "\n".join(map(latex_table, tables)),
         }
         return {suffix: _text_writer(text) for suffix, text in texts.items()}
@@ -165,6 +175,11 @@ def _writers(result: Any) -> dict[str, Callable[[Path], object]]:
         f".{kind}": lambda path: mpl.save(figure_of(result), path) for kind in mpl.FORMATS
     }
     return {**_plain_writers(result), **drawn}
+
+
+def _csv(result: Any, first: Table) -> str:
+    """One table that other programs read: the frame of a result, else its first table."""
+    return str(result.to_pandas().to_csv(index=False)) if hasattr(result, "to_pandas") else csv_table(first)
 
 
 def _text_writer(text: Callable[[], str]) -> Callable[[Path], object]:

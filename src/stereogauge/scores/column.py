@@ -9,6 +9,7 @@ from typing import NamedTuple
 from stereogauge.metrics.declaration import BoundMetric, parse_column, parse_metric
 from stereogauge.protocol.sigma_z import EITHER_UNIT
 from stereogauge.regions.expression import region_id, region_version
+from stereogauge.registry import code_version
 
 metric_of = functools.lru_cache(maxsize=4096)(parse_metric)
 
@@ -48,13 +49,13 @@ class Column(NamedTuple):
     @property
     def versioned(self) -> VersionedColumn:
         """The column as declared now; a scene's own mask has version 0, since its content is hashed instead."""
-        return VersionedColumn(
-            self.metric, parse_metric(self.metric).metric.version, self.region, region_version(self.region)
-        )
+        metric = parse_metric(self.metric).metric
+        version = code_version(metric.compute, metric.version)
+        return VersionedColumn(self.metric, version, self.region, region_version(self.region))
 
 
 class VersionedColumn(NamedTuple):
-    """The key of a stored column: it is computed again when the version of its metric or region rises."""
+    """The key of a stored column: it is computed again when the version of its metric or region changes."""
 
     metric: str
     metric_version: int

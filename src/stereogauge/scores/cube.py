@@ -36,7 +36,7 @@ class ScoreCube:
     on which no algorithm has a score. `sizes` gives the size of each scene relative to full resolution, NaN where it
     is unknown. `depth_units` gives the unit of depth errors on each scene, "" where it is unknown.
     `invalid` is the protocol's policy for missing estimates, which decides whether `counts` include them.
-    `tags` are those of algorithms and scenes.
+    `tags` are those of algorithms and scenes. `runs` says what run times were measured under, by (algorithm, scene).
     `least_coverage` and `least_support` say which of the scores may enter an order: see `stereogauge.scores.evidence`.
     """
 
@@ -56,6 +56,7 @@ class ScoreCube:
     least_coverage: float = LEAST_COVERAGE
     least_support: float | None = None
     tags: TagBook = field(default_factory=TagBook)
+    runs: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         shape = (len(self.algorithms), len(self.scenes), len(self.columns))
@@ -202,6 +203,12 @@ class ScoreCube:
             array[flat] = [getattr(score, part) for score in table]
             return array.reshape(shape)
 
+        timed = {column for column in columns if column.declared.metric.counts == "runs"}
+        runs = {
+            (score.algorithm, f"{score.dataset}/{score.scene}" if several else score.scene): score.note
+            for score in (table if timed else ())
+            if score.note and score.note != NO_ESTIMATE and Column(score.metric, score.region) in timed
+        }
         measured = np.zeros(math.prod(shape), bool)
         measured[flat] = [score.note != NO_ESTIMATE for score in table]
         counts, missing = spread("count", 0.0), spread("missing", 0.0)
@@ -221,6 +228,7 @@ class ScoreCube:
             depth_units=tuple(depth_units.get(scene, "") for scene in scenes) if depth_units else (),
             invalid=invalid,
             tags=tags or TagBook(),
+            runs=runs,
         )
 
     def select(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -14,8 +15,10 @@ from numpy.typing import NDArray
 from sqlalchemy.engine import Connection
 
 from stereogauge.errors import StoreError, unknown_name
+from stereogauge.metrics.declaration import is_declared
 from stereogauge.model import Calibration
 from stereogauge.protocol import Protocol, parse_protocol
+from stereogauge.registry import PluginWarning
 from stereogauge.scores.cell import CellScores, joined
 from stereogauge.scores.column import Column, VersionedColumn, matching
 from stereogauge.scores.cube import ScoreCube, void_scenes
@@ -189,16 +192,15 @@ def chosen_columns(
     wanted: tuple[str, ...] | None,
     foreign: frozenset[Column] = frozenset(),
 ) -> dict[VersionedColumn, int]:
-    """The columns of the answer with their places: the newest version of each, those that were asked for, in that
-    order.
+    """The columns of the answer with their places: the version of each that is declared now, else the newest; those
+    that were asked for, in that order.
     """
     newest: dict[tuple[str, str], VersionedColumn] = {}
     for columns in present:
         for column in columns:
-            other = newest.get((column.metric, column.region), column)
-            newest[column.metric, column.region] = max(
-                column, other, key=lambda key: (key.metric_version, key.region_version)
-            )
+            other = newest.setdefault((column.metric, column.region), column)
+            if other != column:
+                newest[column.metric, column.region] = max(column, other, key=_newness)
     if wanted is None:
         own = [column for column in newest.values() if column.column not in foreign]
         return {column: place for place, column in enumerate(own)}
@@ -210,6 +212,23 @@ def chosen_columns(
             raise unknown_name("column of this store", text, {f"{m}:{r}" for m, r in newest})
         chosen.update(dict.fromkeys(fitting))
     return {column: place for place, column in enumerate(chosen)}
+
+
+def _newness(column: VersionedColumn) -> tuple[bool, int, int]:
+    now = is_declared(column.metric) and column.column.versioned == column
+    return now, column.metric_version, column.region_version
+
+
+def warn_undeclared(columns: Iterable[Column | VersionedColumn]) -> None:
+    """Say which metrics of a store are left out, since nothing here declares them."""
+    unknown = list(dict.fromkeys(column.metric for column in columns if not is_declared(column.metric)))
+    if unknown:
+        warnings.warn(
+            f"scores of {', '.join(unknown)} are left out: a plug-in that is not installed here declares them; "
+            "give --plugin FILE, the file that declares them",
+            PluginWarning,
+            stacklevel=3,
+        )
 
 
 def read_cube(connection: Connection, selection: Selection) -> ScoreCube:
@@ -225,7 +244,9 @@ def read_cube(connection: Connection, selection: Selection) -> ScoreCube:
     algorithms = _kept(selection.algorithms, parts[1], selection.named_algorithms)
     used = sorted(set(parts[2]))
     present = [sets[number] for number in used]
-    columns = chosen_columns(present, selection.columns, selection.foreign)
+    chosen = chosen_columns(present, selection.columns, selection.foreign)
+    warn_undeclared(chosen)
+    columns = {column: place for place, column in enumerate(filter(lambda one: is_declared(one.metric), chosen))}
     shape = (len(algorithms), len(scenes), len(columns))
     filled = {"values": np.full(shape, np.nan), **{part: np.zeros(shape) for part in ("sums", "counts", "missing")}}
     measured = np.zeros(shape, bool)
@@ -246,16 +267,20 @@ def read_cube(connection: Connection, selection: Selection) -> ScoreCube:
         measured[place] = True
     owners = [selection.scenes[number] for number in scenes]
     several = len({owner for owner, _ in owners}) > 1
+    shown = {
+        number: f"{owner}/{name}" if several else name for number, (owner, name) in zip(scenes, owners, strict=True)
+    }
     facts, protocol = scene_facts(connection), _scored_by(connection, selection.scoring)
     return ScoreCube(
         algorithms=tuple(selection.algorithms[number] for number in algorithms),
-        scenes=tuple(f"{owner}/{name}" if several else name for owner, name in owners),
+        scenes=tuple(shown.values()),
         columns=tuple(Column(column.metric, column.region) for column in columns),
         protocol=selection.protocol,
         datasets=tuple(owner for owner, _ in owners),
         sizes=tuple(facts[owner].size for owner in owners),
         depth_units=tuple(_depth_unit(facts[owner], protocol) for owner in owners),
         tags=tag_book(connection),
+        runs=_run_conditions(connection, selection, {number: sets[number] for number in used}, columns, shown),
         invalid=protocol.invalid if protocol else "count",
         void=void_scenes(measured, filled["counts"], filled["missing"]),
         values=filled["values"],
@@ -263,6 +288,31 @@ def read_cube(connection: Connection, selection: Selection) -> ScoreCube:
         counts=filled["counts"],
         missing=filled["missing"],
     )
+
+
+def _run_conditions(
+    connection: Connection,
+    selection: Selection,
+    sets: Mapping[int, tuple[VersionedColumn, ...]],
+    columns: Iterable[VersionedColumn],
+    scenes: Mapping[int, str],
+) -> dict[tuple[str, str], str]:
+    """The remarks on run times, which say size, threads and processor, by (algorithm, scene)."""
+    timed = {column for column in columns if column.column.declared.metric.counts == "runs"}
+    holding = [number for number, own in sets.items() if timed.intersection(own)]
+    if not holding:
+        return {}
+    table = schema.scores
+    query = sql.select(*table.c["algorithm_id", "scene_id", "column_set_id", "notes"]).where(
+        selection.condition(), table.c.column_set_id.in_(holding), table.c.notes != ""
+    )
+    found = {}
+    for algorithm, scene, number, text in connection.execute(query):
+        remarks = json.loads(text)
+        for place, column in enumerate(sets[number]):
+            if column in timed and str(place) in remarks and scene in scenes:
+                found[selection.algorithms[algorithm], scenes[scene]] = remarks[str(place)]
+    return found
 
 
 def _verify(rows: Sequence[Any], sets: Mapping[int, tuple[VersionedColumn, ...]], selection: Selection) -> None:

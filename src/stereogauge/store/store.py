@@ -12,6 +12,7 @@ from typing import Any
 import sqlalchemy as sql
 
 from stereogauge.errors import StoreError, unknown_name
+from stereogauge.metrics.declaration import is_declared
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import Protocol, load_protocol, parse_protocol, preset_names
 from stereogauge.scores.cell import CellScores, cells_of_scores
@@ -22,7 +23,6 @@ from stereogauge.scores.table import ScoreTable
 from stereogauge.store import exchange, listing, names, provenance, read, schema, write
 from stereogauge.store.engine import Database
 from stereogauge.store.integrity import read_damage
-from stereogauge.store.known import of_known_metrics
 from stereogauge.store.listing import Listings
 from stereogauge.store.merge import merge
 from stereogauge.store.migrations import prepare
@@ -77,15 +77,14 @@ class Store(Listings):
         """Scores as algorithms × scenes × columns, gaps as NaN.
 
         `protocol` is a protocol, its name, or a hash; it may be left out where the store holds only one. A column is
-        written `bad@1:nonocc`, or `bad@1` for all its regions. Only the newest version of a metric is read. Unless they
-        are named, columns of a metric whose plug-in is not loaded are left out, with one warning.
+        written `bad@1:nonocc`, or `bad@1` for all its regions. Only the newest version of a metric is read. Columns of
+        a metric whose plug-in is not loaded are left out, with one warning.
         """
         with self._database.reading() as connection:
             selection = read.select(
                 connection, dataset=dataset, protocol=protocol, algorithms=algorithms, scenes=scenes, columns=columns
             )
-            cube = read.read_cube(connection, selection)
-        return cube if columns is not None else of_known_metrics(cube)
+            return read.read_cube(connection, selection)
 
     def scores(
         self,
@@ -98,7 +97,8 @@ class Store(Listings):
     ) -> ScoreTable:
         """The same selection as single scores with their notes, under the protocol's whole text."""
         cells = self.cells(dataset=dataset, protocol=protocol, algorithms=algorithms, scenes=scenes, columns=columns)
-        scores = [score for cell in cells for score in cell.scores()]
+        read.warn_undeclared(column for cell in cells for column in cell.columns)
+        scores = [score for cell in cells for score in cell.scores() if is_declared(score.metric)]
         if not scores:
             return ScoreTable(())
         with self._database.reading() as connection:

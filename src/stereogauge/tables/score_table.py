@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from stereogauge.metrics.run_time import conditions_in_words
 from stereogauge.protocol.sigma_z import EITHER_UNIT
 from stereogauge.ranking.costs import column_costs
 from stereogauge.scores.aggregation import Aggregation, aggregated, way
@@ -63,6 +64,7 @@ def score_table(
         )
     notes = [f"{WAYS[how]} of {len(chosen.scenes)} scenes."] if len(chosen.scenes) > 1 else []
     notes += _lacking(chosen)
+    notes += _run_times(chosen)
     if marks is not None:
         for place, column in enumerate(columns):
             marked = marks(chosen, place, costs[:, place])
@@ -70,15 +72,26 @@ def score_table(
                 replace(cell, mark=MARK) if differs else cell for cell, differs in zip(column, marked, strict=True)
             ]
     if faint.any():
-        notes.append(
-            f"{FAINT} not ranked: covers less than {100 * chosen.least_coverage:g} % of its pixels, or has too few."
-        )
+        least = f"{100 * chosen.least_coverage:g} %"
+        notes.append(f"{FAINT} not ranked: covers less than {least} of its pixels on some scene, or has too few.")
     header = [
         Heading("algorithm"),
         *(heading(column, how, len(chosen.scenes), chosen.depth_unit) for column in chosen.columns),
     ]
     rows = [[words(name), *(column[row] for column in columns)] for row, name in enumerate(chosen.algorithms)]
     return table("scores", "Scores", header, rows, notes)
+
+
+def _run_times(cube: ScoreCube) -> list[str]:
+    """Size, threads and processor, without which a run time says little."""
+    if not any(column.declared.metric.counts == "runs" for column in cube.columns):
+        return []
+    notes = {
+        name: [cube.runs[name, scene] for scene in cube.scenes if (name, scene) in cube.runs]
+        for name in cube.algorithms
+    }
+    said = conditions_in_words({name: own for name, own in notes.items() if own})
+    return [said] if said else []
 
 
 def _lacking(cube: ScoreCube) -> list[str]:

@@ -133,6 +133,13 @@ def table(
     return Table(name, title, heads, tuple(tuple(row) for row in rows), tuple(notes))
 
 
+def stacked(tables: Sequence[Table], heading: str, names: Sequence[str]) -> Table:
+    """Tables under the same headings as one, with the name of each in a first column of this heading."""
+    first = tables[0]
+    rows = [(words(name), *row) for one, name in zip(tables, names, strict=True) for row in one.rows]
+    return replace(first, header=(Heading(heading), *first.header), rows=tuple(rows))
+
+
 def of_records(name: str, records: Sequence[Mapping[str, Any]], title: str = "") -> Table:
     """Records with the same keys as a table: one row per record, the keys as headings."""
     rows = [[_any_cell(value) for value in record.values()] for record in records]

@@ -10,6 +10,19 @@ import { columnOption, columnWords, idMark, metricWords } from "../words.js";
 
 const metricOf = (id) => id.split(":")[0];
 
+/** What the italics among scores mean, where there are any. */
+export function italicsNote(faint) {
+  if (!faint.some(Boolean)) return null;
+  const least = percent(Number(state.get("least_coverage", "0.9")));
+  return h(
+    "p",
+    { class: "caption" },
+    "Scores in ",
+    h("i", {}, "italics"),
+    ` cover less than ${least} of their pixels on some scene, or too few, and have no rank in their column.`,
+  );
+}
+
 /** The table of `data`: a ranking, the scores of the selection, and intervals where they are known. */
 export function boardTable(data, context) {
   const pictured = (metric) => context.catalogue.metrics.find((one) => one.id === metric.split("@")[0])?.picture;

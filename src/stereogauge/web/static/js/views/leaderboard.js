@@ -2,13 +2,14 @@
 
 import { ask, asOwner, isOwn, isStatic, latest, Problem, url } from "../api.js";
 import { h, put, save } from "../dom.js";
-import { digits, listed, percent, plural } from "../format.js";
+import { listed, plural } from "../format.js";
 import { onWeights, reweighted } from "../reweighted.js";
 import { chosenColumns, GAPS, testBed, testBeds } from "../selection.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
-import { boardTable } from "./board.js";
+import { boardTable, italicsNote } from "./board.js";
 import { drawDifference } from "./difference.js";
+import { following } from "./following.js";
 
 const DRAWS = 1000;
 
@@ -46,6 +47,7 @@ export function create(root, context) {
   const bootstrap = latest();
   const test = latest();
   let data = null;
+  let follow = null; // while a weight is dragged: what moves the rows
 
   // Where scores are missing, the other rules for them are one click away.
   const wayOut = (text) =>
@@ -108,13 +110,14 @@ export function create(root, context) {
   // Intervals and tests take longer than the order itself, so they come after it and never hold it up.
   function later() {
     const own = data;
+    delete root.dataset.intervals;
     if (!own.rank.reason)
       bootstrap((signal) => ask("rank", rankParams({ draws: DRAWS }), { signal }))
         .then((answer) => {
           if (!answer || own !== data) return;
           data.intervals = new Map((answer.intervals ?? []).map((one) => [one.algorithm, one]));
           data.note = answer.intervals_note;
-          draw();
+          if (!follow) draw();
           root.dataset.intervals = "ready";
         })
         .catch((problem) => {
@@ -139,6 +142,7 @@ export function create(root, context) {
     );
     const scroll = [board.scrollLeft, board.scrollTop];
     put(board, boardTable(data, context));
+    follow = null;
     board.scrollTo(...scroll);
     const dropped = [...rank.dropped].sort(
       (a, b) => (a.kind === "algorithm" ? 0 : 1) - (b.kind === "algorithm" ? 0 : 1),
@@ -157,15 +161,7 @@ export function create(root, context) {
           ".",
         ),
       dropped.some((one) => one.kind !== "score") && !rank.reason && wayOut("Where a score is missing, also possible:"),
-      data.table.faint.some((row) => row.some(Boolean)) &&
-        h(
-          "p",
-          { class: "caption" },
-          "Scores in ",
-          h("i", {}, "italics"),
-          ` cover less than ${percent(Number(state.get("least_coverage", "0.9")))} of their pixels, or too few, and `,
-          "have no rank in their column.",
-        ),
+      italicsNote(data.table.faint.flat()),
       !rank.reason &&
         h(
           "p",
@@ -271,18 +267,12 @@ export function create(root, context) {
 
   // While a weight is dragged the rows move; what the server says replaces this once the finger rests.
   const still = onWeights((weights) => {
-    const answer = data?.rank.model === "weighted" && !data.rank.reason && reweighted(data.rank, weights);
-    if (!answer || state.get("sort")) return;
-    const rows = new Map([...board.querySelectorAll("tr[data-algorithm]")].map((row) => [row.dataset.algorithm, row]));
-    const body = board.querySelector("tbody");
-    const last = body.querySelector("tr[data-unranked]");
-    for (const row of answer.rows) {
-      const element = rows.get(row.algorithm);
-      put(element.querySelector("td.pin0"), row.rank);
-      put(element.querySelector("td.value"), digits(row.value));
-      element.classList.toggle("flipped", row.rank !== row.was);
-      body.insertBefore(element, last);
-    }
+    if (!weights && follow) draw();
+    if (!weights || data?.rank.model !== "weighted" || data.rank.reason || state.get("sort")) return;
+    const answer = reweighted(data.rank, weights);
+    if (!answer) return;
+    follow ??= following(board);
+    follow(answer);
   });
 
   function restyle() {
