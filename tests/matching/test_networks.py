@@ -82,6 +82,39 @@ def test_layout_channels_padding_and_scales(
     assert (inside == (3 - 6 if "scale = -1" in stated else 6)).mean() > 0.99
 
 
+def difference_network(path: Path, height: int | str, width: int | str) -> Path:
+    """|left − right| at every pixel, for images of one size or of any."""
+    from onnx import TensorProto, helper, save
+
+    names = ("left", "right", "disparity")
+    left, right, out = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 1, height, width]) for name in names)
+    nodes = [helper.make_node("Sub", ["left", "right"], ["d"]), helper.make_node("Abs", ["d"], ["disparity"])]
+    graph = helper.make_graph(nodes, "difference", [left, right], [out])
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10), str(path))
+    return path
+
+
+@pytest.mark.usefixtures("onnx")
+def test_a_network_of_one_size_takes_smaller_images_and_says_which_are_too_large(tmp_path: Path) -> None:
+    model = difference_network(tmp_path / "fixed.onnx", 48, 64)
+    dark = np.zeros((45, 61), np.uint8)
+    found = sg.match(dark, dark + 7, f"onnx:{model}", ndisp=8).disparity
+    assert found.shape == (45, 61)
+    assert (found == 7).all()
+    large = np.zeros((50, 61), np.uint8)
+    with pytest.raises(MatcherError, match=r"fixed\.onnx takes images of 64 × 48 pixels, and these have 61 × 50"):
+        sg.match(large, large, f"onnx:{model}", ndisp=8)
+
+
+@pytest.mark.usefixtures("onnx")
+def test_equal_brightness_stays_equal_in_images_of_sixteen_bits(tmp_path: Path) -> None:
+    model = difference_network(tmp_path / "any.onnx", "height", "width")
+    left = np.random.default_rng(0).integers(1000, 9000, (20, 30)).astype(np.uint16)
+    right = left.copy()
+    right[0, 0] = 60000  # one bright pixel in one view must not darken all others of it
+    assert (sg.match(left, right, f"onnx:{model}", ndisp=8).disparity[1:] == 0).all()
+
+
 @pytest.mark.usefixtures("onnx")
 def test_loading_a_network_is_no_part_of_the_run_time_and_happens_once(
     tmp_path: Path, pair: tuple[np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
