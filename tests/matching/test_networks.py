@@ -8,10 +8,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import pytest
 
 import stereogauge as sg
+from stereogauge.cli import main
 from stereogauge.errors import MatcherError, StereogaugeError
 from stereogauge.evaluation.executors import InProcess
 from stereogauge.evaluation.fingerprints import ContentHashes
@@ -332,3 +334,36 @@ def test_a_program_may_write_right_map_and_confidence(tmp_path: Path, pair: tupl
     assert result.confidence is not None
     assert ((result.disparity == 3) & (result.right_disparity == 4) & (result.confidence == 0.5)).all()
     assert result.confidence_better == "lower"
+
+
+def test_a_script_of_this_folder_is_found_and_its_confidence_kept(
+    tmp_path: Path, pair: tuple[np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, image in zip(("left.png", "right.png"), pair, strict=True):
+        cv2.imwrite(name, image)
+    Path("run.py").write_text(
+        "import sys, numpy as np\n"
+        f"flat = np.full({pair[0].shape}, 5, np.float32)\n"
+        "np.save(sys.argv[1], flat)\nnp.save(sys.argv[2], flat * 2)\n"
+    )
+    words = ["--matcher", f"cmd:{sys.executable} run.py {{out}} {{out_sigma}} {{left}} {{right}}", "--ndisp", "8"]
+    with pytest.raises(SystemExit) as stopped:
+        main(
+            [
+                "match",
+                "left.png",
+                "right.png",
+                *words,
+                "--set",
+                "extension=npy",
+                "--out",
+                "d.pfm",
+                "--confidence",
+                "sure",
+            ]
+        )
+    assert not stopped.value.code
+    assert (sg.read_disparity("d.pfm") == 5).all()
+    assert (sg.read_disparity("sure/confidence.pfm") == 10).all()
+    assert 'better = "lower"' in Path("sure/results.toml").read_text()
