@@ -8,10 +8,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import pytest
 
 import stereogauge as sg
+from stereogauge.cli import main
 from stereogauge.errors import MatcherError, StereogaugeError
 from stereogauge.evaluation.executors import InProcess
 from stereogauge.evaluation.fingerprints import ContentHashes
@@ -80,6 +82,39 @@ def test_layout_channels_padding_and_scales(
     found = sg.match(*pair, f"onnx:{model}", ndisp=NDISP).disparity
     inside = found[8:-8, 36:-8]
     assert (inside == (3 - 6 if "scale = -1" in stated else 6)).mean() > 0.99
+
+
+def difference_network(path: Path, height: int | str, width: int | str) -> Path:
+    """|left − right| at every pixel, for images of one size or of any."""
+    from onnx import TensorProto, helper, save
+
+    names = ("left", "right", "disparity")
+    left, right, out = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 1, height, width]) for name in names)
+    nodes = [helper.make_node("Sub", ["left", "right"], ["d"]), helper.make_node("Abs", ["d"], ["disparity"])]
+    graph = helper.make_graph(nodes, "difference", [left, right], [out])
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10), str(path))
+    return path
+
+
+@pytest.mark.usefixtures("onnx")
+def test_a_network_of_one_size_takes_smaller_images_and_says_which_are_too_large(tmp_path: Path) -> None:
+    model = difference_network(tmp_path / "fixed.onnx", 48, 64)
+    dark = np.zeros((45, 61), np.uint8)
+    found = sg.match(dark, dark + 7, f"onnx:{model}", ndisp=8).disparity
+    assert found.shape == (45, 61)
+    assert (found == 7).all()
+    large = np.zeros((50, 61), np.uint8)
+    with pytest.raises(MatcherError, match=r"fixed\.onnx takes images of 64 × 48 pixels, and these have 61 × 50"):
+        sg.match(large, large, f"onnx:{model}", ndisp=8)
+
+
+@pytest.mark.usefixtures("onnx")
+def test_equal_brightness_stays_equal_in_images_of_sixteen_bits(tmp_path: Path) -> None:
+    model = difference_network(tmp_path / "any.onnx", "height", "width")
+    left = np.random.default_rng(0).integers(1000, 9000, (20, 30)).astype(np.uint16)
+    right = left.copy()
+    right[0, 0] = 60000  # one bright pixel in one view must not darken all others of it
+    assert (sg.match(left, right, f"onnx:{model}", ndisp=8).disparity[1:] == 0).all()
 
 
 @pytest.mark.usefixtures("onnx")
@@ -299,3 +334,36 @@ def test_a_program_may_write_right_map_and_confidence(tmp_path: Path, pair: tupl
     assert result.confidence is not None
     assert ((result.disparity == 3) & (result.right_disparity == 4) & (result.confidence == 0.5)).all()
     assert result.confidence_better == "lower"
+
+
+def test_a_script_of_this_folder_is_found_and_its_confidence_kept(
+    tmp_path: Path, pair: tuple[np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, image in zip(("left.png", "right.png"), pair, strict=True):
+        cv2.imwrite(name, image)
+    Path("run.py").write_text(
+        "import sys, numpy as np\n"
+        f"flat = np.full({pair[0].shape}, 5, np.float32)\n"
+        "np.save(sys.argv[1], flat)\nnp.save(sys.argv[2], flat * 2)\n"
+    )
+    words = ["--matcher", f"cmd:{sys.executable} run.py {{out}} {{out_sigma}} {{left}} {{right}}", "--ndisp", "8"]
+    with pytest.raises(SystemExit) as stopped:
+        main(
+            [
+                "match",
+                "left.png",
+                "right.png",
+                *words,
+                "--set",
+                "extension=npy",
+                "--out",
+                "d.pfm",
+                "--confidence",
+                "sure",
+            ]
+        )
+    assert not stopped.value.code
+    assert (sg.read_disparity("d.pfm") == 5).all()
+    assert (sg.read_disparity("sure/confidence.pfm") == 10).all()
+    assert 'better = "lower"' in Path("sure/results.toml").read_text()

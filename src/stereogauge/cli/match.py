@@ -44,11 +44,14 @@ def command(
     ] = None,
     picture: Annotated[Path | None, typer.Option(help="PNG of the left map in false colours.")] = None,
     confidence: Annotated[
-        Path | None, typer.Option(help="Folder for confidence maps (PFM, lower = sure), one per measure.")
+        Path | None, typer.Option(help="Folder for confidence maps (PFM), the matcher's own or one per measure.")
     ] = None,
     measures: Annotated[
         list[str] | None,
-        typer.Option("--by", help="Which confidence measures; default: the paper's five and their product."),
+        typer.Option(
+            "--by",
+            help="Which confidence measures; default: the matcher's own, else the paper's five and their product.",
+        ),
     ] = None,
     sigma: Annotated[float | None, typer.Option(help="Scale ς of the perturbation; default: P2.", min=0)] = None,
     temperature: Annotated[float | None, typer.Option(help="Temperature of the entropy; default: P2.", min=0)] = None,
@@ -86,10 +89,6 @@ def command(
     announce_memory(prepared.memory, prepared.matcher.id)
     with working(f"matching with {prepared.matcher.id}"):
         result = prepared.run()
-    if confidence is not None:
-        _write_confidence(confidence, result, options.listed(measures), sigma, temperature)
-    if classes is not None:
-        _write_classes(classes, result)
     write = functools.partial(_write, encoding=target_encoding, scale=target_scale)
     if out is not None:
         write(out, result.disparity)
@@ -103,6 +102,10 @@ def command(
         from stereogauge.figures.pictures import render_disparity, write_png
 
         write_png(picture, render_disparity(result.disparity, (0.0, float(ndisp - 1))))
+    if confidence is not None:
+        _write_confidence(confidence, result, options.listed(measures), sigma, temperature)
+    if classes is not None:
+        _write_classes(classes, result)
     _print(_facts(result), form)
 
 
@@ -121,12 +124,16 @@ def _write_confidence(
     from stereogauge.confidence.measures import confidence as computed
     from stereogauge.io.disparity import write_disparity
 
-    with working("measuring confidence"):
-        maps = computed(result, measures or (*PAPER, "product"), sigma=sigma, temperature=temperature)
+    better = "lower"
+    if result.confidence is not None and not measures:
+        maps, better = {"confidence": result.confidence}, result.confidence_better
+    else:
+        with working("measuring confidence"):
+            maps = computed(result, measures or (*PAPER, "product"), sigma=sigma, temperature=temperature)
     for name, values in maps.items():
         write_disparity(folder / f"{file_stem(name)}.pfm", values)
-    (folder / "results.toml").write_text('[confidence]\nbetter = "lower"\n', encoding="utf-8")
-    say(f"{len(maps)} confidence maps in {folder}, lower = sure")
+    (folder / "results.toml").write_text(f'[confidence]\nbetter = "{better}"\n', encoding="utf-8")
+    say(f"{len(maps)} confidence map(s) in {folder}, {better} = sure")
 
 
 def _write_classes(path: Path, result: MatchResult) -> None:

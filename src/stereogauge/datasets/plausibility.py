@@ -76,8 +76,10 @@ def suspicion(
 def calibration_doubt(calibration: Calibration, truth: DisparityMap) -> Suspicion | None:
     """Whether a calibration gives the ground truth depths that no camera pair sees: a baseline in millimetres."""
     baseline, product = calibration.baseline, calibration.focal_baseline
+    if baseline is None or product is None or baseline <= LARGEST_BASELINE:
+        return None
     known = truth[np.isfinite(truth)]
-    if baseline is None or product is None or baseline <= LARGEST_BASELINE or not known.size:
+    if not known.size:
         return None
     shifted = float(np.median(known)) + calibration.doffs
     seen = f", and the ground truth at a median depth of {product / shifted:.3g} m" if shifted > 0 else ""

@@ -67,6 +67,7 @@ class _Cache(caching.FunctionCache):
     """Numba's cache in our folder; a kernel that lies in it is loaded without loading what compiling needs."""
 
     _impl_class = _Forms
+    before_compiling: Callable[[], None]
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         """The compiled form for these types, or None.
@@ -79,16 +80,28 @@ class _Cache(caching.FunctionCache):
             found = cache._load_overload(signature, context)
         if found is None:
             trust_in_blas()
+            self.before_compiling()
         return found
 
 
-def dispatcher(function: Callable[..., Any], options: Mapping[str, Any]) -> Any:
-    """The function as Numba compiles it: for each new combination of types at the first call, then cached on disk."""
+def dispatcher(function: Callable[..., Any], options: Mapping[str, Any], before_compiling: Callable[[], None]) -> Any:
+    """The function as Numba compiles it: for each new combination of types at the first call, then cached on disk.
+
+    `before_compiling` is called where it comes to that, and at once for a function that is not cached.
+    """
     made: Any = numba.njit(**{**options, "cache": False})(function)
+    made._compilation_chain_init_hook = _no_extensions
     if options["cache"]:
         cache: Any = _Cache
         made._cache = cache(function)
+        made._cache.before_compiling = before_compiling
+    else:
+        before_compiling()
     return made
+
+
+def _no_extensions() -> None:
+    """Numba would ask every installed package whether it extends Numba: 0.02 s for something that no kernel needs."""
 
 
 class Compiled(NamedTuple):

@@ -45,19 +45,22 @@ class Kernel:
         return getattr(self.made(), name)
 
     def made(self) -> Any:
-        """Numba's object, made when first asked for.
+        """Numba's object, made when first asked for."""
+        with _importing:
+            if self._made is None:
+                compiler = importlib.import_module("stereogauge.kernels.compiler")
+                self._made = compiler.dispatcher(self._function, self._options, self._make_called)
+            return self._made
+
+    def _make_called(self) -> None:
+        """Put Numba's objects in the places of the kernels that this one calls.
 
         Numba looks up what a function calls among the names of its module, and must find its own objects there.
         """
-        with _importing:
-            if self._made is None:
-                made = importlib.import_module("stereogauge.kernels.compiler").dispatcher(self._function, self._options)
-                names = self._function.__globals__
-                for name in self._function.__code__.co_names:
-                    if isinstance(names.get(name), Kernel):
-                        names[name] = names[name].made()
-                self._made = made
-            return self._made
+        names = self._function.__globals__
+        for name in self._function.__code__.co_names:
+            if isinstance(names.get(name), Kernel):
+                names[name] = names[name].made()
 
 
 def kernel(function: Function | None = None, *, fastmath: bool | set[str] = False, **options: Any) -> Any:

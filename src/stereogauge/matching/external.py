@@ -132,7 +132,9 @@ def _words(template: str) -> list[str]:
     if not words:
         raise MatcherError("cmd: the template is empty; write cmd:PROGRAM {left} {right} {out} {ndisp}.")
     has_folder = os.sep in words[0] or "/" in words[0]
-    return [os.path.abspath(words[0]) if has_folder else words[0], *words[1:]]
+    # The program runs in a folder of its own: files of this one, such as the script of an interpreter, stay findable.
+    rest = [os.path.abspath(word) if os.path.isfile(word) else word for word in words[1:]]
+    return [os.path.abspath(words[0]) if has_folder else words[0], *rest]
 
 
 def _filled(word: str, values: dict[str, Any]) -> str:

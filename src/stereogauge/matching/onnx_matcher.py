@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -95,9 +96,12 @@ class Network:
         """Run the network on a pair."""
         stated, output = self._described.input, self._described.output
         shape = left.shape[0], left.shape[1]
+        padded = self._padded(shape)
+        # One range for both, so that equal brightness stays equal.
+        lowest, highest = float(min(left.min(), right.min())), float(max(left.max(), right.max()))
         fed: dict[str, Any] = {}
         for name, image in ((self._left, left), (self._right, right)):
-            fed[name] = _as_input(image, stated, self._inputs[name])
+            fed[name] = _as_input(eight_bit(image, lowest, highest), stated, self._inputs[name], padded)
         if stated.ndisp:
             wanted = self._inputs[self._known(stated.ndisp, list(self._inputs), "input")]
             fed[stated.ndisp] = np.full([1] * len(wanted.shape), ndisp, _type(wanted.type))
@@ -118,26 +122,43 @@ class Network:
             threads=self._threads or None,
         )
 
+    def _padded(self, shape: tuple[int, int]) -> tuple[int, int]:
+        """The size to which images are continued: the model's own where it has one, else the next multiples."""
+        wanted = self._inputs[self._left].shape
+        axes = (1, 2) if _channels_last(self._described.input, wanted) else (2, 3)
+        stated = [wanted[axis] for axis in axes]
+        fixed = [size if isinstance(size, int) and size > 0 else 0 for size in stated]
+        if any(own and own < size for own, size in zip(fixed, shape, strict=True)):
+            own = " × ".join(str(size or "any") for size in reversed(fixed))
+            raise MatcherError(
+                f"{self._file.name} takes images of {own} pixels, and these have {shape[1]} × {shape[0]}; export the "
+                "model with dynamic height and width, or for this size."
+            )
+        multiple = self._described.input.multiple
+        height, width = (own or _rounded(size, multiple) for own, size in zip(fixed, shape, strict=True))
+        return height, width
+
     def _map(self, values: Any, shape: tuple[int, int], name: str) -> NDArray[np.float32]:
         """A map of the image's size from an output of the padded size."""
         array = np.squeeze(np.asarray(values))
-        stated = self._described.input
-        padded = tuple(_rounded(size, stated.multiple) for size in shape)
+        padded = self._padded(shape)
         if array.shape != padded:
             raise MatcherError(
                 f"The output {name!r} of {self._file.name} has shape {np.shape(values)}; a map of "
                 f"{padded[1]} × {padded[0]} pixels is needed."
             )
-        top, left = _corner(shape, stated.multiple, stated.anchor)
+        top, left = _corner(shape, padded, self._described.input.anchor)
         return np.ascontiguousarray(array[top : top + shape[0], left : left + shape[1]], dtype=np.float32)
 
 
-def _as_input(image: NDArray[Any], stated: NetworkInput, wanted: Any) -> NDArray[Any]:
+def _channels_last(stated: NetworkInput, shape: Sequence[Any]) -> bool:
+    return stated.layout == "NHWC" or (not stated.layout and shape[-1] in (1, 3) and shape[1] not in (1, 3))
+
+
+def _as_input(pixels: NDArray[np.uint8], stated: NetworkInput, wanted: Any, padded: tuple[int, int]) -> NDArray[Any]:
     """One image as the network's input: channels, scale, mean and deviation, padding, layout, type."""
-    shape = list(wanted.shape)
-    last = stated.layout == "NHWC" or (not stated.layout and shape[-1] in (1, 3) and shape[1] not in (1, 3))
-    channels = stated.channels or (shape[-1] if last else shape[1])
-    pixels = np.asarray(image) if image.dtype == np.uint8 else eight_bit(image)
+    last = _channels_last(stated, wanted.shape)
+    channels = stated.channels or wanted.shape[-1 if last else 1]
     if channels == 1:
         pixels = grey(pixels, "input")[:, :, np.newaxis]
     else:
@@ -149,17 +170,17 @@ def _as_input(image: NDArray[Any], stated: NetworkInput, wanted: Any) -> NDArray
     if stated.std:
         values /= np.asarray(stated.std, np.float32)
     height, width = values.shape[:2]
-    top, left = _corner((height, width), stated.multiple, stated.anchor)
-    more = _rounded(height, stated.multiple) - height, _rounded(width, stated.multiple) - width
+    top, left = _corner((height, width), padded, stated.anchor)
+    more = padded[0] - height, padded[1] - width
     around = ((top, more[0] - top), (left, more[1] - left), (0, 0))
     values = np.pad(values, around, mode="edge") if stated.padding == "edge" else np.pad(values, around)
     arranged = values[np.newaxis] if last else values.transpose(2, 0, 1)[np.newaxis]
     return np.ascontiguousarray(arranged, dtype=_type(wanted.type))
 
 
-def _corner(shape: tuple[int, int], multiple: int, anchor: Anchor) -> tuple[int, int]:
+def _corner(shape: tuple[int, int], padded: tuple[int, int], anchor: Anchor) -> tuple[int, int]:
     """Row and column at which the image begins inside the padded one."""
-    more = [_rounded(size, multiple) - size for size in shape]
+    more = [whole - size for whole, size in zip(padded, shape, strict=True)]
     if anchor == "centre":
         return more[0] // 2, more[1] // 2
     return (more[0] if anchor == "bottom-left" else 0), 0

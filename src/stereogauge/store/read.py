@@ -18,7 +18,7 @@ from stereogauge.errors import StoreError, unknown_name
 from stereogauge.metrics.declaration import is_declared
 from stereogauge.model import Calibration
 from stereogauge.protocol import Protocol, parse_protocol
-from stereogauge.registry import PluginWarning
+from stereogauge.registry import SMALLEST_HASH, PluginWarning
 from stereogauge.scores.cell import CellScores, joined
 from stereogauge.scores.column import Column, VersionedColumn, matching
 from stereogauge.scores.cube import ScoreCube, void_scenes
@@ -192,8 +192,8 @@ def chosen_columns(
     wanted: tuple[str, ...] | None,
     foreign: frozenset[Column] = frozenset(),
 ) -> dict[VersionedColumn, int]:
-    """The columns of the answer with their places: the version of each that is declared now, else the newest; those
-    that were asked for, in that order.
+    """The columns of the answer with their places: the newest version of each; those that were asked for, in that
+    order.
     """
     newest: dict[tuple[str, str], VersionedColumn] = {}
     for columns in present:
@@ -215,7 +215,9 @@ def chosen_columns(
 
 
 def _newness(column: VersionedColumn) -> tuple[bool, int, int]:
-    now = is_declared(column.metric) and column.column.versioned == column
+    """Versions of ours count up; of those of a plug-in, which are hashes, the present one is the newest."""
+    hashed = max(column.metric_version, column.region_version) >= SMALLEST_HASH
+    now = hashed and is_declared(column.metric) and column.column.versioned == column
     return now, column.metric_version, column.region_version
 
 
