@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,9 @@ import pytest
 import stereogauge as sg
 from stereogauge.datasets import load_dataset
 from stereogauge.errors import FileError
+from stereogauge.io.content import Content
 from stereogauge.io.files import content_hash
+from stereogauge.io.points import points_of
 from stereogauge.store.sources import paths_of, scene_of_text, scene_text
 
 Write = Callable[..., Path]
@@ -182,6 +185,23 @@ def test_a_key_that_would_take_forever_to_compare_is_refused(folder: Path) -> No
     (folder / "val" / "2" / "gt.pickle").write_bytes(b"\x80\x04}" + key + b"K\x01s.")
     with pytest.raises(FileError, match="a key of a dictionary is neither a number nor text"):
         _ = load_dataset("layeredflow", folder)["2-0"].gt
+
+
+@pytest.mark.parametrize("protocol", [0, 2, 4])
+def test_damaged_pickles_are_one_sentence(protocol: int) -> None:
+    whole = pickle.dumps(annotation(), protocol)
+    draw = random.Random(protocol)
+    refused = 0
+    for _ in range(300):
+        data = bytearray(whole)
+        for _ in range(draw.randint(1, 5)):
+            place = draw.randrange(len(data))
+            data[place : place + draw.randint(0, 2)] = bytes(draw.randrange(256) for _ in range(draw.randint(0, 2)))
+        try:
+            points_of(Content("gt.pickle", memoryview(bytes(data)), ".pickle"), 0)
+        except FileError:
+            refused += 1
+    assert refused > 100
 
 
 def test_the_command_line_says_how_to_get_it(capsys: pytest.CaptureFixture[str]) -> None:

@@ -123,10 +123,8 @@ def _points_of_layer(path: str | os.PathLike[str], pair: int, layer: str, size: 
     return found[first[found.disparity[first] > 0]]
 
 
-@functools.lru_cache(maxsize=4)
-def _points(name: str, data: bytes, pair: int) -> _Points:
-    """The valid points of a pair of images; ground truth and masks of a scene read the same file."""
-    content = Content(name, memoryview(data), ".pickle")
+def points_of(content: Content, pair: int) -> _Points:
+    """The points of a pair of images that are valid and lie in the same rows."""
     found = read_pickle(content)
     try:
         lefts, rights = found["stereo_points"][pair], found["stereo_points"][pair + 1]
@@ -140,6 +138,12 @@ def _points(name: str, data: bytes, pair: int) -> _Points:
         raise _unlike(content)
     x, y, disparity, material, layer = columns
     return _Points(x, y, disparity, material.astype(np.int64), layer.astype(np.int64))
+
+
+@functools.lru_cache(maxsize=4)
+def _points(name: str, data: bytes, pair: int) -> _Points:
+    """The same, kept for a while: ground truth and masks of a scene read the same file."""
+    return points_of(Content(name, memoryview(data), ".pickle"), pair)
 
 
 def _point(left: Any, right: Any, annotations: Any) -> tuple[float, float, float, int, int] | None:
