@@ -153,8 +153,8 @@ def _warn(entry: EntryPoint, what: str) -> None:
 
 
 OURS = __name__.partition(".")[0] + "."
-LARGEST_VERSION = 2**31
-"""Versions stay below it: databases keep them in 32 bits with a sign."""
+PLUGIN_VERSIONS, LARGEST_VERSION = 2**16, 2**31
+"""Versions by which the code of plug-ins is told apart lie between these: databases keep them in 32 bits with a sign."""
 
 
 def code_version(function: Any, declared: int) -> int:
@@ -180,7 +180,8 @@ def _module_of(function: Any) -> str:
 @functools.cache
 def _file_version(file: str, declared: int) -> int:
     try:
-        return zlib.crc32(Path(file).read_bytes(), declared) % LARGEST_VERSION
+        digits = zlib.crc32(Path(file).read_bytes(), declared)
+        return PLUGIN_VERSIONS + digits % (LARGEST_VERSION - PLUGIN_VERSIONS)
     except OSError:  # code that was imported from an archive
         return declared
 

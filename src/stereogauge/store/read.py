@@ -17,7 +17,7 @@ from sqlalchemy.engine import Connection
 from stereogauge.errors import StoreError, unknown_name
 from stereogauge.model import Calibration
 from stereogauge.protocol import Protocol, parse_protocol
-from stereogauge.registry import PluginWarning
+from stereogauge.registry import PLUGIN_VERSIONS, PluginWarning
 from stereogauge.scores.cell import CellScores, joined
 from stereogauge.scores.column import Column, VersionedColumn, is_declared, matching
 from stereogauge.scores.cube import ScoreCube, void_scenes
@@ -191,8 +191,8 @@ def chosen_columns(
     wanted: tuple[str, ...] | None,
     foreign: frozenset[Column] = frozenset(),
 ) -> dict[VersionedColumn, int]:
-    """The columns of the answer with their places: the version of each that is declared now, else the newest; those
-    that were asked for, in that order.
+    """The columns of the answer with their places: the newest version of each, those that were asked for, in that
+    order.
     """
     newest: dict[tuple[str, str], VersionedColumn] = {}
     for columns in present:
@@ -214,7 +214,9 @@ def chosen_columns(
 
 
 def _newness(column: VersionedColumn) -> tuple[bool, int, int]:
-    now = is_declared(column.metric) and column.column.versioned == column
+    """Versions of plug-ins have no order, so that the one that is declared now counts as the newest."""
+    of_plugin = max(column.metric_version, column.region_version) >= PLUGIN_VERSIONS
+    now = of_plugin and is_declared(column.metric) and column.column.versioned == column
     return now, column.metric_version, column.region_version
 
 
