@@ -154,7 +154,7 @@ def _warn(entry: EntryPoint, what: str) -> None:
 
 OURS = __name__.partition(".")[0] + "."
 PLUGIN_VERSIONS, LARGEST_VERSION = 2**16, 2**31
-"""Versions by which the code of plug-ins is told apart lie between these: databases keep them in 32 bits with a sign."""
+"""Versions by which the code of plug-ins is told apart lie between these: databases keep 32 bits with a sign."""
 
 
 def code_version(function: Any, declared: int) -> int:
