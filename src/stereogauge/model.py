@@ -56,6 +56,7 @@ class Calibration:
 
     `focal` and `doffs` are in pixels of this image size, `baseline` is in metres, `ndisp` is the number of disparities
     to search. None means unknown; `doffs`, the difference of the principal points' x coordinates, is 0 by default.
+    `centre` is the left camera's principal point (x, y) in pixels, for points in space; None: the centre of the image.
 
     >>> Calibration(focal=1000, baseline=0.1).depth(np.array([[50.0]]))
     array([[2.]])
@@ -65,6 +66,7 @@ class Calibration:
     baseline: float | None = None
     doffs: float = 0.0
     ndisp: int | None = None
+    centre: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         lengths = {"focal": "pixels", "baseline": "metres"}
@@ -78,6 +80,11 @@ class Calibration:
             raise StereogaugeError(
                 f"A calibration's ndisp is a number of disparities, at least 1; found {self.ndisp!r}."
             )
+        if self.centre is not None:
+            place = tuple(self.centre)
+            if len(place) != 2 or not all(map(is_finite_number, place)):
+                raise StereogaugeError(f"A calibration's centre is a point (x, y) in pixels; found {self.centre!r}.")
+            object.__setattr__(self, "centre", (float(place[0]), float(place[1])))
 
     @property
     def metric(self) -> bool:
@@ -99,14 +106,14 @@ class Calibration:
     def points(self, disparity: NDArray[Any], centre: Sequence[float] | None = None) -> NDArray[np.float64]:
         """The point of each pixel in metres, (H, W, 3): x to the right, y down, z forward; NaN where there is no depth.
 
-        `centre` is the principal point (x, y) in px, by default the centre of the image.
+        `centre` is the principal point (x, y) in px, by default the calibration's, else the centre of the image.
 
         >>> Calibration(focal=100, baseline=0.2).points(np.array([[10.0, 20.0, 10.0]]))[0].tolist()
         [[-0.02, 0.0, 2.0], [0.0, 0.0, 1.0], [0.02, 0.0, 2.0]]
         """
         depth = self.depth(disparity)
         height, width = depth.shape
-        across, down = ((width - 1) / 2, (height - 1) / 2) if centre is None else centre
+        across, down = centre or self.centre or ((width - 1) / 2, (height - 1) / 2)
         scale = depth / (self.focal or 1.0)
         x, y = np.arange(width) - across, np.arange(height) - down
         return np.stack([x * scale, y[:, np.newaxis] * scale, depth], axis=2)
@@ -118,6 +125,7 @@ class Calibration:
             baseline=self.baseline,
             doffs=self.doffs * factor,
             ndisp=None if self.ndisp is None else int(np.ceil(self.ndisp * factor)),
+            centre=None if self.centre is None else tuple((at + 0.5) * factor - 0.5 for at in self.centre),
         )
 
 

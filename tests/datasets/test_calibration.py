@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stereogauge.datasets.calibration import read_kitti_calibration, read_middlebury_calibration
 from stereogauge.errors import FileError, StereogaugeError
-from stereogauge.model import Calibration
+from stereogauge.evaluation.assumptions import inputs_hash
+from stereogauge.model import Calibration, Scene
 
 MIDDLEBURY = "cam0=[1000 0 300; 0 1000 200; 0 0 1]\ncam1=[1000 0 330; 0 1000 200; 0 0 1]\ndoffs=30\nbaseline=193.001\n"
 KITTI = "P0: 700 0 600 0 0 700 180 0 0 0 1 0\nP1: 700 0 600 -378 0 700 180 0 0 0 1 0\n"
@@ -27,12 +30,29 @@ def test_millimetres_become_metres_and_what_is_absent_stays_absent(tmp_path: Pat
     calibration = read_middlebury_calibration(_write(tmp_path, MIDDLEBURY))
     assert calibration.baseline == pytest.approx(0.193001)
     assert (calibration.focal, calibration.doffs, calibration.ndisp) == (1000.0, 30.0, None)
+    assert calibration.centre == (300.0, 200.0)
 
 
 def test_a_kitti_baseline_is_the_difference_of_the_fourth_column(tmp_path: Path) -> None:
     calibration = read_kitti_calibration(_write(tmp_path, KITTI), (0, 1))
     assert (calibration.focal, calibration.doffs) == (700.0, 0.0)
     assert calibration.baseline == pytest.approx(0.54)
+    assert calibration.centre == (600.0, 180.0)
+
+
+def test_points_lie_on_the_rays_of_the_calibration_file(tmp_path: Path) -> None:
+    calibration = read_middlebury_calibration(_write(tmp_path, MIDDLEBURY))
+    disparity = np.full((210, 310), 70.0)
+    x, y, z = calibration.points(disparity)[200, 300]
+    assert (x, y) == (0, 0)
+    assert z == pytest.approx(1000 * 0.193001 / (70 + 30))
+    assert calibration.points(disparity)[205, 290] == pytest.approx([-10 * z / 1000, 5 * z / 1000, z])
+    assert calibration.points(disparity, (10, 20))[20, 10, :2] == pytest.approx([0, 0])
+    assert calibration.scaled(0.5).centre == (149.75, 99.75)
+    plain = dataclasses.replace(calibration, centre=None)
+    truth = np.tile(np.linspace(20, 60, 60, dtype=np.float32), (40, 1))
+    hashes = {inputs_hash([Scene("s", gt=truth, calibration=one)]) for one in (calibration, plain)}
+    assert len(hashes) == 2
 
 
 @pytest.mark.parametrize(
@@ -100,6 +120,7 @@ def test_no_text_makes_a_parser_crash(tmp_path_factory: pytest.TempPathFactory, 
         ({"baseline": -0.1}, "baseline is a positive number of metres; found -0.1"),
         ({"doffs": float("inf")}, "doffs is a finite number of pixels; found inf"),
         ({"ndisp": 0}, "ndisp is a number of disparities, at least 1; found 0"),
+        ({"centre": (1, float("nan"))}, "centre is a point .x, y. in pixels"),
     ],
 )
 def test_an_impossible_calibration_is_refused(values: dict[str, Any], said: str) -> None:

@@ -53,7 +53,8 @@ def command(
     ] = None,
     colours: Annotated[str | None, typer.Option(help="Image that gives a point cloud its colours.")] = None,
     centre: Annotated[
-        tuple[float, float] | None, typer.Option(help="Principal point X Y in px; default: the image centre.")
+        tuple[float, float] | None,
+        typer.Option(help="Principal point X Y in px; default: as the calibration file says, else the image centre."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
 ) -> None:

@@ -61,7 +61,7 @@ def middlebury_values(path: Path) -> Mapping[str, str]:
 
 
 def read_middlebury_calibration(path: Path, size: tuple[int, int] | None = None) -> Calibration:
-    """Middlebury 2014's `calib.txt`: cam0's f, doffs in pixels, baseline in millimetres (here: metres), ndisp.
+    """Middlebury 2014's `calib.txt`: f and centre of cam0, doffs in px, baseline in millimetres (here: metres), ndisp.
 
     With `size` (width, height) the file's own width and height must agree with it: a calibration of another resolution
     would give wrong depths silently.
@@ -82,7 +82,8 @@ def read_middlebury_calibration(path: Path, size: tuple[int, int] | None = None)
         raise FileError(
             f"{path} is for images of {stated[0]} × {stated[1]} pixels, but the images have {size[0]} × {size[1]}."
         )
-    focal = _matrix(path, "cam0", values["cam0"])[0][0]
+    camera = _matrix(path, "cam0", values["cam0"])
+    focal = camera[0][0]
     if focal <= 0 or numbers["baseline"] <= 0:
         raise FileError(
             f"{path}: focal length and baseline must be positive, found {focal:g} and {numbers['baseline']:g}."
@@ -92,6 +93,7 @@ def read_middlebury_calibration(path: Path, size: tuple[int, int] | None = None)
         baseline=numbers["baseline"] * _MILLIMETRE,
         doffs=numbers.get("doffs", 0.0),
         ndisp=int(numbers["ndisp"]) if numbers.get("ndisp", 0) >= 1 else None,
+        centre=(camera[0][2], camera[1][2]),
     )
 
 
@@ -114,7 +116,7 @@ def read_kitti_calibration(path: Path, cameras: tuple[int, int]) -> Calibration:
         raise FileError(
             f"{path}: camera {cameras[1]} should lie right of camera {cameras[0]}, but the baseline is {baseline:g} m."
         )
-    return Calibration(focal=focal, baseline=baseline, doffs=right[2] - left[2])
+    return Calibration(focal=focal, baseline=baseline, doffs=right[2] - left[2], centre=(left[2], left[6]))
 
 
 def _projection(path: Path, lines: Mapping[str, str], camera: int) -> list[float]:

@@ -130,6 +130,8 @@ def _medians(pair: SampledPair) -> str:
 def _depths(pair: SampledPair, calibration: Calibration, source: DisparitySource | None) -> list[Correction]:
     """The map as depth: d = f·B/Z − doffs, or, without a calibration, d = c/Z; read depths as those of another unit."""
     stored = (pair.found - float(getattr(source, "offset", 0.0))) * _scale(source)
+    if not (stored > 0).any():
+        return []
     safe = np.where(stored > 0, stored, np.nan)
     product, encoding = calibration.focal_baseline, getattr(source, "encoding", None)
     if product is None:

@@ -163,5 +163,8 @@ def _scene_content(scene: Scene, parts: Mapping[str, str | StereogaugeError]) ->
     problem = next((answer for answer in parts.values() if isinstance(answer, StereogaugeError)), None)
     if problem is not None:
         return problem
-    values = [dict(parts), dataclasses.asdict(scene.calibration), scene.stated_resolution, scene.border]
+    calibration = dataclasses.asdict(scene.calibration)
+    if calibration["centre"] is None:
+        del calibration["centre"]  # hashes without it were made before there was one
+    values = [dict(parts), calibration, scene.stated_resolution, scene.border]
     return values_hash(values)

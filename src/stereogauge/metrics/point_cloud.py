@@ -1,7 +1,7 @@
 """Distances between the estimated and the true point cloud of a scene, in metres; they need a calibration.
 
-Each pixel with a depth is a point (X, Y, Z) = ((x − c_x)·Z/f, (y − c_y)·Z/f, Z), with c the scene's principal point
-(`metadata["principal_point"]`, by default the image centre). P are the points of the estimate on the region, G those of
+Each pixel with a depth is a point (X, Y, Z) = ((x − c_x)·Z/f, (y − c_y)·Z/f, Z), with c the principal point of the
+calibration, by default the image centre. P are the points of the estimate on the region, G those of
 the ground truth; dist is the distance to the nearest point of the other cloud.
 
 A missing estimate costs what the worst estimate inside the scene's range of depth costs at its pixel, and a true point
@@ -50,10 +50,10 @@ def clouds(m: Measurement, region: str) -> Clouds:
 def _clouds(m: Measurement, region: str) -> Clouds:
     from scipy.spatial import cKDTree
 
-    calibration, centre = m.scene.calibration, m.scene.metadata.get("principal_point")
+    calibration = m.scene.calibration
     depth = calibration.depth(m.gt)
     inside = m.mask(region) & np.isfinite(depth)
-    truth, estimate = (calibration.points(values, centre)[inside] for values in (m.gt, m.estimate))
+    truth, estimate = (calibration.points(values)[inside] for values in (m.gt, m.estimate))
     found = np.isfinite(estimate[:, 2])
     missing = int(np.count_nonzero(~found))
     asked = np.arange(0, len(truth), max(1, math.ceil(len(truth) / MOST_QUERIES)))
@@ -94,6 +94,7 @@ def _averaged(distances: Distances, clouds: Clouds, region: str) -> Statistic:
     missing="charged",
     needs=NEEDS,
     finalize=mean,
+    version=2,
 )
 def cloud_accuracy(m: Measurement, region: str) -> Statistic:
     """Mean distance from the estimated points to the nearest true one."""
@@ -110,6 +111,7 @@ def cloud_accuracy(m: Measurement, region: str) -> Statistic:
     missing="charged",
     needs=NEEDS,
     finalize=mean,
+    version=2,
 )
 def cloud_completeness(m: Measurement, region: str) -> Statistic:
     """Mean distance from the true points to the nearest estimated one: large where nothing was reconstructed."""
@@ -126,6 +128,7 @@ def cloud_completeness(m: Measurement, region: str) -> Statistic:
     missing="charged",
     needs=NEEDS,
     finalize=mean,
+    version=2,
 )
 def cloud_chamfer(m: Measurement, region: str) -> Statistic:
     """The mean of accuracy and completeness."""
@@ -146,6 +149,7 @@ def cloud_chamfer(m: Measurement, region: str) -> Statistic:
     needs=NEEDS,
     parameters=(Parameter("distance", unit="m", description="how near a point must be", low=0.0, high=1e6),),
     examples=("cloud-f@0.05",),
+    version=2,
 )
 def cloud_f(m: Measurement, region: str, distance: float) -> Statistic:
     """Harmonic mean of the share of pixels whose estimated point lies near a true one and of true points near an
