@@ -10,6 +10,9 @@ import { columnOption, columnWords, idMark, metricWords } from "../words.js";
 
 const metricOf = (id) => id.split(":")[0];
 
+/** The columns in which somebody has a score, each with its number. */
+const shown = (table) => table.columns.map((one, column) => [one, column]).filter(([one]) => one.scenes > 0);
+
 /** The table of `data`: a ranking, the scores of the selection, and intervals where they are known. */
 export function boardTable(data, context) {
   const pictured = (metric) => context.catalogue.metrics.find((one) => one.id === metric.split("@")[0])?.picture;
@@ -127,7 +130,7 @@ export function boardTable(data, context) {
       header(rank.value_name, "value", {
         unit: data.intervals?.size && rank.model !== "a-star" ? "95 % interval" : " ",
       }),
-      table.columns.map((one) =>
+      shown(table).map(([one]) =>
         header(regions > 1 ? columnWords(context, one) : metricWords(context, one.metric), one.id, {
           id: one.label,
           unit: [
@@ -199,7 +202,7 @@ export function boardTable(data, context) {
           completeness(table, at),
         ),
         h("td", { class: "value", title: valueTitle(row) }, valueText(row)),
-        table.columns.map((one, column) => cell(table, one, at, column)),
+        shown(table).map(([one, column]) => cell(table, one, at, column)),
         detail &&
           h(
             "td",
@@ -245,7 +248,7 @@ export function boardTable(data, context) {
         completeness(table, at),
       ),
       h("td", { class: "gap", title: reason }, "–"),
-      table.columns.map((one, column) => cell(table, one, at, column)),
+      shown(table).map(([one, column]) => cell(table, one, at, column)),
       detail &&
         h(
           "td",
