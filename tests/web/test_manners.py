@@ -65,6 +65,17 @@ def test_a_hover_text_gives_the_share_that_is_covered_once(visitor: Visitor) -> 
     assert f"{table['counts'][0][0]:.0f}pixels" in re.sub(r"\s", "", title)
 
 
+def test_a_gap_does_not_empty_the_board(visitor: Visitor) -> None:
+    visitor.go("#leaderboard?regions=all&metrics=rms&algorithms=good&algorithms=partial")
+    assert visitor.algorithms() == ["good", "partial"]
+    common = visitor.ask("table", "regions=all&metrics=rms&algorithms=good&scenes=alpha&scenes=beta")["values"][0][0]
+    shown = visitor.page.locator("#board tr[data-algorithm=good] td").nth(3)
+    assert float(shown.inner_text()) == pytest.approx(common, rel=0.01)
+    text = visitor.page.inner_text("#lacking")
+    assert text.startswith("Compared on 2 of 3 scenes, which all ranked algorithms have: alpha, beta.")
+    assert "partial on gamma" in text
+
+
 def test_the_interval_of_a_group_is_not_printed_as_one_of_dominators(visitor: Visitor) -> None:
     visitor.go("#leaderboard?regions=all&model=a-star&missing=drop-algorithm")
     visitor.until("document.getElementById('content').dataset.intervals === 'ready'")

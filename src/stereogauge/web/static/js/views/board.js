@@ -10,6 +10,9 @@ import { columnOption, columnWords, idMark, metricWords } from "../words.js";
 
 const metricOf = (id) => id.split(":")[0];
 
+/** The columns in which somebody has a score, each with its number. */
+const shown = (table) => table.columns.map((one, column) => [one, column]).filter(([one]) => one.scenes > 0);
+
 /** What the italics among scores mean, where there are any. */
 export function italicsNote(faint) {
   if (!faint.some(Boolean)) return null;
@@ -140,7 +143,7 @@ export function boardTable(data, context) {
       header(rank.value_name, "value", {
         unit: data.intervals?.size && rank.model !== "a-star" ? "95 % interval" : " ",
       }),
-      table.columns.map((one) =>
+      shown(table).map(([one]) =>
         header(regions > 1 ? columnWords(context, one) : metricWords(context, one.metric), one.id, {
           id: one.label,
           unit: [
@@ -212,7 +215,7 @@ export function boardTable(data, context) {
           completeness(table, at),
         ),
         h("td", { class: "value", title: valueTitle(row) }, valueText(row)),
-        table.columns.map((one, column) => cell(table, one, at, column)),
+        shown(table).map(([one, column]) => cell(table, one, at, column)),
         detail &&
           h(
             "td",
@@ -258,7 +261,7 @@ export function boardTable(data, context) {
         completeness(table, at),
       ),
       h("td", { class: "gap", title: reason }, "–"),
-      table.columns.map((one, column) => cell(table, one, at, column)),
+      shown(table).map(([one, column]) => cell(table, one, at, column)),
       detail &&
         h(
           "td",
