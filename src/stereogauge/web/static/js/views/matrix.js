@@ -23,8 +23,8 @@ function shade(scale, share) {
 }
 
 /**
- * Draw values from 0 to 1 between names, in colours of a scale [[share, colour], …]; `chosen(row, column)` is called for
- * a cell that is clicked.
+ * Draw values from 0 to 1 between names, in colours of a scale [[share, colour], …]; `chosen(row, column)` is called
+ * for a cell that is clicked.
  */
 export function drawMatrix(element, { title, names, values, scale }, chosen) {
   const named = names.length <= MOST_NAMES;
