@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import math
 import sys
 import tomllib
 from pathlib import Path
@@ -303,5 +305,9 @@ def test_the_data_of_figures_are_those_of_the_trials() -> None:
     gains = gains_data(result)
     assert gains.scenes[-1] == "all scenes"
     assert not gains.held_out
+    assert "No score on" not in gains.caption
+    first = dataclasses.replace(result.seen[0], scene_default=(math.nan, *result.seen[0].scene_default[1:]))
+    vars(result)["seen"] = (first, *result.seen[1:])
+    assert f"No score on {gains.scenes[0]}." in gains_data(result).caption, "an empty row is explained"
     with pytest.raises(sg.StereogaugeError, match="one objective"):
         trade_off_data(result)

@@ -113,9 +113,11 @@ def gains_data(result: TuningResult, goal: int = 0) -> shown.SceneGains:
         if math.isnan(found.low)
         else f"; {found.level:.0%} interval {found.low:+.3g} to {found.high:+.3g} (bootstrap over scenes)"
     )
+    lacking = [scene for scene, value in zip(found.scenes, found.scene_default, strict=True) if math.isnan(value)]
+    without = f" No score on {', '.join(lacking)}." if lacking else ""
     return shown.SceneGains(
         title=f"Default and tuned {result.definition.matcher_name} on {how}: {found.goal}",
-        caption=f"Better by {found.difference:.3g} ({found.percent:.1f} %){interval}. {caption(result)}",
+        caption=f"Better by {found.difference:.3g} ({found.percent:.1f} %){interval}.{without} {caption(result)}",
         axis=f"{found.goal} [{found.unit}]" if found.unit else found.goal,
         scenes=(*found.scenes, "all scenes"),
         default=np.array([*found.scene_default, found.default]),
