@@ -83,7 +83,7 @@ DONE = """() => ({
   last: Math.max(watched.change, ...performance.getEntriesByType("resource").map((one) => one.responseEnd)),
 })"""
 DRAG = """(input) => new Promise((resolve) => {
-  const value = () => document.querySelector("#board td.value").textContent;
+  const value = () => [...document.querySelectorAll("#board td.value")].map((one) => one.textContent).join();
   let [frames, changes, last] = [0, 0, value()];
   const start = performance.now();
   const step = () => {

@@ -64,7 +64,7 @@ def run(report: Report) -> None:
     estimate = noisy_estimate(truth)
     masks = regions(left, truth)
     (labels,) = pack_regions({name: mask & np.isfinite(truth) for name, mask in masks.items()})
-    same_bytes = np.ones((estimate.nbytes + truth.nbytes + labels.labels.nbytes) // 4, np.float32)
+    same_bytes = np.ones((estimate.nbytes + truth.nbytes + labels.slots.nbytes) // 4, np.float32)
 
     def ours() -> list[DepthStatistics]:
         statistics = PixelStatistics(

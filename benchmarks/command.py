@@ -36,7 +36,10 @@ class Cost:
 def run_command(*words: str, environment: Mapping[str, str] | None = None) -> Cost:
     """Run a command line to its end; one that fails is an error of the benchmark."""
     launch = [sys.executable, "-I", "-S", "-c", LAUNCHER, *words]
-    done = subprocess.run(launch, capture_output=True, text=True, check=True, env={**os.environ, **(environment or {})})
+    surroundings = {**os.environ, **(environment or {})}
+    # Users have compiled modules; without this, ours alone would be compiled at every start, and no library's.
+    surroundings.pop("PYTHONDONTWRITEBYTECODE", None)
+    done = subprocess.run(launch, capture_output=True, text=True, check=True, env=surroundings)
     found = json.loads(done.stdout)
     if found.pop("code"):
         raise RuntimeError(f"{' '.join(words)} failed: {found['errors'].strip()}")

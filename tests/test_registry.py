@@ -72,7 +72,7 @@ class Entry:
     """An entry point of a package that is not there."""
 
     def __init__(self, loaded: Any) -> None:
-        self.value, self.dist, self._loaded = "clash:metric", None, loaded
+        self.value, self.module, self.dist, self._loaded = "clash:metric", "clash", None, loaded
 
     def load(self) -> Any:
         if isinstance(self._loaded, BaseException):

@@ -56,7 +56,5 @@ def as_disparity(values: NDArray[Any], name: str = "disparity map") -> Disparity
         raise FileError(f"A {name} holds real numbers; found type {array.dtype}.")
     with np.errstate(over="ignore"):
         disparity = np.ascontiguousarray(array, dtype=np.float32)
-    finite = np.isfinite(disparity)
-    if finite.all() or np.isnan(disparity[~finite]).all():
-        return disparity
-    return np.where(finite, disparity, np.float32(np.nan))
+    infinite = np.isinf(disparity)
+    return np.where(infinite, np.float32(np.nan), disparity) if infinite.any() else disparity

@@ -120,12 +120,13 @@ class Calibration:
 
     def scaled(self, factor: float) -> Calibration:
         """The calibration of the same images resized by `factor`."""
+        x, y = self.centre or (0.0, 0.0)
         return Calibration(
             focal=None if self.focal is None else self.focal * factor,
             baseline=self.baseline,
             doffs=self.doffs * factor,
             ndisp=None if self.ndisp is None else int(np.ceil(self.ndisp * factor)),
-            centre=None if self.centre is None else tuple((at + 0.5) * factor - 0.5 for at in self.centre),
+            centre=None if self.centre is None else ((x + 0.5) * factor - 0.5, (y + 0.5) * factor - 0.5),
         )
 
 

@@ -153,8 +153,8 @@ def _warn(entry: EntryPoint, what: str) -> None:
 
 
 OURS = __name__.partition(".")[0] + "."
-PLUGIN_VERSIONS, LARGEST_VERSION = 2**16, 2**31
-"""Versions by which the code of plug-ins is told apart lie between these: databases keep 32 bits with a sign."""
+SMALLEST_HASH = 2**30
+"""Versions from here on are hashes of code, below twice that: databases keep them in 32 bits with a sign."""
 
 
 def code_version(function: Any, declared: int) -> int:
@@ -164,6 +164,11 @@ def code_version(function: Any, declared: int) -> int:
     """
     file = getattr(sys.modules.get(_module_of(function)), "__file__", None)
     return declared if is_ours(function) or file is None else _file_version(file, declared)
+
+
+def as_version(number: int) -> int:
+    """A declared version as it is, a hash or a sum with one within its range."""
+    return number if number < SMALLEST_HASH else SMALLEST_HASH + number % SMALLEST_HASH
 
 
 def is_ours(function: Any) -> bool:
@@ -180,8 +185,7 @@ def _module_of(function: Any) -> str:
 @functools.cache
 def _file_version(file: str, declared: int) -> int:
     try:
-        digits = zlib.crc32(Path(file).read_bytes(), declared)
-        return PLUGIN_VERSIONS + digits % (LARGEST_VERSION - PLUGIN_VERSIONS)
+        return as_version(SMALLEST_HASH + zlib.crc32(Path(file).read_bytes(), declared))
     except OSError:  # code that was imported from an archive
         return declared
 

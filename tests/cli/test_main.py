@@ -58,7 +58,7 @@ def test_version() -> None:
 def test_the_catalogue_of_metrics_prints_itself(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code("metrics") == 0
     listed = capsys.readouterr().out
-    assert "bad@THRESHOLD" in listed
+    assert [line.split()[0] for line in listed.splitlines()[1:3]] == ["bad@THRESHOLD", "rms"], "the usual ones first"
     assert exit_code("metrics", "bad", "--format", "json") == 0
     declared = json.loads(capsys.readouterr().out)
     assert declared["unit"] == "%"

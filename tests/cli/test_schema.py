@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import shutil
 import typing
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +17,9 @@ import pytest
 import stereogauge as sg
 from stereogauge.cli import COMMANDS, _application, main
 from stereogauge.cli.schemas import SCHEMAS, schema_of
+from stereogauge.cli.schemas_of_experiments import STATES
+from stereogauge.reproduction.declaration import Status
+from stereogauge.tuning.result import State
 
 jsonschema = pytest.importorskip("jsonschema", reason="the package jsonschema is not installed")
 
@@ -45,6 +49,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     truth = np.ascontiguousarray(scene.gt[part])
     sg.write_disparity(root / "gt.pfm", truth)
     sg.write_disparity(root / "estimate.pfm", truth + 1)
+    paths = {"ground_truth": "gt.pfm", "left": "left.png", "right": "right.png"}
+    (root / "small" / "part").mkdir(parents=True)
+    for name in paths.values():
+        shutil.copy(root / name, root / "small" / "part" / name)
+    lines = [f'{part} = "{{scene}}/{name}"' for part, name in paths.items()]
+    (root / "small" / "stereogauge.toml").write_text("\n".join(['name = "small"', "[paths]", *lines]))
     for place, values in (("truth", truth), ("results/mine", truth + 1)):
         (root / place).mkdir(parents=True)
         sg.write_disparity(root / place / "part.pfm", values)
@@ -91,6 +101,13 @@ def test_every_command_with_json_has_a_schema(name: str) -> None:
     assert with_json == (name in SCHEMAS)
 
 
+STUDIED = ["study", "synthetic:planes", "--size", "96x64", "--damages", "blur,bumps", "--metrics", "rms,p-bump"]
+TUNED = [
+    *("tune", "--matcher", "opencv-bm", "--dataset", "{0}/small", "--objective", "bad@2", "--trials", "2"),
+    *("--folds", "0", "--jobs", "1", "--ndisp", "48", "--store", "{0}/tuned.sqlite"),
+]
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -126,6 +143,103 @@ def test_a_document_that_breaks_the_promise_is_found(capsys: pytest.CaptureFixtu
     document["scores"][0]["value"] = "np.float64(3.2)"
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.Draft202012Validator(schema_of("compare")).validate(document)
+
+
+def changed(document: Any, path: tuple[str | int, ...], value: Any) -> Any:
+    """A copy with another value at one place, or without that place."""
+    whole = json.loads(json.dumps(document))
+    inner = whole
+    for step in path[:-1]:
+        inner = inner[step]
+    if value is ABSENT:
+        del inner[path[-1]]
+    else:
+        inner[path[-1]] = value
+    return whole
+
+
+ABSENT = object()
+EXPLAINED = ["explain", "{0}/scores.sqlite", "near", "far", "--weight", "bad@2:all=1", "--no-maps"]
+GATED = ["gate", "{0}/scores.sqlite", "--baseline", "{0}/scores.sqlite", "--max", "bad@2:all=+0.1"]
+REPRODUCED = ["reproduce", "sigma-z-error", "--item", "figure 1", "--data", "{1}"]
+BROKEN: list[tuple[list[str], list[tuple[tuple[str | int, ...], Any]]]] = [
+    (
+        EXPLAINED,
+        [
+            (("difference",), ABSENT),
+            (("difference",), "np.float64(-1.0)"),
+            (("scores",), [1.0]),
+            (("terms", 0, "amount"), ABSENT),
+            (("scenes", 0, "amount"), "small"),
+            (("pieces",), [[1.0]]),
+            (("better",), 1),
+        ],
+    ),
+    (
+        GATED,
+        [(("gate",), ABSENT), (("gate", "rows"), ABSENT), (("gate", "rows", 0, 0), ["near"]), (("gate", "notes"), "")],
+    ),
+    (
+        STUDIED,
+        [
+            (("study",), ABSENT),
+            (("sensitivity", "scaled"), ABSENT),
+            (("sensitivity", "scaled", 0), 1.0),
+            (("study", "responses", 0, "strength"), None),
+            (("study", "responses", 0, "value"), "nan"),
+        ],
+    ),
+    (
+        TUNED,
+        [
+            (("trials",), ABSENT),
+            (("trials", 0, "state"), "finished"),
+            (("trials", 0, "parameters"), ["block"]),
+            (("states", "failed"), ABSENT),
+            (("seen", 0, "percent"), ABSENT),
+            (("objectives", 0, "direction"), "down"),
+            (("best",), "0"),
+        ],
+    ),
+    (
+        REPRODUCED,
+        [
+            (("rows",), ABSENT),
+            (("rows", 0, "status"), "probably"),
+            (("rows", 0, "ours"), [1]),
+            (("items", 0, "figures"), ABSENT),
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("words", "breaks"),
+    [
+        pytest.param(words, breaks, id=words[0], marks=[pytest.mark.slow] if words is TUNED else [])
+        for words, breaks in BROKEN
+    ],
+)
+def test_documents_that_hold_something_else_are_refused(
+    capsys: pytest.CaptureFixture[str],
+    folder: Path,
+    words: list[str],
+    breaks: list[tuple[tuple[str | int, ...], Any]],
+    request: pytest.FixtureRequest,
+) -> None:
+    data = request.getfixturevalue("data_root") if words is REPRODUCED else ""
+    document = check(capsys, *(word.format(folder, data) for word in words))
+    validator = jsonschema.Draft202012Validator(schema_of(words[0]))
+    for path, value in breaks:
+        assert not validator.is_valid(changed(document, path, value)), path
+    assert not validator.is_valid({})
+    assert not validator.is_valid([{"anything": 1}])
+
+
+def test_words_that_a_document_may_hold_are_those_of_the_program() -> None:
+    assert list(typing.get_args(State)) == list(STATES)
+    statuses = schema_of("reproduce")["properties"]["rows"]["items"]["properties"]["status"]["enum"]
+    assert statuses == [status.value for status in Status]
 
 
 def test_the_command_prints_and_lists_them(capsys: pytest.CaptureFixture[str]) -> None:

@@ -69,7 +69,7 @@ def test_an_installed_package_adds_its_dataset(monkeypatch: pytest.MonkeyPatch) 
     )
 
     class Entry:
-        name = "mine"
+        name = module = "mine"
 
         def load(self) -> DatasetFamily:
             return mine

@@ -190,7 +190,7 @@ def test_unreal_stereo_and_cre_stereo(tmp_path: Path, picture: Write) -> None:
     "name",
     [
         *("drivingstereo", "argoverse", "vkitti2", "booster", "instereo2k", "fallingthings"),
-        *("tartanair", "unrealstereo4k", "crestereo"),
+        *("tartanair", "unrealstereo4k", "crestereo", "layeredflow"),
     ],
 )
 def test_another_folder_is_named_with_what_was_looked_for(tmp_path: Path, picture: Write, name: str) -> None:

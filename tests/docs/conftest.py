@@ -75,7 +75,8 @@ def _points(root: Path) -> None:
     """A scene as LayeredFlow ships it: points of object and number, placed in four images, on layers."""
     scene = root / "layeredflow" / "val" / "0"
     scene.mkdir(parents=True)
-    shutil.copy(root / "im0.png", scene / "0_0.png")
+    for name, image in {"0_0": "im0", "0_1": "im1"}.items():
+        shutil.copy(root / f"{image}.png", scene / f"{name}.png")
     left = [(0, 0, (40.5, 30.25)), (0, 1, (50.0, 60.0))]
     right = [(0, 0, (np.float64(33.5), 30.25)), (0, 1, (20.0, 60.0))]
     annotations = {(0, 0): (True, "Diffuse", 0), (0, 1): (True, "Transparent", 1)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import pickle
 import re
 import subprocess
 import sys
@@ -107,18 +106,6 @@ def test_the_slow_snippets_of_a_page_run_too(page: Path) -> None:
     names: dict[str, Any] = {}
     for snippet in of_page(page, slow=True):
         run(snippet, names)
-
-
-def test_points_in_a_pickle_become_a_map_and_code_in_it_is_refused(workspace: Path) -> None:
-    page = ROOT / "docs" / "guide" / "own-data.md"
-    snippet = next(one for one in snippets(page) if "Unpickler" in one.text)
-    exec(snippet.text, {})
-    truth = sg.read_disparity(workspace / "layeredflow" / "val" / "0" / "disp0.pfm")
-    assert truth[30, 40] == 7
-    assert np.isfinite(truth).sum() == 1
-    (workspace / "layeredflow" / "val" / "0" / "gt.pickle").write_bytes(pickle.dumps(os.getcwd))
-    with pytest.raises(pickle.UnpicklingError, match="not a plain value"):
-        exec(snippet.text, {})
 
 
 def test_every_page_of_the_guide_is_run() -> None:

@@ -18,6 +18,7 @@ from stereogauge.protocol import load_protocol
 from stereogauge.ranking import ScoreCube
 from stereogauge.ranking.profile import Profile
 from stereogauge.ranking.run import rank
+from stereogauge.report import page as page_module
 from stereogauge.report.analyses import ANALYSES, AnalysisOptions
 from stereogauge.report.build import build, one_column_each, reason_text, weights_in_force
 from stereogauge.report.content import Content, Provenance, ReportOptions
@@ -303,3 +304,26 @@ def test_a_metric_that_was_not_measured_is_no_misspelling() -> None:
     problem = UnknownNameError("Unknown metric of these scores 'rms:all'; known are: mae. Did you mean 'mae'?")
     assert reason_text(problem) == "rms:all was not measured; evaluate with --metrics rms:all."
     assert reason_text(UnknownNameError("Unknown model 'x'.")) == "Unknown model 'x'."
+
+
+@pytest.mark.browser
+def test_names_under_pictures_fit_on_a_narrow_page_and_no_card_stands_alone() -> None:
+    sync_api = pytest.importorskip("playwright.sync_api", reason="the package playwright is not installed")
+    chromium = os.environ.get("STEREOGAUGE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("no Chromium on this machine")
+    style = (Path(page_module.__file__).parent / "assets" / "page.css").read_text(encoding="utf-8")
+    pictures = "".join(f"<div><img><span>Motorcycle{letter}: 14.5 %</span></div>" for letter in "ABCDEFGH")
+    cards = '<div class="card"><p>5. OpenCV SGBM<br>rms:disc-background: rank 5</p></div>' * 6
+    body = f'<div class="row" style="--columns: 8">{pictures}</div><div class="cards">{cards}</div>'
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 700, "height": 900})
+        page.set_content(f"<style>{style}</style><main>{body}</main>")
+        wide = "[...document.querySelectorAll('.row div')].map(e => e.scrollWidth - e.clientWidth)"
+        tops = "new Set([...document.querySelectorAll('SELECTOR')].map(e => e.getBoundingClientRect().top)).size"
+        assert max(page.evaluate(wide)) == 0, "no name runs into the next one"
+        page.set_viewport_size({"width": 1400, "height": 900})
+        assert page.evaluate(tops.replace("SELECTOR", ".row div")) == 1
+        assert page.evaluate(tops.replace("SELECTOR", ".card")) == 1, "ground truth and five algorithms in one row"
+        browser.close()

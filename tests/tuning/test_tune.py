@@ -299,6 +299,7 @@ def test_the_data_of_figures_are_those_of_the_trials() -> None:
     slices = slices_data(result)
     assert [panel.parameter for panel in slices.panels] == ["level", "tilt", "kind"]
     assert slices.panels[2].choices == ("plain", "rough")
+    assert slices.caption.startswith("Darker points are earlier trials."), "colours are explained"
     gains = gains_data(result)
     assert gains.scenes[-1] == "all scenes"
     assert not gains.held_out

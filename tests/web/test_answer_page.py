@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from tests.web.small import MARKUP, make_store, serving
@@ -53,8 +54,6 @@ def test_sentence_places_and_reasons_are_those_of_the_library(visitor: Visitor, 
 
 
 def test_names_with_markup_are_text_on_every_new_page(visitor: Visitor) -> None:
-    from urllib.parse import quote
-
     visitor.go(f"#answer?{WEIGHTS}")
     assert any(MARKUP in text for text in visitor.texts("#places td.text"))
     visitor.go(f"#algorithm?name={quote(MARKUP)}")
@@ -124,6 +123,11 @@ def test_an_algorithm_has_a_page_with_place_scores_and_neighbours(visitor: Visit
     page.locator(".neighbours a").first.click()
     visitor.ready()
     assert "#algorithm?" in page.url
+    visitor.go("#algorithm?name=rough&regions=all&least_coverage=1")
+    assert page.locator("#scores td.faint").count() == 0
+    visitor.go(f"#algorithm?name={quote(MARKUP)}&regions=all&metrics=rms&least_coverage=1")
+    assert page.locator("#scores td.faint").count() == 1
+    assert "italics cover less than 100 % of their pixels on some scene" in page.inner_text("#scores")
 
 
 def test_the_tour_has_three_steps_and_comes_once(visitor: Visitor) -> None:

@@ -269,7 +269,10 @@ def test_a_hidden_scene_offers_no_ground_truth(visitor: Visitor) -> None:
 
 def test_metrics_show_relations_and_a_point_opens_its_scene(visitor: Visitor) -> None:
     visitor.go("#metrics?regions=all&plot=rms%3Aall&plot=bad%401%3Aall")
-    visitor.page.wait_for_selector("#r-squared .heatmaplayer image, #r-squared .hm")
+    shown = visitor.ask("correlation", "regions=all")
+    row, column = (shown["columns"].index(name) for name in ("rms:all", "bad@1:all"))
+    cell = visitor.page.locator(f"#r-squared [data-cell='{row},{column}']")
+    assert cell.inner_text() == f"{shown['r_squared'][row][column]:.2f}"
     visitor.page.wait_for_selector("#scatter .scatterlayer .point")
     visitor.page.wait_for_selector("#histogram .barlayer .point")
     assert set(visitor.texts("#scatter-key .key span")) >= {*SCENES, "good", MARKUP}

@@ -12,10 +12,16 @@ import httpx
 import numpy as np
 import pytest
 from benchmarks.bench_web import served
+from tests.web.small import serving
 
+from stereogauge.errors import StereogaugeError
+from stereogauge.store import Store
+from stereogauge.web.app import create_app
 from stereogauge.web.cache import RecentCache
 from stereogauge.web.errors import BusyError
 from stereogauge.web.load import Turns
+from stereogauge.web.site import Site
+from stereogauge.web.source import ProtocolRecord, StoreSource
 
 
 def test_expensive_answers_take_turns_and_a_crowd_is_refused() -> None:
@@ -61,6 +67,20 @@ def test_a_failure_is_not_kept() -> None:
     with pytest.raises(ZeroDivisionError):
         cache.get("key", lambda: 1 // 0)
     assert cache.get("key", lambda: 3) == 3
+
+
+def test_a_site_opens_with_its_store_read_or_without_scores(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = StoreSource(opened)
+    with serving(create_app(Site(source))) as base:
+        monkeypatch.setattr(opened, "cube", lambda **_: pytest.fail("read while a visitor waits"))
+        assert httpx.get(f"{base}/api/v1/table", timeout=60).json()["algorithms"]
+
+    def unreadable() -> tuple[ProtocolRecord, ...]:
+        raise StereogaugeError("The store cannot be read.")
+
+    monkeypatch.setattr(source, "protocols", unreadable)
+    with serving(create_app(Site(source))) as base:
+        assert httpx.get(base, timeout=60).status_code == 200
 
 
 def test_draws_have_a_budget(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,10 @@ from stereogauge.web.site import Site
 from stereogauge.web.source import StoreSource
 
 pytestmark = BROWSER
+AS_SEEN = """() => [...document.querySelectorAll("#board tr[data-algorithm]")]
+  .sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top)
+  .map((row) => [row.dataset.algorithm, ...["td.pin0", "td.value"].map((cell) => row.querySelector(cell).innerText)])
+  .map(([name, rank, value]) => [name, rank.split(" ")[0], value.split(" ")[0]])"""
 
 
 def test_the_skip_link_leads_to_the_content_and_keeps_the_weights(visitor: Visitor) -> None:
@@ -59,6 +63,17 @@ def test_a_hover_text_gives_the_share_that_is_covered_once(visitor: Visitor) -> 
     title = visitor.page.locator("#board tr[data-algorithm=good] td").nth(3).get_attribute("title")
     assert f"covers {100 * table['coverage'][0][0]:.3g}" in title
     assert f"{table['counts'][0][0]:.0f}pixels" in re.sub(r"\s", "", title)
+
+
+def test_a_gap_does_not_empty_the_board(visitor: Visitor) -> None:
+    visitor.go("#leaderboard?regions=all&metrics=rms&algorithms=good&algorithms=partial")
+    assert visitor.algorithms() == ["good", "partial"]
+    common = visitor.ask("table", "regions=all&metrics=rms&algorithms=good&scenes=alpha&scenes=beta")["values"][0][0]
+    shown = visitor.page.locator("#board tr[data-algorithm=good] td").nth(3)
+    assert float(shown.inner_text()) == pytest.approx(common, rel=0.01)
+    text = visitor.page.inner_text("#lacking")
+    assert text.startswith("Compared on 2 of 3 scenes, which all ranked algorithms have: alpha, beta.")
+    assert "partial on gamma" in text
 
 
 def test_the_interval_of_a_group_is_not_printed_as_one_of_dominators(visitor: Visitor) -> None:
@@ -159,16 +174,32 @@ def test_another_model_does_not_leave_a_profile_behind(visitor: Visitor) -> None
 
 def test_rows_follow_the_weights_frame_by_frame(visitor: Visitor) -> None:
     visitor.go("#leaderboard?regions=all&metrics=rms&metrics=bad%401&metrics=bad%402&missing=drop-algorithm")
+    drawn = visitor.page.inner_html("#board")
     slider = visitor.page.locator("[data-weight=rms]")
     frames, changes = visitor.wiggle("rms")
     assert changes >= 0.7 * frames
+
+    def rested() -> str:
+        visitor.until("!document.querySelector('#board tr[style]')")
+        visitor.ready()
+        visitor.until("document.getElementById('content').dataset.intervals === 'ready'")
+        return str(visitor.page.inner_html("#board"))
+
+    rested()
     slider.evaluate("input => { input.value = 100; input.dispatchEvent(new Event('input', { bubbles: true })); }")
-    visitor.page.wait_for_timeout(100)
-    followed = visitor.texts("#board tr[data-algorithm] td.value")
-    visitor.until("location.hash.includes('weights=rms')")
+    visitor.page.wait_for_selector("#board tr[style]")
+    followed = visitor.page.evaluate(AS_SEEN)
+    before = rested()
+    assert visitor.page.evaluate(AS_SEEN) == followed
+    assert [name for name, *_ in followed] == visitor.algorithms()
+    for value in (30, 100):
+        slider.evaluate(f"input => {{ input.value = {value}; input.dispatchEvent(new Event('input')); }}")
+        visitor.page.wait_for_timeout(50)
+    assert rested() == before
+    visitor.page.reload()
     visitor.ready()
-    shown = visitor.texts("#board tr[data-algorithm] td.value")
-    assert [text.split()[0] for text in shown] == [text.split()[0] for text in followed]
+    assert rested() == before
+    assert before != drawn
 
 
 @pytest.fixture(scope="module")

@@ -40,6 +40,11 @@ QUESTIONS = (
     "table?regions=all",
     "rank.csv?regions=all",
     "confidence?scene=alpha",
+    "density?regions=nonocc&metrics=bad@1",
+    "significance?regions=all",
+    "correlation?regions=all&scatter=rms:all~bad@1:all",
+    f"histogram?metric=rms:all&mark={NAME}",
+    "stability?regions=all",
 )
 
 
@@ -104,6 +109,12 @@ def test_pictures_and_pixels_are_those_of_its_maps(bench: Benchmark, own: str) -
     assert about["confidence"] == [NAME]
     curves = bench.call("GET", "confidence", params={"scene": "alpha", "submission": own}).json()["curves"]
     assert [(curve["algorithm"], curve["measure"]) for curve in curves] == [(NAME, "own")]
+    question = {"regions": "nonocc", "metrics": "bad@1"}
+    density = bench.call("GET", "density", params={**question, "submission": own}).json()
+    assert NAME in [row["algorithm"] for row in density["rows"]]
+    assert NAME in [trace["name"] for trace in density["figure"]["data"]]
+    public = bench.call("GET", "density", params=question).json()["rows"]
+    assert [row for row in density["rows"] if row["algorithm"] != NAME] == public
 
 
 def test_what_is_hidden_stays_hidden_from_its_owner(bench: Benchmark, own: str) -> None:
@@ -180,6 +191,8 @@ class TestInThePage:
             all_shown = f"[...document.querySelectorAll('{part}')].every((one) => one.complete && one.naturalWidth > 0)"
             visitor.page.eval_on_selector_all(part, "all => all.forEach(one => one.scrollIntoView())")
             visitor.until(all_shown)
+        visitor.go(f"#compare?submission={own}&regions=nonocc&metrics=bad%401&density=open")
+        visitor.page.wait_for_selector(f'#equal-density [data-density="{NAME}"]')
         assert refused == []
         assert visitor.complaints == []
         context.close()

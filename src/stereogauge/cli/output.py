@@ -196,7 +196,7 @@ def announce_compilation() -> None:
     """Say that the first run takes longer, where kernels have yet to be compiled."""
     from stereogauge.kernels.compiler import kernel_cache
 
-    if not any(kernel_cache().rglob("*.nbi")):
+    if not any(kernel_cache().glob("*.nbi")):
         say("compiling kernels, once; later runs take them from the cache …")
 
 

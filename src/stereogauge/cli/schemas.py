@@ -6,40 +6,25 @@ They name what programs may rely on; documents may hold more.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
+from stereogauge.cli.schema_types import (
+    ANY,
+    FLAG,
+    REAL,
+    ROWS,
+    TABLES,
+    TEXT,
+    TEXTS,
+    VALUE,
+    WHOLE,
+    Schema,
+    either,
+    record,
+    several,
+    tables_called,
+)
+from stereogauge.cli.schemas_of_experiments import DAMAGES, REPRODUCTION, STUDY, TUNING
 from stereogauge.errors import unknown_name
-
-Schema = dict[str, Any]
-
-TEXT: Schema = {"type": "string"}
-WHOLE: Schema = {"type": "integer"}
-FLAG: Schema = {"type": "boolean"}
-REAL: Schema = {"type": "number"}
-VALUE: Schema = {"description": "a number; null where there is none", "anyOf": [REAL, {"enum": [None, "inf", "-inf"]}]}
-TEXTS: Schema = {"type": "array", "items": TEXT}
-ANY: Schema = {}
-
-
-def record(description: str, optional: Mapping[str, Schema] | None = None, **fields: Schema) -> Schema:
-    """An object with these fields, of which only the optional ones may be absent."""
-    return {
-        "type": "object",
-        "description": description,
-        "properties": {**fields, **(optional or {})},
-        "required": list(fields),
-    }
-
-
-def several(item: Schema) -> Schema:
-    """An array."""
-    return {"type": "array", "items": item}
-
-
-def either(schema: Schema) -> Schema:
-    """The schema, or null."""
-    return {"anyOf": [schema, {"type": "null"}]}
-
 
 SCORE = record(
     "one score",
@@ -62,19 +47,6 @@ SCORES = record(
     protocol=either(record("every choice of the protocol", name=TEXT, hash=TEXT)),
     scores=several(SCORE),
 )
-TABLE = record(
-    "one table",
-    title=TEXT,
-    header=TEXTS,
-    rows=several(several({"type": ["number", "string", "null"]})),
-    notes=TEXTS,
-)
-TABLES: Schema = {"type": "object", "description": "tables by name", "additionalProperties": TABLE}
-ROWS: Schema = {
-    "type": "array",
-    "description": "one object per row, all with the same keys",
-    "items": {"type": "object", "additionalProperties": {"type": ["number", "string", "boolean", "null"]}},
-}
 METRIC = record("one metric", id=TEXT, name=TEXT, formula=TEXT, unit=TEXT, better=TEXT, source=TEXT)
 DATASET = record("one dataset", id=TEXT, name=TEXT, layout=TEXT, obtain=TEXT, terms=TEXT, citation=TEXT)
 RANKING = record(
@@ -163,6 +135,35 @@ ANSWER = record(
     scenes=TEXTS,
 )
 
+PIECES = several(record("a part of the difference", name=TEXT, amount=REAL))
+EXPLANATION = record(
+    "why the first algorithm scores better or worse than the second; lower scores are better",
+    first=TEXT,
+    second=TEXT,
+    purpose=TEXT,
+    scores={**several(REAL), "minItems": 2, "maxItems": 2},
+    difference={**REAL, "description": "score of the first − score of the second"},
+    better=either(TEXT),
+    text=TEXT,
+    terms=several(
+        record(
+            "a weighed metric and its part of the difference",
+            term=TEXT,
+            words=TEXT,
+            property=TEXT,
+            weight=REAL,
+            first=VALUE,
+            second=VALUE,
+            amount=VALUE,
+        )
+    ),
+    scenes=PIECES,
+    regions=PIECES,
+    pieces={**several(several(several(VALUE))), "description": "the difference by term, scene and region"},
+    undivided=TEXTS,
+    command=TEXT,
+)
+
 SCHEMAS: Mapping[str, tuple[str, Schema]] = {
     "analyze": ("The tables of the analyses by name.", TABLES),
     "answer": ("Which algorithm to take, or with --profiles what each weighs.", {"anyOf": [ANSWER, ROWS, TABLES]}),
@@ -170,19 +171,22 @@ SCHEMAS: Mapping[str, tuple[str, Schema]] = {
     "confidence": ("One row per scene and measure.", {"anyOf": [ROWS, TABLES]}),
     "datasets": ("Known datasets, or one of them.", {"anyOf": [several(DATASET), DATASET]}),
     "evaluate": ("The scores over all scenes, or with --dry-run what would be computed.", {"anyOf": [TABLES, ROWS]}),
-    "explain": ("Why two algorithms differ, or how all of them compare.", {"type": "object"}),
+    "explain": (
+        "Why two algorithms differ, or how all of them compare.",
+        {"anyOf": [EXPLANATION, tables_called("pairs-covered")]},
+    ),
     "filter": ("What filtering by confidence gains.", TABLES),
-    "gate": ("What got worse than in the baseline.", {"anyOf": [TABLES, {"type": "object"}]}),
+    "gate": ("What got worse than in the baseline.", tables_called("gate")),
     "match": ("One run, or with --list the parameters of all matchers.", {"anyOf": [MATCH, ROWS]}),
     "metrics": ("The catalogue of metrics, or one of them.", {"anyOf": [several(METRIC), METRIC]}),
     "rank": ("An order of algorithms.", {"anyOf": [RANKING, ROWS]}),
     "regions": ("Counts of pixels.", REGIONS),
-    "reproduce": ("The items of the papers and how they compare.", {"type": "object"}),
+    "reproduce": ("The items of the papers and how they compare.", REPRODUCTION),
     "robustness": ("Changes between maps of one place.", ROBUSTNESS),
     "store": ("What a store holds (`store info --json`).", STORE),
-    "study": ("Responses and sensitivities, or with --list the damages.", {"anyOf": [{"type": "object"}, ROWS]}),
+    "study": ("Responses and sensitivities, or with --list the damages.", {"anyOf": [STUDY, DAMAGES]}),
     "table": ("The scores of a store over its scenes.", TABLES),
-    "tune": ("The result of a search.", {"type": "object"}),
+    "tune": ("The result of a search.", TUNING),
     "validate": ("Findings about a map, a folder or a zip.", VALIDATION),
 }
 

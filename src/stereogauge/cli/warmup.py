@@ -11,8 +11,12 @@ import typer
 from stereogauge.cli.output import say
 
 if TYPE_CHECKING:
+    from stereogauge.disparity import DisparityMap
     from stereogauge.kernels.compiler import Compiled
     from stereogauge.model import Scene
+
+ON_GEOMETRY = ("directions", "discontinuity", "fine", "planar")
+"""Modules of metrics whose pixels are found in the geometry of the ground truth."""
 
 
 def command(
@@ -21,23 +25,26 @@ def command(
     ] = False,
 ) -> None:
     """Compile all kernels now instead of at first use; later runs take them from the cache."""
-    from stereogauge.kernels.compiler import kernel_cache
+    from stereogauge.kernels.compiler import kernel_cache, kernel_target
 
-    before = _compiled(kernel_cache())
-    say("looking for kernels that are not compiled yet …" if before else "compiling kernels, once …")
+    folder, complete = kernel_cache(), kernel_cache() / f"complete-{kernel_target()}"
+    before = _compiled(folder)
+    compilations: list[Compiled] = []
     start = time.perf_counter()
-    compilations = compile_all()
-    seconds, made = time.perf_counter() - start, _compiled(kernel_cache()) - before
-    if made:
-        say(f"compiled in {seconds:.1f} s into {kernel_cache()}")
+    if not complete.exists() or before < int(complete.read_text()):
+        say("looking for kernels that are not compiled yet …" if before else "compiling kernels, once …")
+        compilations = compile_all()
+        complete.write_text(str(_compiled(folder)))
+    if _compiled(folder) > before:
+        say(f"compiled in {time.perf_counter() - start:.1f} s into {folder}")
     else:
-        say(f"all {before} kernels were compiled already, in {kernel_cache()}")
+        say(f"all {before} kernels were compiled already, in {folder}")
     if verbose:
         _show(compilations)
 
 
 def _compiled(folder: Path) -> int:
-    return sum(1 for _ in folder.rglob("*.nbc"))
+    return sum(1 for _ in folder.glob("*.nbc"))
 
 
 def _show(compilations: list[Compiled]) -> None:
@@ -50,17 +57,17 @@ def _show(compilations: list[Compiled]) -> None:
 def compile_all() -> list[Compiled]:
     """Bring all kernels into the cache, in one process for each of two parts where there are two processors.
 
-    Numba compiles one function at a time in a process.
+    Numba compiles one function at a time in a process. The parts take about as long and have hardly a kernel in common.
     """
     import os
 
     from stereogauge.evaluation.executors import LocalProcesses
 
     if (os.cpu_count() or 1) < 2:
-        return [*compile_evaluation(), *compile_matching()]
+        return [*compile_geometry(), *compile_rest()]
     with LocalProcesses(1) as other:
-        waiting = other.submit(compile_matching)
-        return [*compile_evaluation(), *waiting.result()]
+        waiting = other.submit(compile_geometry)
+        return [*compile_rest(), *waiting.result()]
 
 
 def _tiny_scene() -> Scene:
@@ -83,36 +90,48 @@ def _tiny_scene() -> Scene:
     )
 
 
-def compile_evaluation() -> list[Compiled]:
-    """Measure everything on a tiny scene, so that the kernels of metrics and geometry lie in the cache."""
-    import numpy as np
-
+def compile_geometry() -> list[Compiled]:
+    """Measure a tiny scene by the metrics whose pixels are found in its geometry."""
     import stereogauge as sg
     from stereogauge.kernels.compiler import compilations
-    from stereogauge.metrics.declaration import metrics
 
     scene = _tiny_scene()
-    everything = [
-        m.examples[0] if m.examples else m.id
-        for m in metrics().values()
-        if all(p.default is not None for p in m.parameters) or m.examples
-    ]
-    for invalid in ("count", "fill"):
-        protocol = sg.load_protocol().replace(invalid=invalid)
-        sg.evaluate(scene.gt + np.float32(1), scene, everything, ["all", "nonocc", "disc"], protocol=protocol)
+    sg.evaluate(_estimate(scene), scene, _metrics(geometry=True), ["all"])
     return compilations.finished
 
 
-def compile_matching() -> list[Compiled]:
-    """Match a tiny pair, so that the kernels of matcher, confidence measures and occlusion rules lie in the cache."""
+def compile_rest() -> list[Compiled]:
+    """Measure it by all other metrics; match it, with confidence, and find its occlusions by every rule."""
     import stereogauge as sg
     from stereogauge.confidence.sparsification import sparsify
     from stereogauge.kernels.compiler import compilations
 
     scene = _tiny_scene()
+    for invalid in ("count", "fill"):
+        protocol = sg.load_protocol().replace(invalid=invalid)
+        chosen = _metrics(geometry=False)
+        sg.evaluate(_estimate(scene), scene, chosen, ["all", "nonocc", "disc"], protocol=protocol)
     for rule in ("middlebury-v2", "bidirectional", "z-buffer"):
         sg.regions(scene, ["nonocc", "boundary"], rule=rule)
     matched = sg.match(scene.left, scene.right, matcher="sgm", ndisp=16)
     maps = sg.confidence(matched, ["product"])
     sparsify(maps["product"], matched.disparity, scene.gt)
     return compilations.finished
+
+
+def _estimate(scene: Scene) -> DisparityMap:
+    import numpy as np
+
+    return scene.gt + np.float32(1)
+
+
+def _metrics(*, geometry: bool) -> list[str]:
+    """Every metric that needs no choice of a parameter, of those on geometry or of the others."""
+    from stereogauge.metrics.declaration import metrics
+
+    return [
+        m.examples[0] if m.examples else m.id
+        for m in metrics().values()
+        if (m.examples or all(p.default is not None for p in m.parameters))
+        and (m.compute.__module__.rpartition(".")[2] in ON_GEOMETRY) == geometry
+    ]

@@ -76,8 +76,10 @@ def suspicion(
 def calibration_doubt(calibration: Calibration, truth: DisparityMap) -> Suspicion | None:
     """Whether a calibration gives the ground truth depths that no camera pair sees: a baseline in millimetres."""
     baseline, product = calibration.baseline, calibration.focal_baseline
+    if baseline is None or product is None or baseline <= LARGEST_BASELINE:
+        return None
     known = truth[np.isfinite(truth)]
-    if baseline is None or product is None or baseline <= LARGEST_BASELINE or not known.size:
+    if not known.size:
         return None
     shifted = float(np.median(known)) + calibration.doffs
     seen = f", and the ground truth at a median depth of {product / shifted:.3g} m" if shifted > 0 else ""
@@ -127,17 +129,19 @@ def _medians(pair: SampledPair) -> str:
 
 def _depths(pair: SampledPair, calibration: Calibration, source: DisparitySource | None) -> list[Correction]:
     """The map as depth: d = f·B/Z − doffs, or, without a calibration, d = c/Z; read depths as those of another unit."""
-    stored = (pair.found - float(getattr(source, "offset", 0.0))) * _scale(source)
-    safe = np.where(stored > 0, stored, np.nan)
     product, encoding = calibration.focal_baseline, getattr(source, "encoding", None)
-    if product is None:
-        constant = float(np.nanmedian(safe * pair.known))
-        return [Correction(constant / safe, "depth", lambda: _depth_said(pair))]
     if encoding in UNITS:
         other, factor = ("depth-mm", 1000.0) if encoding == "depth-m" else ("depth-m", 0.001)
         said = f'The depths are in {UNITS[other][0]}, not in {UNITS[encoding][0]}: give encoding="{other}".'
         values = (pair.found + calibration.doffs) * factor - calibration.doffs
         return [Correction(values, "depth", lambda: said)]
+    stored = (pair.found - float(getattr(source, "offset", 0.0))) * _scale(source)
+    if not (stored > 0).any():
+        return []
+    safe = np.where(stored > 0, stored, np.nan)
+    if product is None:
+        constant = float(np.nanmedian(safe * pair.known))
+        return [Correction(constant / safe, "depth", lambda: _depth_said(pair))]
     return [
         Correction(
             product * per_metre / safe - calibration.doffs,

@@ -33,6 +33,7 @@ from stereogauge.scores.selection import Selection, missing_rule
 MOST_RIVALS = 3
 MANY_SCENES = 50
 """From here on the answer does not estimate how many more scenes would tell two algorithms apart."""
+PARTLY = "As the profile is meant, of which a part is not measured here:"
 
 
 def answer(
@@ -152,7 +153,7 @@ def _by_weights(
         evidence = replace(evidence, scenes_needed=scenes_for_pair(gap, alpha) if gap.any() else None)
     return Answer(
         purpose=purpose.purpose,
-        description=purpose.summary,
+        description=purpose.summary if measured.share == 1 else f"{PARTLY} {purpose.summary}",
         sentence=sentence(evidence),
         winner=evidence.winner,
         leader=places[0].algorithm,

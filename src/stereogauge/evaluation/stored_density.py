@@ -14,8 +14,11 @@ from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.store.sources import confidence_of_text, source_of_text
 from stereogauge.store.store import Store
+from stereogauge.store.write import MapRecord
 
 MOST_CURVES = 3
+
+FindMap = Callable[[str, str, str], MapRecord | None]
 
 
 def density_columns(cube: ScoreCube) -> list[Column]:
@@ -65,12 +68,18 @@ def stored_density(
     ]
 
 
-def stored_results(store: Store, cube: ScoreCube) -> tuple[dict[str, Scene], list[ResultSet]]:
-    """The scenes of a cube by its names, and the maps of its algorithms with their confidence."""
+def stored_results(
+    store: Store, cube: ScoreCube, find: FindMap | None = None
+) -> tuple[dict[str, Scene], list[ResultSet]]:
+    """The scenes of a cube by its names, and the maps of its algorithms with their confidence.
+
+    `find(algorithm, dataset, scene)` gives the record of a map; by default the store's.
+    """
     owners = dict(zip(cube.scenes, zip(cube.datasets, cube.scene_names, strict=True), strict=True))
     scenes = {name: store.scene(*owner) for name, owner in owners.items()}
     scenes = {name: scene for name, scene in scenes.items() if scene.has("gt")}
-    results = [_result(store, algorithm, {name: owners[name] for name in scenes}) for algorithm in cube.algorithms]
+    with_truth = {name: owners[name] for name in scenes}
+    results = [_result(find or store.map_record, algorithm, with_truth) for algorithm in cube.algorithms]
     known = [result for result in results if result.maps]
     if not scenes or not known:
         raise StereogaugeError(
@@ -80,12 +89,12 @@ def stored_results(store: Store, cube: ScoreCube) -> tuple[dict[str, Scene], lis
     return scenes, known
 
 
-def _result(store: Store, algorithm: str, owners: Mapping[str, tuple[str, str]]) -> ResultSet:
+def _result(find: FindMap, algorithm: str, owners: Mapping[str, tuple[str, str]]) -> ResultSet:
     maps: dict[str, Any] = {}
     confidence: dict[str, Any] = {}
     better: Literal["higher", "lower"] | None = None
     for name, (dataset, scene) in owners.items():
-        record = store.map_record(algorithm, dataset, scene)
+        record = find(algorithm, dataset, scene)
         source = None if record is None else source_of_text(record.source)
         if record is None or source is None:
             continue

@@ -54,12 +54,16 @@ def _is_little_endian(content: Content, scale: str) -> bool:
 
 
 def _upright(stored: np.ndarray[tuple[int, int], np.dtype[np.float32]]) -> DisparityMap:
-    """The map with its top row first and NaN for infinities; copied in blocks that stay in the cache."""
-    flipped = stored[::-1]
+    """The map with its top row first and NaN for infinities.
+
+    In blocks that stay in the cache, and in the order of the file: the system reads ahead, not back.
+    """
     disparity = np.empty(stored.shape, np.float32)
-    for start in range(0, len(disparity), ROWS_PER_BLOCK):
-        block = disparity[start : start + ROWS_PER_BLOCK]
-        block[...] = flipped[start : start + ROWS_PER_BLOCK]
+    last = len(stored)
+    for start in range(0, last, ROWS_PER_BLOCK):
+        rows = stored[start : start + ROWS_PER_BLOCK]
+        block = disparity[last - start - len(rows) : last - start]
+        block[...] = rows[::-1]
         infinite = np.isinf(block)
         if infinite.any():
             block[infinite] = np.nan

@@ -39,7 +39,9 @@ def _first_outside(discontinuity: Any, y: int, x: int, step_y: float, step_x: fl
 def _mark(
     discontinuity: Any,
     rank: Any,
+    side: Any,
     beyond: Any,
+    kind: int,
     value: float,
     y: int,
     x: int,
@@ -48,15 +50,23 @@ def _mark(
     start: int,
     length: int,
 ) -> None:
-    """Give the `length` pixels from `start` on the value from beyond the edge, unless a nearer edge did."""
+    """Give the `length` pixels from `start` on to a side, with the value from beyond the edge.
+
+    Not where a nearer edge did; where an equally near one gave them to the other side, they belong to none.
+    """
     height, width = discontinuity.shape
     for away in range(length):
         row, column = _pixel_along(y, x, step_y, step_x, start + away, height, width)
         if row < 0:
             return
-        if not discontinuity[row, column] and away < rank[row, column]:
+        if discontinuity[row, column] or away > rank[row, column]:
+            continue
+        if away < rank[row, column]:
             rank[row, column] = away
+            side[row, column] = kind
             beyond[row, column] = value
+        elif side[row, column] != kind:
+            side[row, column] = 0
 
 
 @kernel
@@ -69,10 +79,9 @@ def follow_bands(filled: Any, along_x: Any, along_y: Any, discontinuity: Any, le
     path that does not rise by `least_gap` from background to foreground separates no surfaces and is left out.
     """
     height, width = filled.shape
-    rising = np.full((height, width), NEVER, np.int16)
-    falling = np.full((height, width), NEVER, np.int16)
-    beyond_rising = np.empty((height, width), np.float32)
-    beyond_falling = np.empty((height, width), np.float32)
+    rank = np.full((height, width), NEVER, np.int16)
+    side = np.zeros((height, width), np.int8)
+    beyond = np.empty((height, width), np.float32)
     for y in range(height):
         for x in range(width):
             if not discontinuity[y, x]:
@@ -91,17 +100,9 @@ def follow_bands(filled: Any, along_x: Any, along_y: Any, discontinuity: Any, le
             background = filled[row, column]
             if foreground - background < least_gap:
                 continue
-            _mark(discontinuity, rising, beyond_rising, background, y, x, step_y, step_x, up, length)
-            _mark(discontinuity, falling, beyond_falling, foreground, y, x, -step_y, -step_x, down, length)
-    side = np.zeros((height, width), np.int8)
-    for y in range(height):
-        for x in range(width):
-            if rising[y, x] < falling[y, x]:
-                side[y, x] = 1
-            elif falling[y, x] < rising[y, x]:
-                side[y, x] = -1
-                beyond_rising[y, x] = beyond_falling[y, x]
-    return side, beyond_rising
+            _mark(discontinuity, rank, side, beyond, 1, background, y, x, step_y, step_x, up, length)
+            _mark(discontinuity, rank, side, beyond, -1, foreground, y, x, -step_y, -step_x, down, length)
+    return side, beyond
 
 
 @kernel

@@ -9,34 +9,42 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stereogauge.kernels.jit import kernel
 
 
-@kernel
-def squared_distances(mask: Any) -> Any:
+def squared_distances(mask: NDArray[np.bool_]) -> NDArray[np.unsignedinteger[Any]]:
     """Squared Euclidean distance of every pixel to the nearest true one, at least one of which there must be."""
     height, width = mask.shape
-    never = np.int32(height + width)
-    steps = np.empty((height, width), np.int32)  # to the nearest true pixel of the same column
+    squared = np.empty(mask.shape, np.uint32 if height * height + width * width < 2**32 else np.uint64)
+    _fill_squared_distances(mask, squared)
+    return squared
+
+
+@kernel
+def _fill_squared_distances(mask: Any, squared: Any) -> None:
+    """Put the squared distances into `squared`, which first holds the steps to the nearest true pixel of the column."""
+    height, width = mask.shape
+    never = np.int64(height + width)
     for x in range(width):
-        steps[0, x] = np.int32(0) if mask[0, x] else never
+        squared[0, x] = 0 if mask[0, x] else never
     for y in range(1, height):
         for x in range(width):
-            steps[y, x] = np.int32(0) if mask[y, x] else min(steps[y - 1, x] + np.int32(1), never)
+            squared[y, x] = 0 if mask[y, x] else min(np.int64(squared[y - 1, x]) + 1, never)
     for y in range(height - 2, -1, -1):
         for x in range(width):
-            steps[y, x] = min(steps[y, x], steps[y + 1, x] + np.int32(1))
-    squared = np.empty((height, width), np.int64)
+            squared[y, x] = min(np.int64(squared[y, x]), np.int64(squared[y + 1, x]) + 1)
     column = np.empty(width, np.int64)  # whose true pixel is the nearest …
     start = np.empty(width, np.int64)  # … from this place of the row on
     offset = np.empty(width, np.int64)
     for y in range(height):
         last = -1
         for x in range(width):
-            if steps[y, x] == never:
+            steps = np.int64(squared[y, x])
+            if steps == never:
                 continue
-            own = np.int64(steps[y, x]) * steps[y, x]
+            own = steps * steps
             place = np.int64(0)
             while last >= 0:
                 away, here = start[last] - column[last], start[last] - x
@@ -53,4 +61,3 @@ def squared_distances(mask: Any) -> Any:
             squared[y, x] = away * away + offset[last]
             if x == start[last] and last > 0:
                 last -= 1
-    return squared

@@ -45,16 +45,15 @@ def beside_structures(filled: Any, fine: Any, reach: int, least_gap: float) -> A
     beside = np.zeros((height, width), np.bool_)
     column = np.empty((height, width), np.int32)
     for y in range(height):
-        last = -reach - 1
+        last, following = -reach - 1, 0
         for x in range(width):
             if fine[y, x]:
                 last = x
                 continue
-            following = x + 1
-            limit = min(x + reach + 1, width, 2 * x - last)
-            while following < limit and not fine[y, following]:
+            following = max(following, x)
+            while following < width and not fine[y, following]:
                 following += 1
-            if following < limit:
+            if following < min(x + reach + 1, width, 2 * x - last):
                 source = following
             elif x - last <= reach:
                 source = last

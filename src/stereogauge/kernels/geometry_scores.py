@@ -16,15 +16,19 @@ from stereogauge.kernels.jit import kernel
 @kernel
 def closer_to_beyond(estimate: Any, truth: Any, pixels: Any, beyond: Any) -> Any:
     """1 where |E − D| > |E − beyond|, 0 where not, NaN where the estimate is missing."""
-    flat_estimate = estimate.ravel()
-    flat_truth = truth.ravel()
+    width = estimate.shape[1]
     verdict = np.empty(pixels.shape[0], np.float32)
+    y = start = 0
     for i in range(pixels.shape[0]):
-        value = float(flat_estimate[pixels[i]])
+        while pixels[i] - start >= width:
+            y += 1
+            start += width
+        x = pixels[i] - start
+        value = float(estimate[y, x])
         if math.isnan(value):
             verdict[i] = np.nan
         else:
-            verdict[i] = abs(value - flat_truth[pixels[i]]) > abs(value - beyond[i])
+            verdict[i] = abs(value - truth[y, x]) > abs(value - beyond[i])
     return verdict
 
 
@@ -58,15 +62,19 @@ def edge_fuzziness(estimate: Any, pixels: Any, gradient: Any, to_discontinuity: 
 @kernel
 def found_pixels(estimate: Any, truth: Any, pixels: Any, tolerance: float) -> Any:
     """1 where |E − D| ≤ tolerance, 0 where not, 2 where the estimate is missing."""
-    flat_estimate = estimate.ravel()
-    flat_truth = truth.ravel()
+    width = estimate.shape[1]
     verdict = np.empty(pixels.shape[0], np.uint8)
+    y = start = 0
     for i in range(pixels.shape[0]):
-        value = float(flat_estimate[pixels[i]])
+        while pixels[i] - start >= width:
+            y += 1
+            start += width
+        x = pixels[i] - start
+        value = float(estimate[y, x])
         if math.isnan(value):
             verdict[i] = 2
         else:
-            verdict[i] = abs(value - flat_truth[pixels[i]]) <= tolerance
+            verdict[i] = abs(value - truth[y, x]) <= tolerance
     return verdict
 
 

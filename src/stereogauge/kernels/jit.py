@@ -45,19 +45,22 @@ class Kernel:
         return getattr(self.made(), name)
 
     def made(self) -> Any:
-        """Numba's object, made when first asked for.
+        """Numba's object, made when first asked for."""
+        with _importing:
+            if self._made is None:
+                compiler = importlib.import_module("stereogauge.kernels.compiler")
+                self._made = compiler.dispatcher(self._function, self._options, self._make_called)
+            return self._made
+
+    def _make_called(self) -> None:
+        """Put Numba's objects in the places of the kernels that this one calls.
 
         Numba looks up what a function calls among the names of its module, and must find its own objects there.
         """
-        with _importing:
-            if self._made is None:
-                made = importlib.import_module("stereogauge.kernels.compiler").dispatcher(self._function, self._options)
-                names = self._function.__globals__
-                for name in self._function.__code__.co_names:
-                    if isinstance(names.get(name), Kernel):
-                        names[name] = names[name].made()
-                self._made = made
-            return self._made
+        names = self._function.__globals__
+        for name in self._function.__code__.co_names:
+            if isinstance(names.get(name), Kernel):
+                names[name] = names[name].made()
 
 
 def kernel(function: Function | None = None, *, fastmath: bool | set[str] = False, **options: Any) -> Any:
@@ -73,6 +76,17 @@ def kernel(function: Function | None = None, *, fastmath: bool | set[str] = Fals
 
 helper = functools.partial(kernel, cache=False, no_cpython_wrapper=True)
 """The same for a function that only kernels call: it becomes a part of them and is not kept for itself."""
+
+
+class Instruction(Kernel):
+    """A Numba intrinsic for kernels; the module that holds it, which imports Numba, is imported with the kernel."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self._module, self._name = module, name
+
+    def made(self) -> Any:
+        """Numba's object."""
+        return getattr(importlib.import_module(self._module), self._name)
 
 
 def read_only(values: NDArray[Number]) -> NDArray[Number]:

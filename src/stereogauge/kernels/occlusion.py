@@ -104,10 +104,12 @@ def bidirectional_visible(left: Floats, right: Floats, tolerance: np.float32, vi
 
 
 @kernel
-def z_buffer_visible(left: Floats, tolerance: np.float32, visible: Flags) -> None:
-    """Visible where no pixel nearer by more than `tolerance` px lands on the same target inside the image."""
+def z_buffer_visible(left: Floats, tolerance: np.float32, nearest: Floats, visible: Flags) -> None:
+    """Visible where no pixel nearer by more than `tolerance` px lands on the same target inside the image.
+
+    `nearest` is room for one row.
+    """
     height, width = left.shape
-    nearest = np.empty(width, np.float32)
     for y in range(height):
         for x in range(width):
             nearest[x] = UNSEEN

@@ -173,18 +173,22 @@ def _check_call(declared: Matcher, parameters: Mapping[str, Value]) -> None:
 
 
 def _as_output(returned: Any, name: str, shape: tuple[int, ...]) -> MatcherOutput:
-    if not isinstance(returned, MatcherOutput):
+    output: MatcherOutput
+    if isinstance(returned, MatcherOutput):
+        output = returned
+    else:
         try:
-            returned = output_of_maps(as_maps(returned))
+            output = output_of_maps(as_maps(returned))
         except (TypeError, ValueError) as problem:
             raise MatcherError(
                 f"Matcher {name} must return a disparity map, a tuple of left and right maps, or a dict of maps; "
                 f"{problem}."
             ) from None
-    maps = {part: getattr(returned, part) for part in ("disparity", "right_disparity", "confidence")}
-    plain = {part: _plain_map(values, name, shape) for part, values in maps.items() if values is not None}
-    output: MatcherOutput = dataclasses.replace(returned, **plain)
-    return output
+    maps = {part: getattr(output, part) for part in ("disparity", "right_disparity", "confidence")}
+    plain: dict[str, Any] = {
+        part: _plain_map(values, name, shape) for part, values in maps.items() if values is not None
+    }
+    return dataclasses.replace(output, **plain)
 
 
 def _plain_map(values: NDArray[Any], name: str, shape: tuple[int, ...]) -> NDArray[Any]:

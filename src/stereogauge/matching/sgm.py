@@ -224,7 +224,7 @@ def prepare(
         outside=np.repeat(np.array([0, window_bits(settings.window)], np.uint8), (width, padded)),
         unused=np.repeat(np.array([0, np.iinfo(dtype).max], dtype), (ndisp, padded - ndisp)),
         ndisp=ndisp,
-        guide=np.ascontiguousarray(eight_bit(left)),
+        guide=read_only(np.ascontiguousarray(eight_bit(left))),
         small_penalty=dtype(settings.p1),
         large_penalties=penalties,
         adapted=settings.adapt,

@@ -391,6 +391,15 @@ def parse_metric(text: str) -> BoundMetric:
     return known[family].bind(*(read_arguments("Metric", text, arguments) if at else ()))
 
 
+def is_declared(text: str) -> bool:
+    """Whether the metric of an id such as `bad@1` or `bad@1:nonocc` is declared here, by us or by a plug-in.
+
+    >>> is_declared("bad@1"), is_declared("bad@1:nonocc"), is_declared("of-a-plug-in-that-is-not-loaded")
+    (True, True, False)
+    """
+    return canonical(text.partition(":")[0]).partition("@")[0] in metrics()
+
+
 def canonical_column(text: str) -> str:
     """`bad@1:nonocc` of `bad1:nonocc`, and `d1:all` of `d1-all`."""
     name, _, region = text.partition(":")

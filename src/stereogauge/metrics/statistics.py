@@ -17,6 +17,9 @@ from stereogauge.kernels.threads import at_once, row_blocks
 from stereogauge.model import DisparityMap
 from stereogauge.regions.labels import RegionLabels
 
+LINE = 64  # bytes of a line of the cache
+ROWS_AT_ONCE = 64
+
 
 @dataclass(frozen=True)
 class PassRequest:
@@ -98,10 +101,25 @@ def _bin(value: float) -> int:
     return min(max((max(bits - 1, 0) >> int(kernels.BIN_SHIFT)) - int(kernels.FIRST_KEY), 0), kernels.BINS - 1)
 
 
-def _key_rows(width: int) -> tuple[NDArray[np.float32], NDArray[np.uint32], NDArray[np.int32]]:
-    """Scratch rows for histogram keys: errors, the same memory as words, keys."""
-    guarded = np.empty(width, np.float32)
-    return guarded, guarded.view(np.uint32), np.empty(width, np.int32)
+def range_in_front(truth: DisparityMap, offset: float) -> tuple[float, float]:
+    """The largest and the smallest D + offset above 0, which belong to the nearest and the farthest point; else 1."""
+    near, far = -math.inf, math.inf
+    for start in range(0, truth.shape[0], ROWS_AT_ONCE):
+        rows = truth[start : start + ROWS_AT_ONCE]
+        highest, lowest = (float(most.reduce(rows, axis=None)) + offset for most in (np.fmax, np.fmin))
+        if lowest <= 0.0:
+            shifted = rows.astype(np.float64) + offset
+            lowest = float(shifted[shifted > 0.0].min(initial=math.inf))
+        near, far = float(np.fmax(near, highest)), float(np.fmin(far, lowest))
+    return (near, far) if near > 0.0 else (1.0, 1.0)
+
+
+def _aligned(shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Zeros whose vectors of four do not cross the lines of the cache."""
+    size = math.prod(shape)
+    room = np.zeros(size + LINE // 8, np.float64)
+    start = -room.ctypes.data % LINE // 8
+    return room[start : start + size].reshape(shape)
 
 
 def _added(rows: NDArray[np.float64]) -> float:
@@ -138,11 +156,11 @@ class PixelStatistics:
         self._estimate, self._truth, self._labels = read_only(estimate), read_only(truth), labels
         self._focal_baseline, self._doffs, self._mu = float(focal_baseline), float(doffs), float(mu)
         self._charge = charge
-        parts: list[Callable[[], Any]] = [self._sums, self._histogram]
+        parts: list[Callable[[], Any]] = [self._tally]
         if request.depth:
             parts.insert(0, lambda: self._depths)  # the longest first
-        *_, sums, histogram = at_once(parts, estimate.size)
-        self._regions = self._folded(sums[0].sum(axis=0), histogram, self._exclusions(sums[1]))
+        *_, (sums, histogram, zeros) = at_once(parts, estimate.size)
+        self._regions = self._folded(sums.sum(axis=0), histogram, self._exclusions(zeros))
         self._cumulative = {name: np.cumsum(r.histogram) for name, r in self._regions.items()}
         self._ranked: dict[tuple[str, int], NDArray[np.float32]] = {}
         bins = {name: self._bins_of(name, request) for name in labels.names}
@@ -156,22 +174,19 @@ class PixelStatistics:
         return self._regions[region]
 
     @property
-    def _pixels(self) -> tuple[DisparityMap, DisparityMap, NDArray[Any], NDArray[np.int64]]:
+    def _pixels(self) -> tuple[DisparityMap, DisparityMap, NDArray[Any]]:
         """What every pass goes over."""
-        return self._estimate, self._truth, self._labels.labels, self._labels.slots
+        return self._estimate, self._truth, self._labels.slots
 
-    def _sums(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """The sums of errors, (copy, slot, sum), and the rows in which a true disparity is 0."""
-        sums = np.zeros((len(self._labels.values), kernels.COPIES, kernels.SUMS))
+    def _tally(self) -> tuple[NDArray[np.float64], NDArray[np.uint32], NDArray[np.bool_]]:
+        """The sums of errors, (copy, slot, sum), their histogram, and the rows in which a true disparity is 0."""
+        sums = _aligned((len(self._labels.values), kernels.COPIES, kernels.SUMS))
+        histogram = np.zeros((len(self._labels.values), kernels.KEYS), np.uint32)
         height, width = self._truth.shape
         zeros = np.empty(height, np.bool_)
-        kernels.sum_errors(*self._pixels, np.empty(width, np.float32), np.empty(width, np.float32), sums.ravel(), zeros)
-        return sums.transpose(1, 0, 2), zeros
-
-    def _histogram(self) -> NDArray[np.uint32]:
-        histogram = np.zeros((len(self._labels.values), kernels.KEYS), np.uint32)
-        kernels.count_errors(*self._pixels, *_key_rows(self._truth.shape[1]), histogram.ravel())
-        return histogram
+        scratch = (np.empty(width, np.float32), np.empty(width, np.float32), np.empty(width, np.uint32))
+        kernels.tally_errors(*self._pixels, *scratch, sums.ravel(), histogram.ravel(), zeros)
+        return sums.transpose(1, 0, 2), histogram, zeros
 
     def _exclusions(self, rows: NDArray[np.bool_]) -> NDArray[np.int64]:
         exclusions = np.zeros((len(self._labels.values), kernels.EXCLUSIONS), np.int64)
@@ -185,7 +200,7 @@ class PixelStatistics:
 
     @functools.cached_property
     def _depths(self) -> dict[str, DepthStatistics]:
-        near, far = kernels.range_in_front(self._truth, self._doffs)
+        near, far = range_in_front(self._truth, self._doffs)
         scale = (self._focal_baseline, self._doffs, self._mu, near, far, self._charge)
         sums = np.zeros((len(self._labels.values), kernels.COPIES))
         behind = np.empty(self._truth.shape[0], np.bool_)
@@ -255,26 +270,29 @@ class PixelStatistics:
     def _collect(self, bins: dict[str, set[int]]) -> None:
         """Read the sorted errors in some bins of some regions, in one pass."""
         labels = self._labels
-        kind = labels.labels.dtype
-        wanted = np.zeros(kernels.KEYS, kind)
+        wanted = np.zeros(kernels.BINS + 1, np.uint16)
         for position, name in enumerate(labels.names):
-            chosen = np.array(sorted(bins.get(name, ())), np.intp)
-            wanted[chosen] |= kind.type(1 << position)
-            wanted[kernels.BINS + chosen] |= kind.type(1 << position)
+            wanted[sorted(bins.get(name, ()))] |= np.uint16(1 << position)
+        table = (labels.values.astype(np.uint16)[:, None] & wanted).ravel()
         room = sum(int(self._regions[name].histogram[list(some)].sum()) for name, some in bins.items())
 
-        def collect(rows: slice) -> tuple[NDArray[np.float32], NDArray[Any]]:
-            part = [pixels[rows] for pixels in (self._estimate, self._truth, labels.labels)]
-            values, members = np.empty(min(room, part[0].size), np.float32), np.empty(min(room, part[0].size), kind)
-            scratch = _key_rows(self._truth.shape[1])
-            found = kernels.collect_errors(*part, wanted, *scratch, values, members)
+        def collect(rows: slice) -> tuple[NDArray[np.float32], NDArray[np.uint16]]:
+            part = [pixels[rows] for pixels in self._pixels]
+            width = part[0].shape[1]
+            most = min(room, part[0].size)
+            values, members = np.empty(most, np.float32), np.empty(most, np.uint16)
+            scratch = np.empty(width, np.float32), np.empty(width, np.uint32)
+            found = kernels.collect_errors(*part, table, *scratch, values, members)
             return values[:found], members[:found]
 
         blocks = row_blocks(self._truth.shape[0], self._truth.size)
         found = at_once([functools.partial(collect, rows) for rows in blocks], self._truth.size)
         values, members = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        # Sorted once for all regions, as whole numbers: errors are not negative, so that their bits are in their order.
+        pairs = np.sort((values.view(np.uint32).astype(np.uint64) << 16) | members)
+        values, members = (pairs >> 16).astype(np.uint32).view(np.float32), pairs.astype(np.uint16)
         for position, name in enumerate(labels.names):
-            mine = np.sort(values[(members >> position) & 1 == 1])
+            mine = values[(members >> position) & 1 == 1]
             counts = self._regions[name].histogram
             start = 0
             for index in sorted(bins.get(name, ())):

@@ -16,7 +16,7 @@ from typing import Literal
 
 from stereogauge.errors import UnknownNameError, unknown_name
 from stereogauge.regions.declaration import Region, declared_regions
-from stereogauge.registry import LARGEST_VERSION, bound_arguments, code_version, read_arguments, with_arguments
+from stereogauge.registry import as_version, bound_arguments, code_version, read_arguments, with_arguments
 
 MASK = "mask:"
 LABEL = "label:"
@@ -174,7 +174,7 @@ def region_version(text: str) -> int:
     """Changes with the version of any declared region in it; 0 for masks of the scene, whose content is hashed."""
     found = [_declared(part.name) for part in parse_region(text).parts]
     versions = [code_version(declared.compute, declared.version) for declared in found if declared is not None]
-    return sum(versions) % LARGEST_VERSION
+    return as_version(sum(versions))
 
 
 class _Reader:

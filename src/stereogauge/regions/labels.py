@@ -1,4 +1,4 @@
-"""Regions packed into one label image: one bit per region, so that one pass over the pixels serves all of them."""
+"""Regions packed into one image, so that one pass over the pixels serves all of them."""
 
 from __future__ import annotations
 
@@ -11,39 +11,42 @@ from numpy.typing import NDArray
 from stereogauge.model import Mask
 
 MOST_REGIONS = 16
-ROWS_PER_COUNT = 64
+ROWS_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
 class RegionLabels:
-    """`labels[y, x]` has bit k set where the pixel belongs to region `names[k]`.
+    """`slots[y, x]` numbers the combination of regions that a pixel belongs to, among those that occur.
 
-    `values` are the labels that occur, `slots` maps each label to its position among them.
+    Bit k of `values[slot]` is set where pixels of that slot belong to region `names[k]`.
     """
 
     names: tuple[str, ...]
-    labels: NDArray[np.uint8] | NDArray[np.uint16]
+    slots: NDArray[np.uint8] | NDArray[np.uint16]
     values: NDArray[np.int64]
-    slots: NDArray[np.int64]
 
 
 def pack_regions(masks: Mapping[str, Mask]) -> list[RegionLabels]:
-    """Label images for all regions, at most sixteen per image."""
+    """Images of slots for all regions, at most sixteen per image."""
     names = tuple(masks)
     return [_packed({n: masks[n] for n in names[i : i + MOST_REGIONS]}) for i in range(0, len(names), MOST_REGIONS)]
 
 
 def _packed(masks: Mapping[str, Mask]) -> RegionLabels:
     kind = np.uint8 if len(masks) <= 8 else np.uint16
-    shape = next(iter(masks.values())).shape
-    labels = np.zeros(shape, kind)
-    for position, mask in enumerate(masks.values()):
-        labels[mask] |= kind(1 << position)
-    # In blocks, since NumPy copies what it counts into whole numbers of eight bytes.
+    height, width = next(iter(masks.values())).shape
+    # In blocks of rows, which stay in the cache; NumPy also copies what it counts into whole numbers of eight bytes.
+    blocks = [slice(start, start + ROWS_AT_ONCE) for start in range(0, height, ROWS_AT_ONCE)]
+    bits = np.zeros((height, width), kind)
     counts = np.zeros(np.iinfo(kind).max + 1, np.int64)
-    for start in range(0, shape[0], ROWS_PER_COUNT):
-        counts += np.bincount(labels[start : start + ROWS_PER_COUNT].ravel(), minlength=counts.size)
+    for rows in blocks:
+        for position, mask in enumerate(masks.values()):
+            bits[rows] |= mask[rows] * kind(1 << position)
+        counts += np.bincount(bits[rows].ravel(), minlength=counts.size)
     values = np.flatnonzero(counts)
-    slots = np.zeros(counts.size, np.int64)
-    slots[values] = np.arange(values.size)
-    return RegionLabels(tuple(masks), labels, values, slots)
+    slot_of = np.zeros(counts.size, np.uint8 if values.size <= 256 else np.uint16)
+    slot_of[values] = np.arange(values.size)
+    slots = bits if bits.dtype == slot_of.dtype else np.empty(bits.shape, slot_of.dtype)
+    for rows in blocks:
+        slots[rows] = slot_of[bits[rows]]
+    return RegionLabels(tuple(masks), slots, values)

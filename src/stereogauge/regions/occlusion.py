@@ -32,5 +32,6 @@ def z_buffer_visible(left: DisparityMap, tolerance: float = 1.0) -> Mask:
     Hidden where a pixel nearer by more than `tolerance` px lands on the same target or the target leaves.
     """
     visible = np.empty(left.shape, np.bool_)
-    kernels.z_buffer_visible(read_only(left), np.float32(tolerance), visible)
+    nearest = np.empty(left.shape[1], np.float32)
+    kernels.z_buffer_visible(read_only(left), np.float32(tolerance), nearest, visible)
     return visible

@@ -6,7 +6,6 @@ import functools
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from stereogauge.errors import UnknownNameError
 from stereogauge.metrics.declaration import BoundMetric, parse_column, parse_metric
 from stereogauge.protocol.sigma_z import EITHER_UNIT
 from stereogauge.regions.expression import region_id, region_version
@@ -70,18 +69,6 @@ class VersionedColumn(NamedTuple):
     def column(self) -> Column:
         """The column without versions."""
         return Column(self.metric, self.region)
-
-
-def is_declared(metric: str) -> bool:
-    """Whether the metric is known here; a store may hold one of a plug-in that is not.
-
-    >>> is_declared("bad@1"), is_declared("of-a-plug-in")
-    (True, False)
-    """
-    try:
-        return bool(metric_of(metric.partition(":")[0]))
-    except UnknownNameError:
-        return False
 
 
 def columns_of(metrics: Iterable[str], regions: Iterable[str]) -> tuple[Column, ...]:

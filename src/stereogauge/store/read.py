@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from sqlalchemy.engine import Connection
 
 from stereogauge.errors import StoreError, unknown_name
+from stereogauge.metrics.declaration import is_declared
 from stereogauge.model import Calibration
 from stereogauge.protocol import Protocol, parse_protocol
-from stereogauge.registry import PLUGIN_VERSIONS, PluginWarning
+from stereogauge.registry import SMALLEST_HASH, PluginWarning
 from stereogauge.scores.cell import CellScores, joined
-from stereogauge.scores.column import Column, VersionedColumn, is_declared, matching
+from stereogauge.scores.column import Column, VersionedColumn, matching
 from stereogauge.scores.cube import ScoreCube, void_scenes
 from stereogauge.store import names, schema
 from stereogauge.store.blocks import (
@@ -191,7 +192,7 @@ def chosen_columns(
     wanted: tuple[str, ...] | None,
     foreign: frozenset[Column] = frozenset(),
 ) -> dict[VersionedColumn, int]:
-    """The columns of the answer with their places: the newest version of each, those that were asked for, in that
+    """The columns of the answer with their places: the newest version of each; those that were asked for, in that
     order.
     """
     newest: dict[tuple[str, str], VersionedColumn] = {}
@@ -214,9 +215,9 @@ def chosen_columns(
 
 
 def _newness(column: VersionedColumn) -> tuple[bool, int, int]:
-    """Versions of plug-ins have no order, so that the one that is declared now counts as the newest."""
-    of_plugin = max(column.metric_version, column.region_version) >= PLUGIN_VERSIONS
-    now = of_plugin and is_declared(column.metric) and column.column.versioned == column
+    """Versions of ours count up; of those of a plug-in, which are hashes, the present one is the newest."""
+    hashed = max(column.metric_version, column.region_version) >= SMALLEST_HASH
+    now = hashed and is_declared(column.metric) and column.column.versioned == column
     return now, column.metric_version, column.region_version
 
 

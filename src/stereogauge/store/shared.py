@@ -12,8 +12,9 @@ from typing import NamedTuple
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
+from stereogauge.metrics.declaration import is_declared
 from stereogauge.protocol import Protocol, parse_protocol
-from stereogauge.scores.column import Column, columns_of, is_declared
+from stereogauge.scores.column import Column, columns_of
 from stereogauge.store import names, schema
 
 
@@ -61,7 +62,7 @@ def aggregation_key(protocol: Protocol) -> str:
 
 
 def protocol_columns(protocol: Protocol) -> frozenset[Column]:
-    """The columns that a protocol asks for, as far as their metrics are known here."""
+    """The columns that a protocol asks for, without metrics whose plug-in is not loaded."""
     return frozenset(columns_of(filter(is_declared, protocol.metrics), protocol.regions))
 
 

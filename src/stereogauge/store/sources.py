@@ -10,6 +10,7 @@ from typing import Any
 from stereogauge.confidence.files import ConfidenceSource
 from stereogauge.errors import StereogaugeError
 from stereogauge.io.files import DisparityFile, FlagFile, ImageFile, LabelFile, MaskFile
+from stereogauge.io.points import PointsFile, PointsMask
 from stereogauge.io.remote_path import is_remote
 from stereogauge.model import Calibration, Scene
 from stereogauge.tags import Tags
@@ -20,6 +21,8 @@ KINDS: dict[str, type[Any]] = {
     "mask": MaskFile,
     "label": LabelFile,
     "flags": FlagFile,
+    "points": PointsFile,
+    "points mask": PointsMask,
 }
 _KIND_OF = {file: kind for kind, file in KINDS.items()}
 _DEFAULTS = {
@@ -40,6 +43,8 @@ def source_values(source: Any) -> dict[str, Any] | str | None:
     kept = {name: value for name, default in _DEFAULTS[kind] if (value := getattr(source, name)) != default}
     if "masks" in kept:
         kept["masks"] = [_absolute(mask) for mask in kept["masks"]]
+    if "image" in kept:
+        kept["image"] = _absolute(kept["image"])
     if "calibration" in kept:
         kept["calibration"] = dataclasses.asdict(kept["calibration"])
     return {"kind": kind, "path": _absolute(source.path), **kept}
@@ -98,7 +103,8 @@ def paths_of(source: Any) -> tuple[str | os.PathLike[str], ...]:
     if isinstance(source, str | os.PathLike):
         return (source,)
     path = getattr(source, "path", None)
-    return () if path is None else (path, *getattr(source, "masks", ()))
+    others = (getattr(source, "image", None), *getattr(source, "masks", ()))
+    return () if path is None else (path, *(other for other in others if other is not None))
 
 
 def scene_text(scene: Scene) -> str:

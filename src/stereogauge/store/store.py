@@ -12,10 +12,11 @@ from typing import Any
 import sqlalchemy as sql
 
 from stereogauge.errors import StoreError, unknown_name
+from stereogauge.metrics.declaration import is_declared
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import Protocol, load_protocol, parse_protocol, preset_names
 from stereogauge.scores.cell import CellScores, cells_of_scores
-from stereogauge.scores.column import Column, is_declared
+from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.score import Score
 from stereogauge.scores.table import ScoreTable
@@ -76,7 +77,8 @@ class Store(Listings):
         """Scores as algorithms × scenes × columns, gaps as NaN.
 
         `protocol` is a protocol, its name, or a hash; it may be left out where the store holds only one. A column is
-        written `bad@1:nonocc`, or `bad@1` for all its regions. Only the newest version of a metric is read.
+        written `bad@1:nonocc`, or `bad@1` for all its regions. Only the newest version of a metric is read. Columns of
+        a metric whose plug-in is not loaded are left out, with one warning.
         """
         with self._database.reading() as connection:
             selection = read.select(

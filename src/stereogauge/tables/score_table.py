@@ -72,9 +72,8 @@ def score_table(
                 replace(cell, mark=MARK) if differs else cell for cell, differs in zip(column, marked, strict=True)
             ]
     if faint.any():
-        notes.append(
-            f"{FAINT} not ranked: covers less than {100 * chosen.least_coverage:g} % of its pixels, or has too few."
-        )
+        least = f"{100 * chosen.least_coverage:g} %"
+        notes.append(f"{FAINT} not ranked: covers less than {least} of its pixels on some scene, or has too few.")
     header = [
         Heading("algorithm"),
         *(heading(column, how, len(chosen.scenes), chosen.depth_unit) for column in chosen.columns),
@@ -95,15 +94,21 @@ def _run_times(cube: ScoreCube) -> list[str]:
     return [said] if said else []
 
 
-def _lacking(cube: ScoreCube) -> list[str]:
-    """Which algorithms have no score at all on which scenes, in words: over all scenes they have none either."""
+def lacking(cube: ScoreCube) -> dict[tuple[str, ...], list[str]]:
+    """The algorithms that have no score at all on some scenes where others have one, by those scenes."""
     absent = np.asarray(np.isnan(cube.values).all(axis=2))
-    lacking = absent & ~absent.all(axis=0)
+    alone = absent & ~absent.all(axis=0)
     alike: dict[tuple[str, ...], list[str]] = {}
-    for name, row in zip(cube.algorithms, lacking, strict=True):
+    for name, row in zip(cube.algorithms, alone, strict=True):
         scenes = tuple(cube.scenes[place] for place in np.flatnonzero(row))
         if scenes and len(cube.scenes) > 1:
             alike.setdefault(scenes, []).append(name)
+    return alike
+
+
+def _lacking(cube: ScoreCube) -> list[str]:
+    """Which algorithms lack which scenes, in words: over all scenes they have no score either."""
+    alike = lacking(cube)
     if not alike:
         return []
     lacks = [f"{enumerated(names)}: {enumerated(scenes, MOST_LACKING)}" for scenes, names in alike.items()]

@@ -52,7 +52,7 @@ def slices_data(result: TuningResult, objective: int = 0) -> shown.TuningSlices:
         )
     return shown.TuningSlices(
         title=f"{searched.name} against each parameter of {result.definition.matcher_name}",
-        caption=caption(result),
+        caption=f"Darker points are earlier trials. {caption(result)}",
         axis=searched.axis,
         values=values,
         positions=_positions(complete),

@@ -13,6 +13,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.middleware.gzip import GZipMiddleware
 from fastapi.responses import FileResponse, HTMLResponse
 from fastapi.staticfiles import StaticFiles
+from starlette.concurrency import run_in_threadpool
 
 from stereogauge.version import VERSION
 from stereogauge.web import health, tuning
@@ -22,7 +23,7 @@ from stereogauge.web.scores import api as score_api
 from stereogauge.web.security import LOCAL_HOSTS, Guard
 from stereogauge.web.site import Site
 from stereogauge.web.submissions import api as submission_api
-from stereogauge.web.warming import warm
+from stereogauge.web.warming import MOST_SECONDS, first_answers, warm
 
 STATIC = Path(__file__).parent / "static"
 API = "/api/v1"
@@ -42,7 +43,8 @@ def create_app(site: Site, hosts: Iterable[str] = LOCAL_HOSTS) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         if site.submissions is not None:
             site.submissions.start()
-        warm(lambda: plotly_script(compressed=True))
+        opened = warm(first_answers(site), lambda: plotly_script(compressed=True))
+        await run_in_threadpool(opened.wait, MOST_SECONDS)
         yield
         if site.submissions is not None:
             site.submissions.stop()

@@ -201,10 +201,27 @@ class StoreSource:
         beside = {name: one for name, one in found.items() if self._trusted(one.source) is not None}
         return Maps(left, right, beside)
 
-    def results(self, cube: ScoreCube) -> tuple[dict[str, Scene], list[ResultSet]]:
-        """The scenes and maps behind the scores of a cube, with the confidence that was evaluated beside them."""
+    def results(
+        self, cube: ScoreCube, own: Mapping[str, Iterable[MapRecord]] = MappingProxyType({})
+    ) -> tuple[dict[str, Scene], list[ResultSet]]:
+        """The scenes and maps behind the scores of a cube, with the confidence that was evaluated beside them.
+
+        `own` holds maps of the visitor that are not in the store, by the name that the cube gives their algorithm.
+        """
+        private = {
+            (name, record.dataset, record.scene): record
+            for name, records in own.items()
+            for record in records
+            if self._trusted(source_of_text(record.source)) is not None
+        }
+
+        def find(algorithm: str, dataset: str, scene: str) -> MapRecord | None:
+            if algorithm in own:
+                return private.get((algorithm, dataset, scene))
+            return self._store.map_record(algorithm, dataset, scene)
+
         with self._lock:
-            return stored_results(self._store, cube)
+            return stored_results(self._store, cube, find)
 
     def _trusted(self, source: Any) -> Any:
         """The source; None for a file that somebody uploaded and that was not written anew."""

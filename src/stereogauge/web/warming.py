@@ -1,21 +1,48 @@
-"""What the first visitors would wait for, done beside the first answers."""
+"""What the first visitors would wait for, done before they come."""
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from stereogauge.figures.plotly.figure import new_figure
+from stereogauge.web.scores.catalogue import catalogue_answer
+from stereogauge.web.scores.decisions import answer_answer
+from stereogauge.web.scores.listings import dataset_entries
+from stereogauge.web.scores.tables import table_answer
+from stereogauge.web.selection import SelectionQuery
+from stereogauge.web.site import Site
+from stereogauge.web.source import USUAL_PROFILE
+
+MOST_SECONDS = 5.0
+"""A site opens after this, also when its store is not read yet."""
 
 
-def warm(*others: Callable[[], object]) -> threading.Thread:
-    """Let Plotly build its templates in a thread of its own, then call the others."""
+def first_answers(site: Site) -> tuple[Callable[[], object], ...]:
+    """What the answers to every visitor's first questions need; Plotly builds its templates when it is first used."""
+    everything = SelectionQuery()
+    return (
+        lambda: new_figure("", "").to_json(),
+        lambda: catalogue_answer(site.source.protocols(), submissions=site.submissions is not None),
+        lambda: dataset_entries(site.source, site.scenes.hidden),
+        lambda: table_answer(site.scores, everything, None),
+        lambda: answer_answer(site.scores, everything, USUAL_PROFILE, None, None, "0.9"),
+    )
+
+
+def warm(first: Iterable[Callable[[], object]], *others: Callable[[], object]) -> threading.Event:
+    """Call all these in a thread of its own; the event is set once the first ones are done."""
+    done = threading.Event()
 
     def work() -> None:
-        new_figure("", "").to_json()
+        for call in first:
+            # Whoever asks for it is told the reason; a site without scores, for example, has none of these.
+            with contextlib.suppress(Exception):
+                call()
+        done.set()
         for call in others:
             call()
 
-    thread = threading.Thread(target=work, name="warming", daemon=True)
-    thread.start()
-    return thread
+    threading.Thread(target=work, name="warming", daemon=True).start()
+    return done

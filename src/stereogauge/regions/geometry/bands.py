@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,16 +15,13 @@ from stereogauge.model import DisparityMap, Mask
 from stereogauge.opencv import cv2
 from stereogauge.protocol.geometry import GeometryParameters
 
-ROWS_AT_ONCE = 64
-
 
 @dataclass(frozen=True)
 class Bands:
     """The surroundings of depth discontinuities in one filled ground truth, before any evaluation mask.
 
     `beyond` holds D_b on foreground pixels and D_f on background pixels and is meaningless elsewhere. `gradient` is
-    ‖∇D‖. The distances, in px, are those to the nearest discontinuity pixel and to the nearest pixel outside M_e =
-    M_d ∪ M_f ∪ M_b; the image diagonal where there is none.
+    ‖∇D‖.
     """
 
     discontinuity: Mask
@@ -31,26 +29,31 @@ class Bands:
     background: Mask
     beyond: NDArray[np.float32]
     gradient: NDArray[np.float32]
-    to_discontinuity: NDArray[np.float32]
-    to_outside: NDArray[np.float32]
 
     @classmethod
     def none(cls, shape: tuple[int, int]) -> Bands:
         """No discontinuity anywhere."""
         nowhere, zeros = np.zeros(shape, np.bool_), np.zeros(shape, np.float32)
-        return cls(nowhere, nowhere, nowhere, zeros, zeros, zeros, zeros)
+        return cls(nowhere, nowhere, nowhere, zeros, zeros)
+
+    @property
+    def edge(self) -> Mask:
+        """M_e = M_d ∪ M_f ∪ M_b."""
+        return self.discontinuity | self.foreground | self.background
 
 
 def distance_to(mask: Mask) -> NDArray[np.float32]:
     """Exact Euclidean distance in px to the nearest pixel of `mask`; the image diagonal where the mask is empty."""
-    if not mask.any():
-        return np.full(mask.shape, np.hypot(*mask.shape), np.float32)
-    squared = squared_distances(mask)
-    distance = np.empty(mask.shape, np.float32)
-    for start in range(0, mask.shape[0], ROWS_AT_ONCE):  # the square roots of whole numbers are made as doubles
-        rows = slice(start, start + ROWS_AT_ONCE)
-        distance[rows] = np.sqrt(squared[rows])
-    return distance
+    return distances_at(np.arange(mask.size), mask).reshape(mask.shape)
+
+
+def distances_at(positions: NDArray[np.integer[Any]], mask: Mask) -> NDArray[np.float32]:
+    """The same at some flat positions."""
+    if not positions.size or not mask.any():
+        return np.full(positions.shape, np.hypot(*mask.shape), np.float32)
+    squared: NDArray[Any] = squared_distances(mask).ravel()[positions]
+    distances: NDArray[np.float64] = np.sqrt(squared, dtype=np.float64)
+    return distances.astype(np.float32)
 
 
 def smoothed(side: NDArray[np.int8], beyond: NDArray[np.float32], window: int, discontinuity: Mask) -> None:
@@ -84,8 +87,4 @@ def discontinuity_bands(filled: DisparityMap, resolution: float, parameters: Geo
     )
     del along_x, along_y  # a large map is as much memory as what follows needs
     smoothed(side, beyond, parameters.band_median, discontinuity)
-    foreground, background = side == 1, side == -1
-    edge = discontinuity | foreground | background
-    return Bands(
-        discontinuity, foreground, background, beyond, gradient, distance_to(discontinuity), distance_to(~edge)
-    )
+    return Bands(discontinuity, side == 1, side == -1, beyond, gradient)

@@ -7,7 +7,7 @@ sets are small, and every estimate is measured on exactly these pixels.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from stereogauge.kernels.jit import read_only
 from stereogauge.kernels.plane_fit import normal_angles, plane_distances, second_differences
 from stereogauge.model import DisparityMap, Mask
 from stereogauge.protocol.geometry import GeometryParameters
-from stereogauge.regions.geometry.bands import Bands, discontinuity_bands
+from stereogauge.regions.geometry.bands import Bands, discontinuity_bands, distances_at
 from stereogauge.regions.geometry.fine_structures import FineStructures, fine_structures
 from stereogauge.regions.geometry.plane_search import find_planes
 from stereogauge.regions.geometry.planes import Planes, planes_in_regions, value_step
@@ -91,6 +91,37 @@ class GeometrySets:
         return {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
 
 
+class _Edges(NamedTuple):
+    """What the sets keep of the bands: only pixels of M₀, so that the maps of the whole image can go."""
+
+    discontinuity: Positions
+    foreground: Positions
+    extrapolated_background: Values
+    background: Positions
+    extrapolated_foreground: Values
+    edge: Positions
+    gradient: Values
+    to_discontinuity: Values
+    to_outside: Values
+
+    @classmethod
+    def cut(cls, bands: Bands, base: Mask) -> _Edges:
+        """The bands inside M₀; distances are those to pixels anywhere."""
+        foreground, background = _positions(bands.foreground & base), _positions(bands.background & base)
+        edge = _positions(bands.edge & base)
+        return cls(
+            _positions(bands.discontinuity & base),
+            foreground,
+            bands.beyond.ravel()[foreground],
+            background,
+            bands.beyond.ravel()[background],
+            edge,
+            bands.gradient.ravel()[edge],
+            distances_at(edge, bands.discontinuity),
+            distances_at(edge, ~bands.edge),
+        )
+
+
 def geometry_sets(
     truth: DisparityMap | None,
     base: Mask,
@@ -114,14 +145,15 @@ def geometry_sets(
     known = np.zeros(shape, np.bool_) if truth is None else np.isfinite(truth)
     base = base & known
     refusal = _refusal(truth, known, parameters)
-    bands, structures, planes = Bands.none(shape), FineStructures.none(shape), Planes.none(shape)
+    edges = _Edges.cut(Bands.none(shape), base)
+    structures, planes = FineStructures.none(shape), Planes.none(shape)
     planar_base = base
     step = 0.0 if truth is None else value_step(truth)
     tolerance = parameters.at(resolution).plane_tolerance + step / 2
     if truth is not None and not refusal:
         truth = read_only(truth)
         filled = read_only(fill_rows(truth))
-        bands = discontinuity_bands(filled, resolution, parameters)
+        edges = _Edges.cut(discontinuity_bands(filled, resolution, parameters), base)
         structures = fine_structures(filled, known, base, resolution, parameters)
         if drawn_planes is None:
             planes = find_planes(filled, known, resolution, step, parameters)
@@ -129,8 +161,6 @@ def geometry_sets(
         planes = planes_in_regions(drawn_planes, truth, tolerance, parameters)
         planar_base = base | ~known
 
-    foreground, background = _positions(bands.foreground & base), _positions(bands.background & base)
-    edge = _positions((bands.discontinuity | bands.foreground | bands.background) & base)
     surface = planar = _positions((planes.labels > 0) & planar_base)
     if truth is not None and drawn_planes is None:
         planar = _oriented(truth, planar, planes, parameters.plane_angle)
@@ -139,15 +169,15 @@ def geometry_sets(
     return GeometrySets(
         height=shape[0],
         width=shape[1],
-        discontinuity=_positions(bands.discontinuity & base),
-        foreground=foreground,
-        extrapolated_background=bands.beyond.ravel()[foreground],
-        background=background,
-        extrapolated_foreground=bands.beyond.ravel()[background],
-        edge=edge,
-        edge_gradient=bands.gradient.ravel()[edge],
-        edge_to_discontinuity=bands.to_discontinuity.ravel()[edge],
-        edge_to_outside=bands.to_outside.ravel()[edge],
+        discontinuity=edges.discontinuity,
+        foreground=edges.foreground,
+        extrapolated_background=edges.extrapolated_background,
+        background=edges.background,
+        extrapolated_foreground=edges.extrapolated_foreground,
+        edge=edges.edge,
+        edge_gradient=edges.gradient,
+        edge_to_discontinuity=edges.to_discontinuity,
+        edge_to_outside=edges.to_outside,
         surface=surface,
         surface_label=planes.labels.ravel()[surface],
         planar=planar,

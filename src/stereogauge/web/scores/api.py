@@ -209,7 +209,12 @@ def density(
     ] = None,
 ) -> Response:
     """The error of each algorithm when only its surest pixels are kept; orders stand at equal density."""
-    return site.answers.give(request, lambda: density_answer(site.scores, site.scenes.hidden, selected, column))
+
+    def make() -> DensityAnswer:
+        private = () if selected.submission is None else site.scenes.private(selected.submission)
+        return density_answer(site.scores, site.scenes.hidden, selected, column, private)
+
+    return site.answers.give(request, make)
 
 
 @router.get("/significance", response_model=SignificanceAnswer, summary="Which differences are significant")

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.error_density import density_curves
 from stereogauge.evaluation.stored_density import density_columns
 from stereogauge.figures.data.error_density import error_density_data
+from stereogauge.model import ResultSet, Scene
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
+from stereogauge.store.write import MapRecord
 from stereogauge.tables.error_density import density_table
 from stereogauge.tables.table import Heading
 from stereogauge.web.answer import Answer, Number
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.figures import Figure, figure_json
 from stereogauge.web.hiding import Hidden
+from stereogauge.web.scores.joining import submitted_name
 from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.selection import SelectionQuery
 
@@ -55,12 +60,26 @@ class DensityAnswer(Answer):
     note: str
 
 
-def density_answer(scores: ScoreReader, hidden: Hidden, query: SelectionQuery, column: str | None) -> DensityAnswer:
-    """Error over density of the selected algorithms on the selected scenes whose ground truth is public."""
+def density_answer(
+    scores: ScoreReader,
+    hidden: Hidden,
+    query: SelectionQuery,
+    column: str | None,
+    private: Iterable[MapRecord] = (),
+) -> DensityAnswer:
+    """Error over density of the selected algorithms on the selected scenes whose ground truth is public.
+
+    `private` are the maps of the visitor's unpublished submission, which is always among the algorithms shown.
+    """
     cube = scores.values(query)
     known = density_columns(cube)
     shown = [name for name, owner in zip(cube.scenes, cube.datasets, strict=True) if not hidden(name, owner)]
-    part = cube.select(scenes=shown[:MOST_SCENES], algorithms=cube.algorithms[:MOST_ALGORITHMS])
+    public = scores.source.cube(scores.source.protocol(query.protocol).key)
+    own: dict[str, list[MapRecord]] = {}
+    for record in private:
+        own.setdefault(submitted_name(record.algorithm, public), []).append(record)
+    first = (*cube.algorithms[:MOST_ALGORITHMS], *(name for name in cube.algorithms[MOST_ALGORITHMS:] if name in own))
+    part = cube.select(scenes=shown[:MOST_SCENES], algorithms=first)
     answer = DensityAnswer(
         column="", columns=[str(one) for one in known], scenes=list(part.scenes), header=[], rows=[], notes=[],
         curves=0, figure=None, note=_left_out(cube, part, len(shown)),
@@ -70,7 +89,8 @@ def density_answer(scores: ScoreReader, hidden: Hidden, query: SelectionQuery, c
         secret = "The ground truth of these scenes is hidden."
         return answer.model_copy(update={"note": secret if known else reason})
     try:
-        return _measured(scores, part, _chosen(known, column), query, answer)
+        found = scores.source.results(part, own)
+        return _measured(scores, found, _chosen(known, column), query, answer)
     except StereogaugeError as reason:
         if isinstance(reason, UnknownChoiceError):
             raise
@@ -102,9 +122,13 @@ def _text(heading: Heading) -> str:
 
 
 def _measured(
-    scores: ScoreReader, part: ScoreCube, column: Column, query: SelectionQuery, answer: DensityAnswer
+    scores: ScoreReader,
+    maps: tuple[dict[str, Scene], list[ResultSet]],
+    column: Column,
+    query: SelectionQuery,
+    answer: DensityAnswer,
 ) -> DensityAnswer:
-    scenes, results = scores.source.results(part)
+    scenes, results = maps
     protocol = scores.source.protocol(query.protocol).protocol
     found = density_curves(scenes, results, column.metric, column.region, protocol, steps=STEPS)
     made = density_table(found)
@@ -123,6 +147,6 @@ def _measured(
             "rows": rows,
             "notes": list(made.notes),
             "curves": len(found.curves),
-            "figure": figure_json(error_density_data([found], scores.styles())),
+            "figure": figure_json(error_density_data([found], scores.styles(found.algorithms))),
         }
     )

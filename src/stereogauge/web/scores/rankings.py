@@ -67,6 +67,7 @@ class RankAnswer(Answer):
     protocol: str
     caption: str
     scenes: int
+    scene_names: list[str]
     columns: list[str]
     dropped: list[LeftOut]
     rows: list[RankRow]
@@ -136,6 +137,7 @@ def rank_answer(
         protocol=ranking.selection.protocol,
         caption=ranking.selection.caption(),
         scenes=len(ranking.selection.scenes),
+        scene_names=list(ranking.selection.scenes),
         columns=[str(column) for column in ranking.selection.columns],
         dropped=[LeftOut(**what._asdict()) for what in ranking.selection.dropped[:200]],
         rows=[

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,6 +27,8 @@ COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 MOST_CELLS = 10_000_000
 """Scores of selections that are kept; each takes 8 bytes, and 8 more for its cost."""
 
+OWN = Style("#7a7a7a", "*", "star")
+"""An unpublished submission, which only its owner sees; the page (main.js) draws it the same."""
 MOST_WHOLE = 4
 NOTHING_HIDDEN = Hidden()
 
@@ -106,9 +108,10 @@ class ScoreReader:
         costs, selection = selected.costs[cube.columns]
         return arranged(declared, costs, selection, declared.compute(costs, **options), options)
 
-    def styles(self) -> dict[str, Style]:
-        """One colour and marker per algorithm, the same in every view."""
+    def styles(self, names: Iterable[str] = ()) -> dict[str, Style]:
+        """One colour and marker per algorithm, the same in every view; those of `names` that are not public get OWN."""
         records = self.source.algorithms()
         styles = algorithm_styles(record.name for record in records)
         stated = {record.name: record.colour for record in records if COLOUR.fullmatch(record.colour)}
-        return {name: style._replace(colour=stated.get(name, style.colour)) for name, style in styles.items()}
+        public = {name: style._replace(colour=stated.get(name, style.colour)) for name, style in styles.items()}
+        return dict.fromkeys(names, OWN) | public

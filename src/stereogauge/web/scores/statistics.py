@@ -165,7 +165,7 @@ def significance_answer(
             algorithms=[], average_rank=[], blocks=0, alpha=alpha, statistic=None, p_value=None,
             critical_distance=None, cliques=[], caption="", note=str(reason), pair=pair, figure=None,
         )  # fmt: skip
-    figure = figure_json(critical_difference_data(test, scores.styles())) if test.can_tell else None
+    figure = figure_json(critical_difference_data(test, scores.styles(test.algorithms))) if test.can_tell else None
     return SignificanceAnswer.of(test, caption=test.selection.caption(), note=test.sentence, pair=pair, figure=figure)
 
 
@@ -214,14 +214,14 @@ def correlation_answer(scores: ScoreReader, query: SelectionQuery, pairs: list[t
     """r² of the selection; `pairs` are the columns (x, y) to plot against each other."""
     cube = scores.scene_by_scene(query)
     found = determination(cube)
-    size = len(found.columns)
+    size, styles = len(found.columns), scores.styles(cube.algorithms)
     return CorrelationAnswer(
         columns=[str(column) for column in found.columns],
         r_squared=rows(found.r_squared, (size, size)),
         points=found.points.tolist(),
         algorithms=list(cube.algorithms),
         scenes=list(cube.scenes),
-        scatter=[points(cube, x, y, scores.styles()) for x, y in pairs],
+        scatter=[points(cube, x, y, styles) for x, y in pairs],
         figure=figure_json(determination_data(found)),
     )
 
@@ -256,7 +256,7 @@ def histogram_answer(
         if name not in cube.algorithms:
             raise UnknownChoiceError("algorithm", name, cube.algorithms)
     found = score_histogram(cube, str(column), tuple(mark), bins)
-    figure = figure_json(histograms_data([found], scores.styles()))
+    figure = figure_json(histograms_data([found], scores.styles(mark)))
     return HistogramAnswer.of(found, unit=column.unit(cube.depth_unit), figure=figure)
 
 

@@ -16,6 +16,7 @@ from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.evidence import evidence
 from stereogauge.scores.plain import json_value
+from stereogauge.tables.score_table import lacking
 from stereogauge.web.answer import Answer, Infinity
 from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.selection import SelectionQuery, known_column
@@ -52,6 +53,13 @@ class SceneColumn(Answer):
     spread: list[str]
 
 
+class Lacking(Answer):
+    """Algorithms that have no score at all on the same scenes, where others have one."""
+
+    algorithms: list[str]
+    scenes: list[str]
+
+
 class TableAnswer(Answer):
     """Scores (algorithms, columns) over the selected scenes.
 
@@ -75,6 +83,7 @@ class TableAnswer(Answer):
     coverage: list[Row]
     faint: list[list[bool]]
     gaps: list[list[int]]
+    lacking: list[Lacking]
     scene_column: SceneColumn | None
 
 
@@ -128,6 +137,7 @@ def table_answer(scores: ScoreReader, query: SelectionQuery, column: str | None 
         coverage=rows(cube.coverage_over_scenes, shape),
         faint=faint.tolist(),
         gaps=(np.isnan(cube.values) & applies).sum(axis=1).tolist(),
+        lacking=[Lacking(algorithms=names, scenes=list(scenes)) for scenes, names in lacking(cube).items()],
         scene_column=None if by_scene is None or column is None else scene_column(by_scene, known_column(cube, column)),
     )
 

@@ -66,17 +66,17 @@ function drawNavigation() {
   document.getElementById("protocol-mark").textContent = own ? `protocol ${own.name} ${own.key.slice(0, 8)}` : "";
 }
 
-/** Scenes, algorithms and columns under the protocol that the address names. */
-async function loadLists() {
+/** Questions for scenes, algorithms and columns under the protocol that the address names. */
+function askLists() {
   const params = new URLSearchParams(state.get("protocol") ? { protocol: state.get("protocol") } : {});
   const own = new URLSearchParams(params);
   // Where the token is given, the submission need not be known yet.
   if (state.get("submission") && state.view() !== "submit") own.append("submission", state.get("submission"));
-  const [scenes, algorithms, table] = await Promise.all([
-    ask("scenes", params),
-    ask("algorithms", params),
-    ask("table", own),
-  ]);
+  return Promise.all([ask("scenes", params), ask("algorithms", params), ask("table", own)]);
+}
+
+/** Keep the answers to these questions. */
+function keepLists([scenes, algorithms, table]) {
   const known = new Set(algorithms.map((one) => one.name));
   const added = table.algorithms
     .filter((name) => !known.has(name))
@@ -104,6 +104,9 @@ async function show() {
     content.dataset.ready = location.hash;
     return undefined;
   }
+  // Everything is asked for at once; what fails is told where it is awaited, if it is.
+  const [module, lists] = [loaders[state.view()](), askLists()];
+  for (const one of [module, lists]) one.catch(() => {});
   try {
     if (!context.catalogue)
       [context.catalogue, context.datasets] = await Promise.all([ask("catalogue"), ask("datasets")]);
@@ -112,18 +115,18 @@ async function show() {
       drawNavigation();
       if (state.view() !== "submit" && state.view() !== "tuning") return put(content, emptyStore());
     } else {
-      await loadLists();
+      keepLists(await lists);
       if (firstSelection(context)) return undefined;
     }
     drawNavigation();
     document.title = `${TITLES[state.view()]} · Stereogauge`;
     const wanted = state.view();
-    const module = await loaders[wanted]();
+    const { create } = await module;
     if (wanted !== state.view()) return undefined;
     if (shown?.name !== wanted) {
       shown?.view.leave?.();
       put(content);
-      shown = { name: wanted, view: module.create(content, context) };
+      shown = { name: wanted, view: create(content, context) };
       say(TITLES[wanted]);
     }
     if (EMBEDDED) drawWayOut();

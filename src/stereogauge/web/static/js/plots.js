@@ -4,8 +4,8 @@ import { ink, shown } from "./theme.js";
 
 let loading = null;
 
-/** Plotly from the server's own copy. */
-function plotly() {
+/** Plotly from the server's own copy; a view that will need it asks for it before it asks for its numbers. */
+export function plotly() {
   loading ??= new Promise((resolve, reject) => {
     const script = document.createElement("script");
     script.src = "static/plotly.min.js";

@@ -2,23 +2,27 @@
 
 const listeners = new Set();
 
-/** Call `listener(weights)` whenever a slider moves; returns a function that ends it. */
+/**
+ * Call `listener(weights)` whenever a slider moves, `listener(null)` when it rests where it was before; returns a
+ * function that ends it.
+ */
 export function onWeights(listener) {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
 let waiting = null;
+let asked = false;
 
 /** Tell the views about new weights, at most once per frame. */
 export function announce(weights) {
-  if (waiting === null)
-    requestAnimationFrame(() => {
-      const latest = waiting;
-      waiting = null;
-      for (const listener of listeners) listener(latest);
-    });
   waiting = weights;
+  if (asked) return;
+  asked = true;
+  requestAnimationFrame(() => {
+    asked = false;
+    for (const listener of listeners) listener(waiting);
+  });
 }
 
 /** Whether a term was asked for and has no score here: its weight is shared among the others. */
@@ -42,15 +46,14 @@ export function reweighted(answer, weights) {
     return { row, contributions, value: contributions.reduce((sum, one) => sum + one, 0) };
   });
   rows.sort((a, b) => a.value - b.value);
+  let rank = 1;
   return {
     ...answer,
     weights: used,
-    rows: rows.map(({ row, value }) => ({
-      ...row,
-      value,
-      was: row.rank,
-      rank: 1 + rows.filter((one) => one.value < value).length,
-    })),
+    rows: rows.map(({ row, value }, index) => {
+      if (index && rows[index - 1].value < value) rank = index + 1;
+      return { ...row, value, was: row.rank, rank };
+    }),
     contributions: rows.map((one) => one.contributions),
   };
 }

@@ -66,12 +66,16 @@ export function address(given = {}, target = current.view) {
   return `#${target}${query ? `?${query}` : ""}`;
 }
 
-/** Go to another state. `quietly` replaces the present entry of the history, as for a slider that is being dragged. */
+/**
+ * Go to another state; returns whether it is another one. `quietly` replaces the present entry of the history, as for a
+ * slider that is being dragged.
+ */
 export function update(changes, { target = current.view, quietly = false } = {}) {
   const next = address(changes, target);
-  if (next === location.hash) return;
+  if (next === location.hash) return false;
   history[quietly ? "replaceState" : "pushState"](null, "", next);
   changed();
+  return true;
 }
 
 /** Write something into the address that is already on the screen, such as where a pane looks. */

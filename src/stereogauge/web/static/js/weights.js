@@ -12,7 +12,7 @@ export function weightPart(context) {
   const now = weights(context);
   const total = Object.values(now).reduce((sum, one) => sum + one, 0) || 1;
   const top = Math.max(...Object.values(now), 1e-9);
-  const follow = calm((changes) => state.update(changes, { quietly: true }), 200);
+  const follow = calm((changes) => state.update(changes, { quietly: true }) || announce(null), 200);
   const list = h("div", { class: "weights" });
   const values = { ...now };
   const move = (name, input) => {

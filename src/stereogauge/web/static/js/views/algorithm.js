@@ -6,6 +6,7 @@ import { choose, h, put } from "../dom.js";
 import { digits, full, listed, percent } from "../format.js";
 import * as state from "../state.js";
 import { columnWords, idMark } from "../words.js";
+import { italicsNote } from "./board.js";
 import { drawThumbnails } from "./thumbnails.js";
 
 const NEIGHBOURS = 2;
@@ -152,6 +153,7 @@ export function create(root, context) {
           h("tbody", {}, table.columns.map(line)),
         ),
       ),
+      italicsNote(table.faint[row]),
     );
   }
 

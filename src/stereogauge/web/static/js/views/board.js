@@ -10,6 +10,22 @@ import { columnOption, columnWords, idMark, metricWords } from "../words.js";
 
 const metricOf = (id) => id.split(":")[0];
 
+/** The columns in which somebody has a score, each with its number. */
+const shown = (table) => table.columns.map((one, column) => [one, column]).filter(([one]) => one.scenes > 0);
+
+/** What the italics among scores mean, where there are any. */
+export function italicsNote(faint) {
+  if (!faint.some(Boolean)) return null;
+  const least = percent(Number(state.get("least_coverage", "0.9")));
+  return h(
+    "p",
+    { class: "caption" },
+    "Scores in ",
+    h("i", {}, "italics"),
+    ` cover less than ${least} of their pixels on some scene, or too few, and have no rank in their column.`,
+  );
+}
+
 /** The table of `data`: a ranking, the scores of the selection, and intervals where they are known. */
 export function boardTable(data, context) {
   const pictured = (metric) => context.catalogue.metrics.find((one) => one.id === metric.split("@")[0])?.picture;
@@ -127,7 +143,7 @@ export function boardTable(data, context) {
       header(rank.value_name, "value", {
         unit: data.intervals?.size && rank.model !== "a-star" ? "95 % interval" : " ",
       }),
-      table.columns.map((one) =>
+      shown(table).map(([one]) =>
         header(regions > 1 ? columnWords(context, one) : metricWords(context, one.metric), one.id, {
           id: one.label,
           unit: [
@@ -199,7 +215,7 @@ export function boardTable(data, context) {
           completeness(table, at),
         ),
         h("td", { class: "value", title: valueTitle(row) }, valueText(row)),
-        table.columns.map((one, column) => cell(table, one, at, column)),
+        shown(table).map(([one, column]) => cell(table, one, at, column)),
         detail &&
           h(
             "td",
@@ -245,7 +261,7 @@ export function boardTable(data, context) {
         completeness(table, at),
       ),
       h("td", { class: "gap", title: reason }, "–"),
-      table.columns.map((one, column) => cell(table, one, at, column)),
+      shown(table).map(([one, column]) => cell(table, one, at, column)),
       detail &&
         h(
           "td",

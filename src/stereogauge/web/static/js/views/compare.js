@@ -194,7 +194,7 @@ export function create(root, context) {
   }
 
   const still = onWeights((weights) => {
-    const answer = last.bars && reweighted(last.bars, weights);
+    const answer = last.bars && (weights ? reweighted(last.bars, weights) : last.bars);
     if (answer) drawBars(answer);
   });
 

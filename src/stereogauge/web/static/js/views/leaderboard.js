@@ -2,13 +2,15 @@
 
 import { ask, asOwner, isOwn, isStatic, latest, Problem, url } from "../api.js";
 import { h, put, save } from "../dom.js";
-import { digits, listed, percent, plural } from "../format.js";
+import { listed, plural } from "../format.js";
 import { onWeights, reweighted } from "../reweighted.js";
 import { chosenColumns, GAPS, testBed, testBeds } from "../selection.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
-import { boardTable } from "./board.js";
+import { columnWords } from "../words.js";
+import { boardTable, italicsNote } from "./board.js";
 import { drawDifference } from "./difference.js";
+import { following } from "./following.js";
 
 const DRAWS = 1000;
 
@@ -38,14 +40,16 @@ export function create(root, context) {
     role: "region",
     "aria-label": "Leaderboard",
   });
+  const lacking = h("div", {});
   const lack = h("div", { id: "no-order" });
   const notes = h("div", { id: "notes" });
   const below = h("div", { class: "section beside" });
-  put(root, head, lack, board, notes, below);
+  put(root, head, lacking, lack, board, notes, below);
   const main = latest();
   const bootstrap = latest();
   const test = latest();
   let data = null;
+  let follow = null; // while a weight is dragged: what moves the rows
 
   // Where scores are missing, the other rules for them are one click away.
   const wayOut = (text) =>
@@ -90,11 +94,12 @@ export function create(root, context) {
             ask("table", tableParams, { signal }),
             ask("rank", rankParams(), { signal }).catch(withoutOrder),
           ]);
-          return { rank, table, intervals: null };
+          return { rank, table: await compared(table, rank, tableParams, signal), whole: table, intervals: null };
         })) ?? data;
     } catch (problem) {
       if (!(problem instanceof Problem) || problem.allowed.length) throw problem;
       put(head);
+      put(lacking);
       put(lack);
       put(notes);
       put(below);
@@ -105,16 +110,47 @@ export function create(root, context) {
     return undefined;
   }
 
+  // Where an order compares fewer scenes than were selected, its scores are those of the same scenes.
+  async function compared(table, rank, params, signal) {
+    const few = rank.scene_names?.length && rank.scene_names.length < table.scenes.length;
+    if (!few || isStatic) return table;
+    params.delete("scenes");
+    for (const scene of rank.scene_names) params.append("scenes", scene);
+    return ask("table", params, { signal }).catch((problem) => {
+      if (!(problem instanceof Problem)) throw problem;
+      return table; // some of the scenes are hidden, and shown together only
+    });
+  }
+
+  // Who lacks which scenes, and what that does to the order.
+  function lacks() {
+    const { whole, table, rank } = data;
+    if (!whole.lacking.length) return null;
+    const few = table.scenes.length < whole.scenes.length;
+    return h(
+      "p",
+      { class: "caption", id: "lacking" },
+      few &&
+        `Compared on ${table.scenes.length} of ${whole.scenes.length} scenes, which all ranked algorithms have: ` +
+          `${listed(table.scenes)}. `,
+      rank.scenes < whole.scenes.length && !few && `The order compares ${plural(rank.scenes, "scene")}. `,
+      h("strong", {}, "Without a score: "),
+      whole.lacking.map((one) => `${listed(one.algorithms, 3)} on ${listed(one.scenes, 3)}`).join("; "),
+      ".",
+    );
+  }
+
   // Intervals and tests take longer than the order itself, so they come after it and never hold it up.
   function later() {
     const own = data;
+    delete root.dataset.intervals;
     if (!own.rank.reason)
       bootstrap((signal) => ask("rank", rankParams({ draws: DRAWS }), { signal }))
         .then((answer) => {
           if (!answer || own !== data) return;
           data.intervals = new Map((answer.intervals ?? []).map((one) => [one.algorithm, one]));
           data.note = answer.intervals_note;
-          draw();
+          if (!follow) draw();
           root.dataset.intervals = "ready";
         })
         .catch((problem) => {
@@ -130,6 +166,7 @@ export function create(root, context) {
   function draw() {
     const { rank } = data;
     drawHead();
+    put(lacking, lacks());
     put(
       lack,
       rank.reason && [
@@ -139,7 +176,9 @@ export function create(root, context) {
     );
     const scroll = [board.scrollLeft, board.scrollTop];
     put(board, boardTable(data, context));
+    follow = null;
     board.scrollTo(...scroll);
+    const empty = data.table.columns.filter((one) => !one.scenes);
     const dropped = [...rank.dropped].sort(
       (a, b) => (a.kind === "algorithm" ? 0 : 1) - (b.kind === "algorithm" ? 0 : 1),
     );
@@ -157,15 +196,17 @@ export function create(root, context) {
           ".",
         ),
       dropped.some((one) => one.kind !== "score") && !rank.reason && wayOut("Where a score is missing, also possible:"),
-      data.table.faint.some((row) => row.some(Boolean)) &&
+      empty.length > 0 &&
         h(
           "p",
           { class: "caption" },
-          "Scores in ",
-          h("i", {}, "italics"),
-          ` cover less than ${percent(Number(state.get("least_coverage", "0.9")))} of their pixels, or too few, and `,
-          "have no rank in their column.",
+          h("strong", {}, "Without any score here: "),
+          `${listed(
+            empty.map((one) => columnWords(context, one)),
+            6,
+          )}.`,
         ),
+      italicsNote(data.table.faint.flat()),
       !rank.reason &&
         h(
           "p",
@@ -183,8 +224,9 @@ export function create(root, context) {
     const { rank, table } = data;
     const regions = new Set(table.columns.filter((one) => one.label !== one.metric).map((one) => one.region)).size;
     const metrics = new Set(table.columns.map((one) => one.metric)).size;
+    const all = data.whole.scenes.length;
     const counts = [
-      plural(table.scenes.length, "scene"),
+      table.scenes.length < all ? `${table.scenes.length} of ${all} scenes` : plural(all, "scene"),
       regions && plural(regions, "region"),
       plural(metrics, "metric"),
     ];
@@ -247,42 +289,19 @@ export function create(root, context) {
               ),
             ]
           : h("p", { class: "hint" }, "The algorithms do not differ on any scene."),
-        gapsNote(),
       ),
     );
     drawDifference(difference, answer);
   }
 
-  function gapsNote() {
-    const own = context.algorithms.filter((one) => one.gaps?.length);
-    return own.length
-      ? h(
-          "p",
-          { class: "caption" },
-          h("strong", {}, "Missing scores: "),
-          listed(
-            own.map((one) => `${one.name} on ${listed(one.gaps, 2)}`),
-            4,
-          ),
-          ".",
-        )
-      : null;
-  }
-
   // While a weight is dragged the rows move; what the server says replaces this once the finger rests.
   const still = onWeights((weights) => {
-    const answer = data?.rank.model === "weighted" && !data.rank.reason && reweighted(data.rank, weights);
-    if (!answer || state.get("sort")) return;
-    const rows = new Map([...board.querySelectorAll("tr[data-algorithm]")].map((row) => [row.dataset.algorithm, row]));
-    const body = board.querySelector("tbody");
-    const last = body.querySelector("tr[data-unranked]");
-    for (const row of answer.rows) {
-      const element = rows.get(row.algorithm);
-      put(element.querySelector("td.pin0"), row.rank);
-      put(element.querySelector("td.value"), digits(row.value));
-      element.classList.toggle("flipped", row.rank !== row.was);
-      body.insertBefore(element, last);
-    }
+    if (!weights && follow) draw();
+    if (!weights || data?.rank.model !== "weighted" || data.rank.reason || state.get("sort")) return;
+    const answer = reweighted(data.rank, weights);
+    if (!answer) return;
+    follow ??= following(board);
+    follow(answer);
   });
 
   function restyle() {

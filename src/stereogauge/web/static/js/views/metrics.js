@@ -1,23 +1,23 @@
 // Relations between metrics: r² between columns, scatter plots with a line per scene, histograms. The figures are the
 // server's.
 
-import { ask, latest, Problem } from "../api.js";
+import { ask, isStatic, latest, Problem } from "../api.js";
 import { badge, behind } from "../diagrams.js";
-import { choose, h, put } from "../dom.js";
+import { choose, h, moment, put } from "../dom.js";
 import { digits } from "../format.js";
-import { draw, listen } from "../plots.js";
+import { draw, listen, plotly } from "../plots.js";
 import { chosenColumns } from "../selection.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
 import { ink, shown } from "../theme.js";
 import { columnOption } from "../words.js";
+import { drawMatrix } from "./matrix.js";
 
 const MOST_SCATTER = 4;
-const MOST_LABELS = 40;
 const MOST_NAMES = 40;
 
 export function create(root, context) {
-  const map = h("div", { class: "plot", id: "r-squared" });
+  const map = h("div", { class: "scroll", id: "r-squared", tabindex: 0, role: "region", "aria-label": "r²" });
   const mapTable = h("div", {});
   const scatterHead = h("div", { class: "row" });
   const scatterKey = h("div", { id: "scatter-key" });
@@ -44,6 +44,7 @@ export function create(root, context) {
     h("div", { class: "section" }, histogramHead, histogram, histogramTable),
   );
   const correlation = latest();
+  const pairs = latest();
   const counts = latest();
 
   function picked() {
@@ -61,41 +62,47 @@ export function create(root, context) {
 
   async function refresh() {
     const columns = picked();
-    const params = state.selection();
+    const plotted = state.selection();
     columns.forEach((x, index) => {
-      for (const y of columns.slice(index + 1)) params.append("scatter", `${x}~${y}`);
+      for (const y of columns.slice(index + 1)) plotted.append("scatter", `${x}~${y}`);
     });
+    drawHead(columns);
     try {
+      // A copy holds the map and the plots as one answer.
+      const params = isStatic ? plotted : state.selection();
       const answer = await correlation((signal) => ask("correlation", params, { signal }));
-      if (answer) await Promise.all([drawMap(answer), drawScatter(answer, columns)]);
+      if (!answer) return;
+      below(plotted, columns);
+      drawMap(answer);
     } catch (problem) {
       if (!(problem instanceof Problem) || problem.allowed.length) throw problem;
       put(mapTable, refused(problem));
+      await drawHistogram();
+    }
+  }
+
+  // What stands below the map comes after it and does not hold it up.
+  async function below(params, columns) {
+    plotly();
+    try {
+      const answer = await pairs((signal) => ask("correlation", params, { signal }));
+      if (answer) await drawScatter(answer, columns);
+    } catch (problem) {
+      if (!(problem instanceof Problem)) throw problem;
+      put(scatterTable, refused(problem));
     }
     await drawHistogram();
   }
 
-  async function drawMap(answer) {
+  function drawMap(answer) {
     const ids = answer.columns;
-    const labelled = ids.length <= MOST_LABELS;
-    const side = Math.max(300, Math.min(760, 130 + ids.length * 26));
-    map.style.maxWidth = `${Math.max(520, side + 160)}px`;
-    await draw(map, answer.figure, {
-      height: side,
-      margin: { l: 110, r: 10, t: 6, b: 90 },
-      xaxis: { showgrid: false, showticklabels: labelled },
-      yaxis: { showgrid: false, showticklabels: labelled },
-    });
-    listen(map, "plotly_click", (event) => {
-      const [y, x] = event.points[0].pointIndex.map((index) => ids[index]);
-      if (x !== y) state.update({ plot: [x, y] });
+    const [{ x: names, colorscale: scale }] = answer.figure.data;
+    drawMatrix(map, { title: "r²", names, values: answer.r_squared, scale }, (row, column) => {
+      if (row !== column) state.update({ plot: [ids[column], ids[row]] });
     });
     put(
       mapTable,
-      behind(
-        ["column", ...ids],
-        ids.map((id, row) => [id, ...answer.r_squared[row]]),
-      ),
+      behind(["column", ...ids], () => ids.map((id, row) => [id, ...answer.r_squared[row]])),
     );
   }
 
@@ -175,7 +182,6 @@ export function create(root, context) {
   }
 
   async function drawScatter(answer, columns) {
-    drawHead(columns);
     drawKey(answer);
     const plots = answer.scatter.map((one) => h("div", { class: "plot", title: `${one.x} and ${one.y}` }));
     put(
@@ -197,11 +203,17 @@ export function create(root, context) {
       scatterTable,
       behind(["scene", "algorithm", ...columns.map(labelled)], () => scores(answer, columns)),
     );
-    await Promise.all(plots.map((plot, index) => drawPair(plot, answer, answer.scatter[index], plots.length)));
+    for (const [index, plot] of plots.entries()) {
+      await moment();
+      await drawPair(plot, answer, answer.scatter[index], plots.length);
+    }
   }
 
   async function drawPair(plot, answer, pair, count) {
-    await draw(plot, pair.figure, {
+    // The page has a key of its own.
+    const data = pair.figure.data.filter((trace) => trace.legendgroup !== "algorithms");
+    const figure = { ...pair.figure, data };
+    await draw(plot, figure, {
       height: count > 1 ? 320 : 430,
       margin: { l: 60, r: 10, t: 4, b: 46 },
       hovermode: "closest",

@@ -1,0 +1,163 @@
+"""Shortcuts through Numba: the same code with less work (docs/decisions/first-minute.md has the seconds of each).
+
+Each replaces an inner part of Numba, and only where this Numba has that part in the form that it was written for.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import llvmlite.binding.ffi
+import numba._dynfunc
+from numba.core import codegen, cpu, errors
+from numba.core.targetconfig import ConfigStack
+from numba.core.types import functions
+
+
+def take_shortcuts() -> None:
+    """Let Numba take all of them from now on."""
+    _plain_messages()
+    _remember_types()
+    _no_timers()
+    if all(hasattr(codegen.CPUCodeLibrary, name) for name in ("_optimize_functions", "_optimize_final_module")):
+        _optimise_once()
+    if hasattr(codegen.CPUCodeLibrary, "_finalize_final_module") and hasattr(cpu.CPUContext, "get_executable"):
+        _only_link_helpers()
+
+
+@functools.cache
+def trust_in_blas() -> None:
+    """Let Numba load its array functions without importing SciPy's linear algebra, 0.2 s of every start.
+
+    Numba imports it only to learn whether it is there; it is, SciPy being one of our dependencies. Where a function
+    needs BLAS, Numba looks again.
+    """
+    linalg: Any = importlib.import_module("numba.np.linalg")
+    look = linalg.ensure_blas
+    linalg.ensure_blas = lambda: None
+    try:
+        arrays: Any = importlib.import_module("numba.np.arraymath")
+    finally:
+        linalg.ensure_blas = look
+    arrays.ensure_blas = look
+
+
+class _NoColours:
+    """Every colour of Numba's scheme, leaving a text as it is."""
+
+    def __getattr__(self, name: str) -> Callable[[str], str]:
+        return str
+
+
+def _plain_messages() -> None:
+    """Let Numba write its messages without colours.
+
+    It writes one for every type that an operation turns out not to be for, and throws most of them away; colouring
+    them takes a tenth of the compilation where the package `colorama` is installed.
+    """
+    messages: Any = errors
+    if hasattr(messages, "_termcolor_inst"):
+        messages._termcolor_inst = _NoColours()
+
+
+def _remember_types() -> None:
+    """Let Numba look up once what an operation such as `int64 + int64` gives, and not at every place where it stands.
+
+    Left out are functions that Numba compiles for the purpose: those depend on the caller's options too.
+    """
+    function: Any = functions.BaseFunction
+    resolve = function.get_call_type
+    found: dict[Any, Any] = {}
+
+    def get_call_type(self: Any, context: Any, arguments: Any, named: Any) -> Any:
+        key = id(self), id(context), arguments, tuple(named.items())
+        if key in found:
+            return found[key][0]
+        signature = resolve(self, context, arguments, named)
+        if self._impl_keys.get(signature.args) is self.typing_key:
+            found[key] = signature, self, context  # kept, so that their identities stay theirs
+        return signature
+
+    function.get_call_type = get_call_type
+
+
+def _no_timers() -> None:
+    """Let Numba call LLVM without noting when each call began and ended."""
+    lock: Any = llvmlite.binding.ffi.lib._lock
+    if hasattr(lock, "_cblist"):
+        lock._cblist.clear()
+
+
+def _optimise_once() -> None:
+    """Let LLVM optimise a kernel as a whole, once.
+
+    Numba first runs a part of the same passes over each function, and another part over the whole.
+    """
+    library: Any = codegen.CPUCodeLibrary
+
+    def lay_out(self: Any, module: Any) -> None:
+        module.data_layout = self._codegen._data_layout
+
+    def optimise(self: Any) -> None:
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
+
+    library._optimize_functions = lay_out
+    library._optimize_final_module = optimise
+
+
+def _only_link_helpers() -> None:
+    """Let functions that only kernels call be neither optimised nor made into machine code by themselves.
+
+    They become parts of kernels, and are optimised there. Their environments (what an exception needs) are set where
+    the kernel gets its machine code.
+    """
+    context: Any = cpu.CPUContext
+    library: Any = codegen.CPUCodeLibrary
+    stack: Any = ConfigStack
+    executable, optimise, finalise = (
+        context.get_executable,
+        library._optimize_final_module,
+        library._finalize_final_module,
+    )
+
+    def is_helper(one: Any) -> bool:
+        return hasattr(one, "_environment")
+
+    def environments(one: Any) -> dict[str, Any]:
+        found = dict([one._environment]) if is_helper(one) else {}
+        for linked in getattr(one, "_linking_libraries", ()):
+            found |= environments(linked)
+        return found
+
+    def get_executable(self: Any, one: Any, description: Any, environment: Any) -> Any:
+        options = stack.top_or_none()
+        if options is not None and options.no_cpython_wrapper:
+            one._environment = self.get_env_name(description), environment
+            one._ensure_finalized()
+            name = description.qualname.split(".")[-1]
+            return numba._dynfunc.make_function(description.lookup_module(), name, "", 0, environment, (one,))
+        made = executable(self, one, description, environment)
+        for name, theirs in environments(one).items():
+            if one.codegen._engine.is_symbol_defined(name):
+                one.codegen.set_env(name, theirs)
+        return made
+
+    def optimise_kernel(self: Any) -> None:
+        if not is_helper(self):
+            optimise(self)
+
+    def finalise_kernel(self: Any) -> None:
+        if not is_helper(self):
+            finalise(self)
+        else:
+            self._finalize_dynamic_globals()
+            self._verify_declare_only_symbols()
+            self._finalized = True
+
+    context.get_executable = get_executable
+    library._optimize_final_module = optimise_kernel
+    library._finalize_final_module = finalise_kernel

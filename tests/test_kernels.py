@@ -1,0 +1,59 @@
+"""How kernels are compiled and kept."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from stereogauge.kernels import compiler
+from stereogauge.kernels.jit import helper, kernel
+
+
+@helper
+def _checked(value: float) -> float:
+    if value < 0:
+        raise ValueError("below 0")
+    return value
+
+
+@kernel(cache=False)
+def _doubled(values: np.ndarray) -> None:
+    for i in range(values.size):
+        values[i] = 2 * _checked(values[i])
+
+
+def test_an_error_of_a_helper_reaches_the_caller_of_its_kernel() -> None:
+    values = np.array([1.0, 2.0])
+    _doubled(values)
+    assert values.tolist() == [2, 4]
+    with pytest.raises(ValueError, match="below 0"):
+        _doubled(np.array([-1.0]))
+
+
+def test_a_compilation_is_timed_whatever_module_its_function_is_from() -> None:
+    import numba
+
+    names: dict[str, object] = {}
+    exec("def one():\n    return 1", names)
+    assert numba.njit(names["one"])() == 1  # type: ignore[call-overload]
+    assert compiler.compilations.finished[-1].function.endswith("one")
+
+
+@pytest.mark.slow
+def test_another_copy_of_the_sources_uses_the_same_compiled_kernels(tmp_path: Path) -> None:
+    program = (
+        "import numpy as np\nfrom stereogauge.kernels import compiler, geometry_scores\n"
+        "print(geometry_scores.count_above(np.ones(3, np.float32), 0.5), len(compiler.compilations.finished))"
+    )
+    source = Path(compiler.__file__).parents[2]
+    for number, compiled in enumerate((1, 0)):
+        copy = tmp_path / f"copy {number}"
+        copy.mkdir()
+        subprocess.run(["cp", "-r", source, copy / "src"], check=True)
+        environment = {"PYTHONPATH": str(copy / "src"), "STEREOGAUGE_CACHE": str(tmp_path / "cache"), "PATH": ""}
+        done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+        assert done.stdout.split() == ["3", str(compiled)], done.stderr
