@@ -51,7 +51,7 @@ def test_trackers_by_name(table: sg.ScoreTable, monkeypatch: pytest.MonkeyPatch,
 
     setattr(module, {"mlflow": "log_metrics", "wandb": "log"}[name], log)
     monkeypatch.setitem(sys.modules, name, module)
-    sg.log_scores(table, name, step=2, prefix="val")
+    sg.log_scores(table, name, step=2, prefix="val/")
     assert logged == [({f"val/{key}": value for key, value in EXPECTED.items()}, 2)]
 
 

@@ -102,7 +102,7 @@ def _print_profiles(source: object, form: Form) -> None:
             {
                 "profile": one.profile.id,
                 "measured": one.share,
-                "not measured": [missing.term for missing in one.not_measured],
+                "not measured": ", ".join(missing.term for missing in one.not_measured),
                 "weighs": one.profile.summary,
                 "command": one.command,
             }

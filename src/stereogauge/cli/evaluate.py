@@ -12,7 +12,7 @@ import typer
 
 from stereogauge.cli import INTERRUPTED, options
 from stereogauge.cli.doubts import doubt_lines
-from stereogauge.cli.output import announce_memory, print_basis, progress, say, shortened
+from stereogauge.cli.output import announce_memory, print_basis, print_rows, progress, say, shortened
 from stereogauge.errors import StereogaugeError
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def _evaluate(request: Request, store: Store, *, dry_run: bool, watch: bool) -> 
                 dataset = dataset.subset(request.protocol.selected(dataset.ids))
             plan = _plan(request, dataset, store, workers)
             if dry_run:
-                _print_plan(plan)
+                _print_plan(plan, request.form)
                 break
             if not plan.cells and not plan.unreadable and not watch:
                 say(f"nothing to compute: {plan.stored} cells are stored{_gaps(plan)} → {store.name}")
@@ -316,9 +316,19 @@ def found_results(request: Request, dataset: Dataset) -> list[Any]:
     return found
 
 
-def _print_plan(plan: Plan) -> None:
+def _print_plan(plan: Plan, form: options.Format) -> None:
     out = sys.stdout.write
-    out(f"{plan.cells} cells ({plan.scores} scores) to compute, {plan.stored} stored, {len(plan.gaps)} without a map\n")
+    amounts = (
+        f"{plan.cells} cells ({plan.scores} scores) to compute, {plan.stored} stored, {len(plan.gaps)} without a map"
+    )
+    if form is not options.Format.table:
+        say(amounts)
+        cells = [(group.scene.id, cell) for group in plan.scenes for cell in group.cells]
+        print_rows(
+            [{"scene": scene, "algorithm": cell.algorithm, "scores": len(cell.columns)} for scene, cell in cells], form
+        )
+        return
+    out(f"{amounts}\n")
     for group in plan.scenes:
         columns = {str(column): None for cell in group.cells for column in cell.columns}
         algorithms = ", ".join(cell.algorithm for cell in group.cells)

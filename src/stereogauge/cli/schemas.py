@@ -170,7 +170,7 @@ SCHEMAS: Mapping[str, tuple[str, Schema]] = {
     "compare": ("Scores of one or more estimates.", SCORES),
     "confidence": ("One row per scene and measure.", {"anyOf": [ROWS, TABLES]}),
     "datasets": ("Known datasets, or one of them.", {"anyOf": [several(DATASET), DATASET]}),
-    "evaluate": ("The scores over all scenes.", TABLES),
+    "evaluate": ("The scores over all scenes, or with --dry-run what would be computed.", {"anyOf": [TABLES, ROWS]}),
     "explain": (
         "Why two algorithms differ, or how all of them compare.",
         {"anyOf": [EXPLANATION, tables_called("pairs-covered")]},

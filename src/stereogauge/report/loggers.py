@@ -19,7 +19,7 @@ def log_scores(table: ScoreTable, to: Any, *, step: int | None = None, prefix: s
 
     `to` is "mlflow" (logs to the active run), "wandb" (to the run that `wandb.init` began), a TensorBoard
     `SummaryWriter`, or any object with `add_scalar`, `log_metrics` or `log`. Scores without a value are left out; names
-    hold only characters that all trackers take.
+    hold only characters that all trackers take. `prefix` goes before every name, for example `val` or `runs/val`.
 
     >>> class Tracker:
     ...     def log(self, values, step=None):
@@ -49,15 +49,15 @@ def scalars(table: ScoreTable, prefix: str = "") -> dict[str, float]:
     """One number per algorithm, metric and region, over the scenes by the protocol's own rule."""
     how = table.protocol.aggregation if table.protocol else "mean"
     weights = table.protocol.scene_weights if table.protocol else None
+    before = [part for part in prefix.split("/") if part]
     found = {}
     for place, column in enumerate(table.cube.columns):
         part = table.cube.take(columns=[place])
         values = aggregated(part, way(column, how), weights)[:, 0]
         for algorithm, value in zip(part.algorithms, values, strict=True):
             if math.isfinite(value):
-                found["/".join(map(_safe, filter(None, (prefix, algorithm, column.metric, column.region))))] = float(
-                    value
-                )
+                parts = (*before, algorithm, column.metric, column.region)
+                found["/".join(map(_safe, parts))] = float(value)
     return found
 
 
