@@ -187,7 +187,11 @@ def download(
         ranking = site.scores.ranking(selected, model.name, model.options)
         read = site.scores.source.protocol(selected.protocol).protocol
         weights = read.scene_weights if read else None
-        scores = score_table(site.scores.with_statistics(selected), selected.aggregation, weights)
+        cube = site.scores.with_statistics(selected)
+        compared = ranking.selection.scenes
+        if not site.scores.hidden.splits(cube, compared):
+            cube = cube.select(scenes=compared)
+        scores = score_table(cube, selected.aggregation, weights)
         if form == "csv":
             text, kind = leaderboard_csv(ranking, scores, selected.aggregation), "text/csv"
         else:

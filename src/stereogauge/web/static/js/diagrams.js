@@ -211,13 +211,18 @@ export function parallel(names, columns, values, ranks, styles, width = 640) {
     top +
     (height - top - 24) *
       (range[index][1] === range[index][0] ? 0.5 : (value - range[index][0]) / (range[index][1] - range[index][0]));
+  // Where the ends of neighbouring axes would run into each other, they stand in the data table only.
+  const ends = range.flat().map(digits);
+  const apart = Math.max(0, ...ends.map(textWidth)) + 4 < x(1) - x(0);
+  const end = (index, side, y) =>
+    apart && s("text", { x: x(index), y, "text-anchor": "middle", class: "soft" }, digits(range[index][side]));
   const parts = columns.map((column, index) => [
     s("line", { x1: x(index), x2: x(index), y1: top, y2: height - 24, class: "rule" }),
     aslant
       ? s("text", { x: x(index), y: top - 20, transform: `rotate(-35 ${x(index)} ${top - 20})` }, column.label)
       : s("text", { x: x(index), y: top - 20, "text-anchor": "middle" }, column.label),
-    s("text", { x: x(index), y: top - 6, "text-anchor": "middle", class: "soft" }, digits(range[index][0])),
-    s("text", { x: x(index), y: height - 10, "text-anchor": "middle", class: "soft" }, digits(range[index][1])),
+    end(index, 0, top - 6),
+    end(index, 1, height - 10),
   ]);
   names.forEach((name, row) => {
     const colour = shown(styles.get(name)?.colour ?? "#888888");

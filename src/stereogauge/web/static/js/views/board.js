@@ -112,8 +112,9 @@ export function boardTable(data, context) {
   function build() {
     const { rank, table } = data;
     const expanded = state.get("scenewise") === "open";
-    const detail = table.scene_column;
-    const shownScenes = expanded ? table.scenes : [];
+    // Scene by scene, everything that was selected is shown, also what the order does not compare.
+    const { scene_column: detail, scenes } = data.whole;
+    const shownScenes = expanded ? scenes : [];
     const regions = new Set(table.columns.filter((one) => one.label !== one.metric).map((one) => one.region)).size;
     dense = table.columns.findIndex((_, column) => table.coverage.some((row) => row[column] !== null));
     const sizes = detail
@@ -220,13 +221,7 @@ export function boardTable(data, context) {
           h(
             "td",
             { class: "text" },
-            sparkline(
-              detail.values[at],
-              top,
-              table.scenes,
-              (scene) => openScene(scene, row.algorithm, detail.column),
-              unit,
-            ),
+            sparkline(detail.values[at], top, scenes, (scene) => openScene(scene, row.algorithm, detail.column), unit),
           ),
         shownScenes.map((scene, column) => sceneCell(detail, at, column, scene, row.algorithm)),
       );
@@ -266,7 +261,7 @@ export function boardTable(data, context) {
         h(
           "td",
           { class: "text" },
-          sparkline(detail.values[at], top, table.scenes, (scene) => openScene(scene, name, detail.column), unit),
+          sparkline(detail.values[at], top, data.whole.scenes, (scene) => openScene(scene, name, detail.column), unit),
         ),
       scenes.map((scene, column) => sceneCell(detail, at, column, scene, name)),
     );

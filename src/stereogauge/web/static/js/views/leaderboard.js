@@ -114,7 +114,7 @@ export function create(root, context) {
   async function compared(table, rank, params, signal) {
     const few = rank.scene_names?.length && rank.scene_names.length < table.scenes.length;
     if (!few || isStatic) return table;
-    params.delete("scenes");
+    for (const name of ["scenes", "column"]) params.delete(name);
     for (const scene of rank.scene_names) params.append("scenes", scene);
     return ask("table", params, { signal }).catch((problem) => {
       if (!(problem instanceof Problem)) throw problem;
@@ -267,7 +267,8 @@ export function create(root, context) {
 
   function drawBelow(answer) {
     const difference = h("div", {});
-    const spread = data.table.scene_column?.spread ?? [];
+    const detail = data.whole.scene_column;
+    const spread = detail?.spread ?? [];
     put(
       below,
       difference,
@@ -285,7 +286,7 @@ export function create(root, context) {
               h(
                 "p",
                 { class: "caption" },
-                `Scenes with the largest standard deviation of ${data.table.scene_column.column} over the algorithms.`,
+                `Scenes with the largest standard deviation of ${detail.column} over the algorithms.`,
               ),
             ]
           : h("p", { class: "hint" }, "The algorithms do not differ on any scene."),

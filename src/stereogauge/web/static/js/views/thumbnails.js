@@ -61,6 +61,7 @@ export async function drawThumbnails(element, context, columns, only = null) {
         address
           ? image(address, { alt: `errors of ${name} on ${scene}`, loading: "lazy", onerror: hide })
           : h("span", { class: "no-picture" }, "no map"),
+        h("span", { class: "where" }, scene),
         h("span", {}, digits(value)),
       ),
     );
@@ -121,8 +122,12 @@ export async function drawThumbnails(element, context, columns, only = null) {
                 badge(context.styles.get(one.name)),
                 h("a", { href: state.address({ name: one.name }, "algorithm") }, one.name),
               ),
-              h("td", { class: table.faint[one.row][place] ? "faint" : null }, digits(table.values[one.row][place])),
-              h("td", {}, percent(table.coverage[one.row][place])),
+              h(
+                "td",
+                { class: table.faint[one.row][place] ? "faint" : null, "data-label": column.label },
+                digits(table.values[one.row][place]),
+              ),
+              h("td", { "data-label": "complete" }, percent(table.coverage[one.row][place])),
               table.scenes.map((scene, at) => cell(one, scene, at)),
             ),
           ),
