@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,6 +42,40 @@ def test_a_compilation_is_timed_whatever_module_its_function_is_from() -> None:
     exec("def one():\n    return 1", names)
     assert numba.njit(names["one"])() == 1  # type: ignore[call-overload]
     assert compiler.compilations.finished[-1].function.endswith("one")
+
+
+def test_shortcuts_through_numba_are_for_our_kernels_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    import numba
+    from numba.core import codegen
+
+    def parts() -> list[str]:
+        library = codegen.CPUCodeLibrary
+        names = ("_optimize_functions", "_optimize_final_module", "_finalize_final_module")
+        return [getattr(library, name).__module__ for name in names]
+
+    seen: dict[str, list[str]] = {}
+    start = compiler.compilations.on_start
+
+    def noting(event: Any) -> None:
+        start(event)
+        seen[event.data["dispatcher"].py_func.__name__] = parts()
+
+    monkeypatch.setattr(compiler.compilations, "on_start", noting)
+
+    @kernel(cache=False)
+    def ours(values: np.ndarray) -> float:
+        return values[0]
+
+    def theirs(values: np.ndarray) -> float:
+        return float(values[np.argmax(values)])
+
+    assert ours(np.ones(2)) == 1
+    compiled = numba.njit(theirs)
+    assert compiled(np.array([1.0, 3.0])) == 3
+    with pytest.raises(ValueError, match="empty"):
+        compiled(np.zeros(0))
+    assert set(seen["ours"]) == {"stereogauge.kernels.shortcuts"}
+    assert set(seen["theirs"]) == set(parts()) == {"numba.core.codegen"}
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ from numba.core.registry import cpu_target
 from numba.core.runtime.nrt import rtsys
 
 from stereogauge.hashing import source_hash, values_hash
-from stereogauge.kernels.shortcuts import take_shortcuts, trust_in_blas
+from stereogauge.kernels.shortcuts import Shortcuts, trust_in_blas
 from stereogauge.paths import cache_folder
 
 
@@ -84,11 +84,15 @@ class _Cache(caching.FunctionCache):
         return found
 
 
+_kernels: set[Callable[..., Any]] = set()
+
+
 def dispatcher(function: Callable[..., Any], options: Mapping[str, Any], before_compiling: Callable[[], None]) -> Any:
     """The function as Numba compiles it: for each new combination of types at the first call, then cached on disk.
 
     `before_compiling` is called where it comes to that, and at once for a function that is not cached.
     """
+    _kernels.add(function)
     made: Any = numba.njit(**{**options, "cache": False})(function)
     made._compilation_chain_init_hook = _no_extensions
     if options["cache"]:
@@ -123,18 +127,24 @@ class _Compilations(event.Listener):
         self.finished: list[Compiled] = []
         self._open: list[float] = []
         self._collecting = False
+        self._shortcuts = Shortcuts()
 
     def on_start(self, event: event.Event) -> None:
+        data: Any = event.data
         if not self._open:
             self._collecting = gc.isenabled()
             gc.disable()
+            if data["dispatcher"].py_func in _kernels:
+                self._shortcuts.take()
         self._open.append(-time.thread_time())
 
     def on_end(self, event: event.Event) -> None:
         seconds = self._open.pop() + time.thread_time()
         if self._open:
             self._open[-1] -= seconds
-        elif self._collecting:
+        else:
+            self._shortcuts.leave()
+        if not self._open and self._collecting:
             gc.freeze()
             gc.enable()
         data: Any = event.data
@@ -143,7 +153,6 @@ class _Compilations(event.Listener):
         self.finished.append(Compiled(name, ", ".join(str(one) for one in data["args"]), seconds))
 
 
-take_shortcuts()
 compilations = _Compilations()
 events: Any = event  # Numba's annotations do not describe it
 events.register("numba:compile", compilations)

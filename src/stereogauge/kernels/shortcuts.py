@@ -1,6 +1,7 @@
 """Shortcuts through Numba: the same code with less work (docs/decisions/first-minute.md has the seconds of each).
 
-Each replaces an inner part of Numba, and only where this Numba has that part in the form that it was written for.
+Each replaces an inner part of Numba, only where this Numba has that part in the form that it was written for, and only
+while one of our kernels is compiled. Numba compiles one function at a time, behind a lock.
 """
 
 from __future__ import annotations
@@ -16,16 +17,41 @@ from numba.core import codegen, cpu, errors
 from numba.core.targetconfig import ConfigStack
 from numba.core.types import functions
 
+Part = tuple[Any, str, Any]
+"""An object of Numba's, the name of one of its attributes, and what stands there meanwhile."""
 
-def take_shortcuts() -> None:
-    """Let Numba take all of them from now on."""
-    _plain_messages()
-    _remember_types()
-    _no_timers()
-    if all(hasattr(codegen.CPUCodeLibrary, name) for name in ("_optimize_functions", "_optimize_final_module")):
-        _optimise_once()
-    if hasattr(codegen.CPUCodeLibrary, "_finalize_final_module") and hasattr(cpu.CPUContext, "get_executable"):
-        _only_link_helpers()
+
+class Shortcuts:
+    """What is replaced while one of our kernels is compiled; for the functions of others Numba stays as it is."""
+
+    def __init__(self) -> None:
+        self._theirs: list[Part] = []
+
+    def take(self) -> None:
+        """Put our parts in the place of Numba's."""
+        ours = _parts()
+        self._theirs = [(owner, name, getattr(owner, name)) for owner, name, _ in ours]
+        _put(ours)
+
+    def leave(self) -> None:
+        """Put Numba's own parts back."""
+        _put(self._theirs)
+        self._theirs = []
+
+
+def _put(parts: list[Part]) -> None:
+    for owner, name, value in parts:
+        setattr(owner, name, value)
+
+
+@functools.cache
+def _parts() -> list[Part]:
+    found = [*_plain_messages(), *_remembered_types(), *_no_timers()]
+    library, context = codegen.CPUCodeLibrary, cpu.CPUContext
+    changed = ("_optimize_functions", "_optimize_final_module", "_finalize_final_module")
+    if all(hasattr(library, name) for name in changed) and hasattr(context, "get_executable"):
+        found += _optimised_once()
+    return found
 
 
 @functools.cache
@@ -52,19 +78,17 @@ class _NoColours:
         return str
 
 
-def _plain_messages() -> None:
-    """Let Numba write its messages without colours.
+def _plain_messages() -> list[Part]:
+    """Messages without colours.
 
-    It writes one for every type that an operation turns out not to be for, and throws most of them away; colouring
+    Numba writes one for every type that an operation turns out not to be for, and throws most of them away; colouring
     them takes a tenth of the compilation where the package `colorama` is installed.
     """
-    messages: Any = errors
-    if hasattr(messages, "_termcolor_inst"):
-        messages._termcolor_inst = _NoColours()
+    return [(errors, "_termcolor_inst", _NoColours())] if hasattr(errors, "_termcolor_inst") else []
 
 
-def _remember_types() -> None:
-    """Let Numba look up once what an operation such as `int64 + int64` gives, and not at every place where it stands.
+def _remembered_types() -> list[Part]:
+    """What an operation such as `int64 + int64` gives is looked up once, and not at every place where it stands.
 
     Left out are functions that Numba compiles for the purpose: those depend on the caller's options too.
     """
@@ -81,18 +105,17 @@ def _remember_types() -> None:
             found[key] = signature, self, context  # kept, so that their identities stay theirs
         return signature
 
-    function.get_call_type = get_call_type
+    return [(function, "get_call_type", get_call_type)]
 
 
-def _no_timers() -> None:
-    """Let Numba call LLVM without noting when each call began and ended."""
+def _no_timers() -> list[Part]:
+    """Calls of LLVM without noting when each began and ended."""
     lock: Any = llvmlite.binding.ffi.lib._lock
-    if hasattr(lock, "_cblist"):
-        lock._cblist.clear()
+    return [(lock, "_cblist", [])] if hasattr(lock, "_cblist") else []
 
 
-def _optimise_once() -> None:
-    """Let LLVM optimise a kernel as a whole, once.
+def _optimised_once() -> list[Part]:
+    """A kernel is optimised by LLVM as a whole, once.
 
     Numba first runs a part of the same passes over each function, and another part over the whole.
     """
@@ -105,12 +128,11 @@ def _optimise_once() -> None:
         passes, builder = self._codegen._module_pass_manager()
         passes.run(self._final_module, builder)
 
-    library._optimize_functions = lay_out
-    library._optimize_final_module = optimise
+    return [(library, "_optimize_functions", lay_out), *_only_linked_helpers(optimise)]
 
 
-def _only_link_helpers() -> None:
-    """Let functions that only kernels call be neither optimised nor made into machine code by themselves.
+def _only_linked_helpers(optimise: Callable[[Any], None]) -> list[Part]:
+    """Functions that only kernels call are neither optimised nor made into machine code by themselves.
 
     They become parts of kernels, and are optimised there. Their environments (what an exception needs) are set where
     the kernel gets its machine code.
@@ -118,11 +140,7 @@ def _only_link_helpers() -> None:
     context: Any = cpu.CPUContext
     library: Any = codegen.CPUCodeLibrary
     stack: Any = ConfigStack
-    executable, optimise, finalise = (
-        context.get_executable,
-        library._optimize_final_module,
-        library._finalize_final_module,
-    )
+    executable, finalise = context.get_executable, library._finalize_final_module
 
     def is_helper(one: Any) -> bool:
         return hasattr(one, "_environment")
@@ -158,6 +176,8 @@ def _only_link_helpers() -> None:
             self._verify_declare_only_symbols()
             self._finalized = True
 
-    context.get_executable = get_executable
-    library._optimize_final_module = optimise_kernel
-    library._finalize_final_module = finalise_kernel
+    return [
+        (context, "get_executable", get_executable),
+        (library, "_optimize_final_module", optimise_kernel),
+        (library, "_finalize_final_module", finalise_kernel),
+    ]
