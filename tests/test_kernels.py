@@ -48,6 +48,12 @@ def test_shortcuts_through_numba_are_for_our_kernels_only(monkeypatch: pytest.Mo
     import numba
     from numba.core import codegen
 
+    from stereogauge.kernels.shortcuts import WRITTEN_FOR
+
+    version: Any = numba
+    if version.version_info.short != WRITTEN_FOR:
+        pytest.skip(f"shortcuts are written for Numba {WRITTEN_FOR}, found {numba.__version__}")
+
     def parts() -> list[str]:
         library = codegen.CPUCodeLibrary
         names = ("_optimize_functions", "_optimize_final_module", "_finalize_final_module")

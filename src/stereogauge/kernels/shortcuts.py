@@ -1,7 +1,7 @@
 """Shortcuts through Numba: the same code with less work (docs/decisions/first-minute.md has the seconds of each).
 
-Each replaces an inner part of Numba, only where this Numba has that part in the form that it was written for, and only
-while one of our kernels is compiled. Numba compiles one function at a time, behind a lock.
+Each replaces an inner part of Numba while one of our kernels is compiled; Numba compiles one function at a time, behind
+a lock. Inner parts change from version to version, so other versions than the one named here are taken as they are.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ from collections.abc import Callable
 from typing import Any
 
 import llvmlite.binding.ffi
+import numba
 import numba._dynfunc
 from numba.core import codegen, cpu, errors
 from numba.core.targetconfig import ConfigStack
 from numba.core.types import functions
+
+WRITTEN_FOR = (0, 68)
 
 Part = tuple[Any, str, Any]
 """An object of Numba's, the name of one of its attributes, and what stands there meanwhile."""
@@ -46,12 +49,9 @@ def _put(parts: list[Part]) -> None:
 
 @functools.cache
 def _parts() -> list[Part]:
-    found = [*_plain_messages(), *_remembered_types(), *_no_timers()]
-    library, context = codegen.CPUCodeLibrary, cpu.CPUContext
-    changed = ("_optimize_functions", "_optimize_final_module", "_finalize_final_module")
-    if all(hasattr(library, name) for name in changed) and hasattr(context, "get_executable"):
-        found += _optimised_once()
-    return found
+    if numba.version_info.short != WRITTEN_FOR:
+        return []
+    return [*_plain_messages(), *_remembered_types(), *_no_timers(), *_optimised_once()]
 
 
 @functools.cache
@@ -84,7 +84,7 @@ def _plain_messages() -> list[Part]:
     Numba writes one for every type that an operation turns out not to be for, and throws most of them away; colouring
     them takes a tenth of the compilation where the package `colorama` is installed.
     """
-    return [(errors, "_termcolor_inst", _NoColours())] if hasattr(errors, "_termcolor_inst") else []
+    return [(errors, "_termcolor_inst", _NoColours())]
 
 
 def _remembered_types() -> list[Part]:
@@ -111,7 +111,7 @@ def _remembered_types() -> list[Part]:
 def _no_timers() -> list[Part]:
     """Calls of LLVM without noting when each began and ended."""
     lock: Any = llvmlite.binding.ffi.lib._lock
-    return [(lock, "_cblist", [])] if hasattr(lock, "_cblist") else []
+    return [(lock, "_cblist", [])]
 
 
 def _optimised_once() -> list[Part]:
