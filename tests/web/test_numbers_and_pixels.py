@@ -93,8 +93,9 @@ def test_another_protocol_starts_with_one_region_too(elsewhere: Visitor) -> None
         visitor.until("location.hash.includes('protocol=') && location.hash.includes('regions=nonocc')")
         visitor.ready()
         if view == "leaderboard":
-            assert [one for one in columns(visitor) if not one.endswith(":nonocc")] == ["d1-fg:fg"]
-            assert len(columns(visitor)) == 9
+            assert all(one.endswith(":nonocc") for one in columns(visitor))
+            assert len(columns(visitor)) == 8
+            assert "Without any score here: D1 outliers, foreground." in visitor.page.inner_text("#content")
             visitor.page.click("#views >> text=Compare")
             visitor.ready()
     assert visitor.texts('[data-part="regions"] .count') == ["1 of 6"]
