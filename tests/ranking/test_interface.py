@@ -32,7 +32,7 @@ THEIRS = Model("minimax", "Minimax", "Sort by the worst column.", "a test", "wor
 
 
 class _Entry:
-    name = "minimax"
+    name, value, module, dist = "minimax", "theirs:THEIRS", "theirs", None
 
     @staticmethod
     def load() -> Model:

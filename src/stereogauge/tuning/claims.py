@@ -108,6 +108,12 @@ def recover_trials(study: optuna.Study) -> int:
     return recovered
 
 
+def is_drawing(study: optuna.Study) -> bool:
+    """Whether the parameters of a trial are being drawn, by a process that lives or by one that died meanwhile."""
+    running = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
+    return any(OWNER not in trial.user_attrs for trial in running)
+
+
 def _heartbeat() -> dict[str, Any]:
     return {"host": socket.gethostname(), "process": os.getpid(), "seen": time.time()}
 

@@ -20,7 +20,16 @@ from stereogauge.evaluation.progress import Progress
 from stereogauge.evaluation.tasks import Tasks
 from stereogauge.scores.cube import Values
 from stereogauge.tuning.bench import Bench, plain_scores
-from stereogauge.tuning.claims import FAILURE, Heartbeat, claim_trial, counted_trials, recover_trials, release_trial
+from stereogauge.tuning.claims import (
+    FAILURE,
+    INTERVAL,
+    Heartbeat,
+    claim_trial,
+    counted_trials,
+    is_drawing,
+    recover_trials,
+    release_trial,
+)
 from stereogauge.tuning.objectives import ObjectiveFunction
 from stereogauge.tuning.racing import Race, scene_order
 from stereogauge.tuning.scoring import SceneOutcome
@@ -74,7 +83,7 @@ class Search:
 
     def run(self) -> None:
         """Run until no trial waits or runs, here or in another process; an interruption releases unfinished ones."""
-        recover_trials(self._study)
+        self._recover()
         try:
             while self._fill() or self._others():
                 self._advance()
@@ -82,6 +91,15 @@ class Search:
         except BaseException:
             self._release()
             raise
+
+    def _recover(self) -> None:
+        """Queue trials of dead processes again, before any new one: later draws depend on them."""
+        recover_trials(self._study)
+        until = time.monotonic() + INTERVAL
+        while is_drawing(self._study) and time.monotonic() < until:
+            self._progress.scene("waiting for a trial that was about to start")
+            time.sleep(POLL)
+            recover_trials(self._study)
 
     def _fill(self) -> bool:
         while len(self._active) < self._window and self._start():
