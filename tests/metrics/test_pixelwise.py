@@ -298,3 +298,23 @@ def test_pictures_come_from_the_same_error(name: str) -> None:
         assert picture.values[1, 2] == -4
     if name == "bad@1":
         assert picture.values.tolist() == [[0, 0, 1], [1, 0, 1], [0, 0, 0]]
+
+
+def test_large_maps_have_the_same_digits_on_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(5)
+    truth = random.uniform(0, 60, (520, 400)).astype(np.float32)
+    truth[:3, :50] = 0
+    estimate = (truth + random.normal(0, 2, truth.shape)).astype(np.float32)
+    estimate[random.random(truth.shape) < 0.1] = NAN
+    wanted = ["mae", "rms", "bias", "mre", "sze", "bad@1", "bad@1.234", "a90", "d1"]
+    calibration = sg.Calibration(focal=900, baseline=0.2)
+
+    def scores(threads: int) -> list[float]:
+        monkeypatch.setattr("stereogauge.kernels.threads.thread_count", lambda: threads)
+        return [one.value for one in table(truth, estimate, wanted, calibration=calibration)]
+
+    one = scores(1)
+    assert scores(2) == one
+    assert scores(5) == one
+    known = np.isfinite(estimate)
+    assert one[0] == pytest.approx(np.abs(estimate - truth)[known].astype(np.float64).mean(), rel=1e-12)

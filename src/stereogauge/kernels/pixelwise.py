@@ -3,8 +3,8 @@
 Pixels are grouped by *slot*: the distinct combination of regions that they belong to. Each row goes through two
 stages: a vectorised one that writes errors and histogram keys to scratch rows in the first-level cache, and a scalar
 one that scatters them by slot, to flat arrays, which spares the checks of several indices. Sums over slots are folded
-to regions outside. Depths are a kernel of their own, so that two threads can share the work without a change in any
-digit (docs/decisions/pixelwise-pass.md). Depth errors are exact to double precision.
+to regions outside. Depths are a kernel of their own, for those who need them (docs/decisions/pixelwise-pass.md), and
+exact to double precision.
 
 The histogram is over the bits of the float32 |e|, 64 bins to an octave, open below and closed above, so that "more than
 δ" is exact for every δ with at most six fractional bits in its mantissa (0.5, 0.75, 1, 1.5, 2, 3, …) and order

@@ -18,9 +18,21 @@ def thread_count() -> int:
     return 1 if multiprocessing.parent_process() is not None else os.cpu_count() or 1
 
 
+FIXED_BLOCKS = 8
+"""Blocks of rows in which sums are added, on machines with any number of processors."""
+
+
+def fixed_blocks(height: int, pixels: int) -> list[slice]:
+    """The rows of a map, in blocks that depend on its size only: sums over them have the same digits everywhere."""
+    return _blocks(height, FIXED_BLOCKS if pixels >= WORTH_A_THREAD else 1)
+
+
 def row_blocks(height: int, pixels: int) -> list[slice]:
     """The rows of a map, in one block per thread that they are worth."""
-    blocks = thread_count() if pixels >= WORTH_A_THREAD else 1
+    return _blocks(height, thread_count() if pixels >= WORTH_A_THREAD else 1)
+
+
+def _blocks(height: int, blocks: int) -> list[slice]:
     edges = [height * block // blocks for block in range(blocks + 1)]
     return [slice(first, last) for first, last in itertools.pairwise(edges)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from stereogauge.kernels import pixelwise as kernels
 from stereogauge.kernels.jit import read_only
-from stereogauge.kernels.threads import at_once, row_blocks
+from stereogauge.kernels.threads import at_once, fixed_blocks, row_blocks
 from stereogauge.model import DisparityMap
 from stereogauge.regions.labels import RegionLabels
 
@@ -103,6 +103,13 @@ def _bin(value: float) -> int:
 
 def range_in_front(truth: DisparityMap, offset: float) -> tuple[float, float]:
     """The largest and the smallest D + offset above 0, which belong to the nearest and the farthest point; else 1."""
+    blocks = fixed_blocks(truth.shape[0], truth.size)
+    found = at_once([functools.partial(_extremes, truth[rows], offset) for rows in blocks], truth.size)
+    near, far = max(near for near, _ in found), min(far for _, far in found)
+    return (near, far) if near > 0.0 else (1.0, 1.0)
+
+
+def _extremes(truth: DisparityMap, offset: float) -> tuple[float, float]:
     near, far = -math.inf, math.inf
     for start in range(0, truth.shape[0], ROWS_AT_ONCE):
         rows = truth[start : start + ROWS_AT_ONCE]
@@ -111,7 +118,7 @@ def range_in_front(truth: DisparityMap, offset: float) -> tuple[float, float]:
             shifted = rows.astype(np.float64) + offset
             lowest = float(shifted[shifted > 0.0].min(initial=math.inf))
         near, far = float(np.fmax(near, highest)), float(np.fmin(far, lowest))
-    return (near, far) if near > 0.0 else (1.0, 1.0)
+    return near, far
 
 
 def _aligned(shape: tuple[int, ...]) -> NDArray[np.float64]:
@@ -156,11 +163,14 @@ class PixelStatistics:
         self._estimate, self._truth, self._labels = read_only(estimate), read_only(truth), labels
         self._focal_baseline, self._doffs, self._mu = float(focal_baseline), float(doffs), float(mu)
         self._charge = charge
-        parts: list[Callable[[], Any]] = [self._tally]
-        if request.depth:
-            parts.insert(0, lambda: self._depths)  # the longest first
-        *_, (sums, histogram, zeros) = at_once(parts, estimate.size)
-        self._regions = self._folded(sums.sum(axis=0), histogram, self._exclusions(zeros))
+        self._blocks = fixed_blocks(truth.shape[0], truth.size)
+        tallies: list[Callable[[], Any]] = [functools.partial(self._tally, rows) for rows in self._blocks]
+        depths = self._depth_parts() if request.depth else []
+        found = at_once([*tallies, *depths], truth.size)
+        if depths:
+            self._depths = self._depths_of(found[len(tallies) :])
+        parts, histograms, zeros = zip(*found[: len(tallies)], strict=True)
+        self._regions = self._folded(sum(parts), sum(histograms), self._exclusions(np.concatenate(zeros)))
         self._cumulative = {name: np.cumsum(r.histogram) for name, r in self._regions.items()}
         self._ranked: dict[tuple[str, int], NDArray[np.float32]] = {}
         bins = {name: self._bins_of(name, request) for name in labels.names}
@@ -173,25 +183,25 @@ class PixelStatistics:
     def __getitem__(self, region: str) -> RegionStatistics:
         return self._regions[region]
 
-    @property
-    def _pixels(self) -> tuple[DisparityMap, DisparityMap, NDArray[Any]]:
+    def _pixels(self, rows: slice = slice(None)) -> tuple[DisparityMap, DisparityMap, NDArray[Any]]:
         """What every pass goes over."""
-        return self._estimate, self._truth, self._labels.slots
+        return self._estimate[rows], self._truth[rows], self._labels.slots[rows]
 
-    def _tally(self) -> tuple[NDArray[np.float64], NDArray[np.uint32], NDArray[np.bool_]]:
-        """The sums of errors, (copy, slot, sum), their histogram, and the rows in which a true disparity is 0."""
+    def _tally(self, rows: slice) -> tuple[NDArray[np.float64], NDArray[np.uint32], NDArray[np.bool_]]:
+        """The sums of errors of some rows, (slot, sum), their histogram, and the rows where a true disparity is 0."""
         sums = _aligned((len(self._labels.values), kernels.COPIES, kernels.SUMS))
         histogram = np.zeros((len(self._labels.values), kernels.KEYS), np.uint32)
-        height, width = self._truth.shape
+        pixels = self._pixels(rows)
+        height, width = pixels[0].shape
         zeros = np.empty(height, np.bool_)
         scratch = (np.empty(width, np.float32), np.empty(width, np.float32), np.empty(width, np.uint32))
-        kernels.tally_errors(*self._pixels, *scratch, sums.ravel(), histogram.ravel(), zeros)
-        return sums.transpose(1, 0, 2), histogram, zeros
+        kernels.tally_errors(*pixels, *scratch, sums.ravel(), histogram.ravel(), zeros)
+        return sums.transpose(1, 0, 2).sum(axis=0), histogram, zeros
 
     def _exclusions(self, rows: NDArray[np.bool_]) -> NDArray[np.int64]:
         exclusions = np.zeros((len(self._labels.values), kernels.EXCLUSIONS), np.int64)
         if rows.any():
-            kernels.count_exclusions(*self._pixels, self._doffs, rows, exclusions)
+            kernels.count_exclusions(*self._pixels(), self._doffs, rows, exclusions)
         return exclusions
 
     def depth(self, region: str) -> DepthStatistics:
@@ -200,12 +210,26 @@ class PixelStatistics:
 
     @functools.cached_property
     def _depths(self) -> dict[str, DepthStatistics]:
+        return self._depths_of(at_once(self._depth_parts(), self._truth.size))
+
+    def _depth_parts(self) -> list[Callable[[], Any]]:
         near, far = range_in_front(self._truth, self._doffs)
         scale = (self._focal_baseline, self._doffs, self._mu, near, far, self._charge)
-        sums = np.zeros((len(self._labels.values), kernels.COPIES))
-        behind = np.empty(self._truth.shape[0], np.bool_)
-        kernels.sum_depths(*self._pixels, *scale, np.empty(self._truth.shape[1]), sums.ravel(), behind)
-        total, excluded = sums.T.sum(axis=0), self._exclusions(behind)
+
+        def part(rows: slice) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+            sums = np.zeros((len(self._labels.values), kernels.COPIES))
+            pixels = self._pixels(rows)
+            height, width = pixels[0].shape
+            behind = np.empty(height, np.bool_)
+            kernels.sum_depths(*pixels, *scale, np.empty(width), sums.ravel(), behind)
+            return sums.T.sum(axis=0), behind
+
+        return [functools.partial(part, rows) for rows in self._blocks]
+
+    def _depths_of(self, found: Sequence[tuple[NDArray[np.float64], NDArray[np.bool_]]]) -> dict[str, DepthStatistics]:
+        """The depth errors of every region, from the sums of its rows and the rows with points behind the cameras."""
+        sums, behind = zip(*found, strict=True)
+        total, excluded = sum(sums), self._exclusions(np.concatenate(behind))
         depths = {}
         for position, name in enumerate(self._labels.names):
             inside = self._inside(position)
@@ -277,7 +301,7 @@ class PixelStatistics:
         room = sum(int(self._regions[name].histogram[list(some)].sum()) for name, some in bins.items())
 
         def collect(rows: slice) -> tuple[NDArray[np.float32], NDArray[np.uint16]]:
-            part = [pixels[rows] for pixels in self._pixels]
+            part = self._pixels(rows)
             width = part[0].shape[1]
             most = min(room, part[0].size)
             values, members = np.empty(most, np.float32), np.empty(most, np.uint16)
