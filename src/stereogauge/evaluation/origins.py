@@ -16,16 +16,14 @@ from stereogauge.store.sources import paths_of, source_of_text
 
 def check_origins(store: Store, dataset: Dataset, results: Iterable[ResultSet]) -> None:
     """Refuse results of another folder under the name of a stored algorithm, unless their content is the same."""
-    known = {entry.name for entry in store.algorithms()}
+    known = store.map_origins(dataset.name)
     for result in results:
-        if result.name not in known:
-            continue
         for scene, source in result.maps.items():
-            record = store.map_record(result.name, dataset.name, scene)
-            before, now = _folder(source_of_text(record.source) if record else None), _folder(source)
-            if record is None or before is None or now is None or before == now:
+            text, content = known.get((result.name, scene), ("", ""))
+            before, now = _folder(source_of_text(text) if text else None), _folder(source)
+            if before is None or now is None or before == now:
                 continue
-            if content_hash(source) != record.content:
+            if content_hash(source) != content:
                 raise StereogaugeError(
                     f"The store holds an algorithm called {result.name!r} from {before}, and these results of the same "
                     f"name lie in {now}; name them otherwise, or replace the others with --replace."

@@ -197,6 +197,19 @@ def scene_sources(connection: Connection, dataset: str, name: str) -> str | None
     return connection.execute(query).scalar()
 
 
+def map_origins(connection: Connection, dataset: str) -> dict[tuple[str, str], tuple[str, str]]:
+    """Source and content hash of every map of a dataset, by (algorithm, scene)."""
+    table, scenes, sets, algorithms_ = schema.maps, schema.scenes, schema.datasets, schema.algorithms
+    query = (
+        sql.select(algorithms_.c.name, scenes.c.name, table.c.source, table.c.content)
+        .join_from(table, scenes, scenes.c.id == table.c.scene_id)
+        .join(sets, sets.c.id == scenes.c.dataset_id)
+        .join(algorithms_, algorithms_.c.id == table.c.algorithm_id)
+        .where(sets.c.name == dataset)
+    )
+    return {(name, scene): (source, content) for name, scene, source, content in connection.execute(query)}
+
+
 def map_record(connection: Connection, algorithm: str, dataset: str, scene: str) -> MapRecord | None:
     """What is known of one map."""
     table, scenes, sets, algorithms_ = schema.maps, schema.scenes, schema.datasets, schema.algorithms

@@ -174,6 +174,11 @@ class Store(Listings):
         with self._database.reading() as connection:
             return listing.map_record(connection, algorithm, dataset, scene)
 
+    def map_origins(self, dataset: str) -> dict[tuple[str, str], tuple[str, str]]:
+        """Where every map of a dataset lay, as text, and its content hash, by (algorithm, scene)."""
+        with self._database.reading() as connection:
+            return listing.map_origins(connection, dataset)
+
     # writing
 
     def write(
