@@ -31,7 +31,8 @@ def command(
     before = _compiled(folder)
     compilations: list[Compiled] = []
     start = time.perf_counter()
-    if not complete.exists() or before < int(complete.read_text()):
+    marked = complete.read_text() if complete.exists() else ""
+    if not marked.isdecimal() or before < int(marked):
         say("looking for kernels that are not compiled yet …" if before else "compiling kernels, once …")
         compilations = compile_all()
         complete.write_text(str(_compiled(folder)))
