@@ -161,7 +161,7 @@ def test_compare_draws_every_figure(visitor: Visitor) -> None:
     visitor.go("#compare?regions=all&algorithms=good&algorithms=rough&algorithms=biased")
     for label in ("Radar chart", "Parallel coordinates"):
         visitor.page.wait_for_selector(f'svg[aria-label="{label}"]')
-    visitor.page.wait_for_selector('[aria-label="Critical-difference diagram"] .scatterlayer .point')
+    visitor.page.wait_for_selector('[aria-label="Critical-difference diagram"] .points')
     visitor.page.wait_for_selector("#verdict")
     visitor.page.select_option("#duel-first", "biased")
     visitor.until("document.getElementById('verdict').innerText.includes('beats biased')")
@@ -273,14 +273,14 @@ def test_metrics_show_relations_and_a_point_opens_its_scene(visitor: Visitor) ->
     row, column = (shown["columns"].index(name) for name in ("rms:all", "bad@1:all"))
     cell = visitor.page.locator(f"#r-squared [data-cell='{row},{column}']")
     assert cell.inner_text() == f"{shown['r_squared'][row][column]:.2f}"
-    visitor.page.wait_for_selector("#scatter .scatterlayer .point")
-    visitor.page.wait_for_selector("#histogram .barlayer .point")
+    visitor.page.wait_for_selector("#scatter .points")
+    visitor.page.wait_for_selector("#histogram .bar-of")
     assert set(visitor.texts("#scatter-key .key span")) >= {*SCENES, "good", MARKUP}
     visitor.page.locator("#scatter").scroll_into_view_if_needed()
-    point = visitor.page.locator("#scatter .scatterlayer .point").first.bounding_box()
-    visitor.page.mouse.move(point["x"] + point["width"] / 2, point["y"] + point["height"] / 2)
-    visitor.page.wait_for_timeout(300)
-    visitor.page.mouse.click(point["x"] + point["width"] / 2, point["y"] + point["height"] / 2)
+    x, y = visitor.first_point("#scatter")
+    visitor.page.mouse.move(x, y)
+    assert visitor.page.inner_text("#scatter .tip").splitlines()[1] in SCENES
+    visitor.page.mouse.click(x, y)
     visitor.until("location.hash.startsWith('#scene')")
     visitor.ready()
     assert "column=rms%3Aall" in visitor.page.url
@@ -322,7 +322,7 @@ def test_a_link_to_something_that_is_gone_says_so(visitor: Visitor) -> None:
         assert visitor.page.inner_text("#content").count("Unknown scene 'lost'") == 1
         assert "another rule" not in visitor.page.inner_text("#content")
     visitor.page.click("text=Start from the whole selection")
-    visitor.page.wait_for_selector("#scatter .scatterlayer .point")
+    visitor.page.wait_for_selector("#scatter .points")
 
 
 def test_scores_that_no_model_can_order_are_still_shown(visitor: Visitor) -> None:
@@ -342,7 +342,7 @@ def test_no_label_of_a_diagram_is_cut_off(visitor: Visitor, width: int) -> None:
     shown = "&".join(f"algorithms={quote(name)}" for name in ("good", "rough", MARKUP))
     visitor.go(f"#compare?{shown}&least_coverage=0.5")
     difference = '[aria-label="Critical-difference diagram"]'
-    visitor.page.wait_for_selector(f"{difference} .scatterlayer .point")
+    visitor.page.wait_for_selector(f"{difference} .points")
     outside = """all => all.flatMap(chart => [...chart.querySelectorAll("text")].filter(text => {
         const [own, frame] = [text.getBoundingClientRect(), chart.getBoundingClientRect()];
         return own.left < frame.left - 1 || own.right > frame.right + 1 || own.top < frame.top - 1;
@@ -387,7 +387,7 @@ def test_the_page_loads_nothing_from_elsewhere(visitor: Visitor) -> None:
     hosts: set[str] = set()
     visitor.page.on("request", lambda request: hosts.add(httpx.URL(request.url).host))
     visitor.go("#metrics?regions=all")
-    visitor.page.wait_for_selector("#scatter .scatterlayer")
+    visitor.page.wait_for_selector("#scatter .points")
     assert hosts - {""} == {"127.0.0.1"}
 
 
@@ -427,7 +427,7 @@ def test_a_static_copy_shows_shipped_selections_and_refuses_others(chromium: Any
     assert "5.00 px" in visitor.page.inner_text("[data-pane='1'] .pane-foot")
     assert visitor.page.locator("#blocks li").count() > 3
     visitor.go("#metrics?regions=all")
-    visitor.page.wait_for_selector("#scatter .scatterlayer .point")
+    visitor.page.wait_for_selector("#scatter .points")
     visitor.go("#leaderboard?regions=all&algorithms=good&algorithms=rough")
     assert "was not exported" in visitor.page.inner_text("#content")
     assert visitor.complaints == []

@@ -171,7 +171,7 @@ def test_a_visitor_asks_for_sure_values_by_tag_and_sees_what_weights_mean(sure_s
         page.wait_for_selector("#equal-density [data-density='rough']")
         assert page.locator(".bars").count() == 0
         assert "make no order" in page.inner_text("#only-equal")
-        page.wait_for_selector("#density-chart .scatterlayer")
+        page.wait_for_selector("#density-chart .points")
         page.goto(f"{sure_site}/#leaderboard?regions=all&metrics=rms&need=sure")
         page.wait_for_selector("[data-unranked='rough'] td .pm")
         assert "100 %" in page.inner_text("[data-unranked='rough']")

@@ -31,6 +31,12 @@ WIGGLE = """(input) => new Promise((resolve) => {
   requestAnimationFrame(step);
 })"""
 
+FIRST_POINT = """(path) => {
+  const [, x, y] = /^M([-.\\d]+),([-.\\d]+)/.exec(path.getAttribute("d"));
+  const frame = path.closest("svg.figure").getBoundingClientRect();
+  return [frame.left + Number(x), frame.top + Number(y)];
+}"""
+
 BROWSER = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium found; install the system's package `chromium`"),
@@ -76,6 +82,11 @@ class Visitor:
         """Move a slider in every frame of a second: the number of frames, and of those in which the table changed."""
         frames, changes = self.page.locator(f"[data-weight='{weight}']").evaluate(WIGGLE)
         return int(frames), int(changes)
+
+    def first_point(self, selector: str) -> tuple[float, float]:
+        """Where the first point of a chart stands in the window."""
+        x, y = self.page.locator(f"{selector} .points").first.evaluate(FIRST_POINT)
+        return float(x), float(y)
 
     def texts(self, selector: str) -> list[str]:
         return list(self.page.eval_on_selector_all(selector, "all => all.map(one => one.innerText.trim())"))

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
-import importlib.resources
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from functools import lru_cache
 from pathlib import Path
 
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI
 from fastapi.middleware.gzip import GZipMiddleware
 from fastapi.responses import FileResponse, HTMLResponse
 from fastapi.staticfiles import StaticFiles
@@ -29,13 +26,6 @@ STATIC = Path(__file__).parent / "static"
 API = "/api/v1"
 
 
-@lru_cache(maxsize=2)
-def plotly_script(compressed: bool) -> bytes:
-    """The plotly.js of the installed plotly package."""
-    data = (importlib.resources.files("plotly") / "package_data" / "plotly.min.js").read_bytes()
-    return gzip.compress(data, 6) if compressed else data
-
-
 def create_app(site: Site, hosts: Iterable[str] = LOCAL_HOSTS) -> FastAPI:
     """The application of a site; `hosts` are the host names that it answers to, "*" means any."""
 
@@ -43,7 +33,7 @@ def create_app(site: Site, hosts: Iterable[str] = LOCAL_HOSTS) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         if site.submissions is not None:
             site.submissions.start()
-        opened = warm(first_answers(site), lambda: plotly_script(compressed=True))
+        opened = warm(first_answers(site))
         await run_in_threadpool(opened.wait, MOST_SECONDS)
         yield
         if site.submissions is not None:
@@ -66,14 +56,6 @@ def create_app(site: Site, hosts: Iterable[str] = LOCAL_HOSTS) -> FastAPI:
         routers.append(submission_api.router)
     for router in routers:
         app.include_router(router, prefix=API)
-
-    @app.get("/static/plotly.min.js", include_in_schema=False)
-    def plotly(request: Request) -> Response:
-        compressed = "gzip" in request.headers.get("accept-encoding", "")
-        headers = {"Cache-Control": "max-age=86400", "Vary": "Accept-Encoding"}
-        if compressed:
-            headers["Content-Encoding"] = "gzip"
-        return Response(plotly_script(compressed=compressed), media_type="text/javascript", headers=headers)
 
     @app.get("/", include_in_schema=False)
     def page() -> FileResponse:

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.profile import shipped_profiles
-from stereogauge.web.app import API, STATIC, create_app, plotly_script
+from stereogauge.web.app import API, STATIC, create_app
 from stereogauge.web.site import Site
 
 Params = tuple[tuple[str, str], ...]
@@ -159,7 +159,6 @@ def _put_in_place(new: Path, folder: Path) -> None:
 
 def _write_site(site: Site, folder: Path) -> None:
     shutil.copytree(STATIC, folder / "static", dirs_exist_ok=True)
-    (folder / "static" / "plotly.min.js").write_bytes(plotly_script(compressed=False))
     page = (STATIC / "index.html").read_text(encoding="utf-8")
     live, static = ('name="stereogauge-mode" content="live"', 'name="stereogauge-mode" content="static"')
     (folder / "index.html").write_text(page.replace(live, static), encoding="utf-8")

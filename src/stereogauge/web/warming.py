@@ -31,18 +31,16 @@ def first_answers(site: Site) -> tuple[Callable[[], object], ...]:
     )
 
 
-def warm(first: Iterable[Callable[[], object]], *others: Callable[[], object]) -> threading.Event:
-    """Call all these in a thread of its own; the event is set once the first ones are done."""
+def warm(calls: Iterable[Callable[[], object]]) -> threading.Event:
+    """Call all these in a thread of its own; the event is set once they are done."""
     done = threading.Event()
 
     def work() -> None:
-        for call in first:
+        for call in calls:
             # Whoever asks for it is told the reason; a site without scores, for example, has none of these.
             with contextlib.suppress(Exception):
                 call()
         done.set()
-        for call in others:
-            call()
 
     threading.Thread(target=work, name="warming", daemon=True).start()
     return done

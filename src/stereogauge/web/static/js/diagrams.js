@@ -1,99 +1,15 @@
 // Small diagrams as SVG, drawn here and not by the server: radar and parallel coordinates emphasise the same algorithm
 // in both when the pointer is over one and follow the check boxes at once; sparklines stand in the cells of a table.
 
+import { markerPath } from "./charts/markers.js";
+import { textWidth } from "./charts/text.js";
 import { h, s } from "./dom.js";
 import { digits, number } from "./format.js";
 import { shown } from "./theme.js";
 
 /** A marker of one of Plotly's shapes, centred on x, y. */
-export function marker(shape, x, y, colour, size = 4.2) {
-  const fill = shown(colour);
-  const points = (corners) => corners.map(([a, b]) => `${x + a * size},${y + b * size}`).join(" ");
-  const polygons = {
-    square: [
-      [-0.9, -0.9],
-      [0.9, -0.9],
-      [0.9, 0.9],
-      [-0.9, 0.9],
-    ],
-    diamond: [
-      [0, -1.25],
-      [1.25, 0],
-      [0, 1.25],
-      [-1.25, 0],
-    ],
-    "triangle-up": [
-      [0, -1.2],
-      [1.1, 0.8],
-      [-1.1, 0.8],
-    ],
-    "triangle-down": [
-      [0, 1.2],
-      [1.1, -0.8],
-      [-1.1, -0.8],
-    ],
-    "triangle-left": [
-      [-1.2, 0],
-      [0.8, 1.1],
-      [0.8, -1.1],
-    ],
-    "triangle-right": [
-      [1.2, 0],
-      [-0.8, 1.1],
-      [-0.8, -1.1],
-    ],
-    cross: [
-      [-0.4, -1.1],
-      [0.4, -1.1],
-      [0.4, -0.4],
-      [1.1, -0.4],
-      [1.1, 0.4],
-      [0.4, 0.4],
-      [0.4, 1.1],
-      [-0.4, 1.1],
-      [-0.4, 0.4],
-      [-1.1, 0.4],
-      [-1.1, -0.4],
-      [-0.4, -0.4],
-    ],
-    x: [
-      [-1.1, -0.7],
-      [-0.7, -1.1],
-      [0, -0.4],
-      [0.7, -1.1],
-      [1.1, -0.7],
-      [0.4, 0],
-      [1.1, 0.7],
-      [0.7, 1.1],
-      [0, 0.4],
-      [-0.7, 1.1],
-      [-1.1, 0.7],
-      [-0.4, 0],
-    ],
-    star: [
-      [0, -1.3],
-      [0.35, -0.4],
-      [1.25, -0.4],
-      [0.55, 0.2],
-      [0.8, 1.1],
-      [0, 0.55],
-      [-0.8, 1.1],
-      [-0.55, 0.2],
-      [-1.25, -0.4],
-      [-0.35, -0.4],
-    ],
-    pentagon: [
-      [0, -1.2],
-      [1.15, -0.35],
-      [0.7, 1],
-      [-0.7, 1],
-      [-1.15, -0.35],
-    ],
-  };
-  return polygons[shape]
-    ? s("polygon", { points: points(polygons[shape]), fill })
-    : s("circle", { cx: x, cy: y, r: size, fill });
-}
+export const marker = (shape, x, y, colour, size = 4.2) =>
+  s("path", { d: markerPath(shape, x, y, size), fill: shown(colour) });
 
 /** The swatch of an algorithm: its colour in its shape. */
 export function badge(style) {
@@ -102,14 +18,6 @@ export function badge(style) {
     { width: 11, height: 11, viewBox: "0 0 11 11", class: "swatch", "aria-hidden": "true" },
     marker(style?.marker, 5.5, 5.5, style?.colour ?? "#888888"),
   );
-}
-
-const pen = document.createElement("canvas").getContext("2d");
-
-/** How wide a text stands in a diagram, px. */
-function textWidth(text) {
-  pen.font = `11.5px ${getComputedStyle(document.body).fontFamily}`;
-  return pen.measureText(text).width;
 }
 
 const RIM = 1.12;

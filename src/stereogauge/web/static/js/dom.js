@@ -56,9 +56,6 @@ export function calm(action, pause) {
   };
 }
 
-/** Let the browser draw and take what the visitor does, between two pieces of work. */
-export const moment = () => new Promise((resolve) => setTimeout(resolve));
-
 /** Say something to screen readers. */
 export function say(text) {
   document.getElementById("live").textContent = text;

@@ -2,11 +2,11 @@
 // the curves of all algorithms share one plot, and the point under the pointer chooses the map beside it.
 
 import { ask, isStatic, latest, Problem, url } from "../api.js";
+import { chart } from "../charts/chart.js";
 import { behind } from "../diagrams.js";
 import { calm, choose, h, put } from "../dom.js";
 import { digits, percent } from "../format.js";
 import { show } from "../pictures.js";
-import { listen, plain, plot } from "../plots.js";
 import { mapParams } from "../selection.js";
 import * as state from "../state.js";
 import { lacking, refused } from "../states.js";
@@ -56,7 +56,7 @@ export function create(root, context) {
     }
     if (!curves.isConnected) put(root, head, h("div", { class: "split" }, h("div", {}, curves, table), map));
     drawHead(answer);
-    await drawCurves(answer);
+    drawCurves(answer);
   }
 
   function drawHead(answer) {
@@ -107,7 +107,7 @@ export function create(root, context) {
     return h("label", {}, `${label} `, input);
   }
 
-  async function drawCurves(answer) {
+  function drawCurves(answer) {
     if (!answer.curves.length)
       return put(table, h("p", { class: "hint" }, `No algorithm has a confidence map of ${answer.scene}.`));
     // At density 0 there is no pixel and no share of bad ones.
@@ -119,8 +119,8 @@ export function create(root, context) {
       mode: "lines",
       x: density,
       y: hundred(one.bad),
-      name: plain(`${one.algorithm} ${one.measure}`),
-      customdata: density.map(() => [one.algorithm, one.measure]),
+      name: `${one.algorithm} ${one.measure}`,
+      shows: [one.algorithm, one.measure],
       line: {
         color: shown(context.styles.get(one.algorithm)?.colour ?? "#888888"),
         width: 2,
@@ -128,8 +128,7 @@ export function create(root, context) {
           answer.curves.filter((other, at) => at < index && other.algorithm === one.algorithm).length % DASHES.length
         ],
       },
-      hovertemplate:
-        `${plain(one.algorithm)} ${plain(one.measure)}<br>` + `%{x:.0f} % kept: %{y:.2f} ${answer.unit}<extra></extra>`,
+      hovertemplate: `%{x:.0f} % kept: %{y:.2f} ${answer.unit}`,
     }));
     const first = new Map(answer.curves.map((one) => [one.algorithm, one]));
     for (const one of first.values()) {
@@ -140,7 +139,7 @@ export function create(root, context) {
           mode: "lines",
           x: density,
           y: hundred(one.oracle),
-          name: plain(`oracle of ${one.algorithm}`),
+          name: `oracle of ${one.algorithm}`,
           line: { color: colour, width: 1, dash: "dot" },
           hoverinfo: "skip",
         },
@@ -149,7 +148,7 @@ export function create(root, context) {
           mode: "lines",
           x: [0, 100],
           y: [factor * one.random, factor * one.random],
-          name: plain(`random, ${one.algorithm}`),
+          name: `random, ${one.algorithm}`,
           line: { color: colour, width: 1 },
           opacity: 0.35,
           hoverinfo: "skip",
@@ -162,21 +161,17 @@ export function create(root, context) {
         mode: "lines",
         x: density,
         y: hundred(one.bad),
-        name: plain(`bad pixels that every measure of ${one.algorithm} keeps`),
+        name: `bad pixels that every measure of ${one.algorithm} keeps`,
         line: { color: shown(context.styles.get(one.algorithm)?.colour ?? "#888888"), width: 1, dash: "dashdot" },
       });
-    curves.style.height = "420px";
-    await plot(curves, traces, {
+    const layout = {
+      height: 380,
       showlegend: true,
-      legend: { orientation: "h", y: -0.24 },
       xaxis: { title: { text: "pixels kept, most confident first [%]" }, range: [0, 101] },
       yaxis: { title: { text: `${answer.error} of them [${answer.unit}]` }, rangemode: "tozero" },
-    });
-    listen(
-      curves,
-      "plotly_hover",
-      (event) => event.points[0].customdata && showMap(answer, ...event.points[0].customdata, event.points[0].x / 100),
-    );
+    };
+    const onHover = (trace, at) => trace.shows && showMap(answer, ...trace.shows, density[at] / 100);
+    chart(curves, traces, layout, { label: "Sparsification curves", onHover });
     showMap(answer, answer.curves[0].algorithm, answer.curves[0].measure, 0.8);
     const undeclared = answer.curves.filter((one) => !one.declared).map((one) => `${one.algorithm} ${one.measure}`);
     return put(

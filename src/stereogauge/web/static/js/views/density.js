@@ -76,7 +76,7 @@ function table(answer, context) {
 /** Show the answer of `density` in an element. */
 export function drawDensity(element, answer, context) {
   if (!answer.figure) return put(element, title(), h("p", { class: "hint" }, answer.note));
-  const chart = h("div", { class: "plot", id: "density-chart", role: "img", "aria-label": "Error over density" });
+  const chart = h("div", { class: "plot", id: "density-chart" });
   put(
     element,
     h(
@@ -98,11 +98,10 @@ export function drawDensity(element, answer, context) {
     table(answer, context),
     answer.notes.map((note) => h("p", { class: "caption" }, note)),
   );
-  return draw(chart, answer.figure, {
-    height: 340,
-    annotations: [],
-    margin: { l: 60, r: 10, t: 24, b: 44 },
-    showlegend: true,
-    legend: { orientation: "h", y: 1.12 },
-  });
+  return draw(
+    chart,
+    answer.figure,
+    { height: 340, annotations: [], showlegend: true },
+    { label: "Error over density" },
+  );
 }

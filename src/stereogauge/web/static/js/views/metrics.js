@@ -3,9 +3,9 @@
 
 import { ask, isStatic, latest, Problem } from "../api.js";
 import { badge, behind } from "../diagrams.js";
-import { choose, h, moment, put } from "../dom.js";
+import { choose, h, put } from "../dom.js";
 import { digits } from "../format.js";
-import { draw, listen, plotly } from "../plots.js";
+import { draw } from "../plots.js";
 import { chosenColumns } from "../selection.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
@@ -73,6 +73,7 @@ export function create(root, context) {
       const answer = await correlation((signal) => ask("correlation", params, { signal }));
       if (!answer) return;
       below(plotted, columns);
+      drawHistogram();
       drawMap(answer);
     } catch (problem) {
       if (!(problem instanceof Problem) || problem.allowed.length) throw problem;
@@ -83,15 +84,13 @@ export function create(root, context) {
 
   // What stands below the map comes after it and does not hold it up.
   async function below(params, columns) {
-    plotly();
     try {
       const answer = await pairs((signal) => ask("correlation", params, { signal }));
-      if (answer) await drawScatter(answer, columns);
+      if (answer) drawScatter(answer, columns);
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
       put(scatterTable, refused(problem));
     }
-    await drawHistogram();
   }
 
   function drawMap(answer) {
@@ -139,7 +138,11 @@ export function create(root, context) {
         { type: "button", disabled: columns.length < 3, onclick: () => state.update({ plot: columns.slice(0, -1) }) },
         "−",
       ),
-      h("span", { class: "hint" }, "colour = scene, shape = algorithm; click a point to open its scene"),
+      h(
+        "span",
+        { class: "hint" },
+        "colour = scene, shape = algorithm; click a point to open its scene, drag to look closer, double-click to go back",
+      ),
     );
   }
 
@@ -181,9 +184,9 @@ export function create(root, context) {
     );
   }
 
-  async function drawScatter(answer, columns) {
+  function drawScatter(answer, columns) {
     drawKey(answer);
-    const plots = answer.scatter.map((one) => h("div", { class: "plot", title: `${one.x} and ${one.y}` }));
+    const plots = answer.scatter.map(() => h("div", { class: "plot" }));
     put(
       scatter,
       plots.map((plot, index) =>
@@ -203,33 +206,22 @@ export function create(root, context) {
       scatterTable,
       behind(["scene", "algorithm", ...columns.map(labelled)], () => scores(answer, columns)),
     );
-    for (const [index, plot] of plots.entries()) {
-      await moment();
-      await drawPair(plot, answer, answer.scatter[index], plots.length);
-    }
+    for (const [index, plot] of plots.entries()) drawPair(plot, answer, answer.scatter[index], plots.length);
   }
 
-  async function drawPair(plot, answer, pair, count) {
+  function drawPair(plot, answer, pair, count) {
     // The page has a key of its own.
     const data = pair.figure.data.filter((trace) => trace.legendgroup !== "algorithms");
     const figure = { ...pair.figure, data };
-    await draw(plot, figure, {
-      height: count > 1 ? 320 : 430,
-      margin: { l: 60, r: 10, t: 4, b: 46 },
-      hovermode: "closest",
-      showlegend: false,
-    });
-    listen(plot, "plotly_click", (event) => {
-      const [point] = event.points;
-      const algorithm = encodeURIComponent(answer.algorithms[point.pointIndex]);
+    const open = (trace, index) => {
+      const algorithm = encodeURIComponent(answer.algorithms[index]);
       const metric = pair.x.split(":")[0];
       const drawn = context.catalogue.metrics.find((one) => one.id === metric.split("@")[0])?.picture;
       const second = drawn ? `metric~${algorithm}~${encodeURIComponent(metric)}` : `error~${algorithm}`;
-      state.update(
-        { scene: point.data.meta, column: pair.x, pane: [`estimate~${algorithm}`, second] },
-        { target: "scene" },
-      );
-    });
+      state.update({ scene: trace.name, column: pair.x, pane: [`estimate~${algorithm}`, second] }, { target: "scene" });
+    };
+    const label = `Scatter plot of ${pair.x} and ${pair.y}`;
+    draw(plot, figure, { height: count > 1 ? 320 : 430, showlegend: false }, { label, onPoint: open });
   }
 
   async function drawHistogram() {
@@ -263,7 +255,12 @@ export function create(root, context) {
     try {
       const answer = await counts((signal) => ask("histogram", params, { signal }));
       if (!answer) return;
-      await draw(histogram, answer.figure, { height: 260, margin: { l: 50, r: 10, t: 10, b: 40 }, showlegend: false });
+      draw(
+        histogram,
+        answer.figure,
+        { height: 260, showlegend: false, yaxis: { title: { text: "scores" } } },
+        { label: `Histogram of ${column.id}` },
+      );
       put(
         histogramTable,
         h(

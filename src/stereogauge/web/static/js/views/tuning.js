@@ -28,7 +28,7 @@ export function create(root) {
     return show(studies, study, figures);
   }
 
-  async function show(studies, study, figures) {
+  function show(studies, study, figures) {
     const chart = h("div", { class: "plot", id: "trials" });
     const weights = h("div", { class: "plot", id: "importance" });
     const counts = Object.entries(study.states)
@@ -101,10 +101,9 @@ export function create(root) {
         ]),
       ),
     );
-    await Promise.all([
-      drawn(chart, figures.trials, { height: 380 }),
-      drawn(weights, figures.importance, { showlegend: Object.keys(study.importance).length > 1 }),
-    ]);
+    drawn(chart, figures.trials, { height: 380 }, study.objectives.length > 1 ? "Trade-off" : "Trials");
+    const several = Object.keys(study.importance).length > 1;
+    drawn(weights, figures.importance, { showlegend: several }, "Importance of the parameters");
   }
 
   const gains = (title, rows) =>
@@ -164,14 +163,8 @@ export function create(root) {
       ...Object.values(study.importance).map((own) => own[name] ?? null),
     ]);
 
-  const drawn = (element, figure, layout) => {
-    if (figure)
-      return draw(element, figure, {
-        showlegend: true,
-        margin: { l: 60, r: 10, t: 10, b: 40 },
-        legend: { orientation: "h", y: -0.26 },
-        ...layout,
-      });
+  const drawn = (element, figure, layout, label) => {
+    if (figure) return draw(element, figure, { showlegend: true, ...layout }, { label });
     element.classList.remove("plot");
     return put(element, h("p", { class: "hint" }, "Too few complete trials to tell."));
   };
