@@ -413,6 +413,12 @@ def test_a_static_copy_shows_shipped_selections_and_refuses_others(chromium: Any
     visitor = Visitor(context.new_page(), copied).go("#leaderboard?regions=all")
     expected = httpx.get(f"{address}/api/v1/rank?regions=all&model=weighted").json()["rows"]
     assert visitor.algorithms() == [row["algorithm"] for row in expected]
+    live = Visitor(context.new_page(), address).go("#leaderboard?regions=all")
+    for one in (visitor, live):
+        one.page.wait_for_selector("[data-intervals=ready]")
+    assert visitor.texts("#board tbody td") == live.texts("#board tbody td")
+    assert "Compared on 2 of 3 scenes" in visitor.page.inner_text("#lacking")
+    live.page.close()
     visitor.page.select_option("#model", "extended")
     visitor.ready()
     visitor.page.click("text=Selections in this copy")

@@ -102,6 +102,22 @@ def test_hidden_scenes_are_shown_together_only(two_hidden: httpx.Client) -> None
     assert sum(value is not None for value in marked) == 1
 
 
+def test_an_order_compares_hidden_scenes_together_only(two_hidden: httpx.Client) -> None:
+    """Whoever lacks one of them is left out, so that the scores of the compared scenes can be shown."""
+    params: dict[str, list[str]] = {"regions": ["all"], "metrics": ["bad@1", "rms"]}
+    order = two_hidden.get("rank", params={**params, "model": "weighted"}).json()
+    assert order["scene_names"] == ["alpha", "beta", "gamma"]
+    (left_out,) = (one for one in order["dropped"] if "hidden scene" in one["reason"])
+    assert left_out["name"] not in [row["algorithm"] for row in order["rows"]]
+    table = two_hidden.get("table", params={**params, "scenes": order["scene_names"]}).json()
+    assert [left_out["name"]] in [one["algorithms"] for one in table["lacking"]]
+    ranked = [table["algorithms"].index(row["algorithm"]) for row in order["rows"]]
+    assert len(ranked) > 2
+    assert not any(table["gaps"][row][column] for row in ranked for column in range(2))
+    tested = two_hidden.get("significance", params=params).json()["algorithms"]
+    assert left_out["name"] not in tested
+
+
 def test_choosing_blocks_of_published_maps_needs_the_maps(two_hidden: httpx.Client) -> None:
     """The best map per block cannot be put together: neither are errors shown by block, nor are maps exact."""
     params = {"algorithm": "good"}

@@ -254,8 +254,11 @@ def _export_selection(writer: _Writer, params: Params) -> None:
     for column in table["columns"][:3]:
         writer.keep("table", (*params, ("column", column["id"])))
     for options in _models(table["columns"]):
-        for draws in ((), (("draws", DRAWS),)):
-            writer.keep("rank", (*params, *options, *draws))
+        order = writer.keep("rank", (*params, *options))
+        writer.keep("rank", (*params, *options, ("draws", DRAWS)))
+        if order and len(order["scene_names"]) < len(table["scenes"]):
+            compared = tuple(("scenes", name) for name in order["scene_names"])
+            writer.keep("table", (*params, *compared))
         for form in ("csv", "tex"):
             writer.keep(f"rank.{form}", (*params, *options), suffix=form)
     for profile in ((), *((("profile", name),) for name in shipped_profiles())):

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.scores.cube import ScoreCube, Values
+from stereogauge.tables.score_table import lacking
 
 Shown = Literal["scores", "blocks"]
 FEWEST_DIGITS, MOST_DIGITS = 2, 4
@@ -90,6 +91,11 @@ class Hidden:
         if "scores" in self.shows:
             return set()
         return {scene for scene, own in zip(cube.scenes, self.mask(cube), strict=True) if own}
+
+    def incomplete(self, cube: ScoreCube) -> set[str]:
+        """The algorithms that lack some of the scenes whose scores are not shown one by one."""
+        unseen = self.unseen(cube)
+        return {name for scenes, names in lacking(cube).items() if unseen & set(scenes) for name in names}
 
     def splits(self, cube: ScoreCube, scenes: Iterable[str] | None) -> bool:
         """Whether a selection of scenes takes some hidden scenes without the others, which would tell them apart."""

@@ -40,7 +40,7 @@ def decision_source(scores: ScoreReader, query: SelectionQuery, completeness: st
     record = scores.source.protocol(query.protocol)
     share = query.least_coverage if completeness == ONLY_SURE else least_coverage(completeness)
     chosen = replace(query, least_coverage=share)
-    return Source(scores.values(chosen), record.protocol, STORE), chosen
+    return Source(scores.ordered(chosen), record.protocol, STORE), chosen
 
 
 def answer_answer(

@@ -178,7 +178,7 @@ def _intervals(
 ) -> tuple[list[Interval] | None, str]:
     if draws < 1:
         return None, ""
-    cube = scores.values(query) if query.metrics is not None else about_pixels(scores.values(query))
+    cube = scores.ordered(query) if query.metrics is not None else about_pixels(scores.ordered(query))
     size = max(1, len(cube.algorithms) * len(cube.scenes))
     if draws * size > MOST_DRAWN:
         allowed = MOST_DRAWN // size

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from stereogauge.errors import StereogaugeError
 from stereogauge.figures.palette import Style, algorithm_styles
 from stereogauge.ranking.costs import Costs, prepare
 from stereogauge.ranking.model import model_declaration
@@ -14,7 +15,7 @@ from stereogauge.ranking.result import Ranking
 from stereogauge.ranking.run import about_pixels, arranged
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.scores.selection import Selection
+from stereogauge.scores.selection import Dropped, MissingRule, Selection
 from stereogauge.scores.table import ScoreTable
 from stereogauge.web.cache import RecentCache
 from stereogauge.web.errors import HiddenTruthError
@@ -42,6 +43,14 @@ class _Selected:
 
     cube: ScoreCube
     costs: dict[tuple[Column, ...], tuple[Costs, Selection]] = field(default_factory=dict)
+
+
+def _compared(cube: ScoreCube, rule: MissingRule) -> tuple[str, ...]:
+    """The scenes that an order compares; none where the rule for gaps leaves nothing."""
+    try:
+        return prepare(cube, rule)[1].scenes
+    except StereogaugeError:
+        return ()
 
 
 class ScoreReader:
@@ -74,6 +83,24 @@ class ScoreReader:
         """The selected scores without sums, which only pooling reads."""
         return self._selected(query).cube
 
+    def ordered(self, query: SelectionQuery) -> ScoreCube:
+        """The selected scores that an order may compare; see `comparable`."""
+        return self.comparable(self.values(query), query.missing)[0]
+
+    def comparable(self, cube: ScoreCube, rule: MissingRule) -> tuple[ScoreCube, tuple[Dropped, ...]]:
+        """The scores that an order may compare, and who is left out of it.
+
+        Hidden scenes are compared together or not at all, since scores over some of them would tell them apart. Where
+        the rule for gaps would take some without the others, the algorithms that lack one are left out.
+        """
+        incomplete = self.hidden.incomplete(cube)
+        whole = tuple(name for name in cube.algorithms if name not in incomplete)
+        if not incomplete or not whole or not self.hidden.splits(cube, _compared(cube, rule)):
+            return cube, ()
+        reason = "no score on a hidden scene, and these are compared together only"
+        lost = (Dropped("algorithm", name, reason) for name in cube.algorithms if name in incomplete)
+        return cube.select(algorithms=whole), tuple(lost)
+
     def with_statistics(self, query: SelectionQuery) -> ScoreCube:
         """The selected scores with sums and counts."""
         return self._part(self.whole(query), query)
@@ -104,7 +131,9 @@ class ScoreReader:
         if declared.narrow is not None:
             cube = declared.narrow(cube, **options)
         if cube.columns not in selected.costs:
-            selected.costs[cube.columns] = prepare(cube, query.missing)
+            compared, lost = self.comparable(cube, query.missing)
+            costs, selection = prepare(compared, query.missing)
+            selected.costs[cube.columns] = costs, replace(selection, dropped=(*lost, *selection.dropped))
         costs, selection = selected.costs[cube.columns]
         return arranged(declared, costs, selection, declared.compute(costs, **options), options)
 

@@ -158,7 +158,8 @@ def significance_answer(
     shown = scores.scene_by_scene(query)
     pair = None if first is None or second is None else head_to_head(cube, shown, first, second, column)
     try:
-        chosen = cube if query.metrics is not None else about_pixels(cube)
+        compared = scores.ordered(query)
+        chosen = compared if query.metrics is not None else about_pixels(compared)
         test = friedman(chosen, missing=query.missing, alpha=alpha)
     except StereogaugeError as reason:
         return SignificanceAnswer(
@@ -265,7 +266,7 @@ def stability_answer(
 ) -> StabilityAnswer:
     """Weights drawn around those stated, and the thresholds of one family of metrics."""
     refuse_order(query)
-    cube = scores.values(query)
+    cube = scores.ordered(query)
     families = {metric.id for metric in metrics().values() if metric.parameters}
     if family not in families:
         raise UnknownChoiceError("family of metrics", family, families)

@@ -113,12 +113,12 @@ export function create(root, context) {
   // Where an order compares fewer scenes than were selected, its scores are those of the same scenes.
   async function compared(table, rank, params, signal) {
     const few = rank.scene_names?.length && rank.scene_names.length < table.scenes.length;
-    if (!few || isStatic) return table;
+    if (!few) return table;
     for (const name of ["scenes", "column"]) params.delete(name);
     for (const scene of rank.scene_names) params.append("scenes", scene);
     return ask("table", params, { signal }).catch((problem) => {
       if (!(problem instanceof Problem)) throw problem;
-      return table; // some of the scenes are hidden, and shown together only
+      return table; // not in this copy, or some of the scenes are hidden and shown together only
     });
   }
 
