@@ -28,6 +28,13 @@ from stereogauge.web.submissions.rules import Rules
 from stereogauge.web.submissions.submissions import Submissions
 
 TITLES = "row => [...row.querySelectorAll('td')].slice(3, 9).map(one => one.title)"
+BARS_AS_SEEN = """() => [...document.querySelectorAll(".bars [data-bar]")]
+  .map((name) => [name, name.nextElementSibling, name.nextElementSibling.nextElementSibling])
+  .sort(([one], [other]) => one.getBoundingClientRect().top - other.getBoundingClientRect().top)
+  .map(([name, track, total]) => [
+    name.textContent, total.textContent,
+    ...[...track.children].map((piece) => Math.round(piece.getBoundingClientRect().width)),
+  ])"""
 VIEWS = ("leaderboard", "compare", "scene", "metrics", "confidence", "tuning", "protocol", "submit")
 
 pytestmark = BROWSER
@@ -155,6 +162,23 @@ def test_dragging_a_weight_reorders_the_bars_as_the_api_says(visitor: Visitor) -
     assert expected["weights"][expected["terms"].index("density")] > 0.4
     seen.add(tuple(visitor.texts("[data-bar]")))
     assert len(seen) == 2  # the order did change
+
+
+def test_bars_move_with_a_weight_and_are_drawn_anew_at_rest(visitor: Visitor) -> None:
+    visitor.go("#compare?regions=all&metrics=rms&metrics=bad%401&metrics=bad%402&missing=drop-algorithm")
+    visitor.page.evaluate("document.querySelector('.bars').dataset.stands = 'still'")
+    slider = visitor.page.locator("[data-weight=rms]")
+    slider.evaluate("input => { input.value = 5; input.dispatchEvent(new Event('input', { bubbles: true })); }")
+    visitor.page.wait_for_selector(".bars [style*=translateY]")
+    assert visitor.page.locator(".bars[data-stands]").count() == 1  # moved, not made anew
+    followed = visitor.page.evaluate(BARS_AS_SEEN)
+    visitor.until("!document.querySelector('.bars [style*=translateY]')")
+    visitor.ready()
+    assert visitor.page.evaluate(BARS_AS_SEEN) == followed
+    rested = visitor.page.inner_html("#bars")
+    visitor.page.reload()
+    visitor.ready()
+    assert visitor.page.inner_html("#bars") == rested
 
 
 def test_compare_draws_every_figure(visitor: Visitor) -> None:

@@ -12,6 +12,7 @@ import { idMark, termWords } from "../words.js";
 import { drawDensity, offerDensity, waitForDensity } from "./density.js";
 import { drawDifference } from "./difference.js";
 import { createHeadToHead } from "./duel.js";
+import { followingBars } from "./following.js";
 import { testParams } from "./leaderboard.js";
 
 const SEGMENTS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00"];
@@ -46,6 +47,7 @@ export function create(root, context) {
   const moved = latest();
   const cut = latest();
   const last = {};
+  let follow = null; // while a weight is dragged: what moves the bars
   const headToHead = createHeadToHead(duel, context, () => last.bars?.rows.map((row) => row.algorithm));
 
   async function guarded(target, work, draw) {
@@ -193,12 +195,17 @@ export function create(root, context) {
     );
   }
 
+  // While a weight is dragged the bars move; what the server says replaces this once the finger rests.
   const still = onWeights((weights) => {
-    const answer = last.bars && (weights ? reweighted(last.bars, weights) : last.bars);
-    if (answer) drawBars(answer);
+    if (!weights && follow) drawBars(last.bars);
+    const answer = weights && last.bars && reweighted(last.bars, weights);
+    if (!answer) return;
+    follow ??= followingBars(bars);
+    follow(answer);
   });
 
   function drawBars(answer) {
+    follow = null;
     const colours = new Map(answer.terms.map((term, index) => [term, SEGMENTS[index % SEGMENTS.length]]));
     const longest = Math.max(...answer.rows.map((row) => drawable(row.value) ?? 0), 1e-12);
     const profile = context.catalogue.profiles.find((one) => one.id === state.get("profile"));
@@ -239,7 +246,8 @@ export function create(root, context) {
             "span",
             {},
             h("i", { class: "swatch", style: { background: colours.get(term), ...texture(index) } }),
-            `${termWords(context, term)} ${Math.round(100 * answer.weights[index])} %`,
+            `${termWords(context, term)} `,
+            h("span", { class: "share", "data-share": term }, `${Math.round(100 * answer.weights[index])} %`),
           ),
         ),
       ),

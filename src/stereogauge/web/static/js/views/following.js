@@ -1,7 +1,7 @@
-// The rows of the board while a weight is dragged. They move by transforms, which need no new layout, and only rows in
-// sight get new numbers; once the finger rests, the board is drawn anew.
+// The rows of the board, and the bars of Compare, while a weight is dragged. They move by transforms, which need no new
+// layout, and only those in sight get new numbers; once the finger rests, all is drawn anew.
 
-import { digits } from "../format.js";
+import { digits, drawable } from "../format.js";
 
 /** The text of a cell, which from now on holds nothing else. */
 function textOf(cell) {
@@ -10,8 +10,8 @@ function textOf(cell) {
   return text;
 }
 
-/** The part of an element that the window and the board around it show, from its own top. */
-function sight(element, board) {
+/** The part of an element that the window and what is around it show, from its own top. */
+function sight(element, board = element) {
   const [own, around] = [element.getBoundingClientRect(), board.getBoundingClientRect()];
   return [Math.max(around.top, 0) - own.top, Math.min(around.bottom, innerHeight) - own.top];
 }
@@ -49,5 +49,40 @@ export function following(board) {
       }
       place += row.height;
     }
+  };
+}
+
+/** A function that shows a `reweighted` answer in the bars of Compare, and in their key, as they stand. */
+export function followingBars(element) {
+  const bars = element.querySelector(".bars");
+  const shares = [...element.querySelectorAll("[data-share]")].map(textOf);
+  const start = bars.offsetTop;
+  const rows = new Map(
+    [...bars.querySelectorAll("[data-bar]")].map((name) => {
+      const track = name.nextElementSibling;
+      const total = track.nextElementSibling;
+      const [top, height] = [track.offsetTop - start, name.offsetHeight];
+      return [name.dataset.bar, { parts: [name, track, total], pieces: [...track.children], top, height }];
+    }),
+  );
+  const places = [...rows.values()].map((row) => row.top);
+  for (const row of rows.values()) row.total = textOf(row.parts[2]);
+
+  return (answer) => {
+    const [from, to] = sight(bars);
+    const longest = Math.max(...answer.rows.map((row) => drawable(row.value) ?? 0), 1e-12);
+    answer.weights.forEach((weight, term) => {
+      shares[term].data = `${Math.round(100 * weight)} %`;
+    });
+    answer.rows.forEach(({ algorithm, value, rank, was }, index) => {
+      const row = rows.get(algorithm);
+      for (const part of row.parts) part.style.transform = `translateY(${places[index] - row.top}px)`;
+      if (places[index] + row.height < from || places[index] > to) return;
+      row.total.data = digits(value);
+      row.parts[2].classList.toggle("flipped", rank !== was);
+      row.pieces.forEach((piece, term) => {
+        piece.style.width = `${(100 * Math.max(0, answer.contributions[index][term])) / longest}%`;
+      });
+    });
   };
 }
