@@ -15,8 +15,7 @@ POLICY = "; ".join(
     (
         "default-src 'none'",
         "script-src 'self'",
-        # Plotly sizes its parts by style attributes; no script can enter that way.
-        "style-src 'self' 'unsafe-inline'",
+        "style-src 'self'",
         "img-src 'self' data: blob:",
         "connect-src 'self'",
         "font-src 'self'",

@@ -59,12 +59,16 @@ export function radar(names, columns, radius, label, styles, rings, size = 420) 
     const colour = shown(styles.get(name)?.colour ?? "#888888");
     const known = columns.map((_, index) => [index, radius(row, index)]).filter(([, share]) => share !== null);
     const corners = known.map(([index, share]) => point(index, Math.min(share, RIM)));
-    const shape = known.length === columns.length ? "polygon" : "polyline";
+    // The line goes around, and ends where a neighbouring axis has no value.
+    const path = known.map(([index], at) => {
+      const after = (at + 1) % known.length;
+      return known[after][0] === (index + 1) % columns.length ? `M${corners[at]}L${corners[after]}` : "";
+    });
     parts.push(
       s(
-        shape,
+        "path",
         {
-          points: corners.map((corner) => corner.join()).join(" "),
+          d: path.join(""),
           fill: "none",
           stroke: colour,
           "stroke-width": 1.4,

@@ -12,7 +12,7 @@ const HEIGHT = 320;
 const LINE = 15; // px between lines of text
 const RIGHT = 16;
 const CLIP = 7; // markers on the rim are drawn whole
-const GAPS = { x: 80, y: 42 }; // px between ticks, at least
+const GAPS = { x: 64, y: 42 }; // px between ticks, at least
 
 const charts = new WeakMap();
 const isBar = (trace) => trace.type === "bar";

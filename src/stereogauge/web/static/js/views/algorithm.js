@@ -121,7 +121,7 @@ export function create(root, context) {
       return h(
         "tr",
         {},
-        h("td", { class: "text" }, columnWords(context, one), " ", idMark(one.id)),
+        h("td", { class: "text wrap" }, columnWords(context, one), " ", idMark(one.id)),
         h("td", { title: full(value), class: table.faint[row][column] ? "faint" : null }, digits(value)),
         h("td", { class: "text" }, one.unit),
         h("td", {}, rank === null ? "–" : `${rank} of ${ranked(column)}`),

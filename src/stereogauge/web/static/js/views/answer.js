@@ -8,7 +8,7 @@ import { chosenColumns, GAPS, testBed, testBedChoice, testBeds, weights } from "
 import * as state from "../state.js";
 import { refused } from "../states.js";
 import { startTour } from "../tour.js";
-import { lowerFirst } from "../words.js";
+import { lowerFirst, sentenceWords } from "../words.js";
 import { drawCrops } from "./crops.js";
 import { requirementsForm } from "./requirements.js";
 import { drawThumbnails } from "./thumbnails.js";
@@ -152,7 +152,7 @@ export function create(root, context) {
         h(
           "ul",
           {},
-          answer.unknown.map((one) => h("li", {}, one)),
+          answer.unknown.map((one) => h("li", {}, sentenceWords(context, one))),
         ),
         answer.unknown.some((one) => one.includes("no score for")) &&
           !isStatic &&
@@ -264,10 +264,10 @@ export function create(root, context) {
           badge(context.styles.get(one.algorithm)),
           h("a", { href: state.address({ name: one.algorithm }, "algorithm") }, one.algorithm),
         ),
-        h("td", {}, digits(one.score)),
-        h("td", {}, percent(one.first)),
-        h("td", {}, rank(one)),
-        h("td", {}, percent(one.completeness)),
+        h("td", { "data-label": "score, lower is better" }, digits(one.score)),
+        h("td", { "data-label": "first under small changes of the weights" }, percent(one.first)),
+        h("td", { "data-label": "rank over other scenes" }, rank(one)),
+        h("td", { "data-label": "pixels with a value" }, percent(one.completeness)),
         h(
           "td",
           { class: "text" },
@@ -279,13 +279,13 @@ export function create(root, context) {
     const head = (text, unit = "") => h("th", { scope: "col" }, text, h("span", { class: "unit" }, unit || " "));
     return put(
       places,
-      h("h2", {}, "Everybody, in this order"),
+      h("h2", {}, "All algorithms, in this order"),
       h(
         "div",
         { class: "scroll", tabindex: 0, role: "region", "aria-label": "Places" },
         h(
           "table",
-          {},
+          { class: "places" },
           h(
             "thead",
             {},

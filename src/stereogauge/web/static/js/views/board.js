@@ -30,6 +30,9 @@ export function italicsNote(faint) {
 export function boardTable(data, context) {
   const pictured = (metric) => context.catalogue.metrics.find((one) => one.id === metric.split("@")[0])?.picture;
   const directionOf = (metric) => context.catalogue.metrics.find((one) => one.id === metric.split("@")[0])?.direction;
+  const regions = new Set(data.table.columns.filter((one) => one.label !== one.metric).map((one) => one.region)).size;
+  // A region is named where there are several.
+  const wordsOf = (column) => (regions > 1 ? columnWords(context, column) : metricWords(context, column.metric));
   let dense = -1;
   const openScene = (scene, algorithm, column) => {
     const metric = metricOf(column);
@@ -115,7 +118,6 @@ export function boardTable(data, context) {
     // Scene by scene, everything that was selected is shown, also what the order does not compare.
     const { scene_column: detail, scenes } = data.whole;
     const shownScenes = expanded ? scenes : [];
-    const regions = new Set(table.columns.filter((one) => one.label !== one.metric).map((one) => one.region)).size;
     dense = table.columns.findIndex((_, column) => table.coverage.some((row) => row[column] !== null));
     const sizes = detail
       ? detail.values
@@ -145,7 +147,7 @@ export function boardTable(data, context) {
         unit: data.intervals?.size && rank.model !== "a-star" ? "95 % interval" : " ",
       }),
       shown(table).map(([one]) =>
-        header(regions > 1 ? columnWords(context, one) : metricWords(context, one.metric), one.id, {
+        header(wordsOf(one), one.id, {
           id: one.label,
           unit: [
             one.unit,
@@ -215,7 +217,7 @@ export function boardTable(data, context) {
           alikeMark(rank, index),
           completeness(table, at),
         ),
-        h("td", { class: "value", title: valueTitle(row) }, valueText(row)),
+        h("td", { class: "value", "data-name": rank.value_name, title: valueTitle(row) }, valueText(row)),
         shown(table).map(([one, column]) => cell(table, one, at, column)),
         detail &&
           h(
@@ -349,7 +351,8 @@ export function boardTable(data, context) {
       "td",
       {
         class: best ? "best" : faint ? "faint" : null,
-        "data-label": `${columnWords(context, info)} · ${info.label}`,
+        "data-label": `${wordsOf(info)} · ${info.label}`,
+        "data-unit": info.unit,
         style: { background: `rgba(var(--tint), ${(0.3 * shade * shade).toFixed(3)})` },
         title: about.filter(Boolean).join("\n"),
       },

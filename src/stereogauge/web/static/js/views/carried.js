@@ -5,6 +5,7 @@ import { badge } from "../diagrams.js";
 import { h, put } from "../dom.js";
 import { digits, full, percent } from "../format.js";
 import * as state from "../state.js";
+import { columnWords } from "../words.js";
 
 /** Say in an element what the carried column says about an algorithm on a scene. */
 export async function drawCarried(element, scene, algorithm, { column, region }) {
@@ -44,7 +45,7 @@ export async function drawBest(element, context, scene, column) {
   const pane = (name) => [`estimate~${encodeURIComponent(name)}`, `error~${encodeURIComponent(name)}`];
   return put(
     element,
-    h("h2", {}, `Who is best here by ${column.label}`),
+    h("h2", {}, `Who is best here by ${columnWords(context, column)}`),
     h(
       "div",
       { class: "scroll", tabindex: 0, role: "region", "aria-label": "Best on this scene" },

@@ -6,6 +6,7 @@ import { digits, drawable, full, number, pValue } from "../format.js";
 import { chosen, chosenColumns } from "../selection.js";
 import * as state from "../state.js";
 import { shown } from "../theme.js";
+import { columnOption } from "../words.js";
 
 /** Asks and draws the comparison of the chosen pair; `order()` lists the algorithms, best first, where it is known. */
 export function createHeadToHead(root, context, order) {
@@ -72,7 +73,7 @@ export function createHeadToHead(root, context, order) {
         }),
         "in",
         choose(
-          columns.map((column) => [column.id, column.label]),
+          columns.map((column) => columnOption(context, column)),
           one.column,
           (value) => state.update({ duel: value }),
           { "aria-label": "Column" },

@@ -7,7 +7,7 @@ import { onWeights, reweighted } from "../reweighted.js";
 import { chosenColumns, GAPS, testBed, testBeds } from "../selection.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
-import { columnWords } from "../words.js";
+import { columnWords, sentenceWords } from "../words.js";
 import { boardTable, italicsNote } from "./board.js";
 import { drawDifference } from "./difference.js";
 import { following } from "./following.js";
@@ -214,7 +214,7 @@ export function create(root, context) {
           rank.definition,
           " ",
           rank.caption.split(" · left out:")[0],
-          rank.notes.map((note) => ` · ${note}`),
+          rank.notes.map((note) => ` · ${sentenceWords(context, note)}`),
           data.note ? ` · intervals: ${data.note}` : "",
         ),
     );

@@ -71,7 +71,7 @@ export function create(root, context) {
             { class: "scroll" },
             h(
               "table",
-              {},
+              { class: "sources" },
               h(
                 "thead",
                 {},
