@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import stereogauge as sg
@@ -14,6 +16,7 @@ from stereogauge.cli import main
 from stereogauge.evaluation.plan import make_plan
 from stereogauge.evaluation.run import run_plan
 from stereogauge.model import Dataset, ResultSet
+from stereogauge.scores.cube import ScoreCube
 
 SCENES = 6
 
@@ -49,6 +52,35 @@ def run(*words: str) -> int:
     with pytest.raises(SystemExit) as stopped:
         main(list(words))
     return int(stopped.value.code or 0)
+
+
+def test_every_csv_is_one_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = str(folder / "scores.sqlite")
+
+    def frame(*words: str) -> pd.DataFrame:
+        assert run(*words, "--format", "csv") == 0
+        return pd.read_csv(io.StringIO(capsys.readouterr().out))
+
+    answer = frame("answer", store, "--weight", "bad@1=1,rms=1")
+    places, weights = answer[answer["table"] == "answer"], answer[answer["table"] == "answer-weights"]
+    assert places["algorithm"].tolist() == ["good", "fair", "poor"]
+    assert places["rank"].tolist() == [1, 2, 3]
+    assert weights["weight"].tolist() == [0.5, 0.5]
+    expected = sg.answer(_scores(store), weights={"bad@1": 1, "rms": 1}).to_pandas()
+    assert places["weighted score"].tolist() == expected["score"].tolist()
+    why = frame("explain", store, "good", "poor", "--weight", "bad@1=1,rms=1", "--no-maps")
+    sums = why.groupby("table")["adds to the difference"].sum()
+    assert set(sums.index) == {"why-terms", "why-scenes", "why-regions"}
+    assert sums.tolist() == pytest.approx([sums.iloc[0]] * 3)
+    assert frame("answer", store, "--profiles")["measured"].between(0, 1).all()
+    assert {"table", "column"} < set(frame("analyze", store, "correlation", "histograms").columns)
+    sure = frame("table", store, "--need", "sure", "--metrics", "rms")
+    assert {"scores", "coverage"} <= set(sure["table"])
+
+
+def _scores(store: str) -> ScoreCube:
+    with sg.open_store(store) as opened:
+        return opened.cube()
 
 
 def test_an_answer_in_words_json_and_html(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -63,7 +63,8 @@ def test_several_datasets_are_one_document(project: Path, capsys: pytest.Capture
     assert list(document) == ["scores-gt", "scores-more"]
     assert [len(table["rows"]) for table in document.values()] == [2, 2]
     code, out, _ = run(capsys, "evaluate", "--format", "csv")
-    assert out.splitlines()[0] == "# Scores on gt"
+    assert out.splitlines()[0] == "table,algorithm,mae:all [px],bad@1:all [%]"
+    assert [line.split(",")[0] for line in out.splitlines()[1:]] == ["scores-gt"] * 2 + ["scores-more"] * 2
 
 
 def test_commands_need_no_arguments(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -82,7 +82,7 @@ def test_what_a_message_asks_for_works(folder: Path, capsys: pytest.CaptureFixtu
         code, text = run(capsys, *words)
         assert code == 0, text
     assert (
-        "the file's compression changes values".lower()
+        "the file's lossy compression changes values".lower()
         in run(
             capsys,
             *(

@@ -10,6 +10,7 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
+from PIL import Image
 
 from stereogauge.cli import main
 from stereogauge.cli.spoken import spoken
@@ -115,6 +116,112 @@ def test_depth_over_a_small_range_is_not_taken_for_a_line() -> None:
     assert "ground truth is depth, too, give --gt-encoding depth-m" in said(60 - noisy(truth), camera, read)
 
 
+def ramp(low: float, high: float) -> DisparityMap:
+    return np.tile(np.linspace(low, high, 160, dtype=np.float32), (80, 1))
+
+
+CAMERAS = {
+    "with doffs": (Calibration(focal=1500, baseline=0.08, doffs=52), ramp(15, 52)),
+    "small range": (Calibration(focal=1000, baseline=0.12), ramp(38, 42)),
+    "small disparities": (Calibration(focal=1000, baseline=0.12, doffs=30), ramp(10, 12)),
+    "a wall": (Calibration(focal=1000, baseline=0.12), ramp(39.95, 40.05)),
+}
+UNITS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "metres": ("depth-m", lambda depth: depth),
+    "millimetres": ("depth-mm", lambda depth: depth * 1000),
+    "16-bit PNG": ("depth-mm", lambda depth: np.rint(depth * 1000) / 256),  # as it is read without an encoding
+}
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("place", CAMERAS)
+def test_depth_is_named_in_the_one_map_that_holds_it(place: str, unit: str) -> None:
+    camera, truth = CAMERAS[place]
+    encoding, stored = UNITS[unit]
+    estimate = truth + np.random.default_rng(4).normal(0, 0.2, truth.shape).astype(np.float32)
+    estimate[::19] *= np.float32(0.7)
+
+    def depth(values: DisparityMap) -> DisparityMap:
+        product = camera.focal_baseline or 0.0
+        return np.asarray(stored(product / (values.astype(np.float64) + camera.doffs)), np.float32)
+
+    source = DisparityFile("z.png") if unit == "16-bit PNG" else None
+    for known in (camera, None) if place != "a wall" else (camera,):
+        of_truth = suspicion(estimate, depth(truth), known)
+        of_estimate = suspicion(depth(estimate), truth, known, source)
+        assert of_truth is not None
+        assert of_estimate is not None
+        assert of_estimate.kind == "depth"
+        assert f"--encoding {encoding}" in spoken(of_estimate.sentence)
+        assert f"--gt-encoding {encoding}" in spoken(of_truth.sentence)
+        if (place, unit, known) != (
+            "small disparities",
+            "16-bit PNG",
+            None,
+        ):  # both medians are 11: either may be depth
+            assert of_truth.kind == "truth-depth"
+            assert "--gt-encoding" not in spoken(of_estimate.sentence)
+    for mended in (estimate, truth):
+        found = suspicion(mended, truth, camera)
+        assert found is None or found.kind == "one-value"
+
+
+def test_where_either_map_may_be_depth_both_options_are_said() -> None:
+    camera, truth = Calibration(focal=700, baseline=0.54), ramp(10, 40)  # 10 to 38 m: as large as the disparities
+    for estimate, known in ((noisy(truth), 378 / truth), (378 / noisy(truth), truth)):
+        found = suspicion(estimate.astype(np.float32), known.astype(np.float32), camera)
+        assert found is not None
+        said = spoken(found.sentence)
+        assert "one of the two maps is depth; give --encoding depth-m, or --gt-encoding depth-m if it is the" in said
+
+
+@pytest.mark.parametrize("place", CAMERAS)
+@pytest.mark.parametrize("factor", [4, 1 / 256, 3.7])
+def test_a_scale_is_not_taken_for_depth(place: str, factor: float) -> None:
+    camera, truth = CAMERAS[place]
+    for known in (camera, None):
+        found = suspicion(noisy(truth) * np.float32(factor), truth, known)
+        assert found is None or "depth" not in found.kind
+
+
+def test_a_road_that_is_upside_down_is_not_depth() -> None:
+    truth = np.ascontiguousarray(ramp(5, 60).T)
+    found = suspicion(truth[::-1] + np.float32(0.2), truth)
+    assert found is not None
+    assert found.kind == "flipped"
+
+
+@pytest.mark.parametrize("form", ["pfm", "npy", "png"])
+def test_ground_truth_of_depths_is_noticed_by_every_command(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    truth = ramp(15, 52)
+    millimetres = 120_000 / (truth + 52)
+    (tmp_path / "est" / "Mine").mkdir(parents=True)
+    (tmp_path / "gt").mkdir()
+    write_disparity(tmp_path / "est" / "Mine" / "a.pfm", truth + np.float32(0.3))
+    gt = tmp_path / "gt" / f"a.{form}"
+    if form == "png":
+        cv2.imwrite(str(gt), np.rint(millimetres).astype(np.uint16))
+    else:
+        write_disparity(gt, millimetres.astype(np.float32))
+    est, camera = str(tmp_path / "est"), ["--focal", "1500", "--baseline", "0.08", "--doffs", "52"]
+    measured = ["-m", "mae", "-r", "all"]
+    said = "The values of the ground truth are depths in millimetres"
+    one = ["compare", str(gt), f"{est}/Mine/a.pfm", *camera, *measured]
+    assert said in _commands(tmp_path, capsys, *one)
+    mended = _commands(tmp_path, capsys, *one, "--gt-encoding", "depth-mm")
+    assert "note:" not in mended
+    assert "0.3" in mended
+    for words in (
+        ["validate", est, "--dataset", f"folder:{tmp_path / 'gt'}"],
+        ["evaluate", str(tmp_path / "gt"), est, "--store", str(tmp_path / "s.sqlite"), *measured, "--jobs", "1"],
+    ):
+        text = _commands(tmp_path, capsys, *words)
+        assert "ground truth looks like depth" in text
+        assert "--gt-encoding depth-m" in text
+
+
 def test_a_baseline_in_millimetres_is_noticed() -> None:
     truth = scene().gt
     found = calibration_doubt(Calibration(focal=994.978, baseline=193.001), truth)
@@ -216,6 +323,21 @@ def test_compare_validate_and_evaluate_say_the_same(tmp_path: Path, capsys: pyte
         assert "give --scale 16" in text
     mended = _commands(tmp_path, capsys, "compare", gt, f"{est}/Mine/a.pfm", "--scale", "16", "-m", "mae", "-r", "all")
     assert "note:" not in mended
+
+
+@pytest.mark.parametrize("name", ["a.jpg", "a.webp", "alpha.webp", "exact.webp"])
+def test_lossy_pictures_are_called_lossy(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    truth = ramp(15, 52)
+    write_disparity(tmp_path / "gt.pfm", truth)
+    picture = Image.fromarray(np.rint(truth * 4).astype(np.uint8)).convert("RGBA" if name == "alpha.webp" else "RGB")
+    picture.save(tmp_path / name, **({"lossless": True} if name == "exact.webp" else {"quality": 60}))
+    text = _commands(
+        tmp_path,
+        capsys,
+        *("compare", str(tmp_path / "gt.pfm"), str(tmp_path / name), "--scale", "4", "-m", "mae", "-r", "all"),
+    )
+    assert "false colours" not in text
+    assert ("lossy compression changes values" in text) == (name != "exact.webp")
 
 
 def test_a_small_constant_offset_is_not_taken_for_the_other_view() -> None:

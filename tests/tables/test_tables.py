@@ -6,6 +6,7 @@ import csv
 import io
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from stereogauge.ranking import Column, ScoreCube, rank
@@ -17,7 +18,7 @@ from stereogauge.tables.html import html_table
 from stereogauge.tables.latex import latex_table, latex_text
 from stereogauge.tables.score_table import emphases, score_table, score_tables
 from stereogauge.tables.table import Cell, Heading, number, table, words
-from stereogauge.tables.text import csv_table, markdown_table
+from stereogauge.tables.text import csv_table, csv_tables, markdown_table
 
 NAN = float("nan")
 
@@ -70,11 +71,29 @@ class TestFormats:
         rows = list(csv.reader(io.StringIO(csv_table(SMALL))))
         assert rows == [["algorithm", "bad_1 [%]"], ["A<b>", "1.0"], ["B_2", "2.0"], ["C", ""]]
 
+    def test_several_tables_are_one_in_csv(self) -> None:
+        half = Cell(4.0, coverage=0.5)
+        other = table("weights", "Weights", ["metric", "algorithm"], [[words("rms"), words("D")]])
+        partly = table("partly", "P", ["algorithm", Heading("bad_1", unit="%")], [[words("E"), half]])
+        frame = pd.read_csv(io.StringIO(csv_tables([SMALL, other, partly])))
+        assert list(frame.columns) == ["table", "algorithm", "bad_1 [%]", "metric", "coverage of bad_1"]
+        assert frame["table"].tolist() == [SMALL.name] * 3 + ["weights", "partly"]
+        assert frame["algorithm"].tolist() == ["A<b>", "B_2", "C", "D", "E"]
+        assert frame["bad_1 [%]"].tolist()[:2] == [1.0, 2.0]
+        assert frame.loc[4, ["bad_1 [%]", "coverage of bad_1"]].tolist() == [4.0, 0.5]
+        assert csv_tables([SMALL]) == csv_table(SMALL)
+
+    def test_columns_of_one_heading_are_all_written(self) -> None:
+        twice = table("t", "t", ["x", "x"], [[words("1"), words("2")]])
+        rows = list(csv.reader(io.StringIO(csv_tables([twice, SMALL]))))
+        assert rows[:2] == [["table", "x", "x", "algorithm", "bad_1 [%]"], ["t", "1", "2", "", ""]]
+
     def test_markdown_has_a_line_per_row(self) -> None:
         assert markdown_table(SMALL).splitlines()[2:] == ["| A&lt;b> | **1.00** |", "| B_2 | _2.00_† |", "| C | – |"]
 
     def test_a_name_that_a_spreadsheet_would_compute_is_quoted(self) -> None:
         assert csv_table(table("t", "t", ["algorithm"], [[words("=1+1")]])) == "algorithm\n'=1+1\n"
+        assert csv_table(table("t", "t", ["=1+1"], [[words("x")]])) == "'=1+1\nx\n"
 
     def test_json_holds_numbers_and_null(self) -> None:
         assert SMALL.to_dict()["rows"] == [["A<b>", 1.0], ["B_2", 2.0], ["C", None]]

@@ -20,6 +20,7 @@ class Form(enum.StrEnum):
 
     text = "text"
     json = "json"
+    csv = "csv"
     html = "html"
 
 
@@ -52,7 +53,7 @@ def command(
     alpha: Annotated[float, typer.Option(help="Level of significance of the test over scenes.")] = 0.05,
     draws: Annotated[int, typer.Option(help="Draws of weights and of scenes.")] = 2000,
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
-    form: Annotated[Form, typer.Option("--format", "-f", help="text, json or html.")] = Form.text,
+    form: Annotated[Form, typer.Option("--format", "-f", help="text, json, csv or html.")] = Form.text,
 ) -> None:
     """Say which algorithm to take for an application, how sure that is, and what is not known.
 
@@ -81,6 +82,8 @@ def command(
     )
     if form is Form.json:
         sys.stdout.write(found.to_json() + "\n")
+    elif form is Form.csv:
+        print_tables(found.tables, Format.csv)
     elif form is Form.html:
         sys.stdout.write(PAGE.format(title=escape(found.purpose), body=found.to_html()))
     else:
@@ -97,7 +100,7 @@ def _print_profiles(source: object, form: Form) -> None:
 
     assert isinstance(source, Source)
     shown = [compatibility(source, load_profile(name)) for name in shipped_profiles()]
-    if form is Form.json:
+    if form in (Form.json, Form.csv):
         rows = [
             {
                 "profile": one.profile.id,
@@ -108,7 +111,7 @@ def _print_profiles(source: object, form: Form) -> None:
             }
             for one in shown
         ]
-        print_rows(rows, Format.json)
+        print_rows(rows, Format(form.value))
         return
     print_rows([{"profile": one.profile.id, "measured": one.sentence, "weighs": one.profile.summary} for one in shown])
     for one in shown:

@@ -80,7 +80,7 @@ def one_document() -> Iterator[None]:
 def print_tables(tables: Sequence[Table], form: Format = Format.table, *, boxed: bool = True) -> None:
     """Tables in the chosen format: boxed ones as LaTeX environments, others as bare tabulars.
 
-    On a terminal they fit its width without cutting anything; several tables as CSV have their titles before them.
+    On a terminal they fit its width without cutting anything; several become one table in CSV.
     """
     gathered = _gathered.get()
     if gathered is not None:
@@ -90,12 +90,12 @@ def print_tables(tables: Sequence[Table], form: Format = Format.table, *, boxed:
     from stereogauge.cli.fitting import print_fitted
     from stereogauge.tables.latex import latex_table, latex_tabular
     from stereogauge.tables.terminal import terminal_table
-    from stereogauge.tables.text import csv_table, json_tables
+    from stereogauge.tables.text import csv_tables, json_tables
 
     if form is Format.json:
         sys.stdout.write(json_tables(tables))
     elif form is Format.csv:
-        sys.stdout.write("\n".join(csv_table(table, [table.title] if len(tables) > 1 else []) for table in tables))
+        sys.stdout.write(csv_tables(tables))
     elif form is Format.latex:
         sys.stdout.write("\n".join(map(latex_table if boxed else latex_tabular, tables)))
     else:

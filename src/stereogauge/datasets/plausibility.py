@@ -8,15 +8,17 @@ sentence that says what was measured and the option that mends it; nothing is ap
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.datasets.depth_doubt import KITTI_SCALE, depth_doubt, medians, robust_line
 from stereogauge.datasets.misplaced import SampledPair, Suspicion, flipped, other_view, sampled, wrong_size
 from stereogauge.io.files import DisparityFile
-from stereogauge.io.images import LOSSY
+from stereogauge.io.images import is_lossy
 from stereogauge.model import Calibration, DisparityMap, DisparitySource
 
 MOST_PIXELS = 10_000_000
@@ -32,9 +34,6 @@ AS_GOOD, AS_NEAR = 1.5, 0.75
 ONE_VALUE_SHARE, ONE_VALUE_WRONG, ONE_VALUE_OFTEN = 0.03, 0.95, 3.0
 LARGEST_BASELINE = 20.0
 """Metres; the widest baseline that is taken without a question."""
-LARGEST_KITTI_SCALE = 256.0
-UNITS = {"depth-m": ("metres", 1.0), "depth-mm": ("millimetres", 1000.0)}
-"""Encodings that hold depth, with their unit and how many of it make a metre."""
 
 Values = NDArray[np.float64]
 
@@ -68,9 +67,12 @@ def suspicion(
     pair = sampled(estimate, truth)
     if not pair.found.size:
         return None
+    camera = calibration or Calibration()
     if pair.error > pair.tolerance:
-        return _wrong_values(pair, calibration or Calibration(), source) or _one_value(pair)
-    return other_view(estimate, truth) or flipped(pair) or _one_value(pair)
+        return _wrong_values(pair, camera, source) or _one_value(pair)
+    placed = other_view(estimate, truth) or flipped(pair)
+    # Depth in metres may differ from a small disparity by less than the tolerance.
+    return placed or depth_doubt(pair, camera, source, _scale(source)) or _one_value(pair)
 
 
 def calibration_doubt(calibration: Calibration, truth: DisparityMap) -> Suspicion | None:
@@ -92,28 +94,27 @@ def calibration_doubt(calibration: Calibration, truth: DisparityMap) -> Suspicio
 
 def lossy_doubt(source: DisparitySource | None) -> Suspicion | None:
     """Whether the map was read from a file whose compression changes values."""
-    path = str(getattr(source, "path", source)) if not isinstance(source, np.ndarray | None) else ""
-    if not path.lower().endswith(LOSSY):
+    path = getattr(source, "path", source)
+    if not isinstance(path, str | os.PathLike) or not is_lossy(path):
         return None
     return Suspicion(
         "lossy",
-        "The file's compression changes values, most of all beside depth edges: errors may be those of the file; save "
-        "the map as PFM, PNG, NPY or TIFF.",
+        "The file's lossy compression changes values, most of all beside depth edges: errors may be those of the file; "
+        "save the map as PFM, PNG, NPY or TIFF.",
     )
 
 
 def _wrong_values(pair: SampledPair, calibration: Calibration, source: DisparitySource | None) -> Suspicion | None:
-    """The simplest of the explanations that leave the smallest error, where it is small."""
-    candidates = [
-        *_one_number(pair, calibration, source),
-        *_depths(pair, calibration, source),
-        *_line(pair, source),
-    ]
+    """Mirrored, depth, or the simplest of the explanations that leave the smallest error, where it is small."""
+    other = flipped(pair) or depth_doubt(pair, calibration, source, _scale(source))
+    if other is not None:
+        return other
+    candidates = [*_one_number(pair, calibration, source), *_line(pair, source)]
     remaining = [_median_error(candidate.values, pair.known) for candidate in candidates]
     spread = float(np.mean(np.abs(pair.known - np.median(pair.known))))
     enough = min(TELLING * pair.error, pair.tolerance, EXPLAINED * spread + 1e-3 * pair.typical)
     if not min(remaining) <= enough:
-        return flipped(pair)
+        return None
     best = next(place for place, left in enumerate(remaining) if left <= AS_GOOD * min(remaining) + AS_NEAR)
     return Suspicion(candidates[best].kind, candidates[best].said())
 
@@ -121,45 +122,6 @@ def _wrong_values(pair: SampledPair, calibration: Calibration, source: Disparity
 def _median_error(found: Values, known: Values) -> float:
     error = np.abs(found - known)
     return float(np.median(np.where(np.isfinite(error), error, np.inf)))
-
-
-def _medians(pair: SampledPair) -> str:
-    return f"median {np.median(pair.found):.4g}, ground truth {np.median(pair.known):.4g} px"
-
-
-def _depths(pair: SampledPair, calibration: Calibration, source: DisparitySource | None) -> list[Correction]:
-    """The map as depth: d = f·B/Z − doffs, or, without a calibration, d = c/Z; read depths as those of another unit."""
-    product, encoding = calibration.focal_baseline, getattr(source, "encoding", None)
-    if encoding in UNITS:
-        other, factor = ("depth-mm", 1000.0) if encoding == "depth-m" else ("depth-m", 0.001)
-        said = f'The depths are in {UNITS[other][0]}, not in {UNITS[encoding][0]}: give encoding="{other}".'
-        values = (pair.found + calibration.doffs) * factor - calibration.doffs
-        return [Correction(values, "depth", lambda: said)]
-    stored = (pair.found - float(getattr(source, "offset", 0.0))) * _scale(source)
-    if not (stored > 0).any():
-        return []
-    safe = np.where(stored > 0, stored, np.nan)
-    if product is None:
-        constant = float(np.nanmedian(safe * pair.known))
-        return [Correction(constant / safe, "depth", lambda: _depth_said(pair))]
-    return [
-        Correction(
-            product * per_metre / safe - calibration.doffs,
-            "depth",
-            lambda unit=unit, name=name: (  # type: ignore[misc]
-                f"The values are depths in {unit}, not disparities ({_medians(pair)}): give "
-                f'encoding="{name}", which takes the calibration.'
-            ),
-        )
-        for name, (unit, per_metre) in UNITS.items()
-    ]
-
-
-def _depth_said(pair: SampledPair) -> str:
-    return (
-        f"The values fall where disparities rise ({_medians(pair)}): they look like depth; give "
-        'encoding="depth-m" or encoding="depth-mm" and the calibration (focal length and baseline).'
-    )
 
 
 def _one_number(pair: SampledPair, calibration: Calibration, source: DisparitySource | None) -> list[Correction]:
@@ -181,47 +143,24 @@ def _one_number(pair: SampledPair, calibration: Calibration, source: DisparitySo
 
 
 def _line(pair: SampledPair, source: DisparitySource | None) -> list[Correction]:
-    """The map as a·d + b; where a < 0, one of the two is depth, which is nearly a line over a small range."""
-    slope = _rounded(_robust_slope(pair))
-    if not slope:
+    """The map as a·d + b."""
+    slope = _rounded(robust_line(pair.known, pair.found)[0])
+    if slope <= 0:
         return []
     rest = float(np.median(pair.found - slope * pair.known))
     offset = float(getattr(source, "offset", 0.0))
     both = _options(source, _scale(source) * slope, (offset - rest) / slope)
-    kind, said = "wrong-scale", f"The disparities are scaled and shifted ({_medians(pair)}): give {both}."
-    if slope < 0 and getattr(source, "encoding", None) in UNITS:
-        kind, said = (
-            "depth",
-            (
-                f"The disparities fall where those of the ground truth rise ({_medians(pair)}): if the ground truth is "
-                'depth, too, give gt_encoding="depth-m" or gt_encoding="depth-mm".'
-            ),
-        )
-    elif slope < 0:
-        kind, said = "depth", _depth_said(pair)
-    return [Correction((pair.found - rest) / slope, kind, lambda: said)]
-
-
-def _robust_slope(pair: SampledPair) -> float:
-    """The slope of found over known, by least squares without the pixels that are far from the line; 0 = none."""
-    kept = np.ones(pair.known.size, bool)
-    slope = 0.0
-    for _ in range(5):
-        if kept.sum() < 2 or np.ptp(pair.known[kept]) == 0:
-            return 0.0
-        slope, rest = np.polyfit(pair.known[kept], pair.found[kept], 1)
-        error = np.abs(pair.found - slope * pair.known - rest)
-        kept = error <= 2 * np.median(error) + 1e-9
-    return float(slope)
+    said = f"The disparities are scaled and shifted ({medians(pair)}): give {both}."
+    return [Correction((pair.found - rest) / slope, "wrong-scale", lambda: said)]
 
 
 def _scale_said(pair: SampledPair, ratio: float, option: str) -> str:
     if ratio == -1:
-        return f"The sign is reversed ({_medians(pair)}): give {option}."
+        return f"The sign is reversed ({medians(pair)}): give {option}."
     size = abs(ratio)
     words = f"{size:.3g} times too large" if size > 1 else f"{1 / size:.3g} times too small"
     sign = " and of the wrong sign" if ratio < 0 else ""
-    return f"The disparities are about {words}{sign} ({_medians(pair)}): give {option}."
+    return f"The disparities are about {words}{sign} ({medians(pair)}): give {option}."
 
 
 def _offset_said(pair: SampledPair, shift: float, calibration: Calibration, option: str) -> str:
@@ -230,7 +169,7 @@ def _offset_said(pair: SampledPair, shift: float, calibration: Calibration, opti
     if doffs and math.isclose(abs(shift), abs(doffs), rel_tol=0.05):
         done = "added to" if shift * doffs > 0 else "subtracted from"
         words += f", as if the calibration's doffs of {doffs:g} px had been {done} them"
-    return f"The disparities are {words} ({_medians(pair)}): give {option}."
+    return f"The disparities are {words} ({medians(pair)}): give {option}."
 
 
 def _rounded(ratio: float) -> float:
@@ -253,7 +192,7 @@ def _scale(source: Any) -> float:
         source = DisparityFile(source) if isinstance(source, str) or hasattr(source, "__fspath__") else None
     if source is None or source.scale is not None:
         return 1.0 if source is None else float(source.scale or 1.0)
-    return LARGEST_KITTI_SCALE if _is_kitti(source) else 1.0
+    return KITTI_SCALE if _is_kitti(source) else 1.0
 
 
 def _is_kitti(source: Any) -> bool:

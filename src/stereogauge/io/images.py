@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import one_line
 from stereogauge.io import netpbm, png_file, tiff
-from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Content, fetch
+from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Content, fetch, inner_suffix
 
 FORMATS = ("JPEG", "BMP", "WEBP")
 LOSSY = (".jpg", ".jpeg", ".webp")
 BY_PILLOW = (*LOSSY, ".bmp")
+LOSSLESS_WEBP = b"VP8L"
+WEBP_CHUNKS = slice(12, 64)
+"""Where a WebP file names its compression: its first chunk, or the one after the header of an extended file."""
 PILLOW_MODES = {"1": "L", "L": "L", "LA": "L", "RGB": "RGB", "RGBA": "RGB", "P": "RGB", "YCbCr": "RGB", "CMYK": "RGB"}
 
 
@@ -55,6 +58,13 @@ def read_stored(path: str | os.PathLike[str]) -> NDArray[Any]:
     content = fetch(path)
     png = content.starts_with(png_file.SIGNATURE)
     return png_file.decode(content, indices=True) if png else read_pixels(path)
+
+
+def is_lossy(path: str | os.PathLike[str]) -> bool:
+    """Whether the file's compression changes values: JPEG, and WebP unless it says that it is lossless."""
+    if inner_suffix(path) not in LOSSY:
+        return False
+    return LOSSLESS_WEBP not in bytes(fetch(path).data[WEBP_CHUNKS])
 
 
 def decode_with_pillow(content: Content) -> NDArray[Any]:

@@ -16,9 +16,11 @@ from stereogauge.disparity import DisparityMap
 from stereogauge.errors import FileError
 from stereogauge.io import netpbm, png_file
 from stereogauge.io.content import Content, Decoding
-from stereogauge.io.images import BY_PILLOW, decode_with_pillow
+from stereogauge.io.images import BY_PILLOW, LOSSY, decode_with_pillow
 
 KITTI_SCALE = 256.0
+LOSSY_GREY = 8
+"""How far the colours of one grey may be apart after lossy compression."""
 
 
 def read_kitti(content: Content, decoding: Decoding) -> DisparityMap:
@@ -101,6 +103,8 @@ def _one_channel(samples: NDArray[Any], content: Content) -> NDArray[Any]:
             "save it without transparency."
         )
     first = np.ascontiguousarray(samples[..., 0])
+    if samples.shape[2] > 2 and content.suffix in LOSSY and _is_nearly_grey(samples):
+        return np.ascontiguousarray(samples[..., 1])  # of the three, green is nearest to the brightness that was stored
     if samples.shape[2] > 2 and not is_grey(samples):
         raise content.error(
             "a disparity map has one channel; this image has three that differ: it is a picture in false colours, from "
@@ -113,6 +117,11 @@ def is_grey(samples: NDArray[Any]) -> bool:
     """Whether the three colours of an image are equal."""
     first = samples[..., 0]
     return np.array_equal(first, samples[..., 1]) and np.array_equal(first, samples[..., 2])
+
+
+def _is_nearly_grey(samples: NDArray[Any]) -> bool:
+    colours = samples[..., :3].astype(np.int16)
+    return int(np.ptp(colours, axis=2).max()) <= LOSSY_GREY
 
 
 def _linear(samples: NDArray[Any], decoding: Decoding) -> DisparityMap:

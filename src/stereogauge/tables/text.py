@@ -19,17 +19,54 @@ def csv_table(table: Table, comments: Sequence[str] = ()) -> str:
 
     A name that a spreadsheet would take for a formula is quoted by an apostrophe.
     """
+    return _csv([f"# {' '.join(comment.split())}\n" for comment in comments], [_header(table), *_records(table)])
+
+
+def csv_tables(tables: Sequence[Table]) -> str:
+    """One table as it is; several as one table, whose first column, `table`, holds the name of each.
+
+    Columns of the same heading are one column; a cell that a table does not have is empty.
+    """
+    if len(tables) == 1:
+        return csv_table(tables[0])
+    headers = [_numbered(_header(table)) for table in tables]
+    columns = list(dict.fromkeys(column for header in headers for column in header))
+    rows = [["table", *(heading for heading, _ in columns)]]
+    for table, header in zip(tables, headers, strict=True):
+        places = {column: place for place, column in enumerate(header)}
+        rows += [
+            [table.name, *(record[places[column]] if column in places else "" for column in columns)]
+            for record in _records(table)
+        ]
+    return _csv([], rows)
+
+
+def _numbered(header: Sequence[str]) -> list[tuple[str, int]]:
+    """Headings with how often each stood before, so that no two columns of one table are taken for the same."""
+    return [(heading, header[:place].count(heading)) for place, heading in enumerate(header)]
+
+
+def _csv(comments: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     stream = io.StringIO()
-    stream.writelines(f"# {' '.join(comment.split())}\n" for comment in comments)
-    writer = csv.writer(stream, lineterminator="\n")
-    covered = [any(row[k].coverage not in (None, 1.0) for row in table.rows) for k in range(len(table.header))]
-    extra = [heading for heading, partly in zip(table.header, covered, strict=True) if partly]
-    writer.writerow([*(h.line for h in table.header), *(f"coverage of {h.line.split(' [')[0]}" for h in extra)])
-    for row in table.rows:
-        partial = [cell.coverage for cell, partly in zip(row, covered, strict=True) if partly]
-        shares = ["" if share is None else repr(share) for share in partial]
-        writer.writerow([*(_csv_cell(cell) for cell in row), *shares])
+    stream.writelines(comments)
+    csv.writer(stream, lineterminator="\n").writerows(rows)
     return stream.getvalue()
+
+
+def _header(table: Table) -> list[str]:
+    shares = [f"coverage of {table.header[place].line.split(' [')[0]}" for place in _partly_covered(table)]
+    return [*(_no_formula(heading.line) for heading in table.header), *shares]
+
+
+def _records(table: Table) -> list[list[str]]:
+    covered = _partly_covered(table)
+    return [[*map(_csv_cell, row), *(_csv_cell(Cell(row[place].coverage)) for place in covered)] for row in table.rows]
+
+
+def _partly_covered(table: Table) -> list[int]:
+    """The columns in which a score does not cover all of its pixels."""
+    places = range(len(table.header))
+    return [place for place in places if any(row[place].coverage not in (None, 1.0) for row in table.rows)]
 
 
 def markdown_table(table: Table) -> str:
@@ -52,8 +89,12 @@ def _csv_cell(cell: Cell) -> str:
     if cell.value is None:
         return ""
     if isinstance(cell.value, str):
-        return f"'{cell.value}" if cell.value.startswith(FORMULA_STARTS) else cell.value
+        return _no_formula(cell.value)
     return repr(cell.value)
+
+
+def _no_formula(text: str) -> str:
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
 def _line(cells: Sequence[str]) -> str:
