@@ -9,11 +9,17 @@ from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(__file__).parent
+_IN_ORDER = json.JSONEncoder(sort_keys=True)  # one for all: json.dumps makes a new one per call
 
 
 def values_hash(values: Any) -> str:
     """SHA-256, in hexadecimal, of values that JSON can hold; the order of a mapping's keys does not matter."""
-    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+    return values_digest(values).hex()
+
+
+def values_digest(values: Any) -> bytes:
+    """The bytes of `values_hash`."""
+    return hashlib.sha256(_IN_ORDER.encode(values).encode()).digest()
 
 
 @functools.cache

@@ -31,10 +31,13 @@ def print_fitted(console: Console, table: Table) -> None:
 
 def _parts(console: Console, table: Table) -> Iterator[Table]:
     columns = table.columns
-    natural = [_natural(console, column) for column in columns]
-    least = [_least(console, column) for column in columns]
+    sizes = [_sizes(console, column.header, *column.cells) for column in columns]
+    natural = [max(size.maximum for size in own) for own in sizes]
+    least = [_least(column, own[0], own[1:]) for column, own in zip(columns, sizes, strict=True)]
     room = console.width
     if sum(natural) + _frame(table, len(columns)) <= room:
+        for column, width in zip(columns, natural, strict=True):
+            column.width = width  # known now, so Rich does not measure every cell again
         yield table
         return
     if sum(least) + _frame(table, len(columns)) <= room:
@@ -132,24 +135,18 @@ def _frame(table: Table, count: int) -> int:
     return 2 * count - 2 if table.box is None else 3 * count + 1
 
 
-def _natural(console: Console, column: Column) -> int:
-    """The widest cell or heading on one line."""
-    return max(size.maximum for size in _sizes(console, column.header, *column.cells))
-
-
-def _least(console: Console, column: Column) -> int:
+def _least(column: Column, heading: Measurement, cells: Sequence[Measurement]) -> int:
     """What keeps numbers on one line, every word in one piece, and prose readable."""
-    cells = _sizes(console, *column.cells)
-    heading = _sizes(console, column.header)[0].minimum
     longest = max((size.maximum for size in cells), default=0)
     if column.no_wrap or column.justify == "right":
-        return max(heading, longest)
+        return max(heading.minimum, longest)
     readable = READABLE if longest > PROSE else 0
-    return max(heading, readable, *(size.minimum for size in cells))
+    return max(heading.minimum, readable, *(size.minimum for size in cells))
 
 
 def _sizes(console: Console, *cells: RenderableType) -> list[Measurement]:
-    return [Measurement.get(console, console.options, _shown(console, cell)) for cell in cells]
+    options = console.options  # asks the terminal for its size, so once for all cells
+    return [Measurement.get(console, options, _shown(console, cell)) for cell in cells]
 
 
 def _shown(console: Console, cell: RenderableType) -> RenderableType:

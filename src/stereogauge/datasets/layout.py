@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import re
 import tomllib
 from collections.abc import Iterable, Sequence
@@ -51,9 +53,14 @@ def map_name(name: str | PurePath) -> tuple[str, str]:
     >>> map_name("sgm/teddy.pfm.gz"), map_name("sgm/teddy.pfm")
     (('teddy', '.pfm'), ('teddy', '.pfm'))
     """
-    path = PurePath(name)
-    path = path.with_suffix("") if path.suffix.lower() == ".gz" else path
-    return path.stem, path.suffix.lower()
+    return _stem_and_suffix(os.path.basename(name))
+
+
+@functools.lru_cache(4096)
+def _stem_and_suffix(last: str) -> tuple[str, str]:
+    """Those of a file's name; every algorithm has the same names of scenes."""
+    stem, suffix = os.path.splitext(last[:-3] if last.lower().endswith(".gz") and len(last) > 3 else last)
+    return stem, suffix.lower()
 
 
 def entries(folder: Path) -> list[Path]:

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from stereogauge.errors import FileError, StereogaugeError, Unreachable
-from stereogauge.hashing import values_hash
+from stereogauge.hashing import values_digest, values_hash
 from stereogauge.io.content import display_name
 from stereogauge.io.files import content_hash
 from stereogauge.io.remote_path import current_entry, is_in_object_store, is_remote
@@ -49,8 +49,14 @@ class ContentHashes:
         found: dict[str, str | StereogaugeError] = {
             text: known[text][1] for text in lookup if text in known and known[text][0] == stamps[text]
         }
-        first = {text or place: source for place, (text, source) in enumerate(zip(texts, sources, strict=True))}
-        with _in_order(_hashed, [source for text, source in first.items() if text not in found]) as hashed:
+        first = {
+            text or place: source
+            for place, (text, source) in enumerate(zip(texts, sources, strict=True))
+            if not text or text not in found
+        }
+        if not first:
+            return [found[text] for text in texts]
+        with _in_order(_hashed, list(first.values())) as hashed:
             return self._answers(texts, stamps, found, hashed)
 
     def _answers(
@@ -116,9 +122,10 @@ def _stamp(source: Any) -> str:
 
 def _file_stamp(path: str | os.PathLike[str]) -> str:
     # An archive's member changes when the archive does: zip://NAME::ARCHIVE.
-    carrier = str(path).rpartition("::")[2] if is_remote(path) and "::" in str(path) else path
+    remote = is_remote(path)
+    carrier = str(path).rpartition("::")[2] if remote and "::" in str(path) else path
     try:
-        if is_remote(carrier):
+        if remote and is_remote(carrier):
             return current_entry(carrier, display_name(carrier)).stamp
         status = os.stat(carrier)
     except (OSError, FileError):
@@ -134,7 +141,7 @@ def _settled(stamp: str) -> bool:
 
 def fingerprint(values: Any) -> int:
     """64 bits that stand for plain values; never 0, which means unknown."""
-    return int.from_bytes(bytes.fromhex(values_hash(values)[:16]), "little", signed=True) or 1
+    return int.from_bytes(values_digest(values)[:8], "little", signed=True) or 1
 
 
 def scene_contents(scenes: Sequence[Scene], hashes: ContentHashes) -> dict[str, str | StereogaugeError]:

@@ -11,7 +11,7 @@ from stereogauge.io.files import content_hash
 from stereogauge.io.remote_path import is_remote
 from stereogauge.model import Dataset, ResultSet
 from stereogauge.store import Store
-from stereogauge.store.sources import paths_of, source_of_text
+from stereogauge.store.sources import paths_of, source_of_text, source_text
 
 
 def check_origins(store: Store, dataset: Dataset, results: Iterable[ResultSet]) -> None:
@@ -20,7 +20,9 @@ def check_origins(store: Store, dataset: Dataset, results: Iterable[ResultSet]) 
     for result in results:
         for scene, source in result.maps.items():
             text, content = known.get((result.name, scene), ("", ""))
-            before, now = _folder(source_of_text(text) if text else None), _folder(source)
+            if not text or text == source_text(source):
+                continue
+            before, now = _folder(source_of_text(text)), _folder(source)
             if before is None or now is None or before == now:
                 continue
             if content_hash(source) != content:

@@ -94,26 +94,26 @@ def make_plan(
     names = {result.name for result in further}
     pairs = [(scene, result) for scene in dataset for result in (*sets, *further) if scene.id in result.maps]
     map_hashes = hashes.of([result.maps[scene.id] for scene, result in pairs])
-    right_hashes = _hashes([(scene, result, result.right_maps) for scene, result in pairs], hashes)
-    confidence_hashes = _hashes([(scene, result, result.confidence) for scene, result in pairs], hashes)
+    right_hashes = _hashes([(scene, result, result.right_maps) for scene, result in pairs if result.right_maps], hashes)
+    with_confidence = [(scene, result, result.confidence) for scene, result in pairs if result.confidence]
+    confidence_hashes = _hashes(with_confidence, hashes)
     stored = store.stored(dataset.name, protocol.scoring_hash)
     work: dict[str, list[Cell]] = {}
     unreadable: list[Failure] = []
     done = 0
     for (scene, result), content in zip(pairs, map_hashes, strict=True):
         key = (result.name, scene.id)
-        hashed = (contents[scene.id], content, right_hashes.get(key, ""), confidence_hashes.get(key, ""))
-        problem = next((answer for answer in hashed if isinstance(answer, StereogaugeError)), None)
-        if problem is not None:
-            unreadable.append(Failure(dataset.name, scene.id, result.name, protocol.scoring_hash, str(problem)))
+        whole, right = contents[scene.id], right_hashes.get(key, "")
+        hashed = (whole, content, right, confidence_hashes.get(key, ""))
+        problems = [answer for answer in hashed if not isinstance(answer, str)]
+        if problems:
+            unreadable.append(Failure(dataset.name, scene.id, result.name, protocol.scoring_hash, str(problems[0])))
             continue
         known = {"seconds": result.seconds[scene.id]} if scene.id in result.seconds else {}
         extras: dict[str, Fact] = {**known, **facts.get(key, {})}
         confidence = ConfidenceSource.of(result, scene.id)
         confidence_inputs = [] if confidence is None else [confidence_hashes[key], confidence.better, confidence.kind]
-        inputs = fingerprint(
-            [contents[scene.id], content, right_hashes.get(key, ""), extras, resize, *confidence_inputs]
-        )
+        inputs = fingerprint([whole, content, right, extras, resize, *confidence_inputs])
         columns = wanted[scene.id]
         if result.name in names:
             columns = tuple(column for column in columns if column in of_confidence)

@@ -143,7 +143,12 @@ def _without_none(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _field_types(cls: Any) -> dict[str, Any]:
+def _field_types(cls: Any) -> Mapping[str, Any]:
+    return _declared_types(cls)
+
+
+@functools.cache
+def _declared_types(cls: Any) -> Mapping[str, Any]:
     hints = typing.get_type_hints(cls)
     return {f.name: hints[f.name] for f in dataclasses.fields(cls)}
 

@@ -193,8 +193,9 @@ def prepare(cube: ScoreCube, rule: MissingRule = "common") -> tuple[Costs, Selec
             f"{matrix.shape[1]} columns ({dropped[0].name}: {dropped[0].reason}); choose another rule or a smaller "
             f"selection."
         )
-    matrix = matrix[np.ix_(rows, keep)]
-    matrix[np.isnan(matrix)] = np.inf
+    matrix = matrix if rows.all() and keep.all() else matrix[np.ix_(rows, keep)]
+    if gaps.gap.any():
+        matrix[np.isnan(matrix)] = np.inf
     sizes = np.nan_to_num(cube.sizes or [1.0] * len(cube.scenes), nan=1.0)[gaps.scene_of[keep]]
     scenes, scene_of = np.unique(gaps.scene_of[keep], return_inverse=True)
     columns, column_of = np.unique(gaps.column_of[keep], return_inverse=True)
@@ -252,6 +253,8 @@ class _Gaps:
 
     def columns(self, partial: NDArray[np.bool_], rows: NDArray[np.bool_]) -> list[Dropped]:
         """The columns that an algorithm lacks; a scene that loses all its columns is named once."""
+        if not partial.any():
+            return []
         dropped = []
         for scene, name in enumerate(self.cube.scenes):
             inside = (self.scene_of == scene) & ~self.gap.all(axis=0)

@@ -11,6 +11,8 @@ from stereogauge.errors import unknown_name
 from stereogauge.scores.cube import Values
 
 Ties = Literal["min", "average", "dense"]
+AT_ONCE = 8192
+"""Values that are ranked together: few enough that they stay in the cache, and their memory with the process."""
 
 
 def tie_rule(text: str) -> Ties:
@@ -31,22 +33,42 @@ def tied_ranks(values: Values, ties: Ties = "average", axis: int = -1) -> Values
     [2.5, 1.0, 2.5, 4.0]
     """
     lines = np.moveaxis(np.asarray(values, np.float64), axis, -1)
-    order = np.argsort(lines, axis=-1, kind="stable")
-    ascending = np.take_along_axis(lines, order, axis=-1)
-    places = np.arange(lines.shape[-1])
-    larger = np.ones(lines.shape, bool)
-    larger[..., 1:] = ascending[..., 1:] != ascending[..., :-1]
-    first = np.maximum.accumulate(np.where(larger, places, 0), axis=-1) + 1.0
-    if ties == "dense":
-        first = np.cumsum(larger, axis=-1, dtype=np.float64)
-    elif ties == "average":
-        ends = np.where(np.roll(larger, -1, axis=-1), places, places.size)
-        last = np.minimum.accumulate(ends[..., ::-1], axis=-1)[..., ::-1] + 1.0
-        first = (first + last) / 2
     ranks = np.empty(lines.shape)
-    np.put_along_axis(ranks, order, first, axis=-1)
-    ranks[np.isnan(lines).any(axis=-1)] = np.nan
+    if lines.size:
+        length = lines.shape[-1]
+        given, made = lines.reshape(-1, length), ranks.reshape(-1, length)
+        step = max(1, AT_ONCE // length)
+        for start in range(0, len(given), step):
+            made[start : start + step] = _line_ranks(np.ascontiguousarray(given[start : start + step]), ties)
     return np.moveaxis(ranks, -1, axis)
+
+
+def _line_ranks(lines: Values, ties: Ties) -> Values:
+    """Ranks within each row."""
+    order = np.argsort(lines, axis=1)  # equal values get equal ranks, so their order does not matter
+    order += np.arange(0, lines.size, lines.shape[1])[:, None]
+    ascending = lines.ravel().take(order)
+    larger = np.ones(lines.shape, bool)
+    np.not_equal(ascending[:, 1:], ascending[:, :-1], out=larger[:, 1:])
+    ranks = np.empty(lines.shape)
+    ranks.reshape(-1)[order.ravel()] = np.broadcast_to(_ascending_ranks(larger, ties), lines.shape).ravel()
+    ranks[np.isnan(ascending[:, -1])] = np.nan  # in ascending order NaN stands last
+    return ranks
+
+
+def _ascending_ranks(larger: NDArray[np.bool_], ties: Ties) -> Values:
+    """Ranks of values in ascending order; `larger` says where one is larger than that before it."""
+    places = np.arange(larger.shape[1])
+    if larger.all():
+        return places + 1.0
+    if ties == "dense":
+        return np.cumsum(larger, axis=1, dtype=np.float64)
+    first = np.maximum.accumulate(np.where(larger, places, 0), axis=1) + 1.0
+    if ties == "min":
+        return first
+    ends = np.where(np.roll(larger, -1, axis=1), places, places.size)
+    last = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1] + 1.0
+    return np.asarray((first + last) / 2)
 
 
 def column_ranks(costs: Values, ties: str = "min") -> Values:
@@ -56,8 +78,9 @@ def column_ranks(costs: Values, ties: str = "min") -> Values:
     """
     rule = tie_rule(ties)
     ranks = tied_ranks(costs, rule, axis=0)
-    if rule != "dense":
-        ranks[np.isposinf(costs)] = costs.shape[0]
+    gaps = np.isposinf(costs)
+    if rule != "dense" and gaps.any():
+        ranks[gaps] = costs.shape[0]
     return ranks
 
 

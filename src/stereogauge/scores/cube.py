@@ -244,6 +244,8 @@ class ScoreCube:
         A metric may be written with its region (`bad@1:nonocc`). A metric that is bound to its own pixel set is
         kept whatever `regions` asks for. Algorithms and scenes may be named by their tags: `tag:technique=learned`.
         """
+        if scenes is None and metrics is None and regions is None and algorithms is None:
+            return self
         columns = range(len(self.columns)) if metrics is None else _columns(self, metrics)
         if regions is not None:
             columns = _in_regions(self, columns, tuple(region_id(region) for region in regions))

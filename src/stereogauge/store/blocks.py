@@ -40,10 +40,7 @@ def columns_sum(columns: tuple[VersionedColumn, ...]) -> bytes:
 
 def check_sum(names: int, columns: bytes, inputs: int, *arrays: bytes) -> int:
     """The check sum of a row: CRC-32 of what its numbers are called and of the packed numbers."""
-    found = zlib.crc32(inputs.to_bytes(8, "little", signed=True), zlib.crc32(columns, names))
-    for array in arrays:
-        found = zlib.crc32(array, found)
-    return found
+    return zlib.crc32(b"".join((columns, inputs.to_bytes(8, "little", signed=True), *arrays)), names)
 
 
 def damaged(what: str) -> StoreError:

@@ -207,7 +207,7 @@ def map_origins(connection: Connection, dataset: str) -> dict[tuple[str, str], t
         .join(algorithms_, algorithms_.c.id == table.c.algorithm_id)
         .where(sets.c.name == dataset)
     )
-    return {(name, scene): (source, content) for name, scene, source, content in connection.execute(query)}
+    return {(name, scene): (source, content) for name, scene, source, content in connection.execute(query).all()}
 
 
 def map_record(connection: Connection, algorithm: str, dataset: str, scene: str) -> MapRecord | None:

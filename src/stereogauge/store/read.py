@@ -320,11 +320,11 @@ def _run_conditions(
 def _verify(rows: Sequence[Any], sets: Mapping[int, tuple[VersionedColumn, ...]], selection: Selection) -> None:
     """Raise an error where a row is not as it was written."""
     columns = {number: columns_sum(own) for number, own in sets.items()}
+    scenes, algorithms, protocol = selection.scenes, selection.algorithms, selection.protocol
     for scene, algorithm, column_set, value, total, count, missing, inputs, crc in rows:
-        owner, name = selection.scenes[scene]
-        names = names_sum(selection.protocol, owner, name, selection.algorithms[algorithm])
+        names = names_sum(protocol, *scenes[scene], algorithms[algorithm])
         if check_sum(names, columns[column_set], inputs, value, total, count, missing) != crc:
-            raise damaged(f"{selection.algorithms[algorithm]} on {name}")
+            raise damaged(f"{algorithms[algorithm]} on {scenes[scene][1]}")
 
 
 class SceneFacts(NamedTuple):

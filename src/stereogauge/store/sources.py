@@ -25,29 +25,26 @@ KINDS: dict[str, type[Any]] = {
     "points mask": PointsMask,
 }
 _KIND_OF = {file: kind for kind, file in KINDS.items()}
-_DEFAULTS = {
-    kind: [(field.name, field.default) for field in dataclasses.fields(file) if field.name != "path"]
-    for kind, file in KINDS.items()
-}
+_DEFAULTS = {kind: {field.name: field.default for field in dataclasses.fields(file)} for kind, file in KINDS.items()}
+_IN_ORDER = json.JSONEncoder(sort_keys=True)  # one for all: json.dumps makes a new one per call
 PARTS = ("gt", "gt_right", "left", "right")
 FINE = "gt_fine"
 
 
 def source_values(source: Any) -> dict[str, Any] | str | None:
     """A source as plain values; None for an array or for nothing."""
-    if isinstance(source, str | os.PathLike):
-        return _absolute(source)
     kind = _KIND_OF.get(type(source))
     if kind is None:
-        return None
-    kept = {name: value for name, default in _DEFAULTS[kind] if (value := getattr(source, name)) != default}
+        return _absolute(source) if isinstance(source, str | os.PathLike) else None
+    usual = _DEFAULTS[kind]
+    kept = {name: value for name, value in vars(source).items() if value is not usual[name] and value != usual[name]}
     if "masks" in kept:
         kept["masks"] = [_absolute(mask) for mask in kept["masks"]]
     if "image" in kept:
         kept["image"] = _absolute(kept["image"])
     if "calibration" in kept:
         kept["calibration"] = dataclasses.asdict(kept["calibration"])
-    return {"kind": kind, "path": _absolute(source.path), **kept}
+    return {**kept, "kind": kind, "path": _absolute(source.path)}
 
 
 def source_of_values(values: dict[str, Any] | str | None) -> Any:
@@ -66,7 +63,9 @@ def source_of_values(values: dict[str, Any] | str | None) -> Any:
 def source_text(source: Any) -> str:
     """A source as text, "" where it came from no file."""
     values = source_values(source)
-    return "" if values is None else json.dumps(values, sort_keys=True)
+    if isinstance(values, dict) and len(values) == 2:  # most have a path only
+        return f'{{"kind": "{values["kind"]}", "path": {_IN_ORDER.encode(values["path"])}}}'
+    return "" if values is None else _IN_ORDER.encode(values)
 
 
 def source_of_text(text: str) -> Any:
@@ -100,7 +99,7 @@ def confidence_of_text(text: str) -> ConfidenceSource | None:
 
 def paths_of(source: Any) -> tuple[str | os.PathLike[str], ...]:
     """The files that reading a source reads."""
-    if isinstance(source, str | os.PathLike):
+    if type(source) not in _KIND_OF and isinstance(source, str | os.PathLike):
         return (source,)
     path = getattr(source, "path", None)
     others = (getattr(source, "image", None), *getattr(source, "masks", ()))

@@ -289,7 +289,7 @@ class Store(Listings):
         with self._database.reading() as connection:
             for some in names.chunks(sources):
                 query = sql.select(table.c.source, table.c.stamp, table.c.hash).where(table.c.source.in_(some))
-                found.update({source: (stamp, text) for source, stamp, text in connection.execute(query)})
+                found.update({source: (stamp, text) for source, stamp, text in connection.execute(query).all()})
         return found
 
     def remember_hashes(self, hashes: Mapping[str, tuple[str, str]]) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
 from stereogauge.scores.column import VersionedColumn
 from stereogauge.store import names, schema
+
+Columns: TypeAlias = tuple[VersionedColumn, ...]
 
 
 class StoredCells:
@@ -19,25 +23,24 @@ class StoredCells:
     def __init__(
         self,
         cells: dict[tuple[str, str], tuple[int, tuple[int, ...]]],
-        column_sets: dict[int, tuple[VersionedColumn, ...]],
+        column_sets: dict[int, Columns],
     ) -> None:
         self.cells = cells
         self.column_sets = column_sets
-        # Most cells have the same sets, so the difference is taken once for all of them.
-        self._differences: dict[tuple[tuple[int, ...], tuple[VersionedColumn, ...]], tuple[VersionedColumn, ...]] = {}
+        # Most cells have the same sets, so the difference is taken once for all of them. Wanted columns are told apart
+        # by their identity, since the hash of many columns takes longer than all the rest; they are kept with it.
+        self._differences: dict[tuple[tuple[int, ...], int], tuple[Columns, Columns]] = {}
 
-    def missing(
-        self, scene: str, algorithm: str, inputs: int, wanted: tuple[VersionedColumn, ...]
-    ) -> tuple[VersionedColumn, ...]:
+    def missing(self, scene: str, algorithm: str, inputs: int, wanted: Columns) -> Columns:
         """The columns that must be computed for a cell whose inputs are these."""
         found = self.cells.get((scene, algorithm))
         if found is None or found[0] != inputs:
             return wanted
-        key = (found[1], wanted)
+        key = (found[1], id(wanted))
         if key not in self._differences:
             present = {column for number in found[1] for column in self.column_sets[number]}
-            self._differences[key] = tuple(column for column in wanted if column not in present)
-        return self._differences[key]
+            self._differences[key] = wanted, tuple(column for column in wanted if column not in present)
+        return self._differences[key][1]
 
 
 def stored_cells(connection: Connection, dataset: str, scoring_hash: str) -> StoredCells:
@@ -59,7 +62,7 @@ def stored_cells(connection: Connection, dataset: str, scoring_hash: str) -> Sto
         sql.select(scores.c.scene_id, scores.c.algorithm_id, scores.c.column_set_id, scores.c.inputs).where(
             scores.c.scoring_id == scoring, scores.c.scene_id.in_(list(scene_names))
         )
-    )
+    ).all()
     cells: dict[tuple[str, str], tuple[int, tuple[int, ...]]] = {}
     for scene, algorithm, column_set, inputs in rows:
         key = (scene_names[scene], algorithm_names[algorithm])

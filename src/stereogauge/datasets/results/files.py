@@ -5,6 +5,7 @@ A zip is never unpacked: its files are read in place, through addresses of the f
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,8 +30,15 @@ class ResultFiles:
     zipped: bool = False
 
     def path(self, name: str) -> str | Path:
-        """Where `name` can be read."""
-        return f"zip://{name}::{self.root.resolve().as_posix()}" if self.zipped else self.root / name
+        """Where `name` can be read; text rather than a `Path` where that is possible, since there may be many files."""
+        if self.zipped:
+            return f"zip://{name}::{self.root.resolve().as_posix()}"
+        return self.root / name if self._folder is None else os.path.join(self._folder, name)
+
+    @functools.cached_property
+    def _folder(self) -> str | None:
+        """The folder as text; None in an object store, whose paths know the sizes of their files."""
+        return None if is_in_object_store(self.root) else os.fspath(self.root)
 
     def text(self, name: str) -> str:
         """The content of a small text file."""
@@ -71,4 +79,5 @@ def _below(root: os.PathLike[str]) -> Iterator[str]:
 
 
 def _hidden(name: str) -> bool:
-    return any(part.startswith(".") or part == "__MACOSX" for part in name.split("/"))
+    inside = f"/{name}/"
+    return "/." in inside or "/__MACOSX/" in inside

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple, cast
 
@@ -104,8 +104,7 @@ def find_results(
         rest += [] if result.maps else [file.name for file in found if file.name not in unused]
         confidence[name or result.name] = {
             (file.scene, file.part): _confidence_file(files.path(file.name), dataset[file.scene], dataset, own)
-            for file in sorted(found, key=_preference, reverse=True)
-            if file.kind == "confidence"
+            for file in sorted((one for one in found if one.kind == "confidence"), key=_preference, reverse=True)
         }
     return FoundResults(_renamed(results, name, files), sorted(rest), confidence, found_template)
 
@@ -128,7 +127,7 @@ def _recognise_all(files: ResultFiles, dataset: Dataset, template: str | None) -
     scenes = scene_names(dataset.ids)
     recognised, rest = [], []
     for name in files.names:
-        if PurePosixPath(name).name in FILENAMES:
+        if name.rpartition("/")[2] in FILENAMES:
             continue
         file = recognise(name, scenes) if template is None else recognise_by(template, name, scenes)
         if file is None:
@@ -148,8 +147,11 @@ def _result_set(
 ) -> tuple[ResultSet, list[str]]:
     """The result set and the files that another one of the same kind and scene left without use."""
     chosen: dict[tuple[str, str, str], Recognised] = {}
-    for file in sorted(found, key=_preference):
-        chosen.setdefault((file.kind, file.part, file.scene), file)
+    for file in found:
+        key = file.kind, file.part, file.scene
+        other = chosen.setdefault(key, file)
+        if other is not file:
+            chosen[key] = min(other, file, key=_preference)
     title = manifest.name or algorithm or _title(files)
     decoding = requested.over(manifest.decoding)
     seconds = {scene: _seconds(files, file) for (kind, _, scene), file in chosen.items() if kind == "time"}
@@ -157,11 +159,11 @@ def _result_set(
     unused += [chosen["time", "", scene].name for scene, value in seconds.items() if value is None]
 
     def maps(kind: str, how: Decoding, part: str = "") -> dict[str, DisparityFile]:
-        names = {scene: chosen.get((kind, part, scene.id)) for scene in dataset}
-        there = {scene: files.path(file.name) for scene, file in names.items() if file is not None}
-        if kind == "confidence" and not how.given:
-            return {scene.id: DisparityFile(path) for scene, path in there.items()}
-        return {scene.id: map_file(path, scene, dataset, how, title) for scene, path in there.items()}
+        there = [(scene, chosen[kind, part, scene.id].name) for scene in dataset if (kind, part, scene.id) in chosen]
+        nothing_said = how == Decoding() and dataset.name not in SCALE_OF_SCENE
+        if nothing_said or (kind == "confidence" and not how.given):
+            return {scene.id: DisparityFile(files.path(name)) for scene, name in there}
+        return {scene.id: map_file(files.path(name), scene, dataset, how, title) for scene, name in there}
 
     confidence = {
         part or CONFIDENCE: ConfidenceMaps(
@@ -205,7 +207,7 @@ def _title(files: ResultFiles) -> str:
 
 
 def _preference(file: Recognised) -> tuple[str, int, str]:
-    suffix = PurePosixPath(file.name).suffix.lower()
+    suffix = os.path.splitext(file.name)[1].lower()
     return file.part, MAP_SUFFIXES.index(suffix) if suffix in MAP_SUFFIXES else 0, file.name
 
 

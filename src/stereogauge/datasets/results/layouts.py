@@ -7,10 +7,11 @@ such folders. Anything else needs a path template.
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from stereogauge.datasets.layout import MAP_SUFFIXES, check_template, map_name, template_pattern
 from stereogauge.errors import DatasetError
@@ -27,8 +28,7 @@ OTHER_FOLDERS = frozenset({"disp_1", "flow"})
 FIELDS = ("algorithm", "scene")
 
 
-@dataclass(frozen=True)
-class Recognised:
+class Recognised(NamedTuple):
     """`kind`: map, right, confidence or time; `algorithm`: "" for the folder itself; `part` tells confidences apart."""
 
     name: str
@@ -49,41 +49,53 @@ def scene_names(ids: Iterable[str]) -> Mapping[str, str]:
 
 def recognise(name: str, scenes: Mapping[str, str]) -> Recognised | None:
     """What the file `name` is, or None."""
-    path = PurePosixPath(name)
-    return _submission(path, scenes) or _one_file_a_scene(path, scenes)
+    folder = name.rpartition("/")[0]
+    return _submission(name, folder, scenes) or _one_file_a_scene(name, folder, scenes)
 
 
-def _submission(path: PurePosixPath, scenes: Mapping[str, str]) -> Recognised | None:
+def _submission(name: str, folder: str, scenes: Mapping[str, str]) -> Recognised | None:
     """Middlebury v3: disp0ALG.pfm, disp1ALG.pfm (right view), timeALG.txt; without ALG the folder above names it."""
-    scene = scenes.get(path.parent.name.lower())
+    above, _, own = folder.rpartition("/")
+    scene = scenes.get(own.lower())
     if scene is None:
         return None
-    above = "/".join(_naming(path.parent.parent.parts))
+    path = PurePosixPath(name)
     found = re.fullmatch(r"disp([01])(.*)", path.stem)
     if found and path.suffix.lower() == ".pfm" and found.group(2) != "GT":
-        return Recognised(str(path), found.group(2) or above, scene, "map" if found.group(1) == "0" else "right")
+        kind = "map" if found.group(1) == "0" else "right"
+        return Recognised(name, found.group(2) or _naming(_parts(above)), scene, kind)
     found = re.fullmatch(r"time(.*)", path.stem)
     if found and path.suffix.lower() == ".txt":
-        return Recognised(str(path), found.group(1) or above, scene, "time")
+        return Recognised(name, found.group(1) or _naming(_parts(above)), scene, "time")
     return None
 
 
-def _one_file_a_scene(path: PurePosixPath, scenes: Mapping[str, str]) -> Recognised | None:
-    stem, suffix = map_name(path)
+def _one_file_a_scene(name: str, folder: str, scenes: Mapping[str, str]) -> Recognised | None:
+    stem, suffix = map_name(name)
     scene = scenes.get(stem.lower())
-    folders = [folder.lower() for folder in path.parent.parts]
-    if scene is None or suffix not in MAP_SUFFIXES or OTHER_FOLDERS & set(folders):
+    meaning = _meaning(folder) if scene is not None and suffix in MAP_SUFFIXES else None
+    return None if scene is None or meaning is None else Recognised(name, meaning[0], scene, *meaning[1:])
+
+
+@functools.lru_cache(1024)
+def _meaning(folder: str) -> tuple[str, str, str] | None:
+    """Algorithm, kind and part of the maps in a folder; None where they are something else. Many files share one."""
+    parts = _parts(folder)
+    lower = [part.lower() for part in parts]
+    if not OTHER_FOLDERS.isdisjoint(lower):
         return None
-    at = next((index for index, folder in enumerate(folders) if folder in CONFIDENCE_FOLDERS), None)
+    at = next((index for index, part in enumerate(lower) if part in CONFIDENCE_FOLDERS), None)
     if at is not None:
-        algorithm, part = "/".join(_naming(path.parent.parts[:at])), "/".join(path.parent.parts[at + 1 :])
-        return Recognised(str(path), algorithm, scene, "confidence", part)
-    kind = "right" if RIGHT_FOLDERS & set(folders) else "map"
-    return Recognised(str(path), "/".join(_naming(path.parent.parts)), scene, kind)
+        return _naming(parts[:at]), "confidence", "/".join(parts[at + 1 :])
+    return _naming(parts), "map" if RIGHT_FOLDERS.isdisjoint(lower) else "right", ""
 
 
-def _naming(folders: tuple[str, ...]) -> list[str]:
-    return [folder for folder in folders if folder.lower() not in LEFT_FOLDERS | RIGHT_FOLDERS]
+def _parts(folder: str) -> list[str]:
+    return [part for part in folder.split("/") if part not in ("", ".")]
+
+
+def _naming(folders: Sequence[str]) -> str:
+    return "/".join(folder for folder in folders if folder.lower() not in LEFT_FOLDERS | RIGHT_FOLDERS)
 
 
 def recognise_by(template: str, name: str, scenes: Mapping[str, str]) -> Recognised | None:

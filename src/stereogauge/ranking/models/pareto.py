@@ -17,20 +17,22 @@ from stereogauge.ranking.ranks import column_ranks
 from stereogauge.scores.cube import Values
 
 Relation = NDArray[np.bool_]
+Places = NDArray[np.unsignedinteger[Any]]
 COLUMNS_AT_ONCE = 16
 DRAWS_AT_ONCE = 64
 
 
-def worse_somewhere(costs: Values) -> Relation:
-    """Relation (algorithms, algorithms): a has a greater cost than b in at least one column.
+def worse_somewhere(costs: Values | Places) -> Relation:
+    """Relation (algorithms, algorithms): a has a greater cost, or place, than b in at least one column.
 
-    One comparison of all pairs a column; ends as soon as every pair is decided, mostly after few columns.
+    One comparison of all pairs per column; ends as soon as every pair is decided, mostly after few columns.
     """
     count = costs.shape[0]
     worse = np.zeros((count, count), bool)
     greater = np.empty_like(worse)
     for start in range(0, costs.shape[1], COLUMNS_AT_ONCE):
-        for column in places(np.ascontiguousarray(costs[:, start : start + COLUMNS_AT_ONCE].T)):
+        block = np.ascontiguousarray(costs[:, start : start + COLUMNS_AT_ONCE].T)
+        for column in block if block.dtype.kind == "u" else places(block):
             np.greater(column[:, None], column[None, :], out=greater)
             worse |= greater
         if np.count_nonzero(worse) == count * (count - 1):
@@ -38,7 +40,7 @@ def worse_somewhere(costs: Values) -> Relation:
     return worse
 
 
-def places(columns: Values) -> NDArray[np.unsignedinteger[Any]]:
+def places(columns: Values) -> Places:
     """Dense ranks from 0 within each row: whole numbers, which compare several times faster than the costs."""
     order = np.argsort(columns, axis=1)
     ascending = np.take_along_axis(columns, order, axis=1)
@@ -49,8 +51,8 @@ def places(columns: Values) -> NDArray[np.unsignedinteger[Any]]:
     return result
 
 
-def dominance(costs: Values) -> Relation:
-    """Relation (algorithms, algorithms): a dominates b."""
+def dominance(costs: Values | Places) -> Relation:
+    """Relation (algorithms, algorithms): a dominates b by these costs, or by places in the same order."""
     worse = worse_somewhere(costs)
     return ~worse & worse.T
 
@@ -75,13 +77,17 @@ def a_star_groups(costs: Costs) -> Outcome:
     Within a group algorithms stand by how many they dominate, then by their mean rank over the columns.
     `arrays["dominates"]` is the relation (algorithms, algorithms).
     """
-    dominates = dominance(costs.matrix)
+    ranks = column_ranks(costs.matrix, "average")
+    mean_rank = ranks.mean(axis=1)
+    # Twice an average rank is a whole number, and compares as the costs do.
+    twice = np.empty_like(ranks, np.min_scalar_type(2 * len(ranks)))
+    np.multiply(ranks, 2, out=twice, casting="unsafe")
+    dominates = dominance(twice)
     group = layers(dominates)
     dominators = dominates.sum(axis=0, dtype=np.int32)
     who = [costs.algorithms[a] for a in np.nonzero(dominates.T)[1].tolist()]
     ends = itertools.pairwise([0, *np.cumsum(dominators).tolist()])
     dominated = dominates.sum(axis=1, dtype=np.int32)
-    mean_rank = column_ranks(costs.matrix, "average").mean(axis=1)
     return Outcome(
         rank=group,
         value=dominators.astype(np.float64),
