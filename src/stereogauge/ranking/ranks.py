@@ -60,7 +60,7 @@ def _ascending_ranks(larger: NDArray[np.bool_], ties: Ties) -> Values:
     """Ranks of values in ascending order; `larger` says where one is larger than that before it."""
     places = np.arange(larger.shape[1])
     if larger.all():
-        return places + 1.0
+        return np.asarray(places + 1.0, np.float64)
     if ties == "dense":
         return np.cumsum(larger, axis=1, dtype=np.float64)
     first = np.maximum.accumulate(np.where(larger, places, 0), axis=1) + 1.0

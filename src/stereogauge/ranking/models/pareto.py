@@ -32,7 +32,7 @@ def worse_somewhere(costs: Values | Places) -> Relation:
     greater = np.empty_like(worse)
     for start in range(0, costs.shape[1], COLUMNS_AT_ONCE):
         block = np.ascontiguousarray(costs[:, start : start + COLUMNS_AT_ONCE].T)
-        for column in block if block.dtype.kind == "u" else places(block):
+        for column in block if block.dtype.kind == "u" else places(block.astype(np.float64, copy=False)):
             np.greater(column[:, None], column[None, :], out=greater)
             worse |= greater
         if np.count_nonzero(worse) == count * (count - 1):
