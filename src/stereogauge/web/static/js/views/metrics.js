@@ -141,7 +141,7 @@ export function create(root, context) {
       h(
         "span",
         { class: "hint" },
-        "colour = scene, shape = algorithm; click a point to open its scene, drag to look closer, double-click to go back",
+        "colour = scene, shape = algorithm; click a point to open its scene, drag to zoom in, double-click to zoom out",
       ),
     );
   }
