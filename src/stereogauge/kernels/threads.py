@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import multiprocessing
 import os
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -38,8 +39,27 @@ def _blocks(height: int, blocks: int) -> list[slice]:
 
 
 def at_once(parts: Sequence[Callable[[], Any]], pixels: int) -> list[Any]:
-    """The results of all parts, in order; in threads where there are processors and enough pixels."""
-    if len(parts) == 1 or thread_count() == 1 or pixels < WORTH_A_THREAD:
+    """The results of all parts, in order; in threads where there are processors and enough pixels.
+
+    The calling thread works too: were it only waiting, each finished part would wake it on a processor that has work.
+    """
+    threads = min(thread_count(), len(parts)) if pixels >= WORTH_A_THREAD else 1
+    if threads == 1:
         return [part() for part in parts]
-    with ThreadPoolExecutor(min(thread_count(), len(parts))) as pool:
-        return [future.result() for future in [pool.submit(part) for part in parts]]
+    results: list[Any] = [None] * len(parts)
+    waiting = deque(enumerate(parts))
+
+    def work() -> None:
+        while waiting:
+            try:
+                place, part = waiting.popleft()
+            except IndexError:  # another thread took the last one
+                return
+            results[place] = part()
+
+    with ThreadPoolExecutor(threads - 1) as pool:
+        others = [pool.submit(work) for _ in range(threads - 1)]
+        work()
+        for other in others:
+            other.result()
+    return results

@@ -18,6 +18,7 @@ from stereogauge.kernels.jit import read_only
 from stereogauge.metrics.statistics import PassRequest, PixelStatistics, RegionStatistics
 from stereogauge.model import DisparityMap, Image, Mask, Scene, as_disparity
 from stereogauge.protocol import Protocol
+from stereogauge.regions.depth_range import range_in_front
 from stereogauge.regions.scene_regions import SceneRegions
 
 Shared = TypeVar("Shared")
@@ -170,6 +171,10 @@ class Measurement:
         shared: Shared = self._shared[name]
         return shared
 
+    def in_front(self, offset: float) -> tuple[float, float]:
+        """The largest and the smallest true D + offset in front of the cameras; see `range_in_front`."""
+        return self.regions.in_front(offset) if self.gt is self.scene.gt else range_in_front(self.gt, offset)
+
     def mask(self, region: str) -> Mask:
         """The pixels of a region."""
         return self.regions.mask(region)
@@ -202,16 +207,19 @@ class Measurement:
     def _computed(self, estimate: DisparityMap, regions: tuple[str, ...]) -> list[PixelStatistics]:
         calibration = self.scene.calibration
         metric = self.protocol.sigma_z.metric and calibration.focal_baseline is not None
+        doffs = calibration.doffs if metric else 0.0
+        in_front = self.in_front(doffs) if self._request.depth else None
         return [
             PixelStatistics(
                 estimate,
                 self.gt,
                 labels,
                 focal_baseline=calibration.focal_baseline if metric and calibration.focal_baseline else 1.0,
-                doffs=calibration.doffs if metric else 0.0,
+                doffs=doffs,
                 mu=self.protocol.sigma_z.mu,
                 request=self._request,
                 charge=self.protocol.invalid != "exclude",
+                in_front=in_front,
             )
             for labels in self.regions.labels(regions)
         ]

@@ -12,7 +12,7 @@ from stereogauge.metrics.error_pictures import heat_picture
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import emptiness, mean, plain_sum
-from stereogauge.metrics.statistics import PassRequest, range_in_front
+from stereogauge.metrics.statistics import PassRequest
 from stereogauge.protocol.sigma_z import EITHER_UNIT
 
 CABEZAS = "Cabezas, Padilla & Trujillo, CIARP 2011"
@@ -39,7 +39,7 @@ def sigma_z_map(m: Measurement) -> NDArray[np.float64]:
     error = np.abs(truth - estimate)
     if excluding:
         return error
-    ends = focal_baseline / (np.array(range_in_front(m.gt, doffs)) + parameters.mu)
+    ends = focal_baseline / (np.array(m.in_front(doffs)) + parameters.mu)
     return np.where(np.isnan(estimate), np.maximum(np.abs(truth - ends[0]), np.abs(truth - ends[1])), error)
 
 
@@ -72,7 +72,7 @@ def _sigma_z(m: Measurement, region: str) -> Statistic:
     size = pixels.size - depth.truth_behind
     remarks = []
     if missing and charge:
-        near, far = m.once("true range", lambda: range_in_front(m.gt, _sigma_z_scale(m)[1]))
+        near, far = m.in_front(_sigma_z_scale(m)[1])
         if near == far:
             return Statistic.empty("all true disparities are equal: no range to charge missing estimates by", missing)
         remarks.append(f"{missing} missing estimates charged the worst depth error inside the scene's range")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,10 @@ from stereogauge.kernels import pixelwise as kernels
 from stereogauge.kernels.jit import read_only
 from stereogauge.kernels.threads import at_once, fixed_blocks, row_blocks
 from stereogauge.model import DisparityMap
+from stereogauge.regions.depth_range import range_in_front
 from stereogauge.regions.labels import RegionLabels
 
 LINE = 64  # bytes of a line of the cache
-ROWS_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
@@ -95,30 +95,22 @@ class DepthStatistics:
     estimates_behind: int
 
 
+class _Tally(NamedTuple):
+    """One pass over all pixels: sums (slot, sum), the histogram (slot, key), rows with special pixels, and keys.
+
+    There are no keys where they were not asked for.
+    """
+
+    sums: NDArray[np.float64]
+    histogram: NDArray[np.uint32]
+    special: NDArray[np.bool_]
+    keys: NDArray[np.uint16]
+
+
 def _bin(value: float) -> int:
     """The histogram bin that holds an error of exactly `value`."""
     bits = int(np.float32(value).view(np.uint32))
     return min(max((max(bits - 1, 0) >> int(kernels.BIN_SHIFT)) - int(kernels.FIRST_KEY), 0), kernels.BINS - 1)
-
-
-def range_in_front(truth: DisparityMap, offset: float) -> tuple[float, float]:
-    """The largest and the smallest D + offset above 0, which belong to the nearest and the farthest point; else 1."""
-    blocks = fixed_blocks(truth.shape[0], truth.size)
-    found = at_once([functools.partial(_extremes, truth[rows], offset) for rows in blocks], truth.size)
-    near, far = max(near for near, _ in found), min(far for _, far in found)
-    return (near, far) if near > 0.0 else (1.0, 1.0)
-
-
-def _extremes(truth: DisparityMap, offset: float) -> tuple[float, float]:
-    near, far = -math.inf, math.inf
-    for start in range(0, truth.shape[0], ROWS_AT_ONCE):
-        rows = truth[start : start + ROWS_AT_ONCE]
-        highest, lowest = (float(most.reduce(rows, axis=None)) + offset for most in (np.fmax, np.fmin))
-        if lowest <= 0.0:
-            shifted = rows.astype(np.float64) + offset
-            lowest = float(shifted[shifted > 0.0].min(initial=math.inf))
-        near, far = float(np.fmax(near, highest)), float(np.fmin(far, lowest))
-    return near, far
 
 
 def _aligned(shape: tuple[int, ...]) -> NDArray[np.float64]:
@@ -146,6 +138,7 @@ class PixelStatistics:
 
     `request` names the thresholds and quantiles that will be read: one second pass over the pixels serves them all.
     `charge`: whether a missing depth costs the worst depth error inside the scene's range; otherwise it costs nothing.
+    `in_front` is that range, as `range_in_front` finds it, where it is known already.
     """
 
     def __init__(
@@ -159,23 +152,22 @@ class PixelStatistics:
         mu: float,
         request: PassRequest,
         charge: bool = True,
+        in_front: tuple[float, float] | None = None,
     ) -> None:
         self._estimate, self._truth, self._labels = read_only(estimate), read_only(truth), labels
         self._focal_baseline, self._doffs, self._mu = float(focal_baseline), float(doffs), float(mu)
-        self._charge = charge
-        self._blocks = fixed_blocks(truth.shape[0], truth.size)
-        tallies: list[Callable[[], Any]] = [functools.partial(self._tally, rows) for rows in self._blocks]
-        depths = self._depth_parts() if request.depth else []
-        found = at_once([*tallies, *depths], truth.size)
-        if depths:
-            self._depths = self._depths_of(found[len(tallies) :])
-        parts, histograms, zeros = zip(*found[: len(tallies)], strict=True)
-        self._regions = self._folded(sum(parts), sum(histograms), self._exclusions(np.concatenate(zeros)))
+        self._charge, self._in_front = charge, in_front
+        collecting = bool(request.quantiles) or not all(map(_on_edge, request.thresholds))
+        tally = self._tallied(depth=request.depth, keys=collecting)
+        if request.depth:
+            self._depths = self._depths_of(tally)
+        self._regions = self._folded(tally)
         self._cumulative = {name: np.cumsum(r.histogram) for name, r in self._regions.items()}
+        self._sorted: dict[int, tuple[NDArray[np.float32], NDArray[np.uint16]]] = {}
         self._ranked: dict[tuple[str, int], NDArray[np.float32]] = {}
-        bins = {name: self._bins_of(name, request) for name in labels.names}
-        if any(bins.values()):
-            self._collect(bins)
+        bins = set().union(*(self._bins_of(name, request) for name in labels.names))
+        if bins:
+            self._collect(bins, tally)
 
     def __contains__(self, region: object) -> bool:
         return region in self._regions
@@ -187,16 +179,35 @@ class PixelStatistics:
         """What every pass goes over."""
         return self._estimate[rows], self._truth[rows], self._labels.slots[rows]
 
-    def _tally(self, rows: slice) -> tuple[NDArray[np.float64], NDArray[np.uint32], NDArray[np.bool_]]:
-        """The sums of errors of some rows, (slot, sum), their histogram, and the rows where a true disparity is 0."""
-        sums = _aligned((len(self._labels.values), kernels.COPIES, kernels.SUMS))
-        histogram = np.zeros((len(self._labels.values), kernels.KEYS), np.uint32)
-        pixels = self._pixels(rows)
-        height, width = pixels[0].shape
-        zeros = np.empty(height, np.bool_)
-        scratch = (np.empty(width, np.float32), np.empty(width, np.float32), np.empty(width, np.uint32))
-        kernels.tally_errors(*pixels, *scratch, sums.ravel(), histogram.ravel(), zeros)
-        return sums.transpose(1, 0, 2).sum(axis=0), histogram, zeros
+    def _tallied(self, *, depth: bool, keys: bool) -> _Tally:
+        """The pass over all pixels, with depth errors or without; the keys of the histogram are kept where asked."""
+        height, width = self._truth.shape
+        near, far = (self._in_front or range_in_front(self._truth, self._doffs)) if depth else (1.0, 1.0)
+        scale = (self._focal_baseline, self._doffs, self._mu, near, far, self._charge, depth)
+        slots = len(self._labels.values)
+        special = np.zeros((2, height), np.bool_)
+        kept = np.empty((height, width) if keys else (0, width), np.uint16)
+
+        def part(rows: slice) -> tuple[NDArray[np.float64], NDArray[np.uint32]]:
+            sums = _aligned((slots, kernels.COPIES, kernels.STRIDE))
+            histogram = np.zeros((slots, kernels.KEYS), np.uint32)
+            scratch = (
+                np.empty(width, np.float32),
+                np.empty(width, np.float32),
+                np.empty(width),
+                np.empty(width, np.uint32),
+            )
+            own = kept[rows] if keys else np.empty((1, width), np.uint16)
+            kernels.tally_errors(
+                *self._pixels(rows), *scale, *scratch, own, sums.ravel(), histogram.ravel(), special[:, rows]
+            )
+            return sums.transpose(1, 0, 2).sum(axis=0), histogram
+
+        blocks = fixed_blocks(height, self._truth.size)
+        sums, histograms = zip(
+            *at_once([functools.partial(part, rows) for rows in blocks], self._truth.size), strict=True
+        )
+        return _Tally(sum(sums), sum(histograms), special, kept)
 
     def _exclusions(self, rows: NDArray[np.bool_]) -> NDArray[np.int64]:
         exclusions = np.zeros((len(self._labels.values), kernels.EXCLUSIONS), np.int64)
@@ -205,31 +216,15 @@ class PixelStatistics:
         return exclusions
 
     def depth(self, region: str) -> DepthStatistics:
-        """The depth errors of a region; all regions share one pass, made when the first is asked for."""
+        """The depth errors of a region; where they were not requested, one more pass serves all regions."""
         return self._depths[region]
 
     @functools.cached_property
     def _depths(self) -> dict[str, DepthStatistics]:
-        return self._depths_of(at_once(self._depth_parts(), self._truth.size))
+        return self._depths_of(self._tallied(depth=True, keys=False))
 
-    def _depth_parts(self) -> list[Callable[[], Any]]:
-        near, far = range_in_front(self._truth, self._doffs)
-        scale = (self._focal_baseline, self._doffs, self._mu, near, far, self._charge)
-
-        def part(rows: slice) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-            sums = np.zeros((len(self._labels.values), kernels.COPIES))
-            pixels = self._pixels(rows)
-            height, width = pixels[0].shape
-            behind = np.empty(height, np.bool_)
-            kernels.sum_depths(*pixels, *scale, np.empty(width), sums.ravel(), behind)
-            return sums.T.sum(axis=0), behind
-
-        return [functools.partial(part, rows) for rows in self._blocks]
-
-    def _depths_of(self, found: Sequence[tuple[NDArray[np.float64], NDArray[np.bool_]]]) -> dict[str, DepthStatistics]:
-        """The depth errors of every region, from the sums of its rows and the rows with points behind the cameras."""
-        sums, behind = zip(*found, strict=True)
-        total, excluded = sum(sums), self._exclusions(np.concatenate(behind))
+    def _depths_of(self, tally: _Tally) -> dict[str, DepthStatistics]:
+        total, excluded = tally.sums[:, kernels.DEPTH], self._exclusions(tally.special[kernels.BEHIND_ROWS])
         depths = {}
         for position, name in enumerate(self._labels.names):
             inside = self._inside(position)
@@ -246,14 +241,13 @@ class PixelStatistics:
         """Which slots belong to the region at this position."""
         return np.asarray((self._labels.values >> position) & 1 == 1)
 
-    def _folded(
-        self, sums: NDArray[np.float64], histogram: NDArray[np.uint32], exclusions: NDArray[np.int64]
-    ) -> dict[str, RegionStatistics]:
+    def _folded(self, tally: _Tally) -> dict[str, RegionStatistics]:
+        exclusions = self._exclusions(tally.special[kernels.ZERO_ROWS])
         folded = {}
         for position, name in enumerate(self._labels.names):
             inside = self._inside(position)
-            counts = histogram[inside].sum(axis=0, dtype=np.int64)
-            total = sums[inside].sum(axis=0)
+            counts = tally.histogram[inside].sum(axis=0, dtype=np.int64)
+            total = tally.sums[inside].sum(axis=0)
             excluded = exclusions[inside].sum(axis=0)
             plain, d1 = counts[: kernels.BINS], counts[kernels.BINS : 2 * kernels.BINS]
             errors = plain + d1
@@ -291,42 +285,39 @@ class PixelStatistics:
             bins |= {self._bin_of_rank(region, low), self._bin_of_rank(region, high)}
         return bins
 
-    def _collect(self, bins: dict[str, set[int]]) -> None:
-        """Read the sorted errors in some bins of some regions, in one pass."""
-        labels = self._labels
-        wanted = np.zeros(kernels.BINS + 1, np.uint16)
-        for position, name in enumerate(labels.names):
-            wanted[sorted(bins.get(name, ()))] |= np.uint16(1 << position)
-        table = (labels.values.astype(np.uint16)[:, None] & wanted).ravel()
-        room = sum(int(self._regions[name].histogram[list(some)].sum()) for name, some in bins.items())
+    def _collect(self, bins: Iterable[int], tally: _Tally) -> None:
+        """Read the sorted errors in some bins, in one pass over the keys of all pixels."""
+        chosen = np.array(sorted(bins), np.int64)
+        wanted = np.zeros(kernels.KEYS, np.bool_)
+        wanted[chosen] = wanted[chosen + kernels.BINS] = True
+        by_key = tally.histogram.sum(axis=0, dtype=np.int64)
+        counts = by_key[chosen] + by_key[chosen + kernels.BINS]
+        regions = self._labels.values.astype(np.uint16)
 
-        def collect(rows: slice) -> tuple[NDArray[np.float32], NDArray[np.uint16]]:
-            part = self._pixels(rows)
-            width = part[0].shape[1]
-            most = min(room, part[0].size)
-            values, members = np.empty(most, np.float32), np.empty(most, np.uint16)
-            scratch = np.empty(width, np.float32), np.empty(width, np.uint32)
-            found = kernels.collect_errors(*part, table, *scratch, values, members)
-            return values[:found], members[:found]
+        def collect(rows: slice) -> NDArray[np.uint64]:
+            keys = tally.keys[rows]
+            places = np.empty(min(int(counts.sum()), keys.size), np.int64)
+            places = places[: kernels.find_keys(keys, wanted, places)]
+            estimate, truth, slots = (np.take(part, places) for part in self._pixels(rows))
+            # As whole numbers: errors are not negative, so that their bits are in their order.
+            errors = np.abs(estimate - truth).view(np.uint32).astype(np.uint64)
+            return np.sort((errors << 16) | regions[slots])
 
         blocks = row_blocks(self._truth.shape[0], self._truth.size)
-        found = at_once([functools.partial(collect, rows) for rows in blocks], self._truth.size)
-        values, members = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        # Sorted once for all regions, as whole numbers: errors are not negative, so that their bits are in their order.
-        pairs = np.sort((values.view(np.uint32).astype(np.uint64) << 16) | members)
-        values, members = (pairs >> 16).astype(np.uint32).view(np.float32), pairs.astype(np.uint16)
-        for position, name in enumerate(labels.names):
-            mine = values[(members >> position) & 1 == 1]
-            counts = self._regions[name].histogram
-            start = 0
-            for index in sorted(bins.get(name, ())):
-                stop = start + int(counts[index])
-                self._ranked[name, index] = mine[start:stop]
-                start = stop
+        parts = at_once([functools.partial(collect, rows) for rows in blocks], self._truth.size)
+        # Stable, since that kind of sorting merges what is sorted already.
+        pairs = np.sort(np.concatenate(parts), kind="stable")
+        for index, inside in zip(chosen, np.split(pairs, np.cumsum(counts)[:-1]), strict=True):
+            self._sorted[int(index)] = (inside >> 16).astype(np.uint32).view(np.float32), inside.astype(np.uint16)
 
     def _values_in(self, region: str, index: int) -> NDArray[np.float32]:
+        """The sorted errors of a region in one bin."""
+        if index not in self._sorted:
+            self._collect([index], self._tallied(depth=False, keys=True))
         if (region, index) not in self._ranked:
-            self._collect({region: {index}})
+            values, members = self._sorted[index]
+            inside = members & (1 << self._labels.names.index(region)) != 0
+            self._ranked[region, index] = np.compress(inside, values)
         return self._ranked[region, index]
 
     def above(self, region: str, threshold: float) -> int:

@@ -14,6 +14,7 @@ from stereogauge.model import DisparityMap, Mask, Scene
 from stereogauge.protocol import Protocol
 from stereogauge.protocol.regions import RegionParameters, Rule
 from stereogauge.regions import occlusion
+from stereogauge.regions.depth_range import range_in_front
 from stereogauge.regions.drawn_planes import drawn_planes
 from stereogauge.regions.geometry.cache import cached_geometry_sets
 from stereogauge.regions.geometry.objects import ObjectKind, ObjectLabels, object_labels
@@ -27,6 +28,7 @@ class EvaluatedScene(ABC):
         self.scene = scene
         self.protocol = protocol
         self.parameters: RegionParameters = protocol.region_rules
+        self._in_front: dict[float, tuple[float, float]] = {}
 
     @abstractmethod
     def mask(self, name: str) -> Mask:
@@ -113,6 +115,12 @@ class EvaluatedScene(ABC):
             self.check_size(self.scene.gt_right, "right ground truth")
             return occlusion.bidirectional_visible(truth, self.scene.gt_right, self.parameters.consistency)
         return occlusion.z_buffer_visible(truth, self.parameters.consistency)
+
+    def in_front(self, offset: float) -> tuple[float, float]:
+        """The largest and the smallest D + offset in front of the cameras; see `range_in_front`."""
+        if offset not in self._in_front:
+            self._in_front[offset] = range_in_front(self.scene.gt, offset)
+        return self._in_front[offset]
 
     def check_size(self, array: NDArray[Any], what: str) -> None:
         """Raise unless an image, map or mask of the scene has the size of its ground truth."""
