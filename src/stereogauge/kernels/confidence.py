@@ -12,7 +12,7 @@ from stereogauge.kernels.cost_summary import NONE
 from stereogauge.kernels.jit import helper, kernel
 
 
-@helper(inline="always")
+@helper
 def _with_plateaus(strict: np.uint16, costs: NDArray[np.uint16], winner: int) -> np.uint16:
     """The smaller of `strict` and the lowest plateau with nothing lower beside it that does not hold the winner."""
     smallest = strict
@@ -28,7 +28,7 @@ def _with_plateaus(strict: np.uint16, costs: NDArray[np.uint16], winner: int) ->
     return smallest
 
 
-@helper(inline="always")
+@helper
 def _summary_row(
     sums: NDArray[np.uint16],
     row_at: int,

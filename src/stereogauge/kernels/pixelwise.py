@@ -53,7 +53,7 @@ bits_of = Instruction("stereogauge.kernels.pixelwise_vector", "bits_of")
 add_errors = Instruction("stereogauge.kernels.pixelwise_vector", "add_errors")
 
 
-@helper(inline="always")
+@helper
 def _bin_of(guarded: np.float32) -> np.uint32:
     """The histogram bin of an |e| less the guard."""
     clipped = guarded if guarded > SMALLEST else SMALLEST
@@ -61,7 +61,7 @@ def _bin_of(guarded: np.float32) -> np.uint32:
     return np.uint32(bits_of(clipped) - FIRST_BITS) >> BIN_SHIFT
 
 
-@helper(fastmath=True, inline="always")
+@helper(fastmath=True)
 def _depth_row(
     estimate: Floats,
     truth: Floats,

@@ -59,7 +59,7 @@ class Rolling(NamedTuple):
     right_disparities: NDArray[np.uint16]
 
 
-@helper(inline="always")
+@helper
 def _penalty_row(guide: NDArray[np.uint8], table: NDArray[Any], y: int, sign: int, penalties: NDArray[Any]) -> None:
     """P2 between each pixel of row y and the one before it on each path; where a path begins, P2 has no effect."""
     height, width = guide.shape
@@ -73,7 +73,7 @@ def _penalty_row(guide: NDArray[np.uint8], table: NDArray[Any], y: int, sign: in
                 penalties[path, x] = table[abs(difference)]
 
 
-@helper(inline="always")
+@helper
 def _row(
     pair: Any,
     rolling: Any,

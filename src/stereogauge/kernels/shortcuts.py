@@ -14,9 +14,15 @@ from typing import Any
 import llvmlite.binding.ffi
 import numba
 import numba._dynfunc
-from numba.core import codegen, cpu, errors
+import numba.core.ir
+import numba.core.typing.context
+from numba.core import codegen, compiler_machinery, cpu, errors, lowering, typeinfer
 from numba.core.targetconfig import ConfigStack
 from numba.core.types import functions
+
+# Numba's annotations do not describe these.
+numba_ir: Any = numba.core.ir
+typing_context: Any = numba.core.typing.context
 
 WRITTEN_FOR = (0, 68)
 
@@ -51,7 +57,15 @@ def _put(parts: list[Part]) -> None:
 def _parts() -> list[Part]:
     if numba.version_info.short != WRITTEN_FOR:
         return []
-    return [*_plain_messages(), *_remembered_types(), *_no_timers(), *_optimised_once()]
+    return [
+        *_plain_messages(),
+        *_remembered_types(),
+        *_listed_variables(),
+        *_known_registries(),
+        *_no_timers(),
+        *_no_wrappers_for_c(),
+        *_optimised_once(),
+    ]
 
 
 @functools.cache
@@ -84,7 +98,11 @@ def _plain_messages() -> list[Part]:
     Numba writes one for every type that an operation turns out not to be for, and throws most of them away; colouring
     them takes a tenth of the compilation where the package `colorama` is installed.
     """
-    return [(errors, "_termcolor_inst", _NoColours())]
+    plain = _NoColours()
+    return [
+        (errors, "_termcolor_inst", plain),
+        *((module, "_termcolor", plain) for module in (functions, typeinfer, numba_ir, compiler_machinery)),
+    ]
 
 
 def _remembered_types() -> list[Part]:
@@ -106,6 +124,64 @@ def _remembered_types() -> list[Part]:
         return signature
 
     return [(function, "get_call_type", get_call_type)]
+
+
+def _listed_variables() -> list[Part]:
+    """The variables of a statement, listed by the type of each of its parts instead of by one question after another.
+
+    Numba asks for them hundreds of thousands of times.
+    """
+    instruction: Any = numba_ir.Inst
+    kinds: dict[type, type | None] = {}
+
+    def kind_of(value: Any) -> type | None:
+        of = (numba_ir.Var, instruction, list, tuple, dict)
+        return next((one for one in of if isinstance(value, one)), None)
+
+    def collect(value: Any, found: list[Any]) -> None:
+        own = type(value)
+        if own not in kinds:
+            kinds[own] = kind_of(value)
+        kind = kinds[own]
+        if kind is None:
+            return
+        if kind is numba_ir.Var:
+            found.append(value)
+        elif kind is instruction:
+            found.extend(value.list_vars())
+        else:
+            for one in value.values() if kind is dict else value:
+                collect(one, found)
+
+    def list_variables(self: Any, value: Any) -> list[Any]:
+        found: list[Any] = []
+        collect(value, found)
+        return found
+
+    return [(instruction, "_rec_list_vars", list_variables)]
+
+
+def _known_registries() -> list[Part]:
+    """Numba's own declarations are looked through once, and not for every function that a kernel calls."""
+    name = "load_additional_registries"
+    return [(context, name, _at_first(getattr(context, name))) for context in (cpu.CPUContext, typing_context.Context)]
+
+
+def _at_first(load: Callable[[Any], None]) -> Callable[[Any], None]:
+    loaded: set[int] = set()
+
+    def load_once(self: Any) -> None:
+        if id(self) not in loaded:
+            load(self)
+            loaded.add(id(self))
+
+    return load_once
+
+
+def _no_wrappers_for_c() -> list[Part]:
+    """Functions of Numba's that kernels call get no form for callers in C, as kernels do not."""
+    lower: Any = lowering.Lower
+    return [(lower, "create_cfunc_wrapper", lambda self: None)]
 
 
 def _no_timers() -> list[Part]:

@@ -34,7 +34,7 @@ class View(NamedTuple):
         )
 
 
-@helper(inline="always")
+@helper
 def refine(below: int, lowest: int, above: int, method: int) -> np.float32:
     """The offset of the minimum from the winner, in [−½, ½]; 0 where the three costs do not bend.
 
@@ -50,7 +50,7 @@ def refine(below: int, lowest: int, above: int, method: int) -> np.float32:
     return np.float32(below - above) / np.float32(2 * bend) if bend > 0 else np.float32(0)
 
 
-@helper(inline="always")
+@helper
 def left_row(
     sums: NDArray[np.uint16],
     row_at: int,
@@ -75,7 +75,7 @@ def left_row(
         disparity[x] = np.float32(d) + offset
 
 
-@helper(inline="always")
+@helper
 def right_row(
     sums: NDArray[np.uint16],
     row_at: int,
