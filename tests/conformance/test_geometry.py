@@ -18,7 +18,7 @@ import pytest
 import stereogauge as sg
 from stereogauge.datasets.synthetic.dataset import load_synthetic
 from stereogauge.datasets.synthetic.presets import PRESETS
-from stereogauge.kernels.geometry_maps import fill_rows
+from stereogauge.kernels.fill import fill_rows
 from stereogauge.metrics.declaration import parse_metric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.regions.geometry.sets import geometry_sets

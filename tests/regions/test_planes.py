@@ -14,7 +14,7 @@ import stereogauge as sg
 from stereogauge.datasets.synthetic.dataset import load_synthetic
 from stereogauge.datasets.synthetic.presets import PRESETS
 from stereogauge.datasets.synthetic.scene import SyntheticScene
-from stereogauge.kernels.geometry_maps import fill_rows
+from stereogauge.kernels.fill import fill_rows
 from stereogauge.protocol.geometry import GeometryParameters
 from stereogauge.regions.geometry.plane_search import find_planes
 from stereogauge.regions.geometry.planes import Planes, angle_between, value_step

@@ -1,4 +1,4 @@
-"""Places and sizes of labelled components, and masks of chosen ones."""
+"""Places and sizes of labelled components."""
 
 from __future__ import annotations
 
@@ -23,17 +23,6 @@ def component_extents(labels: Any, number: int) -> Any:
             extents[label, 1] = min(extents[label, 1], x)
             extents[label, 2] += 1
     return extents
-
-
-@kernel
-def chosen_components(labels: Any, chosen: Any) -> Any:
-    """The mask of the pixels whose label is chosen."""
-    height, width = labels.shape
-    mask = np.empty((height, width), np.bool_)
-    for y in range(height):
-        for x in range(width):
-            mask[y, x] = chosen[labels[y, x]]
-    return mask
 
 
 @kernel

@@ -1,63 +1,61 @@
-"""Filling gaps of a disparity map."""
+"""Filling gaps of a disparity map from the known pixels of their rows."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.jit import helper, kernel
+from stereogauge.kernels.jit import kernel
 
 Floats = NDArray[np.float32]
+Flags = NDArray[np.bool_]
 
 
-@helper
-def fill_row(row: Floats) -> bool:
-    """A gap takes the smaller of its two valid neighbours, row ends the nearest valid value.
-
-    False when the row has none.
-    """
-    width = row.size
-    last = -1
-    for x in range(width):
-        if row[x] == row[x]:
-            if last < 0:
-                for k in range(x):
-                    row[k] = row[x]
-            elif x - last > 1:
-                background = min(row[last], row[x])
-                for k in range(last + 1, x):
-                    row[k] = background
-            last = x
-    if last < 0:
-        return False
-    for k in range(last + 1, width):
-        row[k] = row[last]
-    return True
-
-
-@kernel
 def fill_background(disparity: Floats) -> None:
     """Fill rows, then the rows above the first and below the last filled one; empty rows in between stay NaN."""
-    height = disparity.shape[0]
-    first = -1
-    last = -1
-    for y in range(height):
-        if fill_row(disparity[y]):
-            if first < 0:
-                first = y
-            last = y
-    if first < 0:
-        return
-    for y in range(height):
-        if first <= y <= last:
-            continue
-        source = first if y < first else last
-        for x in range(disparity.shape[1]):
-            disparity[y, x] = disparity[source, x]
+    filled = np.flatnonzero(fill_each_row(disparity))
+    if filled.size:
+        first, last = filled[0], filled[-1]
+        disparity[:first] = disparity[first]
+        disparity[last + 1 :] = disparity[last]
+
+
+def fill_rows(disparity: Floats) -> Floats:
+    """A copy in which a gap takes the smaller of its two known row neighbours, and a row's ends the nearest known one.
+
+    A row without any known pixel copies the row above it (the first known row, where there is none above). A map
+    without any known pixel stays NaN.
+    """
+    copy = np.array(disparity, np.float32, order="C")
+    filled = fill_each_row(copy)
+    if filled.any() and not filled.all():
+        source = np.maximum.accumulate(np.where(filled, np.arange(filled.size), np.argmax(filled)))
+        copy[~filled] = copy[source[~filled]]
+    return copy
+
+
+def fill_each_row(disparity: Floats) -> Flags:
+    """Fill every row that has a value, in place; True for these, the others stay NaN."""
+    filled = np.empty(disparity.shape[0], np.bool_)
+    _fill(disparity, filled)
+    return filled
 
 
 @kernel
-def fill_rows(disparity: Floats) -> None:
-    """Fill every row that has a value; the others stay NaN."""
-    for y in range(disparity.shape[0]):
-        fill_row(disparity[y])
+def _fill(disparity: Floats, filled: Flags) -> None:
+    """A gap takes the smaller of its two valid neighbours, row ends the nearest valid value."""
+    height, width = disparity.shape
+    for y in range(height):
+        row = disparity[y]
+        last = -1
+        for x in range(width):
+            if row[x] == row[x]:
+                if x - last > 1:
+                    background = row[x] if last < 0 or row[x] < row[last] else row[last]
+                    for k in range(last + 1, x):
+                        row[k] = background
+                last = x
+        filled[y] = last >= 0
+        if last >= 0:
+            for k in range(last + 1, width):
+                row[k] = row[last]

@@ -79,15 +79,6 @@ def found_pixels(estimate: Any, truth: Any, pixels: Any, tolerance: float) -> An
 
 
 @kernel
-def hole_penalties(squared: Any, rows: Any, columns: Any) -> Any:
-    """log(1 + distance) of pixels whose squared distances stand in an image."""
-    penalty = np.empty(rows.shape[0])
-    for i in range(rows.shape[0]):
-        penalty[i] = math.log1p(math.sqrt(squared[rows[i], columns[i]]))
-    return penalty
-
-
-@kernel
 def direction_counts(estimate: Any, pixels: Any, bins: int) -> Any:
     """How many of the pixels' gradient directions atan2(∂y, ∂x) fall into each of `bins` bins, the first around −π.
 

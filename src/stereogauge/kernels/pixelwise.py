@@ -105,10 +105,9 @@ def tally_errors(
     near: float,
     far: float,
     charge: bool,
-    with_depth: bool,
     signed: Floats,
     relative: Floats,
-    depth: Sums,
+    depth: Sums | None,
     entries: Words,
     keys: Keys,
     sums: Sums,
@@ -122,7 +121,7 @@ def tally_errors(
     estimate and without a truth have keys of their own. `signed`, `relative`, `depth` and `entries` (of the histogram)
     are scratch rows, errors being 0 where a map is unknown. `keys` has a row for each of the maps, or one for all
     where nobody reads them. `special` tells the rows in which a true disparity is 0 and those in which a point is not
-    in front of the cameras. Depths are left out without `with_depth`.
+    in front of the cameras. Where `depth` is None, depths are left out, and their code is not compiled.
     """
     for y in range(estimate.shape[0]):
         estimated, true, slot = estimate[y], truth[y], slots[y]
@@ -148,7 +147,7 @@ def tally_errors(
         special[ZERO_ROWS, y] = zeros != 0
         for x in range(signed.size):
             entries[x] = np.uint32(np.uint32(key_row[x]) + np.uint32(slot[x]) * np.uint32(KEYS))
-        if with_depth:
+        if depth is not None:
             special[BEHIND_ROWS, y] = _depth_row(estimated, true, focal_baseline, offset, mu, near, far, charge, depth)
             for x in range(signed.size):
                 at = (np.int64(slot[x]) * COPIES + (x & 3)) * STRIDE

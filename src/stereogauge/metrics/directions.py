@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.geometry_maps import central_gradient
 from stereogauge.kernels.geometry_scores import direction_counts
 from stereogauge.metrics.costs import Costs
 from stereogauge.metrics.declaration import Statistic, metric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.overlays import grey_image
 from stereogauge.metrics.picture import Picture
+from stereogauge.regions.geometry.gradients import central_gradient
 
 BINS = 72
 

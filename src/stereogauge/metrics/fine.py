@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels.distances import squared_distances
-from stereogauge.kernels.geometry_scores import closer_to_beyond, found_pixels, hole_penalties
+from stereogauge.kernels.geometry_scores import closer_to_beyond, found_pixels
 from stereogauge.metrics.costs import set_costs
 from stereogauge.metrics.declaration import Statistic, metric
 from stereogauge.metrics.measurement import Measurement
@@ -114,7 +114,7 @@ def _found(m: Measurement) -> Found:
     labels, _ = components(window)
     if not found.all():
         lost = ~found
-        penalty[lost] = hole_penalties(squared_distances(window), rows[lost], columns[lost])
+        penalty[lost] = np.log1p(np.sqrt(squared_distances(window)[rows[lost], columns[lost]], dtype=np.float64))
     pairs = np.unique(np.stack([sets.fine_label[found], labels[rows, columns][found]]), axis=1)
     fragments = np.bincount(pairs[0], minlength=structures + 1)[1:]
     missing = (verdict == 2) & (m.protocol.invalid != "exclude")

@@ -183,7 +183,7 @@ class PixelStatistics:
         """The pass over all pixels, with depth errors or without; the keys of the histogram are kept where asked."""
         height, width = self._truth.shape
         near, far = (self._in_front or range_in_front(self._truth, self._doffs)) if depth else (1.0, 1.0)
-        scale = (self._focal_baseline, self._doffs, self._mu, near, far, self._charge, depth)
+        scale = (self._focal_baseline, self._doffs, self._mu, near, far, self._charge)
         slots = len(self._labels.values)
         special = np.zeros((2, height), np.bool_)
         kept = np.empty((height, width) if keys else (0, width), np.uint16)
@@ -191,12 +191,8 @@ class PixelStatistics:
         def part(rows: slice) -> tuple[NDArray[np.float64], NDArray[np.uint32]]:
             sums = _aligned((slots, kernels.COPIES, kernels.STRIDE))
             histogram = np.zeros((slots, kernels.KEYS), np.uint32)
-            scratch = (
-                np.empty(width, np.float32),
-                np.empty(width, np.float32),
-                np.empty(width),
-                np.empty(width, np.uint32),
-            )
+            signed, relative, entries = (np.empty(width, kind) for kind in (np.float32, np.float32, np.uint32))
+            scratch = (signed, relative, np.empty(width) if depth else None, entries)
             own = kept[rows] if keys else np.empty((1, width), np.uint16)
             kernels.tally_errors(
                 *self._pixels(rows), *scale, *scratch, own, sums.ravel(), histogram.ravel(), special[:, rows]

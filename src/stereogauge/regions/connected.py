@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.components import chosen_components, component_extents
+from stereogauge.kernels.components import component_extents
 from stereogauge.model import Mask
 from stereogauge.opencv import cv2
 
@@ -34,4 +34,4 @@ def without_small_parts(mask: NDArray[Any], least: float) -> Mask:
     labels, number = components(mask)
     large = np.zeros(number, np.bool_)
     large[large_components(labels, number, least)] = True
-    return np.asarray(chosen_components(labels, large))
+    return np.asarray(np.take(large, labels))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.geometry_maps import fill_rows
+from stereogauge.kernels.fill import fill_rows
 from stereogauge.model import DisparityMap, Mask, Scene
 from stereogauge.opencv import cv2
 from stereogauge.protocol import Protocol, load_protocol

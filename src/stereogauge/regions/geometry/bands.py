@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from stereogauge.kernels.bands import adopt_beyond, follow_bands
 from stereogauge.kernels.distances import squared_distances
-from stereogauge.kernels.geometry_maps import central_gradient
 from stereogauge.model import DisparityMap, Mask
 from stereogauge.opencv import cv2
 from stereogauge.protocol.geometry import GeometryParameters
+from stereogauge.regions.geometry.gradients import central_gradient
 
 
 @dataclass(frozen=True)

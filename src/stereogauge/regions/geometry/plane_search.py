@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.geometry_maps import central_gradient, direction_change, vector_change
+from stereogauge.kernels.directions import direction_change
 from stereogauge.kernels.jit import read_only
 from stereogauge.kernels.plane_regions import (
     distances_along_disparity,
@@ -26,6 +26,7 @@ from stereogauge.model import DisparityMap, Mask
 from stereogauge.opencv import cv2
 from stereogauge.protocol.geometry import GeometryParameters
 from stereogauge.regions.connected import components, large_components
+from stereogauge.regions.geometry.gradients import central_gradient, vector_change
 from stereogauge.regions.geometry.planes import Coefficients, Planes, Points, angle_between, fit_plane
 
 SEARCH_WIDTH = 750  # px: wider maps are searched at the nearest whole fraction of their size
@@ -155,7 +156,7 @@ def steady_direction(search: Search, flat: Mask) -> Mask:
         for part in (along_x, along_y, np.ones_like(along_x))
     ]
     whole = np.maximum(sums[2], np.float32(1e-3))
-    smooth_x, smooth_y = sums[0] / whole, sums[1] / whole
+    smooth_x, smooth_y = (np.asarray(part / whole, np.float32) for part in sums[:2])
     turning = direction_change(smooth_x, smooth_y) < search.direction_change
     changing = vector_change(smooth_x, smooth_y) < search.direction_change * WEAK_SLOPE
     return np.asarray((turning | changing) & flat)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import SizeError
-from stereogauge.kernels.geometry_maps import fill_rows
+from stereogauge.kernels.fill import fill_rows
 from stereogauge.kernels.geometry_scores import sum_and_count
 from stereogauge.kernels.jit import read_only
 from stereogauge.kernels.plane_fit import normal_angles, plane_distances, second_differences
