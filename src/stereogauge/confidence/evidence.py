@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from stereogauge.errors import NotApplicable, SizeError, StereogaugeError
 from stereogauge.kernels.confidence import summary_rows
 from stereogauge.kernels.cost_summary import CostSummary, Scales
 from stereogauge.kernels.jit import read_only
+from stereogauge.kernels.threads import in_threads
 from stereogauge.kernels.winner_check import left_right_difference_rows
 from stereogauge.matching.result import MatchResult
 from stereogauge.model import DisparityMap, as_disparity
@@ -159,13 +159,8 @@ def summarise(costs: NDArray[np.uint16], winners: NDArray[np.uint16], scales: Sc
     summary = CostSummary.empty(height, width)
     count = min(height, threads or os.cpu_count() or 1)
     bounds = [height * part // count for part in range(count + 1)]
-    with ThreadPoolExecutor(count) as executor:
-        futures = [
-            executor.submit(summary_rows, flat, 0, padded, ndisp, winners, scales, summary, start, stop)
-            for start, stop in itertools.pairwise(bounds)
-        ]
-        for future in futures:
-            future.result()
+    of = (flat, 0, padded, ndisp, winners, scales, summary)
+    in_threads([functools.partial(summary_rows, *of, *rows) for rows in itertools.pairwise(bounds)], count)
     return summary
 
 

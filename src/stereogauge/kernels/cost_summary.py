@@ -36,11 +36,10 @@ class CostSummary(NamedTuple):
 
     @classmethod
     def empty(cls, height: int, width: int) -> CostSummary:
-        """Maps to be filled."""
-        shape = (height, width)
-        whole = [np.empty(shape, np.uint16) for _ in range(5)]
-        real = [np.empty(shape, np.float32) for _ in range(4)]
-        return cls(whole[0], whole[1], whole[2], whole[3], whole[4], np.empty(shape, np.uint32), *real)
+        """Maps to be filled, in two pieces of memory: for small ones the system prepares page after page."""
+        long = np.empty((5, height, width), np.uint32)
+        short = np.empty((5, height, width), np.uint16)
+        return cls(short[0], short[1], short[2], short[3], short[4], long[0], *long[1:].view(np.float32))
 
 
 class Scales(NamedTuple):

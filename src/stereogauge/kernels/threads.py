@@ -39,12 +39,17 @@ def _blocks(height: int, blocks: int) -> list[slice]:
 
 
 def at_once(parts: Sequence[Callable[[], Any]], pixels: int) -> list[Any]:
-    """The results of all parts, in order; in threads where there are processors and enough pixels.
+    """The results of all parts, in order; in threads where there are processors and enough pixels."""
+    return in_threads(parts, thread_count() if pixels >= WORTH_A_THREAD else 1)
+
+
+def in_threads(parts: Sequence[Callable[[], Any]], threads: int) -> list[Any]:
+    """The results of all parts, in order, by at most so many threads.
 
     The calling thread works too: were it only waiting, each finished part would wake it on a processor that has work.
     """
-    threads = min(thread_count(), len(parts)) if pixels >= WORTH_A_THREAD else 1
-    if threads == 1:
+    threads = min(threads, len(parts))
+    if threads <= 1:
         return [part() for part in parts]
     results: list[Any] = [None] * len(parts)
     waiting = deque(enumerate(parts))
