@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +79,17 @@ def _window(positions: NDArray[np.int32], width: int) -> tuple[int, int, int, in
     return int(rows.min()), int(rows.max()) + 1, int(columns.min()), int(columns.max()) + 1
 
 
+def _different(labels: NDArray[np.int32], numbers: NDArray[np.integer[Any]], structures: int) -> NDArray[np.int64]:
+    """Per structure, how many different numbers its pixels have.
+
+    >>> _different(np.int32([1, 1, 1, 2]), np.int32([7, 7, 5, 7]), structures=3)
+    array([2, 1, 0])
+    """
+    step = int(numbers.max(initial=0)) + 1
+    pairs = np.unique(labels.astype(np.int64) * step + numbers)
+    return np.bincount(pairs // step, minlength=structures + 1)[1:]
+
+
 def _hidden(
     missing: tuple[NDArray[np.int32], NDArray[np.int32]], found: Mask, labels: NDArray[np.int32], structures: int
 ) -> NDArray[np.int64]:
@@ -89,8 +101,8 @@ def _hidden(
     """
     rows, columns = missing
     apart = cv2.dilate(found.astype(np.uint8), np.ones((3, 3), np.uint8))[rows, columns] == 0
-    blocks = np.unique(np.stack([labels, rows // 2, columns // 2])[:, apart], axis=1)
-    return np.bincount(blocks[0], minlength=structures + 1)[1:]
+    blocks = rows // 2 * found.shape[1] + columns // 2
+    return _different(labels[apart], blocks[apart], structures)
 
 
 def _found(m: Measurement) -> Found:
@@ -115,8 +127,7 @@ def _found(m: Measurement) -> Found:
     if not found.all():
         lost = ~found
         penalty[lost] = np.log1p(np.sqrt(squared_distances(window)[rows[lost], columns[lost]], dtype=np.float64))
-    pairs = np.unique(np.stack([sets.fine_label[found], labels[rows, columns][found]]), axis=1)
-    fragments = np.bincount(pairs[0], minlength=structures + 1)[1:]
+    fragments = _different(sets.fine_label[found], labels[rows, columns][found], structures)
     missing = (verdict == 2) & (m.protocol.invalid != "exclude")
     hidden = _hidden((rows[missing], columns[missing]), window, sets.fine_label[missing], structures)
     return Found(verdict, penalty, fragments, hidden, estimated)
