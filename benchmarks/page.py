@@ -1,8 +1,9 @@
 """Write what was measured into the page on performance: `python -m benchmarks.page RUN.json [MORE.json …]`.
 
 The JSON files are those of `python -m benchmarks --json`; several parts of one run on one machine may come in several
-files, a later one replaces rows of an earlier one. Tables stand between markers in the page, the curves go to a figure
-and a CSV file beside it. No number is typed by hand.
+files, a later one replaces rows of an earlier one. `--elsewhere` takes those of another machine, or of the same one
+with other vector instructions (NUMBA_CPU_NAME, NUMBA_CPU_FEATURES); they get a table of their own. Tables stand between
+markers in the page, the curves go to a figure and a CSV file beside it. No number is typed by hand.
 """
 
 from __future__ import annotations
@@ -98,10 +99,19 @@ def _cells(row: Row) -> list[Cell]:
     return [words(text) for text in (work, ours, *peer, ratio, noise, goal, met)]
 
 
+def _summary(report: Report, facts: dict[str, Any], dates: str) -> str:
+    versions = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
+    return f"{dates}, {describe(facts)}; {versions}.\n\nIn short: {report.summary()}."
+
+
+def elsewhere_text(report: Report, facts: dict[str, Any], dates: str) -> str:
+    """One table of what another machine measured."""
+    return f"{_summary(report, facts, dates)}\n\n{markdown_table(group_table(report.rows)).rstrip()}"
+
+
 def measured_text(report: Report, facts: dict[str, Any], dates: str) -> str:
     """The tables of all groups, with machine and date above."""
-    versions = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
-    parts = [f"{dates}, {describe(facts)}; {versions}.", f"In short: {report.summary()}."]
+    parts = [_summary(report, facts, dates)]
     titles = {group.name: group.title for group in GROUPS}
     for name in dict.fromkeys([*titles, *(row.group for row in report.rows)]):
         rows = [row for row in report.rows if row.group == name]
@@ -133,10 +143,12 @@ def put(text: str, name: str, content: str) -> str:
     return text[: text.index(begin) + len(begin)] + f"\n\n{content}\n\n" + text[text.index(end) :]
 
 
-def write(page: Path, documents: Sequence[dict[str, Any]]) -> None:
+def write(page: Path, documents: Sequence[dict[str, Any]], elsewhere: Sequence[dict[str, Any]] = ()) -> None:
     """Bring the page, its figure and the data of the figure up to date."""
     report, facts, dates = joined(documents)
     text = page.read_text(encoding="utf-8")
+    if elsewhere:
+        text = put(text, "elsewhere", elsewhere_text(*joined(elsewhere)))
     if report.rows or report.missing:
         text = put(text, "measured", measured_text(report, facts, dates))
     if report.curves:
@@ -153,8 +165,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser("python -m benchmarks.page", description=__doc__)
     parser.add_argument("files", nargs="+", type=Path, metavar="RUN.json", help="what `--json` wrote")
     parser.add_argument("--page", type=Path, default=PAGE, help="the page with the markers (default: %(default)s)")
+    parser.add_argument(
+        "--elsewhere", nargs="+", type=Path, metavar="RUN.json", default=[], help="the same of another machine"
+    )
     asked = parser.parse_args(arguments)
-    write(asked.page, [load(path) for path in asked.files])
+    write(asked.page, *([load(path) for path in paths] for paths in (asked.files, asked.elsewhere)))
     return 0
 
 

@@ -58,7 +58,8 @@ def document(tmp_path: Path) -> dict[str, Any]:
 @pytest.fixture
 def empty_page(tmp_path: Path) -> Path:
     path = tmp_path / "performance.md"
-    markers = "\n\n".join(f"<!-- {name}: begin -->\nold 123\n<!-- {name}: end -->" for name in ("measured", "scaling"))
+    parts = ("measured", "elsewhere", "scaling")
+    markers = "\n\n".join(f"<!-- {name}: begin -->\nold {name}\n<!-- {name}: end -->" for name in parts)
     path.write_text(f"# Performance\n\nBefore.\n\n{markers}\n\nAfter.\n", encoding="utf-8")
     return path
 
@@ -165,7 +166,9 @@ def test_the_page_takes_its_numbers_from_the_run(document: dict[str, Any], empty
     text = empty_page.read_text(encoding="utf-8")
     assert text.startswith("# Performance\n\nBefore.\n")
     assert text.endswith("After.\n")
-    assert "old 123" not in text
+    assert "old measured" not in text
+    assert "old scaling" not in text
+    assert "old elsewhere" in text
     assert document["date"] in text
     assert document["machine"]["processor"] in text
     assert (
@@ -197,6 +200,20 @@ def test_parts_of_a_run_are_joined_unless_the_machines_differ(
     (tmp_path / "part.json").write_text(json.dumps(part), encoding="utf-8")
     with pytest.raises(SystemExit, match="they differ in processor"):
         page.main([*files, "--page", str(empty_page)])
+
+
+def test_another_machine_has_a_table_of_its_own(document: dict[str, Any], empty_page: Path, tmp_path: Path) -> None:
+    other = {**document, "machine": {**document["machine"], "processor": "another one", "features": ["avx2"]}}
+    other["rows"] = [{**document["rows"][1], "work": "another"}]
+    (tmp_path / "other.json").write_text(json.dumps(other), encoding="utf-8")
+    files = [str(tmp_path / "run.json"), "--elsewhere", str(tmp_path / "other.json")]
+    assert page.main([*files, "--page", str(empty_page)]) == 0
+    text = empty_page.read_text(encoding="utf-8")
+    measured, elsewhere = text.split("<!-- elsewhere: begin -->")
+    assert "| fast (a note) |" in measured
+    assert "another one (AVX2)" not in measured
+    assert "another one (AVX2)" in elsewhere
+    assert "| another (a note) |" in elsewhere
 
 
 def test_what_is_no_run_and_what_is_no_page_is_one_sentence(
