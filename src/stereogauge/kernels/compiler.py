@@ -18,10 +18,9 @@ from typing import Any, NamedTuple
 import numba
 from numba.core import caching, event
 from numba.core.registry import cpu_target
-from numba.core.runtime.nrt import rtsys
 
 from stereogauge.hashing import source_hash, values_hash
-from stereogauge.kernels.shortcuts import Shortcuts, trust_in_blas
+from stereogauge.kernels.shortcuts import Shortcuts, prepare_runtime, trust_in_blas
 from stereogauge.paths import cache_folder
 
 
@@ -74,7 +73,7 @@ class _Cache(caching.FunctionCache):
 
         Numba would first load its implementations of every function that can be compiled: 0.3 s.
         """
-        rtsys.initialize(context)
+        prepare_runtime(context)
         cache: Any = super()
         with self._guard_against_spurious_io_errors():
             found = cache._load_overload(signature, context)

@@ -11,16 +11,20 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+import llvmlite.binding
 import llvmlite.binding.ffi
 import numba
 import numba._dynfunc
 import numba.core.ir
+import numba.core.runtime.nrt
 import numba.core.typing.context
 from numba.core import codegen, compiler_machinery, cpu, errors, lowering, typeinfer
 from numba.core.targetconfig import ConfigStack
 from numba.core.types import functions
 
 # Numba's annotations do not describe these.
+llvm: Any = llvmlite.binding
+nrt: Any = numba.core.runtime.nrt
 numba_ir: Any = numba.core.ir
 typing_context: Any = numba.core.typing.context
 
@@ -66,6 +70,21 @@ def _parts() -> list[Part]:
         *_no_wrappers_for_c(),
         *_optimised_once(),
     ]
+
+
+@functools.cache
+def prepare_runtime(context: Any) -> None:
+    """Let LLVM find what compiled kernels call of Numba's memory management.
+
+    Numba would also compile the part of it that it puts into kernels, 0.02 s: those of the cache have it already, and
+    for others it is compiled when they are.
+    """
+    if numba.version_info.short != WRITTEN_FOR:
+        nrt.rtsys.initialize(context)
+        return
+    helpers: Any = nrt._nrt.c_helpers
+    for name, address in helpers.items():
+        llvm.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
 
 @functools.cache
