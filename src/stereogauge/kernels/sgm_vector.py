@@ -30,6 +30,7 @@ from stereogauge.kernels.vectors import (
     number,
     part,
     pointer,
+    prefetch,
     reduced,
     splat,
     store,
@@ -40,6 +41,9 @@ types: Any = numba.types
 intrinsic: Any = numba.extending.intrinsic
 
 WIDE = 2 * LANES if has_wide_registers() else LANES
+AHEAD = 1024
+"""How many sums ahead memory is asked for: the processor does not foresee a sweep that goes backwards."""
+
 SUM_BITS = 10
 """Where path costs are bytes, the sum of four fits into this many bits. The first sweep writes the matching cost, at
 most 62, into the other six, so that the second one need not compute it again.
@@ -93,6 +97,8 @@ class _Pixel:
         pair = _Fields(context, builder, signature.args[0], pair)
         rolling = _Fields(context, builder, signature.args[1], rolling)
         self.sums = data(context, builder, signature.args[8], sums)
+        backwards = builder.icmp_unsigned("!=", self.later, ir.Constant(INT16, 0))
+        self.ahead = builder.select(backwards, number(-AHEAD), number(AHEAD))
         self.right = pair.each_data("right")
         self.outside, self.unused = pair.data("outside"), pair.data("unused")
         self.right_costs, self.right_disparities = rolling.data("right_costs"), rolling.data("right_disparities")
@@ -156,6 +162,8 @@ class _Pixel:
         sum_vector = ir.VectorType(INT16, lanes)
         there = builder.add(self.sums_at, at)
         written = load(builder, self.sums, there, sum_vector) if mode in (DECIDE, DECIDE_BOTH) else None
+        if mode in (DECIDE, DECIDE_BOTH):
+            prefetch(builder, self.sums, builder.add(there, self.ahead), sum_vector)
         cost, written = self._cost_and_sums(at, lanes, written)
         paths = {i: self._path(i, cost, at, lanes) for i in numbers}
         disparities = builder.add(

@@ -22,6 +22,11 @@ INT16 = ir.IntType(16)
 INT32 = ir.IntType(32)
 INT64 = ir.IntType(64)
 FLOAT = ir.FloatType()
+LINE = 64
+"""Bytes of a line of the cache."""
+
+TO_WRITE, KEEP, DATA = 1, 3, 1
+"""How memory is asked for ahead of its use."""
 
 
 def has_wide_registers() -> bool:
@@ -87,6 +92,17 @@ def load(builder: Any, base: Any, offset: Any, vector: Any) -> Any:
 def store(builder: Any, value: Any, base: Any, offset: Any) -> None:
     """A vector to any address."""
     builder.store(value, pointer(builder, base, offset, value.type), align=1)
+
+
+def prefetch(builder: Any, base: Any, offset: Any, vector: Any) -> None:
+    """Ask for the lines of the cache that a vector will be read from and written to; any address will do."""
+    byte = INT8.as_pointer()
+    signature = ir.FunctionType(ir.VoidType(), [byte, INT32, INT32, INT32])
+    function = cgutils.get_or_insert_function(builder.module, signature, "llvm.prefetch.p0")
+    first = builder.bitcast(builder.gep(base, [offset]), byte)
+    for start in range(0, vector.count * vector.element.width // 8, LINE):
+        line = builder.gep(first, [number(start)])
+        builder.call(function, [line, *(ir.Constant(INT32, value) for value in (TO_WRITE, KEEP, DATA))])
 
 
 def data(context: Any, builder: Any, array_type: Any, array: Any) -> Any:

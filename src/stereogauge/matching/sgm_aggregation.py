@@ -52,9 +52,16 @@ def padded_disparities(ndisp: int) -> int:
 
 def new_sums(rows: int, width: int, ndisp: int) -> Sums:
     """Room for sums, flat, with arbitrary content, at an address that a sweep can write to around the cache."""
-    count = rows * width * padded_disparities(ndisp)
-    room = np.empty(count + ALIGNMENT // 2, np.uint16)
-    start = -room.ctypes.data % ALIGNMENT // 2
+    return _on_a_line(rows * width * padded_disparities(ndisp), np.uint16, 0)
+
+
+def _on_a_line(count: int, dtype: Any, place: int) -> NDArray[Any]:
+    """Room for numbers, the one at `place` at the beginning of a line of the cache.
+
+    Vectors that cross lines take up to a quarter longer, and where an array begins is chance.
+    """
+    room = np.empty(count + ALIGNMENT, dtype)
+    start = -(room.ctypes.data + place * room.itemsize) % ALIGNMENT // room.itemsize
     return room[start : start + count]
 
 
@@ -113,10 +120,17 @@ def new_state(pair: Pair, paths: int) -> Rolling:
 
 def _new_slots(count: int, ndisp: int, padded: int, dtype: Any) -> NDArray[Any]:
     # The end is read in steps of two vectors.
-    slots = np.full(count * (padded + LANES) + 3 * LANES, np.iinfo(dtype).max, dtype)
+    slots = _on_a_line(count * (padded + LANES) + 3 * LANES, dtype, LANES)
+    slots[:] = np.iinfo(dtype).max
     begin = BEGIN * (padded + LANES) + LANES
     slots[begin : begin + ndisp] = 0
     return slots
+
+
+def _copy_of(slots: NDArray[Any]) -> NDArray[Any]:
+    copy = _on_a_line(slots.size, slots.dtype, LANES)
+    copy[:] = slots
+    return copy
 
 
 class Direction:
@@ -147,7 +161,7 @@ class Direction:
         nothing = new_sums(0, 0, 0)
         saved = []
         for rows in self.in_order(blocks):
-            paths = tuple(array.copy() for array in self.state.paths)
+            paths = tuple(_copy_of(array) for array in self.state.paths)
             minima = tuple(array.copy() for array in self.state.minima)
             saved.append(Rolling(paths, minima, *room[2:]))
             if len(paths) > 1:
