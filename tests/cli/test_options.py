@@ -10,6 +10,7 @@ from stereogauge.cli.options import listed
 from stereogauge.cli.output import announce_memory, working
 from stereogauge.cli.selected import weights
 from stereogauge.errors import StereogaugeError
+from stereogauge.evaluation.time_left import TimeLeft
 from stereogauge.matching.declaration import matchers
 
 
@@ -78,6 +79,25 @@ def test_a_step_that_begins_later_is_said_at_once(
     with working("report") as tell:
         tell("tables")
     assert capsys.readouterr().err == ""
+
+
+def test_time_left_is_said_where_it_is_known(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stereogauge.evaluation.progress.SHOWN_AFTER", 0.05)
+    monkeypatch.setattr("stereogauge.cli.output.LINE_EVERY", 0.05)
+    ahead = TimeLeft({"reading": 10.0, "planes": 90.0})
+    with working("measuring mine", ahead):
+        with ahead("reading"):
+            time.sleep(0.2)
+        with ahead("planes"):
+            time.sleep(0.2)
+    lines = capsys.readouterr().err.splitlines()
+    assert "measuring mine (reading): 0%, about 100 s left" in lines
+    left = [float(line.split()[-3]) for line in lines if line.startswith("measuring mine (planes):")]
+    # Reading took a fraction of what is usual, which counts as much as the tenth that is taken for granted: 90 s / 2.
+    assert left
+    assert all(44 < seconds < 60 for seconds in left)
 
 
 def test_much_memory_is_said_beforehand(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -93,9 +93,12 @@ def command(
     """
     from stereogauge.evaluation.assumptions import estimated_hash, inputs_hash
     from stereogauge.evaluation.evaluate import evaluate
+    from stereogauge.evaluation.time_left import TimeLeft, usual_seconds
     from stereogauge.io.encodings import is_depth
     from stereogauge.io.files import DisparityFile
     from stereogauge.model import Scene
+    from stereogauge.scores.column import columns_of
+    from stereogauge.stages import READING
 
     announce_compilation()
     chosen = options.chosen_protocol(protocol, override, metrics, regions)
@@ -177,10 +180,13 @@ def command(
         for name, path in named.items()
     }
     asked = None if metrics is None else chosen.metrics
+    height, width = scene.shape
+    ahead = TimeLeft(usual_seconds(columns_of(chosen.metrics, chosen.regions), list(files), height * width))
     # Read once: scores, doubts and pictures are all made of these.
-    with working(f"measuring {', '.join(files)}"):
-        maps = {name: file.read() for name, file in files.items()}
-        table = evaluate(maps, scene, asked, protocol=chosen, resize=resize, common=common, by=division)
+    with working(f"measuring {', '.join(files)}", ahead):
+        with ahead(READING):
+            maps = {name: file.read() for name, file in files.items()}
+        table = evaluate(maps, scene, asked, protocol=chosen, resize=resize, common=common, by=division, stage=ahead)
         table.inputs = inputs_hash([scene], [estimated_hash(maps.values())] if common else [])
         doubts = _suspicions(maps, files, scene)
     chosen = table.protocol or chosen

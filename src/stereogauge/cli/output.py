@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from stereogauge.evaluation.progress import Progress
+    from stereogauge.evaluation.time_left import TimeLeft
     from stereogauge.model import Scene
     from stereogauge.protocol import Protocol
     from stereogauge.scores.table import ScoreTable
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 GIBIBYTE = 2**30
 MUCH_MEMORY = 2 * GIBIBYTE
 LINE_EVERY = 10.0
+BAR_EVERY = 0.2
 
 
 def console(*, errors: bool = False) -> Console:
@@ -141,11 +143,12 @@ def progress(what: str = "cells", verb: str = "compute") -> Progress:
 
 
 @contextlib.contextmanager
-def working(what: str = "measuring") -> Iterator[Callable[[str], None]]:
+def working(what: str = "measuring", ahead: TimeLeft | None = None) -> Iterator[Callable[[str], None]]:
     """Say what is being done, and for how long, once that takes longer than two seconds.
 
-    Yields a function that changes the text. One line is kept up to date where standard error is a terminal; elsewhere
-    every text is a line. Nothing may be printed on standard output meanwhile.
+    Yields a function that changes the text. One line is kept up to date where standard error is a terminal, with a bar
+    and the time left where they are known `ahead`; elsewhere every text is a line. Nothing may be printed on standard
+    output meanwhile.
     """
     from stereogauge.evaluation.progress import SHOWN_AFTER
 
@@ -165,6 +168,12 @@ def working(what: str = "measuring") -> Iterator[Callable[[str], None]]:
             return
         with contextlib.ExitStack() as shown:
             terminal = sys.stderr.isatty()
+            if ahead is not None:
+                report = shown.enter_context(_bar()) if terminal else _line
+                report(text, ahead)
+                while not ended.wait(BAR_EVERY if terminal else LINE_EVERY):
+                    report(text, ahead)
+                return
             show = shown.enter_context(console(errors=True).status("")).update if terminal else say
             show(f"{text} …")
             while not ended.wait(1.0 if terminal else LINE_EVERY):
@@ -177,6 +186,28 @@ def working(what: str = "measuring") -> Iterator[Callable[[str], None]]:
     finally:
         ended.set()
         thread.join()
+
+
+def _line(what: str, ahead: TimeLeft) -> None:
+    stage = f" ({ahead.stage})" if ahead.stage else ""
+    say(f"{what}{stage}: {ahead.share:.0%}, about {ahead.seconds:.0f} s left")
+
+
+@contextlib.contextmanager
+def _bar() -> Iterator[Callable[[str, TimeLeft], None]]:
+    """A bar with the stage and the seconds left; it disappears at the end."""
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+    from rich.progress import Progress as Bars
+
+    parts = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[left]}"))
+    with Bars(*parts, console=console(errors=True), transient=True) as bars:
+        task = bars.add_task("", total=1.0, left="")
+
+        def report(what: str, ahead: TimeLeft) -> None:
+            left = f"about {ahead.seconds:.0f} s left"
+            bars.update(task, completed=ahead.share, description=f"{ahead.stage or what:<15}", left=left)
+
+        yield report
 
 
 def announce_memory(bytes_needed: int | None, what: str) -> None:

@@ -26,6 +26,7 @@ from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.scores.column import Column, columns_of, metric_of
 from stereogauge.scores.score import NO_ESTIMATE, Score
 from stereogauge.scores.table import ScoreTable
+from stereogauge.stages import Stage, scores_of, unseen
 from stereogauge.tags import TagBook
 
 MetricSource = str | Metric | BoundMetric | Callable[..., Any]
@@ -154,6 +155,7 @@ def evaluate(
     resize: bool = False,
     common: bool = False,
     by: Literal["object"] | None = None,
+    stage: Stage = unseen,
 ) -> ScoreTable:
     """Scores of one or more estimates on one or more scenes.
 
@@ -172,6 +174,8 @@ def evaluate(
     `by="object"` gives one score per plane, fine structure and foreground object instead of one per region, for the
     metrics that tell something about it: the region `plane@3` is the third plane, and `to_pandas` adds its place.
     Without `metrics` they are those of the protocol `hci`.
+
+    `stage` is told what is being done, as `with stage("planes"): …`, for those who show how far it is.
 
     >>> truth = np.array([[4, 4, 8], [4, 4, 8], [4, 4, 8]])
     >>> estimate = truth + [0, 0, 3]  # the last column is off by 3 px
@@ -199,7 +203,7 @@ def evaluate(
     sizes: dict[tuple[str, str], float] = {}
     objects: dict[tuple[str, str, str], SceneObject] = {}
     for scene in several if isinstance(scenes, Scene) else _chosen(several, chosen):
-        scene_regions = SceneRegions(scene, chosen)
+        scene_regions = SceneRegions(scene, chosen, stage)
         sizes[scene.dataset, scene.id] = scene.resolution
         here, placed = wanted, {}
         if by is not None:
@@ -215,17 +219,18 @@ def evaluate(
                 continue
             known = {"seconds": result.seconds[scene.id]} if scene.id in result.seconds else {}
             extras = {**result.runs.get(scene.id, {}), **known}
-            scores += evaluate_cell(
-                maps.get(result.name, result.maps[scene.id]),
-                scene_regions,
-                here if columns is wanted else columns,
-                algorithm=result.name,
-                right_estimate=result.right_maps.get(scene.id),
-                confidence=ConfidenceSource.of(result, scene.id),
-                extras=extras,
-                resize=resize,
-                objects=placed,
-            )
+            with stage(scores_of(result.name)):
+                scores += evaluate_cell(
+                    maps.get(result.name, result.maps[scene.id]),
+                    scene_regions,
+                    here if columns is wanted else columns,
+                    algorithm=result.name,
+                    right_estimate=result.right_maps.get(scene.id),
+                    confidence=ConfidenceSource.of(result, scene.id),
+                    extras=extras,
+                    resize=resize,
+                    objects=placed,
+                )
     tags = TagBook(
         {result.name: result.tags for result in results},
         {(scene.dataset, scene.id): scene.tags for scene in several},

@@ -19,13 +19,18 @@ from stereogauge.regions.drawn_planes import drawn_planes
 from stereogauge.regions.geometry.cache import cached_geometry_sets
 from stereogauge.regions.geometry.objects import ObjectKind, ObjectLabels, object_labels
 from stereogauge.regions.geometry.sets import GeometrySets
+from stereogauge.stages import GEOMETRY, OCCLUSIONS, Stage, unseen
 
 
 class EvaluatedScene(ABC):
-    """What the function of a region may ask for. Everything is computed when first asked for, and kept."""
+    """What the function of a region may ask for. Everything is computed when first asked for, and kept.
 
-    def __init__(self, scene: Scene, protocol: Protocol) -> None:
+    `stage` is told what takes long.
+    """
+
+    def __init__(self, scene: Scene, protocol: Protocol, stage: Stage = unseen) -> None:
         self.scene = scene
+        self.stage = stage
         self.protocol = protocol
         self.parameters: RegionParameters = protocol.region_rules
         self._in_front: dict[float, tuple[float, float]] = {}
@@ -106,6 +111,10 @@ class EvaluatedScene(ABC):
     @functools.cached_property
     def visible(self) -> Mask:
         """Pixels that both cameras see, by the rule; defined in the border and for unknown ground truth, too."""
+        with self.stage(OCCLUSIONS):
+            return self._visible()
+
+    def _visible(self) -> Mask:
         truth = self.scene.gt
         if self.rule == "dataset":
             return self.own_mask("nonocc")
@@ -151,7 +160,9 @@ class EvaluatedScene(ABC):
         scene = self.scene
         truth = scene.gt if scene.has("gt") else None
         parameters = self.protocol.geometry
-        return cached_geometry_sets(truth, self.geometry_base, scene.resolution, parameters, drawn_planes(scene))
+        base, drawn = self.geometry_base, drawn_planes(scene)
+        with self.stage(GEOMETRY):
+            return cached_geometry_sets(truth, base, scene.resolution, parameters, drawn, stage=self.stage)
 
     @functools.cached_property
     def objects(self) -> dict[ObjectKind, ObjectLabels]:

@@ -15,6 +15,7 @@ from stereogauge.regions.declaration import declared_regions
 from stereogauge.regions.evaluated_scene import EvaluatedScene
 from stereogauge.regions.expression import Combination, Expression, check_region
 from stereogauge.regions.labels import RegionLabels, pack_regions
+from stereogauge.stages import Stage, unseen
 
 MOST_KEPT = 64
 """Masks of one scene; a site's visitors may ask for any number of combinations."""
@@ -28,8 +29,8 @@ class SceneRegions(EvaluatedScene):
     not beyond the protocol's largest disparity.
     """
 
-    def __init__(self, scene: Scene, protocol: Protocol) -> None:
-        super().__init__(scene, protocol)
+    def __init__(self, scene: Scene, protocol: Protocol, stage: Stage = unseen) -> None:
+        super().__init__(scene, protocol, stage)
         self._named: dict[str, Mask] = {}
         self._masks: dict[Expression, Mask] = {}
         self._labels: dict[tuple[str, ...], list[RegionLabels]] = {}

@@ -24,6 +24,7 @@ from stereogauge.model import DisparityMap, Mask
 from stereogauge.paths import cache_folder
 from stereogauge.protocol.geometry import GeometryParameters
 from stereogauge.regions.geometry.sets import GeometrySets, geometry_sets
+from stereogauge.stages import Stage, unseen
 
 DAMAGED = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError)
 SOURCES = (
@@ -67,6 +68,7 @@ def cached_geometry_sets(
     parameters: GeometryParameters,
     drawn_planes: NDArray[Any] | None = None,
     folder: Path | None = None,
+    stage: Stage = unseen,
 ) -> GeometrySets:
     """`geometry_sets` of the same arguments, read from `folder` (by default the cache) when computed before."""
     key = sets_key(truth, base, resolution, parameters, drawn_planes)
@@ -74,7 +76,7 @@ def cached_geometry_sets(
     found = _read(path, key)
     if found is not None:
         return found
-    sets = geometry_sets(truth, base, resolution, parameters, drawn_planes)
+    sets = geometry_sets(truth, base, resolution, parameters, drawn_planes, stage)
     _write(path, key, sets)
     return sets
 

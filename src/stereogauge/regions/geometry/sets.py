@@ -23,6 +23,7 @@ from stereogauge.regions.geometry.bands import Bands, discontinuity_bands, dista
 from stereogauge.regions.geometry.fine_structures import FineStructures, fine_structures
 from stereogauge.regions.geometry.plane_search import find_planes
 from stereogauge.regions.geometry.planes import Planes, planes_in_regions, value_step
+from stereogauge.stages import DISCONTINUITIES, FINE_STRUCTURES, PLANES, Stage, unseen
 
 Positions = NDArray[np.int32]
 Values = NDArray[np.float32]
@@ -128,6 +129,7 @@ def geometry_sets(
     resolution: float,
     parameters: GeometryParameters,
     drawn_planes: NDArray[Any] | None = None,
+    stage: Stage = unseen,
 ) -> GeometrySets:
     """Every set, from the ground truth, the evaluation mask M₀ and the size relative to the dataset's full one.
 
@@ -153,10 +155,13 @@ def geometry_sets(
     if truth is not None and not refusal:
         truth = read_only(truth)
         filled = read_only(fill_rows(truth))
-        edges = _Edges.cut(discontinuity_bands(filled, resolution, parameters), base)
-        structures = fine_structures(filled, known, base, resolution, parameters)
+        with stage(DISCONTINUITIES):
+            edges = _Edges.cut(discontinuity_bands(filled, resolution, parameters), base)
+        with stage(FINE_STRUCTURES):
+            structures = fine_structures(filled, known, base, resolution, parameters)
         if drawn_planes is None:
-            planes = find_planes(filled, known, resolution, step, parameters)
+            with stage(PLANES):
+                planes = find_planes(filled, known, resolution, step, parameters)
     if drawn_planes is not None:
         planes = planes_in_regions(drawn_planes, truth, tolerance, parameters)
         planar_base = base | ~known
