@@ -6,8 +6,7 @@ from stereogauge.regions.geometry.objects import KINDS, ObjectKind, SceneObject
 from stereogauge.scores.column import metric_of
 from stereogauge.scores.score import Score
 from stereogauge.scores.table import ScoreTable
-from stereogauge.tables.score_table import DIRECTIONS
-from stereogauge.tables.table import Cell, Heading, Table, count, number, table, words
+from stereogauge.tables.table import DIRECTIONS, Cell, Heading, Table, count, number, table, words
 
 PLACE = ("x", "y", "width", "height", "pixels")
 

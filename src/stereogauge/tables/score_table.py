@@ -18,12 +18,11 @@ from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.evidence import evidence
 from stereogauge.scores.selection import enumerated
-from stereogauge.tables.table import FAINT, MARK, Cell, Emphasis, Heading, Table, number, table, words
+from stereogauge.tables.table import DIRECTIONS, FAINT, MARK, Cell, Emphasis, Heading, Table, number, table, words
 
 Marks = Callable[[ScoreCube, int, Values], Sequence[bool]]
 MOST_COLUMNS = 9
 MOST_LACKING = 3
-DIRECTIONS = {"lower": "", "higher": "higher is better", "zero": "0 is best"}
 WAYS = {"mean": "Mean", "pooled": "Pooled over the pixels", "weighted": "Weighted mean"}
 
 

@@ -16,6 +16,9 @@ MARK = "†"
 FAINT = "‡"
 """Stands behind a value that covers too little, or too few pixels, to be ranked."""
 
+DIRECTIONS = {"lower": "", "higher": "higher is better", "zero": "0 is best"}
+"""What a heading says of its metric."""
+
 
 @dataclass(frozen=True)
 class Cell:
