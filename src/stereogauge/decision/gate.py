@@ -17,9 +17,9 @@ import numpy as np
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.declaration import parse_column
-from stereogauge.ranking.costs import column_costs
 from stereogauge.scores.aggregation import Aggregation, aggregated
 from stereogauge.scores.column import Column
+from stereogauge.scores.costs import column_costs
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.tables.table import Cell, Table, number, table, words
 

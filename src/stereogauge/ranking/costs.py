@@ -1,8 +1,7 @@
-"""From scores to costs: lower is better in every cell, and no cell is missing.
+"""Costs that can be ranked: lower is better in every cell, and no cell is missing.
 
-A cost is the score (direction "lower"), its negative ("higher", as for PSNR) or its absolute value ("zero", as for a
-bias). Gaps are treated by the rule that the user chose; a column without any value says nothing about anybody and is
-always left out.
+Gaps are treated by the rule that the user chose; a column without any value says nothing about anybody and is always
+left out.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.scores.column import Column
+from stereogauge.scores.costs import column_costs
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.evidence import Evidence, evidence
 from stereogauge.scores.selection import Dropped, MissingRule, Selection
@@ -81,23 +81,6 @@ class Costs:
         return Costs(
             self.algorithms, names, self.columns, self.matrix[:, flat], owner, self.column_of[flat], self.sizes[flat]
         )
-
-
-def oriented(cube: ScoreCube) -> Values:
-    """The cube's values as costs, NaN where there is a gap."""
-    return column_costs(cube.columns, cube.values)
-
-
-def column_costs(columns: Sequence[Column], values: Values) -> Values:
-    """Values whose last axis counts columns, as costs: lower is better."""
-    costs = np.array(values, np.float64)
-    for place, column in enumerate(columns):
-        direction = column.declared.metric.direction
-        if direction == "higher":
-            costs[..., place] *= -1.0
-        elif direction == "zero":
-            np.abs(costs[..., place], out=costs[..., place])
-    return costs
 
 
 def twins(cube: ScoreCube) -> dict[int, int]:

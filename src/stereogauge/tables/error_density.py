@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from stereogauge.evaluation.error_density import ErrorDensity
-from stereogauge.ranking.costs import column_costs
+from stereogauge.scores.costs import column_costs
 from stereogauge.tables.score_table import emphases, heading
 from stereogauge.tables.table import Cell, Emphasis, Heading, Table, number, share, table, words
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from stereogauge.metrics.run_time import conditions_in_words
 from stereogauge.protocol.sigma_z import EITHER_UNIT
-from stereogauge.ranking.costs import column_costs
 from stereogauge.scores.aggregation import Aggregation, aggregated, way
 from stereogauge.scores.column import Column
+from stereogauge.scores.costs import column_costs
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.evidence import evidence
 from stereogauge.scores.selection import enumerated

@@ -15,10 +15,10 @@ from stereogauge.figures.data.ranking import critical_difference_data
 from stereogauge.figures.palette import Styles
 from stereogauge.metrics.declaration import metrics
 from stereogauge.ranking.bootstrap import bootstrap
-from stereogauge.ranking.costs import oriented
 from stereogauge.ranking.run import about_pixels
 from stereogauge.ranking.significance import friedman, wilcoxon_pairs
 from stereogauge.scores.column import metric_of
+from stereogauge.scores.costs import oriented
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.web.answer import Answer, Bounds, Integers, Number, Numbers, Text
 from stereogauge.web.errors import UnknownChoiceError

@@ -8,11 +8,11 @@ from typing import Annotated
 import numpy as np
 from pydantic import BeforeValidator
 
-from stereogauge.ranking.costs import column_costs
 from stereogauge.ranking.normalisation import normalised
 from stereogauge.ranking.ranks import column_ranks
 from stereogauge.scores.aggregation import aggregated
 from stereogauge.scores.column import Column
+from stereogauge.scores.costs import column_costs
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.evidence import evidence
 from stereogauge.scores.plain import json_value

@@ -6,9 +6,9 @@ import numpy as np
 from pydantic import BaseModel
 
 from stereogauge.protocol import Protocol
-from stereogauge.ranking.costs import column_costs
 from stereogauge.ranking.ranks import column_ranks
 from stereogauge.scores.aggregation import aggregated
+from stereogauge.scores.costs import column_costs
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.table import ScoreTable
 from stereogauge.web.hiding import Hidden
