@@ -92,3 +92,34 @@ def store(builder: Any, value: Any, base: Any, offset: Any) -> None:
 def data(context: Any, builder: Any, array_type: Any, array: Any) -> Any:
     """The address of an array's first element."""
     return context.make_array(array_type)(context, builder, array).data
+
+
+def aligned(builder: Any, base: Any, size: int) -> Any:
+    """The first address from `base` on that is a multiple of `size` bytes."""
+    address = builder.add(builder.ptrtoint(base, INT64), number(size - 1))
+    return builder.inttoptr(builder.and_(address, number(-size)), base.type)
+
+
+def joined(builder: Any, vectors: list[Any]) -> Any:
+    """One vector of all lanes of several of the same type; their number is a power of two."""
+    while len(vectors) > 1:
+        count = 2 * vectors[0].type.count
+        lanes = ir.Constant(ir.VectorType(INT32, count), list(range(count)))
+        pairs = zip(vectors[::2], vectors[1::2], strict=True)
+        vectors = [builder.shuffle_vector(one, other, lanes) for one, other in pairs]
+    return vectors[0]
+
+
+def transposed_quarters(builder: Any, rows: list[Any]) -> list[Any]:
+    """Four vectors whose lanes are taken as 4 × 4 matrices side by side, each of which is transposed."""
+
+    def paired(one: Any, other: Any, lanes: tuple[int, ...]) -> Any:
+        count = one.type.count
+        chosen = [start + lane % 4 + (count if lane >= 4 else 0) for start in range(0, count, 4) for lane in lanes]
+        return builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(INT32, count), chosen))
+
+    found = []
+    for half in ((0, 4, 1, 5), (2, 6, 3, 7)):
+        upper, lower = (paired(rows[i], rows[i + 1], half) for i in (0, 2))
+        found += [paired(upper, lower, lanes) for lanes in ((0, 1, 4, 5), (2, 3, 6, 7))]
+    return found
