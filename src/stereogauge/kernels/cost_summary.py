@@ -8,9 +8,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.kernels.jit import read_only
+
 NONE = 65535
 NEGLIGIBLE = 2.0**-40
 """What a sum that holds a 1 does not notice in float32, however many disparities add as little to it."""
+
+ENTRIES = 32
+DIGIT = 5
+"""Entries of a table, and the bits that number one of them."""
+
+ROOTS, UNITS, SECOND_DIGITS, LAST_DIGIT = (ENTRIES * place for place in range(4))
+"""Where the tables of `Scales` begin."""
+
+MANTISSA_BITS = 23
 
 
 class CostSummary(NamedTuple):
@@ -47,7 +58,7 @@ class Scales(NamedTuple):
 
     exp(−q²/ς²) = 2^−(q·`sigma_scale`)², negligible from q = `far` on, and exp(−q/T) = 2^−(q·`temperature_scale`);
     `far_close` and `far_weight` are theirs at q = 65535. `ramp` is the difference from which a disparity is no rival
-    any more.
+    any more. `tables`, for processors that look exponentials up: those of `lookup_tables`.
     """
 
     sigma_scale: np.float32
@@ -57,6 +68,7 @@ class Scales(NamedTuple):
     far_weight: np.float32
     temperature: np.float32
     ramp: int
+    tables: NDArray[np.float32]
 
     @classmethod
     def of(cls, sigma: float, temperature: float, ramp: float) -> Scales:
@@ -69,4 +81,18 @@ class Scales(NamedTuple):
             far_weight=np.float32(math.exp(-NONE / temperature)),
             temperature=np.float32(temperature),
             ramp=round(ramp),
+            tables=lookup_tables(temperature),
         )
+
+
+def lookup_tables(temperature: float) -> NDArray[np.float32]:
+    """2^(j/32), exp(−j/T), exp(−32·j/T) for j = 0 … 31, and exp(−1024/T).
+
+    The bits of 2^(j/32) are less by j steps of 1/32 of the exponent: whoever adds all steps of an exponent n + j/32 to
+    them, its digit j included, gets 2^(n + j/32).
+    """
+    entries = np.arange(ENTRIES, dtype=np.int32)
+    roots = np.exp2(entries / ENTRIES).astype(np.float32).view(np.int32) - (entries << (MANTISSA_BITS - DIGIT))
+    differences = np.concatenate([entries, ENTRIES * entries, [ENTRIES**2]])
+    weights = np.exp(-differences / temperature).astype(np.float32)
+    return read_only(np.concatenate([roots.view(np.float32), weights]))

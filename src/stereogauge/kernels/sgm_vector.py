@@ -163,7 +163,7 @@ class _Pixel:
         there = builder.add(self.sums_at, at)
         written = load(builder, self.sums, there, sum_vector) if mode in (DECIDE, DECIDE_BOTH) else None
         if mode in (DECIDE, DECIDE_BOTH):
-            prefetch(builder, self.sums, builder.add(there, self.ahead), sum_vector)
+            prefetch(builder, self.sums, builder.add(there, self.ahead), 2 * lanes, to_write=True)
         cost, written = self._cost_and_sums(at, lanes, written)
         paths = {i: self._path(i, cost, at, lanes) for i in numbers}
         disparities = builder.add(

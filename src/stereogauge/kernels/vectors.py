@@ -25,9 +25,6 @@ FLOAT = ir.FloatType()
 LINE = 64
 """Bytes of a line of the cache."""
 
-TO_WRITE, KEEP, DATA = 1, 3, 1
-"""How memory is asked for ahead of its use."""
-
 
 def has_wide_registers() -> bool:
     """Whether the processor that Numba compiles for holds 64 bytes in a register."""
@@ -94,17 +91,48 @@ def store(builder: Any, value: Any, base: Any, offset: Any) -> None:
     builder.store(value, pointer(builder, base, offset, value.type), align=1)
 
 
-def prefetch(builder: Any, base: Any, offset: Any, vector: Any) -> None:
-    """Ask for the lines of the cache that a vector will be read from and written to; any address will do."""
+def prefetch(builder: Any, base: Any, offset: Any, size: int, *, to_write: bool = False) -> None:
+    """Ask memory for the lines of the cache with `size` bytes from there on; beyond an array that does nothing."""
     byte = INT8.as_pointer()
     signature = ir.FunctionType(ir.VoidType(), [byte, INT32, INT32, INT32])
     function = cgutils.get_or_insert_function(builder.module, signature, "llvm.prefetch.p0")
+    use, into_all_caches, as_data = (ir.Constant(INT32, code) for code in (int(to_write), 3, 1))
     first = builder.bitcast(builder.gep(base, [offset]), byte)
-    for start in range(0, vector.count * vector.element.width // 8, LINE):
-        line = builder.gep(first, [number(start)])
-        builder.call(function, [line, *(ir.Constant(INT32, value) for value in (TO_WRITE, KEEP, DATA))])
+    for start in range(0, size, LINE):
+        builder.call(function, [builder.gep(first, [number(start)]), use, into_all_caches, as_data])
 
 
 def data(context: Any, builder: Any, array_type: Any, array: Any) -> Any:
     """The address of an array's first element."""
     return context.make_array(array_type)(context, builder, array).data
+
+
+def aligned(builder: Any, base: Any, size: int) -> Any:
+    """The first address from `base` on that is a multiple of `size` bytes."""
+    address = builder.add(builder.ptrtoint(base, INT64), number(size - 1))
+    return builder.inttoptr(builder.and_(address, number(-size)), base.type)
+
+
+def joined(builder: Any, vectors: list[Any]) -> Any:
+    """One vector of all lanes of several of the same type; their number is a power of two."""
+    while len(vectors) > 1:
+        count = 2 * vectors[0].type.count
+        lanes = ir.Constant(ir.VectorType(INT32, count), list(range(count)))
+        pairs = zip(vectors[::2], vectors[1::2], strict=True)
+        vectors = [builder.shuffle_vector(one, other, lanes) for one, other in pairs]
+    return vectors[0]
+
+
+def transposed_quarters(builder: Any, rows: list[Any]) -> list[Any]:
+    """Four vectors whose lanes are taken as 4 × 4 matrices side by side, each of which is transposed."""
+
+    def paired(one: Any, other: Any, lanes: tuple[int, ...]) -> Any:
+        count = one.type.count
+        chosen = [start + lane % 4 + (count if lane >= 4 else 0) for start in range(0, count, 4) for lane in lanes]
+        return builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(INT32, count), chosen))
+
+    found = []
+    for half in ((0, 4, 1, 5), (2, 6, 3, 7)):
+        upper, lower = (paired(rows[i], rows[i + 1], half) for i in (0, 2))
+        found += [paired(upper, lower, lanes) for lanes in ((0, 1, 4, 5), (2, 3, 6, 7))]
+    return found
