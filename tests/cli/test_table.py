@@ -109,29 +109,6 @@ def test_one_algorithm_alone_is_not_bold_in_latex(tmp_path: Path, capsys: pytest
     assert "textbf" not in out
 
 
-def test_a_second_warm_up_says_that_all_is_compiled(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr("stereogauge.kernels.compiler.kernel_cache", lambda: tmp_path)
-    monkeypatch.setattr("stereogauge.cli.warmup.compile_all", lambda: None)
-    monkeypatch.setattr("stereogauge.cli.warmup._compiled", lambda folder: 7)
-    assert "all 7 kernels were compiled already" in run(capsys, "warmup")[2]
-
-
-def test_after_a_complete_warm_up_nothing_is_looked_for(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def compile_all() -> None:
-        (tmp_path / f"kernel {len(list(tmp_path.glob('*.nbc')))}.nbc").touch()
-
-    monkeypatch.setattr("stereogauge.kernels.compiler.kernel_cache", lambda: tmp_path)
-    monkeypatch.setattr("stereogauge.cli.warmup.compile_all", compile_all)
-    assert "compiled in" in run(capsys, "warmup")[2]
-    assert "all 1 kernels were compiled already" in run(capsys, "warmup")[2]
-    (tmp_path / "kernel 0.nbc").unlink()
-    assert "compiled in" in run(capsys, "warmup")[2]
-
-
 def test_kitti_2015_stays_pooled_beside_kitti_2012(kitti: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = kitti / "s.sqlite"
     for protocol in ("kitti-2012", "kitti-2015"):

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stereogauge.cli.output import say
+from stereogauge.cli.output import progress, say
 
 if TYPE_CHECKING:
+    from stereogauge.confidence.trees import Trees
     from stereogauge.disparity import DisparityMap
     from stereogauge.kernels.compiler import Compiled
     from stereogauge.model import Scene
@@ -18,23 +22,38 @@ if TYPE_CHECKING:
 ON_GEOMETRY = ("directions", "discontinuity", "fine", "planar")
 """Modules of metrics whose pixels are found in the geometry of the ground truth."""
 
+RARE = ("confidence_trees", "confidence_windows", "render", "splat")
+"""Modules of kernels that few need."""
+
+COUNTED_EVERY = 0.2
+"""Seconds."""
+
 
 def command(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show what each compilation cost, the most expensive first.")
     ] = False,
+    everything: Annotated[
+        bool,
+        typer.Option(
+            "--all",
+            help="Compile also what few need: rendered scenes, further views, confidence measures beyond the paper's.",
+        ),
+    ] = False,
 ) -> None:
-    """Compile all kernels now instead of at first use; later runs take them from the cache."""
+    """Compile kernels now instead of at first use; later runs take them from the cache."""
     from stereogauge.kernels.compiler import kernel_cache, kernel_target
 
-    folder, complete = kernel_cache(), kernel_cache() / f"complete-{kernel_target()}"
+    folder = kernel_cache()
+    complete = folder / f"complete-{'all-' * everything}{kernel_target()}"
     before = _compiled(folder)
     compilations: list[Compiled] = []
     start = time.perf_counter()
     marked = complete.read_text() if complete.exists() else ""
     if not marked.isdecimal() or before < int(marked):
         say("looking for kernels that are not compiled yet …" if before else "compiling kernels, once …")
-        compilations = compile_all()
+        with _counted(folder, () if everything else RARE):
+            compilations = compile_all(everything=everything)
         complete.write_text(str(_compiled(folder)))
     if _compiled(folder) > before:
         say(f"compiled in {time.perf_counter() - start:.1f} s into {folder}")
@@ -42,6 +61,33 @@ def command(
         say(f"all {before} kernels were compiled already, in {folder}")
     if verbose:
         _show(compilations)
+
+
+@contextlib.contextmanager
+def _counted(folder: Path, without: tuple[str, ...]) -> Iterator[None]:
+    """Show how many kernels are in the cache while others are compiled, those of some modules left out."""
+    from stereogauge.kernels.jit import kernel_count
+
+    shown, ended = progress("kernels", "compile"), threading.Event()
+    before = _compiled(folder)
+    total = max(kernel_count(without) - before, 0)
+
+    def count() -> None:
+        done = 0
+        while not ended.wait(COUNTED_EVERY):
+            now = min(_compiled(folder) - before, total)  # some are compiled in two forms
+            shown.advance(now - done, 0)
+            done = now
+
+    shown.start(total, before)
+    counting = threading.Thread(target=count, daemon=True)
+    counting.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        counting.join()
+        shown.finish()
 
 
 def _compiled(folder: Path) -> int:
@@ -55,8 +101,8 @@ def _show(compilations: list[Compiled]) -> None:
     typer.echo(f"{sum(one.seconds for one in compilations):7.2f} s  in {len(compilations)} compilations")
 
 
-def compile_all() -> list[Compiled]:
-    """Bring all kernels into the cache, in one process for each of two parts where there are two processors.
+def compile_all(*, everything: bool = False) -> list[Compiled]:
+    """Bring kernels into the cache, in one process for each of two parts where there are two processors.
 
     Numba compiles one function at a time in a process. The parts take about as long and have hardly a kernel in common.
     """
@@ -65,13 +111,56 @@ def compile_all() -> list[Compiled]:
     from stereogauge.evaluation.executors import LocalProcesses
 
     if (os.cpu_count() or 1) < 2:
-        return [*compile_geometry(), *compile_rest()]
+        compile_scenes(everything=everything)
+        return compile_maps(everything=everything)
     with LocalProcesses(1) as other:
-        waiting = other.submit(compile_geometry)
-        return [*compile_rest(), *waiting.result()]
+        waiting = other.submit(compile_scenes, everything=everything)
+        return [*compile_maps(everything=everything), *waiting.result()]
 
 
-def _tiny_scene() -> Scene:
+def compile_scenes(*, everything: bool) -> list[Compiled]:
+    """What finds the geometry of a scene and measures a map on it; all compilations so far."""
+    import stereogauge as sg
+    from stereogauge.datasets.synthetic import load_synthetic
+    from stereogauge.kernels.compiler import compilations
+
+    scene = _tiny_scene()
+    sg.evaluate(_estimate(scene), scene, _metrics(geometry=True), ["all"])
+    if everything:
+        rendered = next(iter(load_synthetic(size=(32, 48))))
+        for name in rendered.masks:
+            rendered.mask(name)
+    return compilations.finished
+
+
+def compile_maps(*, everything: bool) -> list[Compiled]:
+    """What measures a map pixel by pixel, occlusions by every rule, matching, confidence; all compilations so far."""
+    import stereogauge as sg
+    from stereogauge.confidence.sparsification import sparsify
+    from stereogauge.kernels.compiler import compilations
+    from stereogauge.matching.warm_up import prepare_checks
+
+    scene = _tiny_scene()
+    estimate, usual = _estimate(scene), sg.load_protocol()
+    sg.evaluate(estimate, scene)
+    for invalid in ("count", "fill"):
+        chosen = usual.replace(invalid=invalid)
+        sg.evaluate(estimate, scene, _metrics(geometry=False), ["all", "nonocc", "disc"], protocol=chosen)
+    sg.evaluate(estimate, scene, ["sze"], ["all"], protocol=usual.replace(**{"sigma_z.literal": True}))
+    for rule in ("middlebury-v2", "bidirectional", "z-buffer"):
+        sg.regions(scene, ["nonocc", "boundary"], rule=rule)
+    matched = sg.match(scene.left, scene.right, matcher="sgm", ndisp=16)
+    prepare_checks()
+    product = sg.confidence(matched, ["product"])["product"]
+    sparsify(product, matched.disparity, scene.gt)
+    if everything:
+        sg.evaluate(estimate, _tiny_scene(further_view=True), ["view-mse"], ["all"])
+        sg.confidence(matched, _measures())
+        _one_leaf().score({"product": product})
+    return compilations.finished
+
+
+def _tiny_scene(*, further_view: bool = False) -> Scene:
     """A scene on which every kernel has something to do, but little."""
     import numpy as np
 
@@ -88,36 +177,26 @@ def _tiny_scene() -> Scene:
         right=np.roll(left, -4, axis=1),
         gt_right=truth,
         calibration=sg.Calibration(100, 0.1, 0, 16),
+        views={0.5: left} if further_view else None,
     )
 
 
-def compile_geometry() -> list[Compiled]:
-    """Measure a tiny scene by the metrics whose pixels are found in its geometry."""
-    import stereogauge as sg
-    from stereogauge.kernels.compiler import compilations
+def _measures() -> list[str]:
+    """Every confidence measure that needs nothing but a match."""
+    from stereogauge.confidence.declaration import confidence_measures
 
-    scene = _tiny_scene()
-    sg.evaluate(_estimate(scene), scene, _metrics(geometry=True), ["all"])
-    return compilations.finished
+    return [name for name, measure in confidence_measures().items() if not measure.needs & {"gt", "model"}]
 
 
-def compile_rest() -> list[Compiled]:
-    """Measure it by all other metrics; match it, with confidence, and find its occlusions by every rule."""
-    import stereogauge as sg
-    from stereogauge.confidence.sparsification import sparsify
-    from stereogauge.kernels.compiler import compilations
+def _one_leaf() -> Trees:
+    """The smallest model of the learned combination."""
+    import numpy as np
 
-    scene = _tiny_scene()
-    for invalid in ("count", "fill"):
-        protocol = sg.load_protocol().replace(invalid=invalid)
-        chosen = _metrics(geometry=False)
-        sg.evaluate(_estimate(scene), scene, chosen, ["all", "nonocc", "disc"], protocol=protocol)
-    for rule in ("middlebury-v2", "bidirectional", "z-buffer"):
-        sg.regions(scene, ["nonocc", "boundary"], rule=rule)
-    matched = sg.match(scene.left, scene.right, matcher="sgm", ndisp=16)
-    maps = sg.confidence(matched, ["product"])
-    sparsify(maps["product"], matched.disparity, scene.gt)
-    return compilations.finished
+    from stereogauge.confidence.trees import ARRAYS, Trees
+
+    arrays: dict[str, Any] = {name: np.zeros(1, kind) for name, kind in ARRAYS.items()}
+    arrays["feature"][0] = -1
+    return Trees(features=("product",), baseline=0.0, facts={}, **arrays)
 
 
 def _estimate(scene: Scene) -> DisparityMap:

@@ -66,8 +66,9 @@ class Lines(Progress):
         rate = (self._done + self._failed) / (now - self._started)
         left = (self._total - self._done - self._failed) / rate if rate else 0.0
         failures = f", {self._failed} failed" if self._failed else ""
+        place = f", at {self._name}" if self._name else ""
         self._stream.write(
-            f"{self._done}/{self._total} {self._what}{failures}, {rate:.1f}/s, {left:.0f} s left, at {self._name}\n"
+            f"{self._done}/{self._total} {self._what}{failures}, {rate:.1f}/s, {left:.0f} s left{place}\n"
         )
         self._stream.flush()
 

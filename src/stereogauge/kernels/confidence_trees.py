@@ -29,7 +29,8 @@ def tree_scores(
     for start in range(0, table.shape[0], BLOCK):
         rows = table[start : start + BLOCK]
         count = len(rows)
-        totals[:count] = baseline
+        for i in range(count):
+            totals[i] = baseline
         for root in roots:
             for i in range(count):
                 node = root
@@ -38,4 +39,5 @@ def tree_scores(
                     goes_left = missing_left[node] if np.isnan(found) else found <= threshold[node]
                     node = right[node] + goes_left * (left[node] - right[node])  # no branch to mispredict
                 totals[i] += value[node]
-        scores[start : start + count] = totals[:count]
+        for i in range(count):
+            scores[start + i] = totals[i]

@@ -62,7 +62,7 @@ def window_agreement(
     Where the pixel itself is unknown: 0 and 1.
     """
     height, width = disparity.shape
-    values = np.empty((2 * radius + 1) ** 2, np.int64)
+    found = np.empty((2 * radius + 1) ** 2, np.float32)
     for y in range(height):
         for x in range(width):
             agreeing[y, x], kinds[y, x] = 0, 1
@@ -71,17 +71,20 @@ def window_agreement(
             known = 0
             close = 0
             total = 0
+            different = 0
             for row in range(max(0, y - radius), min(height, y + radius + 1)):
                 for column in range(max(0, x - radius), min(width, x + radius + 1)):
                     total += 1
                     if np.isfinite(disparity[row, column]):
-                        values[known] = np.int64(np.rint(disparity[row, column]))
+                        whole = np.rint(disparity[row, column])
+                        place = 0
+                        while place < different and found[place] != whole:
+                            place += 1
+                        if place == different:
+                            found[place] = whole
+                            different += 1
                         known += 1
                         close += abs(disparity[row, column] - disparity[y, x]) <= tolerance
-            different = 1
-            ordered = np.sort(values[:known])
-            for index in range(1, known):
-                different += ordered[index] != ordered[index - 1]
             agreeing[y, x] = np.float32(close / total)
             kinds[y, x] = np.float32(different / known)
 
@@ -92,7 +95,8 @@ def doubled_matches(winners: NDArray[np.uint16], lowest: NDArray[np.uint16], dou
     height, width = winners.shape
     best = np.empty(width, np.int64)
     for y in range(height):
-        best[:] = -1
+        for x in range(width):
+            best[x] = -1
         for x in range(width):
             there = x - np.int64(winners[y, x])
             if there >= 0 and (best[there] < 0 or lowest[y, x] < lowest[y, best[there]]):

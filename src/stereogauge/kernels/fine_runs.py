@@ -27,7 +27,8 @@ def thin_runs(filled: Any, rise: float, widest: int) -> Any:
             lowest = filled[y, start]
             for end in range(start + 1, min(start + widest, width - 1) + 1):
                 if filled[y, end - 1] - filled[y, end] > rise and lowest > filled[y, end] + rise / 2:
-                    fine[y, start:end] = True
+                    for x in range(start, end):
+                        fine[y, x] = True
                 lowest = min(lowest, filled[y, end])
                 if not lowest > left + rise / 2:
                     break

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import functools
 import importlib
+import pkgutil
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -43,6 +44,11 @@ class Kernel:
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self.made(), name)
+
+    @property
+    def cached(self) -> bool:
+        """Whether its compiled form is kept on disk, and so not only as a part of others."""
+        return bool(self._options["cache"])
 
     def made(self) -> Any:
         """Numba's object, made when first asked for."""
@@ -87,6 +93,18 @@ class Instruction(Kernel):
     def made(self) -> Any:
         """Numba's object."""
         return getattr(importlib.import_module(self._module), self._name)
+
+
+def kernel_count(without: Sequence[str] = ()) -> int:
+    """How many kernels there are, some modules left out; those that become a part of others do not count."""
+    package = importlib.import_module("stereogauge.kernels")
+    names = [module.name for module in pkgutil.iter_modules(package.__path__) if module.name not in without]
+    modules = [importlib.import_module(f"stereogauge.kernels.{name}") for name in names]
+    return sum(
+        type(one) is Kernel and one.cached and one.__module__ == module.__name__
+        for module in modules
+        for one in vars(module).values()
+    )
 
 
 def read_only(values: NDArray[Number]) -> NDArray[Number]:

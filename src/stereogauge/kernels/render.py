@@ -247,7 +247,8 @@ def render_rows(
             depth[y, x] = z
             labels[y, x] = index
             if index < 0:
-                colours[y, x, :] = 0.0
+                for channel in range(3):
+                    colours[y, x, channel] = 0.0
                 continue
             _shade(surfaces[index], offset, rx, ry, z, focal, colour)
             for channel in range(3):

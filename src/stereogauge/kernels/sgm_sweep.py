@@ -148,7 +148,8 @@ def sweep(
         if pair.adapted:
             _penalty_row(pair.guide, pair.large_penalties, y, 1 if downward else -1, rolling.penalties)
         if mode == DECIDE_BOTH:
-            rolling.right_costs[:] = np.uint16(NO_COST)
+            for place in range(rolling.right_costs.size):
+                rolling.right_costs[place] = NO_COST
         sums_at = (y - first_row) * width * padded
         _row(pair, rolling, sums, sums_at, row, y, downward, mode, plain)
         if mode in (DECIDE, DECIDE_BOTH):

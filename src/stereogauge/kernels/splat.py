@@ -27,7 +27,8 @@ def _mark_lost(
     nearer surface stands there.
     """
     width = disparity.shape[0]
-    lost[:] = False
+    for x in range(width):
+        lost[x] = False
     last = -1
     for x in range(width + 1):
         if x < width and not math.isfinite(disparity[x]):
@@ -71,28 +72,30 @@ def splat_forward(
     belongs = np.empty(width, np.float64)
     total = np.empty((width, channels), np.float64)
     for y in range(height):
-        front[:] = -math.inf
+        for x in range(width):
+            front[x] = -math.inf
+            weight[x] = 0.0
+            belongs[x] = 0.0
+            for c in range(channels):
+                total[x, c] = 0.0
         for x in range(width):
             d = np.float64(disparity[y, x])
             column = x - position * d
             if not (-1.0 < column < width):
                 continue
             low = math.floor(column)
-            for target in (low, low + 1):
-                if 0 <= target < width and 1.0 - abs(column - target) > 0.0 and d > front[target]:
+            for target in range(max(low, 0), min(low + 2, width)):
+                if 1.0 - abs(column - target) > 0.0 and d > front[target]:
                     front[target] = d
-        weight[:] = 0.0
-        belongs[:] = 0.0
-        total[:] = 0.0
         for x in range(width):
             d = np.float64(disparity[y, x])
             column = x - position * d
             if not (-1.0 < column < width):
                 continue
             low = math.floor(column)
-            for target in (low, low + 1):
+            for target in range(max(low, 0), min(low + 2, width)):
                 share = 1.0 - abs(column - target)
-                if not (0 <= target < width) or share <= 0.0 or d < front[target] - SAME_SURFACE:
+                if share <= 0.0 or d < front[target] - SAME_SURFACE:
                     continue
                 weight[target] += share
                 if member[y, x]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.jit import kernel
+from stereogauge.kernels.jit import helper, kernel
 
 CONSISTENT, OCCLUDED, MISMATCHED = 0, 1, 2
 DIRECTIONS = ((0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (1, -1), (-1, 1), (-1, -1))
@@ -32,6 +32,18 @@ def classify_rows(
                     break
 
 
+@helper
+def _insert(value: np.float32, ordered: NDArray[np.float32], count: int) -> None:
+    """Put `value` where it belongs among the first `count` numbers, which are in order. Numba's own sorting of eight
+    numbers would take longer to compile than the rest of the kernel.
+    """
+    place = count
+    while place > 0 and ordered[place - 1] > value:
+        ordered[place] = ordered[place - 1]
+        place -= 1
+    ordered[place] = value
+
+
 @kernel
 def fill_rows(disparity: NDArray[np.float32], occluded: NDArray[np.bool_], filled: NDArray[np.float32]) -> None:
     """See `stereogauge.matching.postprocess.interpolate`."""
@@ -46,20 +58,19 @@ def fill_rows(disparity: NDArray[np.float32], occluded: NDArray[np.bool_], fille
                 row, column = y + dy, x + dx
                 while 0 <= row < height and 0 <= column < width:
                     if np.isfinite(disparity[row, column]):
-                        seen[count] = disparity[row, column]
+                        _insert(disparity[row, column], seen, count)
                         count += 1
                         break
                     row += dy
                     column += dx
             if count == 0:
                 continue
-            values = np.sort(seen[:count])
             if occluded[y, x]:
-                filled[y, x] = values[min(1, count - 1)]
+                filled[y, x] = seen[min(1, count - 1)]
             elif count % 2:
-                filled[y, x] = values[count // 2]
+                filled[y, x] = seen[count // 2]
             else:
-                filled[y, x] = (values[count // 2 - 1] + values[count // 2]) / np.float32(2)
+                filled[y, x] = (seen[count // 2 - 1] + seen[count // 2]) / np.float32(2)
 
 
 @kernel

@@ -1,0 +1,105 @@
+"""`stereogauge warmup`: what it has compiled, no command compiles again."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import stereogauge as sg
+from stereogauge.cli import main
+from stereogauge.cli.warmup import RARE
+from stereogauge.kernels.jit import kernel_count
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stopped:
+        main([str(word) for word in words])
+    captured = capsys.readouterr()
+    return int(stopped.value.code or 0), captured.out, captured.err
+
+
+def command(cache: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "stereogauge", *map(str, words)],
+        env=os.environ | {"STEREOGAUGE_CACHE": str(cache)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+
+def forms(cache: Path) -> set[str]:
+    """Compiled kernels by module, name and form."""
+    return {path.name for path in cache.glob("kernels/*/*.nbc")}
+
+
+def kernels(cache: Path) -> set[str]:
+    return {name.split("-")[0] for name in forms(cache)}
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Path:
+    """Images with their map and an estimate, as files."""
+    import cv2
+
+    random = np.random.default_rng(0)
+    left = cv2.GaussianBlur(random.integers(0, 255, (60, 120), np.uint8), (0, 0), 1)
+    cv2.imwrite(str(tmp_path / "left.png"), left)
+    cv2.imwrite(str(tmp_path / "right.png"), np.roll(left, -4, axis=1))
+    truth = np.full(left.shape, 4, np.float32)
+    truth[20:40, 40:60] = 12
+    truth[5, 5] = np.nan
+    sg.write_disparity(tmp_path / "gt.pfm", truth)
+    sg.write_disparity(tmp_path / "mine.pfm", truth + random.random(truth.shape).astype(np.float32))
+    return tmp_path
+
+
+def test_after_a_warm_up_commands_compile_nothing(pair: Path) -> None:
+    cache = pair / "cache"
+    said = command(cache, "warmup").stderr
+    assert said.startswith("compiling kernels, once …\n")
+    assert f"{kernel_count(RARE)} kernels to compile" in said
+    ready = forms(cache)
+    assert len(kernels(cache)) == kernel_count(RARE)
+    maps = (pair / "gt.pfm", pair / "mine.pfm")
+    calibrated = (*maps, "--left", pair / "left.png", "--right", pair / "right.png", "--focal", 100, "--baseline", 0.1)
+    command(cache, "compare", *maps)
+    command(cache, "compare", *maps, "-m", "bad@1,rms")
+    command(cache, "compare", *calibrated, "--protocol", "hci")
+    command(
+        cache, "compare", *calibrated, "-m", "sze,z-mae,quantile@50,view-mse", "-r", "all,disc,boundary,textureless"
+    )
+    images = (pair / "left.png", pair / "right.png", "--ndisp", 16)
+    command(cache, "match", *images, "--out", pair / "sgm.pfm", "--confidence", pair / "sure", "--set", "fill=true")
+    assert forms(cache) == ready
+    command(cache, "warmup", "--all")
+    assert len(kernels(cache)) == kernel_count()
+
+
+def test_a_second_warm_up_says_that_all_is_compiled(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("stereogauge.kernels.compiler.kernel_cache", lambda: tmp_path)
+    monkeypatch.setattr("stereogauge.cli.warmup.compile_all", lambda everything: None)
+    monkeypatch.setattr("stereogauge.cli.warmup._compiled", lambda folder: 7)
+    assert "all 7 kernels were compiled already" in run(capsys, "warmup")[2]
+
+
+def test_after_a_complete_warm_up_nothing_is_looked_for(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def compile_all(*, everything: bool) -> None:
+        (tmp_path / f"kernel {len(list(tmp_path.glob('*.nbc')))}.nbc").touch()
+
+    monkeypatch.setattr("stereogauge.kernels.compiler.kernel_cache", lambda: tmp_path)
+    monkeypatch.setattr("stereogauge.cli.warmup.compile_all", compile_all)
+    assert "compiled in" in run(capsys, "warmup")[2]
+    assert "all 1 kernels were compiled already" in run(capsys, "warmup")[2]
+    (tmp_path / "kernel 0.nbc").unlink()
+    assert "compiled in" in run(capsys, "warmup")[2]
+    assert "compiled in" in run(capsys, "warmup", "--all")[2]  # what few need may be missing still
