@@ -7,6 +7,7 @@ import os
 import pickle
 import zlib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -39,6 +40,7 @@ def test_what_is_said_of_a_file_is_kept() -> None:
     assert source_values(MaskFile("/m.png")) == {"kind": "mask", "path": "/m.png"}
     assert paths_of(MaskFile("/m.png", 3)) == ("/m.png",)
     assert paths_of(None) == ()
+    assert paths_of(SimpleNamespace(path="/p.xyz", image="/i.png")) == ("/p.xyz", "/i.png"), "a plug-in's own kind"
 
 
 def test_a_plain_file_is_one_of_which_nothing_else_is_said() -> None:

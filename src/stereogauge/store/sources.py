@@ -102,11 +102,14 @@ def confidence_of_text(text: str) -> ConfidenceSource | None:
 
 def paths_of(source: Any) -> tuple[str | os.PathLike[str], ...]:
     """The files that reading a source reads."""
-    if type(source) not in _KIND_OF:
-        return (source,) if isinstance(source, str | os.PathLike) else ()
-    fields = vars(source)
-    path, image, masks = fields["path"], fields.get("image"), fields.get("masks", ())
-    return (path, *masks) if image is None else (path, image, *masks)
+    if type(source) in _KIND_OF:
+        fields = vars(source)
+        path, image, masks = fields["path"], fields.get("image"), fields.get("masks", ())
+    elif isinstance(source, str | os.PathLike):
+        return (source,)
+    else:
+        path, image, masks = (getattr(source, name, None) for name in ("path", "image", "masks"))
+    return () if path is None else (path, *(() if image is None else (image,)), *(masks or ()))
 
 
 def scene_text(scene: Scene) -> str:
