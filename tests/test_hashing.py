@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from pathlib import Path
 
@@ -47,3 +49,18 @@ def test_a_source_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
 def test_values_have_one_hash_whatever_the_order_of_their_keys() -> None:
     assert values_hash({"a": 1, "b": [2.5, "x"]}) == values_hash({"b": [2.5, "x"], "a": 1})
     assert values_hash([1, 2]) != values_hash([2, 1])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["a" * 64, "", {}, False],
+        ['é\n"', {"b": 1.5, "a": [True, None]}, True, 0, [], ["x", {}], ["y"]],
+        {"b": ["x"], "a": "y"},
+        "text",
+        {},
+        None,
+    ],
+)
+def test_values_are_hashed_as_json_with_keys_in_order(values: object) -> None:
+    assert values_hash(values) == hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()

@@ -282,6 +282,9 @@ def test_file_hashes_are_remembered(store):
     store.remember_hashes({"one": ("1:1", "aa"), "two": ("2:2", "bb")})
     store.remember_hashes({"one": ("1:9", "cc")})
     assert store.known_hashes(["one", "two", "three"]) == {"one": ("1:9", "cc"), "two": ("2:2", "bb")}
+    store.remember_hashes({f"file {number}": ("3:3", "dd") for number in range(20)})
+    assert store.known_hashes(["one", "three"]) == {"one": ("1:9", "cc")}, "a few of many"
+    assert store.known_hashes(["one", *(f"file {number}" for number in range(15))])["file 9"] == ("3:3", "dd")
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])

@@ -37,7 +37,7 @@ def _parts(console: Console, table: Table) -> Iterator[Table]:
     room = console.width
     if sum(natural) + _frame(table, len(columns)) <= room:
         for column, width in zip(columns, natural, strict=True):
-            column.width = width  # known now, so Rich does not measure every cell again
+            column.width, column.no_wrap = width, True  # known now, so Rich does not measure every cell again
         yield table
         return
     if sum(least) + _frame(table, len(columns)) <= room:

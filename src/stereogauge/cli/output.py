@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 import sys
 import textwrap
@@ -32,6 +33,8 @@ GIBIBYTE = 2**30
 MUCH_MEMORY = 2 * GIBIBYTE
 LINE_EVERY = 10.0
 BAR_EVERY = 0.2
+STYLES_IN_PIPES = frozenset({"FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"})
+"""Variables with which Rich takes a pipe for a terminal."""
 
 
 def console(*, errors: bool = False) -> Console:
@@ -89,9 +92,7 @@ def print_tables(tables: Sequence[Table], form: Format = Format.table, *, boxed:
         gathered.tables += tables
         gathered.form, gathered.boxed = form, boxed
         return
-    from stereogauge.cli.fitting import print_fitted
     from stereogauge.tables.latex import latex_table, latex_tabular
-    from stereogauge.tables.terminal import terminal_table
     from stereogauge.tables.text import csv_tables, json_tables
 
     if form is Format.json:
@@ -102,7 +103,19 @@ def print_tables(tables: Sequence[Table], form: Format = Format.table, *, boxed:
         sys.stdout.write("\n".join(map(latex_table if boxed else latex_tabular, tables)))
     else:
         for table in tables:
-            print_fitted(console(), terminal_table(table, boxed=boxed))
+            _print_table(table, boxed=boxed)
+
+
+def _print_table(table: Table, *, boxed: bool) -> None:
+    from stereogauge.tables.plain import plain_text
+
+    if not (boxed or sys.stdout.isatty() or not STYLES_IN_PIPES.isdisjoint(os.environ)):
+        sys.stdout.write(plain_text(table))
+        return
+    from stereogauge.cli.fitting import print_fitted
+    from stereogauge.tables.terminal import terminal_table
+
+    print_fitted(console(), terminal_table(table, boxed=boxed))
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]], form: Format = Format.table) -> None:
@@ -139,7 +152,7 @@ def progress(what: str = "cells", verb: str = "compute") -> Progress:
     """A bar on standard error where that is a terminal, lines where it is not."""
     from stereogauge.evaluation.progress import terminal_progress
 
-    return terminal_progress(console(errors=True), what, verb)
+    return terminal_progress(lambda: console(errors=True), what, verb)
 
 
 @contextlib.contextmanager

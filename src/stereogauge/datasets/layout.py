@@ -53,7 +53,8 @@ def map_name(name: str | PurePath) -> tuple[str, str]:
     >>> map_name("sgm/teddy.pfm.gz"), map_name("sgm/teddy.pfm")
     (('teddy', '.pfm'), ('teddy', '.pfm'))
     """
-    return _stem_and_suffix(os.path.basename(name))
+    last = name.rpartition("/")[2] if isinstance(name, str) and os.sep == "/" else os.path.basename(name)
+    return _stem_and_suffix(last)
 
 
 @functools.lru_cache(4096)

@@ -43,17 +43,19 @@ class ContentHashes:
     def of(self, sources: Sequence[Any]) -> list[str | StereogaugeError]:
         """The hash of each source, or the error that reading it gave."""
         texts = [source_text(source) for source in sources]
-        stamps = {text: _stamp(source) for text, source in zip(texts, sources, strict=True) if text}
-        lookup = [text for text, stamp in stamps.items() if stamp]
-        known = self._store.known_hashes(lookup) if self._store and lookup and not self._again else {}
-        found: dict[str, str | StereogaugeError] = {
-            text: known[text][1] for text in lookup if text in known and known[text][0] == stamps[text]
-        }
-        first = {
-            text or place: source
-            for place, (text, source) in enumerate(zip(texts, sources, strict=True))
-            if not text or text not in found
-        }
+        named = list(filter(None, texts))
+        known = self._store.known_hashes(named) if self._store and named and not self._again else {}
+        stamps: dict[str, str] = {}
+        found: dict[str, str | StereogaugeError] = {}
+        first: dict[str | int, Any] = {}
+        for place, (text, source) in enumerate(zip(texts, sources, strict=True)):
+            if text and text not in stamps:
+                stamp = stamps[text] = _stamp(source)
+                before, content = known.get(text, ("", ""))
+                if stamp and stamp == before:
+                    found[text] = content
+            if text not in found:
+                first.setdefault(text or place, source)
         if not first:
             return [found[text] for text in texts]
         with _in_order(_hashed, list(first.values())) as hashed:
@@ -116,7 +118,10 @@ def _hashed(source: Any) -> str | StereogaugeError:
 
 def _stamp(source: Any) -> str:
     """What changes whenever the source's files do; "" when that cannot be told."""
-    marks = [_file_stamp(path) for path in paths_of(source)]
+    paths = paths_of(source)
+    if len(paths) == 1:
+        return _file_stamp(paths[0])
+    marks = [_file_stamp(path) for path in paths]
     return "" if "" in marks else " ".join(marks)
 
 

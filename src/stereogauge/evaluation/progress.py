@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -146,6 +147,6 @@ class Reading:
             self._progress.finish()
 
 
-def terminal_progress(console: Any, what: str = "cells", verb: str = "compute") -> Progress:
-    """A bar when standard error is a terminal, lines when it is not."""
-    return Bar(console, what) if sys.stderr.isatty() else Lines(sys.stderr, what=what, verb=verb)
+def terminal_progress(console: Callable[[], Any], what: str = "cells", verb: str = "compute") -> Progress:
+    """A bar when standard error is a terminal, lines, which need no console, when it is not."""
+    return Bar(console(), what) if sys.stderr.isatty() else Lines(sys.stderr, what=what, verb=verb)

@@ -9,7 +9,7 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,13 @@ class DisparityFile:
     calibration: DepthGeometry | None = None
     flip: str = ""
     crop: tuple[int, ...] = ()
+
+    @classmethod
+    def plain(cls, path: PathLike) -> Self:
+        """DisparityFile(path), for thousands of files of which nothing else is said: in a third of the time."""
+        made = object.__new__(cls)
+        vars(made).update(_NOTHING_SAID, path=path)
+        return made
 
     def read(self, shape: tuple[int, int] | None = None) -> DisparityMap:
         """The map, NaN = unknown; of another size than `shape`, a `SizeError` before it is decoded."""
@@ -76,6 +83,9 @@ class DisparityFile:
         if self.calibration is not None:
             text += f" {self.calibration.focal_baseline!r} {self.calibration.doffs!r}"
         return text + (f" {self.unknown} {self.flip} {self.crop}" if self.unknown or self.flip or self.crop else "")
+
+
+_NOTHING_SAID = vars(DisparityFile(""))
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,11 @@ def names_sum(*names: str) -> int:
     return zlib.crc32("\0".join(names).encode("utf-8", "surrogatepass"))
 
 
+def further_name(name: str) -> bytes:
+    """What a further name adds: crc32(further_name(last), names_sum(*others)) = names_sum(*others, last)."""
+    return f"\0{name}".encode("utf-8", "surrogatepass")
+
+
 def columns_sum(columns: tuple[VersionedColumn, ...]) -> bytes:
     """The check sum of the names and versions of columns, as bytes."""
     return zlib.crc32(repr([tuple(column) for column in columns]).encode()).to_bytes(4, "little")

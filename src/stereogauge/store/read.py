@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 import sqlalchemy as sql
@@ -30,6 +31,7 @@ from stereogauge.store.blocks import (
     check_sum,
     columns_sum,
     damaged,
+    further_name,
     names_sum,
     unpacked,
 )
@@ -320,11 +322,12 @@ def _run_conditions(
 def _verify(rows: Sequence[Any], sets: Mapping[int, tuple[VersionedColumn, ...]], selection: Selection) -> None:
     """Raise an error where a row is not as it was written."""
     columns = {number: columns_sum(own) for number, own in sets.items()}
-    scenes, algorithms, protocol = selection.scenes, selection.algorithms, selection.protocol
+    scenes = {number: names_sum(selection.protocol, *own) for number, own in selection.scenes.items()}
+    algorithms = {number: further_name(name) for number, name in selection.algorithms.items()}
     for scene, algorithm, column_set, value, total, count, missing, inputs, crc in rows:
-        names = names_sum(protocol, *scenes[scene], algorithms[algorithm])
+        names = crc32(algorithms[algorithm], scenes[scene])
         if check_sum(names, columns[column_set], inputs, value, total, count, missing) != crc:
-            raise damaged(f"{algorithms[algorithm]} on {scenes[scene][1]}")
+            raise damaged(f"{selection.algorithms[algorithm]} on {selection.scenes[scene][1]}")
 
 
 class SceneFacts(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import os
 from typing import Any
@@ -37,6 +38,8 @@ def source_values(source: Any) -> dict[str, Any] | str | None:
     if kind is None:
         return _absolute(source) if isinstance(source, str | os.PathLike) else None
     usual = _DEFAULTS[kind]
+    if {**vars(source), "path": usual["path"]} == usual:
+        return {"kind": kind, "path": _absolute(source.path)}
     kept = {name: value for name, value in vars(source).items() if value is not usual[name] and value != usual[name]}
     if "masks" in kept:
         kept["masks"] = [_absolute(mask) for mask in kept["masks"]]
@@ -99,11 +102,14 @@ def confidence_of_text(text: str) -> ConfidenceSource | None:
 
 def paths_of(source: Any) -> tuple[str | os.PathLike[str], ...]:
     """The files that reading a source reads."""
-    if type(source) not in _KIND_OF and isinstance(source, str | os.PathLike):
+    if type(source) in _KIND_OF:
+        fields = vars(source)
+        path, image, masks = fields["path"], fields.get("image"), fields.get("masks", ())
+    elif isinstance(source, str | os.PathLike):
         return (source,)
-    path = getattr(source, "path", None)
-    others = (getattr(source, "image", None), *getattr(source, "masks", ()))
-    return () if path is None else (path, *(other for other in others if other is not None))
+    else:
+        path, image, masks = (getattr(source, name, None) for name in ("path", "image", "masks"))
+    return () if path is None else (path, *(() if image is None else (image,)), *(masks or ()))
 
 
 def scene_text(scene: Scene) -> str:
@@ -158,4 +164,17 @@ def scene_of_text(text: str, name: str, dataset: str) -> Scene:
 
 
 def _absolute(path: str | os.PathLike[str]) -> str:
-    return str(path) if is_remote(path) else os.path.abspath(path)
+    if is_remote(path):
+        return str(path)
+    if isinstance(path, str) and path.startswith(os.sep):
+        folder, _, name = path.rpartition(os.sep)
+        usual = _usual(folder or os.sep)
+        if name not in ("", ".", "..") and not usual.endswith(os.sep):
+            return f"{usual}{os.sep}{name}"
+    return os.path.abspath(path)
+
+
+@functools.lru_cache(256)
+def _usual(folder: str) -> str:
+    """An absolute path in its usual form; many files lie in one folder."""
+    return os.path.abspath(folder)

@@ -167,6 +167,6 @@ def heading(column: Column, how: Aggregation = "mean", scenes: int = 1, depth_un
 
 def emphases(costs: Values) -> list[Emphasis]:
     """Best and second of one column of costs; equal ones share, and gaps get nothing."""
-    levels = np.unique(costs[~np.isnan(costs)])[:2]
+    levels = sorted({cost for cost in costs.tolist() if cost == cost})[:2]
     names: tuple[Emphasis, Emphasis] = ("best", "second")
     return [next((name for level, name in zip(levels, names, strict=False) if cost == level), "") for cost in costs]

@@ -33,12 +33,12 @@ class ResultFiles:
         """Where `name` can be read; text rather than a `Path` where that is possible, since there may be many files."""
         if self.zipped:
             return f"zip://{name}::{self.root.resolve().as_posix()}"
-        return self.root / name if self._folder is None else os.path.join(self._folder, name)
+        return self.root / name if self._folder is None else self._folder + name
 
     @functools.cached_property
     def _folder(self) -> str | None:
-        """The folder as text; None in an object store, whose paths know the sizes of their files."""
-        return None if is_in_object_store(self.root) else os.fspath(self.root)
+        """The folder, to put before a name; None in an object store, whose paths know the sizes of their files."""
+        return None if is_in_object_store(self.root) else os.path.join(self.root, "")
 
     def text(self, name: str) -> str:
         """The content of a small text file."""

@@ -162,7 +162,7 @@ def _result_set(
         there = [(scene, chosen[kind, part, scene.id].name) for scene in dataset if (kind, part, scene.id) in chosen]
         nothing_said = how == Decoding() and dataset.name not in SCALE_OF_SCENE
         if nothing_said or (kind == "confidence" and not how.given):
-            return {scene.id: DisparityFile(files.path(name)) for scene, name in there}
+            return {scene.id: DisparityFile.plain(files.path(name)) for scene, name in there}
         return {scene.id: map_file(files.path(name), scene, dataset, how, title) for scene, name in there}
 
     confidence = {
