@@ -22,6 +22,7 @@ INT16 = ir.IntType(16)
 INT32 = ir.IntType(32)
 INT64 = ir.IntType(64)
 FLOAT = ir.FloatType()
+DOUBLE = ir.DoubleType()
 
 
 def has_wide_registers() -> bool:
@@ -55,7 +56,7 @@ def splat(builder: Any, scalar: Any, lanes: int) -> Any:
 def lanewise(builder: Any, name: str, *vectors: Any) -> Any:
     """An LLVM intrinsic that takes and gives vectors of one type."""
     vector = vectors[0].type
-    letter = "f32" if vector.element == FLOAT else f"i{vector.element.width}"
+    letter = {FLOAT: "f32", DOUBLE: "f64"}.get(vector.element) or f"i{vector.element.width}"
     signature = ir.FunctionType(vector, [vector] * len(vectors))
     function = cgutils.get_or_insert_function(builder.module, signature, f"llvm.{name}.v{vector.count}{letter}")
     return builder.call(function, vectors)

@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from stereogauge.model import DisparityMap
 from stereogauge.regions.depth_range import range_in_front
 from stereogauge.regions.labels import RegionLabels
 
+Number = TypeVar("Number", bound=np.generic)
 LINE = 64  # bytes of a line of the cache
 
 
@@ -113,12 +114,18 @@ def _bin(value: float) -> int:
     return min(max((max(bits - 1, 0) >> int(kernels.BIN_SHIFT)) - int(kernels.FIRST_KEY), 0), kernels.BINS - 1)
 
 
-def _aligned(shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Zeros whose vectors of four do not cross the lines of the cache."""
-    size = math.prod(shape)
-    room = np.zeros(size + LINE // 8, np.float64)
-    start = -room.ctypes.data % LINE // 8
+def _aligned(shape: tuple[int, ...], kind: type[Number]) -> NDArray[Number]:
+    """Zeros whose vectors do not cross the lines of the cache."""
+    size, width = math.prod(shape), np.dtype(kind).itemsize
+    room = np.zeros(size + LINE // width, kind)
+    start = -room.ctypes.data % LINE // width
     return room[start : start + size].reshape(shape)
+
+
+def _not_above(value: float) -> np.float32:
+    """The largest single-precision number that is not above `value`."""
+    single = np.float32(value)
+    return single if float(single) <= value else np.nextafter(single, np.float32(-np.inf))
 
 
 def _added(rows: NDArray[np.float64]) -> float:
@@ -183,21 +190,26 @@ class PixelStatistics:
         """The pass over all pixels, with depth errors or without; the keys of the histogram are kept where asked."""
         height, width = self._truth.shape
         near, far = (self._in_front or range_in_front(self._truth, self._doffs)) if depth else (1.0, 1.0)
-        scale = (self._focal_baseline, self._doffs, self._mu, near, far, self._charge)
-        slots = len(self._labels.values)
+        scale = (self._doffs, self._mu, near, far, _not_above(-self._doffs), self._charge)
+        slots, groups = len(self._labels.values), self._labels.groups
         special = np.zeros((2, height), np.bool_)
         kept = np.empty((height, width) if keys else (0, width), np.uint16)
 
         def part(rows: slice) -> tuple[NDArray[np.float64], NDArray[np.uint32]]:
-            sums = _aligned((slots, kernels.COPIES, kernels.STRIDE))
+            sums = _aligned((slots, kernels.SUMS, kernels.LANES), np.float64)
             histogram = np.zeros((slots, kernels.KEYS), np.uint32)
-            signed, relative, entries = (np.empty(width, kind) for kind in (np.float32, np.float32, np.uint32))
-            scratch = (signed, relative, np.empty(width) if depth else None, entries)
-            own = kept[rows] if keys else np.empty((1, width), np.uint16)
+            room = (-(-width // kernels.LANES) * kernels.LANES,)
+            signed, relative, entries = (_aligned(room, kind) for kind in (np.float32, np.float32, np.uint32))
+            scratch = (signed, relative, _aligned(room, np.float64) if depth else None, entries)
             kernels.tally_errors(
-                *self._pixels(rows), *scale, *scratch, own, sums.ravel(), histogram.ravel(), special[:, rows]
+                *self._pixels(rows),
+                *(groups.rows[rows.start : rows.stop + 1], groups.segments, groups.firsts, groups.groups),
+                *scale,
+                *scratch,
+                kept[rows] if keys else np.empty((1, width), np.uint16),
+                *(sums.ravel(), histogram.ravel(), special[:, rows]),
             )
-            return sums.transpose(1, 0, 2).sum(axis=0), histogram
+            return sums.sum(axis=2), histogram
 
         blocks = fixed_blocks(height, self._truth.size)
         sums, histograms = zip(
@@ -220,7 +232,7 @@ class PixelStatistics:
         return self._depths_of(self._tallied(depth=True, keys=False))
 
     def _depths_of(self, tally: _Tally) -> dict[str, DepthStatistics]:
-        total, excluded = tally.sums[:, kernels.DEPTH], self._exclusions(tally.special[kernels.BEHIND_ROWS])
+        total, excluded = self._focal_baseline * tally.sums[:, kernels.DEPTH], self._exclusions(tally.special[kernels.BEHIND_ROWS])
         depths = {}
         for position, name in enumerate(self._labels.names):
             inside = self._inside(position)
@@ -292,7 +304,7 @@ class PixelStatistics:
 
         def collect(rows: slice) -> NDArray[np.uint64]:
             keys = tally.keys[rows]
-            places = np.empty(min(int(counts.sum()), keys.size), np.int64)
+            places = np.empty(min(int(counts.sum()), keys.size) + 1, np.int64)
             places = places[: kernels.find_keys(keys, wanted, places)]
             estimate, truth, slots = (np.take(part, places) for part in self._pixels(rows))
             # As whole numbers: errors are not negative, so that their bits are in their order.
