@@ -63,30 +63,41 @@ def _bin_of(guarded: np.float32) -> np.uint32:
     return np.uint32(bits_of(clipped) - FIRST_BITS) >> BIN_SHIFT
 
 
-@helper(fastmath=True)
-def _depth_row(
+@helper
+def _pair_row(
     estimate: Floats,
     truth: Floats,
-    offset: float,
-    mu: float,
-    near: float,
-    far: float,
+    behind: np.float32,
+    near: np.float32,
+    far: np.float32,
+    middle: np.float32,
     charge: bool,
-    depth: Sums,
+    used: Floats,
+    safe: Floats,
 ) -> None:
-    """|1/(D+offset+μ) − 1/(E+offset+μ)| of one row, 0 where the truth is unknown or not in front of the cameras.
+    """The disparities of one row between which depth errors are measured, all of them in front of the cameras.
 
     An estimate that is missing or not in front of the cameras is replaced by `near` or `far`, the ends of the scene's
-    range of D + offset, whichever lies farther in depth, or contributes 0 without `charge`.
+    range, whichever lies farther in depth, or by the truth without `charge`. Both are equal where the truth is unknown
+    or not in front of the cameras. Points are in front of the cameras above `behind`, and `middle` is the disparity of
+    the mean of both ends' depths.
     """
-    middle = 2.0 / (1.0 / (near + mu) + 1.0 / (far + mu)) - mu  # the disparity of the mean of both ends' depths
     for x in range(estimate.size):
-        e = np.float64(estimate[x]) + offset
-        d = np.float64(truth[x]) + offset
-        worst = near if d <= middle else far
-        used = e if e > 0.0 else (worst if charge else d)
-        error = abs(used - d) / ((used + mu) * (d + mu))
-        depth[x] = error if d > 0.0 else 0.0
+        e = estimate[x]
+        d = truth[x]
+        worst = (near if d <= middle else far) if charge else d
+        given = e if e > behind else worst
+        used[x] = given if d > behind else near
+        safe[x] = d if d > behind else near
+
+
+@helper(fastmath=True)
+def _depth_row(used: Floats, safe: Floats, shift: float, depth: Sums) -> None:
+    """|Z_D − Z_E| / fB of one row, Z being fB/(disparity + shift)."""
+    for x in range(depth.size):
+        e = np.float64(used[x])
+        d = np.float64(safe[x])
+        depth[x] = abs(e - d) / ((e + shift) * (d + shift))
 
 
 @kernel
@@ -98,15 +109,16 @@ def tally_errors(
     segments: Words,
     firsts: Places,
     groups: Words,
-    offset: float,
-    mu: float,
-    near: float,
-    far: float,
-    behind_from: np.float32,
+    shift: float,
+    behind: np.float32,
+    near: np.float32,
+    far: np.float32,
+    middle: np.float32,
     charge: bool,
     signed: Floats,
     relative: Floats,
     depth: Sums | None,
+    pairs: Floats,
     entries: Words,
     keys: Keys,
     sums: Sums,
@@ -118,43 +130,42 @@ def tally_errors(
 
     `rows`, `segments`, `firsts` and `groups` are those of `stereogauge.regions.groups`. The histogram (slot, key; flat)
     has a bin of |e| less the guard, + `BINS` where the D1 rule holds; pixels without an estimate and without a truth
-    have keys of their own. `signed`, `relative`, `depth` and `entries` (of the histogram) are scratch rows, whole
-    numbers of groups long, errors being 0 where a map is unknown. `keys` has a row for each of the maps, or one for all
-    where nobody reads them. `special` tells the rows in which a true disparity is 0 and those in which a disparity is
-    not above `behind_from`, the largest whose point is not in front of the cameras. Where `depth` is None, depths are
-    left out, and their code is not compiled.
+    have keys of their own. `signed`, `relative`, `depth`, `pairs` (two) and `entries` (of the histogram) are scratch
+    rows, whole numbers of groups long, errors being 0 where a map is unknown. `keys` has a row for each of the maps, or
+    one for all where nobody reads them. `special` tells the rows in which a true disparity is 0 and those in which a
+    disparity is not above `behind`, and its point not in front of the cameras. Where `depth` is None, depths are left
+    out, and their code is not compiled.
     """
     height, width = estimate.shape
     for y in range(height):
         estimated, true, slot = estimate[y], truth[y], slots[y]
         key_row = keys[min(y, keys.shape[0] - 1)]
-        zeros = np.uint32(0)
-        behind = np.uint32(0)
+        any_zero = np.uint32(0)
+        any_behind = np.uint32(0)
         for x in range(width):
             e = estimated[x]
             d = true[x]
             known = d == d
             both = known & (e == e)
-            e_safe = e if both else np.float32(1.0)
-            d_safe = d if both else np.float32(1.0)
-            magnitude = abs(d_safe)
-            zeros = np.uint32(zeros | (np.uint32(1) if d == np.float32(0.0) else np.uint32(0)))
-            not_in_front = (e <= behind_from) | (d <= behind_from)
-            behind = np.uint32(behind | (np.uint32(1) if not_in_front else np.uint32(0)))
-            error = e_safe - d_safe
+            magnitude = abs(d)
+            any_zero = np.uint32(any_zero | (np.uint32(1) if d == np.float32(0.0) else np.uint32(0)))
+            not_in_front = (e <= behind) | (d <= behind)
+            any_behind = np.uint32(any_behind | (np.uint32(1) if not_in_front else np.uint32(0)))
+            error = e - d if both else np.float32(0.0)
             signed[x] = error
             share = abs(error) / magnitude
-            relative[x] = np.float32(0.0) if magnitude == np.float32(0.0) else share
+            relative[x] = share if magnitude > np.float32(0.0) else np.float32(0.0)
             guarded = abs(error) - GUARD
             d1 = (guarded > D1_PIXELS) & (D1_SHARE * guarded > magnitude)
             key = np.uint32(_bin_of(guarded) + (np.uint32(BINS) if d1 else np.uint32(0)))
             key_row[x] = np.uint16(key if both else (MISSING_KEY if known else IGNORED_KEY))
-        special[ZERO_ROWS, y] = zeros != 0
-        special[BEHIND_ROWS, y] = behind != 0
+        special[ZERO_ROWS, y] = any_zero != 0
+        special[BEHIND_ROWS, y] = any_behind != 0
         for x in range(width):
             entries[x] = np.uint32(np.uint32(key_row[x]) + np.uint32(slot[x]) * np.uint32(KEYS))
         if depth is not None:
-            _depth_row(estimated, true, offset, mu, near, far, charge, depth)
+            _pair_row(estimated, true, behind, near, far, middle, charge, pairs[0], pairs[1])
+            _depth_row(pairs[0], pairs[1], shift, depth)
         for i in range(rows[y], rows[y + 1]):
             at = np.int64(segments[i]) * SUMS * LANES
             add_groups(sums, at, signed, relative, depth, groups, firsts[i], firsts[i + 1])

@@ -186,11 +186,18 @@ class PixelStatistics:
         """What every pass goes over."""
         return self._estimate[rows], self._truth[rows], self._labels.slots[rows]
 
+    def _scale(self, depth: bool) -> tuple[float, np.float32, np.float32, np.float32, np.float32, bool]:
+        """What depths are measured by, disparities as single-precision numbers without the offset."""
+        offset, mu = self._doffs, self._mu
+        near, far = (self._in_front or range_in_front(self._truth, offset)) if depth else (1.0, 1.0)
+        middle = 2.0 / (1.0 / (near + mu) + 1.0 / (far + mu)) - mu
+        ends = np.float32(near - offset), np.float32(far - offset)
+        return offset + mu, _not_above(-offset), *ends, _not_above(middle - offset), self._charge
+
     def _tallied(self, *, depth: bool, keys: bool) -> _Tally:
         """The pass over all pixels, with depth errors or without; the keys of the histogram are kept where asked."""
         height, width = self._truth.shape
-        near, far = (self._in_front or range_in_front(self._truth, self._doffs)) if depth else (1.0, 1.0)
-        scale = (self._doffs, self._mu, near, far, _not_above(-self._doffs), self._charge)
+        scale = self._scale(depth)
         slots, groups = len(self._labels.values), self._labels.groups
         special = np.zeros((2, height), np.bool_)
         kept = np.empty((height, width) if keys else (0, width), np.uint16)
@@ -198,9 +205,10 @@ class PixelStatistics:
         def part(rows: slice) -> tuple[NDArray[np.float64], NDArray[np.uint32]]:
             sums = _aligned((slots, kernels.SUMS, kernels.LANES), np.float64)
             histogram = np.zeros((slots, kernels.KEYS), np.uint32)
-            room = (-(-width // kernels.LANES) * kernels.LANES,)
-            signed, relative, entries = (_aligned(room, kind) for kind in (np.float32, np.float32, np.uint32))
-            scratch = (signed, relative, _aligned(room, np.float64) if depth else None, entries)
+            room = -(-width // kernels.LANES) * kernels.LANES
+            singles = _aligned((4, room), np.float32)
+            depths = _aligned((room,), np.float64) if depth else None
+            scratch = (singles[0], singles[1], depths, singles[2:], _aligned((room,), np.uint32))
             kernels.tally_errors(
                 *self._pixels(rows),
                 *(groups.rows[rows.start : rows.stop + 1], groups.segments, groups.firsts, groups.groups),
