@@ -65,7 +65,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         monkeypatch.setattr(kernels, name, call)
 
     counted("tally_errors")
-    counted("find_keys")
+    counted("collect_errors")
     return made
 
 
@@ -79,7 +79,7 @@ def _measured(plugin: BoundMetric) -> tuple[float, float]:
 def test_a_metric_of_another_package_joins_the_shared_pass(passes: list[str]) -> None:
     plugin = _tail(lambda threshold, percentage: PassRequest((threshold,), (percentage / 100,)))
     bad, tail = _measured(plugin)
-    assert passes == ["tally_errors", "find_keys"]
+    assert passes == ["tally_errors", "collect_errors"]
     error = np.abs(ESTIMATE - TRUTH)[2:].astype(np.float64)
     assert bad == pytest.approx(100 * (error > 0.7).mean())
     assert tail == pytest.approx(100 * ((error > 0.7) & (error <= np.quantile(error, 0.9))).mean())

@@ -30,6 +30,8 @@ Slots = NDArray[Any]  # uint8 or uint16
 
 GUARD = np.float32(1e-6)  # px: an |e| equal to a threshold must stay good in spite of rounding
 BIN_SHIFT = np.uint32(17)  # 23 mantissa bits less the 6 that a bin keeps
+PARTS = 64  # of a bin
+PART_SHIFT = np.uint32(17 - 6)
 LOWEST_EXPONENT = 127 - 12  # errors up to 2^-12 px share the first bin
 FIRST_KEY = np.int32(LOWEST_EXPONENT << 6)
 OCTAVES = 26
@@ -52,15 +54,16 @@ D1_SHARE = np.float32(20.0)  # |e| > D/20, written as a product because 0.05 has
 
 bits_of = Instruction("stereogauge.kernels.pixelwise_vector", "bits_of")
 add_groups = Instruction("stereogauge.kernels.pixelwise_vector", "add_groups")
+depth_line = Instruction("stereogauge.kernels.pixelwise_vector", "depth_line")
 fetch = Instruction("stereogauge.kernels.pixelwise_vector", "fetch")
 
 
 @helper
-def _bin_of(guarded: np.float32) -> np.uint32:
-    """The histogram bin of an |e| less the guard."""
+def _position(guarded: np.float32) -> np.uint32:
+    """Where an |e| less the guard lies among the bins, a bin being 2^`BIN_SHIFT` long."""
     clipped = guarded if guarded > SMALLEST else SMALLEST
     clipped = clipped if clipped < LARGEST else LARGEST
-    return np.uint32(bits_of(clipped) - FIRST_BITS) >> BIN_SHIFT
+    return np.uint32(bits_of(clipped) - FIRST_BITS)
 
 
 @helper
@@ -89,15 +92,6 @@ def _pair_row(
         given = e if e > behind else worst
         used[x] = given if d > behind else near
         safe[x] = d if d > behind else near
-
-
-@helper(fastmath=True)
-def _depth_row(used: Floats, safe: Floats, shift: float, depth: Sums) -> None:
-    """|Z_D − Z_E| / fB of one row, Z being fB/(disparity + shift)."""
-    for x in range(depth.size):
-        e = np.float64(used[x])
-        d = np.float64(safe[x])
-        depth[x] = abs(e - d) / ((e + shift) * (d + shift))
 
 
 @kernel
@@ -157,7 +151,7 @@ def tally_errors(
             relative[x] = share if magnitude > np.float32(0.0) else np.float32(0.0)
             guarded = abs(error) - GUARD
             d1 = (guarded > D1_PIXELS) & (D1_SHARE * guarded > magnitude)
-            key = np.uint32(_bin_of(guarded) + (np.uint32(BINS) if d1 else np.uint32(0)))
+            key = np.uint32((_position(guarded) >> BIN_SHIFT) + (np.uint32(BINS) if d1 else np.uint32(0)))
             key_row[x] = np.uint16(key if both else (MISSING_KEY if known else IGNORED_KEY))
         special[ZERO_ROWS, y] = any_zero != 0
         special[BEHIND_ROWS, y] = any_behind != 0
@@ -165,10 +159,6 @@ def tally_errors(
             entries[x] = np.uint32(np.uint32(key_row[x]) + np.uint32(slot[x]) * np.uint32(KEYS))
         if depth is not None:
             _pair_row(estimated, true, behind, near, far, middle, charge, pairs[0], pairs[1])
-            _depth_row(pairs[0], pairs[1], shift, depth)
-        for i in range(rows[y], rows[y + 1]):
-            at = np.int64(segments[i]) * SUMS * LANES
-            add_groups(sums, at, signed, relative, depth, groups, firsts[i], firsts[i + 1])
         below = min(y + 1, height - 1) * width
         for line in range(width // LINE):
             first = line * LINE
@@ -176,32 +166,78 @@ def tally_errors(
             fetch(truth, below + first)
             if line & 3 == 0:
                 fetch(slots, below + first)
+            # Divisions are waited for elsewhere than the histogram: together they take little more than one of them.
+            depth_line(pairs[0], pairs[1], shift, first, depth)
             for x in range(first, first + LINE):
                 histogram[entries[x]] += np.uint32(1)
+        depth_line(pairs[0], pairs[1], shift, width - width % LINE, depth)
         for x in range(width - width % LINE, width):
             histogram[entries[x]] += np.uint32(1)
+        for i in range(rows[y], rows[y + 1]):
+            at = np.int64(segments[i]) * SUMS * LANES
+            add_groups(sums, at, signed, relative, depth, groups, firsts[i], firsts[i + 1])
+
+
+@helper
+def _find(row: Keys, wanted: Flags, columns: Places) -> int:
+    """The columns of pixels whose key is wanted; returns how many. Few are: four are asked about at once."""
+    found = 0
+    for four in range(row.size // 4):
+        x = four * 4
+        if wanted[row[x]] | wanted[row[x + 1]] | wanted[row[x + 2]] | wanted[row[x + 3]]:
+            for near in range(x, x + 4):
+                columns[found] = near
+                found += wanted[row[near]]
+    for x in range(row.size - row.size % 4, row.size):
+        columns[found] = x
+        found += wanted[row[x]]
+    return found
 
 
 @kernel
-def find_keys(keys: Keys, wanted: Flags, places: Places) -> int:
-    """The places (row · width + column) of all pixels whose key is `wanted`; returns how many.
+def collect_errors(
+    estimate: Floats,
+    truth: Floats,
+    slots: Slots,
+    keys: Keys,
+    wanted: Flags,
+    numbers: Places,
+    columns: Places,
+    next_place: Places,
+    errors: Floats,
+    parts: NDArray[np.uint8],
+    owners: Slots,
+    counts: Words,
+) -> None:
+    """|e|, the part of its bin and the slot of all pixels in some bins, those of one bin one after the other.
 
-    Few keys are: four pixels are asked about at once. `places` needs room for one more.
+    `wanted` tells which keys are those of the bins, and `numbers` has the number of its bin for each of these keys.
+    `next_place` tells where the next pixel of each bin goes. `counts` (bin, slot, part) are numbers of pixels, `PARTS` to a bin. `columns` are two
+    scratch rows with room for one pixel more: what belongs to the pixels of a row is fetched from memory while the next
+    row is searched.
     """
     height, width = keys.shape
     found = 0
-    for y in range(height):
-        row = keys[y]
-        for four in range(width // 4):
-            x = four * 4
-            if wanted[row[x]] | wanted[row[x + 1]] | wanted[row[x + 2]] | wanted[row[x + 3]]:
-                for near in range(x, x + 4):
-                    places[found] = y * width + near
-                    found += wanted[row[near]]
-        for x in range(width - width % 4, width):
-            places[found] = y * width + x
-            found += wanted[row[x]]
-    return found
+    for y in range(height + 1):
+        before, found = found, 0
+        if y < height:
+            found = _find(keys[y], wanted, columns[y & 1])
+            for i in range(found):
+                place = y * width + columns[y & 1, i]
+                fetch(estimate, place)
+                fetch(truth, place)
+                fetch(slots, place)
+        for i in range(before):
+            x = columns[(y - 1) & 1, i]
+            number = numbers[keys[y - 1, x]]
+            error = abs(estimate[y - 1, x] - truth[y - 1, x])
+            part = (_position(error - GUARD) >> PART_SHIFT) & np.uint32(PARTS - 1)
+            place = next_place[number]
+            next_place[number] = place + 1
+            errors[place] = error
+            parts[place] = part
+            owners[place] = slots[y - 1, x]
+            counts[number, slots[y - 1, x], part] += np.uint32(1)
 
 
 @kernel

@@ -8,7 +8,7 @@ import numba.extending
 import numba.types
 from llvmlite import ir
 
-from stereogauge.kernels.vectors import DOUBLE, FLOAT, INT8, INT32, INT64, cgutils, constant, data, lanewise, load, number, store
+from stereogauge.kernels.vectors import DOUBLE, FLOAT, INT8, INT32, INT64, cgutils, constant, data, lanewise, load, number, splat, store
 
 types: Any = numba.types
 intrinsic: Any = numba.extending.intrinsic
@@ -17,6 +17,8 @@ BYTE_POINTER = INT8.as_pointer()
 EIGHT_FLAGS = ir.VectorType(ir.IntType(1), 8)
 EIGHT_FLOATS = ir.VectorType(FLOAT, 8)
 EIGHT_DOUBLES = ir.VectorType(DOUBLE, 8)
+LINE_OF_FLOATS = ir.VectorType(FLOAT, 16)
+LINE_OF_DOUBLES = ir.VectorType(DOUBLE, 16)
 
 
 @intrinsic
@@ -43,6 +45,25 @@ def fetch(typing: Any, values: Any, at: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(values, types.int64), emit
+
+
+@intrinsic
+def depth_line(typing: Any, used: Any, safe: Any, shift: Any, at: Any, depth: Any) -> Any:
+    """|Z_D − Z_E| / fB of 16 pixels from `at` on, Z being fB/(disparity + shift); nothing where `depth` is None."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        if depth == types.none:
+            return context.get_dummy_value()
+        addresses = [data(context, builder, signature.args[k], arguments[k]) for k in (0, 1, 4)]
+        pair = [load(builder, address, arguments[3], LINE_OF_FLOATS) for address in addresses[:2]]
+        e, d = (builder.fpext(disparity, LINE_OF_DOUBLES) for disparity in pair)
+        shifts = splat(builder, arguments[2], LINE_OF_DOUBLES.count)
+        product = builder.fmul(builder.fadd(e, shifts), builder.fadd(d, shifts))
+        error = builder.fdiv(lanewise(builder, "fabs", builder.fsub(e, d)), product)
+        store(builder, error, addresses[2], arguments[3])
+        return context.get_dummy_value()
+
+    return types.void(used, safe, types.float64, types.int64, depth), emit
 
 
 @intrinsic
