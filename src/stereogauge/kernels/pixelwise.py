@@ -54,6 +54,7 @@ D1_SHARE = np.float32(20.0)  # |e| > D/20, written as a product because 0.05 has
 
 bits_of = Instruction("stereogauge.kernels.pixelwise_vector", "bits_of")
 add_groups = Instruction("stereogauge.kernels.pixelwise_vector", "add_groups")
+count_line = Instruction("stereogauge.kernels.pixelwise_vector", "count_line")
 depth_line = Instruction("stereogauge.kernels.pixelwise_vector", "depth_line")
 fetch = Instruction("stereogauge.kernels.pixelwise_vector", "fetch")
 
@@ -112,7 +113,8 @@ def tally_errors(
     signed: Floats,
     relative: Floats,
     depth: Sums | None,
-    pairs: Floats,
+    used: Floats,
+    safe: Floats,
     entries: Words,
     keys: Keys,
     sums: Sums,
@@ -124,9 +126,9 @@ def tally_errors(
 
     `rows`, `segments`, `firsts` and `groups` are those of `stereogauge.regions.groups`. The histogram (slot, key; flat)
     has a bin of |e| less the guard, + `BINS` where the D1 rule holds; pixels without an estimate and without a truth
-    have keys of their own. `signed`, `relative`, `depth`, `pairs` (two) and `entries` (of the histogram) are scratch
-    rows, whole numbers of groups long, errors being 0 where a map is unknown. `keys` has a row for each of the maps, or
-    one for all where nobody reads them. `special` tells the rows in which a true disparity is 0 and those in which a
+    have keys of their own. `signed`, `relative`, `depth`, `used`, `safe` and `entries` (of the histogram) are scratch
+    rows, whole lines of the cache long, errors being 0 where a map is unknown. `keys` has a row for each of the maps,
+    or one for all where nobody reads them. `special` tells the rows in which a true disparity is 0 and those in which a
     disparity is not above `behind`, and its point not in front of the cameras. Where `depth` is None, depths are left
     out, and their code is not compiled.
     """
@@ -158,7 +160,7 @@ def tally_errors(
         for x in range(width):
             entries[x] = np.uint32(np.uint32(key_row[x]) + np.uint32(slot[x]) * np.uint32(KEYS))
         if depth is not None:
-            _pair_row(estimated, true, behind, near, far, middle, charge, pairs[0], pairs[1])
+            _pair_row(estimated, true, behind, near, far, middle, charge, used, safe)
         below = min(y + 1, height - 1) * width
         for line in range(width // LINE):
             first = line * LINE
@@ -167,10 +169,11 @@ def tally_errors(
             if line & 3 == 0:
                 fetch(slots, below + first)
             # Divisions are waited for elsewhere than the histogram: together they take little more than one of them.
-            depth_line(pairs[0], pairs[1], shift, first, depth)
-            for x in range(first, first + LINE):
-                histogram[entries[x]] += np.uint32(1)
-        depth_line(pairs[0], pairs[1], shift, width - width % LINE, depth)
+            if depth is not None:
+                depth_line(used, safe, shift, first, depth)
+            count_line(histogram, entries, first)
+        if depth is not None:
+            depth_line(used, safe, shift, width - width % LINE, depth)
         for x in range(width - width % LINE, width):
             histogram[entries[x]] += np.uint32(1)
         for i in range(rows[y], rows[y + 1]):
@@ -212,9 +215,9 @@ def collect_errors(
     """|e|, the part of its bin and the slot of all pixels in some bins, those of one bin one after the other.
 
     `wanted` tells which keys are those of the bins, and `numbers` has the number of its bin for each of these keys.
-    `next_place` tells where the next pixel of each bin goes. `counts` (bin, slot, part) are numbers of pixels, `PARTS` to a bin. `columns` are two
-    scratch rows with room for one pixel more: what belongs to the pixels of a row is fetched from memory while the next
-    row is searched.
+    `next_place` tells where the next pixel of each bin goes. `counts` (bin, slot, part) are numbers of pixels, `PARTS`
+    to a bin. `columns` are two scratch rows with room for one pixel more: what belongs to the pixels of a row is
+    fetched from memory while the next row is searched.
     """
     height, width = keys.shape
     found = 0

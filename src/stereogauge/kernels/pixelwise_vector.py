@@ -8,7 +8,21 @@ import numba.extending
 import numba.types
 from llvmlite import ir
 
-from stereogauge.kernels.vectors import DOUBLE, FLOAT, INT8, INT32, INT64, cgutils, constant, data, lanewise, load, number, splat, store
+from stereogauge.kernels.vectors import (
+    DOUBLE,
+    FLOAT,
+    INT8,
+    INT32,
+    INT64,
+    cgutils,
+    constant,
+    data,
+    lanewise,
+    load,
+    number,
+    splat,
+    store,
+)
 
 types: Any = numba.types
 intrinsic: Any = numba.extending.intrinsic
@@ -49,11 +63,9 @@ def fetch(typing: Any, values: Any, at: Any) -> Any:
 
 @intrinsic
 def depth_line(typing: Any, used: Any, safe: Any, shift: Any, at: Any, depth: Any) -> Any:
-    """|Z_D − Z_E| / fB of 16 pixels from `at` on, Z being fB/(disparity + shift); nothing where `depth` is None."""
+    """|Z_D − Z_E| / fB of 16 pixels from `at` on, Z being fB/(disparity + shift)."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        if depth == types.none:
-            return context.get_dummy_value()
         addresses = [data(context, builder, signature.args[k], arguments[k]) for k in (0, 1, 4)]
         pair = [load(builder, address, arguments[3], LINE_OF_FLOATS) for address in addresses[:2]]
         e, d = (builder.fpext(disparity, LINE_OF_DOUBLES) for disparity in pair)
@@ -64,6 +76,21 @@ def depth_line(typing: Any, used: Any, safe: Any, shift: Any, at: Any, depth: An
         return context.get_dummy_value()
 
     return types.void(used, safe, types.float64, types.int64, depth), emit
+
+
+@intrinsic
+def count_line(typing: Any, histogram: Any, entries: Any, at: Any) -> Any:
+    """Add 1 to the entries of the histogram that belong to 16 pixels from `at` on."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        counts, numbers = (data(context, builder, signature.args[k], arguments[k]) for k in (0, 1))
+        for lane in range(LINE_OF_FLOATS.count):
+            entry = builder.load(builder.gep(numbers, [builder.add(arguments[2], number(lane))]))
+            place = builder.gep(counts, [builder.zext(entry, INT64)])
+            builder.store(builder.add(builder.load(place), ir.Constant(INT32, 1)), place)
+        return context.get_dummy_value()
+
+    return types.void(histogram, entries, types.int64), emit
 
 
 @intrinsic

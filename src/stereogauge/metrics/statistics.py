@@ -211,7 +211,7 @@ class PixelStatistics:
             # Two rows of single-precision numbers are as long as one of double precision.
             singles = _aligned((7, (width // kernels.LINE + 1) * kernels.LINE), np.float32)
             depths = singles[5:].reshape(-1).view(np.float64) if depth else None
-            scratch = (singles[0], singles[1], depths, singles[2:4], singles[4].view(np.uint32))
+            scratch = (*singles[:2], depths, *singles[2:4], singles[4].view(np.uint32))
             kernels.tally_errors(
                 *self._pixels(rows),
                 *(groups.rows[rows.start : rows.stop + 1], groups.segments, groups.firsts, groups.groups),
@@ -220,7 +220,7 @@ class PixelStatistics:
                 kept[rows] if keys else np.empty((1, width), np.uint16),
                 *(sums.ravel(), histogram.ravel(), special),
             )
-            looked_at = special.any(axis=0) if depth else special[kernels.ZERO_ROWS]
+            looked_at = np.logical_or.reduce(special) if depth else special[kernels.ZERO_ROWS]
             return sums.sum(axis=2), histogram, self._exclusions(rows, looked_at)
 
         blocks = fixed_blocks(height, self._truth.size)
@@ -335,7 +335,8 @@ class PixelStatistics:
         counts = sum(at_once([functools.partial(collect, *block) for block in blocks], self._truth.size))
         for number, index in enumerate(chosen):
             own = slice(starts[0, number], ends[number, -1])
-            self._collected[int(index)] = ErrorsInBin(errors[own], parts[own], owners[own], counts[number], self._members)
+            found = (errors[own], parts[own], owners[own], counts[number])
+            self._collected[int(index)] = ErrorsInBin(*found, self._members)
 
     def _errors_in(self, index: int) -> ErrorsInBin:
         """The errors in one bin."""

@@ -68,5 +68,6 @@ def _sorted_groups(slots: NDArray[Any]) -> tuple[NDArray[Any], ...]:
     order = np.argsort(segment.astype(np.min_scalar_type(height * count)), kind="stable")
     per_segment = np.bincount(segment)
     used = np.flatnonzero(per_segment)
-    per_row_used = np.bincount(used // count, minlength=height)
-    return per_row_used, (used % count).astype(np.uint32), per_segment[used], np.concatenate(groups)[order].astype(np.uint32)
+    in_rows = np.bincount(used // count, minlength=height)
+    ordered = np.concatenate(groups)[order].astype(np.uint32)
+    return in_rows, (used % count).astype(np.uint32), per_segment[used], ordered
