@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.kernels import pixelwise as kernels
+from stereogauge.kernels import error_bins, pixelwise
 from stereogauge.metrics import declaration
 from stereogauge.metrics.declaration import BoundMetric, Parameter, Statistic, metric, metrics, parse_metric
 from stereogauge.metrics.measurement import Measurement
@@ -55,17 +55,17 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The passes over the pixels that have been made."""
     made: list[str] = []
 
-    def counted(name: str) -> None:
-        kernel = getattr(kernels, name)
+    def counted(module: Any, name: str) -> None:
+        kernel = getattr(module, name)
 
         def call(*arguments: Any) -> Any:
             made.append(name)
             return kernel(*arguments)
 
-        monkeypatch.setattr(kernels, name, call)
+        monkeypatch.setattr(module, name, call)
 
-    counted("tally_errors")
-    counted("collect_errors")
+    counted(pixelwise, "tally_errors")
+    counted(error_bins, "collect_errors")
     return made
 
 

@@ -30,8 +30,6 @@ Slots = NDArray[Any]  # uint8 or uint16
 
 GUARD = np.float32(1e-6)  # px: an |e| equal to a threshold must stay good in spite of rounding
 BIN_SHIFT = np.uint32(17)  # 23 mantissa bits less the 6 that a bin keeps
-PARTS = 64  # of a bin
-PART_SHIFT = np.uint32(17 - 6)
 LOWEST_EXPONENT = 127 - 12  # errors up to 2^-12 px share the first bin
 FIRST_KEY = np.int32(LOWEST_EXPONENT << 6)
 OCTAVES = 26
@@ -60,7 +58,7 @@ fetch = Instruction("stereogauge.kernels.pixelwise_vector", "fetch")
 
 
 @helper
-def _position(guarded: np.float32) -> np.uint32:
+def position_among_bins(guarded: np.float32) -> np.uint32:
     """Where an |e| less the guard lies among the bins, a bin being 2^`BIN_SHIFT` long."""
     clipped = guarded if guarded > SMALLEST else SMALLEST
     clipped = clipped if clipped < LARGEST else LARGEST
@@ -153,7 +151,7 @@ def tally_errors(
             relative[x] = share if magnitude > np.float32(0.0) else np.float32(0.0)
             guarded = abs(error) - GUARD
             d1 = (guarded > D1_PIXELS) & (D1_SHARE * guarded > magnitude)
-            key = np.uint32((_position(guarded) >> BIN_SHIFT) + (np.uint32(BINS) if d1 else np.uint32(0)))
+            key = np.uint32((position_among_bins(guarded) >> BIN_SHIFT) + (np.uint32(BINS) if d1 else np.uint32(0)))
             key_row[x] = np.uint16(key if both else (MISSING_KEY if known else IGNORED_KEY))
         special[ZERO_ROWS, y] = any_zero != 0
         special[BEHIND_ROWS, y] = any_behind != 0
@@ -179,68 +177,6 @@ def tally_errors(
         for i in range(rows[y], rows[y + 1]):
             at = np.int64(segments[i]) * SUMS * LANES
             add_groups(sums, at, signed, relative, depth, groups, firsts[i], firsts[i + 1])
-
-
-@helper
-def _find(row: Keys, wanted: Flags, columns: Places) -> int:
-    """The columns of pixels whose key is wanted; returns how many. Few are: four are asked about at once."""
-    found = 0
-    for four in range(row.size // 4):
-        x = four * 4
-        if wanted[row[x]] | wanted[row[x + 1]] | wanted[row[x + 2]] | wanted[row[x + 3]]:
-            for near in range(x, x + 4):
-                columns[found] = near
-                found += wanted[row[near]]
-    for x in range(row.size - row.size % 4, row.size):
-        columns[found] = x
-        found += wanted[row[x]]
-    return found
-
-
-@kernel
-def collect_errors(
-    estimate: Floats,
-    truth: Floats,
-    slots: Slots,
-    keys: Keys,
-    wanted: Flags,
-    numbers: Places,
-    columns: Places,
-    next_place: Places,
-    errors: Floats,
-    parts: NDArray[np.uint8],
-    owners: Slots,
-    counts: Words,
-) -> None:
-    """|e|, the part of its bin and the slot of all pixels in some bins, those of one bin one after the other.
-
-    `wanted` tells which keys are those of the bins, and `numbers` has the number of its bin for each of these keys.
-    `next_place` tells where the next pixel of each bin goes. `counts` (bin, slot, part) are numbers of pixels, `PARTS`
-    to a bin. `columns` are two scratch rows with room for one pixel more: what belongs to the pixels of a row is
-    fetched from memory while the next row is searched.
-    """
-    height, width = keys.shape
-    found = 0
-    for y in range(height + 1):
-        before, found = found, 0
-        if y < height:
-            found = _find(keys[y], wanted, columns[y & 1])
-            for i in range(found):
-                place = y * width + columns[y & 1, i]
-                fetch(estimate, place)
-                fetch(truth, place)
-                fetch(slots, place)
-        for i in range(before):
-            x = columns[(y - 1) & 1, i]
-            number = numbers[keys[y - 1, x]]
-            error = abs(estimate[y - 1, x] - truth[y - 1, x])
-            part = (_position(error - GUARD) >> PART_SHIFT) & np.uint32(PARTS - 1)
-            place = next_place[number]
-            next_place[number] = place + 1
-            errors[place] = error
-            parts[place] = part
-            owners[place] = slots[y - 1, x]
-            counts[number, slots[y - 1, x], part] += np.uint32(1)
 
 
 @kernel

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from stereogauge.kernels import pixelwise as kernels
 from stereogauge.kernels.jit import read_only
 from stereogauge.kernels.threads import at_once, fixed_blocks
-from stereogauge.metrics.error_bins import ErrorsInBin
+from stereogauge.metrics.error_bins import ErrorsInBin, collect_bins
 from stereogauge.model import DisparityMap
 from stereogauge.regions.depth_range import range_in_front
 from stereogauge.regions.labels import RegionLabels
@@ -308,35 +308,7 @@ class PixelStatistics:
 
     def _collect(self, bins: Iterable[int], tally: _Tally) -> None:
         """Read the errors in some bins, in one pass over the keys of all pixels."""
-        chosen = np.array(sorted(bins), np.int64)
-        wanted, numbers = np.zeros(kernels.KEYS, np.bool_), np.zeros(kernels.KEYS, np.int64)
-        wanted[chosen] = wanted[chosen + kernels.BINS] = True
-        numbers[chosen] = numbers[chosen + kernels.BINS] = np.arange(chosen.size)
-        in_blocks = np.array(
-            [h[:, chosen].sum(axis=0) + h[:, chosen + kernels.BINS].sum(axis=0) for h in tally.histograms], np.int64
-        )
-        # Those of one bin one after the other, and of each bin those of one block.
-        ends = np.cumsum(in_blocks.T).reshape(in_blocks.T.shape)
-        starts = ends.T - in_blocks
-        width, slots = self._truth.shape[1], self._labels.slots.dtype
-        errors, parts, owners = (np.empty(ends[-1, -1], kind) for kind in (np.float32, np.uint8, slots))
-
-        def collect(rows: slice, next_place: NDArray[np.int64]) -> NDArray[np.uint32]:
-            counts = np.zeros((chosen.size, len(self._labels.values), kernels.PARTS), np.uint32)
-            scratch = np.empty((2, width + 1), np.int64)
-            kernels.collect_errors(
-                *self._pixels(rows),
-                *(tally.keys[rows], wanted, numbers, scratch),
-                *(next_place, errors, parts, owners, counts),
-            )
-            return counts
-
-        blocks = zip(fixed_blocks(self._truth.shape[0], self._truth.size), starts.copy(), strict=True)
-        counts = sum(at_once([functools.partial(collect, *block) for block in blocks], self._truth.size))
-        for number, index in enumerate(chosen):
-            own = slice(starts[0, number], ends[number, -1])
-            found = (errors[own], parts[own], owners[own], counts[number])
-            self._collected[int(index)] = ErrorsInBin(*found, self._members)
+        self._collected |= collect_bins(bins, self._pixels(), tally.keys, tally.histograms, self._members)
 
     def _errors_in(self, index: int) -> ErrorsInBin:
         """The errors in one bin."""
