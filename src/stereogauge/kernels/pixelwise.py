@@ -143,8 +143,8 @@ def tally_errors(
             both = known & (e == e)
             magnitude = abs(d)
             any_zero = np.uint32(any_zero | (np.uint32(1) if d == np.float32(0.0) else np.uint32(0)))
-            not_in_front = (e <= behind) | (d <= behind)
-            any_behind = np.uint32(any_behind | (np.uint32(1) if not_in_front else np.uint32(0)))
+            lower = e if e < d else d
+            any_behind = np.uint32(any_behind | (np.uint32(1) if lower <= behind else np.uint32(0)))
             error = e - d if both else np.float32(0.0)
             signed[x] = error
             share = abs(error) / magnitude
@@ -200,18 +200,17 @@ def count_exclusions(
         for x in range(true.size):
             d = true[x]
             e = estimated[x]
-            if d != d:
-                continue
-            counts = exclusions[slot[x]]
-            missing = e != e
-            if d == np.float32(0.0):
-                counts[ZERO_TRUTH] += 1
-                counts[ZERO_TRUTH_MISSING] += missing
-            if np.float64(d) + offset <= 0.0:
-                counts[TRUTH_BEHIND] += 1
-                counts[TRUTH_BEHIND_MISSING] += missing
-            elif not missing and np.float64(e) + offset <= 0.0:
-                counts[ESTIMATE_BEHIND] += 1
+            zero = d == np.float32(0.0)
+            truth_behind = np.float64(d) + offset <= 0.0
+            estimate_behind = (np.float64(e) + offset <= 0.0) & (d == d)
+            if zero | truth_behind | estimate_behind:
+                missing = e != e
+                counts = exclusions[slot[x]]
+                counts[ZERO_TRUTH] += zero
+                counts[ZERO_TRUTH_MISSING] += zero & missing
+                counts[TRUTH_BEHIND] += truth_behind
+                counts[TRUTH_BEHIND_MISSING] += truth_behind & missing
+                counts[ESTIMATE_BEHIND] += estimate_behind & (not truth_behind)
 
 
 @kernel
