@@ -318,3 +318,51 @@ def test_large_maps_have_the_same_digits_on_any_number_of_threads(monkeypatch: p
     assert scores(5) == one
     known = np.isfinite(estimate)
     assert one[0] == pytest.approx(np.abs(estimate - truth)[known].astype(np.float64).mean(), rel=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 17), (700, 303), (1, 220_001)])
+@pytest.mark.parametrize("kind", ["runs", "noise", "nothing", "perfect", "huge"])
+def test_large_and_odd_maps_equal_plain_numpy(shape: tuple[int, int], kind: str) -> None:
+    """Sums, counts, quantiles and depths of regions in runs and of regions that change with every pixel."""
+    random = np.random.default_rng(8)
+    truth = random.uniform(1, 60, shape).astype(np.float32)
+    estimate = (truth + 0.7 * random.standard_t(2, shape)).clip(0.5).astype(np.float32)
+    if kind == "runs":
+        stripes = np.add.outer(np.arange(shape[0]) // 3, np.arange(shape[1]) // 13)
+        masks = {f"m{k}": stripes % (k + 2) == 0 for k in range(4)}
+    else:
+        masks = {f"m{k}": random.random(shape) < 0.5 for k in range(9)}
+    if kind == "nothing":
+        estimate[:] = NAN
+    if kind == "perfect":
+        estimate = truth.copy()
+    if kind == "huge":
+        estimate = (truth * np.float32(1e6)).astype(np.float32)
+    truth[random.random(shape) < 0.1] = NAN
+    quantiles = [0, 12.5, 50, 90, 99, 100]
+    ids = ["mae", "mse", "bias", "mre", "sze", "bad@0.7", "bad@3", *(f"quantile@{q:g}" for q in quantiles)]
+    result = sg.evaluate(estimate, sg.Scene("s", gt=truth, masks=masks), ids, list(masks))
+    for name, mask in masks.items():
+        known = mask & np.isfinite(truth)
+        both = known & np.isfinite(estimate)
+        if not both.any():
+            assert math.isnan(result.value("mae", name))
+            assert math.isnan(result.value("quantile@50", name))
+            continue
+        d, e = truth[both].astype(np.float64), estimate[both].astype(np.float64)
+        single = np.abs(estimate[both] - truth[both])
+        assert [result.value(f"quantile@{q:g}", name) for q in quantiles] == pytest.approx(
+            np.percentile(single.astype(np.float64), quantiles).tolist(), rel=1e-14
+        )
+        error = single.astype(np.float64)
+        expected = {
+            "mae": error.mean(),
+            "mse": (error**2).mean(),
+            "bias": (estimate[both] - truth[both]).astype(np.float64).mean(),
+            "mre": (single / truth[both]).astype(np.float64).mean(),
+            "sze": np.abs(1 / (d + 1e-6) - 1 / (e + 1e-6)).sum(),
+            "bad@0.7": 100 * (error > 0.7 + 1e-6).sum() / known.sum(),
+            "bad@3": 100 * (single - np.float32(1e-6) > 3).sum() / known.sum(),
+        }
+        for metric, value in expected.items():
+            assert result.value(metric, name) == pytest.approx(value, rel=1e-11, abs=1e-12), (metric, name)

@@ -8,6 +8,7 @@ import numba.extending
 import numba.types
 from llvmlite import ir
 
+from stereogauge.kernels.alignment import LINE
 from stereogauge.kernels.cost_group import CHUNK, LANES, Group, Running
 from stereogauge.kernels.cost_summary import NONE, ROOTS, CostSummary, Scales
 from stereogauge.kernels.exponentials import LOOKS_UP, SMALLEST_EXPONENT, Digits, Table, power_of_two
@@ -16,7 +17,6 @@ from stereogauge.kernels.vectors import (
     INT16,
     INT32,
     INT64,
-    LINE,
     cgutils,
     constant,
     data,

@@ -11,13 +11,13 @@ from typing import Any
 
 from llvmlite import ir
 
+from stereogauge.kernels.alignment import LINE
 from stereogauge.kernels.cost_summary import NONE
 from stereogauge.kernels.vectors import (
     FLOAT,
     INT16,
     INT32,
     INT64,
-    LINE,
     aligned,
     cgutils,
     constant,

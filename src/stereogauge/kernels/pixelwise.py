@@ -1,9 +1,9 @@
 """One pass over estimate and ground truth that yields every pixel-wise metric for every region.
 
-Pixels are grouped by *slot*: the distinct combination of regions that they belong to. Each row goes through two
-stages: a vectorised one that writes errors and histogram keys to scratch rows in the first-level cache, and a scalar
-one that scatters them by slot, to flat arrays, which spares the checks of several indices. Sums over slots are folded
-to regions outside (docs/decisions/pixelwise-pass.md). Keys may be kept, so that a second pass over them alone finds the
+Pixels are grouped by *slot*: the distinct combination of regions that they belong to. Each row goes through several
+stages over scratch rows that stay in the cache: errors and histogram keys; depth errors; sums, by slot, of eight
+neighbours at once (`stereogauge.regions.groups`); and the histogram, pixel by pixel. Sums over slots are folded to
+regions outside (docs/decisions/pixelwise-pass.md). Keys may be kept, so that a second pass over them alone finds the
 pixels around a quantile.
 
 The histogram is over the bits of the float32 |e|, 64 bins to an octave, open below and closed above, so that "more than
@@ -24,6 +24,7 @@ Floats = NDArray[np.float32]
 Sums = NDArray[np.float64]
 Words = NDArray[np.uint32]
 Keys = NDArray[np.uint16]
+Places = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Slots = NDArray[Any]  # uint8 or uint16
 
@@ -40,9 +41,9 @@ FIRST_BITS = np.uint32((LOWEST_EXPONENT << 23) + 1)  # of the smallest error tha
 SMALLEST = np.float32(FIRST_BITS.view(np.float32))
 LARGEST = np.float32(np.uint32((LOWEST_EXPONENT + OCTAVES << 23) + 1).view(np.float32))
 
-SIGNED, ABSOLUTE, SQUARED, RELATIVE, DEPTH = 0, 1, 2, 3, 4
-STRIDE = 8  # doubles from one copy of the sums to the next: a line of the cache
-COPIES = 4  # of each sum, by the last two bits of the column, so that additions need not wait for each other
+SIGNED, ABSOLUTE, SQUARED, RELATIVE, DEPTH, SUMS = 0, 1, 2, 3, 4, 5
+LANES = 8  # pixels that are added at once, each in a sum of its own
+LINE = 16  # single-precision numbers in a line of the cache
 ZERO_ROWS, BEHIND_ROWS = 0, 1
 ZERO_TRUTH, ZERO_TRUTH_MISSING, TRUTH_BEHIND, TRUTH_BEHIND_MISSING, ESTIMATE_BEHIND, EXCLUSIONS = 0, 1, 2, 3, 4, 5
 
@@ -50,48 +51,46 @@ D1_PIXELS = np.float32(3.0)
 D1_SHARE = np.float32(20.0)  # |e| > D/20, written as a product because 0.05 has no exact float
 
 bits_of = Instruction("stereogauge.kernels.pixelwise_vector", "bits_of")
-add_errors = Instruction("stereogauge.kernels.pixelwise_vector", "add_errors")
+add_groups = Instruction("stereogauge.kernels.pixelwise_vector", "add_groups")
+count_line = Instruction("stereogauge.kernels.pixelwise_vector", "count_line")
+depth_line = Instruction("stereogauge.kernels.pixelwise_vector", "depth_line")
+fetch = Instruction("stereogauge.kernels.pixelwise_vector", "fetch")
 
 
 @helper
-def _bin_of(guarded: np.float32) -> np.uint32:
-    """The histogram bin of an |e| less the guard."""
+def position_among_bins(guarded: np.float32) -> np.uint32:
+    """Where an |e| less the guard lies among the bins, a bin being 2^`BIN_SHIFT` long."""
     clipped = guarded if guarded > SMALLEST else SMALLEST
     clipped = clipped if clipped < LARGEST else LARGEST
-    return np.uint32(bits_of(clipped) - FIRST_BITS) >> BIN_SHIFT
+    return np.uint32(bits_of(clipped) - FIRST_BITS)
 
 
-@helper(fastmath=True)
-def _depth_row(
+@helper
+def _pair_row(
     estimate: Floats,
     truth: Floats,
-    focal_baseline: float,
-    offset: float,
-    mu: float,
-    near: float,
-    far: float,
+    behind: np.float32,
+    near: np.float32,
+    far: np.float32,
+    middle: np.float32,
     charge: bool,
-    depth: Sums,
-) -> bool:
-    """|Z_D − Z_E| of one row, 0 where the truth is unknown or not in front of the cameras; True when a point is not.
+    used: Floats,
+    safe: Floats,
+) -> None:
+    """The disparities of one row between which depth errors are measured, all of them in front of the cameras.
 
     An estimate that is missing or not in front of the cameras is replaced by `near` or `far`, the ends of the scene's
-    range of D + offset, whichever lies farther in depth, or contributes 0 without `charge`.
+    range, whichever lies farther in depth, or by the truth without `charge`. Both are equal where the truth is unknown
+    or not in front of the cameras. Points are in front of the cameras above `behind`, and `middle` is the disparity of
+    the mean of both ends' depths.
     """
-    behind = np.uint32(0)
-    middle = 2.0 / (1.0 / (near + mu) + 1.0 / (far + mu)) - mu  # the disparity of the mean of both ends' depths
     for x in range(estimate.size):
-        e = np.float64(estimate[x]) + offset
-        d = np.float64(truth[x]) + offset
-        in_front = d > 0.0
-        d_safe = d if in_front else 1.0
-        worst = near if d_safe <= middle else far
-        used = e if e > 0.0 else (worst if charge else d_safe)
-        error = focal_baseline * abs(used - d_safe) / ((used + mu) * (d_safe + mu))
-        depth[x] = error if in_front else 0.0
-        not_in_front = (d <= 0.0) | (in_front & (e <= 0.0))
-        behind = np.uint32(behind | (np.uint32(1) if not_in_front else np.uint32(0)))
-    return bool(behind)
+        e = estimate[x]
+        d = truth[x]
+        worst = (near if d <= middle else far) if charge else d
+        given = e if e > behind else worst
+        used[x] = given if d > behind else near
+        safe[x] = d if d > behind else near
 
 
 @kernel
@@ -99,79 +98,85 @@ def tally_errors(
     estimate: Floats,
     truth: Floats,
     slots: Slots,
-    focal_baseline: float,
-    offset: float,
-    mu: float,
-    near: float,
-    far: float,
+    rows: Places,
+    segments: Words,
+    firsts: Places,
+    groups: Words,
+    shift: float,
+    behind: np.float32,
+    near: np.float32,
+    far: np.float32,
+    middle: np.float32,
     charge: bool,
     signed: Floats,
     relative: Floats,
     depth: Sums | None,
+    used: Floats,
+    safe: Floats,
     entries: Words,
     keys: Keys,
     sums: Sums,
     histogram: Words,
     special: Flags,
 ) -> None:
-    """Σ e, Σ |e|, Σ e², Σ |e|/|D| and Σ |Z_D − Z_E| by slot, in `sums` (slot, copy, sum; flat), and the histogram of
+    """Σ e, Σ |e|, Σ e², Σ |e|/|D| and Σ |Z_D − Z_E|/fB by slot, in `sums` (slot, sum, lane; flat), and the histogram of
     |e| by slot.
 
-    The histogram (slot, key; flat) has a bin of |e| less the guard, + `BINS` where the D1 rule holds; pixels without an
-    estimate and without a truth have keys of their own. `signed`, `relative`, `depth` and `entries` (of the histogram)
-    are scratch rows, errors being 0 where a map is unknown. `keys` has a row for each of the maps, or one for all
-    where nobody reads them. `special` tells the rows in which a true disparity is 0 and those in which a point is not
-    in front of the cameras. Where `depth` is None, depths are left out, and their code is not compiled.
+    `rows`, `segments`, `firsts` and `groups` are those of `stereogauge.regions.groups`. The histogram (slot, key; flat)
+    has a bin of |e| less the guard, + `BINS` where the D1 rule holds; pixels without an estimate and without a truth
+    have keys of their own. `signed`, `relative`, `depth`, `used`, `safe` and `entries` (of the histogram) are scratch
+    rows, whole lines of the cache long, errors being 0 where a map is unknown. `keys` has a row for each of the maps,
+    or one for all where nobody reads them. `special` tells the rows in which a true disparity is 0 and those in which a
+    disparity is not above `behind`, and its point not in front of the cameras. Where `depth` is None, depths are left
+    out, and their code is not compiled.
     """
-    for y in range(estimate.shape[0]):
+    height, width = estimate.shape
+    for y in range(height):
         estimated, true, slot = estimate[y], truth[y], slots[y]
         key_row = keys[min(y, keys.shape[0] - 1)]
-        zeros = np.uint32(0)
-        for x in range(signed.size):
+        any_zero = np.uint32(0)
+        any_behind = np.uint32(0)
+        for x in range(width):
             e = estimated[x]
             d = true[x]
             known = d == d
             both = known & (e == e)
-            e_safe = e if both else np.float32(1.0)
-            d_safe = d if both else np.float32(1.0)
-            magnitude = abs(d_safe)
-            zeros = np.uint32(zeros | (np.uint32(1) if d == np.float32(0.0) else np.uint32(0)))
-            error = e_safe - d_safe
+            magnitude = abs(d)
+            any_zero = np.uint32(any_zero | (np.uint32(1) if d == np.float32(0.0) else np.uint32(0)))
+            lower = e if e < d else d
+            any_behind = np.uint32(any_behind | (np.uint32(1) if lower <= behind else np.uint32(0)))
+            error = e - d if both else np.float32(0.0)
             signed[x] = error
             share = abs(error) / magnitude
-            relative[x] = np.float32(0.0) if magnitude == np.float32(0.0) else share
+            relative[x] = share if magnitude > np.float32(0.0) else np.float32(0.0)
             guarded = abs(error) - GUARD
             d1 = (guarded > D1_PIXELS) & (D1_SHARE * guarded > magnitude)
-            key = np.uint32(_bin_of(guarded) + (np.uint32(BINS) if d1 else np.uint32(0)))
+            key = np.uint32((position_among_bins(guarded) >> BIN_SHIFT) + (np.uint32(BINS) if d1 else np.uint32(0)))
             key_row[x] = np.uint16(key if both else (MISSING_KEY if known else IGNORED_KEY))
-        special[ZERO_ROWS, y] = zeros != 0
-        for x in range(signed.size):
+        special[ZERO_ROWS, y] = any_zero != 0
+        special[BEHIND_ROWS, y] = any_behind != 0
+        for x in range(width):
             entries[x] = np.uint32(np.uint32(key_row[x]) + np.uint32(slot[x]) * np.uint32(KEYS))
         if depth is not None:
-            special[BEHIND_ROWS, y] = _depth_row(estimated, true, focal_baseline, offset, mu, near, far, charge, depth)
-            for x in range(signed.size):
-                at = (np.int64(slot[x]) * COPIES + (x & 3)) * STRIDE
-                add_errors(sums, at, signed[x], relative[x])
-                sums[at + DEPTH] += depth[x]
-                histogram[entries[x]] += np.uint32(1)
-        else:
-            for x in range(signed.size):
-                add_errors(sums, (np.int64(slot[x]) * COPIES + (x & 3)) * STRIDE, signed[x], relative[x])
-                histogram[entries[x]] += np.uint32(1)
-
-
-@kernel
-def find_keys(keys: Keys, wanted: Flags, places: NDArray[np.int64]) -> int:
-    """The places (row · width + column) of all pixels whose key is `wanted`; returns how many."""
-    height, width = keys.shape
-    found = 0
-    for y in range(height):
-        row = keys[y]
-        for x in range(width):
-            if wanted[row[x]]:
-                places[found] = y * width + x
-                found += 1
-    return found
+            _pair_row(estimated, true, behind, near, far, middle, charge, used, safe)
+        below = min(y + 1, height - 1) * width
+        for line in range(width // LINE):
+            first = line * LINE
+            fetch(estimate, below + first)
+            fetch(truth, below + first)
+            if line & 3 == 0:
+                fetch(slots, below + first)
+            # Divisions are waited for elsewhere than the histogram: together they take little more than one of them.
+            if depth is not None:
+                depth_line(used, safe, shift, first, depth)
+            count_line(histogram, entries, first)
+        if depth is not None:
+            depth_line(used, safe, shift, width - width % LINE, depth)
+        for x in range(width - width % LINE, width):
+            histogram[entries[x]] += np.uint32(1)
+        for i in range(rows[y], rows[y + 1]):
+            at = np.int64(segments[i]) * SUMS * LANES
+            add_groups(sums, at, signed, relative, depth, groups, firsts[i], firsts[i + 1])
 
 
 @kernel
@@ -195,18 +200,17 @@ def count_exclusions(
         for x in range(true.size):
             d = true[x]
             e = estimated[x]
-            if d != d:
-                continue
-            counts = exclusions[slot[x]]
-            missing = e != e
-            if d == np.float32(0.0):
-                counts[ZERO_TRUTH] += 1
-                counts[ZERO_TRUTH_MISSING] += missing
-            if np.float64(d) + offset <= 0.0:
-                counts[TRUTH_BEHIND] += 1
-                counts[TRUTH_BEHIND_MISSING] += missing
-            elif not missing and np.float64(e) + offset <= 0.0:
-                counts[ESTIMATE_BEHIND] += 1
+            zero = d == np.float32(0.0)
+            truth_behind = np.float64(d) + offset <= 0.0
+            estimate_behind = (np.float64(e) + offset <= 0.0) & (d == d)
+            if zero | truth_behind | estimate_behind:
+                missing = e != e
+                counts = exclusions[slot[x]]
+                counts[ZERO_TRUTH] += zero
+                counts[ZERO_TRUTH_MISSING] += zero & missing
+                counts[TRUTH_BEHIND] += truth_behind
+                counts[TRUTH_BEHIND_MISSING] += truth_behind & missing
+                counts[ESTIMATE_BEHIND] += estimate_behind & (not truth_behind)
 
 
 @kernel

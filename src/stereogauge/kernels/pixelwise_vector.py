@@ -8,14 +8,31 @@ import numba.extending
 import numba.types
 from llvmlite import ir
 
-from stereogauge.kernels.vectors import FLOAT, INT32, data, load, store
+from stereogauge.kernels.vectors import (
+    DOUBLE,
+    FLOAT,
+    INT8,
+    INT32,
+    INT64,
+    cgutils,
+    constant,
+    data,
+    lanewise,
+    load,
+    number,
+    prefetch,
+    splat,
+    store,
+)
 
 types: Any = numba.types
 intrinsic: Any = numba.extending.intrinsic
 
-FOUR_FLOATS = ir.VectorType(FLOAT, 4)
-FOUR_WORDS = ir.VectorType(INT32, 4)
-FOUR_DOUBLES = ir.VectorType(ir.DoubleType(), 4)
+EIGHT_FLAGS = ir.VectorType(ir.IntType(1), 8)
+EIGHT_FLOATS = ir.VectorType(FLOAT, 8)
+EIGHT_DOUBLES = ir.VectorType(DOUBLE, 8)
+LINE_OF_FLOATS = ir.VectorType(FLOAT, 16)
+LINE_OF_DOUBLES = ir.VectorType(DOUBLE, 16)
 
 
 @intrinsic
@@ -29,26 +46,87 @@ def bits_of(typing: Any, value: Any) -> Any:
 
 
 @intrinsic
-def add_errors(typing: Any, sums: Any, at: Any, error: Any, relative: Any) -> Any:
-    """Add e, |e|, e² and the relative error to the four doubles from `at` on, in one vector.
+def fetch(typing: Any, values: Any, at: Any) -> Any:
+    """Ask for the line of the cache that holds an element, and go on without waiting for it."""
 
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        base = data(context, builder, signature.args[0], arguments[0])
+        prefetch(builder, base, arguments[1], 1, into_first_level=False)
+        return context.get_dummy_value()
+
+    return types.void(values, types.int64), emit
+
+
+@intrinsic
+def depth_line(typing: Any, used: Any, safe: Any, shift: Any, at: Any, depth: Any) -> Any:
+    """|Z_D − Z_E| / fB of 16 pixels from `at` on, Z being fB/(disparity + shift)."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        addresses = [data(context, builder, signature.args[k], arguments[k]) for k in (0, 1, 4)]
+        pair = [load(builder, address, arguments[3], LINE_OF_FLOATS) for address in addresses[:2]]
+        e, d = (builder.fpext(disparity, LINE_OF_DOUBLES) for disparity in pair)
+        shifts = splat(builder, arguments[2], LINE_OF_DOUBLES.count)
+        product = builder.fmul(builder.fadd(e, shifts), builder.fadd(d, shifts))
+        error = builder.fdiv(lanewise(builder, "fabs", builder.fsub(e, d)), product)
+        store(builder, error, addresses[2], arguments[3])
+        return context.get_dummy_value()
+
+    return types.void(used, safe, types.float64, types.int64, depth), emit
+
+
+@intrinsic
+def count_line(typing: Any, histogram: Any, entries: Any, at: Any) -> Any:
+    """Add 1 to the entries of the histogram that belong to 16 pixels from `at` on."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        counts, numbers = (data(context, builder, signature.args[k], arguments[k]) for k in (0, 1))
+        for lane in range(LINE_OF_FLOATS.count):
+            entry = builder.load(builder.gep(numbers, [builder.add(arguments[2], number(lane))]))
+            place = builder.gep(counts, [builder.zext(entry, INT64)])
+            builder.store(builder.add(builder.load(place), ir.Constant(INT32, 1)), place)
+        return context.get_dummy_value()
+
+    return types.void(histogram, entries, types.int64), emit
+
+
+@intrinsic
+def add_groups(
+    typing: Any, sums: Any, at: Any, signed: Any, relative: Any, depth: Any, groups: Any, first: Any, last: Any
+) -> Any:
+    """Add e, |e|, e², the relative error and the depth error, unless it is None, of some groups of eight pixels.
+
+    To eight sums each, one per pixel of a group, that follow each other in `sums` from `at` on. A group is its number
+    in the row · 256 + a bit for each pixel that is added. Sums stay in registers from the first group to the last.
     The square of a single-precision number is exact in double precision, so that it does not matter whether the
     processor rounds between multiplication and addition.
     """
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        base = data(context, builder, signature.args[0], arguments[0])
-        single = ir.Constant(FOUR_FLOATS, ir.Undefined)
-        for lane, argument in enumerate((2, 2, 2, 3)):
-            single = builder.insert_element(single, arguments[argument], ir.Constant(INT32, lane))
-        unsigned = ir.Constant(FOUR_WORDS, [-1, 0x7FFFFFFF, -1, -1])
-        single = builder.bitcast(builder.and_(builder.bitcast(single, FOUR_WORDS), unsigned), FOUR_FLOATS)
-        double = builder.fpext(single, FOUR_DOUBLES)
-        ones = ir.Constant(FOUR_DOUBLES, [1.0] * 4)
-        factor = builder.shuffle_vector(ones, double, ir.Constant(FOUR_WORDS, [0, 1, 6, 3]))
-        product = builder.fmul(double, factor, flags=["contract"])
-        total = builder.fadd(load(builder, base, arguments[1], FOUR_DOUBLES), product, flags=["contract"])
-        store(builder, total, base, arguments[1])
+        def address(position: int) -> Any:
+            return data(context, builder, signature.args[position], arguments[position])
+
+        def chosen(position: int, vector: Any, x: Any, mask: Any) -> Any:
+            return builder.select(mask, load(builder, address(position), x, vector), constant(vector, 0.0))
+
+        has_depth = depth != types.none
+        places = [builder.add(arguments[1], number(8 * place)) for place in range(4 + has_depth)]
+        totals = [cgutils.alloca_once(builder, EIGHT_DOUBLES) for _ in places]
+        for total, place in zip(totals, places, strict=True):
+            builder.store(load(builder, address(0), place, EIGHT_DOUBLES), total)
+        with cgutils.for_range_slice(builder, arguments[6], arguments[7], number(1)) as (i, _):
+            group = builder.load(builder.gep(address(5), [i]))
+            x = builder.shl(builder.lshr(builder.zext(group, INT64), number(8)), number(3))
+            mask = builder.bitcast(builder.trunc(group, INT8), EIGHT_FLAGS)
+            error = builder.fpext(chosen(2, EIGHT_FLOATS, x, mask), EIGHT_DOUBLES)
+            share = builder.fpext(chosen(3, EIGHT_FLOATS, x, mask), EIGHT_DOUBLES)
+            terms = [error, lanewise(builder, "fabs", error), builder.fmul(error, error, flags=["contract"]), share]
+            if has_depth:
+                terms.append(chosen(4, EIGHT_DOUBLES, x, mask))
+            for total, term in zip(totals, terms, strict=True):
+                builder.store(builder.fadd(builder.load(total), term, flags=["contract"]), total)
+        for total, place in zip(totals, places, strict=True):
+            store(builder, builder.load(total), address(0), place)
         return context.get_dummy_value()
 
-    return types.void(sums, types.int64, types.float32, types.float32), emit
+    word = types.int64
+    return types.void(sums, word, signed, relative, depth, groups, word, word), emit

@@ -12,6 +12,8 @@ import numba.core.codegen
 import numba.core.config
 from llvmlite import ir
 
+from stereogauge.kernels.alignment import LINE
+
 # Numba's annotations do not describe these helpers.
 cgutils: Any = numba.core.cgutils
 codegen: Any = numba.core.codegen
@@ -22,8 +24,7 @@ INT16 = ir.IntType(16)
 INT32 = ir.IntType(32)
 INT64 = ir.IntType(64)
 FLOAT = ir.FloatType()
-LINE = 64
-"""Bytes of a line of the cache."""
+DOUBLE = ir.DoubleType()
 
 
 def has_wide_registers() -> bool:
@@ -57,7 +58,7 @@ def splat(builder: Any, scalar: Any, lanes: int) -> Any:
 def lanewise(builder: Any, name: str, *vectors: Any) -> Any:
     """An LLVM intrinsic that takes and gives vectors of one type."""
     vector = vectors[0].type
-    letter = "f32" if vector.element == FLOAT else f"i{vector.element.width}"
+    letter = {FLOAT: "f32", DOUBLE: "f64"}.get(vector.element) or f"i{vector.element.width}"
     signature = ir.FunctionType(vector, [vector] * len(vectors))
     function = cgutils.get_or_insert_function(builder.module, signature, f"llvm.{name}.v{vector.count}{letter}")
     return builder.call(function, vectors)
@@ -91,15 +92,17 @@ def store(builder: Any, value: Any, base: Any, offset: Any) -> None:
     builder.store(value, pointer(builder, base, offset, value.type), align=1)
 
 
-def prefetch(builder: Any, base: Any, offset: Any, size: int, *, to_write: bool = False) -> None:
+def prefetch(
+    builder: Any, base: Any, offset: Any, size: int, *, to_write: bool = False, into_first_level: bool = True
+) -> None:
     """Ask memory for the lines of the cache with `size` bytes from there on; beyond an array that does nothing."""
     byte = INT8.as_pointer()
     signature = ir.FunctionType(ir.VoidType(), [byte, INT32, INT32, INT32])
     function = cgutils.get_or_insert_function(builder.module, signature, "llvm.prefetch.p0")
-    use, into_all_caches, as_data = (ir.Constant(INT32, code) for code in (int(to_write), 3, 1))
+    use, caches, as_data = (ir.Constant(INT32, code) for code in (int(to_write), 3 if into_first_level else 2, 1))
     first = builder.bitcast(builder.gep(base, [offset]), byte)
     for start in range(0, size, LINE):
-        builder.call(function, [builder.gep(first, [number(start)]), use, into_all_caches, as_data])
+        builder.call(function, [builder.gep(first, [number(start)]), use, caches, as_data])
 
 
 def data(context: Any, builder: Any, array_type: Any, array: Any) -> Any:

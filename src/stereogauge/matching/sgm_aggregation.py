@@ -18,12 +18,12 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.kernels.alignment import on_a_line
 from stereogauge.kernels.sgm_plain import DECIDE, DECIDE_BOTH, FORGET, LANES, WRITE
 from stereogauge.kernels.sgm_sweep import BEGIN, Pair, Rolling, sweep
 from stereogauge.kernels.winner import View
 
 CACHE_BYTES = 2**20
-ALIGNMENT = 64
 SWEEPS = {8: (4, 4), 5: (4, 1), 4: (2, 2)}
 """Numbers of paths of the downward and the upward sweep."""
 
@@ -52,17 +52,7 @@ def padded_disparities(ndisp: int) -> int:
 
 def new_sums(rows: int, width: int, ndisp: int) -> Sums:
     """Room for sums, flat, with arbitrary content, at an address that a sweep can write to around the cache."""
-    return _on_a_line(rows * width * padded_disparities(ndisp), np.uint16, 0)
-
-
-def _on_a_line(count: int, dtype: Any, place: int) -> NDArray[Any]:
-    """Room for numbers, the one at `place` at the beginning of a line of the cache.
-
-    Vectors that cross lines take up to a quarter longer, and where an array begins is chance.
-    """
-    room = np.empty(count + ALIGNMENT, dtype)
-    start = -(room.ctypes.data + place * room.itemsize) % ALIGNMENT // room.itemsize
-    return room[start : start + count]
+    return on_a_line(rows * width * padded_disparities(ndisp), np.uint16)
 
 
 @dataclass(frozen=True)
@@ -120,7 +110,7 @@ def new_state(pair: Pair, paths: int) -> Rolling:
 
 def _new_slots(count: int, ndisp: int, padded: int, dtype: Any) -> NDArray[Any]:
     # The end is read in steps of two vectors.
-    slots = _on_a_line(count * (padded + LANES) + 3 * LANES, dtype, LANES)
+    slots = on_a_line(count * (padded + LANES) + 3 * LANES, dtype, LANES)
     slots[:] = np.iinfo(dtype).max
     begin = BEGIN * (padded + LANES) + LANES
     slots[begin : begin + ndisp] = 0
@@ -128,7 +118,7 @@ def _new_slots(count: int, ndisp: int, padded: int, dtype: Any) -> NDArray[Any]:
 
 
 def _copy_of(slots: NDArray[Any]) -> NDArray[Any]:
-    copy = _on_a_line(slots.size, slots.dtype, LANES)
+    copy = on_a_line(slots.size, slots.dtype, LANES)
     copy[:] = slots
     return copy
 

@@ -6,19 +6,21 @@ import functools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels import pixelwise as kernels
+from stereogauge.kernels.alignment import on_a_line
 from stereogauge.kernels.jit import read_only
-from stereogauge.kernels.threads import at_once, fixed_blocks, row_blocks
+from stereogauge.kernels.threads import at_once, fixed_blocks
+from stereogauge.metrics.error_bins import ErrorsInBin, collect_bins
 from stereogauge.model import DisparityMap
 from stereogauge.regions.depth_range import range_in_front
 from stereogauge.regions.labels import RegionLabels
 
-LINE = 64  # bytes of a line of the cache
+Number = TypeVar("Number", bound=np.generic)
 
 
 @dataclass(frozen=True)
@@ -96,29 +98,35 @@ class DepthStatistics:
 
 
 class _Tally(NamedTuple):
-    """One pass over all pixels: sums (slot, sum), the histogram (slot, key), rows with special pixels, and keys.
+    """One pass over all pixels: sums (slot, sum), histograms of blocks (slot, key), pixels left out (slot, why), keys.
 
     There are no keys where they were not asked for.
     """
 
     sums: NDArray[np.float64]
-    histogram: NDArray[np.uint32]
-    special: NDArray[np.bool_]
+    histograms: tuple[NDArray[np.uint32], ...]
+    exclusions: NDArray[np.int64]
     keys: NDArray[np.uint16]
 
 
+@functools.lru_cache(1000)
 def _bin(value: float) -> int:
     """The histogram bin that holds an error of exactly `value`."""
     bits = int(np.float32(value).view(np.uint32))
     return min(max((max(bits - 1, 0) >> int(kernels.BIN_SHIFT)) - int(kernels.FIRST_KEY), 0), kernels.BINS - 1)
 
 
-def _aligned(shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Zeros whose vectors of four do not cross the lines of the cache."""
-    size = math.prod(shape)
-    room = np.zeros(size + LINE // 8, np.float64)
-    start = -room.ctypes.data % LINE // 8
-    return room[start : start + size].reshape(shape)
+def _zeros(shape: tuple[int, ...], kind: type[Number]) -> NDArray[Number]:
+    """Zeros whose vectors do not cross the lines of the cache."""
+    room = on_a_line(math.prod(shape), kind)
+    room[:] = 0
+    return room.reshape(shape)
+
+
+def _not_above(value: float) -> np.float32:
+    """The largest single-precision number that is not above `value`."""
+    single = np.float32(value)
+    return single if float(single) <= value else np.nextafter(single, np.float32(-np.inf))
 
 
 def _added(rows: NDArray[np.float64]) -> float:
@@ -126,6 +134,7 @@ def _added(rows: NDArray[np.float64]) -> float:
     return float(np.add.accumulate(rows)[-1]) if rows.size else 0.0
 
 
+@functools.lru_cache(1000)
 def _on_edge(value: float) -> bool:
     """Whether `value` is the upper end of its bin, so that counts above it need no single values."""
     single = np.float32(value)
@@ -162,9 +171,9 @@ class PixelStatistics:
         if request.depth:
             self._depths = self._depths_of(tally)
         self._regions = self._folded(tally)
-        self._cumulative = {name: np.cumsum(r.histogram) for name, r in self._regions.items()}
-        self._sorted: dict[int, tuple[NDArray[np.float32], NDArray[np.uint16]]] = {}
-        self._ranked: dict[tuple[str, int], NDArray[np.float32]] = {}
+        histograms = np.array([region.histogram for region in self._regions.values()])
+        self._cumulative = dict(zip(self._regions, histograms.cumsum(axis=1), strict=True))
+        self._collected: dict[int, ErrorsInBin] = {}
         bins = set().union(*(self._bins_of(name, request) for name in labels.names))
         if bins:
             self._collect(bins, tally)
@@ -179,36 +188,51 @@ class PixelStatistics:
         """What every pass goes over."""
         return self._estimate[rows], self._truth[rows], self._labels.slots[rows]
 
+    def _scale(self, depth: bool) -> tuple[float, np.float32, np.float32, np.float32, np.float32, bool]:
+        """What depths are measured by, disparities as single-precision numbers without the offset."""
+        offset, mu = self._doffs, self._mu
+        near, far = (self._in_front or range_in_front(self._truth, offset)) if depth else (1.0, 1.0)
+        middle = 2.0 / (1.0 / (near + mu) + 1.0 / (far + mu)) - mu
+        ends = np.float32(near - offset), np.float32(far - offset)
+        return offset + mu, _not_above(-offset), *ends, _not_above(middle - offset), self._charge
+
     def _tallied(self, *, depth: bool, keys: bool) -> _Tally:
         """The pass over all pixels, with depth errors or without; the keys of the histogram are kept where asked."""
         height, width = self._truth.shape
-        near, far = (self._in_front or range_in_front(self._truth, self._doffs)) if depth else (1.0, 1.0)
-        scale = (self._focal_baseline, self._doffs, self._mu, near, far, self._charge)
-        slots = len(self._labels.values)
-        special = np.zeros((2, height), np.bool_)
+        scale = self._scale(depth)
+        slots, groups = len(self._labels.values), self._labels.groups
         kept = np.empty((height, width) if keys else (0, width), np.uint16)
 
-        def part(rows: slice) -> tuple[NDArray[np.float64], NDArray[np.uint32]]:
-            sums = _aligned((slots, kernels.COPIES, kernels.STRIDE))
+        def part(rows: slice) -> tuple[NDArray[np.float64], NDArray[np.uint32], NDArray[np.int64]]:
+            special = np.zeros((2, rows.stop - rows.start), np.bool_)
+            sums = _zeros((slots, kernels.SUMS, kernels.LANES), np.float64)
             histogram = np.zeros((slots, kernels.KEYS), np.uint32)
-            signed, relative, entries = (np.empty(width, kind) for kind in (np.float32, np.float32, np.uint32))
-            scratch = (signed, relative, np.empty(width) if depth else None, entries)
-            own = kept[rows] if keys else np.empty((1, width), np.uint16)
+            # Two rows of single-precision numbers are as long as one of double precision.
+            singles = _zeros((7, (width // kernels.LINE + 1) * kernels.LINE), np.float32)
+            depths = singles[5:].reshape(-1).view(np.float64) if depth else None
+            scratch = (*singles[:2], depths, *singles[2:4], singles[4].view(np.uint32))
             kernels.tally_errors(
-                *self._pixels(rows), *scale, *scratch, own, sums.ravel(), histogram.ravel(), special[:, rows]
+                *self._pixels(rows),
+                *(groups.rows[rows.start : rows.stop + 1], groups.segments, groups.firsts, groups.groups),
+                *scale,
+                *scratch,
+                kept[rows] if keys else np.empty((1, width), np.uint16),
+                *(sums.ravel(), histogram.ravel(), special),
             )
-            return sums.transpose(1, 0, 2).sum(axis=0), histogram
+            looked_at = np.logical_or.reduce(special) if depth else special[kernels.ZERO_ROWS]
+            return sums.sum(axis=2), histogram, self._exclusions(rows, looked_at)
 
         blocks = fixed_blocks(height, self._truth.size)
-        sums, histograms = zip(
+        sums, histograms, exclusions = zip(
             *at_once([functools.partial(part, rows) for rows in blocks], self._truth.size), strict=True
         )
-        return _Tally(sum(sums), sum(histograms), special, kept)
+        return _Tally(sum(sums), histograms, sum(exclusions), kept)
 
-    def _exclusions(self, rows: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def _exclusions(self, rows: slice, looked_at: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Pixels of some rows that are left out of relative errors or of depths."""
         exclusions = np.zeros((len(self._labels.values), kernels.EXCLUSIONS), np.int64)
-        if rows.any():
-            kernels.count_exclusions(*self._pixels(), self._doffs, rows, exclusions)
+        if looked_at.any():
+            kernels.count_exclusions(*self._pixels(rows), self._doffs, looked_at, exclusions)
         return exclusions
 
     def depth(self, region: str) -> DepthStatistics:
@@ -220,45 +244,45 @@ class PixelStatistics:
         return self._depths_of(self._tallied(depth=True, keys=False))
 
     def _depths_of(self, tally: _Tally) -> dict[str, DepthStatistics]:
-        total, excluded = tally.sums[:, kernels.DEPTH], self._exclusions(tally.special[kernels.BEHIND_ROWS])
-        depths = {}
-        for position, name in enumerate(self._labels.names):
-            inside = self._inside(position)
-            counts = excluded[inside].sum(axis=0)
-            depths[name] = DepthStatistics(
-                float(_added(total[inside])),
-                int(counts[kernels.TRUTH_BEHIND]),
-                int(counts[kernels.TRUTH_BEHIND_MISSING]),
-                int(counts[kernels.ESTIMATE_BEHIND]),
+        total = self._focal_baseline * tally.sums[:, kernels.DEPTH]
+        excluded = (self._members @ tally.exclusions).tolist()
+        return {
+            name: DepthStatistics(
+                _added(total[inside]),
+                counts[kernels.TRUTH_BEHIND],
+                counts[kernels.TRUTH_BEHIND_MISSING],
+                counts[kernels.ESTIMATE_BEHIND],
             )
-        return depths
+            for name, inside, counts in zip(self._labels.names, self._members, excluded, strict=True)
+        }
 
-    def _inside(self, position: int) -> NDArray[np.bool_]:
-        """Which slots belong to the region at this position."""
-        return np.asarray((self._labels.values >> position) & 1 == 1)
+    @functools.cached_property
+    def _members(self) -> NDArray[np.bool_]:
+        """Which slots (second index) belong to which region (first index)."""
+        return np.asarray((self._labels.values >> np.arange(len(self._labels.names))[:, None]) & 1 == 1)
 
     def _folded(self, tally: _Tally) -> dict[str, RegionStatistics]:
-        exclusions = self._exclusions(tally.special[kernels.ZERO_ROWS])
+        exclusions = (self._members @ tally.exclusions).tolist()
+        # As floating-point numbers, which matrices are multiplied fast for, and which hold these numbers exactly.
+        counts = (self._members.astype(np.float64) @ sum(tally.histograms)).astype(np.int64)
+        plain, d1 = counts[:, : kernels.BINS], counts[:, kernels.BINS : 2 * kernels.BINS]
+        errors, missing = plain + d1, counts[:, kernels.MISSING_KEY]
+        numbers = np.stack([errors.sum(axis=1) + missing, missing, d1.sum(axis=1)], axis=1).tolist()
         folded = {}
         for position, name in enumerate(self._labels.names):
-            inside = self._inside(position)
-            counts = tally.histogram[inside].sum(axis=0, dtype=np.int64)
-            total = tally.sums[inside].sum(axis=0)
-            excluded = exclusions[inside].sum(axis=0)
-            plain, d1 = counts[: kernels.BINS], counts[kernels.BINS : 2 * kernels.BINS]
-            errors = plain + d1
-            missing = int(counts[kernels.MISSING_KEY])
+            size, without, outliers = numbers[position]
+            total = tally.sums[self._members[position]].sum(axis=0).tolist()
             folded[name] = RegionStatistics(
-                size=int(errors.sum()) + missing,
-                missing=missing,
-                d1=int(d1.sum()),
-                signed=float(total[kernels.SIGNED]),
-                absolute=float(total[kernels.ABSOLUTE]),
-                squared=float(total[kernels.SQUARED]),
-                relative=float(total[kernels.RELATIVE]),
-                zero_truth=int(excluded[kernels.ZERO_TRUTH]),
-                zero_truth_missing=int(excluded[kernels.ZERO_TRUTH_MISSING]),
-                histogram=errors,
+                size=size,
+                missing=without,
+                d1=outliers,
+                signed=total[kernels.SIGNED],
+                absolute=total[kernels.ABSOLUTE],
+                squared=total[kernels.SQUARED],
+                relative=total[kernels.RELATIVE],
+                zero_truth=exclusions[position][kernels.ZERO_TRUTH],
+                zero_truth_missing=exclusions[position][kernels.ZERO_TRUTH_MISSING],
+                histogram=errors[position],
             )
         return folded
 
@@ -269,7 +293,7 @@ class PixelStatistics:
         return low, math.ceil(position), position - low
 
     def _bin_of_rank(self, region: str, rank: int) -> int:
-        return int(np.searchsorted(self._cumulative[region], rank, side="right"))
+        return int(self._cumulative[region].searchsorted(rank, side="right"))
 
     def _bins_of(self, region: str, request: PassRequest) -> set[int]:
         """Bins whose single values are needed."""
@@ -282,39 +306,14 @@ class PixelStatistics:
         return bins
 
     def _collect(self, bins: Iterable[int], tally: _Tally) -> None:
-        """Read the sorted errors in some bins, in one pass over the keys of all pixels."""
-        chosen = np.array(sorted(bins), np.int64)
-        wanted = np.zeros(kernels.KEYS, np.bool_)
-        wanted[chosen] = wanted[chosen + kernels.BINS] = True
-        by_key = tally.histogram.sum(axis=0, dtype=np.int64)
-        counts = by_key[chosen] + by_key[chosen + kernels.BINS]
-        regions = self._labels.values.astype(np.uint16)
+        """Read the errors in some bins, in one pass over the keys of all pixels."""
+        self._collected |= collect_bins(bins, self._pixels(), tally.keys, tally.histograms, self._members)
 
-        def collect(rows: slice) -> NDArray[np.uint64]:
-            keys = tally.keys[rows]
-            places = np.empty(min(int(counts.sum()), keys.size), np.int64)
-            places = places[: kernels.find_keys(keys, wanted, places)]
-            estimate, truth, slots = (np.take(part, places) for part in self._pixels(rows))
-            # As whole numbers: errors are not negative, so that their bits are in their order.
-            errors = np.abs(estimate - truth).view(np.uint32).astype(np.uint64)
-            return np.sort((errors << 16) | regions[slots])
-
-        blocks = row_blocks(self._truth.shape[0], self._truth.size)
-        parts = at_once([functools.partial(collect, rows) for rows in blocks], self._truth.size)
-        # Stable, since that kind of sorting merges what is sorted already.
-        pairs = np.sort(np.concatenate(parts), kind="stable")
-        for index, inside in zip(chosen, np.split(pairs, np.cumsum(counts)[:-1]), strict=True):
-            self._sorted[int(index)] = (inside >> 16).astype(np.uint32).view(np.float32), inside.astype(np.uint16)
-
-    def _values_in(self, region: str, index: int) -> NDArray[np.float32]:
-        """The sorted errors of a region in one bin."""
-        if index not in self._sorted:
+    def _errors_in(self, index: int) -> ErrorsInBin:
+        """The errors in one bin."""
+        if index not in self._collected:
             self._collect([index], self._tallied(depth=False, keys=True))
-        if (region, index) not in self._ranked:
-            values, members = self._sorted[index]
-            inside = members & (1 << self._labels.names.index(region)) != 0
-            self._ranked[region, index] = np.compress(inside, values)
-        return self._ranked[region, index]
+        return self._collected[index]
 
     def above(self, region: str, threshold: float) -> int:
         """How many pixels of V have |e| > threshold, equality being good in spite of rounding."""
@@ -322,7 +321,7 @@ class PixelStatistics:
         above = self._regions[region].valid - int(self._cumulative[region][index])
         if _on_edge(threshold) or self._regions[region].valid == 0:
             return above
-        inside = self._values_in(region, index).astype(np.float64)
+        inside = self._errors_in(index).of(self._labels.names.index(region)).astype(np.float64)
         return above + int((inside > threshold + float(kernels.GUARD)).sum())
 
     def quantile(self, region: str, quantile: float) -> float:
@@ -339,4 +338,4 @@ class PixelStatistics:
     def _order_statistic(self, region: str, rank: int) -> float:
         index = self._bin_of_rank(region, rank)
         before = int(self._cumulative[region][index - 1]) if index else 0
-        return float(self._values_in(region, index)[rank - before])
+        return self._errors_in(index).order_statistic(self._labels.names.index(region), rank - before)

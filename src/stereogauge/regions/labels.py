@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.model import Mask
+from stereogauge.regions.groups import SlotGroups, group_slots
 
 MOST_REGIONS = 16
 ROWS_AT_ONCE = 64
@@ -24,6 +26,11 @@ class RegionLabels:
     names: tuple[str, ...]
     slots: NDArray[np.uint8] | NDArray[np.uint16]
     values: NDArray[np.int64]
+
+    @functools.cached_property
+    def groups(self) -> SlotGroups:
+        """The slots of neighbours, for sums of several pixels at once."""
+        return group_slots(self.slots)
 
 
 def pack_regions(masks: Mapping[str, Mask]) -> list[RegionLabels]:
