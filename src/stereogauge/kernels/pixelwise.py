@@ -52,7 +52,6 @@ D1_SHARE = np.float32(20.0)  # |e| > D/20, written as a product because 0.05 has
 
 bits_of = Instruction("stereogauge.kernels.pixelwise_vector", "bits_of")
 add_groups = Instruction("stereogauge.kernels.pixelwise_vector", "add_groups")
-count_line = Instruction("stereogauge.kernels.pixelwise_vector", "count_line")
 depth_line = Instruction("stereogauge.kernels.pixelwise_vector", "depth_line")
 fetch = Instruction("stereogauge.kernels.pixelwise_vector", "fetch")
 
@@ -169,7 +168,8 @@ def tally_errors(
             # Divisions are waited for elsewhere than the histogram: together they take little more than one of them.
             if depth is not None:
                 depth_line(used, safe, shift, first, depth)
-            count_line(histogram, entries, first)
+            for x in range(first, first + LINE):
+                histogram[entries[x]] += np.uint32(1)
         if depth is not None:
             depth_line(used, safe, shift, width - width % LINE, depth)
         for x in range(width - width % LINE, width):

@@ -75,21 +75,6 @@ def depth_line(typing: Any, used: Any, safe: Any, shift: Any, at: Any, depth: An
 
 
 @intrinsic
-def count_line(typing: Any, histogram: Any, entries: Any, at: Any) -> Any:
-    """Add 1 to the entries of the histogram that belong to 16 pixels from `at` on."""
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        counts, numbers = (data(context, builder, signature.args[k], arguments[k]) for k in (0, 1))
-        for lane in range(LINE_OF_FLOATS.count):
-            entry = builder.load(builder.gep(numbers, [builder.add(arguments[2], number(lane))]))
-            place = builder.gep(counts, [builder.zext(entry, INT64)])
-            builder.store(builder.add(builder.load(place), ir.Constant(INT32, 1)), place)
-        return context.get_dummy_value()
-
-    return types.void(histogram, entries, types.int64), emit
-
-
-@intrinsic
 def add_groups(
     typing: Any, sums: Any, at: Any, signed: Any, relative: Any, depth: Any, groups: Any, first: Any, last: Any
 ) -> Any:
