@@ -86,7 +86,8 @@ def test_time_left_is_said_where_it_is_known(
 ) -> None:
     monkeypatch.setattr("stereogauge.evaluation.progress.SHOWN_AFTER", 0.05)
     monkeypatch.setattr("stereogauge.cli.output.LINE_EVERY", 0.05)
-    ahead = TimeLeft({"reading": 10.0, "planes": 90.0})
+    ahead = TimeLeft()
+    ahead.expect({"reading": 10.0, "planes": 90.0})
     with working("measuring mine", ahead):
         with ahead("reading"):
             time.sleep(0.2)

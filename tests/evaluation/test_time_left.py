@@ -22,9 +22,15 @@ class Clock:
         return self.now
 
 
+def expecting(usual: dict[str, float], clock: Clock) -> TimeLeft:
+    ahead = TimeLeft(clock)
+    ahead.expect(usual)
+    return ahead
+
+
 def test_a_slow_machine_is_noticed_when_a_stage_has_ended() -> None:
     clock = Clock()
-    ahead = TimeLeft({"first": 10.0, "second": 30.0}, clock)
+    ahead = expecting({"first": 10.0, "second": 30.0}, clock)
     assert (ahead.share, ahead.seconds, ahead.stage) == (0.0, 40.0, "")
     with ahead("first"):
         clock.now = 5.0
@@ -41,22 +47,29 @@ def test_a_slow_machine_is_noticed_when_a_stage_has_ended() -> None:
 
 def test_stages_inside_a_stage_end_with_it_though_they_were_not_needed() -> None:
     clock = Clock()
-    ahead = TimeLeft({"inner": 50.0, "outer": 10.0, "last": 40.0}, clock)
+    ahead = expecting({"inner": 50.0, "outer": 10.0, "last": 40.0}, clock)
     with ahead("outer"):
         assert ahead.seconds == 100.0
         clock.now = 1.0
     assert ahead.seconds == pytest.approx(40 * (1 + 10) / (60 + 10))
 
 
+def test_what_is_over_before_anything_is_expected_counts() -> None:
+    clock = Clock()
+    ahead = TimeLeft(clock)
+    with ahead("reading"):
+        clock.now = 2.0
+        assert (ahead.share, ahead.seconds, ahead.stage) == (0.0, None, "reading")
+    ahead.expect({"reading": 1.0, "measuring": 9.0})
+    assert ahead.seconds == pytest.approx(9 * (2 + 1) / (1 + 1))
+
+
 def test_a_stage_that_was_not_foreseen_leaves_the_rest_as_it_is() -> None:
     clock = Clock()
-    ahead = TimeLeft({"usual": 10.0}, clock)
+    ahead = expecting({"usual": 10.0}, clock)
     with ahead("surprise"):
         clock.now = 3.0
         assert (ahead.stage, ahead.seconds) == ("surprise", 10.0)
-    nothing = TimeLeft({}, clock)
-    with nothing("surprise"):
-        assert (nothing.share, nothing.seconds) == (0.0, 0.0)
 
 
 def test_an_evaluation_goes_through_the_stages_that_were_foreseen(

@@ -180,12 +180,13 @@ def command(
         for name, path in named.items()
     }
     asked = None if metrics is None else chosen.metrics
-    height, width = scene.shape
-    ahead = TimeLeft(usual_seconds(columns_of(chosen.metrics, chosen.regions), list(files), height * width))
+    ahead = TimeLeft()
     # Read once: scores, doubts and pictures are all made of these.
     with working(f"measuring {', '.join(files)}", ahead):
         with ahead(READING):
             maps = {name: file.read() for name, file in files.items()}
+        pixels = max(values.size for values in maps.values())
+        ahead.expect(usual_seconds(columns_of(chosen.metrics, chosen.regions), list(files), pixels))
         table = evaluate(maps, scene, asked, protocol=chosen, resize=resize, common=common, by=division, stage=ahead)
         table.inputs = inputs_hash([scene], [estimated_hash(maps.values())] if common else [])
         doubts = _suspicions(maps, files, scene)

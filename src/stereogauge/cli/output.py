@@ -201,9 +201,13 @@ def working(what: str = "measuring", ahead: TimeLeft | None = None) -> Iterator[
         thread.join()
 
 
+def _left(ahead: TimeLeft) -> str:
+    return "" if ahead.seconds is None else f"about {ahead.seconds:.0f} s left"
+
+
 def _line(what: str, ahead: TimeLeft) -> None:
     stage = f" ({ahead.stage})" if ahead.stage else ""
-    say(f"{what}{stage}: {ahead.share:.0%}, about {ahead.seconds:.0f} s left")
+    say(f"{what}{stage}: {ahead.share:.0%}, {_left(ahead)}" if ahead.share else f"{what}{stage} …")
 
 
 @contextlib.contextmanager
@@ -217,8 +221,8 @@ def _bar() -> Iterator[Callable[[str, TimeLeft], None]]:
         task = bars.add_task("", total=1.0, left="")
 
         def report(what: str, ahead: TimeLeft) -> None:
-            left = f"about {ahead.seconds:.0f} s left"
-            bars.update(task, completed=ahead.share, description=f"{ahead.stage or what:<15}", left=left)
+            name = f"{ahead.stage or what:<15}"
+            bars.update(task, completed=ahead.share, description=name, left=_left(ahead))
 
         yield report
 

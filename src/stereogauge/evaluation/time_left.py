@@ -28,19 +28,22 @@ def usual_seconds(columns: Sequence[Column], algorithms: Sequence[str], pixels: 
 
 
 class TimeLeft:
-    """A `Stage` that knows how long stages usually take, `usual`, in the order in which they end.
+    """A `Stage` that knows how long stages usually take.
 
     Stages may lie inside each other. One that ends ends those before it too: they were not needed. What has ended
     tells how fast this machine is.
     """
 
-    def __init__(self, usual: Mapping[str, float], clock: Callable[[], float] = time.monotonic) -> None:
-        self._usual = dict(usual)
-        self._order = list(usual)
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._usual: dict[str, float] = {}
         self._clock = clock
         self._open: list[str] = []
-        self._ended = 0
+        self._over: set[str] = set()
         self._begun = self._changed = self._measured = clock()
+
+    def expect(self, usual: Mapping[str, float]) -> None:
+        """Say how many seconds stages usually take, in the order in which they end; some may be over already."""
+        self._usual = dict(usual)
 
     @contextmanager
     def __call__(self, name: str) -> Iterator[None]:
@@ -50,11 +53,8 @@ class TimeLeft:
         try:
             yield
         finally:
-            self._open.pop()
-            self._changed = self._clock()
-            if name in self._usual:
-                self._ended = max(self._ended, self._order.index(name) + 1)
-                self._measured = self._changed
+            self._over.add(self._open.pop())
+            self._changed = self._measured = self._clock()
 
     @property
     def stage(self) -> str:
@@ -63,21 +63,22 @@ class TimeLeft:
 
     def _ahead(self) -> tuple[float, float]:
         """Seconds that have been spent, and seconds that are left."""
-        now = self._clock()
+        now, names = self._clock(), list(self._usual)
+        ended = max((place + 1 for place, name in enumerate(names) if name in self._over), default=0)
         trusted = TRUST * sum(self._usual.values())
-        usual_so_far = sum(self._usual[name] for name in self._order[: self._ended])
-        slower = (self._measured - self._begun + trusted) / (usual_so_far + trusted) if trusted else 1.0
-        left = sum(self._usual[name] for name in self._order[self._ended :]) * slower
-        this = self._usual.get(self.stage, 0.0) * slower if self.stage in self._order[self._ended :] else 0.0
+        usual_so_far = sum(self._usual[name] for name in names[:ended])
+        slower = (self._measured - self._begun + trusted) / (usual_so_far + trusted) if usual_so_far else 1.0
+        left = sum(self._usual[name] for name in names[ended:]) * slower
+        this = self._usual[self.stage] * slower if self.stage in names[ended:] else 0.0
         return now - self._begun, left - min(now - self._changed, this)
 
     @property
-    def seconds(self) -> float:
-        """How many seconds are left."""
-        return self._ahead()[1]
+    def seconds(self) -> float | None:
+        """How many seconds are left; None before anything is expected."""
+        return self._ahead()[1] if self._usual else None
 
     @property
     def share(self) -> float:
-        """How much of the time is over, from 0 to 1."""
+        """How much of the time is over, from 0 to 1; 0 before anything is expected."""
         spent, left = self._ahead()
-        return spent / (spent + left) if spent + left else 0.0
+        return spent / (spent + left) if self._usual and spent + left else 0.0
