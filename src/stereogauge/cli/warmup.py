@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 ON_GEOMETRY = ("directions", "discontinuity", "fine", "planar")
 """Modules of metrics whose pixels are found in the geometry of the ground truth."""
 
-RARE = ("confidence_trees", "confidence_windows", "render", "splat")
+RARE_METRICS = ("directions", "view_prediction")
+"""Modules of metrics that few need."""
+
+RARE = ("confidence_trees", "confidence_windows", "direction_histogram", "render", "splat", "warp_view")
 """Modules of kernels that few need."""
 
 COUNTED_EVERY = 0.2
@@ -37,7 +40,7 @@ def command(
         bool,
         typer.Option(
             "--all",
-            help="Compile also what few need: rendered scenes, further views, confidence measures beyond the paper's.",
+            help="Compile also what few need: rendered scenes and views, directions, confidence beyond the paper's.",
         ),
     ] = False,
 ) -> None:
@@ -125,7 +128,7 @@ def compile_scenes(*, everything: bool) -> list[Compiled]:
     from stereogauge.kernels.compiler import compilations
 
     scene = _tiny_scene()
-    sg.evaluate(_estimate(scene), scene, _metrics(geometry=True), ["all"])
+    sg.evaluate(_estimate(scene), scene, _metrics(geometry=True, rare=everything), ["all"])
     if everything:
         rendered = next(iter(load_synthetic(size=(32, 48))))
         for name in rendered.masks:
@@ -145,7 +148,8 @@ def compile_maps(*, everything: bool) -> list[Compiled]:
     sg.evaluate(estimate, scene)
     for invalid in ("count", "fill"):
         chosen = usual.replace(invalid=invalid)
-        sg.evaluate(estimate, scene, _metrics(geometry=False), ["all", "nonocc", "disc"], protocol=chosen)
+        metrics = _metrics(geometry=False, rare=everything)
+        sg.evaluate(estimate, scene, metrics, ["all", "nonocc", "disc"], protocol=chosen)
     sg.evaluate(estimate, scene, ["sze"], ["all"], protocol=usual.replace(**{"sigma_z.literal": True}))
     for rule in ("middlebury-v2", "bidirectional", "z-buffer"):
         sg.regions(scene, ["nonocc", "boundary"], rule=rule)
@@ -205,13 +209,14 @@ def _estimate(scene: Scene) -> DisparityMap:
     return scene.gt + np.float32(1)
 
 
-def _metrics(*, geometry: bool) -> list[str]:
-    """Every metric that needs no choice of a parameter, of those on geometry or of the others."""
+def _metrics(*, geometry: bool, rare: bool) -> list[str]:
+    """Every metric that needs no choice of a parameter, of those on geometry or of the others; rare ones or not."""
     from stereogauge.metrics.declaration import metrics
 
-    return [
-        m.examples[0] if m.examples else m.id
-        for m in metrics().values()
-        if (m.examples or all(p.default is not None for p in m.parameters))
-        and (m.compute.__module__.rpartition(".")[2] in ON_GEOMETRY) == geometry
-    ]
+    chosen = []
+    for metric in metrics().values():
+        module = metric.compute.__module__.rpartition(".")[2]
+        complete = metric.examples or all(parameter.default is not None for parameter in metric.parameters)
+        if complete and (module in ON_GEOMETRY) == geometry and (rare or module not in RARE_METRICS):
+            chosen.append(metric.examples[0] if metric.examples else metric.id)
+    return chosen

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.geometry_scores import direction_counts
+from stereogauge.kernels.direction_histogram import direction_counts
 from stereogauge.metrics.costs import Costs
 from stereogauge.metrics.declaration import Statistic, metric
 from stereogauge.metrics.measurement import Measurement

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.geometry_scores import closer_to_beyond, edge_fuzziness
+from stereogauge.kernels.geometry_scores import edge_fuzziness
 from stereogauge.metrics.costs import set_costs
 from stereogauge.metrics.declaration import Statistic, metric
 from stereogauge.metrics.measurement import Measurement
@@ -32,6 +32,7 @@ from stereogauge.metrics.overlays import (
 )
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import mean
+from stereogauge.metrics.verdicts import closer_to_beyond
 
 DISCONTINUITY = "depth discontinuity"
 AT_DISCONTINUITIES = "beside depth discontinuities"

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels.distances import squared_distances
-from stereogauge.kernels.geometry_scores import closer_to_beyond, found_pixels
 from stereogauge.metrics.costs import set_costs
 from stereogauge.metrics.declaration import Statistic, metric
 from stereogauge.metrics.measurement import Measurement
@@ -37,6 +36,7 @@ from stereogauge.metrics.overlays import (
 )
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import mean
+from stereogauge.metrics.verdicts import FOUND, MISSING, closer_to_beyond, found_pixels
 from stereogauge.model import Mask
 from stereogauge.opencv import cv2
 from stereogauge.regions.connected import components
@@ -61,7 +61,7 @@ NOTHING_FOUND = "no pixel of any structure is found: the image diagonal stands f
 class Found:
     """What an estimate finds of the fine structures.
 
-    verdict: 1 found, 0 not, 2 missing estimate, one value per pixel of M_s; penalty: log(1 + distance to M_a), 0 where
+    verdict: FOUND, WRONG or MISSING, one value per pixel of M_s; penalty: log(1 + distance to M_a), 0 where
     found. Per structure, `fragments` is the number of 8-connected components of M_a, `hidden` the number of 2 × 2
     blocks of the pixel grid with a missing estimate that touches no found pixel, and `estimated` whether any pixel has
     an estimate.
@@ -111,8 +111,8 @@ def _found(m: Measurement) -> Found:
     tolerance = m.protocol.geometry.at(m.scene.resolution).fine_tolerance
     verdict = found_pixels(m.estimate, m.gt, sets.fine, tolerance + GUARD)
     structures = int(sets.fine_label.max(initial=0))
-    estimated = np.bincount(sets.fine_label[verdict != 2], minlength=structures + 1)[1:] > 0
-    found = verdict == 1
+    estimated = np.bincount(sets.fine_label[verdict != MISSING], minlength=structures + 1)[1:] > 0
+    found = verdict == FOUND
     penalty = np.zeros(sets.fine.size)
     if not found.any():
         penalty[:] = math.log1p(math.hypot(sets.height, sets.width))
@@ -128,7 +128,7 @@ def _found(m: Measurement) -> Found:
         lost = ~found
         penalty[lost] = np.log1p(np.sqrt(squared_distances(window)[rows[lost], columns[lost]], dtype=np.float64))
     fragments = _different(sets.fine_label[found], labels[rows, columns][found], structures)
-    missing = (verdict == 2) & (m.protocol.invalid != "exclude")
+    missing = (verdict == MISSING) & (m.protocol.invalid != "exclude")
     hidden = _hidden((rows[missing], columns[missing]), window, sets.fine_label[missing], structures)
     return Found(verdict, penalty, fragments, hidden, estimated)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.geometry_scores import count_above, sum_and_count
+from stereogauge.kernels.geometry_scores import sum_and_count
 from stereogauge.metrics.declaration import Statistic
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
@@ -54,7 +54,7 @@ def share_above(values: NDArray[np.float32], threshold: float, empty: str, note:
     missing = values.size - count
     if not count:
         return Statistic.empty(empty, missing)
-    return Statistic(float(count_above(values, threshold + GUARD)), count, missing, note)
+    return Statistic(float(np.count_nonzero(np.abs(values) > np.float64(threshold + GUARD))), count, missing, note)
 
 
 def is_above(values: NDArray[np.float32], threshold: float) -> NDArray[np.float64]:

@@ -18,9 +18,9 @@ from stereogauge.confidence.measures import confidence
 from stereogauge.figures.data.panels import PicturePanels, PictureRow
 from stereogauge.figures.data.sparsification import SparsificationPlots, sparsification_data
 from stereogauge.figures.pictures import disparity_limits, render, render_disparity
-from stereogauge.kernels.geometry_scores import closer_to_beyond
 from stereogauge.matching.run import match
 from stereogauge.metrics.picture import Picture
+from stereogauge.metrics.verdicts import closer_to_beyond
 from stereogauge.opencv import cv2
 from stereogauge.reproduction.confidence_claims import CLAIMS, FIGURES
 from stereogauge.reproduction.declaration import Paper, Recorder, Table
