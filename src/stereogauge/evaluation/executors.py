@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import logging
 import os
 import queue
 import sys
@@ -31,6 +32,20 @@ GONE = (
     "The Dask scheduler does not answer any more ({problem}); start it and run the same command again, what was stored "
     "is kept."
 )
+
+
+DASK_LOGGERS = ("distributed", "distributed.client", "tornado", "tornado.application")
+"""Those that Dask gives handlers of their own."""
+
+
+class _NoTracebacks(logging.Filter):
+    """Leaves out what Dask logs with a traceback: a lost connection, which `GONE` tells in one sentence."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not record.exc_info
+
+
+_no_tracebacks = _NoTracebacks()
 
 
 class InProcess(Executor):
@@ -129,6 +144,8 @@ class Cluster(Executor):
             distributed: Any = importlib.import_module("distributed")
         except ImportError:
             raise MissingDependency("distributed", "cluster", "Evaluating on a cluster") from None
+        for handler in [one for name in DASK_LOGGERS for one in logging.getLogger(name).handlers]:
+            handler.addFilter(_no_tracebacks)
         try:
             self._client = distributed.Client(address or None, timeout=CONNECTING)
         except (OSError, TimeoutError, ValueError) as problem:
