@@ -65,7 +65,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         monkeypatch.setattr(module, name, call)
 
     counted(pixelwise, "tally_errors")
-    counted(error_bins, "collect_errors")
+    counted(error_bins, "collect_pixels")
     return made
 
 
@@ -79,7 +79,7 @@ def _measured(plugin: BoundMetric) -> tuple[float, float]:
 def test_a_metric_of_another_package_joins_the_shared_pass(passes: list[str]) -> None:
     plugin = _tail(lambda threshold, percentage: PassRequest((threshold,), (percentage / 100,)))
     bad, tail = _measured(plugin)
-    assert passes == ["tally_errors", "collect_errors"]
+    assert passes == ["tally_errors", "collect_pixels"]
     error = np.abs(ESTIMATE - TRUTH)[2:].astype(np.float64)
     assert bad == pytest.approx(100 * (error > 0.7).mean())
     assert tail == pytest.approx(100 * ((error > 0.7) & (error <= np.quantile(error, 0.9))).mean())

@@ -17,5 +17,5 @@ def on_a_line(count: int, kind: Any, place: int = 0) -> NDArray[Any]:
     Where NumPy's own arrays begin is chance, so that equal runs would differ in time.
     """
     room = np.empty(count + LINE, kind)
-    start = -(room.ctypes.data + place * room.itemsize) % LINE // room.itemsize
+    start = -(room.__array_interface__["data"][0] + place * room.itemsize) % LINE // room.itemsize
     return room[start : start + count]

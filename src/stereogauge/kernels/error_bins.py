@@ -1,77 +1,175 @@
-"""The errors in some bins of the histogram, which order statistics are read from, found by the keys of all pixels."""
+"""The pixels in some bins of the histogram, which order statistics are read from, found by the keys of all pixels."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.jit import helper, kernel
-from stereogauge.kernels.pixelwise import GUARD, Flags, Floats, Keys, Places, Slots, Words, fetch, position_among_bins
+from stereogauge.kernels.jit import Instruction, helper, kernel
+from stereogauge.kernels.pixelwise import PART_BITS, PARTS, Flags, Floats, Keys, Places, Slots, Words, fetch
 
-PARTS = 64  # of a bin
-PART_SHIFT = np.uint32(17 - 6)
+AT_ONCE = 64
+"""Keys that are asked about at once."""
+
+BUCKETS = 8
+
+AHEAD = 16
+"""Pixels that are fetched from memory before they are needed."""
+
+among_keys = Instruction("stereogauge.kernels.key_search", "among_keys")
+lowest_bit = Instruction("stereogauge.kernels.key_search", "lowest_bit")
+
+
+def digit_tables(keys: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """What `among_keys` finds some keys by, all different and in order: three tables of 16 bytes, each four times.
+
+    Neighbouring keys share one of eight buckets, a bit each. Table k has the buckets of all keys whose k-th hexadecimal
+    digit is the index. A key whose three digits have a bucket in common is one of them, or has the digits of several.
+    """
+    buckets = (1 << np.arange(keys.size) * BUCKETS // max(keys.size, 1)).astype(np.uint8)
+    digits = keys >> np.array([[0], [4], [8]]) & 15
+    tables = np.bitwise_or.reduce(np.where(digits[:, None] == np.arange(16)[:, None], buckets, np.uint8(0)), axis=2)
+    return np.tile(tables, AT_ONCE // 16).ravel()
 
 
 @helper
-def _find(row: Keys, wanted: Flags, columns: Places) -> int:
-    """The columns of pixels whose key is wanted; returns how many. Few are: four are asked about at once."""
+def _find(
+    keys: Keys,
+    slots: Slots,
+    y: int,
+    tables: NDArray[np.uint8],
+    numbers: Places,
+    found_bits: NDArray[np.uint64],
+    starts: Places,
+    columns: Places,
+) -> int:
+    """The columns of pixels of a row whose key has a number; returns how many.
+
+    Few have: where they may be is found first, without a branch that the processor could not foresee.
+    """
+    row = keys[y]
+    blocks = 0
+    whole = row.size - row.size % AT_ONCE
+    for start in range(0, whole, AT_ONCE):
+        bits = among_keys(row, start, tables, numbers)
+        found_bits[blocks] = bits
+        starts[blocks] = start
+        blocks += bits != 0
+        fetch(slots, y * row.size + start)
     found = 0
-    for four in range(row.size // 4):
-        x = four * 4
-        if wanted[row[x]] | wanted[row[x + 1]] | wanted[row[x + 2]] | wanted[row[x + 3]]:
-            for near in range(x, x + 4):
-                columns[found] = near
-                found += wanted[row[near]]
-    for x in range(row.size - row.size % 4, row.size):
+    for block in range(blocks):
+        bits = found_bits[block]
+        while bits != 0:
+            x = starts[block] + lowest_bit(bits)
+            columns[found] = x
+            found += numbers[row[x] >> PART_BITS] >= 0
+            bits &= bits - np.uint64(1)
+    for x in range(whole, row.size):
         columns[found] = x
-        found += wanted[row[x]]
+        found += numbers[row[x] >> PART_BITS] >= 0
     return found
 
 
 @kernel
-def collect_errors(
-    estimate: Floats,
-    truth: Floats,
+def collect_pixels(
     slots: Slots,
     keys: Keys,
-    members: Flags,
-    wanted: Flags,
+    tables: NDArray[np.uint8],
     numbers: Places,
+    first: int,
+    place: int,
+    found_bits: NDArray[np.uint64],
+    starts: Places,
     columns: Places,
-    next_place: Places,
-    errors: Floats,
-    parts: NDArray[np.uint8],
+    pixels: Words,
+    codes: NDArray[np.uint16],
     owners: Slots,
     counts: Words,
-) -> None:
-    """|e|, the part of its bin and the slot of all pixels in some bins, those of one bin one after the other.
+) -> int:
+    """Number, code and slot of all pixels in some bins, from `place` on; returns the place after the last.
 
-    `wanted` tells which keys are those of the bins, and `numbers` has the number of its bin for each of these keys.
-    `next_place` tells where the next pixel of each bin goes. `counts` (bin, part, region) are numbers of pixels, and
-    `members` (slot, region) tells who belongs to a region. `columns` are two scratch rows with room for one pixel more:
-    what belongs to the pixels of a row is fetched from memory while the next row is searched.
+    A code is the number of the pixel's bin · `PARTS` + the part of the bin. `keys` are fine keys. `numbers` has the
+    number of its bin for each key of these bins, −1 for others, and `tables` are the `digit_tables` of these keys.
+    `first` is the number of the first pixel. `counts` (slot, code) are numbers of pixels. `found_bits`, `starts` and
+    `columns` are scratch, with room for one more.
     """
     height, width = keys.shape
-    found = 0
-    for y in range(height + 1):
-        before, found = found, 0
-        if y < height:
-            found = _find(keys[y], wanted, columns[y & 1])
-            for i in range(found):
-                pixel = y * width + columns[y & 1, i]
-                fetch(estimate, pixel)
-                fetch(truth, pixel)
-                fetch(slots, pixel)
-        for i in range(before):
-            x = columns[(y - 1) & 1, i]
-            number = numbers[keys[y - 1, x]]
-            slot = slots[y - 1, x]
-            error = abs(estimate[y - 1, x] - truth[y - 1, x])
-            part = (position_among_bins(error - GUARD) >> PART_SHIFT) & np.uint32(PARTS - 1)
-            place = next_place[number]
-            next_place[number] = place + 1
-            errors[place] = error
-            parts[place] = part
+    for y in range(height):
+        for i in range(_find(keys, slots, y, tables, numbers, found_bits, starts, columns)):
+            x = columns[i]
+            key = np.int64(keys[y, x])
+            slot = slots[y, x]
+            code = numbers[key >> PART_BITS] * PARTS + key % PARTS
+            pixels[place] = first + y * width + x
+            codes[place] = code
             owners[place] = slot
-            for region in range(members.shape[1]):
-                counts[number, part, region] += members[slot, region]
+            counts[slot, code] += np.uint32(1)
+            place += 1
+    return place
+
+
+@helper
+def _select(values: Floats, count: int, rank: int) -> np.float32:
+    """The value of that rank, from 0 on, among the first `count`, whose order changes: Hoare's algorithm."""
+    first, last = 0, count - 1
+    while first < last:
+        pivot = values[(first + last) >> 1]
+        low, high = first, last
+        while low <= high:
+            while values[low] < pivot:
+                low += 1
+            while values[high] > pivot:
+                high -= 1
+            if low <= high:
+                values[low], values[high] = values[high], values[low]
+                low += 1
+                high -= 1
+        if rank <= high:
+            last = high
+        elif rank >= low:
+            first = low
+        else:
+            break
+    return np.float32(values[rank])
+
+
+@kernel
+def select_errors(
+    estimate: Floats,
+    truth: Floats,
+    pixels: Words,
+    codes: NDArray[np.uint16],
+    owners: Slots,
+    next_place: Places,
+    asked: Places,
+    members: Flags,
+    chosen: Words,
+    owners_chosen: Slots,
+    errors: Floats,
+    inside: Floats,
+    found: Floats,
+) -> None:
+    """|e| of some ranks, each among the pixels of a region with one code.
+
+    Estimate and truth are flat. Pixels are brought together by code: the next one of a code goes to `next_place[code]`,
+    which is −1 for codes that nobody asks for. `asked` (question, 4) are regions, the places of the first pixel of a
+    code and after the last, and ranks from 0 on. `members` (region, slot) tells who belongs to a region. `chosen`,
+    `owners_chosen`, `errors` and `inside` are scratch with room for all pixels of these codes.
+    """
+    for i in range(pixels.size):
+        place = next_place[codes[i]]
+        if place >= 0:
+            next_place[codes[i]] = place + 1
+            chosen[place] = pixels[i]
+            owners_chosen[place] = owners[i]
+    for k in range(chosen.size):
+        ahead = np.int64(chosen[min(k + AHEAD, chosen.size - 1)])
+        fetch(estimate, ahead)
+        fetch(truth, ahead)
+        errors[k] = abs(estimate[chosen[k]] - truth[chosen[k]])
+    for question in range(asked.shape[0]):
+        count = 0
+        for k in range(asked[question, 1], asked[question, 2]):
+            inside[count] = errors[k]
+            count += members[asked[question, 0], owners_chosen[k]]
+        found[question] = _select(inside, count, asked[question, 3])

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.jit import Instruction, helper, kernel
+from stereogauge.kernels.jit import Instruction, kernel
 
 Floats = NDArray[np.float32]
 Sums = NDArray[np.float64]
@@ -29,14 +29,15 @@ Flags = NDArray[np.bool_]
 Slots = NDArray[Any]  # uint8 or uint16
 
 GUARD = np.float32(1e-6)  # px: an |e| equal to a threshold must stay good in spite of rounding
-BIN_SHIFT = np.uint32(17)  # 23 mantissa bits less the 6 that a bin keeps
+BIN_SHIFT = 17  # 23 mantissa bits less the 6 that a bin keeps
+PART_BITS = 5
+PARTS = 1 << PART_BITS  # of a bin, of equal length
 LOWEST_EXPONENT = 127 - 12  # errors up to 2^-12 px share the first bin
 FIRST_KEY = np.int32(LOWEST_EXPONENT << 6)
 OCTAVES = 26
 BINS = OCTAVES * 64 + 1  # up to 2^14 px; the last bin is open
-MISSING_KEY = np.uint32(2 * BINS)
-IGNORED_KEY = np.uint32(2 * BINS + 1)
-KEYS = 2 * BINS + 2
+MISSING_KEY, IGNORED_KEY, KEYS = 2 * BINS, 2 * BINS + 1, 2 * BINS + 2
+FINE_MISSING, FINE_IGNORED = BINS << PART_BITS, (BINS << PART_BITS) + 1
 FIRST_BITS = np.uint32((LOWEST_EXPONENT << 23) + 1)  # of the smallest error that is more than 2^-12 px
 SMALLEST = np.float32(FIRST_BITS.view(np.float32))
 LARGEST = np.float32(np.uint32((LOWEST_EXPONENT + OCTAVES << 23) + 1).view(np.float32))
@@ -44,52 +45,19 @@ LARGEST = np.float32(np.uint32((LOWEST_EXPONENT + OCTAVES << 23) + 1).view(np.fl
 SIGNED, ABSOLUTE, SQUARED, RELATIVE, DEPTH, SUMS = 0, 1, 2, 3, 4, 5
 LANES = 8  # pixels that are added at once, each in a sum of its own
 LINE = 16  # single-precision numbers in a line of the cache
+ZERO_TRUTH_BIT, BEHIND_BIT = 1, 2
 ZERO_ROWS, BEHIND_ROWS = 0, 1
 ZERO_TRUTH, ZERO_TRUTH_MISSING, TRUTH_BEHIND, TRUTH_BEHIND_MISSING, ESTIMATE_BEHIND, EXCLUSIONS = 0, 1, 2, 3, 4, 5
 
 D1_PIXELS = np.float32(3.0)
 D1_SHARE = np.float32(20.0)  # |e| > D/20, written as a product because 0.05 has no exact float
 
-bits_of = Instruction("stereogauge.kernels.pixelwise_vector", "bits_of")
+error_row = Instruction("stereogauge.kernels.error_row", "error_row")
 add_groups = Instruction("stereogauge.kernels.pixelwise_vector", "add_groups")
+add_whole_groups = Instruction("stereogauge.kernels.pixelwise_vector", "add_whole_groups")
 depth_line = Instruction("stereogauge.kernels.pixelwise_vector", "depth_line")
 fetch = Instruction("stereogauge.kernels.pixelwise_vector", "fetch")
-
-
-@helper
-def position_among_bins(guarded: np.float32) -> np.uint32:
-    """Where an |e| less the guard lies among the bins, a bin being 2^`BIN_SHIFT` long."""
-    clipped = guarded if guarded > SMALLEST else SMALLEST
-    clipped = clipped if clipped < LARGEST else LARGEST
-    return np.uint32(bits_of(clipped) - FIRST_BITS)
-
-
-@helper
-def _pair_row(
-    estimate: Floats,
-    truth: Floats,
-    behind: np.float32,
-    near: np.float32,
-    far: np.float32,
-    middle: np.float32,
-    charge: bool,
-    used: Floats,
-    safe: Floats,
-) -> None:
-    """The disparities of one row between which depth errors are measured, all of them in front of the cameras.
-
-    An estimate that is missing or not in front of the cameras is replaced by `near` or `far`, the ends of the scene's
-    range, whichever lies farther in depth, or by the truth without `charge`. Both are equal where the truth is unknown
-    or not in front of the cameras. Points are in front of the cameras above `behind`, and `middle` is the disparity of
-    the mean of both ends' depths.
-    """
-    for x in range(estimate.size):
-        e = estimate[x]
-        d = truth[x]
-        worst = (near if d <= middle else far) if charge else d
-        given = e if e > behind else worst
-        used[x] = given if d > behind else near
-        safe[x] = d if d > behind else near
+fetch_to_write = Instruction("stereogauge.kernels.pixelwise_vector", "fetch_to_write")
 
 
 @kernel
@@ -133,31 +101,12 @@ def tally_errors(
     for y in range(height):
         estimated, true, slot = estimate[y], truth[y], slots[y]
         key_row = keys[min(y, keys.shape[0] - 1)]
-        any_zero = np.uint32(0)
-        any_behind = np.uint32(0)
-        for x in range(width):
-            e = estimated[x]
-            d = true[x]
-            known = d == d
-            both = known & (e == e)
-            magnitude = abs(d)
-            any_zero = np.uint32(any_zero | (np.uint32(1) if d == np.float32(0.0) else np.uint32(0)))
-            lower = e if e < d else d
-            any_behind = np.uint32(any_behind | (np.uint32(1) if lower <= behind else np.uint32(0)))
-            error = e - d if both else np.float32(0.0)
-            signed[x] = error
-            share = abs(error) / magnitude
-            relative[x] = share if magnitude > np.float32(0.0) else np.float32(0.0)
-            guarded = abs(error) - GUARD
-            d1 = (guarded > D1_PIXELS) & (D1_SHARE * guarded > magnitude)
-            key = np.uint32((position_among_bins(guarded) >> BIN_SHIFT) + (np.uint32(BINS) if d1 else np.uint32(0)))
-            key_row[x] = np.uint16(key if both else (MISSING_KEY if known else IGNORED_KEY))
-        special[ZERO_ROWS, y] = any_zero != 0
-        special[BEHIND_ROWS, y] = any_behind != 0
-        for x in range(width):
-            entries[x] = np.uint32(np.uint32(key_row[x]) + np.uint32(slot[x]) * np.uint32(KEYS))
-        if depth is not None:
-            _pair_row(estimated, true, behind, near, far, middle, charge, used, safe)
+        bits = error_row(
+            estimated, true, slot, behind, near, far, middle, charge,
+            signed, relative, depth, used, safe, entries, key_row, width,
+        )  # fmt: skip
+        special[ZERO_ROWS, y] = bits & ZERO_TRUTH_BIT != 0
+        special[BEHIND_ROWS, y] = bits & BEHIND_BIT != 0
         below = min(y + 1, height - 1) * width
         for line in range(width // LINE):
             first = line * LINE
@@ -165,6 +114,8 @@ def tally_errors(
             fetch(truth, below + first)
             if line & 3 == 0:
                 fetch(slots, below + first)
+            if line & 1 == 0:
+                fetch_to_write(keys, min(y + 1, keys.shape[0] - 1) * width + first)
             # Divisions are waited for elsewhere than the histogram: together they take little more than one of them.
             if depth is not None:
                 depth_line(used, safe, shift, first, depth)
@@ -175,8 +126,11 @@ def tally_errors(
         for x in range(width - width % LINE, width):
             histogram[entries[x]] += np.uint32(1)
         for i in range(rows[y], rows[y + 1]):
-            at = np.int64(segments[i]) * SUMS * LANES
-            add_groups(sums, at, signed, relative, depth, groups, firsts[i], firsts[i + 1])
+            at = np.int64(segments[i] >> 1) * SUMS * LANES
+            if segments[i] & 1:
+                add_groups(sums, at, signed, relative, depth, groups, firsts[i], firsts[i + 1])
+            else:
+                add_whole_groups(sums, at, signed, relative, depth, groups, firsts[i], firsts[i + 1])
 
 
 @kernel

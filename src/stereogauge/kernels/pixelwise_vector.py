@@ -12,7 +12,6 @@ from stereogauge.kernels.vectors import (
     DOUBLE,
     FLOAT,
     INT8,
-    INT32,
     INT64,
     cgutils,
     constant,
@@ -35,26 +34,20 @@ LINE_OF_FLOATS = ir.VectorType(FLOAT, 16)
 LINE_OF_DOUBLES = ir.VectorType(DOUBLE, 16)
 
 
-@intrinsic
-def bits_of(typing: Any, value: Any) -> Any:
-    """The bits of a single-precision number."""
+def _fetch(to_write: bool) -> Any:
+    def asked(typing: Any, values: Any, at: Any) -> Any:
+        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            base = data(context, builder, signature.args[0], arguments[0])
+            prefetch(builder, base, arguments[1], 1, to_write=to_write, into_first_level=False)
+            return context.get_dummy_value()
 
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], INT32)
+        return types.void(values, types.int64), emit
 
-    return types.uint32(types.float32), emit
+    return intrinsic(asked)
 
 
-@intrinsic
-def fetch(typing: Any, values: Any, at: Any) -> Any:
-    """Ask for the line of the cache that holds an element, and go on without waiting for it."""
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        base = data(context, builder, signature.args[0], arguments[0])
-        prefetch(builder, base, arguments[1], 1, into_first_level=False)
-        return context.get_dummy_value()
-
-    return types.void(values, types.int64), emit
+fetch, fetch_to_write = _fetch(False), _fetch(True)
+"""Ask for the line of the cache that holds an element, and go on without waiting for it."""
 
 
 @intrinsic
@@ -74,44 +67,48 @@ def depth_line(typing: Any, used: Any, safe: Any, shift: Any, at: Any, depth: An
     return types.void(used, safe, types.float64, types.int64, depth), emit
 
 
-@intrinsic
-def add_groups(
-    typing: Any, sums: Any, at: Any, signed: Any, relative: Any, depth: Any, groups: Any, first: Any, last: Any
-) -> Any:
-    """Add e, |e|, e², the relative error and the depth error, unless it is None, of some groups of eight pixels.
+def _add_groups(whole: bool) -> Any:
+    def add_groups(
+        typing: Any, sums: Any, at: Any, signed: Any, relative: Any, depth: Any, groups: Any, first: Any, last: Any
+    ) -> Any:
+        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            def address(position: int) -> Any:
+                return data(context, builder, signature.args[position], arguments[position])
 
-    To eight sums each, one per pixel of a group, that follow each other in `sums` from `at` on. A group is its number
-    in the row · 256 + a bit for each pixel that is added. Sums stay in registers from the first group to the last.
-    The square of a single-precision number is exact in double precision, so that it does not matter whether the
-    processor rounds between multiplication and addition.
-    """
+            def chosen(position: int, vector: Any) -> Any:
+                value = load(builder, address(position), x, vector)
+                return value if whole else builder.select(mask, value, constant(vector, 0.0))
 
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        def address(position: int) -> Any:
-            return data(context, builder, signature.args[position], arguments[position])
+            has_depth = depth != types.none
+            places = [builder.add(arguments[1], number(8 * place)) for place in range(4 + has_depth)]
+            totals = [cgutils.alloca_once(builder, EIGHT_DOUBLES) for _ in places]
+            for total, place in zip(totals, places, strict=True):
+                builder.store(load(builder, address(0), place, EIGHT_DOUBLES), total)
+            with cgutils.for_range_slice(builder, arguments[6], arguments[7], number(1)) as (i, _):
+                group = builder.load(builder.gep(address(5), [i]))
+                x = builder.shl(builder.lshr(builder.zext(group, INT64), number(8)), number(3))
+                mask = builder.bitcast(builder.trunc(group, INT8), EIGHT_FLAGS)
+                error, share = (builder.fpext(chosen(k, EIGHT_FLOATS), EIGHT_DOUBLES) for k in (2, 3))
+                terms = [error, lanewise(builder, "fabs", error), builder.fmul(error, error, flags=["contract"]), share]
+                if has_depth:
+                    terms.append(chosen(4, EIGHT_DOUBLES))
+                for total, term in zip(totals, terms, strict=True):
+                    builder.store(builder.fadd(builder.load(total), term, flags=["contract"]), total)
+            for total, place in zip(totals, places, strict=True):
+                store(builder, builder.load(total), address(0), place)
+            return context.get_dummy_value()
 
-        def chosen(position: int, vector: Any, x: Any, mask: Any) -> Any:
-            return builder.select(mask, load(builder, address(position), x, vector), constant(vector, 0.0))
+        word = types.int64
+        return types.void(sums, word, signed, relative, depth, groups, word, word), emit
 
-        has_depth = depth != types.none
-        places = [builder.add(arguments[1], number(8 * place)) for place in range(4 + has_depth)]
-        totals = [cgutils.alloca_once(builder, EIGHT_DOUBLES) for _ in places]
-        for total, place in zip(totals, places, strict=True):
-            builder.store(load(builder, address(0), place, EIGHT_DOUBLES), total)
-        with cgutils.for_range_slice(builder, arguments[6], arguments[7], number(1)) as (i, _):
-            group = builder.load(builder.gep(address(5), [i]))
-            x = builder.shl(builder.lshr(builder.zext(group, INT64), number(8)), number(3))
-            mask = builder.bitcast(builder.trunc(group, INT8), EIGHT_FLAGS)
-            error = builder.fpext(chosen(2, EIGHT_FLOATS, x, mask), EIGHT_DOUBLES)
-            share = builder.fpext(chosen(3, EIGHT_FLOATS, x, mask), EIGHT_DOUBLES)
-            terms = [error, lanewise(builder, "fabs", error), builder.fmul(error, error, flags=["contract"]), share]
-            if has_depth:
-                terms.append(chosen(4, EIGHT_DOUBLES, x, mask))
-            for total, term in zip(totals, terms, strict=True):
-                builder.store(builder.fadd(builder.load(total), term, flags=["contract"]), total)
-        for total, place in zip(totals, places, strict=True):
-            store(builder, builder.load(total), address(0), place)
-        return context.get_dummy_value()
+    return intrinsic(add_groups)
 
-    word = types.int64
-    return types.void(sums, word, signed, relative, depth, groups, word, word), emit
+
+add_groups, add_whole_groups = _add_groups(whole=False), _add_groups(whole=True)
+"""Add e, |e|, e², the relative error and the depth error, unless it is None, of some groups of eight pixels.
+
+To eight sums each, one per pixel of a group, that follow each other in `sums` from `at` on. A group is its number in
+the row · 256 + a bit for each pixel that is added, all of them in whole groups. Sums stay in registers from the first
+group to the last. The square of a single-precision number is exact in double precision, so that it does not matter
+whether the processor rounds between multiplication and addition.
+"""

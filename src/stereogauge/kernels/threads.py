@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import multiprocessing
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from typing import Any
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+Workspace = TypeVar("Workspace")
 
 WORTH_A_THREAD = 200_000
 """Pixels below which handing a part to another thread costs more than it saves."""
-
-MOST_THREADS = 256
-"""Threads beside the calling ones that may work at a time."""
 
 
 def thread_count() -> int:
@@ -39,6 +40,29 @@ def at_once(parts: Sequence[Callable[[], Any]], pixels: int) -> list[Any]:
     return in_threads(parts, thread_count() if pixels >= WORTH_A_THREAD else 1)
 
 
+def at_once_with(
+    workspace: Callable[[], Workspace], parts: Sequence[Callable[[Workspace], Any]], pixels: int
+) -> list[Workspace]:
+    """Do all parts, each with a workspace that no other uses meanwhile; returns those that there are then.
+
+    There is one per thread, which stays in the thread's cache and is made only once.
+    """
+    made: list[Workspace] = []
+    free: deque[Workspace] = deque()
+
+    def do(part: Callable[[Workspace], Any]) -> None:
+        try:
+            own = free.pop()
+        except IndexError:
+            own = workspace()
+            made.append(own)
+        part(own)
+        free.append(own)
+
+    at_once([functools.partial(do, part) for part in parts], pixels)
+    return made
+
+
 def in_threads(parts: Sequence[Callable[[], Any]], threads: int) -> list[Any]:
     """The results of all parts, in order, by at most so many threads.
 
@@ -59,19 +83,74 @@ def in_threads(parts: Sequence[Callable[[], Any]], threads: int) -> list[Any]:
                 return
             results[place] = part()
 
-    others = [_others().submit(work) for _ in range(threads - 1)]
+    others = _others(os.getpid()).ask(work, threads - 1)
     try:
         work()
     finally:
-        # One that has not begun finds nothing to do, and may be waiting for the thread that waits here.
-        begun = [other for other in others if not other.cancel()]
-        wait(begun)
-    for other in begun:
-        other.result()
+        failures = others.end()
+    if failures:
+        raise failures[0]
     return results
 
 
+class _Task:
+    """Work that some threads have been asked to do at the same time."""
+
+    def __init__(self, work: Callable[[], None], threads: int) -> None:
+        self._work = work
+        self._threads = threads
+        self._not_begun = deque(range(threads))
+        self._ended: SimpleQueue[BaseException | None] = SimpleQueue()
+
+    def do(self) -> None:
+        """The part of one thread, unless the work has ended before it begins."""
+        try:
+            self._not_begun.pop()
+        except IndexError:
+            return
+        failure = None
+        try:
+            self._work()
+        except BaseException as error:  # is raised in the thread that asked
+            failure = error
+        self._ended.put(failure)
+
+    def end(self) -> list[BaseException]:
+        """Let no thread begin any more and wait for those that have, which may be none: all may have other work."""
+        begun = self._threads
+        with contextlib.suppress(IndexError):
+            while True:
+                self._not_begun.pop()
+                begun -= 1
+        return [failure for failure in (self._ended.get() for _ in range(begun)) if failure is not None]
+
+
+class _Others:
+    """Threads that do what they are asked to, started when they are needed first."""
+
+    def __init__(self) -> None:
+        self._tasks: SimpleQueue[_Task] = SimpleQueue()
+        self._started = 0
+        self._starting = threading.Lock()
+
+    def ask(self, work: Callable[[], None], threads: int) -> _Task:
+        """Ask so many threads to work, as soon as they have nothing else to do."""
+        if self._started < threads:
+            with self._starting:
+                for number in range(self._started, threads):
+                    threading.Thread(target=self._stay, name=f"kernels {number}", daemon=True).start()
+                    self._started = number + 1
+        task = _Task(work, threads)
+        for _ in range(threads):
+            self._tasks.put(task)
+        return task
+
+    def _stay(self) -> None:
+        while True:
+            self._tasks.get().do()
+
+
 @functools.cache
-def _others() -> ThreadPoolExecutor:
-    """The threads beside the calling one; each is started when it is needed first."""
-    return ThreadPoolExecutor(MOST_THREADS)
+def _others(process: int) -> _Others:
+    """The threads beside the calling one in a process: they do not live on in one that is forked from it."""
+    return _Others()

@@ -27,10 +27,14 @@ FLOAT = ir.FloatType()
 DOUBLE = ir.DoubleType()
 
 
+def features() -> str:
+    """The instructions of the processor that Numba compiles for."""
+    return str(config.CPU_FEATURES if config.CPU_FEATURES is not None else codegen.get_host_cpu_features())
+
+
 def has_wide_registers() -> bool:
     """Whether the processor that Numba compiles for holds 64 bytes in a register."""
-    features = config.CPU_FEATURES if config.CPU_FEATURES is not None else codegen.get_host_cpu_features()
-    return "+avx512bw" in features
+    return "+avx512bw" in features()
 
 
 def number(value: int) -> Any:

@@ -1,97 +1,118 @@
-"""The errors in one bin of the histogram, and order statistics of those in a region."""
+"""The errors in some bins of the histogram, and order statistics of those in a region."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels import error_bins as kernels
-from stereogauge.kernels.pixelwise import BINS, KEYS
-from stereogauge.kernels.threads import at_once, fixed_blocks
+from stereogauge.kernels.pixelwise import BINS, PARTS
+from stereogauge.kernels.threads import at_once_with, fixed_blocks
 
 
-class ErrorsInBin:
-    """|e| of all pixels in a bin, in no order, each with the part of the bin that holds it and the slot of its pixel.
+class ErrorsInBins:
+    """|e| of all pixels in some bins. Which part of its bin a pixel is in is known; its error is looked up if needed.
 
-    `counts` (part, region) are numbers of pixels: an order statistic needs the values of one part only. `members` tells
-    which slots (second index) belong to which region (first index).
+    `codes` are the number of the bin · `PARTS` + the part, in no order. `counts` (slot, code) are numbers of pixels,
+    `maps` are estimate and truth, and `members` tells which slots (second index) belong to which region (first index).
     """
 
     def __init__(
         self,
-        errors: NDArray[np.float32],
-        parts: NDArray[np.uint8],
+        bins: NDArray[np.int64],
+        pixels: NDArray[np.uint32],
+        codes: NDArray[np.uint16],
         slots: NDArray[Any],
         counts: NDArray[np.uint32],
+        maps: Sequence[NDArray[np.float32]],
         members: NDArray[np.bool_],
     ) -> None:
-        self._errors, self._parts, self._slots, self._members = errors, parts, slots, members
-        self._below = counts.T.cumsum(axis=1, dtype=np.int64)
-        self._part: dict[int, tuple[NDArray[np.float32], NDArray[Any]]] = {}
-        self._sorted: dict[tuple[int, int], NDArray[np.float32]] = {}
+        self._bins, self._held = bins, set(bins.tolist())
+        self._pixels, self._codes, self._slots, self._members = pixels, codes, slots, members
+        self._maps = [one.reshape(-1) for one in maps]
+        self._with_code = counts.sum(axis=0, dtype=np.int64)
+        in_parts = (members.astype(np.float64) @ counts).astype(np.int64).reshape(len(members), -1, PARTS)
+        self._below = in_parts.cumsum(axis=2)
 
-    def of(self, region: int) -> NDArray[np.float32]:
-        """The errors of a region, in no order."""
-        return np.compress(self._members[region][self._slots], self._errors)
+    def holds(self, bins: Set[int]) -> bool:
+        """Whether the errors of all these bins are among them."""
+        return bins <= self._held
 
-    def order_statistic(self, region: int, rank: int) -> float:
-        """The error of that rank, from 0 on, in a region."""
-        below = self._below[region]
-        part = int(below.searchsorted(rank, side="right"))
-        if (region, part) not in self._sorted:
-            errors, slots = self._errors_in(part)
-            self._sorted[region, part] = np.sort(errors[self._members[region][slots]])
-        return float(self._sorted[region, part][rank - (int(below[part - 1]) if part else 0)])
+    def above(self, region: int, index: int, threshold: float) -> int:
+        """How many errors of a region in a bin are above a threshold."""
+        in_bin = self._codes // PARTS == self._bins.searchsorted(index)
+        pixels = self._pixels[in_bin & self._members[region].take(self._slots)]
+        estimate, truth = (one.take(pixels) for one in self._maps)
+        return int((np.abs(estimate - truth).astype(np.float64) > threshold).sum())
 
-    def _errors_in(self, part: int) -> tuple[NDArray[np.float32], NDArray[Any]]:
-        """The errors and slots of one part."""
-        if part not in self._part:
-            places = np.flatnonzero(self._parts == part)
-            self._part[part] = self._errors[places], self._slots[places]
-        return self._part[part]
+    def order_statistics(
+        self, regions: NDArray[np.int64], bins: NDArray[np.int64], ranks: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        """The error of each rank, from 0 on, among those of a region in a bin."""
+        numbers = self._bins.searchsorted(bins)
+        below = self._below[regions, numbers]
+        parts = (below <= ranks[:, None]).sum(axis=1)
+        before = np.where(parts > 0, below[np.arange(parts.size), parts - 1], 0)
+        codes = numbers * PARTS + parts
+        # The pixels of all these codes one after the other, those of one code together.
+        asked = np.zeros(self._with_code.size, np.bool_)
+        asked[codes] = True
+        ends = np.where(asked, self._with_code, 0).cumsum()
+        firsts, total = ends - self._with_code, int(ends[-1])
+        found = np.empty(codes.size, np.float32)
+        kernels.select_errors(
+            *(*self._maps, self._pixels, self._codes, self._slots, np.where(asked, firsts, -1)),
+            *(np.stack([regions, firsts[codes], ends[codes], ranks - before], axis=1), self._members),
+            *(np.empty(total, kind) for kind in (np.uint32, self._slots.dtype, np.float32, np.float32)),
+            found,
+        )
+        return found
+
+
+class _Workspace:
+    """The pixels that one thread finds, at most so many, and its scratch rows."""
+
+    def __init__(self, width: int, pixels: int, slots: int, kind: np.dtype[Any], codes: int) -> None:
+        self.found_bits, self.starts = (np.empty(width // kernels.AT_ONCE + 1, kind) for kind in (np.uint64, np.int64))
+        self.columns = np.empty(width + 1, np.int64)
+        self.pixels, self.codes, self.owners = (np.empty(pixels, one) for one in (np.uint32, np.uint16, kind))
+        self.counts = np.zeros((slots, codes), np.uint32)
+        self.found = 0
 
 
 def collect_bins(
     bins: Iterable[int],
-    maps: Sequence[NDArray[Any]],
+    maps: tuple[NDArray[np.float32], NDArray[np.float32], NDArray[Any]],
     keys: NDArray[np.uint16],
-    histograms: Sequence[NDArray[np.uint32]],
+    histogram: NDArray[np.uint32],
     members: NDArray[np.bool_],
-) -> dict[int, ErrorsInBin]:
-    """The errors in some bins, in one pass over the keys of all pixels.
+) -> ErrorsInBins:
+    """The pixels in some bins, in one pass over the fine keys of all pixels.
 
-    `maps` are estimate, truth and slots; `histograms` (slot, key) are those of the fixed blocks of rows.
+    `maps` are estimate, truth and slots; `histogram` (slot, key) is that of all pixels.
     """
     chosen = np.array(sorted(bins), np.int64)
-    wanted, numbers = np.zeros(KEYS, np.bool_), np.zeros(KEYS, np.int64)
-    wanted[chosen] = wanted[chosen + BINS] = True
-    numbers[chosen] = numbers[chosen + BINS] = np.arange(chosen.size)
-    both = np.concatenate((chosen, chosen + BINS))
-    in_blocks = np.array([h[:, both].sum(axis=0, dtype=np.int64) for h in histograms])
-    in_blocks = in_blocks[:, : chosen.size] + in_blocks[:, chosen.size :]
-    # Those of one bin one after the other, and of each bin those of one block.
-    ends = np.cumsum(in_blocks.T).reshape(in_blocks.T.shape)
-    starts = ends.T - in_blocks
-    (height, width), of_slots = keys.shape, np.ascontiguousarray(members.T)
-    errors, parts, owners = (np.empty(ends[-1, -1], kind) for kind in (np.float32, np.uint8, maps[2].dtype))
+    numbers = np.full(BINS + 1, -1)
+    numbers[chosen] = np.arange(chosen.size)
+    tables = kernels.digit_tables(chosen)
+    *pair, slots = maps
+    height, width = keys.shape
+    total = int(histogram[:, np.concatenate((chosen, chosen + BINS))].sum())
 
-    def collect(rows: slice, next_place: NDArray[np.int64]) -> NDArray[np.uint32]:
-        counts = np.zeros((chosen.size, kernels.PARTS, len(members)), np.uint32)
-        kernels.collect_errors(
-            *(part[rows] for part in maps),
-            *(keys[rows], of_slots, wanted, numbers, np.empty((2, width + 1), np.int64)),
-            *(next_place, errors, parts, owners, counts),
+    def part(rows: slice, own: _Workspace) -> None:
+        own.found = kernels.collect_pixels(
+            *(slots[rows], keys[rows], tables, numbers, rows.start * width, own.found),
+            *(own.found_bits, own.starts, own.columns, own.pixels, own.codes, own.owners, own.counts),
         )
-        return counts
 
-    blocks = zip(fixed_blocks(height, keys.size), starts.copy(), strict=True)
-    counts = sum(at_once([functools.partial(collect, *block) for block in blocks], keys.size))
-    owned = [slice(starts[0, number], ends[number, -1]) for number in range(chosen.size)]
-    return {
-        int(index): ErrorsInBin(errors[own], parts[own], owners[own], counts[number], members)
-        for number, (index, own) in enumerate(zip(chosen, owned, strict=True))
-    }
+    workspace = functools.partial(_Workspace, width, total, len(histogram), slots.dtype, chosen.size * PARTS)
+    blocks = [functools.partial(part, rows) for rows in fixed_blocks(height, keys.size)]
+    made = at_once_with(workspace, blocks, keys.size)
+    found = [(own.pixels[: own.found], own.codes[: own.found], own.owners[: own.found]) for own in made]
+    pixels, codes, owners = found[0] if len(found) == 1 else map(np.concatenate, zip(*found, strict=True))
+    counts = functools.reduce(np.add, (own.counts for own in made))
+    return ErrorsInBins(chosen, pixels, codes, owners, counts, pair, members)

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels import pixelwise as kernels
-from stereogauge.kernels.alignment import on_a_line
 from stereogauge.kernels.jit import read_only
-from stereogauge.kernels.threads import at_once, fixed_blocks
-from stereogauge.metrics.error_bins import ErrorsInBin, collect_bins
+from stereogauge.metrics.error_bins import ErrorsInBins, collect_bins
+from stereogauge.metrics.tally import DepthScale, Tally, tally_map, wide_enough
 from stereogauge.model import DisparityMap
 from stereogauge.regions.depth_range import range_in_front
 from stereogauge.regions.labels import RegionLabels
-
-Number = TypeVar("Number", bound=np.generic)
 
 
 @dataclass(frozen=True)
@@ -97,48 +94,30 @@ class DepthStatistics:
     estimates_behind: int
 
 
-class _Tally(NamedTuple):
-    """One pass over all pixels: sums (slot, sum), histograms of blocks (slot, key), pixels left out (slot, why), keys.
-
-    There are no keys where they were not asked for.
+class _Around(NamedTuple):
+    """The order statistics around quantiles: for each region and quantile asked for, the number of the region, and the
+    share of the upper one; for both of them the bin and the rank in it.
     """
 
-    sums: NDArray[np.float64]
-    histograms: tuple[NDArray[np.uint32], ...]
-    exclusions: NDArray[np.int64]
-    keys: NDArray[np.uint16]
+    asked: list[tuple[str, float]]
+    regions: NDArray[np.int64]
+    bins: NDArray[np.int64]
+    ranks: NDArray[np.int64]
+    shares: NDArray[np.float64]
 
 
 @functools.lru_cache(1000)
 def _bin(value: float) -> int:
     """The histogram bin that holds an error of exactly `value`."""
     bits = int(np.float32(value).view(np.uint32))
-    return min(max((max(bits - 1, 0) >> int(kernels.BIN_SHIFT)) - int(kernels.FIRST_KEY), 0), kernels.BINS - 1)
-
-
-def _zeros(shape: tuple[int, ...], kind: type[Number]) -> NDArray[Number]:
-    """Zeros whose vectors do not cross the lines of the cache."""
-    room = on_a_line(math.prod(shape), kind)
-    room[:] = 0
-    return room.reshape(shape)
-
-
-def _not_above(value: float) -> np.float32:
-    """The largest single-precision number that is not above `value`."""
-    single = np.float32(value)
-    return single if float(single) <= value else np.nextafter(single, np.float32(-np.inf))
-
-
-def _added(rows: NDArray[np.float64]) -> float:
-    """The sum of a few numbers, one after the other."""
-    return float(np.add.accumulate(rows)[-1]) if rows.size else 0.0
+    return min(max((max(bits - 1, 0) >> kernels.BIN_SHIFT) - int(kernels.FIRST_KEY), 0), kernels.BINS - 1)
 
 
 @functools.lru_cache(1000)
 def _on_edge(value: float) -> bool:
     """Whether `value` is the upper end of its bin, so that counts above it need no single values."""
     single = np.float32(value)
-    aligned = int(single.view(np.uint32)) & ((1 << int(kernels.BIN_SHIFT)) - 1) == 0 and float(single) == value
+    aligned = int(single.view(np.uint32)) & ((1 << kernels.BIN_SHIFT) - 1) == 0 and float(single) == value
     return aligned and 2.0**-12 <= value < 2.0**14
 
 
@@ -163,6 +142,7 @@ class PixelStatistics:
         charge: bool = True,
         in_front: tuple[float, float] | None = None,
     ) -> None:
+        estimate, truth, labels = wide_enough(np.ascontiguousarray(estimate), np.ascontiguousarray(truth), labels)
         self._estimate, self._truth, self._labels = read_only(estimate), read_only(truth), labels
         self._focal_baseline, self._doffs, self._mu = float(focal_baseline), float(doffs), float(mu)
         self._charge, self._in_front = charge, in_front
@@ -171,12 +151,16 @@ class PixelStatistics:
         if request.depth:
             self._depths = self._depths_of(tally)
         self._regions = self._folded(tally)
-        histograms = np.array([region.histogram for region in self._regions.values()])
-        self._cumulative = dict(zip(self._regions, histograms.cumsum(axis=1), strict=True))
-        self._collected: dict[int, ErrorsInBin] = {}
-        bins = set().union(*(self._bins_of(name, request) for name in labels.names))
-        if bins:
-            self._collect(bins, tally)
+        counts = np.array([region.histogram for region in self._regions.values()])
+        self._below = np.zeros((len(counts), kernels.BINS + 1), np.int64)
+        np.cumsum(counts, axis=1, out=self._below[:, 1:])
+        self._collected: list[ErrorsInBins] = []
+        self._quantiles: dict[tuple[str, float], float] = {}
+        around = self._around(request.quantiles)
+        bins = {_bin(threshold) for threshold in request.thresholds if not _on_edge(threshold)}
+        if bins := bins.union(around.bins.ravel().tolist()):
+            self._collected.append(self._collect(bins, tally))
+        self._read(around)
 
     def __contains__(self, region: object) -> bool:
         return region in self._regions
@@ -184,56 +168,10 @@ class PixelStatistics:
     def __getitem__(self, region: str) -> RegionStatistics:
         return self._regions[region]
 
-    def _pixels(self, rows: slice = slice(None)) -> tuple[DisparityMap, DisparityMap, NDArray[Any]]:
-        """What every pass goes over."""
-        return self._estimate[rows], self._truth[rows], self._labels.slots[rows]
-
-    def _scale(self, depth: bool) -> tuple[float, np.float32, np.float32, np.float32, np.float32, bool]:
-        """What depths are measured by, disparities as single-precision numbers without the offset."""
-        offset, mu = self._doffs, self._mu
-        near, far = (self._in_front or range_in_front(self._truth, offset)) if depth else (1.0, 1.0)
-        middle = 2.0 / (1.0 / (near + mu) + 1.0 / (far + mu)) - mu
-        ends = np.float32(near - offset), np.float32(far - offset)
-        return offset + mu, _not_above(-offset), *ends, _not_above(middle - offset), self._charge
-
-    def _tallied(self, *, depth: bool, keys: bool) -> _Tally:
-        """The pass over all pixels, with depth errors or without; the keys of the histogram are kept where asked."""
-        height, width = self._truth.shape
-        scale = self._scale(depth)
-        slots, groups = len(self._labels.values), self._labels.groups
-        kept = np.empty((height, width) if keys else (0, width), np.uint16)
-
-        def part(rows: slice) -> tuple[NDArray[np.float64], NDArray[np.uint32], NDArray[np.int64]]:
-            special = np.zeros((2, rows.stop - rows.start), np.bool_)
-            sums = _zeros((slots, kernels.SUMS, kernels.LANES), np.float64)
-            histogram = np.zeros((slots, kernels.KEYS), np.uint32)
-            # Two rows of single-precision numbers are as long as one of double precision.
-            singles = _zeros((7, (width // kernels.LINE + 1) * kernels.LINE), np.float32)
-            depths = singles[5:].reshape(-1).view(np.float64) if depth else None
-            scratch = (*singles[:2], depths, *singles[2:4], singles[4].view(np.uint32))
-            kernels.tally_errors(
-                *self._pixels(rows),
-                *(groups.rows[rows.start : rows.stop + 1], groups.segments, groups.firsts, groups.groups),
-                *scale,
-                *scratch,
-                kept[rows] if keys else np.empty((1, width), np.uint16),
-                *(sums.ravel(), histogram.ravel(), special),
-            )
-            looked_at = np.logical_or.reduce(special) if depth else special[kernels.ZERO_ROWS]
-            return sums.sum(axis=2), histogram, self._exclusions(rows, looked_at)
-
-        blocks = fixed_blocks(height, self._truth.size)
-        sums, histograms, exclusions = zip(
-            *at_once([functools.partial(part, rows) for rows in blocks], self._truth.size), strict=True
-        )
-        return _Tally(sum(sums), histograms, sum(exclusions), kept)
-
-    def _exclusions(self, rows: slice, looked_at: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Pixels of some rows that are left out of relative errors or of depths."""
-        exclusions = np.zeros((len(self._labels.values), kernels.EXCLUSIONS), np.int64)
-        if looked_at.any():
-            kernels.count_exclusions(*self._pixels(rows), self._doffs, looked_at, exclusions)
-        return exclusions
+    def _tallied(self, *, depth: bool, keys: bool) -> Tally:
+        near, far = (self._in_front or range_in_front(self._truth, self._doffs)) if depth else (1.0, 1.0)
+        scale = DepthScale(self._doffs, self._mu, near, far, self._charge)
+        return tally_map(self._estimate, self._truth, self._labels, scale, depth=depth, keys=keys)
 
     def depth(self, region: str) -> DepthStatistics:
         """The depth errors of a region; where they were not requested, one more pass serves all regions."""
@@ -243,99 +181,93 @@ class PixelStatistics:
     def _depths(self) -> dict[str, DepthStatistics]:
         return self._depths_of(self._tallied(depth=True, keys=False))
 
-    def _depths_of(self, tally: _Tally) -> dict[str, DepthStatistics]:
-        total = self._focal_baseline * tally.sums[:, kernels.DEPTH]
-        excluded = (self._members @ tally.exclusions).tolist()
+    def _depths_of(self, tally: Tally) -> dict[str, DepthStatistics]:
+        totals = (self._focal_baseline * self._in_regions(tally.sums[:, kernels.DEPTH])).tolist()
+        excluded = (self._labels.members @ tally.exclusions).tolist()
         return {
             name: DepthStatistics(
-                _added(total[inside]),
+                total,
                 counts[kernels.TRUTH_BEHIND],
                 counts[kernels.TRUTH_BEHIND_MISSING],
                 counts[kernels.ESTIMATE_BEHIND],
             )
-            for name, inside, counts in zip(self._labels.names, self._members, excluded, strict=True)
+            for name, total, counts in zip(self._labels.names, totals, excluded, strict=True)
         }
 
-    @functools.cached_property
-    def _members(self) -> NDArray[np.bool_]:
-        """Which slots (second index) belong to which region (first index)."""
-        return np.asarray((self._labels.values >> np.arange(len(self._labels.names))[:, None]) & 1 == 1)
+    def _in_regions(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sums over regions (region, …) of those over slots (slot, …), which are added one after the other."""
+        members = self._labels.members.reshape(*self._labels.members.shape, *(1,) * (sums.ndim - 1))
+        return np.add.accumulate(np.where(members, sums, 0.0), axis=1)[:, -1]
 
-    def _folded(self, tally: _Tally) -> dict[str, RegionStatistics]:
-        exclusions = (self._members @ tally.exclusions).tolist()
+    def _folded(self, tally: Tally) -> dict[str, RegionStatistics]:
+        exclusions = (self._labels.members @ tally.exclusions).tolist()
+        totals = self._in_regions(tally.sums).tolist()
         # As floating-point numbers, which matrices are multiplied fast for, and which hold these numbers exactly.
-        counts = (self._members.astype(np.float64) @ sum(tally.histograms)).astype(np.int64)
+        counts = (self._labels.members.astype(np.float64) @ tally.histogram).astype(np.int64)
         plain, d1 = counts[:, : kernels.BINS], counts[:, kernels.BINS : 2 * kernels.BINS]
         errors, missing = plain + d1, counts[:, kernels.MISSING_KEY]
         numbers = np.stack([errors.sum(axis=1) + missing, missing, d1.sum(axis=1)], axis=1).tolist()
         folded = {}
-        for position, name in enumerate(self._labels.names):
-            size, without, outliers = numbers[position]
-            total = tally.sums[self._members[position]].sum(axis=0).tolist()
-            folded[name] = RegionStatistics(
-                size=size,
-                missing=without,
-                d1=outliers,
-                signed=total[kernels.SIGNED],
-                absolute=total[kernels.ABSOLUTE],
-                squared=total[kernels.SQUARED],
-                relative=total[kernels.RELATIVE],
-                zero_truth=exclusions[position][kernels.ZERO_TRUTH],
-                zero_truth_missing=exclusions[position][kernels.ZERO_TRUTH_MISSING],
-                histogram=errors[position],
-            )
+        for region, name in enumerate(self._labels.names):
+            size, without, outliers = numbers[region]
+            signed, absolute, squared, relative, _ = totals[region]
+            zero, zero_missing = exclusions[region][kernels.ZERO_TRUTH], exclusions[region][kernels.ZERO_TRUTH_MISSING]
+            sums = (signed, absolute, squared, relative)
+            folded[name] = RegionStatistics(size, without, outliers, *sums, zero, zero_missing, errors[region])
         return folded
 
-    def _ranks(self, region: str, quantile: float) -> tuple[int, int, float]:
-        """The two order statistics around a quantile, and the share of the upper one (NumPy's `linear` definition)."""
-        position = quantile * (self._regions[region].valid - 1)
-        low = math.floor(position)
-        return low, math.ceil(position), position - low
+    def _around(self, quantiles: Iterable[float]) -> _Around:
+        """The order statistics around some quantiles, in all regions with an estimate (NumPy's `linear` definition)."""
+        different = tuple(dict.fromkeys(quantiles))
+        asked = [(name, quantile) for name in self._labels.names if self[name].valid for quantile in different]
+        regions = np.array([self._labels.names.index(name) for name, _ in asked], np.int64)
+        positions = np.array([quantile * (self[name].valid - 1) for name, quantile in asked], np.float64)
+        ranks = np.array([np.floor(positions), np.ceil(positions)], np.int64)
+        # The counts of all regions as one increasing sequence, for one search.
+        step = self._truth.size + 1
+        counts = self._below[:, 1:] + np.arange(0, len(self._below) * step, step)[:, None]
+        bins = counts.ravel().searchsorted(ranks + regions * step, side="right") - regions * kernels.BINS
+        return _Around(asked, regions, bins, ranks - self._below[regions, bins], positions - ranks[0])
 
-    def _bin_of_rank(self, region: str, rank: int) -> int:
-        return int(self._cumulative[region].searchsorted(rank, side="right"))
+    def _read(self, around: _Around) -> None:
+        """Read the quantiles that some order statistics are around."""
+        if not around.asked:
+            return
+        regions = np.concatenate((around.regions, around.regions))
+        errors = self._errors_in(set(around.bins.ravel().tolist()))
+        found = errors.order_statistics(regions, around.bins.ravel(), around.ranks.ravel()).astype(np.float64)
+        below, above = found.reshape(2, -1)
+        self._quantiles |= zip(around.asked, (below + (above - below) * around.shares).tolist(), strict=True)
 
-    def _bins_of(self, region: str, request: PassRequest) -> set[int]:
-        """Bins whose single values are needed."""
-        if self._regions[region].valid == 0:
-            return set()
-        bins = {_bin(t) for t in request.thresholds if not _on_edge(t)}
-        for quantile in request.quantiles:
-            low, high, _ = self._ranks(region, quantile)
-            bins |= {self._bin_of_rank(region, low), self._bin_of_rank(region, high)}
-        return bins
+    def _collect(self, bins: Iterable[int], tally: Tally) -> ErrorsInBins:
+        """The errors in some bins, by one pass over the keys of all pixels."""
+        maps = (self._estimate, self._truth, self._labels.slots)
+        return collect_bins(bins, maps, tally.keys, tally.histogram, self._labels.members)
 
-    def _collect(self, bins: Iterable[int], tally: _Tally) -> None:
-        """Read the errors in some bins, in one pass over the keys of all pixels."""
-        self._collected |= collect_bins(bins, self._pixels(), tally.keys, tally.histograms, self._members)
-
-    def _errors_in(self, index: int) -> ErrorsInBin:
-        """The errors in one bin."""
-        if index not in self._collected:
-            self._collect([index], self._tallied(depth=False, keys=True))
-        return self._collected[index]
+    def _errors_in(self, bins: Set[int]) -> ErrorsInBins:
+        """The errors in some bins."""
+        for collected in self._collected:
+            if collected.holds(bins):
+                return collected
+        self._collected.append(self._collect(bins, self._tallied(depth=False, keys=True)))
+        return self._collected[-1]
 
     def above(self, region: str, threshold: float) -> int:
         """How many pixels of V have |e| > threshold, equality being good in spite of rounding."""
         index = _bin(threshold)
-        above = self._regions[region].valid - int(self._cumulative[region][index])
-        if _on_edge(threshold) or self._regions[region].valid == 0:
+        position = self._labels.names.index(region)
+        above = self[region].valid - int(self._below[position, index + 1])
+        if _on_edge(threshold) or self[region].valid == 0:
             return above
-        inside = self._errors_in(index).of(self._labels.names.index(region)).astype(np.float64)
-        return above + int((inside > threshold + float(kernels.GUARD)).sum())
+        return above + self._errors_in({index}).above(position, index, threshold + float(kernels.GUARD))
 
     def quantile(self, region: str, quantile: float) -> float:
         """The quantile of |e| over V, exact, interpolated linearly between neighbouring order statistics.
 
         NaN when V is empty.
         """
-        if self._regions[region].valid == 0:
+        if self[region].valid == 0:
             return math.nan
-        low, high, share = self._ranks(region, quantile)
-        below, above = self._order_statistic(region, low), self._order_statistic(region, high)
-        return below + (above - below) * share
-
-    def _order_statistic(self, region: str, rank: int) -> float:
-        index = self._bin_of_rank(region, rank)
-        before = int(self._cumulative[region][index - 1]) if index else 0
-        return self._errors_in(index).order_statistic(self._labels.names.index(region), rank - before)
+        if (region, quantile) not in self._quantiles:
+            self._read(self._around([quantile]))
+        return self._quantiles[region, quantile]

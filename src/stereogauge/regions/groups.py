@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from stereogauge.kernels.threads import at_once
 
 LANES = 8
+WHOLE = (1 << LANES) - 1
 ROWS_AT_ONCE = 64
 LOWEST_BIT = np.array([0] + [(bits & -bits).bit_length() - 1 for bits in range(1, 256)])
 
@@ -21,8 +22,9 @@ class SlotGroups:
     """The pixels of each row by slot: in `groups`, a group's number in its row · 256 + a bit per pixel of the slot.
 
     A group of eight neighbours occurs once for each slot that its pixels have. *Segments* are groups of one row and
-    one slot: segment k has slot `segments[k]` and the groups from `firsts[k]` to `firsts[k + 1]`; row y has the
-    segments from `rows[y]` to `rows[y + 1]`.
+    one slot, whole ones, with all eight pixels, apart from others: `segments[k]` is the slot · 2, + 1 unless groups are
+    whole. Its groups are those from `firsts[k]` to `firsts[k + 1]`; row y has the segments from `rows[y]` to
+    `rows[y + 1]`.
     """
 
     rows: NDArray[np.int64]
@@ -45,7 +47,7 @@ def group_slots(slots: NDArray[Any]) -> SlotGroups:
 def _sorted_groups(slots: NDArray[Any]) -> tuple[NDArray[Any], ...]:
     """Segments per row, the segments' slots, groups per segment, and groups, of some rows."""
     height, width = slots.shape
-    per_row, count = -(-width // LANES), int(slots.max(initial=0)) + 1
+    per_row, count = -(-width // LANES), 2 * (int(slots.max(initial=0)) + 1)
     padded = np.zeros((height, per_row * LANES), slots.dtype)
     padded[:, :width] = slots
     # NumPy sorts numbers of two bytes much faster than others, and compares eight bytes at a time.
@@ -53,7 +55,7 @@ def _sorted_groups(slots: NDArray[Any]) -> tuple[NDArray[Any], ...]:
     group = np.tile(np.arange(per_row, dtype=np.uint32) << np.uint32(LANES), height)
     words = padded.view(np.uint64).reshape(-1, slots.itemsize)
     copies = np.uint64(sum(1 << bit for bit in range(0, 64, 8 * slots.itemsize)))
-    left = np.full((height, per_row), 255, np.uint8)  # pixels of no segment so far
+    left = np.full((height, per_row), WHOLE, np.uint8)  # pixels of no segment so far
     left[:, -1] >>= -width % LANES
     left = left.ravel()
     segments, groups = [], []
@@ -62,7 +64,7 @@ def _sorted_groups(slots: NDArray[Any]) -> tuple[NDArray[Any], ...]:
         slot = words.view(slots.dtype).ravel().take(first)
         others = words ^ (slot * copies)[:, None]
         bits = left & np.packbits(others.view(slots.dtype).ravel() == 0, bitorder="little")
-        segments.append(row + slot)
+        segments.append(row + 2 * slot.astype(row.dtype) + (bits != WHOLE))
         groups.append(group | bits)
         left = left ^ bits
         more = np.flatnonzero(left)

@@ -28,6 +28,11 @@ class RegionLabels:
     values: NDArray[np.int64]
 
     @functools.cached_property
+    def members(self) -> NDArray[np.bool_]:
+        """Which slots (second index) belong to which region (first index)."""
+        return np.asarray((self.values >> np.arange(len(self.names))[:, None]) & 1 == 1)
+
+    @functools.cached_property
     def groups(self) -> SlotGroups:
         """The slots of neighbours, for sums of several pixels at once."""
         return group_slots(self.slots)
