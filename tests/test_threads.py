@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import threading
 import time
 from collections.abc import Callable
 
 import pytest
 
-from stereogauge.kernels.threads import in_threads
+from stereogauge.kernels.threads import WORTH_A_THREAD, at_once_with, in_threads
 
 
 def test_results_are_in_the_order_of_the_parts() -> None:
@@ -60,3 +62,32 @@ def test_an_error_of_a_part_reaches_the_caller_when_all_threads_have_stopped(fai
     with pytest.raises(ValueError, match="no such part"):
         in_threads([part(number) for number in range(6)], 3)
     assert not running
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork processes")
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    """Those that the parent has started do not live on in it."""
+    in_threads([lambda: time.sleep(0.001)] * 4, 2)
+    child = multiprocessing.get_context("fork").Process(target=_names_in_threads)
+    child.start()
+    child.join(20)
+    assert child.exitcode == 0
+
+
+def _names_in_threads() -> None:
+    names = in_threads([lambda: time.sleep(0.02) or threading.current_thread().name] * 6, 2)
+    raise SystemExit(0 if len(set(names)) == 2 else 1)
+
+
+def test_a_workspace_belongs_to_one_part_at_a_time_and_there_is_one_per_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stereogauge.kernels.threads.thread_count", lambda: 3)
+
+    def part(done: list[int]) -> None:
+        before = len(done)
+        time.sleep(0.001)
+        assert len(done) == before
+        done.append(1)
+
+    made = at_once_with(list, [part] * 20, WORTH_A_THREAD)
+    assert 1 <= len(made) <= 3
+    assert sum(map(len, made)) == 20

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,16 +22,18 @@ among_keys = Instruction("stereogauge.kernels.key_search", "among_keys")
 lowest_bit = Instruction("stereogauge.kernels.key_search", "lowest_bit")
 
 
-def digit_tables(keys: NDArray[np.int64]) -> NDArray[np.uint8]:
+def digit_tables(keys: Sequence[int]) -> NDArray[np.uint8]:
     """What `among_keys` finds some keys by, all different and in order: three tables of 16 bytes, each four times.
 
     Neighbouring keys share one of eight buckets, a bit each. Table k has the buckets of all keys whose k-th hexadecimal
     digit is the index. A key whose three digits have a bucket in common is one of them, or has the digits of several.
     """
-    buckets = (1 << np.arange(keys.size) * BUCKETS // max(keys.size, 1)).astype(np.uint8)
-    digits = keys >> np.array([[0], [4], [8]]) & 15
-    tables = np.bitwise_or.reduce(np.where(digits[:, None] == np.arange(16)[:, None], buckets, np.uint8(0)), axis=2)
-    return np.tile(tables, AT_ONCE // 16).ravel()
+    tables = [[0] * 16 for _ in range(3)]
+    for number, key in enumerate(keys):
+        bucket = 1 << number * BUCKETS // len(keys)
+        for place, table in enumerate(tables):
+            table[key >> 4 * place & 15] |= bucket
+    return np.array([table * (AT_ONCE // 16) for table in tables], np.uint8).ravel()
 
 
 @helper
@@ -133,6 +137,15 @@ def _select(values: Floats, count: int, rank: int) -> np.float32:
     return np.float32(values[rank])
 
 
+@helper
+def _all_equal(values: Floats, first: int, last: int) -> bool:
+    """Whether all values of a range are equal, as they are where disparities are whole numbers."""
+    different = False
+    for k in range(first + 1, last):
+        different |= values[k] != values[first]
+    return not different
+
+
 @kernel
 def select_errors(
     estimate: Floats,
@@ -153,8 +166,9 @@ def select_errors(
 
     Estimate and truth are flat. Pixels are brought together by code: the next one of a code goes to `next_place[code]`,
     which is −1 for codes that nobody asks for. `asked` (question, 4) are regions, the places of the first pixel of a
-    code and after the last, and ranks from 0 on. `members` (region, slot) tells who belongs to a region. `chosen`,
-    `owners_chosen`, `errors` and `inside` are scratch with room for all pixels of these codes.
+    code and after the last, and ranks from 0 on; those of one code, and of one region of it, follow each other.
+    `members` (region, slot) tells who belongs to a region. `chosen`, `owners_chosen`, `errors` and `inside` are scratch
+    with room for all pixels of these codes.
     """
     for i in range(pixels.size):
         place = next_place[codes[i]]
@@ -167,9 +181,18 @@ def select_errors(
         fetch(estimate, ahead)
         fetch(truth, ahead)
         errors[k] = abs(estimate[chosen[k]] - truth[chosen[k]])
+    count = 0
     for question in range(asked.shape[0]):
-        count = 0
-        for k in range(asked[question, 1], asked[question, 2]):
-            inside[count] = errors[k]
-            count += members[asked[question, 0], owners_chosen[k]]
-        found[question] = _select(inside, count, asked[question, 3])
+        region, first, last, rank = asked[question]
+        if question == 0 or first != asked[question - 1, 1]:
+            all_equal = _all_equal(errors, first, last)
+            count = 0
+        if all_equal:
+            found[question] = errors[first]
+            continue
+        if count == 0 or region != asked[question - 1, 0]:
+            count = 0
+            for k in range(first, last):
+                inside[count] = errors[k]
+                count += members[region, owners_chosen[k]]
+        found[question] = _select(inside, count, rank)

@@ -13,6 +13,7 @@ from stereogauge.kernels.vectors import (
     FLOAT,
     INT8,
     INT64,
+    Keep,
     cgutils,
     constant,
     data,
@@ -34,11 +35,11 @@ LINE_OF_FLOATS = ir.VectorType(FLOAT, 16)
 LINE_OF_DOUBLES = ir.VectorType(DOUBLE, 16)
 
 
-def _fetch(to_write: bool) -> Any:
+def _fetch(to_write: bool, keep: Keep) -> Any:
     def asked(typing: Any, values: Any, at: Any) -> Any:
         def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             base = data(context, builder, signature.args[0], arguments[0])
-            prefetch(builder, base, arguments[1], 1, to_write=to_write, into_first_level=False)
+            prefetch(builder, base, arguments[1], 1, to_write=to_write, keep=keep)
             return context.get_dummy_value()
 
         return types.void(values, types.int64), emit
@@ -46,8 +47,11 @@ def _fetch(to_write: bool) -> Any:
     return intrinsic(asked)
 
 
-fetch, fetch_to_write = _fetch(False), _fetch(True)
-"""Ask for the line of the cache that holds an element, and go on without waiting for it."""
+fetch, fetch_to_write = _fetch(False, Keep.ONCE), _fetch(True, Keep.NEXT)
+"""Ask for the line of the cache that holds an element, and go on without waiting for it.
+
+Maps are read once: were they kept, keys would be gone from the cache before the second pass.
+"""
 
 
 @intrinsic

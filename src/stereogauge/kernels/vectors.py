@@ -5,6 +5,7 @@ Vectors are generic; LLVM splits them for the machine at hand (SSE, AVX2, AVX-51
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 import numba.core.cgutils
@@ -96,14 +97,23 @@ def store(builder: Any, value: Any, base: Any, offset: Any) -> None:
     builder.store(value, pointer(builder, base, offset, value.type), align=1)
 
 
-def prefetch(
-    builder: Any, base: Any, offset: Any, size: int, *, to_write: bool = False, into_first_level: bool = True
-) -> None:
+class Keep(enum.IntEnum):
+    """How long memory that was asked for is of use: LLVM's numbers."""
+
+    ONCE = 0
+    """It must not drive out of the caches what is used again."""
+    NEXT = 2
+    """In the second level of the cache."""
+    NOW = 3
+    """In the first level."""
+
+
+def prefetch(builder: Any, base: Any, offset: Any, size: int, *, to_write: bool = False, keep: Keep = Keep.NOW) -> None:
     """Ask memory for the lines of the cache with `size` bytes from there on; beyond an array that does nothing."""
     byte = INT8.as_pointer()
     signature = ir.FunctionType(ir.VoidType(), [byte, INT32, INT32, INT32])
     function = cgutils.get_or_insert_function(builder.module, signature, "llvm.prefetch.p0")
-    use, caches, as_data = (ir.Constant(INT32, code) for code in (int(to_write), 3 if into_first_level else 2, 1))
+    use, caches, as_data = (ir.Constant(INT32, int(code)) for code in (to_write, keep, True))
     first = builder.bitcast(builder.gep(base, [offset]), byte)
     for start in range(0, size, LINE):
         builder.call(function, [builder.gep(first, [number(start)]), use, caches, as_data])

@@ -59,18 +59,20 @@ class ErrorsInBins:
         before = np.where(parts > 0, below[np.arange(parts.size), parts - 1], 0)
         codes = numbers * PARTS + parts
         # The pixels of all these codes one after the other, those of one code together.
-        asked = np.zeros(self._with_code.size, np.bool_)
-        asked[codes] = True
-        ends = np.where(asked, self._with_code, 0).cumsum()
+        wanted = np.zeros(self._with_code.size, np.bool_)
+        wanted[codes] = True
+        ends = np.where(wanted, self._with_code, 0).cumsum()
         firsts, total = ends - self._with_code, int(ends[-1])
+        next_place = np.where(wanted, firsts, -1)
+        order = np.lexsort((regions, codes))
+        asked = np.stack([regions, firsts[codes], ends[codes], ranks - before], axis=1)[order]
         found = np.empty(codes.size, np.float32)
         kernels.select_errors(
-            *(*self._maps, self._pixels, self._codes, self._slots, np.where(asked, firsts, -1)),
-            *(np.stack([regions, firsts[codes], ends[codes], ranks - before], axis=1), self._members),
+            *(*self._maps, self._pixels, self._codes, self._slots, next_place, asked, self._members),
             *(np.empty(total, kind) for kind in (np.uint32, self._slots.dtype, np.float32, np.float32)),
             found,
         )
-        return found
+        return found[order.argsort()]
 
 
 class _Workspace:
@@ -98,7 +100,7 @@ def collect_bins(
     chosen = np.array(sorted(bins), np.int64)
     numbers = np.full(BINS + 1, -1)
     numbers[chosen] = np.arange(chosen.size)
-    tables = kernels.digit_tables(chosen)
+    tables = kernels.digit_tables(chosen.tolist())
     *pair, slots = maps
     height, width = keys.shape
     total = int(histogram[:, np.concatenate((chosen, chosen + BINS))].sum())

@@ -70,7 +70,6 @@ class RegionStatistics:
     relative: float
     zero_truth: int
     zero_truth_missing: int
-    histogram: NDArray[np.int64]
 
     @property
     def valid(self) -> int:
@@ -150,10 +149,13 @@ class PixelStatistics:
         tally = self._tallied(depth=request.depth, keys=collecting)
         if request.depth:
             self._depths = self._depths_of(tally)
-        self._regions = self._folded(tally)
-        counts = np.array([region.histogram for region in self._regions.values()])
+        # As floating-point numbers, which matrices are multiplied fast for, and which hold these numbers exactly.
+        counts = (labels.members.astype(np.float64) @ tally.histogram).astype(np.int64)
+        self._regions = self._folded(tally, counts)
+        # How many errors of a region (first index) are in bins before one (second index).
         self._below = np.zeros((len(counts), kernels.BINS + 1), np.int64)
-        np.cumsum(counts, axis=1, out=self._below[:, 1:])
+        d1 = counts[:, kernels.BINS : 2 * kernels.BINS]
+        np.cumsum(counts[:, : kernels.BINS] + d1, axis=1, out=self._below[:, 1:])
         self._collected: list[ErrorsInBins] = []
         self._quantiles: dict[tuple[str, float], float] = {}
         around = self._around(request.quantiles)
@@ -199,21 +201,21 @@ class PixelStatistics:
         members = self._labels.members.reshape(*self._labels.members.shape, *(1,) * (sums.ndim - 1))
         return np.add.accumulate(np.where(members, sums, 0.0), axis=1)[:, -1]
 
-    def _folded(self, tally: Tally) -> dict[str, RegionStatistics]:
+    def _folded(self, tally: Tally, counts: NDArray[np.int64]) -> dict[str, RegionStatistics]:
+        """The statistics of all regions; `counts` (region, key) are their histograms."""
         exclusions = (self._labels.members @ tally.exclusions).tolist()
         totals = self._in_regions(tally.sums).tolist()
-        # As floating-point numbers, which matrices are multiplied fast for, and which hold these numbers exactly.
-        counts = (self._labels.members.astype(np.float64) @ tally.histogram).astype(np.int64)
-        plain, d1 = counts[:, : kernels.BINS], counts[:, kernels.BINS : 2 * kernels.BINS]
-        errors, missing = plain + d1, counts[:, kernels.MISSING_KEY]
-        numbers = np.stack([errors.sum(axis=1) + missing, missing, d1.sum(axis=1)], axis=1).tolist()
+        missing = counts[:, kernels.MISSING_KEY]
+        sizes = counts[:, : kernels.IGNORED_KEY].sum(axis=1)
+        d1 = counts[:, kernels.BINS : 2 * kernels.BINS].sum(axis=1)
+        numbers = np.stack([sizes, missing, d1], axis=1).tolist()
         folded = {}
         for region, name in enumerate(self._labels.names):
             size, without, outliers = numbers[region]
             signed, absolute, squared, relative, _ = totals[region]
             zero, zero_missing = exclusions[region][kernels.ZERO_TRUTH], exclusions[region][kernels.ZERO_TRUTH_MISSING]
             sums = (signed, absolute, squared, relative)
-            folded[name] = RegionStatistics(size, without, outliers, *sums, zero, zero_missing, errors[region])
+            folded[name] = RegionStatistics(size, without, outliers, *sums, zero, zero_missing)
         return folded
 
     def _around(self, quantiles: Iterable[float]) -> _Around:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from stereogauge.kernels import pixelwise as kernels
 from stereogauge.kernels.alignment import on_a_line
-from stereogauge.kernels.threads import at_once, at_once_with, fixed_blocks
+from stereogauge.kernels.threads import at_once_with, fixed_blocks
 from stereogauge.model import DisparityMap
 from stereogauge.regions.labels import RegionLabels
 
@@ -75,23 +75,25 @@ def tally_map(
     special = np.zeros((2, height), np.bool_)
 
     def part(block: int, rows: slice, own: _Workspace) -> None:
+        maps = (estimate[rows], truth[rows], labels.slots[rows])
         kernels.tally_errors(
-            *(estimate[rows], truth[rows], labels.slots[rows]),
-            *(groups.rows[rows.start : rows.stop + 1], groups.segments, groups.firsts, groups.groups, *numbers),
+            *(*maps, groups.rows[rows.start : rows.stop + 1], groups.segments, groups.firsts, groups.groups, *numbers),
             *(own.signed, own.relative, own.depths, own.used, own.safe, own.entries),
             *(kept[rows] if keys else own.keys, sums[block].reshape(-1), own.histogram.reshape(-1), special[:, rows]),
         )
+        looked_at = np.logical_or.reduce(special[:, rows]) if depth else special[kernels.ZERO_ROWS, rows]
+        if looked_at.any():
+            kernels.count_exclusions(*maps, scale.doffs, looked_at, own.exclusions)
 
     parts = [functools.partial(part, *block) for block in enumerate(blocks)]
     made = at_once_with(functools.partial(_Workspace, slots, width, depth), parts, truth.size)
     histogram = functools.reduce(np.add, (own.histogram for own in made))
-    looked_at = np.logical_or.reduce(special) if depth else special[kernels.ZERO_ROWS]
-    exclusions = _exclusions(estimate, truth, labels, scale.doffs, looked_at)
+    exclusions = functools.reduce(np.add, (own.exclusions for own in made))
     return Tally(sums.sum(axis=3).sum(axis=0), histogram, exclusions, kept)
 
 
 class _Workspace:
-    """The histogram of one thread, and its scratch rows, which are whole lines of the cache long."""
+    """What one thread counts, and its scratch rows, which are whole lines of the cache long."""
 
     def __init__(self, slots: int, width: int, depth: bool) -> None:
         length = (width // kernels.LINE + 1) * kernels.LINE
@@ -102,22 +104,7 @@ class _Workspace:
         self.depths = rows[5:].reshape(-1).view(np.float64) if depth else None
         self.keys = np.empty((1, width), np.uint16)
         self.histogram = np.zeros((slots, kernels.KEYS), np.uint32)
-
-
-def _exclusions(
-    estimate: DisparityMap, truth: DisparityMap, labels: RegionLabels, doffs: float, looked_at: NDArray[np.bool_]
-) -> NDArray[np.int64]:
-    """Pixels that are left out of relative errors or of depths; they are in some rows only."""
-
-    def part(rows: slice) -> NDArray[np.int64]:
-        counts = np.zeros((len(labels.values), kernels.EXCLUSIONS), np.int64)
-        kernels.count_exclusions(estimate[rows], truth[rows], labels.slots[rows], doffs, looked_at[rows], counts)
-        return counts
-
-    pixels = int(looked_at.sum()) * truth.shape[1]
-    blocks = fixed_blocks(truth.shape[0], pixels) if pixels else []
-    none = np.zeros((len(labels.values), kernels.EXCLUSIONS), np.int64)
-    return sum(at_once([functools.partial(part, rows) for rows in blocks], pixels), start=none)
+        self.exclusions = np.zeros((slots, kernels.EXCLUSIONS), np.int64)
 
 
 def _zeros(shape: tuple[int, ...], kind: type[Number]) -> NDArray[Number]:
