@@ -243,7 +243,7 @@ def render_rows(
         ry = (y - centre_y) / focal
         for x in range(width):
             rx = (x - centre_x) / focal
-            z, index = _nearest(surfaces, bounds, indices[:count], x, offset, rx, ry)
+            z, index = _nearest(surfaces, bounds, indices[:count], float(x), offset, rx, ry)
             depth[y, x] = z
             labels[y, x] = index
             if index < 0:

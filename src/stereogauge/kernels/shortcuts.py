@@ -84,6 +84,7 @@ def _parts() -> list[Part]:
         *_plain_contexts(),
         *_plain_passes(),
         *_known_parameters(),
+        *_known_sizes(),
         *_no_timers(),
         *_no_wrappers_for_c(),
         *_optimised_once(),
@@ -359,6 +360,21 @@ def _known_parameters() -> list[Part]:
         return known[id(function)][0]
 
     return [(base, "_has_loc", has_place)]
+
+
+def _known_sizes() -> list[Part]:
+    """The bytes of a type are asked of LLVM once, and not at every place: it takes a module that is parsed."""
+    context: Any = numba.core.base.BaseContext
+    ask = context.get_abi_sizeof
+    known: dict[tuple[int, str], int] = {}
+
+    def get_abi_sizeof(self: Any, kind: Any) -> int:
+        key = id(self.target_data), str(kind)
+        if key not in known:
+            known[key] = ask(self, kind)
+        return known[key]
+
+    return [(context, "get_abi_sizeof", get_abi_sizeof)]
 
 
 def _no_timers() -> list[Part]:
