@@ -19,7 +19,6 @@ import numba._dynfunc
 import numba.core.base
 import numba.core.ir
 import numba.core.postproc
-import numba.core.runtime.context
 import numba.core.runtime.nrt
 import numba.core.transforms
 import numba.core.typing.context
@@ -35,7 +34,6 @@ nrt: Any = numba.core.runtime.nrt
 numba_ir: Any = numba.core.ir
 messages: Any = errors
 postproc: Any = numba.core.postproc
-runtime: Any = numba.core.runtime.context
 transforms: Any = numba.core.transforms
 typeof: Any = numba.core.typing.typeof
 typing_context: Any = numba.core.typing.context
@@ -262,7 +260,8 @@ def _counted_references() -> list[Part]:
     Numba takes every variable apart to look for them, writes code for each of its parts, and clears each variable that
     is not used any more so that nothing is freed twice: a fifth of all instructions, which LLVM takes out again.
     """
-    memory: Any = runtime.NRTContext
+    runtime: Any = importlib.import_module("numba.core.runtime.context")  # a kernel from the cache needs it not
+    memory = runtime.NRTContext
     lower: Any = lowering.Lower
     store, delete = lower.storevar, lower.delvar
     known: dict[Any, bool] = {}
