@@ -107,7 +107,7 @@ def follow_bands(filled: Any, along_x: Any, along_y: Any, discontinuity: Any, le
     return side, beyond
 
 
-@kernel
+@kernel(vectorised=False)
 def adopt_beyond(side: Any, beyond: Any, smoothed: Any, radius: int) -> None:
     """Give each pixel that joins a band the value of the nearest pixel that was in that band, within `radius`.
 

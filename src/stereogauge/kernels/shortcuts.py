@@ -47,11 +47,15 @@ Part = tuple[Any, str, Any]
 class Shortcuts:
     """What is replaced while one of our kernels is compiled; for the functions of others Numba stays as it is."""
 
+    vectorised = True
+    """Whether loops of the kernel that is being compiled are vectorised."""
+
     def __init__(self) -> None:
         self._theirs: list[Part] = []
 
-    def take(self) -> None:
+    def take(self, *, vectorised: bool) -> None:
         """Put our parts in the place of Numba's."""
+        Shortcuts.vectorised = vectorised
         ours = _parts()
         self._theirs = [(owner, name, getattr(owner, name)) for owner, name, _ in ours]
         _put(ours)
@@ -83,6 +87,7 @@ def _parts() -> list[Part]:
         *_plain_passes(),
         *_known_parameters(),
         *_known_sizes(),
+        *_common_instructions(),
         *_no_timers(),
         *_no_wrappers_for_c(),
         *_optimised_once(),
@@ -376,6 +381,51 @@ def _known_sizes() -> list[Part]:
     return [(context, "get_abi_sizeof", get_abi_sizeof)]
 
 
+def _common_instructions() -> list[Part]:
+    """Two thirds of all instructions, of five kinds, are written for LLVM in one step each instead of in six."""
+    instructions: Any = importlib.import_module("llvmlite.ir.instructions")
+    values: Any = importlib.import_module("llvmlite.ir.values")
+
+    def load(one: Any) -> str:
+        (place,) = one.operands
+        return f"{one.get_reference()} = load {one.type}, {place.type} {place.get_reference()}"
+
+    def store(one: Any) -> str:
+        value, place = one.operands
+        return f"store {value.type} {value.get_reference()}, {place.type} {place.get_reference()}"
+
+    def extract(one: Any) -> str:
+        whole, where = one.aggregate, ", ".join(map(str, one.indices))
+        return f"{one.get_reference()} = extractvalue {whole.type} {whole.get_reference()}, {where}"
+
+    def insert(one: Any) -> str:
+        whole, value, where = one.aggregate, one.value, ", ".join(map(str, one.indices))
+        into = f"{whole.type} {whole.get_reference()}"
+        return f"{one.get_reference()} = insertvalue {into}, {value.type} {value.get_reference()}, {where}"
+
+    def address(one: Any) -> str:
+        pointer, where = one.pointer, ", ".join([f"{index.type} {index.get_reference()}" for index in one.indices])
+        of = f"{one.source_etype}, {pointer.type} {pointer.get_reference()}, {where}"
+        return f"{one.get_reference()} = getelementptr {'inbounds ' * one.inbounds}{of}"
+
+    written: dict[type, Callable[[Any], str]] = {
+        instructions.LoadInstr: load,
+        instructions.StoreInstr: store,
+        instructions.ExtractValue: extract,
+        instructions.InsertValue: insert,
+        instructions.GEPInstr: address,
+    }
+
+    def describe(self: Any, lines: list[str]) -> None:
+        lines.append(f"{self._format_name()}:\n")
+        for one in self.instructions:
+            special = one.metadata or getattr(one, "align", None) is not None
+            write = str if special else written.get(type(one), str)
+            lines.append(f"  {write(one)}\n")
+
+    return [(values.Block, "descr", describe)]
+
+
 def _no_timers() -> list[Part]:
     """Calls of LLVM without noting when each began and ended."""
     lock: Any = llvmlite.binding.ffi.lib._lock
@@ -383,7 +433,7 @@ def _no_timers() -> list[Part]:
 
 
 def _optimised_once() -> list[Part]:
-    """A kernel is optimised by LLVM as a whole, once.
+    """A kernel is optimised by LLVM as a whole, once; less where its loops are not to be vectorised.
 
     Numba first runs a part of the same passes over each function, and another part over the whole.
     """
@@ -393,7 +443,8 @@ def _optimised_once() -> list[Part]:
         module.data_layout = self._codegen._data_layout
 
     def optimise(self: Any) -> None:
-        passes, builder = self._codegen._module_pass_manager()
+        less = {} if Shortcuts.vectorised else {"opt": 1, "loop_vectorize": False, "slp_vectorize": False}
+        passes, builder = self._codegen._module_pass_manager(**less)
         passes.run(self._final_module, builder)
 
     return [(library, "_optimize_functions", lay_out), *_only_linked_helpers(optimise)]
