@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
+from concurrent.futures import Executor
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
 import stereogauge as sg
@@ -79,11 +83,42 @@ def test_after_a_warm_up_commands_compile_nothing(pair: Path) -> None:
     assert len(kernels(cache)) == kernel_count()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other interrupts")
+def test_an_interrupt_ends_both_processes(tmp_path: Path) -> None:
+    environment = os.environ | {"STEREOGAUGE_CACHE": str(tmp_path)}
+    warming = subprocess.Popen(
+        [sys.executable, "-m", "stereogauge", "warmup"], env=environment, stderr=subprocess.PIPE, start_new_session=True
+    )
+    while not forms(tmp_path) and warming.poll() is None:
+        time.sleep(0.05)
+    others = psutil.Process(warming.pid).children(recursive=True)
+    os.killpg(warming.pid, signal.SIGINT)
+    said = warming.communicate(timeout=60)[1]
+    assert (warming.returncode, b"interrupted" in said, b"Traceback" in said) == (130, True, False)
+    assert others
+    assert not psutil.wait_procs(others, timeout=10)[1]
+
+
+def test_an_error_in_the_second_process_is_told(tmp_path: Path) -> None:
+    code = """
+import stereogauge.cli.warmup as warmup
+def fail(*, everything): raise warmup.typer.BadParameter("nothing can be compiled")
+fail.__module__, fail.__qualname__, warmup.compile_scenes = warmup.__name__, "compile_scenes", fail
+warmup.compile_maps = lambda *, everything: []
+from stereogauge.cli import main
+main(["warmup"])
+"""
+    environment = os.environ | {"STEREOGAUGE_CACHE": str(tmp_path)}
+    ended = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 2
+    assert "nothing can be compiled" in ended.stderr
+
+
 def test_a_second_warm_up_says_that_all_is_compiled(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("stereogauge.kernels.compiler.kernel_cache", lambda: tmp_path)
-    monkeypatch.setattr("stereogauge.cli.warmup.compile_all", lambda everything: None)
+    monkeypatch.setattr("stereogauge.cli.warmup.compile_all", lambda other, everything: None)
     monkeypatch.setattr("stereogauge.cli.warmup._compiled", lambda folder: 7)
     assert "all 7 kernels were compiled already" in run(capsys, "warmup")[2]
 
@@ -91,7 +126,7 @@ def test_a_second_warm_up_says_that_all_is_compiled(
 def test_after_a_complete_warm_up_nothing_is_looked_for(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def compile_all(*, everything: bool) -> None:
+    def compile_all(other: Executor | None, *, everything: bool) -> None:
         (tmp_path / f"kernel {len(list(tmp_path.glob('*.nbc')))}.nbc").touch()
 
     monkeypatch.setattr("stereogauge.kernels.compiler.kernel_cache", lambda: tmp_path)

@@ -72,12 +72,15 @@ class _Call(NamedTuple):
 
 
 class LocalProcesses(Executor):
-    """`workers` worker processes, each fed by a thread of its own."""
+    """`workers` worker processes, each fed by a thread of its own; copies of this process if `copied` is given."""
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, *, copied: bool = False) -> None:
         self.workers = workers
         self._waiting: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
-        self._processes = [WorkerProcess() for _ in range(workers)]
+        self._processes = [WorkerProcess(copied=copied) for _ in range(workers)]
+        if copied:
+            for process in self._processes:
+                process.start()
         self._threads = [threading.Thread(target=self._feed, args=(one,), daemon=True) for one in self._processes]
         for thread in self._threads:
             thread.start()

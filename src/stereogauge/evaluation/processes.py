@@ -12,6 +12,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -54,6 +55,8 @@ class CallCancelled(StereogaugeError):  # noqa: N818
 class WorkerProcess:
     """A spawned process, started at the first call and anew after a call that failed or was stopped.
 
+    A `copied` one is a copy of this process instead, with everything that is imported and remembered here.
+
     `memory_bytes` limits its address space where the system can do that. An `untrusted` one reads files of strangers,
     which may take it over: it is kept from files larger than that, from core files and from new rights, and its files
     from other users; it runs as `account` where one is given; and what it answers is plain values and texts, since
@@ -65,11 +68,13 @@ class WorkerProcess:
         self,
         memory_bytes: int | None = None,
         *,
+        copied: bool = False,
         untrusted: bool = False,
         account: Account | None = None,
         errors: Iterable[type[StereogaugeError]] = (),
     ) -> None:
         self._memory_bytes = memory_bytes
+        self._copied = copied
         self._untrusted = untrusted
         self._account = account
         self._errors: dict[str, type[Exception]] = {kind.__name__: kind for kind in (*errors, MemoryError)}
@@ -167,16 +172,22 @@ class WorkerProcess:
         known = self._errors.get(str(kind))
         return known(str(sentence)) if known is not None else StereogaugeError(f"{kind}: {sentence}")
 
+    def start(self) -> None:
+        """Start the process now rather than at its first call: one that is copied, before other threads run."""
+        self._started()
+
     def _started(self) -> Connection:
         with self._lock:
             if self._killed:
                 raise WorkerDied("the worker process was ended")
             if self._connection is None:
-                context = multiprocessing.get_context("spawn")
-                self._connection, theirs = context.Pipe()
+                context: Any = multiprocessing.get_context("fork" if self._copied else "spawn")
+                ours, theirs = context.Pipe()
+                not_theirs = ours if self._copied else None
                 limits = (self._memory_bytes, self._untrusted, self._account)
-                self._process = context.Process(target=_serve, args=(theirs, *limits), daemon=True)
+                self._process = context.Process(target=_serve, args=(theirs, not_theirs, *limits), daemon=True)
                 self._process.start()
+                self._connection = ours
                 theirs.close()
             return self._connection
 
@@ -214,6 +225,14 @@ class WorkerProcess:
         return f"the worker process ended {what}"
 
 
+def can_copy() -> bool:
+    """Whether a copy of this process could do all that this one can: on Linux, while it has one thread.
+
+    Other threads do not run in a copy, and what they had locked stays locked there.
+    """
+    return sys.platform == "linux" and len(os.listdir("/proc/self/task")) == 1
+
+
 def _hand_over(connection: Connection, folder: Path) -> None:
     """Send an open folder: whoever has it needs no right to those above it."""
     opened = os.open(folder, os.O_RDONLY)
@@ -223,9 +242,17 @@ def _hand_over(connection: Connection, folder: Path) -> None:
         os.close(opened)
 
 
-def _serve(connection: Connection, memory_bytes: int | None, untrusted: bool, account: Account | None) -> None:
-    """Answer calls until the other side is gone."""
+def _serve(
+    connection: Connection,
+    not_ours: Connection | None,
+    memory_bytes: int | None,
+    untrusted: bool,
+    account: Account | None,
+) -> None:
+    """Answer calls until the other side is gone, whose own end a copied process has to close to notice that."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if not_ours is not None:
+        not_ours.close()
     if memory_bytes is not None:
         limit_memory(memory_bytes)
     _use_one_thread()

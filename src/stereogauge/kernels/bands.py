@@ -10,6 +10,8 @@ import numpy as np
 from stereogauge.kernels.jit import helper, kernel
 
 NEVER = 32767
+FOREGROUND, BACKGROUND = np.int8(1), np.int8(-1)
+"""Of one type: Numba would compile a function for each plain number that is given to it."""
 
 
 @helper
@@ -41,7 +43,7 @@ def _mark(
     rank: Any,
     side: Any,
     beyond: Any,
-    kind: int,
+    kind: np.int8,
     value: float,
     y: int,
     x: int,
@@ -100,12 +102,12 @@ def follow_bands(filled: Any, along_x: Any, along_y: Any, discontinuity: Any, le
             background = filled[row, column]
             if foreground - background < least_gap:
                 continue
-            _mark(discontinuity, rank, side, beyond, 1, background, y, x, step_y, step_x, up, length)
-            _mark(discontinuity, rank, side, beyond, -1, foreground, y, x, -step_y, -step_x, down, length)
+            _mark(discontinuity, rank, side, beyond, FOREGROUND, background, y, x, step_y, step_x, up, length)
+            _mark(discontinuity, rank, side, beyond, BACKGROUND, foreground, y, x, -step_y, -step_x, down, length)
     return side, beyond
 
 
-@kernel
+@kernel(vectorised=False)
 def adopt_beyond(side: Any, beyond: Any, smoothed: Any, radius: int) -> None:
     """Give each pixel that joins a band the value of the nearest pixel that was in that band, within `radius`.
 

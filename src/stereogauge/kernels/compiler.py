@@ -61,6 +61,10 @@ class _Folder(caching._CacheLocator):
 class _Forms(caching.CompileResultCacheImpl):
     _locator_classes: Any = (_Folder,)
 
+    def reduce(self, compiled: Any) -> Any:
+        """What is kept of a compiled form, without the listing of its statements with their types for readers."""
+        return compiled._replace(type_annotation="")._reduce()
+
 
 class _Cache(caching.FunctionCache):
     """Numba's cache in our folder; a kernel that lies in it is loaded without loading what compiling needs."""
@@ -83,17 +87,25 @@ class _Cache(caching.FunctionCache):
         return found
 
 
-_kernels: set[Callable[..., Any]] = set()
+_kernels: dict[Callable[..., Any], bool] = {}
+"""Every function of ours that can be compiled, and whether its loops are vectorised."""
 
 
-def dispatcher(function: Callable[..., Any], options: Mapping[str, Any], before_compiling: Callable[[], None]) -> Any:
+def dispatcher(
+    function: Callable[..., Any],
+    options: Mapping[str, Any],
+    before_compiling: Callable[[], None],
+    *,
+    vectorised: bool = True,
+) -> Any:
     """The function as Numba compiles it: for each new combination of types at the first call, then cached on disk.
 
     `before_compiling` is called where it comes to that, and at once for a function that is not cached.
     """
-    _kernels.add(function)
+    _kernels[function] = vectorised
     made: Any = numba.njit(**{**options, "cache": False})(function)
     made._compilation_chain_init_hook = _no_extensions
+    made.compile = _with_room(made.compile)
     if options["cache"]:
         cache: Any = _Cache
         made._cache = cache(function)
@@ -101,6 +113,25 @@ def dispatcher(function: Callable[..., Any], options: Mapping[str, Any], before_
     else:
         before_compiling()
     return made
+
+
+ROOM = 1 << 16
+"""Values on the stack of a function that has room for those of all functions below it."""
+
+
+def _with_room(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, called where Python's stack has room for all that it calls.
+
+    Python keeps the local variables of functions in blocks of 16 kB. It gets one from the system and gives it back for
+    every call that does not fit into the last one: a hundred thousand times, 0.5 s, where Numba makes many calls just
+    there. A function that needs more itself gets a larger block, whose rest serves the functions below it.
+    """
+
+    def call(*arguments: Any) -> Any:
+        return function(*arguments)
+
+    call.__code__ = call.__code__.replace(co_stacksize=ROOM)
+    return call
 
 
 def _no_extensions() -> None:
@@ -133,8 +164,9 @@ class _Compilations(event.Listener):
         if not self._open:
             self._collecting = gc.isenabled()
             gc.disable()
-            if data["dispatcher"].py_func in _kernels:
-                self._shortcuts.take()
+            made = data["dispatcher"].py_func
+            if made in _kernels:
+                self._shortcuts.take(vectorised=_kernels[made])
         self._open.append(-time.thread_time())
 
     def on_end(self, event: event.Event) -> None:

@@ -11,7 +11,7 @@ BLOCK = 1024
 """Pixels that pass through one tree after the other, so that the nodes of a tree stay in the cache."""
 
 
-@kernel
+@kernel(vectorised=False)
 def tree_scores(
     table: NDArray[np.float32],
     feature: NDArray[np.int32],

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from stereogauge.kernels.jit import kernel
 
 
-@kernel
+@kernel(vectorised=False)
 def count_minima(costs: NDArray[np.uint16], found: NDArray[np.uint16]) -> None:
     """Per pixel the number of local minima of its costs: plateaus with nothing lower beside them, range ends too."""
     height, width, ndisp = costs.shape
@@ -26,7 +26,7 @@ def count_minima(costs: NDArray[np.uint16], found: NDArray[np.uint16]) -> None:
             found[y, x] = count + 1 if falling else count
 
 
-@kernel
+@kernel(vectorised=False)
 def least_difference(codes: NDArray[np.uint8], reach: int, found: NDArray[np.uint16]) -> None:
     """Per pixel the smallest Hamming distance of its code (H, W, bytes) to the others within `reach` in its row."""
     height, width, size = codes.shape
@@ -48,7 +48,7 @@ def least_difference(codes: NDArray[np.uint8], reach: int, found: NDArray[np.uin
             found[y, x] = best
 
 
-@kernel
+@kernel(vectorised=False)
 def window_agreement(
     disparity: NDArray[np.float32],
     radius: int,
@@ -89,7 +89,7 @@ def window_agreement(
             kinds[y, x] = np.float32(different / known)
 
 
-@kernel
+@kernel(vectorised=False)
 def doubled_matches(winners: NDArray[np.uint16], lowest: NDArray[np.uint16], doubled: NDArray[np.float32]) -> None:
     """1 where another pixel of the row matches the same right pixel at a lower cost, else 0."""
     height, width = winners.shape

@@ -10,7 +10,7 @@ import numpy as np
 from stereogauge.kernels.jit import kernel
 
 
-@kernel
+@kernel(vectorised=False)
 def direction_counts(estimate: Any, pixels: Any, bins: int) -> Any:
     """How many of the pixels' gradient directions atan2(∂y, ∂x) fall into each of `bins` bins, the first around −π.
 

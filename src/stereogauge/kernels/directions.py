@@ -10,7 +10,7 @@ import numpy as np
 from stereogauge.kernels.jit import kernel
 
 
-@kernel
+@kernel(vectorised=False)
 def direction_change(along_x: Any, along_y: Any) -> Any:
     """Change of the direction atan2(y, x) in rad per px: the length of its wrapped forward differences.
 

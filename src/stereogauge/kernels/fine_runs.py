@@ -9,7 +9,7 @@ import numpy as np
 from stereogauge.kernels.jit import kernel
 
 
-@kernel
+@kernel(vectorised=False)
 def thin_runs(filled: Any, rise: float, widest: int) -> Any:
     """Pixels of runs no wider than `widest` between a rise and a fall, each of more than `rise` over one pixel.
 

@@ -218,7 +218,7 @@ def _shade(s: Table, ox: float, rx: float, ry: float, z: float, focal: float, co
             colour[channel] = (1.0 - mirror) * colour[channel] + mirror * seen
 
 
-@kernel
+@kernel(vectorised=False)
 def render_rows(
     surfaces: Table,
     bounds: Table,
@@ -243,7 +243,7 @@ def render_rows(
         ry = (y - centre_y) / focal
         for x in range(width):
             rx = (x - centre_x) / focal
-            z, index = _nearest(surfaces, bounds, indices[:count], x, offset, rx, ry)
+            z, index = _nearest(surfaces, bounds, indices[:count], float(x), offset, rx, ry)
             depth[y, x] = z
             labels[y, x] = index
             if index < 0:
@@ -255,7 +255,7 @@ def render_rows(
                 colours[y, x, channel] = colour[channel]
 
 
-@kernel
+@kernel(vectorised=False)
 def visible_rows(
     surfaces: Table,
     bounds: Table,
@@ -290,7 +290,7 @@ def visible_rows(
             visible[y, x] = nearest > z * (1.0 - 1e-9)
 
 
-@kernel
+@kernel(vectorised=False)
 def pixel_visible_rows(
     disparity: NDArray[np.float32],
     other: NDArray[np.float32],

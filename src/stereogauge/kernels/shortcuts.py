@@ -6,6 +6,7 @@ a lock. Inner parts change from version to version, so other versions than the o
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 from collections.abc import Callable
@@ -15,10 +16,15 @@ import llvmlite.binding
 import llvmlite.binding.ffi
 import numba
 import numba._dynfunc
+import numba.core.base
 import numba.core.ir
+import numba.core.postproc
 import numba.core.runtime.nrt
+import numba.core.transforms
 import numba.core.typing.context
-from numba.core import codegen, compiler_machinery, cpu, errors, lowering, typeinfer
+import numba.core.typing.typeof
+from numba.core import codegen, compiler_machinery, cpu, errors, lowering, typeinfer, types
+from numba.core.registry import cpu_target
 from numba.core.targetconfig import ConfigStack
 from numba.core.types import functions
 
@@ -26,6 +32,10 @@ from numba.core.types import functions
 llvm: Any = llvmlite.binding
 nrt: Any = numba.core.runtime.nrt
 numba_ir: Any = numba.core.ir
+messages: Any = errors
+postproc: Any = numba.core.postproc
+transforms: Any = numba.core.transforms
+typeof: Any = numba.core.typing.typeof
 typing_context: Any = numba.core.typing.context
 
 WRITTEN_FOR = (0, 68)
@@ -37,11 +47,15 @@ Part = tuple[Any, str, Any]
 class Shortcuts:
     """What is replaced while one of our kernels is compiled; for the functions of others Numba stays as it is."""
 
+    vectorised = True
+    """Whether loops of the kernel that is being compiled are vectorised."""
+
     def __init__(self) -> None:
         self._theirs: list[Part] = []
 
-    def take(self) -> None:
+    def take(self, *, vectorised: bool) -> None:
         """Put our parts in the place of Numba's."""
+        Shortcuts.vectorised = vectorised
         ours = _parts()
         self._theirs = [(owner, name, getattr(owner, name)) for owner, name, _ in ours]
         _put(ours)
@@ -64,8 +78,16 @@ def _parts() -> list[Part]:
     return [
         *_plain_messages(),
         *_remembered_types(),
+        *_functions_first_by_name(),
+        *_lifetimes_when_asked(),
         *_listed_variables(),
         *_known_registries(),
+        *_counted_references(),
+        *_plain_contexts(),
+        *_plain_passes(),
+        *_known_parameters(),
+        *_known_sizes(),
+        *_common_instructions(),
         *_no_timers(),
         *_no_wrappers_for_c(),
         *_optimised_once(),
@@ -85,6 +107,12 @@ def prepare_runtime(context: Any) -> None:
     helpers: Any = nrt._nrt.c_helpers
     for name, address in helpers.items():
         llvm.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
+
+
+def load_implementations() -> None:
+    """Let Numba load its implementations of every function that can be compiled, as before the first compilation."""
+    trust_in_blas()
+    cpu_target.target_context.refresh()
 
 
 @functools.cache
@@ -145,6 +173,42 @@ def _remembered_types() -> list[Part]:
     return [(function, "get_call_type", get_call_type)]
 
 
+def _functions_first_by_name() -> list[Part]:
+    """The type of a function is looked up without an error, with its message, that it is no plain value."""
+    context: Any = typing_context.BaseContext
+    resolve, purpose = context.resolve_value_type, typeof._TypeofContext(typeof.Purpose.constant)
+
+    def resolve_value_type(self: Any, value: Any) -> Any:
+        found = typeof.typeof_impl(value, purpose)
+        if found is None and not isinstance(value, types.ExternalFunction):
+            found = self._get_global_type(value)
+        return resolve(self, value) if found is None else found
+
+    return [(context, "resolve_value_type", resolve_value_type)]
+
+
+def _lifetimes_when_asked() -> list[Part]:
+    """Where variables come to life and die is found where statements for that are put in, and not after every step.
+
+    Only generators need it elsewhere, and no kernel is one.
+    """
+    processor: Any = postproc.PostProcessor
+    run_all = processor.run
+
+    def run(self: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
+        function = self.func_ir
+        if function.is_generator:
+            run_all(self, emit_dels, extend_lifetimes)
+            return
+        function.blocks = transforms.canonicalize_cfg(function.blocks)
+        function.variable_lifetime = postproc.VariableLifetime(function.blocks)
+        function.generator_info = None
+        if emit_dels:
+            self._insert_var_dels(extend_lifetimes=extend_lifetimes)
+
+    return [(processor, "run", run)]
+
+
 def _listed_variables() -> list[Part]:
     """The variables of a statement, listed by the type of each of its parts instead of by one question after another.
 
@@ -157,24 +221,22 @@ def _listed_variables() -> list[Part]:
         of = (numba_ir.Var, instruction, list, tuple, dict)
         return next((one for one in of if isinstance(value, one)), None)
 
-    def collect(value: Any, found: list[Any]) -> None:
-        own = type(value)
-        if own not in kinds:
-            kinds[own] = kind_of(value)
-        kind = kinds[own]
-        if kind is None:
-            return
-        if kind is numba_ir.Var:
-            found.append(value)
-        elif kind is instruction:
-            found.extend(value.list_vars())
-        else:
-            for one in value.values() if kind is dict else value:
-                collect(one, found)
+    def collect(values: Any, found: list[Any]) -> None:
+        for value in values:
+            own = type(value)
+            if own not in kinds:
+                kinds[own] = kind_of(value)
+            kind = kinds[own]
+            if kind is numba_ir.Var:
+                found.append(value)
+            elif kind is instruction:
+                found.extend(value.list_vars())
+            elif kind is not None:
+                collect(value.values() if kind is dict else value, found)
 
     def list_variables(self: Any, value: Any) -> list[Any]:
         found: list[Any] = []
-        collect(value, found)
+        collect((value,), found)
         return found
 
     return [(instruction, "_rec_list_vars", list_variables)]
@@ -197,10 +259,171 @@ def _at_first(load: Callable[[Any], None]) -> Callable[[Any], None]:
     return load_once
 
 
+def _counted_references() -> list[Part]:
+    """References are counted only where a variable holds some.
+
+    Numba takes every variable apart to look for them, writes code for each of its parts, and clears each variable that
+    is not used any more so that nothing is freed twice: a fifth of all instructions, which LLVM takes out again.
+    """
+    runtime: Any = importlib.import_module("numba.core.runtime.context")  # a kernel from the cache needs it not
+    memory = runtime.NRTContext
+    lower: Any = lowering.Lower
+    store, delete = lower.storevar, lower.delvar
+    known: dict[Any, bool] = {}
+
+    def counts(context: Any, kind: Any) -> bool:
+        if kind not in known:
+            known[kind] = context.data_model_manager[kind].contains_nrt_meminfo()
+        return known[kind]
+
+    def get_meminfos(self: Any, builder: Any, kind: Any, value: Any) -> list[Any]:
+        if not counts(self._context, kind):
+            return []
+        model = self._context.data_model_manager[kind]
+        found = [(kind, model.get_nrt_meminfo(builder, value))] if model.has_nrt_meminfo() else []
+        for member, part in model.traverse(builder):
+            if counts(self._context, member):
+                found += get_meminfos(self, builder, member, part(value))
+        return found
+
+    def storevar(self: Any, value: Any, name: str, argidx: int | None = None) -> None:
+        kind = self.typeof(name)
+        if argidx is not None or name in self._singly_assigned_vars or counts(self.context, kind):
+            store(self, value, name, argidx)
+            return
+        self._alloca_var(name, kind)
+        self.builder.store(value, self.getvar(name))
+
+    def delvar(self: Any, name: str) -> None:
+        kind = self.typeof(name)
+        if counts(self.context, kind):
+            delete(self, name)
+        elif name not in self._blk_local_varmap:
+            self._singly_assigned_vars.discard(name)
+            self._alloca_var(name, kind)
+
+    return [(memory, "get_meminfos", get_meminfos), (lower, "storevar", storevar), (lower, "delvar", delvar)]
+
+
 def _no_wrappers_for_c() -> list[Part]:
     """Functions of Numba's that kernels call get no form for callers in C, as kernels do not."""
     lower: Any = lowering.Lower
     return [(lower, "create_cfunc_wrapper", lambda self: None)]
+
+
+class _Explained:
+    """What Numba was doing, said in the errors that are raised meanwhile."""
+
+    def __init__(self, text: str, *arguments: Any, **named: Any) -> None:
+        self._said = text, arguments, named
+        place = named.get("loc")
+        if place is not None and not place.filename.startswith(messages._numba_path):
+            messages.loc_info.update(named)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
+        if isinstance(problem, errors.NumbaError):
+            problem.add_context(messages._format_msg(*self._said))
+
+
+def _plain_contexts() -> list[Part]:
+    """Errors are explained by an object instead of a generator, and warnings are not held back: 50 000 statements."""
+    fixer = messages.WarningsFixer
+    nothing = contextlib.nullcontext()
+    return [
+        *((module, "new_error_context", _Explained) for module in (errors, lowering, typeinfer)),
+        (fixer, "catch_warnings", lambda self, filename=None, lineno=None: nothing),
+    ]
+
+
+def _plain_passes() -> list[Part]:
+    """Steps of a compilation are neither timed nor announced with all options, and not checked for what none leaves."""
+    manager: Any = compiler_machinery.PassManager
+
+    def run_pass(self: Any, index: int, one: Any, state: Any) -> None:
+        one.analysis = self._analysis
+        with _Explained("Pass {name}", name=one.name()):
+            one.run_initialization(state)
+            one.run_pass(state)
+            one.run_finalizer(state)
+
+    return [(manager, "_runPass", run_pass)]
+
+
+def _known_parameters() -> list[Part]:
+    """Whether an implementation takes the place in the source is looked up once, and not at every use."""
+    base: Any = numba.core.base
+    look = base._has_loc
+    known: dict[int, tuple[bool, Any]] = {}
+
+    def has_place(function: Any) -> bool:
+        if id(function) not in known:
+            known[id(function)] = look(function), function  # kept, so that its identity stays its own
+        return known[id(function)][0]
+
+    return [(base, "_has_loc", has_place)]
+
+
+def _known_sizes() -> list[Part]:
+    """The bytes of a type are asked of LLVM once, and not at every place: it takes a module that is parsed."""
+    context: Any = numba.core.base.BaseContext
+    ask = context.get_abi_sizeof
+    known: dict[tuple[int, str], int] = {}
+
+    def get_abi_sizeof(self: Any, kind: Any) -> int:
+        key = id(self.target_data), str(kind)
+        if key not in known:
+            known[key] = ask(self, kind)
+        return known[key]
+
+    return [(context, "get_abi_sizeof", get_abi_sizeof)]
+
+
+def _common_instructions() -> list[Part]:
+    """Two thirds of all instructions, of five kinds, are written for LLVM in one step each instead of in six."""
+    instructions: Any = importlib.import_module("llvmlite.ir.instructions")
+    values: Any = importlib.import_module("llvmlite.ir.values")
+
+    def load(one: Any) -> str:
+        (place,) = one.operands
+        return f"{one.get_reference()} = load {one.type}, {place.type} {place.get_reference()}"
+
+    def store(one: Any) -> str:
+        value, place = one.operands
+        return f"store {value.type} {value.get_reference()}, {place.type} {place.get_reference()}"
+
+    def extract(one: Any) -> str:
+        whole, where = one.aggregate, ", ".join(map(str, one.indices))
+        return f"{one.get_reference()} = extractvalue {whole.type} {whole.get_reference()}, {where}"
+
+    def insert(one: Any) -> str:
+        whole, value, where = one.aggregate, one.value, ", ".join(map(str, one.indices))
+        into = f"{whole.type} {whole.get_reference()}"
+        return f"{one.get_reference()} = insertvalue {into}, {value.type} {value.get_reference()}, {where}"
+
+    def address(one: Any) -> str:
+        pointer, where = one.pointer, ", ".join([f"{index.type} {index.get_reference()}" for index in one.indices])
+        of = f"{one.source_etype}, {pointer.type} {pointer.get_reference()}, {where}"
+        return f"{one.get_reference()} = getelementptr {'inbounds ' * one.inbounds}{of}"
+
+    written: dict[type, Callable[[Any], str]] = {
+        instructions.LoadInstr: load,
+        instructions.StoreInstr: store,
+        instructions.ExtractValue: extract,
+        instructions.InsertValue: insert,
+        instructions.GEPInstr: address,
+    }
+
+    def describe(self: Any, lines: list[str]) -> None:
+        lines.append(f"{self._format_name()}:\n")
+        for one in self.instructions:
+            special = one.metadata or getattr(one, "align", None) is not None
+            write = str if special else written.get(type(one), str)
+            lines.append(f"  {write(one)}\n")
+
+    return [(values.Block, "descr", describe)]
 
 
 def _no_timers() -> list[Part]:
@@ -210,7 +433,7 @@ def _no_timers() -> list[Part]:
 
 
 def _optimised_once() -> list[Part]:
-    """A kernel is optimised by LLVM as a whole, once.
+    """A kernel is optimised by LLVM as a whole, once; less where its loops are not to be vectorised.
 
     Numba first runs a part of the same passes over each function, and another part over the whole.
     """
@@ -220,7 +443,8 @@ def _optimised_once() -> list[Part]:
         module.data_layout = self._codegen._data_layout
 
     def optimise(self: Any) -> None:
-        passes, builder = self._codegen._module_pass_manager()
+        less = {} if Shortcuts.vectorised else {"opt": 1, "loop_vectorize": False, "slp_vectorize": False}
+        passes, builder = self._codegen._module_pass_manager(**less)
         passes.run(self._final_module, builder)
 
     return [(library, "_optimize_functions", lay_out), *_only_linked_helpers(optimise)]

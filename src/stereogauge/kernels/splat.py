@@ -49,7 +49,7 @@ def _mark_lost(
         last = x
 
 
-@kernel
+@kernel(vectorised=False)
 def splat_forward(
     source: NDArray[Any],
     disparity: NDArray[np.float32],

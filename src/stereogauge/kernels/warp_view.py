@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from stereogauge.kernels.jit import kernel
 
 
-@kernel
+@kernel(vectorised=False)
 def warp_backward(
     source: NDArray[Any], disparity: NDArray[np.float32], rendered: NDArray[np.float32], hole: NDArray[np.bool_]
 ) -> None:
