@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -11,6 +13,11 @@ from collections.abc import Callable
 import pytest
 
 from stereogauge.kernels.threads import WORTH_A_THREAD, at_once_with, in_threads
+
+
+def allowed_processors() -> set[int]:
+    """Those on which the calling thread may run; none where the system does not tell."""
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
 
 
 def test_results_are_in_the_order_of_the_parts() -> None:
@@ -91,3 +98,30 @@ def test_a_workspace_belongs_to_one_part_at_a_time_and_there_is_one_per_thread(m
     made = at_once_with(list, [part] * 20, WORTH_A_THREAD)
     assert 1 <= len(made) <= 3
     assert sum(map(len, made)) == 20
+
+
+@pytest.mark.skipif(len(allowed_processors()) < 2, reason="needs Linux and two processors")
+def test_other_threads_are_kept_off_the_processor_of_the_one_that_asks() -> None:
+    """Linux leaves two threads on one processor for longer than a pass takes, though another has nothing to do."""
+
+    def where() -> tuple[str, set[int]]:
+        time.sleep(0.01)
+        return threading.current_thread().name, allowed_processors()
+
+    found = dict(in_threads([where] * 6, 2))
+    asking = threading.current_thread().name
+    others = [allowed for name, allowed in found.items() if name != asking]
+    assert others
+    assert all(len(allowed_processors() - allowed) == 1 for allowed in others)
+    assert found[asking] == allowed_processors()
+
+
+@pytest.mark.skipif(not allowed_processors(), reason="needs Linux")
+def test_threads_work_where_a_process_may_use_one_processor_only() -> None:
+    alone = (
+        "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
+        "from stereogauge.kernels.threads import in_threads\n"
+        "print(in_threads([lambda: 1] * 5, 3))"
+    )
+    run = subprocess.run([sys.executable, "-c", alone], capture_output=True, text=True, check=True, timeout=60)
+    assert run.stdout.strip() == "[1, 1, 1, 1, 1]"

@@ -181,17 +181,17 @@ def select_errors(
         fetch(estimate, ahead)
         fetch(truth, ahead)
         errors[k] = abs(estimate[chosen[k]] - truth[chosen[k]])
-    count = 0
+    count = np.int64(0)
     for question in range(asked.shape[0]):
         region, first, last, rank = asked[question]
         if question == 0 or first != asked[question - 1, 1]:
             all_equal = _all_equal(errors, first, last)
-            count = 0
+            count = np.int64(0)
         if all_equal:
             found[question] = errors[first]
             continue
         if count == 0 or region != asked[question - 1, 0]:
-            count = 0
+            count = np.int64(0)
             for k in range(first, last):
                 inside[count] = errors[k]
                 count += members[region, owners_chosen[k]]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import itertools
 import multiprocessing
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -130,24 +132,59 @@ class _Others:
 
     def __init__(self) -> None:
         self._tasks: SimpleQueue[_Task] = SimpleQueue()
-        self._started = 0
+        self._threads: list[threading.Thread] = []
         self._starting = threading.Lock()
+        self._avoided: int | None = None
 
     def ask(self, work: Callable[[], None], threads: int) -> _Task:
         """Ask so many threads to work, as soon as they have nothing else to do."""
-        if self._started < threads:
-            with self._starting:
-                for number in range(self._started, threads):
-                    threading.Thread(target=self._stay, name=f"kernels {number}", daemon=True).start()
-                    self._started = number + 1
+        with self._starting:
+            while len(self._threads) < threads:
+                name = f"kernels {len(self._threads)}"
+                self._threads.append(threading.Thread(target=self._stay, name=name, daemon=True))
+                self._threads[-1].start()
+                self._avoided = None
+            self._make_way()
         task = _Task(work, threads)
         for _ in range(threads):
             self._tasks.put(task)
         return task
 
+    def _make_way(self) -> None:
+        """Keep these threads off the processor on which the one that asks is running.
+
+        Linux may wake a thread on the processor of the one that wakes it, and leave them there, each waiting for the
+        other, for longer than a pass takes, while another processor has nothing to do.
+        """
+        here = _processor()
+        if here is None or here == self._avoided:
+            return
+        self._avoided = here
+        allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+        if not allowed - {here}:
+            return
+        with contextlib.suppress(OSError):  # a system may forbid it
+            for thread in self._threads:
+                os.sched_setaffinity(thread.native_id or 0, allowed - {here})
+
     def _stay(self) -> None:
         while True:
             self._tasks.get().do()
+
+
+@functools.cache
+def _processor_call() -> Callable[[], int] | None:
+    """The system's call for the number of the processor that runs the calling thread; None where there is none."""
+    if sys.platform != "linux":
+        return None
+    return getattr(ctypes.CDLL(None), "sched_getcpu", None)
+
+
+def _processor() -> int | None:
+    """The number of the processor that runs the calling thread, where the system tells it."""
+    call = _processor_call()
+    here = -1 if call is None else call()
+    return here if here >= 0 else None
 
 
 @functools.cache

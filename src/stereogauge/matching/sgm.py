@@ -8,8 +8,6 @@ workshops 2012.
 from __future__ import annotations
 
 import os
-from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +19,7 @@ from stereogauge.kernels.confidence import summary_rows
 from stereogauge.kernels.cost_summary import CostSummary, Scales
 from stereogauge.kernels.jit import read_only
 from stereogauge.kernels.sgm_sweep import Pair
+from stereogauge.kernels.threads import in_threads
 from stereogauge.kernels.winner import PARABOLA, V_FIT, WHOLE, View
 from stereogauge.matching.census import WINDOWS, census, code_bytes, window_bits, window_radii
 from stereogauge.matching.declaration import Matcher, MatcherParameter, untuned
@@ -34,7 +33,6 @@ from stereogauge.matching.sgm_aggregation import (
     Rows,
     Sums,
     aggregate,
-    both,
     new_sums,
     padded_disparities,
     streaming_block,
@@ -135,12 +133,11 @@ def semi_global_matching(
     height, width = left.shape
     plan = _plan(height, width, ndisp, settings)
     keep = settings.keep if settings.keep != "auto" else ("summary" if plan.streaming else "costs")
-    with _executor(settings) as executor:
-        run = Run(plan, settings, executor, workspace if workspace is not None and keep != "costs" else Workspace())
-        mirrored: View | None = None
-        if settings.right_view == "second-run":
-            mirrored = run.views(right[:, ::-1], left[:, ::-1], keep="nothing", both=False).left.mirrored()
-        found = run.views(left, right, keep=keep, both=settings.right_view == "diagonal")
+    run = Run(plan, settings, workspace if workspace is not None and keep != "costs" else Workspace())
+    mirrored: View | None = None
+    if settings.right_view == "second-run":
+        mirrored = run.views(right[:, ::-1], left[:, ::-1], keep="nothing", both=False).left.mirrored()
+    found = run.views(left, right, keep=keep, both=settings.right_view == "diagonal")
     other = mirrored or found.right
     volume = run.volume
     return MatcherOutput(
@@ -170,10 +167,9 @@ class Found:
 class Run:
     """Aggregation and winner search for one plan; the volume is allocated once and reused by the second view."""
 
-    def __init__(self, plan: Plan, settings: Settings, executor: Executor | None, workspace: Workspace) -> None:
+    def __init__(self, plan: Plan, settings: Settings, workspace: Workspace) -> None:
         self.plan = plan
         self.settings = settings
-        self.executor = executor
         self.volume: Sums | None = None if plan.streaming else workspace.volume(plan)
 
     def views(self, left: NDArray[Any], right: NDArray[Any], *, keep: str, both: bool) -> Found:
@@ -184,9 +180,9 @@ class Run:
             right=View.empty(plan.height, plan.width) if both else None,
             summary=CostSummary.empty(plan.height, plan.width) if keep == "summary" else None,
         )
-        pair = prepare(left, right, plan.ndisp, settings, self.executor)
+        pair = prepare(left, right, plan.ndisp, settings)
         decision = Decision(REFINEMENTS[settings.subpixel], found.left, found.right, settings.vectorised)
-        aggregate(pair, plan, self.volume, decision, self._inspector(found), self.executor)
+        aggregate(pair, plan, self.volume, decision, self._inspector(found))
         return found
 
     def _inspector(self, found: Found) -> Inspector | None:
@@ -202,9 +198,7 @@ class Run:
         return inspect
 
 
-def prepare(
-    left: NDArray[Any], right: NDArray[Any], ndisp: int, settings: Settings, executor: Executor | None = None
-) -> Pair:
+def prepare(left: NDArray[Any], right: NDArray[Any], ndisp: int, settings: Settings) -> Pair:
     """Census codes and penalties in the form that the sweeps read."""
     width = left.shape[1]
     dtype = settings.path_type
@@ -213,11 +207,11 @@ def prepare(
     if settings.adapt:
         steps = np.maximum(np.arange(256), 1)
         penalties = np.maximum(settings.p2 // steps, settings.p1 + 1).astype(dtype)
-    left_codes, right_codes = both(
-        executor,
+    views = (
         lambda: census(left, settings.window),
         lambda: census(right, settings.window, mirrored=True, margin=padded),
     )
+    left_codes, right_codes = in_threads(views, settings.thread_count)
     return Pair(
         left=tuple(left_codes.reshape(len(left_codes), -1)),
         right=tuple(right_codes.reshape(len(right_codes), -1)),
@@ -253,10 +247,6 @@ def _plan(height: int, width: int, ndisp: int, settings: Settings) -> Plan:
         f"sgm: {width} x {height} pixels with {ndisp} disparities need at least {streamed.bytes / GIBIBYTE:.2f} GiB; "
         f"raise memory_limit={settings.memory_limit:g} GiB."
     )
-
-
-def _executor(settings: Settings) -> Any:
-    return ThreadPoolExecutor(settings.thread_count) if settings.thread_count > 1 else nullcontext()
 
 
 _compile = on_a_small_pair(semi_global_matching)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from stereogauge.kernels.alignment import on_a_line
 from stereogauge.kernels.sgm_plain import DECIDE, DECIDE_BOTH, FORGET, LANES, WRITE
 from stereogauge.kernels.sgm_sweep import BEGIN, Pair, Rolling, sweep
+from stereogauge.kernels.threads import in_threads
 from stereogauge.kernels.winner import View
 
 CACHE_BYTES = 2**20
@@ -165,7 +165,6 @@ def aggregate(
     volume: Sums | None,
     decision: Decision,
     inspect: Inspector | None,
-    executor: Executor | None,
 ) -> None:
     """Find the winners of a pair; with a `volume`, fill it with the sums.
 
@@ -197,12 +196,13 @@ def aggregate(
                 if inspect:
                     inspect(buffer, first_row, piece)
 
-    left_by_down, left_by_up = both(executor, lambda: begin(down, halves[0]), lambda: begin(up, halves[1]))
-    both(
-        executor,
+    beginnings = (lambda: begin(down, halves[0]), lambda: begin(up, halves[1]))
+    left_by_down, left_by_up = in_threads(beginnings, plan.threads)
+    endings = (
         lambda: complete(up, down, halves[0], left_by_down),
         lambda: complete(down, up, halves[1], left_by_up),
     )
+    in_threads(endings, plan.threads)
 
 
 def _pieces(rows: Rows, size: int) -> list[Rows]:
@@ -212,11 +212,3 @@ def _pieces(rows: Rows, size: int) -> list[Rows]:
 def _cached_rows(plan: Plan) -> int:
     """The number of rows whose sums fit into a processor's own cache."""
     return max(1, CACHE_BYTES // (2 * plan.width * padded_disparities(plan.ndisp)))
-
-
-def both(executor: Executor | None, first: Callable[[], Any], second: Callable[[], Any]) -> tuple[Any, Any]:
-    """Both results; at the same time where there are threads."""
-    if executor is None:
-        return first(), second()
-    other = executor.submit(second)
-    return first(), other.result()
