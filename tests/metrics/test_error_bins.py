@@ -44,7 +44,7 @@ def collected(bins: list[int], shape: tuple[int, int], seed: int) -> tuple[Error
     members = np.array([[True, True], [False, True]])
     for one in (estimate, truth):
         one.flags.writeable = False
-    return collect_bins(bins, (estimate, truth, slots), keys, histogram, members), errors, slots
+    return collect_bins(bins, (estimate, truth, slots), keys, histogram, members, lambda: None), errors, slots
 
 
 @pytest.mark.parametrize("shape", [(3, 16), (40, 63), (25, 64), (30, 200)])

@@ -37,13 +37,20 @@ def fixed_blocks(height: int, pixels: int) -> list[slice]:
     return [slice(first, last) for first, last in itertools.pairwise(edges)]
 
 
-def at_once(parts: Sequence[Callable[[], Any]], pixels: int) -> list[Any]:
+def _nothing() -> None:
+    pass
+
+
+def at_once(parts: Sequence[Callable[[], Any]], pixels: int, meanwhile: Callable[[], None] = _nothing) -> list[Any]:
     """The results of all parts, in order; in threads where there are processors and enough pixels."""
-    return in_threads(parts, thread_count() if pixels >= WORTH_A_THREAD else 1)
+    return in_threads(parts, thread_count() if pixels >= WORTH_A_THREAD else 1, meanwhile)
 
 
 def at_once_with(
-    workspace: Callable[[], Workspace], parts: Sequence[Callable[[Workspace], Any]], pixels: int
+    workspace: Callable[[], Workspace],
+    parts: Sequence[Callable[[Workspace], Any]],
+    pixels: int,
+    meanwhile: Callable[[], None] = _nothing,
 ) -> list[Workspace]:
     """Do all parts, each with a workspace that no other uses meanwhile; returns those that there are then.
 
@@ -61,18 +68,20 @@ def at_once_with(
         part(own)
         free.append(own)
 
-    at_once([functools.partial(do, part) for part in parts], pixels)
+    at_once([functools.partial(do, part) for part in parts], pixels, meanwhile)
     return made
 
 
-def in_threads(parts: Sequence[Callable[[], Any]], threads: int) -> list[Any]:
+def in_threads(parts: Sequence[Callable[[], Any]], threads: int, meanwhile: Callable[[], None] = _nothing) -> list[Any]:
     """The results of all parts, in order, by at most so many threads.
 
     The calling thread works too: were it only waiting, each finished part would wake it on a processor that has work.
-    The others stay for later calls, since starting them takes as long as a small part.
+    Before that it does what is to be done `meanwhile`: the others need a moment to begin. They stay for later calls,
+    since starting them takes as long as a small part.
     """
     threads = min(threads, len(parts))
     if threads <= 1:
+        meanwhile()
         return [part() for part in parts]
     results: list[Any] = [None] * len(parts)
     waiting = deque(enumerate(parts))
@@ -87,6 +96,7 @@ def in_threads(parts: Sequence[Callable[[], Any]], threads: int) -> list[Any]:
 
     others = _others(os.getpid()).ask(work, threads - 1)
     try:
+        meanwhile()
         work()
     finally:
         failures = others.end()

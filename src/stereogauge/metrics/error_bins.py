@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -92,10 +92,12 @@ def collect_bins(
     keys: NDArray[np.uint16],
     histogram: NDArray[np.uint32],
     members: NDArray[np.bool_],
+    meanwhile: Callable[[], None],
 ) -> ErrorsInBins:
     """The pixels in some bins, in one pass over the fine keys of all pixels.
 
-    `maps` are estimate, truth and slots; `histogram` (slot, key) is that of all pixels.
+    `maps` are estimate, truth and slots; `histogram` (slot, key) is that of all pixels. `meanwhile` is done while other
+    threads begin.
     """
     chosen = np.array(sorted(bins), np.int64)
     numbers = np.full(BINS + 1, -1)
@@ -113,7 +115,7 @@ def collect_bins(
 
     workspace = functools.partial(_Workspace, width, total, len(histogram), slots.dtype, chosen.size * PARTS)
     blocks = [functools.partial(part, rows) for rows in fixed_blocks(height, keys.size)]
-    made = at_once_with(workspace, blocks, keys.size)
+    made = at_once_with(workspace, blocks, keys.size, meanwhile)
     found = [(own.pixels[: own.found], own.codes[: own.found], own.owners[: own.found]) for own in made]
     pixels, codes, owners = found[0] if len(found) == 1 else map(np.concatenate, zip(*found, strict=True))
     counts = functools.reduce(np.add, (own.counts for own in made))

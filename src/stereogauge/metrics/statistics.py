@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
-from collections.abc import Iterable, Set
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -147,11 +148,8 @@ class PixelStatistics:
         self._charge, self._in_front = charge, in_front
         collecting = bool(request.quantiles) or not all(map(_on_edge, request.thresholds))
         tally = self._tallied(depth=request.depth, keys=collecting)
-        if request.depth:
-            self._depths = self._depths_of(tally)
         # As floating-point numbers, which matrices are multiplied fast for, and which hold these numbers exactly.
         counts = (labels.members.astype(np.float64) @ tally.histogram).astype(np.int64)
-        self._regions = self._folded(tally, counts)
         # How many errors of a region (first index) are in bins before one (second index).
         self._below = np.zeros((len(counts), kernels.BINS + 1), np.int64)
         d1 = counts[:, kernels.BINS : 2 * kernels.BINS]
@@ -160,8 +158,17 @@ class PixelStatistics:
         self._quantiles: dict[tuple[str, float], float] = {}
         around = self._around(request.quantiles)
         bins = {_bin(threshold) for threshold in request.thresholds if not _on_edge(threshold)}
-        if bins := bins.union(around.bins.ravel().tolist()):
-            self._collected.append(self._collect(bins, tally))
+        bins.update(around.bins.ravel().tolist())
+
+        def fold() -> None:
+            self._regions = self._folded(tally, counts)
+            if request.depth:
+                self._depths = self._depths_of(tally)
+
+        if bins:
+            self._collected.append(self._collect(bins, tally, fold))
+        else:
+            fold()
         self._read(around)
 
     def __contains__(self, region: object) -> bool:
@@ -221,9 +228,11 @@ class PixelStatistics:
     def _around(self, quantiles: Iterable[float]) -> _Around:
         """The order statistics around some quantiles, in all regions with an estimate (NumPy's `linear` definition)."""
         different = tuple(dict.fromkeys(quantiles))
-        asked = [(name, quantile) for name in self._labels.names if self[name].valid for quantile in different]
-        regions = np.array([self._labels.names.index(name) for name, _ in asked], np.int64)
-        positions = np.array([quantile * (self[name].valid - 1) for name, quantile in asked], np.float64)
+        valid = self._below[:, -1]
+        regions = np.repeat(np.flatnonzero(valid), len(different))
+        names = [name for name, count in zip(self._labels.names, valid.tolist(), strict=True) if count]
+        asked = list(itertools.product(names, different))
+        positions = np.array([quantile for _, quantile in asked], np.float64) * (valid[regions] - 1)
         ranks = np.array([np.floor(positions), np.ceil(positions)], np.int64)
         # The counts of all regions as one increasing sequence, for one search.
         step = self._truth.size + 1
@@ -241,17 +250,17 @@ class PixelStatistics:
         below, above = found.reshape(2, -1)
         self._quantiles |= zip(around.asked, (below + (above - below) * around.shares).tolist(), strict=True)
 
-    def _collect(self, bins: Iterable[int], tally: Tally) -> ErrorsInBins:
+    def _collect(self, bins: Iterable[int], tally: Tally, meanwhile: Callable[[], None]) -> ErrorsInBins:
         """The errors in some bins, by one pass over the keys of all pixels."""
         maps = (self._estimate, self._truth, self._labels.slots)
-        return collect_bins(bins, maps, tally.keys, tally.histogram, self._labels.members)
+        return collect_bins(bins, maps, tally.keys, tally.histogram, self._labels.members, meanwhile)
 
     def _errors_in(self, bins: Set[int]) -> ErrorsInBins:
         """The errors in some bins."""
         for collected in self._collected:
             if collected.holds(bins):
                 return collected
-        self._collected.append(self._collect(bins, self._tallied(depth=False, keys=True)))
+        self._collected.append(self._collect(bins, self._tallied(depth=False, keys=True), lambda: None))
         return self._collected[-1]
 
     def above(self, region: str, threshold: float) -> int:
