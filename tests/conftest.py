@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -26,6 +28,18 @@ def pytest_configure() -> None:
     ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     if ignored and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def metrics_of_one_test() -> Iterator[None]:
+    """Functions that a test gives as metrics are known to no other test of its process."""
+    from stereogauge.metrics.declaration import metrics
+
+    known: Any = metrics()
+    before = dict(known._given)
+    yield
+    known._given.clear()
+    known._given.update(before)
 
 
 @pytest.fixture(scope="session")
