@@ -80,7 +80,7 @@ def test_shortcuts_through_numba_are_for_our_kernels_only(monkeypatch: pytest.Mo
     assert compiled(np.array([1.0, 3.0])) == 3
     with pytest.raises(ValueError, match="empty"):
         compiled(np.zeros(0))
-    assert set(seen["ours"]) == {"stereogauge.kernels.shortcuts"}
+    assert set(seen["ours"]) == {"stereogauge.kernels.code_shortcuts"}
     assert set(seen["theirs"]) == set(parts()) == {"numba.core.codegen"}
 
 

@@ -1,7 +1,7 @@
 """Errors and keys of one row, several pixels at once.
 
-LLVM vectorises the same written as loops, with a tenth more instructions of the kind that everything waits for here,
-and takes longer to compile it.
+LLVM vectorises the same written as loops, but with more instructions, and takes longer to compile it
+(docs/decisions/pixelwise-pass.md).
 """
 
 from __future__ import annotations

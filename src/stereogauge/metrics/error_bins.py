@@ -79,7 +79,8 @@ class _Workspace:
     """The pixels that one thread finds, at most so many, and its scratch rows."""
 
     def __init__(self, width: int, pixels: int, slots: int, kind: np.dtype[Any], codes: int) -> None:
-        self.found_bits, self.starts = (np.empty(width // kernels.AT_ONCE + 1, kind) for kind in (np.uint64, np.int64))
+        blocks = width // kernels.AT_ONCE + 1
+        self.found_bits, self.starts = np.empty(blocks, np.uint64), np.empty(blocks, np.int64)
         self.columns = np.empty(width + 1, np.int64)
         self.pixels, self.codes, self.owners = (np.empty(pixels, one) for one in (np.uint32, np.uint16, kind))
         self.counts = np.zeros((slots, codes), np.uint32)
