@@ -52,6 +52,7 @@ ZERO_TRUTH, ZERO_TRUTH_MISSING, TRUTH_BEHIND, TRUTH_BEHIND_MISSING, ESTIMATE_BEH
 D1_PIXELS = np.float32(3.0)
 D1_SHARE = np.float32(20.0)  # |e| > D/20, written as a product because 0.05 has no exact float
 
+align_stack = Instruction("stereogauge.kernels.vectors", "align_stack")
 error_row = Instruction("stereogauge.kernels.error_row", "error_row")
 add_groups = Instruction("stereogauge.kernels.pixelwise_vector", "add_groups")
 add_whole_groups = Instruction("stereogauge.kernels.pixelwise_vector", "add_whole_groups")
@@ -97,6 +98,7 @@ def tally_errors(
     disparity is not above `behind`, and its point not in front of the cameras. Where `depth` is None, depths are left
     out, and their code is not compiled.
     """
+    align_stack()
     height, width = estimate.shape
     for y in range(height):
         estimated, true, slot = estimate[y], truth[y], slots[y]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from stereogauge.kernels.jit import helper, kernel
 from stereogauge.kernels.sgm_plain import DECIDE, DECIDE_BOTH, NO_COST, pixel_plain
 from stereogauge.kernels.sgm_vector import pixel_vector, publish
+from stereogauge.kernels.vectors import align_stack
 from stereogauge.kernels.winner import left_row, right_row
 
 BEGIN = 0
@@ -86,6 +87,7 @@ def _row(
     plain: bool | None,
 ) -> None:
     """One row; `row` counts in the sweep's direction, `y` from the top."""
+    align_stack()
     width = rolling.left_keys.size
     padded = rolling.costs.size
     large = rolling.penalties
@@ -141,6 +143,7 @@ def sweep(
     by 64. `left` and `right` are the `View`s that winners go to, if `mode` asks for them. `plain` is None for explicit
     vectors: what is None decides at compile time, so that only one form of the inner step is compiled.
     """
+    align_stack()
     height, width = pair.guide.shape
     padded = rolling.costs.size
     for row in range(start, stop):
