@@ -33,7 +33,7 @@ def arithmetic() -> None:
     threads.at_once(parts, threads.WORTH_A_THREAD)
 
 
-@numba.njit(nogil=True, fastmath=True)  # type: ignore[untyped-decorator]
+@numba.njit(nogil=True, fastmath=True)
 def _multiply(numbers: NDArray[np.float32], times: int) -> None:
     for _ in range(times):
         for i in range(numbers.size):

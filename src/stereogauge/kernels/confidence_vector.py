@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba.extending
-import numba.types
 from llvmlite import ir
 
 from stereogauge.kernels.alignment import LINE
@@ -20,16 +18,15 @@ from stereogauge.kernels.vectors import (
     cgutils,
     constant,
     data,
+    intrinsic,
     lanewise,
     largest,
     load,
     number,
     splat,
     store,
+    types,
 )
-
-types: Any = numba.types
-intrinsic: Any = numba.extending.intrinsic
 
 SUMMED = 8
 """Pairs of disparities whose terms are summed for themselves: a long sum of float32 rounds less that way."""

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba.extending
-import numba.types
 from llvmlite import ir
 
 from stereogauge.kernels import pixelwise as kernels
@@ -21,15 +19,14 @@ from stereogauge.kernels.vectors import (
     constant,
     data,
     has_wide_registers,
+    intrinsic,
     lanewise,
     load,
     number,
     splat,
     store,
+    types,
 )
-
-types: Any = numba.types
-intrinsic: Any = numba.extending.intrinsic
 
 LANES = 16 if has_wide_registers() else 8
 FLOATS = ir.VectorType(FLOAT, LANES)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba.extending
-import numba.types
 import numpy as np
 from llvmlite import ir
 from numpy.typing import NDArray
@@ -13,10 +11,19 @@ from numpy.typing import NDArray
 from stereogauge.kernels.error_bins import AT_ONCE
 from stereogauge.kernels.jit import helper
 from stereogauge.kernels.pixelwise import PART_BITS, Keys, Places
-from stereogauge.kernels.vectors import INT8, INT16, INT64, cgutils, constant, data, features, load, number
-
-types: Any = numba.types
-intrinsic: Any = numba.extending.intrinsic
+from stereogauge.kernels.vectors import (
+    INT8,
+    INT16,
+    INT64,
+    cgutils,
+    constant,
+    data,
+    features,
+    intrinsic,
+    load,
+    number,
+    types,
+)
 
 LOOK_UPS = {
     "+avx512bw": (64, "llvm.x86.avx512.pshuf.b.512"),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba.extending
-import numba.types
 from llvmlite import ir
 
 from stereogauge.kernels.vectors import (
@@ -17,16 +15,15 @@ from stereogauge.kernels.vectors import (
     cgutils,
     constant,
     data,
+    intrinsic,
     lanewise,
     load,
     number,
     prefetch,
     splat,
     store,
+    types,
 )
-
-types: Any = numba.types
-intrinsic: Any = numba.extending.intrinsic
 
 EIGHT_FLAGS = ir.VectorType(ir.IntType(1), 8)
 EIGHT_FLOATS = ir.VectorType(FLOAT, 8)

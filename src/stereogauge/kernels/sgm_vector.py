@@ -10,8 +10,6 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import numba.extending
-import numba.types
 from llvmlite import ir
 
 from stereogauge.kernels.sgm_plain import DECIDE, DECIDE_BOTH, FORGET, LANES, WRITE
@@ -24,6 +22,7 @@ from stereogauge.kernels.vectors import (
     constant,
     data,
     has_wide_registers,
+    intrinsic,
     lanewise,
     largest,
     load,
@@ -34,11 +33,8 @@ from stereogauge.kernels.vectors import (
     reduced,
     splat,
     store,
+    types,
 )
-
-# Numba's annotations do not describe what becomes of a decorated function.
-types: Any = numba.types
-intrinsic: Any = numba.extending.intrinsic
 
 WIDE = 2 * LANES if has_wide_registers() else LANES
 AHEAD = 1024
