@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from benchmarks.report import Report
 from benchmarks.scenes import motorcycle_full, noisy_estimate
-from benchmarks.threads import arithmetic, on_threads
+from benchmarks.threads import on_threads, second_thread, worth
 from benchmarks.timing import interleave
 from stereogauge.metrics.statistics import PassRequest, PixelStatistics
 from stereogauge.regions.depth_range import range_in_front
@@ -86,8 +86,7 @@ def run(report: Report) -> None:
         {
             "one": on_threads(1, ours),
             "two": on_threads(2, ours),
-            "arithmetic, one": on_threads(1, arithmetic),
-            "arithmetic, two": on_threads(2, arithmetic),
+            **second_thread(),
             "numpy": lambda: plain(estimate, truth, masks),
             "reduce": lambda: np.add.reduce(same_bytes),
         }
@@ -95,6 +94,5 @@ def run(report: Report) -> None:
     work = "pixel-wise metrics × 8 regions with exact quantiles"
     report.row(f"{work}, 1 thread", times["one"], times["numpy"], "NumPy", 0.045)
     report.row(f"{work}, 1 thread", times["one"], times["reduce"], "np.add.reduce over the same bytes", 7.0)
-    at_best = times["arithmetic, two"].median / times["arithmetic, one"].median
-    note = f"arithmetic alone, without memory, took {at_best:.2f} ×"
+    note = f"arithmetic alone, without memory, took {worth(times):.2f} ×"
     report.row(f"{work}, 2 threads", times["two"], times["one"], "1 thread", 0.6, note)

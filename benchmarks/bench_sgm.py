@@ -8,6 +8,7 @@ from __future__ import annotations
 from benchmarks.matchers import PEER, opencv, ours
 from benchmarks.report import Report
 from benchmarks.scenes import motorcycle
+from benchmarks.threads import second_thread, steadiness, worth
 from benchmarks.timing import Times, interleave
 from stereogauge.matching.sgm import Workspace
 
@@ -26,6 +27,7 @@ def run(report: Report) -> None:
                 "two": ours(workspace, left, right, ndisp, threads=2),
                 "fresh": ours(workspace, left, right, ndisp, threads=2, keep="costs"),
                 "second run": ours(workspace, left, right, ndisp, threads=2, right_view="second-run"),
+                **second_thread(),
             },
             rounds=ROUNDS,
         )
@@ -33,7 +35,8 @@ def run(report: Report) -> None:
         report.row(f"{work}, 1 thread", times["one"], peer, PEER, 0.29, by="fastest")
         report.row(f"{work}, 2 threads", times["two"], peer, PEER, 0.16, by="fastest")
         steady = Times((times["two"].fastest,))
-        note = "medians against the fastest run"
+        alone = f"{steadiness(times):.2f} ×, and {worth(times):.2f} × one thread"
+        note = f"medians against the fastest run; arithmetic alone took {alone}"
         report.row(f"median of 2 threads, D = {ndisp}", times["two"], steady, "its fastest run", SPREAD, note)
         note = "volume allocated"
         report.row(f"{work}, 2 threads, costs kept", times["fresh"], peer, PEER, 0.35, note, by="fastest")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.timing import Times
 from stereogauge.kernels import threads
 
 
@@ -25,6 +26,24 @@ def on_threads(count: int, call: Callable[[], Any]) -> Callable[[], Any]:
             threads.thread_count = usual
 
     return work
+
+
+def second_thread() -> dict[str, Callable[[], Any]]:
+    """Arithmetic on one and on two threads: what a second one is worth on this machine at this time.
+
+    Processors of a virtual machine may share a core of their host, or one of them may be taken away for a while.
+    """
+    return {"arithmetic, one": on_threads(1, arithmetic), "arithmetic, two": on_threads(2, arithmetic)}
+
+
+def worth(times: Mapping[str, Times]) -> float:
+    """Two threads' time for arithmetic as a share of one thread's: 0.5 where both have a processor of their own."""
+    return times["arithmetic, two"].median / times["arithmetic, one"].median
+
+
+def steadiness(times: Mapping[str, Times]) -> float:
+    """The median of two threads' times for arithmetic against the fastest: 1 where the machine is always the same."""
+    return times["arithmetic, two"].median / times["arithmetic, two"].fastest
 
 
 def arithmetic() -> None:

@@ -10,34 +10,42 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.jit import kernel
+from stereogauge.kernels.jit import helper, kernel
 
 BITS_PER_BYTE = 8
 
 
+@helper
+def _bit(darker: bool, weight: int) -> np.uint8:
+    return np.uint8(weight) if darker else np.uint8(0)
+
+
 @kernel
 def census_rows(
-    padded: NDArray[Any], radius_y: int, radius_x: int, mirrored: bool, codes: NDArray[np.uint8], width: int
+    image: NDArray[Any], stride: int, centre: int, neighbours: NDArray[np.int64], codes: NDArray[np.uint8], width: int
 ) -> None:
-    """The first `width` columns of `codes` (bytes, H, ≥ W) from an image padded by the radii on each side.
+    """The first `width` columns of `codes` (bytes, H, ≥ W) from the pixels of a padded image, `stride` to a row.
 
-    Neighbours are taken row by row, the centre left out, eight to a byte: loops over x stay in byte-wide vectors.
-    With `mirrored`, each row of neighbours is taken from its end: a mirrored image gets the codes of the original.
+    `centre` is where the first window's centre is; `neighbours` (bytes, 8) are the places around it in the order of
+    their bits. All bits of a byte are found at once, in byte-wide vectors.
     """
     for y in range(codes.shape[1]):
-        centre = padded[y + radius_y, radius_x : radius_x + width]
-        taken = 0
-        for neighbour_y in range(2 * radius_y + 1):
-            for neighbour_x in range(2 * radius_x + 1):
-                if neighbour_y == radius_y and neighbour_x == radius_x:
-                    continue
-                first = 2 * radius_x - neighbour_x if mirrored else neighbour_x
-                neighbour = padded[y + neighbour_y, first : first + width]
-                byte = codes[taken // BITS_PER_BYTE, y, :width]
-                if taken % BITS_PER_BYTE == 0:
-                    for x in range(width):
-                        byte[x] = np.uint8(neighbour[x] < centre[x])
-                else:
-                    for x in range(width):
-                        byte[x] = np.uint8(np.uint8(byte[x] << np.uint8(1)) | np.uint8(neighbour[x] < centre[x]))
-                taken += 1
+        rows = image[y * stride :]
+        own = rows[centre : centre + width]
+        for byte in range(codes.shape[0]):
+            at = neighbours[byte]
+            a, b, c, d = (rows[at[0] :], rows[at[1] :], rows[at[2] :], rows[at[3] :])
+            e, f, g, h = (rows[at[4] :], rows[at[5] :], rows[at[6] :], rows[at[7] :])
+            found = codes[byte, y, :width]
+            for x in range(width):
+                value = own[x]
+                found[x] = (
+                    _bit(a[x] < value, 128)
+                    | _bit(b[x] < value, 64)
+                    | _bit(c[x] < value, 32)
+                    | _bit(d[x] < value, 16)
+                    | _bit(e[x] < value, 8)
+                    | _bit(f[x] < value, 4)
+                    | _bit(g[x] < value, 2)
+                    | _bit(h[x] < value, 1)
+                )

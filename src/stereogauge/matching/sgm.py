@@ -111,12 +111,20 @@ class Workspace:
 
     def __init__(self) -> None:
         self._volume = new_sums(0, 0, 0)
+        self._codes: dict[str, NDArray[np.uint8]] = {}
 
     def volume(self, plan: Plan) -> Sums:
         """A volume for `plan` with arbitrary content."""
         if self._volume.size != plan.height * plan.width * padded_disparities(plan.ndisp):
             self._volume = new_sums(plan.height, plan.width, plan.ndisp)
         return self._volume
+
+    def codes(self, view: str, *shape: int) -> NDArray[np.uint8]:
+        """Room for the census codes of a view with arbitrary content."""
+        kept = self._codes.get(view)
+        if kept is None or kept.shape != shape:
+            kept = self._codes[view] = np.empty(shape, np.uint8)
+        return kept
 
 
 def semi_global_matching(
@@ -170,6 +178,7 @@ class Run:
     def __init__(self, plan: Plan, settings: Settings, workspace: Workspace) -> None:
         self.plan = plan
         self.settings = settings
+        self.workspace = workspace
         self.volume: Sums | None = None if plan.streaming else workspace.volume(plan)
 
     def views(self, left: NDArray[Any], right: NDArray[Any], *, keep: str, both: bool) -> Found:
@@ -180,7 +189,7 @@ class Run:
             right=View.empty(plan.height, plan.width) if both else None,
             summary=CostSummary.empty(plan.height, plan.width) if keep == "summary" else None,
         )
-        pair = prepare(left, right, plan.ndisp, settings)
+        pair = prepare(left, right, plan.ndisp, settings, self.workspace)
         decision = Decision(REFINEMENTS[settings.subpixel], found.left, found.right, settings.vectorised)
         aggregate(pair, plan, self.volume, decision, self._inspector(found))
         return found
@@ -198,18 +207,20 @@ class Run:
         return inspect
 
 
-def prepare(left: NDArray[Any], right: NDArray[Any], ndisp: int, settings: Settings) -> Pair:
+def prepare(left: NDArray[Any], right: NDArray[Any], ndisp: int, settings: Settings, workspace: Workspace) -> Pair:
     """Census codes and penalties in the form that the sweeps read."""
-    width = left.shape[1]
+    height, width = left.shape
     dtype = settings.path_type
     padded = padded_disparities(ndisp)
     penalties = np.full(256, settings.p2, dtype)
     if settings.adapt:
         steps = np.maximum(np.arange(256), 1)
         penalties = np.maximum(settings.p2 // steps, settings.p1 + 1).astype(dtype)
+    count = code_bytes(settings.window)
+    rooms = workspace.codes("left", count, height, width), workspace.codes("right", count, height, width + padded)
     views = (
-        lambda: census(left, settings.window),
-        lambda: census(right, settings.window, mirrored=True, margin=padded),
+        lambda: census(left, settings.window, into=rooms[0]),
+        lambda: census(right, settings.window, mirrored=True, margin=padded, into=rooms[1]),
     )
     left_codes, right_codes = in_threads(views, settings.thread_count)
     return Pair(
