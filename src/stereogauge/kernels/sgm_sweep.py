@@ -1,10 +1,11 @@
 """Sweeps of semi-global matching over an image: path costs in rolling rows, their sums in one volume.
 
 A sweep visits rows from the top (or, reversed in both axes, from the bottom) and carries up to four paths: along the
-row, from the previous row, and from its two diagonal neighbours. Two opposite sweeps make 4, 5 or 8 paths. Each path
-keeps one slot a column and updates it in place; diagonal paths are addressed by (column ∓ row) mod width, which stays
-constant along a diagonal. Matching costs are computed afresh in each sweep from the census codes, which is cheaper
-than storing them. The sweep that completes a row's sums also finds its winners, while the sums are in registers.
+row, from the previous row, and from its two diagonal neighbours. Two opposite sweeps make 4, 5 or 8 paths. The path
+along the row keeps one slot, the others one a column, and they are updated in place; diagonal paths are addressed by
+(column ∓ row) mod width, which stays constant along a diagonal. Matching costs are computed afresh in each sweep from
+the census codes, which is cheaper than storing them. The sweep that completes a row's sums also finds its winners,
+while the sums are in registers.
 """
 
 from __future__ import annotations
@@ -15,12 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels.jit import helper, kernel
-from stereogauge.kernels.sgm_plain import DECIDE, DECIDE_BOTH, NO_COST, pixel_plain
-from stereogauge.kernels.sgm_vector import pixel_vector, publish
+from stereogauge.kernels.sgm_plain import DECIDE, DECIDE_BOTH, LANES, MINIMUM, NO_COST, row_plain
+from stereogauge.kernels.sgm_vector import publish, row_vector
 from stereogauge.kernels.vectors import align_stack
 from stereogauge.kernels.winner import left_row, right_row
-
-BEGIN = 0
 
 
 class Pair(NamedTuple):
@@ -45,14 +44,13 @@ class Pair(NamedTuple):
 
 
 class Rolling(NamedTuple):
-    """The state of a sweep: for each path its slots and the smallest cost in each of them.
+    """The state of a sweep: the slots of each path, all zero before a path begins.
 
-    Slot 0 holds zeros, the costs before a path begins. The path along the row has two more, the others one a column.
-    The rest is room for one row: P2 (4, W), costs of a pixel, and the winners found so far.
+    The path along the row has one slot, the others one a column. The rest is room for one row: P2 (4, W), costs of a
+    pixel, and the winners found so far.
     """
 
     paths: tuple[NDArray[Any], ...]
-    minima: tuple[NDArray[Any], ...]
     penalties: NDArray[Any]
     costs: NDArray[Any]
     left_keys: NDArray[np.uint32]
@@ -75,6 +73,17 @@ def _penalty_row(guide: NDArray[np.uint8], table: NDArray[Any], y: int, sign: in
 
 
 @helper
+def _begin_paths(paths: Any, ndisp: int, padded: int, west: int, east: int) -> None:
+    """Zero where a path begins in a row: along the row, and where a diagonal one enters the image from the side."""
+    slots = (0, 0, west, east)
+    for i in range(len(paths)):
+        if i != 1:
+            at = LANES + slots[i] * (padded + LANES)
+            paths[i][at - MINIMUM] = 0
+            paths[i][at : at + ndisp] = 0
+
+
+@helper
 def _row(
     pair: Any,
     rolling: Any,
@@ -90,36 +99,12 @@ def _row(
     align_stack()
     width = rolling.left_keys.size
     padded = rolling.costs.size
-    large = rolling.penalties
-    # Columns that come from the right reach a right pixel's smaller disparities last.
-    later = np.uint16(0 if downward else 1)
-    along = BEGIN
-    west = (-row) % width
-    east = row % width
-    for column in range(width):
-        x = column if downward else width - 1 - column
-        targets = (1 + (column & 1), 1 + column, 1 + west, 1 + east)
-        sources = (
-            along,
-            BEGIN if row == 0 else targets[1],
-            BEGIN if row == 0 or column == 0 else targets[2],
-            BEGIN if row == 0 or column == width - 1 else targets[3],
-        )
-        jumps = (large[0, x], large[1, x], large[2, x], large[3, x])
-        pixel = y * width + x
-        there = width - 1 - x
-        right_at = y * (width + padded) + there
-        at = sums_at + x * padded
-        if plain is None:
-            key = pixel_vector(
-                pair, rolling, pixel, right_at, there, sources, targets, jumps, sums, at, later, padded, mode
-            )
-        else:
-            key = pixel_plain(pair, rolling, pixel, right_at, there, sources, targets, jumps, sums, at, later, mode)
-        rolling.left_keys[x] = key
-        along = targets[0]
-        west = 0 if west == width - 1 else west + 1
-        east = 0 if east == width - 1 else east + 1
+    west, east = (-row) % width, row % width
+    _begin_paths(rolling.paths, pair.ndisp, padded, west, (row - 1) % width)
+    if plain is None:
+        row_vector(pair, rolling, sums, sums_at, y, west, east, downward, width, padded, mode)
+    else:
+        row_plain(pair, rolling, sums, sums_at, y, west, east, downward, width, padded, mode)
 
 
 @kernel

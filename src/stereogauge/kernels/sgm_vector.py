@@ -1,6 +1,7 @@
-"""`sgm_plain.pixel_plain` as LLVM vector instructions: costs, paths, sums and winners of a pixel without leaving the
+"""`sgm_plain.row_plain` as LLVM vector instructions: costs, paths, sums and winners of a pixel without leaving the
 registers, several times as fast as what LLVM finds by itself.
 
+Each mode has a loop over the row of its own: what differs between modes would cost every pixel a third of its time.
 Vectors are generic; LLVM splits them for the machine at hand (SSE, AVX2, AVX-512, NEON). Disparities are taken `WIDE`
 at a time, and a last `LANES` where the range asks for them.
 """
@@ -12,7 +13,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from stereogauge.kernels.sgm_plain import DECIDE, DECIDE_BOTH, FORGET, LANES, WRITE
+from stereogauge.kernels.sgm_plain import DECIDE, DECIDE_BOTH, FORGET, LANES, MINIMUM, WRITE
 from stereogauge.kernels.vectors import (
     INT8,
     INT16,
@@ -83,46 +84,77 @@ class _Fields:
         ]
 
 
-class _Pixel:
-    """Emits the code of one pixel; the arguments are those of `pixel_plain`."""
+class _Row:
+    """Emits the code of one row; the arguments are those of `row_plain`."""
 
     def __init__(self, context: Any, builder: Any, signature: Any, arguments: Any) -> None:
         self.builder = builder
-        (pair, rolling, pixel, self.right_at, self.column, sources, targets, large_penalties) = arguments[:8]
-        (sums, self.sums_at, self.later, self.padded, _) = arguments[8:]
-        pair = _Fields(context, builder, signature.args[0], pair)
-        rolling = _Fields(context, builder, signature.args[1], rolling)
-        self.sums = data(context, builder, signature.args[8], sums)
-        backwards = builder.icmp_unsigned("!=", self.later, ir.Constant(INT16, 0))
-        self.ahead = builder.select(backwards, number(-AHEAD), number(AHEAD))
-        self.right = pair.each_data("right")
+        pair = _Fields(context, builder, signature.args[0], arguments[0])
+        rolling = _Fields(context, builder, signature.args[1], arguments[1])
+        self.sums = data(context, builder, signature.args[2], arguments[2])
+        (self.row_at, self.y, west, east, self.downward, self.width, self.padded, _) = arguments[3:]
+        self.ahead = builder.select(self.downward, number(AHEAD), number(-AHEAD))
+        self.later = builder.select(self.downward, ir.Constant(INT16, 0), ir.Constant(INT16, 1))
+        self.left, self.right = pair.each_data("left"), pair.each_data("right")
         self.outside, self.unused = pair.data("outside"), pair.data("unused")
+        self.keys, self.penalties = rolling.data("left_keys"), rolling.data("penalties")
         self.right_costs, self.right_disparities = rolling.data("right_costs"), rolling.data("right_disparities")
-        self.paths, self.minima = rolling.each_data("paths"), rolling.each_data("minima")
+        self.paths = rolling.each_data("paths")
         self.small_penalty = pair.number("small_penalty")
         self.element = self.small_penalty.type
         self.packed = self.element.width == 8
-        self.codes = [builder.load(builder.gep(bytes_, [pixel])) for bytes_ in pair.each_data("left")]
-        slot = builder.add(self.padded, number(LANES))
+        self.slot = builder.add(self.padded, number(LANES))
+        starts = [number(LANES), *(self._place(slot) for slot in (number(0), west, east))]
         every = range(len(self.paths))
-        source = [builder.extract_value(sources, i) for i in every]
-        self.target = [builder.extract_value(targets, i) for i in every]
-        self.read_at = [builder.add(builder.mul(source[i], slot), number(LANES)) for i in every]
-        self.write_at = [builder.add(builder.mul(self.target[i], slot), number(LANES)) for i in every]
-        self.base = [builder.load(builder.gep(self.minima[i], [source[i]])) for i in every]
-        self.jump = [builder.add(self.base[i], builder.extract_value(large_penalties, i)) for i in every]
+        self.places = [cgutils.alloca_once(builder, INT64) for _ in every]
         self.before = [cgutils.alloca_once(builder, ir.VectorType(self.element, WIDE)) for _ in every]
+        for place, start in zip(self.places, starts, strict=False):
+            builder.store(start, place)
 
-    def emit(self, mode: int) -> Any:
+    def _place(self, slot: Any) -> Any:
+        return self.builder.add(self.builder.mul(slot, self.slot), number(LANES))
+
+    def emit(self, mode: int) -> None:
+        """All pixels of the row."""
+        builder = self.builder
+        last = builder.sub(self.width, number(1))
+        end = self._place(self.width)
+        with cgutils.for_range(builder, self.width, intp=INT64) as loop:
+            column = builder.select(self.downward, loop.index, builder.sub(last, loop.index))
+            self._go_to(column, builder.sub(last, column))
+            key = self._pixel(mode)
+            if mode in (DECIDE, DECIDE_BOTH):
+                builder.store(key, builder.gep(self.keys, [column]))
+            for place in self.places[1:]:
+                following = builder.add(builder.load(place), self.slot)
+                around = builder.icmp_signed("==", following, end)
+                builder.store(builder.select(around, number(LANES), following), place)
+
+    def _go_to(self, x: Any, from_the_right: Any) -> None:
+        """What the pixel in column x needs of its own."""
+        builder = self.builder
+        pixel = builder.add(builder.mul(self.y, self.width), x)
+        self.codes = [builder.load(builder.gep(bytes_, [pixel])) for bytes_ in self.left]
+        self.column = from_the_right
+        self.right_at = builder.add(builder.mul(self.y, builder.add(self.width, self.padded)), from_the_right)
+        self.sums_at = builder.add(self.row_at, builder.mul(x, self.padded))
+        self.at = [builder.load(place) for place in self.places]
+        self.minimum = [
+            builder.gep(path, [builder.sub(at, number(MINIMUM))]) for path, at in zip(self.paths, self.at, strict=True)
+        ]
+        self.base = [builder.load(minimum) for minimum in self.minimum]
+        rows = [builder.add(x, builder.mul(number(i), self.width)) for i in range(len(self.paths))]
+        self.large = [builder.load(builder.gep(self.penalties, [row])) for row in rows]
+
+    def _pixel(self, mode: int) -> Any:
         """All disparities of the pixel; the key of the winner, or 0 where none is asked for."""
         builder = self.builder
         numbers = range(1 if mode == FORGET else 0, len(self.paths))
         wide, wide_sums = ir.VectorType(self.element, WIDE), ir.VectorType(INT16, WIDE)
         lowest = {i: cgutils.alloca_once_value(builder, largest(wide)) for i in numbers}
-        best = cgutils.alloca_once_value(builder, largest(wide_sums))
-        best_at = cgutils.alloca_once_value(builder, largest(wide_sums))
+        best, best_at = (cgutils.alloca_once_value(builder, largest(wide_sums)) for _ in range(2))
         for i in numbers:
-            first = load(builder, self.paths[i], builder.sub(self.read_at[i], number(1)), wide)
+            first = load(builder, self.paths[i], builder.sub(self.at[i], number(1)), wide)
             builder.store(first, self.before[i])
         with cgutils.for_range(builder, builder.udiv(self.padded, number(WIDE)), intp=INT64) as loop:
             at = builder.mul(loop.index, number(WIDE))
@@ -136,8 +168,9 @@ class _Pixel:
         minima = {
             i: cgutils.alloca_once_value(builder, _smaller_half(builder, builder.load(lowest[i]))) for i in numbers
         }
-        keys = _smaller_half(builder, _keys(builder, builder.load(best), builder.load(best_at)))
-        key = cgutils.alloca_once_value(builder, keys)
+        key = cgutils.alloca_once_value(
+            builder, _smaller_half(builder, _keys(builder, builder.load(best), builder.load(best_at)))
+        )
         if WIDE > LANES:
             rest = builder.and_(self.padded, number(LANES))
             with builder.if_then(builder.icmp_signed("!=", rest, number(0))):
@@ -148,8 +181,7 @@ class _Pixel:
                     keys = _keys(builder, sums, disparities)
                     builder.store(lanewise(builder, "umin", builder.load(key), keys), key)
         for i in numbers:
-            smallest = reduced(builder, "umin", builder.load(minima[i]))
-            builder.store(smallest, builder.gep(self.minima[i], [self.target[i]]))
+            builder.store(reduced(builder, "umin", builder.load(minima[i])), self.minimum[i])
         return reduced(builder, "umin", builder.load(key)) if mode in (DECIDE, DECIDE_BOTH) else ir.Constant(INT32, 0)
 
     def _block(self, mode: int, numbers: range, at: Any, lanes: int) -> tuple[dict[int, Any], Any, Any]:
@@ -212,23 +244,24 @@ class _Pixel:
     def _path(self, i: int, cost: Any, at: Any, lanes: int) -> Any:
         builder = self.builder
         vector = ir.VectorType(self.element, lanes)
-        start = builder.add(self.read_at[i], at)
+        start = builder.add(self.at[i], at)
         here = load(builder, self.paths[i], start, vector)
         after = load(builder, self.paths[i], builder.add(start, number(1)), vector)
         before = builder.load(self.before[i])
         if lanes < WIDE:
             before = part(builder, before, 0, LANES)
         else:
-            # The next block's d − 1 lanes are read before this block is overwritten: source and target may be one slot.
+            # The next block's d − 1 lanes are read before this block is overwritten.
             following = load(builder, self.paths[i], builder.add(start, number(lanes - 1)), vector)
             builder.store(following, self.before[i])
         stepped = lanewise(
             builder, "uadd.sat", lanewise(builder, "umin", before, after), splat(builder, self.small_penalty, lanes)
         )
-        jump = splat(builder, self.jump[i], lanes)
+        base = splat(builder, self.base[i], lanes)
+        jump = builder.add(base, splat(builder, self.large[i], lanes))
         best = lanewise(builder, "umin", lanewise(builder, "umin", here, jump), stepped)
-        path = lanewise(builder, "uadd.sat", builder.sub(best, splat(builder, self.base[i], lanes)), cost)
-        store(builder, path, self.paths[i], builder.add(self.write_at[i], at))
+        path = lanewise(builder, "uadd.sat", builder.sub(best, base), cost)
+        store(builder, path, self.paths[i], start)
         return path
 
     def _right_winners(self, sums: Any, disparities: Any, at: Any) -> None:
@@ -243,39 +276,30 @@ class _Pixel:
 
 
 @intrinsic
-def pixel_vector(
+def row_vector(
     typing: Any,
     pair: Any,
     rolling: Any,
-    pixel: Any,
-    right_at: Any,
-    column: Any,
-    sources: Any,
-    targets: Any,
-    large_penalties: Any,
     sums: Any,
     sums_at: Any,
-    later: Any,
+    y: Any,
+    west: Any,
+    east: Any,
+    downward: Any,
+    width: Any,
     padded: Any,
     mode: Any,
 ) -> Any:
-    """`pixel_plain`; `padded` is the number of disparities with the unused ones, a multiple of LANES.
-
-    In mode WRITE the address of `sums[sums_at]` is divisible by 64.
-    """
-    width = types.int64
-    slots = types.UniTuple(width, 4)
-    signature = types.uint32(
-        pair, rolling, width, width, width, slots, slots, large_penalties, sums, width, types.uint16, width, width
-    )
+    """`row_plain`; in mode WRITE the address of `sums[sums_at]` is divisible by 64."""
+    whole = types.int64
+    signature = types.void(pair, rolling, sums, whole, whole, whole, whole, types.boolean, whole, whole, whole)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pixel = _Pixel(context, builder, signature, arguments)
-        key = cgutils.alloca_once_value(builder, ir.Constant(INT32, 0))
+        row = _Row(context, builder, signature, arguments)
         for mode in (FORGET, WRITE, DECIDE, DECIDE_BOTH):
             with builder.if_then(builder.icmp_signed("==", arguments[-1], number(mode))):
-                builder.store(pixel.emit(mode), key)
-        return builder.load(key)
+                row.emit(mode)
+        return context.get_dummy_value()
 
     return signature, generate
 

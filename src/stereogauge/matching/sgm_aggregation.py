@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels.alignment import on_a_line
-from stereogauge.kernels.sgm_plain import DECIDE, DECIDE_BOTH, FORGET, LANES, WRITE
-from stereogauge.kernels.sgm_sweep import BEGIN, Pair, Rolling, sweep
+from stereogauge.kernels.sgm_plain import DECIDE, DECIDE_BOTH, FORGET, LANES, MINIMUM, WRITE
+from stereogauge.kernels.sgm_sweep import Pair, Rolling, sweep
 from stereogauge.kernels.threads import in_threads
 from stereogauge.kernels.winner import View
 
@@ -78,7 +78,7 @@ class Plan:
         """What the volume or its blocks, the path states and the census codes take together."""
         padded = padded_disparities(self.ndisp)
         vertical = max(SWEEPS[self.paths]) - 1
-        state = (vertical * (self.width + 1) + 3) * (padded + LANES) * self.item_size
+        state = (vertical * self.width + 1) * (padded + LANES) * self.item_size
         codes = self.code_bytes * self.height * (2 * self.width + padded)
         if not self.streaming:
             return 2 * self.height * self.width * padded + 2 * state + codes
@@ -96,10 +96,9 @@ def new_state(pair: Pair, paths: int) -> Rolling:
     width = pair.guide.shape[1]
     padded = pair.unused.size
     dtype = pair.large_penalties.dtype
-    slots = [3] + [1 + width] * (paths - 1)
+    slots = [1] + [width] * (paths - 1)
     return Rolling(
         paths=tuple(_new_slots(count, pair.ndisp, padded, dtype) for count in slots),
-        minima=tuple(np.zeros(count, dtype) for count in slots),
         penalties=np.full((4, width), pair.large_penalties[0], dtype),
         costs=np.empty(padded, dtype),
         left_keys=np.empty(width, np.uint32),
@@ -112,8 +111,9 @@ def _new_slots(count: int, ndisp: int, padded: int, dtype: Any) -> NDArray[Any]:
     # The end is read in steps of two vectors.
     slots = on_a_line(count * (padded + LANES) + 3 * LANES, dtype, LANES)
     slots[:] = np.iinfo(dtype).max
-    begin = BEGIN * (padded + LANES) + LANES
-    slots[begin : begin + ndisp] = 0
+    each = slots[: count * (padded + LANES)].reshape(count, padded + LANES)
+    each[:, LANES : LANES + ndisp] = 0
+    each[:, LANES - MINIMUM] = 0
     return slots
 
 
@@ -152,8 +152,7 @@ class Direction:
         saved = []
         for rows in self.in_order(blocks):
             paths = tuple(_copy_of(array) for array in self.state.paths)
-            minima = tuple(array.copy() for array in self.state.minima)
-            saved.append(Rolling(paths, minima, *room[2:]))
+            saved.append(Rolling(paths, *room[1:]))
             if len(paths) > 1:
                 self.run(rows, FORGET, nothing, 0)
         return saved
