@@ -257,10 +257,9 @@ class _Row:
         stepped = lanewise(
             builder, "uadd.sat", lanewise(builder, "umin", before, after), splat(builder, self.small_penalty, lanes)
         )
-        base = splat(builder, self.base[i], lanes)
-        jump = builder.add(base, splat(builder, self.large[i], lanes))
-        best = lanewise(builder, "umin", lanewise(builder, "umin", here, jump), stepped)
-        path = lanewise(builder, "uadd.sat", builder.sub(best, base), cost)
+        above = builder.sub(lanewise(builder, "umin", here, stepped), splat(builder, self.base[i], lanes))
+        change = lanewise(builder, "umin", above, splat(builder, self.large[i], lanes))
+        path = lanewise(builder, "uadd.sat", change, cost)
         store(builder, path, self.paths[i], start)
         return path
 
