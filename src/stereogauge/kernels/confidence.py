@@ -11,6 +11,7 @@ from stereogauge.kernels.confidence_vector import SPARE_VECTORS, evidence_vector
 from stereogauge.kernels.cost_group import CHUNK, LANES
 from stereogauge.kernels.cost_summary import NONE
 from stereogauge.kernels.jit import kernel
+from stereogauge.kernels.vectors import align_stack
 
 
 @kernel
@@ -29,6 +30,7 @@ def summary_rows(
 
     `sums` is flat (rows, width, padded) and begins with image row `first_row`.
     """
+    align_stack()
     width = winners.shape[1]
     columns = (width + LANES - 1) // LANES * LANES
     rounded = (ndisp + CHUNK - 1) // CHUNK * CHUNK
