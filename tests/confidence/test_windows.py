@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from tests.confidence.test_measures import local_minima, result_of
+from tests.matching import reference
 
 import stereogauge as sg
 from stereogauge.confidence.measures import confidence
@@ -46,6 +47,17 @@ def test_a_repeated_pattern_is_not_distinct() -> None:
     assert np.median(near[5:15, 36:44]) < -5  # the other one is out of reach
     both = confidence(result, ["distinctive-similarity"])["distinctive-similarity"]
     np.testing.assert_allclose(both, found)  # A₀ = 0
+
+
+@pytest.mark.parametrize(("width", "ndisp"), [(40, 17), (9, 64), (30, 2)])
+def test_distinctiveness_is_the_distance_to_the_most_similar_pixel_of_the_row(width: int, ndisp: int) -> None:
+    image = RNG.integers(0, 6, (8, width)).astype(np.uint8)
+    found = confidence(result_of(np.zeros((8, width, ndisp)), left=image), ["distinctiveness"])["distinctiveness"]
+    costs = reference.census_costs(image, image, min(ndisp, width), 7, 7)  # of x and x − d
+    for (y, x), value in np.ndenumerate(found):
+        before = [costs[y, x, d] for d in range(1, min(ndisp, x + 1))]
+        after = [costs[y, x + d, d] for d in range(1, min(ndisp, width - x))]
+        assert value == -min(before + after)
 
 
 def test_windows_of_the_disparity_map_by_definition() -> None:

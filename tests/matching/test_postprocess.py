@@ -81,6 +81,51 @@ def test_a_map_without_any_value_stays_unknown() -> None:
     assert np.isnan(interpolate(empty, np.zeros((3, 3), bool))).all()
 
 
+def sparse_map(rng: np.random.Generator, shape: tuple[int, int], unknown: float) -> np.ndarray:
+    disparity = rng.uniform(0, 40, shape).astype(np.float32)
+    disparity[rng.random(shape) < unknown] = rng.choice([np.nan, np.inf])
+    return disparity
+
+
+@pytest.mark.parametrize(("shape", "unknown"), [((1, 9), 0.5), ((9, 1), 0.5), ((23, 31), 0.2), ((31, 23), 0.97)])
+def test_gaps_are_filled_from_what_eight_directions_see_first(shape: tuple[int, int], unknown: float) -> None:
+    rng = np.random.default_rng(shape[0])
+    disparity = sparse_map(rng, shape, unknown)
+    occluded = rng.random(shape) < 0.5
+    found = interpolate(disparity, occluded)
+    for y, x in np.argwhere(~np.isfinite(disparity)):
+        seen = []
+        for dy, dx in ((0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (1, -1), (-1, 1), (-1, -1)):
+            line = [(y + k * dy, x + k * dx) for k in range(1, 40)]
+            line = [place for place in line if 0 <= place[0] < shape[0] and 0 <= place[1] < shape[1]]
+            seen += [disparity[place] for place in line if np.isfinite(disparity[place])][:1]
+        if not seen:
+            assert not np.isfinite(found[y, x])
+        elif occluded[y, x]:
+            assert found[y, x] == sorted(seen)[min(1, len(seen) - 1)]
+        else:
+            assert found[y, x] == pytest.approx(np.median(seen), rel=1e-6)
+    known = np.isfinite(disparity)
+    assert np.array_equal(found[known], disparity[known])
+
+
+@pytest.mark.parametrize(("ndisp", "tolerance"), [(40, 1.0), (8, 0.25), (200, 3.0)])
+def test_the_check_follows_its_definition(ndisp: int, tolerance: float) -> None:
+    rng = np.random.default_rng(ndisp)
+    left, right = sparse_map(rng, (19, 70), 0.2), sparse_map(rng, (19, 70), 0.2)
+    left[:, 10:] = np.where(rng.random((19, 60)) < 0.5, 7, left[:, 10:])
+    right[:, :50] = np.where(rng.random((19, 50)) < 0.5, 7.25, right[:, :50])
+    right[3, 5], right[4, 6] = 1e30, -1e30
+    labels = left_right_check(left, right, ndisp, tolerance)
+    for (y, x), label in np.ndenumerate(labels):
+        there = np.floor(x - left[y, x] + 0.5)
+        on_its_line = [abs(float(right[y, x - d]) - d) <= tolerance for d in range(min(ndisp, x + 1))]
+        if 0 <= there < 70 and abs(left[y, x] - right[y, int(there)]) <= tolerance:
+            assert label == CONSISTENT
+        else:
+            assert label == (MISMATCHED if any(on_its_line) else OCCLUDED)
+
+
 def test_steps_are_applied_only_when_asked_for() -> None:
     rng = np.random.default_rng(0)
     left, right = (rng.integers(0, 255, (30, 80)).astype(np.uint8) for _ in range(2))

@@ -57,7 +57,7 @@ def inflection_points(evidence: Evidence) -> NDArray[np.float32]:
 def _distinctiveness(evidence: Evidence) -> NDArray[np.float32]:
     codes = census(evidence.result.left)
     found = np.empty(codes.shape[1:], np.uint16)
-    least_difference(np.ascontiguousarray(codes.transpose(1, 2, 0)), max(1, evidence.result.ndisp - 1), found)
+    least_difference(codes, max(1, evidence.result.ndisp - 1), found)
     return found.astype(np.float32)
 
 

@@ -1,4 +1,4 @@
-"""The census transform: each pixel becomes the bits "this neighbour is darker than I am".
+"""The census transform: each pixel becomes the bits "this neighbour is darker than I am"; codes differ in some of them.
 
 R. Zabih, J. Woodfill, "Non-parametric local transforms for computing visual correspondence", ECCV 1994.
 """
@@ -49,3 +49,11 @@ def census_rows(
                     | _bit(g[x] < value, 2)
                     | _bit(h[x] < value, 1)
                 )
+
+
+@helper
+def set_bits(value: np.uint8) -> np.uint8:
+    """The number of set bits, by adding neighbouring groups of bits."""
+    value = np.uint8(value - np.uint8((value >> np.uint8(1)) & np.uint8(0x55)))
+    value = np.uint8((value & np.uint8(0x33)) + np.uint8((value >> np.uint8(2)) & np.uint8(0x33)))
+    return np.uint8(np.uint8(value + np.uint8(value >> np.uint8(4))) & np.uint8(0x0F))

@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.kernels.census import set_bits
 from stereogauge.kernels.jit import kernel
+
+NO_DISTANCE = np.uint8(255)
+"""More than codes of 31 bytes can differ in."""
 
 
 @kernel(vectorised=False)
@@ -26,26 +30,30 @@ def count_minima(costs: NDArray[np.uint16], found: NDArray[np.uint16]) -> None:
             found[y, x] = count + 1 if falling else count
 
 
-@kernel(vectorised=False)
+@kernel
 def least_difference(codes: NDArray[np.uint8], reach: int, found: NDArray[np.uint16]) -> None:
-    """Per pixel the smallest Hamming distance of its code (H, W, bytes) to the others within `reach` in its row."""
-    height, width, size = codes.shape
+    """Per pixel the smallest Hamming distance of its code (bytes, H, W) to the others within `reach` in its row.
+
+    The distance of two pixels counts for both. 65535 where there is no other pixel.
+    """
+    size, height, width = codes.shape
+    distances = np.empty(width, np.uint8)
+    best = np.empty(width, np.uint8)
     for y in range(height):
+        best[:] = NO_DISTANCE
+        for shift in range(1, min(reach + 1, width)):
+            pairs = width - shift
+            distances[:pairs] = 0
+            for byte in range(size):
+                here, there = codes[byte, y, :pairs], codes[byte, y, shift:]
+                for x in range(pairs):
+                    distances[x] += set_bits(np.uint8(here[x] ^ there[x]))
+            for x in range(pairs):
+                best[x] = min(best[x], distances[x])
+            for x in range(pairs):
+                best[x + shift] = min(best[x + shift], distances[x])
         for x in range(width):
-            best = 65535
-            for other in range(max(0, x - reach), min(width, x + reach + 1)):
-                if other == x:
-                    continue
-                distance = 0
-                for byte in range(size):
-                    bits = codes[y, x, byte] ^ codes[y, other, byte]
-                    while bits:
-                        bits &= bits - np.uint8(1)
-                        distance += 1
-                    if distance >= best:
-                        break
-                best = min(best, distance)
-            found[y, x] = best
+            found[y, x] = best[x] if best[x] != NO_DISTANCE else 65535
 
 
 @kernel(vectorised=False)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.kernels.census import set_bits
 from stereogauge.kernels.jit import helper
 
 LANES = 32
@@ -27,14 +28,6 @@ NO_COST = 65534
 
 
 @helper
-def _set_bits(value: np.uint8) -> np.uint8:
-    """The number of set bits, by adding neighbouring groups of bits."""
-    value = np.uint8(value - np.uint8((value >> np.uint8(1)) & np.uint8(0x55)))
-    value = np.uint8((value & np.uint8(0x33)) + np.uint8((value >> np.uint8(2)) & np.uint8(0x33)))
-    return np.uint8(np.uint8(value + np.uint8(value >> np.uint8(4))) & np.uint8(0x0F))
-
-
-@helper
 def cost_plain(pair: Any, pixel: int, right_at: int, column: int, costs: NDArray[Any]) -> None:
     """costs[d] = number of bits in which the codes of the left pixel and of its partner at disparity d differ.
 
@@ -45,10 +38,10 @@ def cost_plain(pair: Any, pixel: int, right_at: int, column: int, costs: NDArray
         others = pair.right[k][right_at : right_at + costs.size]
         if k == 0:
             for d in range(costs.size):
-                costs[d] = _set_bits(np.uint8(code ^ others[d]))
+                costs[d] = set_bits(np.uint8(code ^ others[d]))
         else:
             for d in range(costs.size):
-                costs[d] += _set_bits(np.uint8(code ^ others[d]))
+                costs[d] += set_bits(np.uint8(code ^ others[d]))
     outside = pair.outside[column : column + costs.size]
     for d in range(costs.size):
         costs[d] = max(max(costs[d], outside[d]), pair.unused[d])

@@ -8,7 +8,27 @@ from numpy.typing import NDArray
 from stereogauge.kernels.jit import helper, kernel
 
 CONSISTENT, OCCLUDED, MISMATCHED = 0, 1, 2
-DIRECTIONS = ((0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (1, -1), (-1, 1), (-1, -1))
+DIRECTIONS = 8
+
+
+@helper
+def _mark_agreeing(right: NDArray[np.float32], ndisp: int, tolerance: float, agreeing: NDArray[np.bool_]) -> None:
+    """Whether each left pixel x of a row has a d in 0…ndisp − 1 with |D_r(x − d) − d| ≤ tolerance.
+
+    A right pixel at x' agrees with the left ones around x' + D_r(x') only: nobody searches a whole range.
+    """
+    width = right.size
+    agreeing[:] = False
+    for there in range(width):
+        disparity = right[there]
+        if not np.isfinite(disparity):
+            continue
+        first = max(0.0, np.floor(disparity - tolerance))
+        last = min(min(ndisp, width - there) - 1.0, np.ceil(disparity + tolerance))
+        if first <= last:  # in the image; before they become whole numbers, which may not hold them
+            for d in range(int(first), int(last) + 1):
+                if abs(disparity - d) <= tolerance:
+                    agreeing[there + d] = True
 
 
 @kernel
@@ -17,19 +37,16 @@ def classify_rows(
 ) -> None:
     """See `stereogauge.matching.postprocess.left_right_check`."""
     height, width = left.shape
+    agreeing = np.empty(width, np.bool_)
     for y in range(height):
+        _mark_agreeing(right[y], ndisp, tolerance, agreeing)
         for x in range(width):
             disparity = left[y, x]
+            labels[y, x] = MISMATCHED if agreeing[x] else OCCLUDED
             if np.isfinite(disparity):
                 there = int(np.floor(x - disparity + 0.5))
                 if 0 <= there < width and abs(disparity - right[y, there]) <= tolerance:
                     labels[y, x] = CONSISTENT
-                    continue
-            labels[y, x] = OCCLUDED
-            for d in range(min(ndisp, x + 1)):
-                if abs(right[y, x - d] - d) <= tolerance:
-                    labels[y, x] = MISMATCHED
-                    break
 
 
 @helper
@@ -44,25 +61,75 @@ def _insert(value: np.float32, ordered: NDArray[np.float32], count: int) -> None
     ordered[place] = value
 
 
+@helper
+def _look_back(
+    row: NDArray[np.float32],
+    straight: NDArray[np.float32],
+    left: NDArray[np.float32],
+    right: NDArray[np.float32],
+) -> None:
+    """What pixels of the next row see first behind them, after `row`: in their column, and on its two sides."""
+    width = row.size
+    for x in range(width):
+        straight[x] = row[x] if np.isfinite(row[x]) else straight[x]
+    for x in range(width - 1):
+        right[x] = row[x + 1] if np.isfinite(row[x + 1]) else right[x + 1]
+    for x in range(width - 1, 0, -1):
+        left[x] = row[x - 1] if np.isfinite(row[x - 1]) else left[x - 1]
+    left[0] = right[width - 1] = np.nan
+
+
 @kernel
 def fill_rows(disparity: NDArray[np.float32], occluded: NDArray[np.bool_], filled: NDArray[np.float32]) -> None:
-    """See `stereogauge.matching.postprocess.interpolate`."""
+    """See `stereogauge.matching.postprocess.interpolate`.
+
+    What a pixel sees is handed on from row to row, first from below, then from above: the same work for small gaps
+    and for large ones.
+    """
     height, width = disparity.shape
-    seen = np.empty(len(DIRECTIONS), np.float32)
+    gaps = 0
     for y in range(height):
         for x in range(width):
-            if np.isfinite(disparity[y, x]):
+            gaps += not np.isfinite(disparity[y, x])
+    below = np.empty((gaps, 3), np.float32)
+    views = np.full((3, width), np.nan, np.float32)
+    straight, left, right = views[0], views[1], views[2]
+    gap = gaps
+    for y in range(height - 1, -1, -1):
+        for x in range(width - 1, -1, -1):
+            if not np.isfinite(disparity[y, x]):
+                gap -= 1
+                below[gap, 0], below[gap, 1], below[gap, 2] = straight[x], left[x], right[x]
+        _look_back(disparity[y], straight, left, right)
+    views[:] = np.nan
+    seen = np.empty(DIRECTIONS, np.float32)
+    after = np.empty(width, np.float32)
+    for y in range(height):
+        row = disparity[y]
+        following = np.float32(np.nan)
+        for x in range(width - 1, -1, -1):
+            after[x] = following
+            following = row[x] if np.isfinite(row[x]) else following
+        before = np.float32(np.nan)
+        for x in range(width):
+            if np.isfinite(row[x]):
+                before = row[x]
                 continue
             count = 0
-            for dy, dx in DIRECTIONS:
-                row, column = y + dy, x + dx
-                while 0 <= row < height and 0 <= column < width:
-                    if np.isfinite(disparity[row, column]):
-                        _insert(disparity[row, column], seen, count)
-                        count += 1
-                        break
-                    row += dy
-                    column += dx
+            for value in (
+                before,
+                after[x],
+                straight[x],
+                left[x],
+                right[x],
+                below[gap, 0],
+                below[gap, 1],
+                below[gap, 2],
+            ):
+                if np.isfinite(value):
+                    _insert(value, seen, count)
+                    count += 1
+            gap += 1
             if count == 0:
                 continue
             if occluded[y, x]:
@@ -71,6 +138,7 @@ def fill_rows(disparity: NDArray[np.float32], occluded: NDArray[np.bool_], fille
                 filled[y, x] = seen[count // 2]
             else:
                 filled[y, x] = (seen[count // 2 - 1] + seen[count // 2]) / np.float32(2)
+        _look_back(row, straight, left, right)
 
 
 @kernel
