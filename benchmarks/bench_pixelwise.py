@@ -86,7 +86,7 @@ def run(report: Report) -> None:
         {
             "one": on_threads(1, ours),
             "two": on_threads(2, ours),
-            **second_thread(),
+            **second_thread(8),
             "numpy": lambda: plain(estimate, truth, masks),
             "reduce": lambda: np.add.reduce(same_bytes),
         }

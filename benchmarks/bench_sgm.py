@@ -25,9 +25,9 @@ def run(report: Report) -> None:
                 "peer": opencv(left, right, ndisp),
                 "one": ours(workspace, left, right, ndisp, threads=1),
                 "two": ours(workspace, left, right, ndisp, threads=2),
+                **second_thread(32),
                 "fresh": ours(workspace, left, right, ndisp, threads=2, keep="costs"),
                 "second run": ours(workspace, left, right, ndisp, threads=2, right_view="second-run"),
-                **second_thread(),
             },
             rounds=ROUNDS,
         )

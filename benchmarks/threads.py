@@ -28,12 +28,14 @@ def on_threads(count: int, call: Callable[[], Any]) -> Callable[[], Any]:
     return work
 
 
-def second_thread() -> dict[str, Callable[[], Any]]:
+def second_thread(milliseconds: int) -> dict[str, Callable[[], Any]]:
     """Arithmetic on one and on two threads: what a second one is worth on this machine at this time.
 
-    Processors of a virtual machine may share a core of their host, or one of them may be taken away for a while.
+    Processors of a virtual machine may share a core of their host, or one of them may be taken away for a while. It
+    takes about so many milliseconds on one thread.
     """
-    return {"arithmetic, one": on_threads(1, arithmetic), "arithmetic, two": on_threads(2, arithmetic)}
+    work = functools.partial(arithmetic, milliseconds)
+    return {"arithmetic, one": on_threads(1, work), "arithmetic, two": on_threads(2, work)}
 
 
 def worth(times: Mapping[str, Times]) -> float:
@@ -46,9 +48,9 @@ def steadiness(times: Mapping[str, Times]) -> float:
     return times["arithmetic, two"].median / times["arithmetic, two"].fastest
 
 
-def arithmetic() -> None:
-    """Eight parts of one millisecond each that need no memory beyond the cache: what threads could gain at best."""
-    parts = [functools.partial(_multiply, np.ones(4096, np.float32), 6000) for _ in range(8)]
+def arithmetic(milliseconds: int) -> None:
+    """Eight parts that need no memory beyond the cache: what threads could gain at best."""
+    parts = [functools.partial(_multiply, np.ones(4096, np.float32), 750 * milliseconds) for _ in range(8)]
     threads.at_once(parts, threads.WORTH_A_THREAD)
 
 
