@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,38 @@ def test_an_error_of_a_helper_reaches_the_caller_of_its_kernel() -> None:
     assert values.tolist() == [2, 4]
     with pytest.raises(ValueError, match="below 0"):
         _doubled(np.array([-1.0]))
+
+
+@pytest.fixture
+def interrupts() -> Iterator[None]:
+    """Ctrl-C raises KeyboardInterrupt, also where tests run in processes that leave it to others."""
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, usual)
+
+
+@pytest.mark.usefixtures("interrupts")
+def test_ctrl_c_waits_until_a_kernel_is_compiled() -> None:
+    # LLVM calls Python with the compiled code, and what is raised there would be lost.
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def interrupted(typing: Any, value: Any) -> Any:
+        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            signal.raise_signal(signal.SIGINT)
+            return arguments[0]
+
+        return value(value), emit
+
+    @kernel(cache=False)
+    def unchanged(value: float) -> float:
+        return float(interrupted(value))
+
+    with pytest.raises(KeyboardInterrupt):
+        unchanged(2.0)
+    assert len(unchanged.signatures) == 1
+    assert unchanged(2.0) == 2
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_compilation_is_timed_whatever_module_its_function_is_from() -> None:

@@ -139,6 +139,7 @@ def _prepare() -> None:
     """Import what both parts need, and load what Numba needs to compile."""
     import importlib
 
+    from stereogauge.kernels.compiler import interrupts_later
     from stereogauge.kernels.jit import kernel_count
     from stereogauge.kernels.shortcuts import load_implementations
     from stereogauge.metrics.declaration import metrics
@@ -147,7 +148,8 @@ def _prepare() -> None:
         importlib.import_module(name)
     metrics()
     kernel_count()
-    load_implementations()
+    with interrupts_later():
+        load_implementations()
 
 
 def compile_all(other: Executor | None, *, everything: bool = False) -> list[Compiled]:

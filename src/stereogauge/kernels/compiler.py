@@ -7,11 +7,14 @@ the package with the same kernels share it: Numba's own cache does not notice a 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
+import signal
 import sys
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -105,7 +108,7 @@ def dispatcher(
     _kernels[function] = vectorised
     made: Any = numba.njit(**{**options, "cache": False})(function)
     made._compilation_chain_init_hook = _no_extensions
-    made.compile = _with_room(made.compile)
+    made.compile = _with_room(interrupts_later()(made.compile))
     if options["cache"]:
         cache: Any = _Cache
         made._cache = cache(function)
@@ -132,6 +135,27 @@ def _with_room(function: Callable[..., Any]) -> Callable[..., Any]:
 
     call.__code__ = call.__code__.replace(co_stacksize=ROOM)
     return call
+
+
+@contextlib.contextmanager
+def interrupts_later() -> Iterator[None]:
+    """Ctrl-C takes effect when the work is done, for one kernel a second at most.
+
+    LLVM hands compiled code over by calling Python. An exception there goes no further: the interrupt would be lost,
+    the code, too, and Numba would fail for want of it.
+    """
+    usual = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(usual):
+        yield
+        return
+    came: list[Any] = []
+    signal.signal(signal.SIGINT, lambda *interrupt: came.append(interrupt))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+        if came:
+            usual(*came[0])
 
 
 def _no_extensions() -> None:
