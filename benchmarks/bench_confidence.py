@@ -11,7 +11,7 @@ from benchmarks.machine import wide
 from benchmarks.report import Report
 from benchmarks.scenes import motorcycle
 from benchmarks.timing import interleave
-from stereogauge.confidence.evidence import summarise
+from stereogauge.confidence_measures.evidence import summarise
 from stereogauge.kernels.cost_summary import Scales
 from stereogauge.matching.run import match
 

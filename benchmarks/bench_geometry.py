@@ -10,13 +10,13 @@ from benchmarks import geometry_numpy
 from benchmarks.report import Report
 from benchmarks.scenes import motorcycle_full, noisy_estimate
 from benchmarks.timing import interleave
+from stereogauge.masks.geometry.sets import geometry_sets
+from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.declaration import parse_metric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol
 from stereogauge.protocol.geometry import GeometryParameters
-from stereogauge.regions.geometry.sets import geometry_sets
-from stereogauge.regions.scene_regions import SceneRegions
 
 NINE = ("d-fat", "d-thin", "d-fuz", "p-bump", "p-off", "p-mis", "f-por", "f-frag", "f-fat")
 

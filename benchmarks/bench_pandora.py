@@ -19,7 +19,7 @@ import cv2
 from benchmarks.report import Report
 from benchmarks.scenes import motorcycle
 from benchmarks.timing import interleave
-from stereogauge.confidence.measures import PAPER, confidence
+from stereogauge.confidence_measures.measures import PAPER, confidence
 from stereogauge.matching.run import match
 
 NDISP = 64

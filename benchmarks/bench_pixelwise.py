@@ -12,9 +12,9 @@ from benchmarks.report import Report
 from benchmarks.scenes import motorcycle_full, noisy_estimate
 from benchmarks.threads import on_threads, second_thread, worth
 from benchmarks.timing import interleave
+from stereogauge.masks.depth_range import range_in_front
+from stereogauge.masks.labels import pack_regions
 from stereogauge.metrics.statistics import PassRequest, PixelStatistics
-from stereogauge.regions.depth_range import range_in_front
-from stereogauge.regions.labels import pack_regions
 
 THRESHOLDS = (0.5, 1.0, 2.0, 3.0, 4.0)
 QUANTILES = (0.5, 0.9, 0.95, 0.99)

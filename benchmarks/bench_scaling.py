@@ -23,19 +23,19 @@ from benchmarks.report import Report
 from benchmarks.scenes import motorcycle, noisy_estimate
 from benchmarks.threads import on_threads
 from benchmarks.timing import interleave
-from stereogauge.confidence.evidence import summarise
+from stereogauge.confidence_measures.evidence import summarise
 from stereogauge.evaluation.evaluate import evaluate
 from stereogauge.evaluation.executors import LocalProcesses
 from stereogauge.evaluation.plan import make_plan
 from stereogauge.evaluation.run import run_plan
 from stereogauge.io import write_disparity
 from stereogauge.kernels.cost_summary import Scales
+from stereogauge.masks.labels import pack_regions
 from stereogauge.matching.run import match
 from stereogauge.matching.sgm import Workspace
 from stereogauge.metrics.statistics import PassRequest, PixelStatistics
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.ranking import Column, ScoreCube, rank
-from stereogauge.regions.labels import pack_regions
 from stereogauge.store import open_store
 
 MEGAPIXELS = (0.09, 0.37, 1.5, 5.9)

@@ -20,7 +20,7 @@ EIGHT = np.ones((3, 3))
 
 @dataclass
 class Sets:
-    """Dense maps of every set; see `stereogauge.regions.geometry.sets.GeometrySets`."""
+    """Dense maps of every set; see `stereogauge.masks.geometry.sets.GeometrySets`."""
 
     discontinuity: Array
     foreground: Array

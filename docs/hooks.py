@@ -92,7 +92,7 @@ def _metrics() -> Iterable[str]:
 
 
 def _regions() -> Iterable[str]:
-    from stereogauge.regions.declaration import declared_regions
+    from stereogauge.masks.declaration import declared_regions
 
     yield "## Regions"
     for region in sorted(declared_regions().values(), key=lambda r: r.id):
@@ -102,7 +102,7 @@ def _regions() -> Iterable[str]:
 
 
 def _confidence() -> Iterable[str]:
-    from stereogauge.confidence.declaration import confidence_measures
+    from stereogauge.confidence_measures.declaration import confidence_measures
 
     yield "## Confidence measures"
     yield "In every map lower means more confident."

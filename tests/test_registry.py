@@ -24,7 +24,7 @@ from stereogauge.registry import PluginWarning, Registry, collect
 PLUGIN = '''
 import numpy as np
 from stereogauge.metrics.declaration import Statistic, metric
-from stereogauge.regions.declaration import region
+from stereogauge.masks.declaration import region
 
 @metric(id="worst", name="Worst error", formula=r"\\max |e|", unit="px", source="a test",
         missing="left out", scaling="length", counts="pixels")

@@ -17,21 +17,21 @@ from typing import Any
 import numpy as np
 from small_images import save_small
 
-from stereogauge.confidence.declaration import confidence_measures, measure_label
-from stereogauge.confidence.errors import parse_error
-from stereogauge.confidence.files import read_confidence
-from stereogauge.confidence.filtering import gains
-from stereogauge.confidence.learned import FEATURES
-from stereogauge.confidence.measures import PAPER, confidence
-from stereogauge.confidence.run import ConfidenceChoices, SceneRun, run_scene, search_range, with_learned
-from stereogauge.confidence.sparsification import sparsify
+from stereogauge.confidence_measures.declaration import confidence_measures, measure_label
+from stereogauge.confidence_measures.errors import parse_error
+from stereogauge.confidence_measures.files import read_confidence
+from stereogauge.confidence_measures.filtering import gains
+from stereogauge.confidence_measures.learned import FEATURES
+from stereogauge.confidence_measures.measures import PAPER, confidence
+from stereogauge.confidence_measures.run import ConfidenceChoices, SceneRun, run_scene, search_range, with_learned
+from stereogauge.confidence_measures.sparsification import sparsify
 from stereogauge.datasets import load_dataset
 from stereogauge.figures import mpl
 from stereogauge.figures.data.sparsification import Kind, sparsification_data
 from stereogauge.io.disparity import read_disparity
+from stereogauge.masks.scene_regions import regions
 from stereogauge.matching.run import match
 from stereogauge.model import Scene
-from stereogauge.regions.scene_regions import regions
 from stereogauge.reproduction.confidence_claims import CLAIMS, FIGURES
 from stereogauge.reproduction.frames import SYMBOLS, Frame, frame_of
 from stereogauge.reproduction.kitti_confidence import RULES, curve_figures

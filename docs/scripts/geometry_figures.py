@@ -25,13 +25,13 @@ from stereogauge.figures.data.geometry import direction_histograms_data, plane_s
 from stereogauge.figures.mpl.figure import new_figure
 from stereogauge.figures.pictures import render, render_disparity
 from stereogauge.io.files import DisparityFile, load_disparity
+from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.matching.run import match
 from stereogauge.metrics.declaration import parse_metric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
 from stereogauge.model import Dataset
 from stereogauge.protocol import load_protocol
-from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.scores.table import ScoreTable
 
 IMAGES = Path(__file__).resolve().parents[1] / "images"

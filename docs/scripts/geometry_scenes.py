@@ -23,10 +23,10 @@ from stereogauge.datasets.synthetic.dataset import load_synthetic
 from stereogauge.figures.data.geometry import set_pictures
 from stereogauge.figures.palette import OKABE_ITO, colour
 from stereogauge.figures.pictures import render
+from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.overlays import grey_image
 from stereogauge.model import Scene
 from stereogauge.protocol import load_protocol
-from stereogauge.regions.scene_regions import SceneRegions
 
 IMAGE = Path(__file__).resolve().parents[1] / "images" / "geometry-scenes.png"
 DATA = Path(os.environ.get("STEREOGAUGE_DATA", "."))

@@ -21,10 +21,11 @@ _PUBLIC = {
     "ScoreTable": "stereogauge.scores.table",
     "StereogaugeError": "stereogauge.errors",
     "answer": "stereogauge.decision.answer",
+    "confidence": "stereogauge.confidence_measures.measures",
     "explain": "stereogauge.decision.explain",
     "error_density": "stereogauge.evaluation.error_density",
     "evaluate": "stereogauge.evaluation.evaluate",
-    "filter": "stereogauge.confidence.filtering",
+    "filter": "stereogauge.confidence_measures.filtering",
     "load_dataset": "stereogauge.datasets",
     "load_protocol": "stereogauge.protocol",
     "log_scores": "stereogauge.report.loggers",
@@ -33,11 +34,11 @@ _PUBLIC = {
     "picture": "stereogauge.evaluation.evaluate",
     "rank": "stereogauge.ranking",
     "read_disparity": "stereogauge.io",
-    "sparsify": "stereogauge.confidence.sparsification",
+    "regions": "stereogauge.masks.scene_regions",
+    "sparsify": "stereogauge.confidence_measures.sparsification",
     "tune": "stereogauge.tuning",
     "write_disparity": "stereogauge.io",
 }
-_CALLABLE_PACKAGES = ("confidence", "regions")
 
 __all__ = [
     "Calibration",
@@ -69,9 +70,9 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from stereogauge.confidence.filtering import filter  # noqa: A004 – the verb of the public interface
-    from stereogauge.confidence.measures import confidence
-    from stereogauge.confidence.sparsification import sparsify
+    from stereogauge.confidence_measures.filtering import filter  # noqa: A004 – the verb of the public interface
+    from stereogauge.confidence_measures.measures import confidence
+    from stereogauge.confidence_measures.sparsification import sparsify
     from stereogauge.datasets import load_dataset
     from stereogauge.decision.answer import answer
     from stereogauge.decision.explain import explain
@@ -79,11 +80,11 @@ if TYPE_CHECKING:
     from stereogauge.evaluation.error_density import error_density
     from stereogauge.evaluation.evaluate import evaluate, picture
     from stereogauge.io import read_disparity, write_disparity
+    from stereogauge.masks.scene_regions import regions
     from stereogauge.matching.run import match
     from stereogauge.model import Calibration, Dataset, ResultSet, Scene
     from stereogauge.protocol import Protocol, load_protocol
     from stereogauge.ranking import rank
-    from stereogauge.regions.scene_regions import regions
     from stereogauge.report.loggers import log_scores
     from stereogauge.scores.table import ScoreTable
     from stereogauge.store import open_store
@@ -91,8 +92,6 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    if name in _CALLABLE_PACKAGES:
-        return importlib.import_module(f"stereogauge.{name}")
     if name not in _PUBLIC:
         raise AttributeError(f"module 'stereogauge' has no attribute {name!r}")
     value = getattr(importlib.import_module(_PUBLIC[name]), name)

@@ -1,7 +1,6 @@
 """What a notebook shows of a result, and what `.show()` and `.save()` do.
 
-Results of all kinds stand far to the left of the code that draws them, which is therefore found when it is needed, as a
-callable package finds its function (docs/decisions/callable-packages.md).
+Results belong to lower layers than the code that draws them, so that code is imported when it is first used.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stereogauge.confidence.evidence import summarise
+from stereogauge.confidence_measures.evidence import summarise
 from stereogauge.kernels.cost_summary import NONE, Scales, lookup_tables
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.cli import main
-from stereogauge.confidence.filtering import gains, surest
+from stereogauge.confidence_measures.filtering import gains, surest
 from stereogauge.errors import NotApplicable, SizeError, StereogaugeError
 
 DISPARITY = np.array([[4.0, 5.0, 9.0, 6.0], [4.0, np.nan, 5.0, 5.0]], np.float32)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stereogauge.confidence.learned import Example, cross_validated, train
-from stereogauge.confidence.sparsification import curve_of
-from stereogauge.confidence.trees import Trees
+from stereogauge.confidence_measures.learned import Example, cross_validated, train
+from stereogauge.confidence_measures.sparsification import curve_of
+from stereogauge.confidence_measures.trees import Trees
 from stereogauge.errors import FileError, StereogaugeError
 
 NAMES = ("curvature", "entropy")
@@ -99,7 +99,7 @@ def test_damaged_trees_are_refused_before_they_could_loop(model: Trees, tmp_path
 
 
 def test_no_scene_is_judged_by_trees_that_saw_its_group(monkeypatch: pytest.MonkeyPatch) -> None:
-    from stereogauge.confidence import learned
+    from stereogauge.confidence_measures import learned
 
     trained_on: list[set[str]] = []
 

@@ -13,9 +13,9 @@ import pytest
 from numpy.typing import NDArray
 
 import stereogauge as sg
-from stereogauge.confidence.declaration import confidence_measures
-from stereogauge.confidence.evidence import summarise
-from stereogauge.confidence.measures import confidence
+from stereogauge.confidence_measures.declaration import confidence_measures
+from stereogauge.confidence_measures.evidence import summarise
+from stereogauge.confidence_measures.measures import confidence
 from stereogauge.errors import NotApplicable, SizeError, StereogaugeError, UnknownNameError
 from stereogauge.kernels.cost_summary import Scales
 from stereogauge.matching.result import MatchResult

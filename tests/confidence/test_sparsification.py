@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import stereogauge as sg
-from stereogauge.confidence.bound import combination_bound
-from stereogauge.confidence.sparsification import SparsificationCurve, curve_of, pooled
+from stereogauge.confidence_measures.bound import combination_bound
+from stereogauge.confidence_measures.sparsification import SparsificationCurve, curve_of, pooled
 from stereogauge.errors import NotApplicable, SizeError, StereogaugeError
 
 EXAMPLE_ERRORS = np.array([[0.0, 5.0, 1.0, 2.0, 0.5, 9.0]])

@@ -10,7 +10,7 @@ from tests.confidence.test_measures import local_minima, result_of
 from tests.matching import reference
 
 import stereogauge as sg
-from stereogauge.confidence.measures import confidence
+from stereogauge.confidence_measures.measures import confidence
 from stereogauge.errors import NotApplicable
 
 RNG = np.random.default_rng(4)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.confidence.files import read_confidence
+from stereogauge.confidence_measures.files import read_confidence
 
 FRAMES = ("000020_10", "000021_10", "000022_10")
 

@@ -13,7 +13,7 @@ import stereogauge as sg
 from stereogauge.decision.explain import explain
 from stereogauge.decision.explanation import Explanation
 from stereogauge.decision.origins import map_origins
-from stereogauge.regions.parts import PARTS
+from stereogauge.masks.parts import PARTS
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
 

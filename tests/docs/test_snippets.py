@@ -17,8 +17,8 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.cli import COMMANDS, main
+from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.measurement import Measurement
-from stereogauge.regions.scene_regions import SceneRegions
 
 from .snippets import ROOT, Snippet, guide_pages, snippets
 

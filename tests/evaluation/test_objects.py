@@ -9,8 +9,8 @@ from tests.metrics.test_where import damaged, truth
 import stereogauge as sg
 from stereogauge.errors import UnknownNameError
 from stereogauge.evaluation.evaluate import measure
+from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.measurement import Measurement
-from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.scores.column import Column, columns_of
 from stereogauge.tables.object_table import object_tables
 

@@ -13,10 +13,10 @@ from stereogauge.figures.data.geometry import (
     region_picture,
     set_pictures,
 )
+from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol
-from stereogauge.regions.scene_regions import SceneRegions
 
 HEIGHT, WIDTH = 160, 220
 Y, X = np.mgrid[:HEIGHT, :WIDTH].astype(np.float32)

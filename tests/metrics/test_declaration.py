@@ -11,13 +11,13 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.kernels import error_bins, pixelwise
+from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics import declaration
 from stereogauge.metrics.declaration import BoundMetric, Parameter, Statistic, metric, metrics, parse_metric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.pooling import percent
 from stereogauge.metrics.statistics import PassRequest
 from stereogauge.metrics.support import least_support
-from stereogauge.regions.scene_regions import SceneRegions
 
 TRUTH = np.linspace(10, 20, 600, dtype=np.float32).reshape(20, 30)
 ESTIMATE = TRUTH + np.random.default_rng(3).normal(0, 1, TRUTH.shape).astype(np.float32)

@@ -17,14 +17,14 @@ import pytest
 from numpy.typing import NDArray
 
 import stereogauge as sg
-from stereogauge.confidence.files import ConfidenceSource
+from stereogauge.confidence_measures.files import ConfidenceSource
 from stereogauge.datasets.synthetic.dataset import load_synthetic
 from stereogauge.errors import NotApplicable
+from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.declaration import MISSING, BoundMetric, Metric, Statistic, metrics, parse_metric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.support import least_support
 from stereogauge.protocol.protocol import preset_names
-from stereogauge.regions.scene_regions import SceneRegions
 
 Map = NDArray[np.float32]
 REGIONS = ("all", "nonocc")

@@ -10,10 +10,10 @@ from skimage import filters
 
 from stereogauge.datasets.synthetic.dataset import load_synthetic
 from stereogauge.evaluation.evaluate import evaluate, picture
+from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.surfaces import hessian_norm, metric_normals
 from stereogauge.model import Calibration, Scene
 from stereogauge.protocol import load_protocol
-from stereogauge.regions.scene_regions import SceneRegions
 
 HEIGHT, WIDTH = 120, 160
 Y, X = np.mgrid[:HEIGHT, :WIDTH].astype(np.float64)

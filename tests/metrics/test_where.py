@@ -10,15 +10,15 @@ import pytest
 from numpy.typing import NDArray
 
 import stereogauge as sg
-from stereogauge.confidence.files import ConfidenceSource
+from stereogauge.confidence_measures.files import ConfidenceSource
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.evaluate import measure
+from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics import declaration, where
 from stereogauge.metrics.declaration import BoundMetric, metrics, parse_column, parse_metric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.where import worst_blocks
 from stereogauge.protocol import Protocol
-from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
 

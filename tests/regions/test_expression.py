@@ -13,8 +13,8 @@ from PIL import Image
 import stereogauge as sg
 from stereogauge.errors import UnknownNameError
 from stereogauge.io.files import LabelImage, content_hash, load_mask
-from stereogauge.regions import expression
-from stereogauge.regions.expression import check_region, parse_region, region_id, region_version
+from stereogauge.masks import expression
+from stereogauge.masks.expression import check_region, parse_region, region_id, region_version
 from stereogauge.scores.column import Column
 from stereogauge.store.sources import source_of_text, source_text
 

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from stereogauge.hashing import PACKAGE, source_hash
+from stereogauge.masks.geometry import cache
+from stereogauge.masks.geometry.cache import cached_geometry_sets, sets_key
+from stereogauge.masks.geometry.sets import GeometrySets
 from stereogauge.protocol.geometry import GeometryParameters
-from stereogauge.regions.geometry import cache
-from stereogauge.regions.geometry.cache import cached_geometry_sets, sets_key
-from stereogauge.regions.geometry.sets import GeometrySets
 
 TRUTH = np.where(np.mgrid[:60, :80][1] < 40, 20.0, 60.0).astype(np.float32)
 BASE = np.ones(TRUTH.shape, bool)
@@ -119,9 +119,7 @@ def test_the_key_changes_with_each_source_that_the_sets_depend_on(
 
 def test_every_module_behind_the_sets_is_among_the_sources() -> None:
     """A module that is not listed could change what is computed without a new key."""
-    script = (
-        "import sys, stereogauge.regions.geometry.sets; print(*(m for m in sys.modules if m[:12] == 'stereogauge.'))"
-    )
+    script = "import sys, stereogauge.masks.geometry.sets; print(*(m for m in sys.modules if m[:12] == 'stereogauge.'))"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     parts = {name.removeprefix("stereogauge.").replace(".", "/") + ".py" for name in loaded}
     own = {part for part in parts if part.startswith(("regions/", "kernels/")) and (PACKAGE / part).is_file()}

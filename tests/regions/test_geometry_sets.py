@@ -12,13 +12,13 @@ from scipy import ndimage
 
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError
 from stereogauge.kernels.distances import squared_distances
+from stereogauge.masks.geometry.bands import distance_to, smoothed
+from stereogauge.masks.geometry.planes import Planes
+from stereogauge.masks.geometry.sets import GeometrySets, geometry_sets
+from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol
 from stereogauge.protocol.geometry import GeometryParameters
-from stereogauge.regions.geometry.bands import distance_to, smoothed
-from stereogauge.regions.geometry.planes import Planes
-from stereogauge.regions.geometry.sets import GeometrySets, geometry_sets
-from stereogauge.regions.scene_regions import SceneRegions
 
 HEIGHT, WIDTH = 300, 400
 EVERYWHERE = np.ones((HEIGHT, WIDTH), bool)

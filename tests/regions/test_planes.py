@@ -15,10 +15,10 @@ from stereogauge.datasets.synthetic.dataset import load_synthetic
 from stereogauge.datasets.synthetic.presets import PRESETS
 from stereogauge.datasets.synthetic.scene import SyntheticScene
 from stereogauge.kernels.fill import fill_rows
+from stereogauge.masks.geometry.plane_search import find_planes
+from stereogauge.masks.geometry.planes import Planes, angle_between, value_step
+from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.protocol.geometry import GeometryParameters
-from stereogauge.regions.geometry.plane_search import find_planes
-from stereogauge.regions.geometry.planes import Planes, angle_between, value_step
-from stereogauge.regions.scene_regions import SceneRegions
 
 HEIGHT, WIDTH = 300, 400
 Y, X = np.mgrid[:HEIGHT, :WIDTH].astype(np.float64)

@@ -14,9 +14,9 @@ from hypothesis.extra import numpy as hnp
 
 import stereogauge as sg
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError, StereogaugeError
-from stereogauge.regions import scene_regions
-from stereogauge.regions.declaration import declared_regions
-from stereogauge.regions.partition import PARTITION, check_partition
+from stereogauge.masks import scene_regions
+from stereogauge.masks.declaration import declared_regions
+from stereogauge.masks.partition import PARTITION, check_partition
 
 NAN = np.nan
 

@@ -12,9 +12,9 @@ from stereogauge.cli.output import notes, print_basis, print_scores, progress, s
 from stereogauge.errors import StereogaugeError
 
 if TYPE_CHECKING:
+    from stereogauge.masks.geometry.objects import SceneObject
     from stereogauge.model import Dataset, ResultSet
     from stereogauge.protocol import Protocol
-    from stereogauge.regions.geometry.objects import SceneObject
     from stereogauge.scores.score import Score
 
 

@@ -14,9 +14,9 @@ from stereogauge.errors import FileError, NotApplicable, SizeError
 
 if TYPE_CHECKING:
     from stereogauge.cli.confidence_inputs import Judged
-    from stereogauge.confidence.errors import ErrorKind
-    from stereogauge.confidence.evaluation import SceneCurves
-    from stereogauge.confidence.run import SceneRun
+    from stereogauge.confidence_measures.errors import ErrorKind
+    from stereogauge.confidence_measures.evaluation import SceneCurves
+    from stereogauge.confidence_measures.run import SceneRun
     from stereogauge.model import Scene
 
 
@@ -91,8 +91,8 @@ def command(
         return
     announce_compilation()
     from stereogauge.cli.confidence_inputs import Decoding, chosen_scenes, of_files, of_matcher
-    from stereogauge.confidence.errors import parse_error
-    from stereogauge.confidence.run import ConfidenceChoices
+    from stereogauge.confidence_measures.errors import parse_error
+    from stereogauge.confidence_measures.run import ConfidenceChoices
 
     kinds = [parse_error(text) for text in options.listed(errors) or ()]
     estimates, truth = Decoding(encoding, scale), Decoding(gt_encoding, gt_scale)
@@ -133,7 +133,7 @@ def command(
 
 def _rows(runs: Sequence[SceneRun], curves: Sequence[SceneCurves], kinds: Sequence[ErrorKind]) -> list[dict[str, Any]]:
     """The figures of every scene and map; areas by other errors and calibration are columns of their own."""
-    from stereogauge.confidence.evaluation import rows
+    from stereogauge.confidence_measures.evaluation import rows
 
     further: dict[tuple[str, str], dict[str, float]] = {}
     for run in runs:
@@ -187,7 +187,7 @@ def _runs(scenes: Sequence[Scene], run: Callable[[Scene], SceneRun]) -> tuple[li
 
 
 def _learned(runs: list[SceneRun], learn: bool, save_model: Path | None) -> list[SceneRun]:
-    from stereogauge.confidence.run import trained, with_learned
+    from stereogauge.confidence_measures.run import trained, with_learned
 
     if save_model is not None:
         say(f"training on {len(runs)} scenes …")
@@ -199,7 +199,7 @@ def _learned(runs: list[SceneRun], learn: bool, save_model: Path | None) -> list
 
 
 def _declared() -> list[dict[str, str]]:
-    from stereogauge.confidence.declaration import confidence_measures
+    from stereogauge.confidence_measures.declaration import confidence_measures
 
     return [
         {
@@ -223,7 +223,7 @@ def _say_bounds(curves: Sequence[SceneCurves]) -> None:
 
 
 def _store(url: str, runs: Sequence[SceneRun], dataset: str, judged: Judged) -> None:
-    from stereogauge.confidence.run import PAPER_DOMAIN
+    from stereogauge.confidence_measures.run import PAPER_DOMAIN
     from stereogauge.evaluation.confidence_scores import score_table
     from stereogauge.protocol import load_protocol
     from stereogauge.store import open_store

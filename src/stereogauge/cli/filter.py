@@ -50,9 +50,9 @@ def command(
 
     With --gt one table shows density and bad pixels as given, after each cut, and after filling; --out writes the map.
     """
-    from stereogauge.confidence.files import ConfidenceSource
-    from stereogauge.confidence.filtering import FILLS, gains
-    from stereogauge.confidence.filtering import filter as filtered
+    from stereogauge.confidence_measures.files import ConfidenceSource
+    from stereogauge.confidence_measures.filtering import FILLS, gains
+    from stereogauge.confidence_measures.filtering import filter as filtered
     from stereogauge.errors import unknown_name
     from stereogauge.io.files import DisparityFile, load_mask
     from stereogauge.io.images import read_pixels

@@ -119,9 +119,9 @@ def _write(path: Path, disparity: Any, encoding: str | None, scale: float | None
 def _write_confidence(
     folder: Path, result: MatchResult, measures: list[str] | None, sigma: float | None, temperature: float | None
 ) -> None:
-    from stereogauge.confidence.files import file_stem
-    from stereogauge.confidence.measures import PAPER
-    from stereogauge.confidence.measures import confidence as computed
+    from stereogauge.confidence_measures.files import file_stem
+    from stereogauge.confidence_measures.measures import PAPER
+    from stereogauge.confidence_measures.measures import confidence as computed
     from stereogauge.io.disparity import write_disparity
 
     better = "lower"

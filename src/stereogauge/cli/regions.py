@@ -16,9 +16,9 @@ from stereogauge.errors import DatasetError, NotApplicable, StereogaugeError
 from stereogauge.tables.table import Cell
 
 if TYPE_CHECKING:
+    from stereogauge.masks.scene_regions import SceneRegions
     from stereogauge.model import Mask, Scene
     from stereogauge.protocol import Protocol
-    from stereogauge.regions.scene_regions import SceneRegions
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def command(
     (gradient, turn of its direction, thin runs), and all of it as NumPy arrays. A region that a scene cannot have is a
     gap with the reason.
     """
-    from stereogauge.regions.scene_regions import SceneRegions
+    from stereogauge.masks.scene_regions import SceneRegions
 
     announce_compilation()
     chosen = options.chosen_protocol(protocol, override)
@@ -146,7 +146,7 @@ def _masks(scene_regions: SceneRegions, wanted: list[str] | None, rows: list[Row
     """The regions of one scene; what it cannot have is noted in the rows."""
     import numpy as np
 
-    from stereogauge.regions.declaration import declared_regions
+    from stereogauge.masks.declaration import declared_regions
 
     scene = scene_regions.scene
     alone = [name for name, declared in declared_regions().items() if declared.complete]
@@ -170,8 +170,8 @@ def _masks(scene_regions: SceneRegions, wanted: list[str] | None, rows: list[Row
 
 def _lacking(scene: Scene, name: str) -> str:
     """Which part of the scene a region needs and the scene has not."""
-    from stereogauge.regions.declaration import declared_regions
-    from stereogauge.regions.expression import parse_region
+    from stereogauge.masks.declaration import declared_regions
+    from stereogauge.masks.expression import parse_region
 
     declared = [declared_regions().get(part.name) for part in parse_region(name, scene.masks).parts]
     for need in sorted(need for region in declared if region for need in region.needs):

@@ -207,7 +207,7 @@ def _compared(
 
 
 def _masks(scenes: Dataset, pairs: dict[str, tuple[str, str]], region: str, protocol: Protocol) -> dict[str, Mask]:
-    from stereogauge.regions.scene_regions import SceneRegions
+    from stereogauge.masks.scene_regions import SceneRegions
 
     masks = {}
     for first, _ in pairs.values():

@@ -18,7 +18,7 @@ from stereogauge.cli.output import progress, say
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from stereogauge.confidence.trees import Trees
+    from stereogauge.confidence_measures.trees import Trees
     from stereogauge.disparity import DisparityMap
     from stereogauge.kernels.compiler import Compiled
     from stereogauge.model import Scene
@@ -182,7 +182,7 @@ def compile_scenes(*, everything: bool) -> list[Compiled]:
 def compile_maps(*, everything: bool) -> list[Compiled]:
     """What measures a map pixel by pixel, occlusions by every rule, matching, confidence; all compilations so far."""
     import stereogauge as sg
-    from stereogauge.confidence.sparsification import sparsify
+    from stereogauge.confidence_measures.sparsification import sparsify
     from stereogauge.kernels.compiler import compilations
     from stereogauge.matching.warm_up import prepare_checks
 
@@ -230,7 +230,7 @@ def _tiny_scene(*, further_view: bool = False) -> Scene:
 
 def _measures() -> list[str]:
     """Every confidence measure that needs nothing but a match."""
-    from stereogauge.confidence.declaration import confidence_measures
+    from stereogauge.confidence_measures.declaration import confidence_measures
 
     return [name for name, measure in confidence_measures().items() if not measure.needs & {"gt", "model"}]
 
@@ -239,7 +239,7 @@ def _one_leaf() -> Trees:
     """The smallest model of the learned combination."""
     import numpy as np
 
-    from stereogauge.confidence.trees import ARRAYS, Trees
+    from stereogauge.confidence_measures.trees import ARRAYS, Trees
 
     arrays: dict[str, Any] = {name: np.zeros(1, kind) for name, kind in ARRAYS.items()}
     arrays["feature"][0] = -1

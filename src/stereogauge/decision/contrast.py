@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.io.files import load_disparity
+from stereogauge.masks.scene_regions import SceneRegions
+from stereogauge.masks.texture import grey
 from stereogauge.metrics.declaration import parse_column
 from stereogauge.metrics.error_pictures import absolute_error, clip_limit
 from stereogauge.metrics.measurement import Measurement
@@ -18,8 +20,6 @@ from stereogauge.metrics.picture import Picture
 from stereogauge.model import DisparityMap, Mask, Scene
 from stereogauge.opencv import cv2
 from stereogauge.protocol import Protocol, load_protocol
-from stereogauge.regions.scene_regions import SceneRegions
-from stereogauge.regions.texture import grey
 
 BOTH_RIGHT, ONLY_FIRST, ONLY_SECOND, BOTH_WRONG, NOT_COUNTED = 0, 1, 2, 3, 255
 COLOURS = {BOTH_RIGHT: "#e8e8e8", ONLY_FIRST: "#0072b2", ONLY_SECOND: "#e69f00", BOTH_WRONG: "#cc79a7"}

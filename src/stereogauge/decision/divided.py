@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from stereogauge.decision.origins import Origins
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.evaluate import evaluate_cell
+from stereogauge.masks.expression import region_id
+from stereogauge.masks.parts import PARTS
+from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.declaration import Metric
 from stereogauge.protocol import load_protocol
-from stereogauge.regions.expression import region_id
-from stereogauge.regions.parts import PARTS
-from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube, Values
 

@@ -14,12 +14,12 @@ from stereogauge.decision.origins import Origins
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.evaluate import evaluate_cell
 from stereogauge.io.files import load_disparity
+from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.error_pictures import absolute_error
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
 from stereogauge.model import DisparityMap, Scene, as_disparity
 from stereogauge.protocol import Protocol, load_protocol
-from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.score import Score
 

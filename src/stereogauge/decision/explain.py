@@ -32,11 +32,11 @@ from stereogauge.decision.source import Source, read_scores
 from stereogauge.decision.weighing import Weighing, weigh
 from stereogauge.decision.words import metric_words
 from stereogauge.errors import StereogaugeError, unknown_name
+from stereogauge.masks.parts import PARTS
 from stereogauge.metrics.declaration import parse_column
 from stereogauge.ranking.models.weighted import Term
 from stereogauge.ranking.profile import property_of
 from stereogauge.ranking.run import Scores
-from stereogauge.regions.parts import PARTS
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import Values
 from stereogauge.scores.selection import missing_rule

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from stereogauge.masks.declaration import declared_regions
 from stereogauge.metrics.declaration import parse_column
 from stereogauge.protocol.sigma_z import EITHER_UNIT
 from stereogauge.ranking.profile import lower_first
-from stereogauge.regions.declaration import declared_regions
 from stereogauge.tables.number import number_text
 
 MOST_NAMED = 4

@@ -10,9 +10,9 @@ import numpy as np
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.fingerprints import ContentHashes, scene_contents
 from stereogauge.hashing import values_hash
+from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.model import DisparityMap, Scene
 from stereogauge.protocol import Protocol
-from stereogauge.regions.scene_regions import SceneRegions
 
 RULES = {
     "dataset": "from the dataset's mask",

@@ -15,12 +15,12 @@ from collections.abc import Iterable
 from stereogauge.errors import FileError
 from stereogauge.hashing import source_hash, values_hash
 from stereogauge.io.replace import write_bytes
+from stereogauge.masks.declaration import ENTRY_POINTS as REGIONS
+from stereogauge.masks.expression import WHOLE_SCENE, check_region
 from stereogauge.metrics.declaration import ENTRY_POINTS as METRICS
 from stereogauge.model import Dataset, Scene
 from stereogauge.paths import cache_folder
 from stereogauge.protocol import Protocol
-from stereogauge.regions.declaration import ENTRY_POINTS as REGIONS
-from stereogauge.regions.expression import WHOLE_SCENE, check_region
 from stereogauge.registry import plugin_files
 from stereogauge.scores.column import VersionedColumn, columns_of, metric_of
 from stereogauge.version import VERSION

@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from stereogauge.confidence.declaration import parse_measure
-from stereogauge.confidence.run import ConfidenceChoices, SceneRun
-from stereogauge.confidence.sparsification import sparsify
+from stereogauge.confidence_measures.declaration import parse_measure
+from stereogauge.confidence_measures.run import ConfidenceChoices, SceneRun
+from stereogauge.confidence_measures.sparsification import sparsify
 from stereogauge.hashing import values_hash
 from stereogauge.matching.run import as_matcher, settled
 from stereogauge.matching.text import matcher_text

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.confidence.files import ConfidenceSource
+from stereogauge.confidence_measures.files import ConfidenceSource
 from stereogauge.errors import NotApplicable, SizeError, StereogaugeError
 from stereogauge.evaluation.estimates import result_sets, scene_list
 from stereogauge.evaluation.evaluate import measure
 from stereogauge.io.files import load_disparity
+from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.declaration import Statistic
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.model import Dataset, DisparityMap, Mask, ResultSet, Scene, as_disparity
 from stereogauge.protocol import Protocol, load_protocol
-from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.scores.aggregation import Aggregation, aggregated
 from stereogauge.scores.column import Column, columns_of
 from stereogauge.scores.cube import ScoreCube

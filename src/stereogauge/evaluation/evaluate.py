@@ -8,11 +8,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from stereogauge.confidence.files import ConfidenceSource, every_confidence
+from stereogauge.confidence_measures.files import ConfidenceSource, every_confidence
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError, StereogaugeError, unknown_name
 from stereogauge.evaluation.estimates import result_sets, scene_list, taken_apart
 from stereogauge.evaluation.objects import object_columns, object_statistics, objects_of
 from stereogauge.io.files import load_disparity
+from stereogauge.masks.expression import WHOLE_SCENE, check_region
+from stereogauge.masks.geometry.objects import SceneObject
+from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.matching.result import MatchResult
 from stereogauge.metrics.declaration import BoundMetric, Metric, Statistic, parse_column
 from stereogauge.metrics.functions import metric_id
@@ -20,9 +23,6 @@ from stereogauge.metrics.measurement import Fact, Measurement
 from stereogauge.metrics.picture import Picture
 from stereogauge.model import Dataset, DisparityMap, ResultSet, Scene, as_disparity
 from stereogauge.protocol import Protocol, load_protocol
-from stereogauge.regions.expression import WHOLE_SCENE, check_region
-from stereogauge.regions.geometry.objects import SceneObject
-from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.scores.column import Column, columns_of, metric_of
 from stereogauge.scores.score import NO_ESTIMATE, Score
 from stereogauge.scores.table import ScoreTable

@@ -15,8 +15,8 @@ from stereogauge.hashing import values_digest, values_hash
 from stereogauge.io.content import display_name
 from stereogauge.io.files import content_hash
 from stereogauge.io.remote_path import current_entry, is_in_object_store, is_remote
+from stereogauge.masks.drawn_planes import PLANES
 from stereogauge.model import Scene
-from stereogauge.regions.drawn_planes import PLANES
 from stereogauge.store.sources import paths_of, source_text
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from stereogauge.confidence.files import ConfidenceSource
+from stereogauge.confidence_measures.files import ConfidenceSource
 from stereogauge.metrics.measurement import Fact
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from stereogauge.confidence.files import ConfidenceSource, every_confidence
+from stereogauge.confidence_measures.files import ConfidenceSource, every_confidence
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.evaluation.columns import columns_of_scene, confidence_columns, declared_columns
 from stereogauge.evaluation.fingerprints import ContentHashes, fingerprint, scene_contents

@@ -14,8 +14,8 @@ from stereogauge.errors import StereogaugeError, Unreachable
 from stereogauge.evaluation.evaluate import evaluate_cell
 from stereogauge.evaluation.groups import Cell, Group
 from stereogauge.io.files import load_disparity
+from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.model import DisparityMap, DisparitySource, Scene
-from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.registry import plugin_place
 from stereogauge.scores.cell import CellScores
 

@@ -19,10 +19,10 @@ from stereogauge.figures.data.geometry import (
 )
 from stereogauge.figures.pictures import disparity_limits, render_disparity, save_picture, write_png
 from stereogauge.io.files import load_disparity
+from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.model import Mask, Scene
 from stereogauge.protocol import Protocol
-from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.scores.column import columns_of
 
 

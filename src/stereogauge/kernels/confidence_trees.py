@@ -24,7 +24,7 @@ def tree_scores(
     baseline: float,
     scores: NDArray[np.float32],
 ) -> None:
-    """scores[i] = baseline + the leaves that row i of `table` reaches; see `stereogauge.confidence.trees.Trees`."""
+    """scores[i] = baseline + the leaves that row i of `table` reaches; see `Trees`."""
     totals = np.empty(BLOCK)
     for start in range(0, table.shape[0], BLOCK):
         rows = table[start : start + BLOCK]

@@ -2,7 +2,7 @@
 
 Pixels are grouped by *slot*: the distinct combination of regions that they belong to. Each row goes through several
 stages over scratch rows that stay in the cache: errors and histogram keys; depth errors; sums, by slot, of eight
-neighbours at once (`stereogauge.regions.groups`); and the histogram, pixel by pixel. Sums over slots are folded to
+neighbours at once (`stereogauge.masks.groups`); and the histogram, pixel by pixel. Sums over slots are folded to
 regions outside (docs/decisions/pixelwise-pass.md). Keys may be kept, so that a second pass over them alone finds the
 pixels around a quantile.
 
@@ -90,7 +90,7 @@ def tally_errors(
     """Σ e, Σ |e|, Σ e², Σ |e|/|D| and Σ |Z_D − Z_E|/fB by slot, in `sums` (slot, sum, lane; flat), and the histogram of
     |e| by slot.
 
-    `rows`, `segments`, `firsts` and `groups` are those of `stereogauge.regions.groups`. The histogram (slot, key; flat)
+    `rows`, `segments`, `firsts` and `groups` are those of `stereogauge.masks.groups`. The histogram (slot, key; flat)
     has a bin of |e| less the guard, + `BINS` where the D1 rule holds; pixels without an estimate and without a truth
     have keys of their own. `signed`, `relative`, `depth`, `used`, `safe` and `entries` (of the histogram) are scratch
     rows, whole lines of the cache long, errors being 0 where a map is unknown. `keys` has a row for each of the maps,

@@ -6,7 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from stereogauge.confidence.calibration import Distribution, Reliability, calibrate_probability, calibrate_sigma
+from stereogauge.confidence_measures.calibration import (
+    Distribution,
+    Reliability,
+    calibrate_probability,
+    calibrate_sigma,
+)
 from stereogauge.errors import NotApplicable
 from stereogauge.metrics.declaration import Direction, Metric, Parameter, Statistic
 from stereogauge.metrics.measurement import Measurement

@@ -7,9 +7,9 @@ from typing import Literal
 
 import numpy as np
 
-from stereogauge.confidence.error_curves import AnyCurve, sparsify_by
-from stereogauge.confidence.errors import LOWER_LIMIT, ErrorKind, Rule
-from stereogauge.confidence.sparsification import SparsificationCurve, sparsify
+from stereogauge.confidence_measures.error_curves import AnyCurve, sparsify_by
+from stereogauge.confidence_measures.errors import LOWER_LIMIT, ErrorKind, Rule
+from stereogauge.confidence_measures.sparsification import SparsificationCurve, sparsify
 from stereogauge.metrics.costs import Costs, above, absolute_costs
 from stereogauge.metrics.declaration import Metric, Missing, Parameter, Statistic
 from stereogauge.metrics.measurement import Measurement

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels.pixelwise import D1_PIXELS, D1_SHARE, GUARD
+from stereogauge.masks.geometry.sets import Positions
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
-from stereogauge.regions.geometry.sets import Positions
 
 Costs = NDArray[np.float64]
 FEW_LABELS = 5

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError, UnknownNameError, unknown_name
+from stereogauge.masks.expression import interest_parts, region_id
 from stereogauge.metrics.costs import Costs, pictured_costs
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.statistics import PassRequest
-from stereogauge.regions.expression import interest_parts, region_id
 from stereogauge.registry import Parameter as Parameter
 from stereogauge.registry import bound_arguments, collect, read_arguments, with_arguments
 

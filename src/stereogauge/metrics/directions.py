@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels.direction_histogram import direction_counts
+from stereogauge.masks.geometry.gradients import central_gradient
 from stereogauge.metrics.costs import Costs
 from stereogauge.metrics.declaration import Statistic, metric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.overlays import grey_image
 from stereogauge.metrics.picture import Picture
-from stereogauge.regions.geometry.gradients import central_gradient
 
 BINS = 72
 

@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels.distances import squared_distances
+from stereogauge.masks.connected import components
+from stereogauge.masks.geometry.sets import Positions
 from stereogauge.metrics.costs import set_costs
 from stereogauge.metrics.declaration import Statistic, metric
 from stereogauge.metrics.measurement import Measurement
@@ -39,8 +41,6 @@ from stereogauge.metrics.pooling import mean
 from stereogauge.metrics.verdicts import FOUND, MISSING, closer_to_beyond, found_pixels
 from stereogauge.model import Mask
 from stereogauge.opencv import cv2
-from stereogauge.regions.connected import components
-from stereogauge.regions.geometry.sets import Positions
 
 FINE = "fine structure"
 FINE_REGION = "fine"

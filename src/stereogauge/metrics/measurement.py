@@ -10,16 +10,16 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.confidence.files import ConfidenceSource
+from stereogauge.confidence_measures.files import ConfidenceSource
 from stereogauge.datasets.misplaced import wrong_size
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError
 from stereogauge.kernels import fill as fill_kernels
 from stereogauge.kernels.jit import read_only
+from stereogauge.masks.depth_range import range_in_front
+from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.statistics import PassRequest, PixelStatistics, RegionStatistics
 from stereogauge.model import DisparityMap, Image, Mask, Scene, as_disparity
 from stereogauge.protocol import Protocol
-from stereogauge.regions.depth_range import range_in_front
-from stereogauge.regions.scene_regions import SceneRegions
 
 Shared = TypeVar("Shared")
 Fact = float | str

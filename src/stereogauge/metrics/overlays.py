@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels.geometry_scores import sum_and_count
+from stereogauge.masks.geometry.sets import Positions
 from stereogauge.metrics.declaration import Statistic
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
 from stereogauge.model import Mask, Scene
-from stereogauge.regions.geometry.sets import Positions
 
 HCI = "Honauer, Maier-Hein & Kondermann, ICCV 2015"
 VARIANT = f"after {HCI}"

@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 
 from stereogauge.kernels.jit import read_only
 from stereogauge.kernels.plane_fit import normal_angles, plane_distances, second_differences
+from stereogauge.masks.drawn_planes import drawn_planes
+from stereogauge.masks.geometry.planes import Points, fit_plane
+from stereogauge.masks.geometry.sets import Positions
 from stereogauge.metrics.costs import set_costs
 from stereogauge.metrics.declaration import Parameter, Statistic, metric
 from stereogauge.metrics.measurement import Measurement
@@ -21,9 +24,6 @@ from stereogauge.metrics.overlays import HCI, VARIANT, emptiness, heat_overlay, 
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import mean, percent
 from stereogauge.opencv import cv2
-from stereogauge.regions.drawn_planes import drawn_planes
-from stereogauge.regions.geometry.planes import Points, fit_plane
-from stereogauge.regions.geometry.sets import Positions
 
 BUMPINESS, OFFSET, MISORIENTATION = range(3)
 WINDOW = 5  # px: the side of the window in which a normal is fitted

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from stereogauge.kernels import pixelwise as kernels
 from stereogauge.kernels.jit import read_only
+from stereogauge.masks.depth_range import range_in_front
+from stereogauge.masks.labels import RegionLabels
 from stereogauge.metrics.error_bins import ErrorsInBins, collect_bins
 from stereogauge.metrics.tally import DepthScale, Tally, tally_map, wide_enough
 from stereogauge.model import DisparityMap
-from stereogauge.regions.depth_range import range_in_front
-from stereogauge.regions.labels import RegionLabels
 
 
 @dataclass(frozen=True)

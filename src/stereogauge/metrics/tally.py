@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from stereogauge.kernels import pixelwise as kernels
 from stereogauge.kernels.alignment import on_a_line
 from stereogauge.kernels.threads import at_once_with, fixed_blocks
+from stereogauge.masks.labels import RegionLabels
 from stereogauge.model import DisparityMap
-from stereogauge.regions.labels import RegionLabels
 
 Number = TypeVar("Number", bound=np.generic)
 

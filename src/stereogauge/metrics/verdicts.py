@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.masks.geometry.sets import Positions, Values
 from stereogauge.model import DisparityMap
-from stereogauge.regions.geometry.sets import Positions, Values
 
 WRONG, FOUND, MISSING = 0, 1, 2
 

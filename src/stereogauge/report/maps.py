@@ -23,13 +23,13 @@ from stereogauge.figures.pictures import (
     scale_entries,
 )
 from stereogauge.io.files import load_disparity
+from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.declaration import parse_metric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
 from stereogauge.model import Scene
 from stereogauge.protocol import load_protocol
 from stereogauge.ranking.profile import property_of
-from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.report.content import GalleryEntry
 from stereogauge.report.page import narrowed
 from stereogauge.scores.cube import ScoreCube

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from stereogauge.confidence.evaluation import SceneCurves
-from stereogauge.confidence.sparsification import SparsificationCurve
+from stereogauge.confidence_measures.evaluation import SceneCurves
+from stereogauge.confidence_measures.sparsification import SparsificationCurve
 from stereogauge.decision.explanation import Explanation
 from stereogauge.decision.result import Answer
 from stereogauge.display import NamedMaps

@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from stereogauge.confidence.run import search_range
+from stereogauge.confidence_measures.run import search_range
 from stereogauge.datasets import load_dataset
 from stereogauge.errors import DatasetError
 from stereogauge.evaluation.evaluate import evaluate
 from stereogauge.io.files import DisparityFile
+from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.matching.run import match
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.model import Dataset, DisparityMap
 from stereogauge.protocol import load_protocol
-from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.reproduction.frames import Frame, frame_of
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.table import ScoreTable

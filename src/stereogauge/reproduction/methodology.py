@@ -12,10 +12,10 @@ from stereogauge.analysis.double_counting import PARTITION, double_counting, nes
 from stereogauge.evaluation.evaluate import evaluate
 from stereogauge.figures.data.analysis import counted_errors_data
 from stereogauge.figures.data.ranking import alike_data, layers_data
+from stereogauge.masks.partition import check_partition
+from stereogauge.masks.scene_regions import regions as pixel_sets
 from stereogauge.ranking.result import Ranking
 from stereogauge.ranking.run import rank
-from stereogauge.regions.partition import check_partition
-from stereogauge.regions.scene_regions import regions as pixel_sets
 from stereogauge.reproduction.declaration import ARITHMETIC, Paper, Recorder, Table
 from stereogauge.reproduction.material import SCALES, Material
 from stereogauge.study.damage import damage_called

@@ -6,9 +6,9 @@ import functools
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from stereogauge.masks.expression import region_id, region_version
 from stereogauge.metrics.declaration import BoundMetric, parse_column, parse_metric
 from stereogauge.protocol.sigma_z import EITHER_UNIT
-from stereogauge.regions.expression import region_id, region_version
 from stereogauge.registry import code_version
 
 metric_of = functools.lru_cache(maxsize=4096)(parse_metric)

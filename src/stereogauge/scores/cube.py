@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError, unknown_name
+from stereogauge.masks.expression import region_id
 from stereogauge.protocol.sigma_z import common_unit
-from stereogauge.regions.expression import region_id
 from stereogauge.scores.column import Column, matching
 from stereogauge.scores.score import NO_ESTIMATE, Score
 from stereogauge.tags import TagBook, Tags, expanded

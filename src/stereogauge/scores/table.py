@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from stereogauge.display import Displayed
 from stereogauge.errors import ProtocolError, StereogaugeError, unknown_name
+from stereogauge.masks.expression import region_id
+from stereogauge.masks.geometry.objects import SceneObject
 from stereogauge.metrics.declaration import BoundMetric, parse_column
 from stereogauge.protocol import Protocol
-from stereogauge.regions.expression import region_id
-from stereogauge.regions.geometry.objects import SceneObject
 from stereogauge.scores.aggregation import Aggregation, aggregated, way
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.plain import json_value

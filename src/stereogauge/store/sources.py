@@ -8,7 +8,7 @@ import json
 import os
 from typing import Any
 
-from stereogauge.confidence.files import ConfidenceSource
+from stereogauge.confidence_measures.files import ConfidenceSource
 from stereogauge.errors import StereogaugeError
 from stereogauge.io.files import DisparityFile, FlagFile, ImageFile, LabelFile, MaskFile
 from stereogauge.io.points import PointsFile, PointsMask

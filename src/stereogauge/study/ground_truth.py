@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels.fill import fill_rows
+from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.model import DisparityMap, Mask, Scene
 from stereogauge.opencv import cv2
 from stereogauge.protocol import Protocol, load_protocol
-from stereogauge.regions.scene_regions import SceneRegions
 
 
 def disc(radius: float) -> NDArray[np.uint8]:

@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass
 import pandas as pd
 
 from stereogauge.evaluation.evaluate import evaluate_cell
+from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.declaration import parse_metric
 from stereogauge.model import DisparityMap, Scene
 from stereogauge.protocol import Protocol, load_protocol
-from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.scores.column import columns_of
 from stereogauge.scores.plain import json_value
 from stereogauge.study.damage import damage_called, damages

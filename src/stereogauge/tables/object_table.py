@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stereogauge.regions.geometry.objects import KINDS, ObjectKind, SceneObject
+from stereogauge.masks.geometry.objects import KINDS, ObjectKind, SceneObject
 from stereogauge.scores.column import metric_of
 from stereogauge.scores.score import Score
 from stereogauge.scores.table import ScoreTable

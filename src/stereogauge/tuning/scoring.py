@@ -9,11 +9,11 @@ from typing import Any
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.evaluate import evaluate_cell
+from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.matching.declaration import Value
 from stereogauge.matching.run import match
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol
-from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.scores.column import Column
 
 KEPT_SCENES = 64

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from stereogauge.errors import StereogaugeError, UnknownNameError
+from stereogauge.masks.expression import region_id
 from stereogauge.metrics.declaration import parse_column
-from stereogauge.regions.expression import region_id
 from stereogauge.scores.cube import LEAST_COVERAGE, ScoreCube
 from stereogauge.scores.selection import MissingRule
 from stereogauge.tags import expanded

@@ -14,12 +14,12 @@ from stereogauge.decision.everybody import Everybody
 from stereogauge.decision.explanation import Explanation
 from stereogauge.figures.palette import Style, Styles, complete
 from stereogauge.figures.pictures import disparity_limits, render, render_disparity
+from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.error_pictures import absolute_error, clip_limit, heat_picture
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.model import Mask, Scene
 from stereogauge.opencv import cv2
 from stereogauge.protocol import Protocol, load_protocol
-from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.scores.cube import Values
 
 Colours = NDArray[np.uint8]

@@ -13,16 +13,16 @@ from stereogauge.figures.palette import OKABE_ITO, colour
 from stereogauge.kernels.directions import direction_change
 from stereogauge.kernels.fill import fill_rows
 from stereogauge.kernels.fine_runs import thin_runs
+from stereogauge.masks.geometry.bands import distance_to
+from stereogauge.masks.geometry.gradients import central_gradient
+from stereogauge.masks.geometry.sets import GeometrySets, Positions
+from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.directions import circular_earth_movers_distance, direction_histogram
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.overlays import FAR, JUMP, NEAR, grey_image
 from stereogauge.metrics.picture import Picture
 from stereogauge.model import DisparityMap, Mask
 from stereogauge.opencv import cv2
-from stereogauge.regions.geometry.bands import distance_to
-from stereogauge.regions.geometry.gradients import central_gradient
-from stereogauge.regions.geometry.sets import GeometrySets, Positions
-from stereogauge.regions.scene_regions import SceneRegions
 
 REGION = "#0072b2"
 

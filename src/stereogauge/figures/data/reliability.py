@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
-from stereogauge.confidence.calibration import Reliability
+from stereogauge.confidence_measures.calibration import Reliability
 from stereogauge.figures.palette import colour
 
 LABELS = {

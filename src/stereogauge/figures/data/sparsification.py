@@ -8,10 +8,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.confidence.error_curves import AnyCurve
-from stereogauge.confidence.errors import ErrorKind
-from stereogauge.confidence.evaluation import SceneCurves
-from stereogauge.confidence.sparsification import SparsificationCurve
+from stereogauge.confidence_measures.error_curves import AnyCurve
+from stereogauge.confidence_measures.errors import ErrorKind
+from stereogauge.confidence_measures.evaluation import SceneCurves
+from stereogauge.confidence_measures.sparsification import SparsificationCurve
 from stereogauge.figures.palette import colour
 from stereogauge.metrics.picture import Picture
 

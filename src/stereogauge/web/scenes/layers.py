@@ -21,9 +21,9 @@ from stereogauge.figures.pictures import (
     render,
     render_disparity,
 )
+from stereogauge.masks.expression import parse_region
 from stereogauge.metrics.picture import Picture
 from stereogauge.opencv import cv2
-from stereogauge.regions.expression import parse_region
 from stereogauge.scores.column import metric_of
 from stereogauge.web.cache import RecentCache
 from stereogauge.web.errors import UnknownChoiceError

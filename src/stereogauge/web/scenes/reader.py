@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures.pictures import disparity_limits
 from stereogauge.io.files import load_disparity
+from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.model import DisparityMap, Scene
 from stereogauge.protocol import Protocol
-from stereogauge.regions.scene_regions import SceneRegions
 from stereogauge.scores.column import metric_of
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.store.write import MapRecord

@@ -9,12 +9,12 @@ import typing
 from typing import Any
 
 from stereogauge.errors import unknown_name
+from stereogauge.masks.declaration import declared_regions
 from stereogauge.metrics.declaration import COUNTS, MISSING, SCALING, Metric, metrics
 from stereogauge.ranking.model import models
 from stereogauge.ranking.normalisation import Normalisation
 from stereogauge.ranking.profile import load_profile, shipped_profiles
 from stereogauge.ranking.ranks import Ties
-from stereogauge.regions.declaration import declared_regions
 from stereogauge.scores.selection import MissingRule
 from stereogauge.version import VERSION
 from stereogauge.web.answer import Answer, Bounds, Text

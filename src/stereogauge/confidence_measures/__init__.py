@@ -1,0 +1,1 @@
+"""Confidence: measures, their combination, and how well they predict errors."""

@@ -1,0 +1,106 @@
+"""How well confidence measures foretell errors: curves per scene and pooled, and the table of their figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.confidence_measures.bound import CombinationBound, combination_bound
+from stereogauge.confidence_measures.errors import is_bad
+from stereogauge.confidence_measures.measures import PAPER
+from stereogauge.confidence_measures.sparsification import SparsificationCurve, pooled, sparsify
+from stereogauge.model import DisparityMap, Mask
+
+POOLED = "(pooled)"
+COLUMNS = {
+    "scene": "",
+    "measure": "",
+    "pixels": "pixels in the domain",
+    "bad": "bad pixels in the domain",
+    "good_share": "share of good pixels",
+    "bad_at_good_share": "bad pixels left at the density of good ones",
+    "rate_70_95": "mean bad-pixel rate between 70 % and 95 % density",
+    "auc": "area under the sparsification curve of rates",
+    "oracle_auc": "the same for a perfect order",
+    "ause": "auc − oracle_auc",
+    "aurg": "random − auc",
+    "roc_auc": "probability that a bad pixel is less confident than a good one",
+}
+FIGURES = attrgetter(
+    *("pixels", "bad_pixels", "good_share", "at_good_share", "range_mean"),
+    *("auc", "oracle.auc", "ause", "aurg", "roc_auc"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class SceneCurves:
+    """The curves of one scene by measure, and the bound for combining the paper's five where all of them are there."""
+
+    scene: str
+    curves: Mapping[str, SparsificationCurve]
+    bound: CombinationBound | None = None
+
+
+def evaluate_maps(
+    scene: str,
+    maps: Mapping[str, NDArray[Any]],
+    disparity: DisparityMap,
+    gt: DisparityMap,
+    *,
+    threshold: float,
+    mask: Mask | None = None,
+) -> SceneCurves:
+    """Sparsify by each of the maps; all of them lower = more confident. Missing estimates are bad."""
+    curves = {name: sparsify(values, disparity, gt, threshold, mask) for name, values in maps.items()}
+    bound = None
+    if set(PAPER) <= set(maps):
+        domain = np.isfinite(gt) if mask is None else np.isfinite(gt) & mask
+        bad = is_bad(disparity, gt, threshold)
+        bound = combination_bound({name: maps[name] for name in PAPER}, bad, domain)
+    return SceneCurves(scene, curves, bound)
+
+
+def pooled_curves(scenes: Sequence[SceneCurves]) -> SceneCurves:
+    """All scenes at equal densities, for the measures that every scene has."""
+    common = [name for name in scenes[0].curves if all(name in scene.curves for scene in scenes)]
+    return SceneCurves(POOLED, {name: pooled(scene.curves[name] for scene in scenes) for name in common})
+
+
+def rows(scenes: Sequence[SceneCurves]) -> list[dict[str, Any]]:
+    """One row a scene and measure, then the pooled ones where there are several scenes; see `COLUMNS`."""
+    several = [*scenes, pooled_curves(scenes)] if len(scenes) > 1 else list(scenes)
+    return [_row(scene.scene, name, curve) for scene in several for name, curve in scene.curves.items()]
+
+
+def curve_rows(scenes: Sequence[SceneCurves], steps: int = 100) -> list[dict[str, Any]]:
+    """The curves themselves at equal steps of density: bad pixels left and their rate, by scene and measure.
+
+    `(oracle)` and `(random)` frame the measures. `(bound)` is s(φ); its rate is that of the pixels that it keeps, whose
+    share stands in `kept_density`.
+    """
+    densities = np.arange(steps + 1) / steps
+    found = []
+    for scene in scenes:
+        first = next(iter(scene.curves.values()))
+        for name, curve in {"(oracle)": first.oracle, "(random)": first.random, **scene.curves}.items():
+            found += _points(scene.scene, name, densities, densities, curve.counts(densities), curve.rates(densities))
+        if scene.bound is not None:
+            own, counts = scene.bound.densities(densities), scene.bound.counts(densities)
+            rates = np.divide(counts, own * scene.bound.pixels, out=np.full(len(own), np.nan), where=own > 0)
+            found += _points(scene.scene, "(bound)", densities, own, counts, rates)
+    return found
+
+
+def _points(scene: str, measure: str, *columns: NDArray[np.float64]) -> list[dict[str, Any]]:
+    names = ("density", "kept_density", "bad", "rate")
+    rows = np.column_stack(columns).tolist()
+    return [{"scene": scene, "measure": measure, **dict(zip(names, row, strict=True))} for row in rows]
+
+
+def _row(scene: str, measure: str, curve: SparsificationCurve) -> dict[str, Any]:
+    return dict(zip(COLUMNS, (scene, measure, *FIGURES(curve)), strict=True))

@@ -1,0 +1,136 @@
+"""The learned combination: a random forest that predicts from all measures whether a pixel is bad.
+
+Trained with scikit-learn, cross-validated by scene: a pixel is judged only by trees that saw no pixel of its scene.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.confidence_measures.declaration import confidence_measure, measure
+from stereogauge.confidence_measures.evidence import Evidence
+from stereogauge.confidence_measures.measures import PAPER
+from stereogauge.confidence_measures.trees import Trees
+from stereogauge.errors import MissingDependency, StereogaugeError
+from stereogauge.model import Mask
+
+FEATURES = (
+    *PAPER,
+    *("matching-score", "naive-peak-ratio", "maximum-margin", "winner-margin", "maximum-likelihood", "ambiguity"),
+    *("local-curve", "left-right-margin", "median-deviation", "distance-border", "texture"),
+)
+PIXELS_PER_SCENE = 8_000
+
+
+@measure(
+    id="learned",
+    name="learned combination",
+    formula="probability of a bad pixel, random forest over all measures",
+    source="after Haeusler, Nair, Kondermann 2013",
+    needs=("costs", "right", "model"),
+)
+def learned(evidence: Evidence) -> NDArray[np.float32]:
+    """The score of a trained model on the measures that it was trained with."""
+    model = evidence.trained
+    return model.score({name: evidence.measured(confidence_measure(name)) for name in model.features})
+
+
+@dataclass(frozen=True, eq=False)
+class Example:
+    """One pair to learn from: maps by measure, which pixels are bad, and which pixels count.
+
+    Pairs of the same place (other light, other exposure) share a `group`; by default each is a group of its own.
+    """
+
+    scene: str
+    features: Mapping[str, NDArray[np.float32]]
+    bad: Mask
+    domain: Mask
+    group: str = ""
+
+
+def train(
+    examples: Sequence[Example],
+    features: Sequence[str] = FEATURES,
+    *,
+    trees: int = 100,
+    leaf_pixels: int = 20,
+    share: float = 0.25,
+    pixels: int = PIXELS_PER_SCENE,
+    seed: int = 0,
+) -> Trees:
+    """An ensemble from up to `pixels` random pixels of each scene's domain, every scene weighted alike.
+
+    Each tree sees a random `share` of these pixels, and each of its leaves holds at least `leaf_pixels` of them.
+    """
+    rng = np.random.default_rng(seed)
+    tables, labels, weights = [], [], []
+    for example in examples:
+        inside = np.flatnonzero(example.domain)
+        chosen = rng.permutation(inside)[:pixels]
+        tables.append(np.stack([example.features[name].reshape(-1)[chosen] for name in features], axis=1))
+        labels.append(example.bad.reshape(-1)[chosen])
+        weights.append(np.full(len(chosen), 1.0 / max(1, len(chosen))))
+    table, label, weight = np.concatenate(tables), np.concatenate(labels), np.concatenate(weights)
+    if label.all() or not label.any():
+        raise StereogaugeError("Training needs good and bad pixels; the scenes given have only one of the two.")
+    classifier = _scikit_learn().ensemble.RandomForestClassifier(
+        n_estimators=trees, min_samples_leaf=leaf_pixels, max_samples=share, random_state=seed, n_jobs=-1
+    )
+    largest = np.finfo(np.float32).max  # scikit-learn takes NaN as missing and refuses infinities
+    classifier.fit(np.clip(table, -largest, largest), label, sample_weight=weight * len(weight) / weight.sum())
+    facts = {"scenes": [example.scene for example in examples], "pixels": len(label), "trees": trees}
+    return _exported(classifier, tuple(features), facts)
+
+
+def cross_validated(
+    examples: Sequence[Example], features: Sequence[str] = FEATURES, *, folds: int = 5, **options: Any
+) -> dict[str, NDArray[np.float32]]:
+    """For each scene the map of a model that was trained without any pair of the scene's group."""
+    groups = [example.group or example.scene for example in examples]
+    count = min(folds, len(set(groups)))
+    if count < 2:
+        raise StereogaugeError("Cross-validation by scene needs at least two scenes that are not of the same group.")
+    maps: dict[str, NDArray[np.float32]] = {}
+    for training, held_out in _scikit_learn().model_selection.GroupKFold(count).split(groups, groups=groups):
+        model = train([examples[i] for i in training], features, **options)
+        maps |= {examples[i].scene: model.score(examples[i].features) for i in held_out}
+    return maps
+
+
+def _scikit_learn() -> Any:
+    try:
+        import sklearn.ensemble
+        import sklearn.model_selection
+    except ImportError:
+        raise MissingDependency("scikit-learn", "learn", "Training a combination of confidence measures") from None
+    return sklearn
+
+
+def _exported(classifier: Any, features: tuple[str, ...], facts: Mapping[str, Any]) -> Trees:
+    """The classifier's trees as plain arrays, children numbered through all trees; the mean over trees is a sum."""
+    trees = [estimator.tree_ for estimator in classifier.estimators_]
+    roots = np.cumsum([0, *(tree.node_count for tree in trees)])[:-1]
+    inner = np.concatenate([tree.feature for tree in trees]) >= 0
+
+    def children(side: str) -> NDArray[np.int32]:
+        numbered = [getattr(tree, side) + root for tree, root in zip(trees, roots, strict=True)]
+        return np.where(inner, np.concatenate(numbered), -1).astype(np.int32)
+
+    return Trees(
+        features=features,
+        feature=np.where(inner, np.concatenate([tree.feature for tree in trees]), -1).astype(np.int32),
+        threshold=np.concatenate([tree.threshold for tree in trees]).astype(np.float64),
+        missing_left=np.concatenate([tree.missing_go_to_left for tree in trees]).astype(np.bool_),
+        left=children("children_left"),
+        right=children("children_right"),
+        value=np.concatenate([tree.value[:, 0, 1] for tree in trees]) / len(trees),
+        roots=roots.astype(np.int32),
+        baseline=0.0,
+        facts=facts,
+    )

@@ -1,0 +1,169 @@
+"""A matcher and its confidence measures on the scenes of a dataset."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.confidence_measures.calibration import (
+    DISTRIBUTIONS,
+    Reliability,
+    calibrate_probability,
+    calibrate_sigma,
+)
+from stereogauge.confidence_measures.domain import evaluation_domain
+from stereogauge.confidence_measures.error_curves import areas
+from stereogauge.confidence_measures.errors import ErrorKind, is_bad
+from stereogauge.confidence_measures.evaluation import SceneCurves, evaluate_maps
+from stereogauge.confidence_measures.files import ConfidenceSource
+from stereogauge.confidence_measures.learned import FEATURES, Example, cross_validated, train
+from stereogauge.confidence_measures.measures import PAPER, confidence
+from stereogauge.confidence_measures.trees import Trees
+from stereogauge.errors import NotApplicable
+from stereogauge.masks.scene_regions import regions
+from stereogauge.matching.result import MatchResult
+from stereogauge.matching.run import match
+from stereogauge.model import Calibration, DisparityMap, Mask, Scene
+
+PAPER_DOMAIN = "haeusler-klette"
+LEARNED = "learned"
+
+
+@dataclass(frozen=True)
+class ConfidenceChoices:
+    """All that the numbers depend on.
+
+    `domain` is "haeusler-klette" (see `evaluation_domain`; of ground truth with an occlusion mask only visible
+    pixels) or the name of a region. `ndisp` None takes the scene's own, or else the largest true disparity; `sigma` and
+    `temperature` None take P2 of the matcher.
+    """
+
+    matcher: str = "sgm"
+    ndisp: int | None = None
+    measures: tuple[str, ...] = (*PAPER, "product")
+    threshold: float = 3.0
+    domain: str = PAPER_DOMAIN
+    literal: bool = False
+    sigma: float | None = None
+    temperature: float | None = None
+    model: Trees | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class SceneRun:
+    """One scene: the matcher's result, the pixels that count, the maps, and features for learning where asked for.
+
+    `region` names these pixels. `meant` are the sources of maps that are standard deviations or probabilities.
+    """
+
+    scene: str
+    result: MatchResult
+    gt: DisparityMap
+    domain: Mask
+    maps: Mapping[str, NDArray[np.floating[Any]]]
+    features: Mapping[str, NDArray[np.float32]]
+    threshold: float
+    calibration: Calibration | None = None
+    region: str = ""
+    meant: Mapping[str, ConfidenceSource] = field(default_factory=dict)
+
+    def curves(self) -> SceneCurves:
+        """Sparsification by every map."""
+        return evaluate_maps(
+            self.scene, self.maps, self.result.raw, self.gt, threshold=self.threshold, mask=self.domain
+        )
+
+    def areas(self, kinds: Sequence[ErrorKind]) -> dict[str, dict[str, float]]:
+        """AUSE and AURG of every map by other errors, over the estimated pixels."""
+        return {
+            name: areas(kinds, values, self.result.raw, self.gt, self.domain, calibration=self.calibration)
+            for name, values in self.maps.items()
+        }
+
+    def reliabilities(self) -> dict[str, list[Reliability]]:
+        """Calibration of the maps that are standard deviations (Gaussian, Laplace) or probabilities, by name."""
+        found: dict[str, list[Reliability]] = {}
+        for name, source in self.meant.items():
+            maps = (source.values(), self.result.raw, self.gt, self.domain)
+            if source.kind == "sigma":
+                found[name] = [calibrate_sigma(*maps, distribution=one) for one in DISTRIBUTIONS]
+            else:
+                found[name] = [calibrate_probability(*maps, threshold=self.threshold)]
+        return found
+
+    def example(self, group: str = "") -> Example:
+        """What the learned combination sees of the scene."""
+        bad = is_bad(self.result.raw, self.gt, self.threshold)
+        return Example(self.scene, self.features, bad, self.domain, group)
+
+    def with_map(self, name: str, values: NDArray[np.float32]) -> SceneRun:
+        """The same with one map more."""
+        return replace(self, maps={**self.maps, name: values})
+
+    def without_costs(self) -> SceneRun:
+        """The same without the matcher's volume, which many scenes together could not keep."""
+        return replace(self, result=replace(self.result, costs=None, summary=None))
+
+
+def search_range(scene: Scene, wanted: int | None = None) -> int:
+    """The number of disparities to search: as wanted, the scene's own, or one more than its largest true disparity."""
+    if wanted is not None:
+        return wanted
+    if scene.calibration.ndisp is not None:
+        return scene.calibration.ndisp
+    known = scene.gt[np.isfinite(scene.gt)]
+    if not known.size:
+        raise NotApplicable(f"The ground truth of scene {scene.id!r} holds no value.")
+    return max(1, math.ceil(float(known.max())) + 1)
+
+
+def run_scene(scene: Scene, choices: ConfidenceChoices, *, with_features: bool = False) -> SceneRun:
+    """Match the pair, compute the maps, and find the pixels that count."""
+    result = match(scene.left, scene.right, choices.matcher, search_range(scene, choices.ndisp), **choices.parameters)
+    maps = confidence(
+        result,
+        choices.measures,
+        gt=scene.gt,
+        literal=choices.literal,
+        sigma=choices.sigma,
+        temperature=choices.temperature,
+        model=choices.model,
+    )
+    truth, domain = domain_of(scene, result, choices.domain)
+    if not (domain & np.isfinite(truth)).any():
+        raise NotApplicable(
+            f"No pixel of scene {scene.id!r} lies in the domain {choices.domain!r} with {result.ndisp} disparities at "
+            f"a width of {scene.shape[1]}; search fewer (ndisp), or choose another domain."
+        )
+    features = confidence(result, FEATURES) if with_features else {}
+    return SceneRun(
+        scene.id, result, truth, domain, maps, features, choices.threshold, scene.calibration, choices.domain
+    )
+
+
+def domain_of(scene: Scene, result: MatchResult, domain: str) -> tuple[DisparityMap, Mask]:
+    """Ground truth and the pixels that count."""
+    if domain != PAPER_DOMAIN:
+        return scene.gt, regions(scene, [domain])[domain]
+    truth = scene.gt
+    if "nonocc" in scene.masks:
+        truth = np.where(scene.mask("nonocc"), truth, np.float32(np.nan))
+    return truth, evaluation_domain(result, truth)
+
+
+def with_learned(runs: Sequence[SceneRun], groups: Mapping[str, str] | None = None) -> list[SceneRun]:
+    """Each run with the map of a combination that was trained on the other scenes."""
+    shared = groups or {}
+    maps = cross_validated([run.example(shared.get(run.scene, "")) for run in runs])
+    return [run.with_map(LEARNED, maps[run.scene]) for run in runs]
+
+
+def trained(runs: Sequence[SceneRun]) -> Trees:
+    """A combination trained on all the runs."""
+    return train([run.example() for run in runs])

@@ -1,0 +1,251 @@
+"""Sparsification: how many bad pixels are left when the least confident ones are removed.
+
+The idea as in R. Haeusler, R. Klette (ECCV workshops 2012) and X. Hu, P. Mordohai (TPAMI 2012). A pixel is bad where
+|D − G| > threshold. Pixels of equal confidence leave together in expectation: within a tied block the bad ones leave
+in proportion, so that no curve depends on the order of a sort.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.confidence_measures.errors import is_bad
+from stereogauge.display import Displayed
+from stereogauge.errors import NotApplicable, SizeError, StereogaugeError
+from stereogauge.model import DisparityMap, Mask, as_disparity
+
+GOOD_RANGE = (0.70, 0.95)
+
+
+@dataclass(frozen=True, eq=False)
+class SparsificationCurve(Displayed):
+    """Expected bad pixels among the most confident ones.
+
+    `kept` and `bad` are counts at the corners of a piecewise linear curve from (0, 0) to (all pixels, all bad ones);
+    between corners the curve is exact too. An area means little by itself: `oracle` and `random` are its bounds.
+    """
+
+    kept: NDArray[np.float64]
+    bad: NDArray[np.float64]
+    threshold: float
+
+    def __repr__(self) -> str:
+        return f"SparsificationCurve({self.pixels} pixels, {self.bad_pixels} off by more than {self.threshold:g} px)"
+
+    @property
+    def pixels(self) -> int:
+        """The number of pixels in the domain."""
+        return int(self.kept[-1])
+
+    @property
+    def bad_pixels(self) -> int:
+        """The number of bad pixels in the domain."""
+        return int(self.bad[-1])
+
+    @property
+    def density(self) -> NDArray[np.float64]:
+        """Share of pixels kept at each corner, 0 … 1."""
+        return self.kept / self.pixels
+
+    @property
+    def rate(self) -> NDArray[np.float64]:
+        """Share of bad pixels among the kept ones at each corner; at density 0 its limit."""
+        rate = np.empty_like(self.bad)
+        rate[1:] = self.bad[1:] / self.kept[1:]
+        rate[0] = rate[1]
+        return rate
+
+    @property
+    def good_share(self) -> float:
+        """The density at which a perfect order has removed every bad pixel."""
+        return 1 - self.bad_pixels / self.pixels
+
+    def at(self, density: float) -> float:
+        """Expected number of remaining bad pixels at a density between 0 and 1."""
+        return float(self.counts([density])[0])
+
+    def counts(self, densities: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
+        """Remaining bad pixels at several densities."""
+        wanted = np.asarray(densities, np.float64)
+        if ((wanted < 0) | (wanted > 1) | np.isnan(wanted)).any():
+            raise StereogaugeError(f"A density lies between 0 and 1; found {wanted.tolist()}.")
+        return np.interp(wanted * self.pixels, self.kept, self.bad)
+
+    def rates(self, densities: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
+        """Share of bad pixels among the kept ones at several densities."""
+        wanted = np.asarray(densities, np.float64)
+        kept = np.where(wanted > 0, wanted * self.pixels, 1)
+        return np.where(wanted > 0, self.counts(wanted) / kept, self.rate[0])
+
+    @property
+    def at_good_share(self) -> float:
+        """Bad pixels left where a perfect order has none; NaN without any good pixel, since none is kept there."""
+        return self.at(self.good_share) if self.bad_pixels < self.pixels else float("nan")
+
+    @property
+    def auc(self) -> float:
+        """∫ rate dφ over all densities: the mean share of bad pixels over all sparsifications."""
+        return self.area(0, 1)
+
+    @property
+    def range_mean(self) -> float:
+        """Mean rate between 70 % and 95 % density, the range of good shares that the paper looks at."""
+        low, high = GOOD_RANGE
+        return self.area(low, high) / (high - low)
+
+    def area(self, low: float, high: float) -> float:
+        """∫ rate dφ from density `low` to `high`, exact for the piecewise linear counts."""
+        return mean_area(self.kept, self.bad, low * self.pixels, high * self.pixels)
+
+    @functools.cached_property
+    def oracle(self) -> SparsificationCurve:
+        """The curve of a perfect order: all bad pixels leave first."""
+        good = self.pixels - self.bad_pixels
+        kept = np.array([0, good, self.pixels], np.float64)
+        return SparsificationCurve(*_corners(kept, np.array([0, 0, self.bad_pixels], np.float64)), self.threshold)
+
+    @functools.cached_property
+    def random(self) -> SparsificationCurve:
+        """The curve of no order: bad pixels leave in proportion."""
+        kept = np.array([0, self.pixels], np.float64)
+        return SparsificationCurve(kept, np.array([0, self.bad_pixels], np.float64), self.threshold)
+
+    @property
+    def ause(self) -> float:
+        """Area between this curve's rate and the oracle's; 0 is perfect."""
+        return self.auc - self.oracle.auc
+
+    @property
+    def aurg(self) -> float:
+        """Area between the random line and this curve's rate; 0 is no better than chance."""
+        return self.random.auc - self.auc
+
+    @property
+    def roc_auc(self) -> float:
+        """Probability that a random bad pixel is less confident than a random good one, ties counting half.
+
+        NaN without one of them.
+        """
+        good = self.kept - self.bad
+        if self.bad[-1] == 0 or good[-1] == 0:
+            return float("nan")
+        area = np.sum(np.diff(good) * (2 * self.bad[-1] - self.bad[1:] - self.bad[:-1])) / 2
+        return float(area / (self.bad[-1] * good[-1]))
+
+    def __add__(self, other: SparsificationCurve) -> SparsificationCurve:
+        """Pooling by density: both scenes are sparsified to the same density, each by its own order."""
+        return pooled([self, other])
+
+
+def sparsify(
+    confidence: NDArray[Any],
+    disparity: NDArray[Any],
+    gt: NDArray[Any],
+    threshold: float = 1.0,
+    mask: Mask | None = None,
+    *,
+    missing: Literal["bad", "excluded"] = "bad",
+    higher_is_better: bool = False,
+) -> SparsificationCurve:
+    """Remove the least confident pixels first and count the bad ones that stay.
+
+    `confidence` is a map in which lower means more confident (or higher, if so declared); NaN is the least confident
+    of all. The domain are the pixels with known ground truth, inside `mask`. A pixel without an estimate is bad, or
+    with missing="excluded" outside the domain.
+
+    >>> disparity, truth = np.array([[4, 4, 9, 8]]), np.array([[4, 4, 4, 8]])
+    >>> curve = sg.sparsify(np.array([[0.1, 0.2, 0.9, 0.3]]), disparity, truth)
+    >>> curve.at(1.0), curve.at(0.75)  # bad pixels left; the only one is the least confident, so it leaves first
+    (1.0, 0.0)
+    """
+    values, estimate, truth, domain = domain_values(confidence, disparity, gt, mask, missing, higher_is_better)
+    return curve_of(values, is_bad(estimate[domain], truth[domain], threshold), threshold)
+
+
+def domain_values(
+    confidence: NDArray[Any],
+    disparity: NDArray[Any],
+    gt: NDArray[Any],
+    mask: Mask | None,
+    missing: Literal["bad", "excluded"],
+    higher_is_better: bool,
+) -> tuple[NDArray[np.float64], DisparityMap, DisparityMap, NDArray[np.bool_]]:
+    """The confidences of the pixels that count (lower = more confident), both maps, and these pixels."""
+    order = np.asarray(confidence)
+    estimate, truth = as_disparity(disparity), as_disparity(gt, "ground truth")
+    for name, array in (("confidence map", order), ("ground truth", truth), ("mask", mask)):
+        if array is not None and array.shape != estimate.shape:
+            raise SizeError(f"The {name} has shape {array.shape}, the disparity map {estimate.shape}.")
+    domain = np.isfinite(truth)
+    if mask is not None:
+        domain &= np.asarray(mask, np.bool_)
+    if missing == "excluded":
+        domain &= np.isfinite(estimate)
+    values = order[domain].astype(np.float64)
+    return (-values if higher_is_better else values), estimate, truth, domain
+
+
+def mean_area(kept: NDArray[np.float64], total: NDArray[np.float64], low: float, high: float) -> float:
+    """∫ total/kept dφ from `low` to `high` kept pixels, exact for totals that are linear between their corners.
+
+    With total = a + s·k between corners k₀ and k₁ the integral of total/k is s·(k₁ − k₀) + a·log(k₁/k₀); a = 0 from
+    k₀ = 0 on.
+    """
+    inner = kept[(kept > low) & (kept < high)]
+    corners = np.concatenate([[low], inner, [high]])
+    sums = np.interp(corners, kept, total)
+    width = np.diff(corners)
+    slope = np.divide(np.diff(sums), width, out=np.zeros_like(width), where=width > 0)
+    offset = sums[:-1] - slope * corners[:-1]
+    positive = corners[:-1] > 0
+    logarithm = np.zeros_like(width)
+    np.log(corners[1:], out=logarithm, where=positive)
+    logarithm -= np.log(corners[:-1], out=np.zeros_like(width), where=positive)
+    return float(np.sum(slope * width + np.where(positive, offset * logarithm, 0)) / kept[-1])
+
+
+def curve_of(values: NDArray[np.float64], bad: NDArray[np.bool_], threshold: float) -> SparsificationCurve:
+    """The curve of pixels with these confidences (lower = more confident, NaN last), bad where `bad`."""
+    if values.size == 0:
+        raise NotApplicable("Sparsification has no pixels: no ground truth inside the mask.")
+    return SparsificationCurve(*_corners(*cumulated(values, bad)), threshold)
+
+
+def cumulated(values: NDArray[np.float64], amounts: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Numbers of pixels from the most confident one on, and the sums of their amounts; tied pixels come together."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    sums = np.cumsum(amounts[order], dtype=np.int64 if amounts.dtype == np.bool_ else np.float64)
+    last = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
+    undefined = np.searchsorted(ordered, np.nan)
+    last = np.append(last[last < undefined], [values.size - 1] if undefined < values.size else [])
+    corners = last.astype(np.int64)
+    kept = np.concatenate([[0], corners + 1]).astype(np.float64)
+    return kept, np.concatenate([[0], sums[corners]]).astype(np.float64)
+
+
+def pooled(scenes: Iterable[SparsificationCurve]) -> SparsificationCurve:
+    """Several scenes together at equal densities, each sparsified by its own order: expected counts add up."""
+    curves = list(scenes)
+    if not curves:
+        raise NotApplicable("There is no curve to pool.")
+    densities = np.unique(np.concatenate([curve.density for curve in curves]))
+    counts = np.sum([curve.counts(densities) for curve in curves], axis=0)
+    pixels = sum(curve.pixels for curve in curves)
+    return SparsificationCurve(*_corners(densities * pixels, counts), curves[0].threshold)
+
+
+def _corners(kept: NDArray[np.float64], bad: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The same curve without points that lie on the line between their neighbours, or on each other."""
+    distinct = np.append(True, np.diff(kept) > 0)
+    kept, bad = kept[distinct], bad[distinct]
+    before, after = np.diff(kept)[:-1], np.diff(kept)[1:]
+    bends = np.diff(bad)[:-1] * after != np.diff(bad)[1:] * before
+    keep = np.concatenate([[True], bends, [True]])
+    return kept[keep], bad[keep]

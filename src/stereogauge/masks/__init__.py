@@ -1,0 +1,1 @@
+"""Regions: named pixel sets of a scene, as masks."""

@@ -1,0 +1,78 @@
+"""Pixels near jumps of the true disparity."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stereogauge.masks.declaration import region
+from stereogauge.masks.evaluated_scene import EvaluatedScene
+from stereogauge.model import DisparityMap, Mask
+from stereogauge.opencv import cv2
+
+REFERENCE_WIDTH = 450  # px: the image width at which the gap and radius of the protocol hold
+
+
+def dilated(mask: Mask, radius: int) -> Mask:
+    """All pixels within a Chebyshev distance of `radius`."""
+    square = np.ones((2 * radius + 1, 2 * radius + 1), np.uint8)
+    return cv2.dilate(mask.view(np.uint8), square).view(np.bool_)
+
+
+def jumps(disparity: DisparityMap, gap: float, *, inclusive: bool = False) -> Mask:
+    """Both pixels of every pair of 4-neighbours whose disparities differ by more than `gap` (or by `gap` as well)."""
+    marked = np.zeros(disparity.shape, np.bool_)
+    for first, second in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1, :], np.s_[1:, :])):
+        difference = np.abs(disparity[first] - disparity[second])
+        jump = difference >= gap if inclusive else difference > gap
+        marked[first] |= jump
+        marked[second] |= jump
+    return marked
+
+
+def middlebury_v2_near(truth: DisparityMap, visible: Mask, border: int) -> Mask:
+    """The v2 rule: jumps of at least 2 px (unknown = 0) and hidden pixels, found inside the border, grown to 9×9 px."""
+    disparity = np.nan_to_num(truth, nan=0.0)
+    height, width = disparity.shape
+    rows, columns = slice(border + 1, height - border - 2), slice(border + 1, width - border - 2)
+    marked = np.zeros(truth.shape, np.bool_)
+    for down, right in ((0, 1), (1, 0)):
+        here = disparity[rows, columns]
+        neighbours = (
+            slice(rows.start + down, rows.stop + down),
+            slice(columns.start + right, columns.stop + right),
+        )
+        jump = np.abs(here - disparity[neighbours]) >= 2
+        marked[rows, columns] |= jump
+        marked[neighbours] |= jump
+    marked[rows, columns] |= ~visible[rows, columns]
+    return dilated(marked, 4)
+
+
+def near_discontinuities(evaluated: EvaluatedScene, *, with_occlusions: bool) -> Mask:
+    """Pixels near jumps, and near occluded pixels if asked for; gap and radius grow with the image width."""
+    truth = evaluated.scene.gt
+    if evaluated.rule == "middlebury-v2":
+        return middlebury_v2_near(truth, evaluated.visible, evaluated.scene.border)
+    factor = truth.shape[1] / REFERENCE_WIDTH
+    gap = max(1.0, evaluated.parameters.discontinuity_gap * factor)
+    radius = min(max(1, round(evaluated.parameters.discontinuity_radius * factor)), max(truth.shape))
+    marked = jumps(truth, gap)
+    if with_occlusions:
+        marked |= ~evaluated.visible & np.isfinite(truth) & evaluated.extent
+    return dilated(marked, radius)
+
+
+@region(
+    id="disc",
+    name="Near discontinuities",
+    definition=r"\{x \in \mathrm{nonocc} : \text{a disparity jump lies near } x\}",
+    source="Scharstein & Szeliski 2002",
+)
+def disc(evaluated: EvaluatedScene) -> Mask:
+    """Visible pixels near depth discontinuities; nested in nonocc.
+
+    Under the Middlebury rule also near occluded pixels.
+    """
+    if evaluated.rule == "dataset" and "disc" in evaluated.scene.masks:
+        return evaluated.own_mask("disc") & evaluated.visible
+    return near_discontinuities(evaluated, with_occlusions=False) & evaluated.visible

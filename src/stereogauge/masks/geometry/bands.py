@@ -1,0 +1,90 @@
+"""Depth discontinuities M_d, the bands M_f and M_b beside them, and the maps D_f and D_b from beyond the edge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.kernels.bands import adopt_beyond, follow_bands
+from stereogauge.kernels.distances import squared_distances
+from stereogauge.masks.geometry.gradients import central_gradient
+from stereogauge.model import DisparityMap, Mask
+from stereogauge.opencv import cv2
+from stereogauge.protocol.geometry import GeometryParameters
+
+
+@dataclass(frozen=True)
+class Bands:
+    """The surroundings of depth discontinuities in one filled ground truth, before any evaluation mask.
+
+    `beyond` holds D_b on foreground pixels and D_f on background pixels and is meaningless elsewhere. `gradient` is
+    ‖∇D‖.
+    """
+
+    discontinuity: Mask
+    foreground: Mask
+    background: Mask
+    beyond: NDArray[np.float32]
+    gradient: NDArray[np.float32]
+
+    @classmethod
+    def none(cls, shape: tuple[int, int]) -> Bands:
+        """No discontinuity anywhere."""
+        nowhere, zeros = np.zeros(shape, np.bool_), np.zeros(shape, np.float32)
+        return cls(nowhere, nowhere, nowhere, zeros, zeros)
+
+    @property
+    def edge(self) -> Mask:
+        """M_e = M_d ∪ M_f ∪ M_b."""
+        return self.discontinuity | self.foreground | self.background
+
+
+def distance_to(mask: Mask) -> NDArray[np.float32]:
+    """Exact Euclidean distance in px to the nearest pixel of `mask`; the image diagonal where the mask is empty."""
+    return distances_at(np.arange(mask.size), mask).reshape(mask.shape)
+
+
+def distances_at(positions: NDArray[np.integer[Any]], mask: Mask) -> NDArray[np.float32]:
+    """The same at some flat positions."""
+    if not positions.size or not mask.any():
+        return np.full(positions.shape, np.hypot(*mask.shape), np.float32)
+    squared: NDArray[Any] = squared_distances(mask).ravel()[positions]
+    distances: NDArray[np.float64] = np.sqrt(squared, dtype=np.float64)
+    return distances.astype(np.float32)
+
+
+def smoothed(side: NDArray[np.int8], beyond: NDArray[np.float32], window: int, discontinuity: Mask) -> None:
+    """Replace the labels of the bands, in place, by their median over a window.
+
+    The labels are ordered background −1, neither 0, foreground +1, so that either band gives way to the other through
+    neither. A pixel that joins a band takes the `beyond` of the nearest pixel that was in it. Discontinuity pixels are
+    in neither band and stay so.
+    """
+    if window == 1:
+        return
+    median = (cv2.medianBlur((side + 1).astype(np.uint8), window).astype(np.int8) - 1).astype(np.int8)
+    median[discontinuity] = 0
+    adopt_beyond(side, beyond, median, window // 2)
+    side[:] = median
+
+
+def discontinuity_bands(filled: DisparityMap, resolution: float, parameters: GeometryParameters) -> Bands:
+    """Find M_d, M_f, M_b, D_f, D_b in a ground truth without gaps.
+
+    M_d = {‖∇D‖ > c_d} by central differences. From each of its pixels the local gradient is followed both ways:
+    rising disparity gives foreground, falling disparity background, for the band's length from the first pixel
+    outside M_d. The nearer edge wins, a tie drops the pixel. The median of the labels (foreground, background,
+    neither) over a window then fills gaps and drops specks, also bands narrower than half of the window.
+    """
+    scaled = parameters.at(resolution)
+    along_x, along_y, gradient = central_gradient(filled)
+    discontinuity: Mask = gradient > scaled.discontinuity_gradient
+    side, beyond = follow_bands(
+        filled, along_x, along_y, discontinuity, scaled.band_length, scaled.discontinuity_gradient
+    )
+    del along_x, along_y  # a large map is as much memory as what follows needs
+    smoothed(side, beyond, parameters.band_median, discontinuity)
+    return Bands(discontinuity, side == 1, side == -1, beyond, gradient)
