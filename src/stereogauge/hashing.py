@@ -34,7 +34,7 @@ def _json(values: Any) -> str:
 
 @functools.cache
 def source_hash(*names: str, package: Path = PACKAGE) -> str:
-    """SHA-256, in hexadecimal, of Python sources: files (`regions/connected.py`) and folders with all that is in them.
+    """SHA-256, in hexadecimal, of Python sources: files (`masks/connected.py`) and folders with all that is in them.
 
     A hash is computed once per process, since a running process does not load changed sources either.
     """

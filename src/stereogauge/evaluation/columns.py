@@ -25,7 +25,7 @@ from stereogauge.registry import plugin_files
 from stereogauge.scores.column import VersionedColumn, columns_of, metric_of
 from stereogauge.version import VERSION
 
-DECLARING = ("metrics", "regions")
+DECLARING = ("metrics", "masks")
 
 
 def declared_columns(protocol: Protocol) -> tuple[VersionedColumn, ...]:
