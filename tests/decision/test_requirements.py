@@ -168,18 +168,21 @@ def test_completeness_is_read_from_the_scores(cube_of: Build) -> None:
 @pytest.mark.parametrize(
     ("tables", "message"),
     [
-        ({"camera": {"baseline": 0.2, "width": 1, "height": 1}}, r"\[camera\] needs focal"),
+        (
+            {"camera": {"baseline": 0.2, "width": 1, "height": 1}},
+            r"needs camera.focal, a number greater than 0 \(focal length in px\)",
+        ),
         ({"distances": {"near": 5.0, "far": 1.0}}, "near must be smaller than far; found near = 5 m"),
-        ({"tolerance": {"depth": 0.1, "at": 40.0}}, r"\[tolerance\] at must lie within the distances 1 to 5 m"),
-        ({"tolerance": {"depth": -0.1}}, r"\[tolerance\] depth must be a positive number; found -0.1"),
+        ({"tolerance": {"depth": 0.1, "at": 40.0}}, r"tolerance.at must lie within the distances 1 to 5 m"),
+        ({"tolerance": {"depth": -0.1}}, r"tolerance.depth must be a number greater than 0 .*; found -0.1"),
         (
             {"tolerance": {"depth": 0.1, "wrong": 7}},
-            r"wrong must be a share between 0 and 1, for example 0.05; found 7",
+            r"tolerance.wrong must be a number from 0 to 1 .*; found 7",
         ),
-        ({"tolerance": {"dept": 0.1}}, r"\[tolerance\] has no key 'dept'; known are depth, at, wrong"),
-        ({"speed": {"seconds": 1}}, r"has no table \[speed\]; known are \[camera\]"),
-        ({"time": 3}, r"\[time\] is a table with seconds; found 3"),
-        ({"time": {"seconds": True}}, "must be a positive number; found True"),
+        ({"tolerance": {"dept": 0.1}}, r"entry of The requirements 'tolerance.dept'.* Did you mean 'tolerance.depth'"),
+        ({"speed": {"seconds": 1}}, r"entry of The requirements 'speed'; known are: camera"),
+        ({"time": 3}, r"time must be a table with seconds; found 3"),
+        ({"time": {"seconds": True}}, "time.seconds must be a number greater than 0 .*; found True"),
         ({"camera": {"focal": 1e6, "baseline": 2, "width": 99, "height": 9}}, "no less than the image width of 99 px"),
     ],
 )
@@ -190,7 +193,7 @@ def test_bad_requirements_get_one_sentence(tables: dict[str, Any], message: str)
 
 
 def test_a_table_that_is_needed_is_named() -> None:
-    with pytest.raises(sg.StereogaugeError, match=r"needs a table \[camera\] with focal, baseline, width, height"):
+    with pytest.raises(sg.StereogaugeError, match="needs camera, a table with focal, baseline, width, height"):
         load_requirements({"distances": {"near": 1, "far": 2}})
 
 
@@ -199,7 +202,7 @@ def test_files(tmp_path: Path) -> None:
     with pytest.raises(sg.StereogaugeError, match="No requirements at"):
         load_requirements(path)
     path.write_text("camera = [", encoding="utf-8")
-    with pytest.raises(sg.StereogaugeError, match="is not TOML"):
+    with pytest.raises(sg.StereogaugeError, match="is not valid TOML"):
         load_requirements(path)
     path.write_text(
         "[camera]\nfocal = 1000\nbaseline = 0.2\nwidth = 1280\nheight = 960\n[distances]\nnear = 1\nfar = 5\n",

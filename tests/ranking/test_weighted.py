@@ -183,7 +183,7 @@ def test_a_users_profile_is_loaded_from_its_file(cube_of: Build, tmp_path: Path)
     ("text", "message"),
     [
         ("weights = 3", "needs a table"),
-        ("[weights\n", "not TOML"),
+        ("[weights\n", "not valid TOML"),
         ('[weights]\nrms = "much"', "must be a number"),
         ("[weights]\nrms = -1", "at least 0"),
         ("[weights]\nrms = 0", "greater than 0"),

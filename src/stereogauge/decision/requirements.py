@@ -1,4 +1,4 @@
-"""Requirements instead of weights: what an application asks of a camera and a matcher, as TOML.
+"""Requirements instead of weights: what an application requires of a camera and a matcher, as TOML.
 
     name = "Warehouse robot"
     [camera]
@@ -22,37 +22,25 @@
     [completeness]
     share = 0.9         # least share of the pixels with a value
 
-`[camera]` and `[distances]` are needed, the others are optional; every number is positive.
+`[camera]` and `[distances]` are required, the others are optional; every number is positive.
 """
 
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from stereogauge.errors import FileError, StereogaugeError
+from stereogauge.loading import Declaration, convert, load, number
 
 PRECISION = 0.25
 """px: what sub-pixel matching reaches on well-textured surfaces, unless `camera.precision` states another."""
-KEYS: Mapping[str, Mapping[str, bool]] = {
-    "camera": {"focal": True, "baseline": True, "width": True, "height": True, "precision": False},
-    "distances": {"near": True, "far": True},
-    "tolerance": {"depth": True, "at": False, "wrong": False},
-    "object": {"size": True, "at": False, "lost": False},
-    "time": {"seconds": True},
-    "completeness": {"share": True},
-}
-"""The tables of a file with their keys, and whether a key is needed."""
-NEEDED = ("camera", "distances")
-SHARES = {"wrong", "lost", "share"}
 
 
-@dataclass(frozen=True)
-class Camera:
+class Camera(Declaration, frozen=True):
     """A rectified stereo camera: focal length in px, baseline in m, image size, and precision of matching in px.
 
     Depth is Z = f·B / d. A step δ of disparity at depth Z is a step of depth Z(d − δ) − Z = Z²·δ / (f·B − Z·δ).
@@ -62,11 +50,11 @@ class Camera:
     (0.0404, 4.0)
     """
 
-    focal: float
-    baseline: float
-    width: float
-    height: float
-    precision: float = PRECISION
+    focal: Annotated[float, number("focal length", "px", above=0)]
+    baseline: Annotated[float, number("distance of the two cameras", "m", above=0)]
+    width: Annotated[float, number("width of the image", "px", above=0)]
+    height: Annotated[float, number("height of the image", "px", above=0)]
+    precision: Annotated[float, number("precision of matching", "px", above=0)] = PRECISION
 
     def disparity(self, depth: float) -> float:
         """Disparity in px of a point at this depth: f·B / Z."""
@@ -95,9 +83,56 @@ class Camera:
         return self.focal * size / depth
 
 
+class Distances(Declaration, frozen=True):
+    """Table `[distances]`."""
+
+    near: Annotated[float, number("nearest distance", "m", above=0)]
+    far: Annotated[float, number("farthest distance", "m", above=0)]
+
+
+class Tolerance(Declaration, frozen=True):
+    """Table `[tolerance]`."""
+
+    depth: Annotated[float, number("largest error in depth that is not wrong", "m", above=0)]
+    at: Annotated[float, number("distance up to which it holds", "m", above=0)] | None = None
+    wrong: Annotated[float, number("share of the pixels that may be wrong", least=0, most=1)] = 0.05
+
+
+class SmallestObject(Declaration, frozen=True):
+    """Table `[object]`."""
+
+    size: Annotated[float, number("width of the smallest object that must be seen", "m", above=0)]
+    at: Annotated[float, number("its distance", "m", above=0)] | None = None
+    lost: Annotated[float, number("share of such objects that may be lost", least=0, most=1)] = 0.1
+
+
+class Time(Declaration, frozen=True):
+    """Table `[time]`."""
+
+    seconds: Annotated[float, number("largest run time per pair", "s", above=0)]
+
+
+class Completeness(Declaration, frozen=True):
+    """Table `[completeness]`."""
+
+    share: Annotated[float, number("least share of the pixels with a value", least=0, most=1)]
+
+
+class RequirementsFile(Declaration, frozen=True):
+    """The tables of a requirements file; what is absent is not required."""
+
+    camera: Camera
+    distances: Distances
+    name: str = ""
+    tolerance: Tolerance | None = None
+    object: SmallestObject | None = None
+    time: Time | None = None
+    completeness: Completeness | None = None
+
+
 @dataclass(frozen=True)
 class Requirements:
-    """What an application asks for; None where it does not ask. Lengths in m, shares between 0 and 1."""
+    """What an application requires; None where it does not. Lengths in m, shares between 0 and 1."""
 
     name: str
     camera: Camera
@@ -118,85 +153,49 @@ def load_requirements(source: Requirements | Mapping[str, Any] | str | Path) -> 
     if isinstance(source, Requirements):
         return source
     if isinstance(source, Mapping):
-        return parse_requirements(dict(source), "requirements", "The requirements")
+        return _requirements(convert(source, RequirementsFile, "The requirements"), "requirements", "The requirements")
     path = Path(source)
     if not path.is_file():
         raise FileError(f"No requirements at {path}; give the path of a TOML file with [camera] and [distances].")
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        raise FileError(f"{path} is not TOML: {problem}.") from None
-    return parse_requirements(content, path.stem, str(path))
+    return _requirements(load(path, RequirementsFile, "requirements"), path.stem, str(path))
 
 
-def parse_requirements(content: dict[str, Any], identifier: str, owner: str) -> Requirements:
-    """The requirements that the tables state; `owner` names them in errors."""
-    name = str(content.pop("name", identifier))
-    numbers = _numbers(content, owner)
-    camera = Camera(**{key: numbers["camera", key] for key in KEYS["camera"] if ("camera", key) in numbers})
-    near, far = numbers["distances", "near"], numbers["distances", "far"]
+def _requirements(stated: RequirementsFile, identifier: str, owner: str) -> Requirements:
+    """The requirements that a file states, checked against each other; `owner` names them in errors."""
+    camera, near, far = stated.camera, stated.distances.near, stated.distances.far
     if near >= far:
         raise StereogaugeError(
-            f"{owner}: [distances] near must be smaller than far; found near = {near:g} m and far = {far:g} m."
+            f"{owner}: distances.near must be smaller than far; found near = {near:g} m and far = {far:g} m."
         )
-    for table in ("tolerance", "object"):
-        at = numbers.get((table, "at"), far)
-        if not near <= at <= far:
-            raise StereogaugeError(
-                f"{owner}: [{table}] at must lie within the distances {near:g} to {far:g} m; found {at:g} m."
-            )
     if camera.disparity(near) >= camera.width:
         raise StereogaugeError(
             f"{owner}: at {near:g} m the disparity of this camera is {camera.disparity(near):.0f} px, which is no "
             f"less than the image width of {camera.width:g} px; state a larger near distance or a shorter baseline."
         )
-    return Requirements(
-        name=name,
-        camera=camera,
-        near=near,
-        far=far,
-        tolerance=numbers.get(("tolerance", "depth")),
-        tolerance_at=numbers.get(("tolerance", "at"), far),
-        wrong=numbers.get(("tolerance", "wrong"), 0.05),
-        object_size=numbers.get(("object", "size")),
-        object_at=numbers.get(("object", "at"), far),
-        lost=numbers.get(("object", "lost"), 0.1),
-        seconds=numbers.get(("time", "seconds")),
-        completeness=numbers.get(("completeness", "share")),
+    tolerance, smallest = stated.tolerance, stated.object
+    found = Requirements(
+        stated.name or identifier,
+        camera,
+        near,
+        far,
+        tolerance_at=far,
+        object_at=far,
+        seconds=None if stated.time is None else stated.time.seconds,
+        completeness=None if stated.completeness is None else stated.completeness.share,
     )
-
-
-def _numbers(content: Mapping[str, Any], owner: str) -> dict[tuple[str, str], float]:
-    """Every number by table and key, checked."""
-    for table in content:
-        if table not in KEYS:
-            raise StereogaugeError(f"{owner} has no table [{table}]; known are {_tables()}.")
-    for table in NEEDED:
-        if table not in content:
-            keys = ", ".join(key for key, needed in KEYS[table].items() if needed)
-            raise StereogaugeError(f"{owner} needs a table [{table}] with {keys}.")
-    found: dict[tuple[str, str], float] = {}
-    for table, entries in content.items():
-        if not isinstance(entries, Mapping):
-            raise StereogaugeError(f"{owner}: [{table}] is a table with {', '.join(KEYS[table])}; found {entries!r}.")
-        for key, value in entries.items():
-            if key not in KEYS[table]:
-                raise StereogaugeError(f"{owner}: [{table}] has no key {key!r}; known are {', '.join(KEYS[table])}.")
-            found[table, key] = _number(value, f"{owner}: [{table}] {key}", share=key in SHARES)
-        for key, needed in KEYS[table].items():
-            if needed and key not in entries:
-                raise StereogaugeError(f"{owner}: [{table}] needs {key}, a positive number.")
+    if tolerance is not None:
+        at = _within(tolerance.at, stated.distances, f"{owner}: tolerance.at")
+        found = replace(found, tolerance=tolerance.depth, tolerance_at=at, wrong=tolerance.wrong)
+    if smallest is not None:
+        at = _within(smallest.at, stated.distances, f"{owner}: object.at")
+        found = replace(found, object_size=smallest.size, object_at=at, lost=smallest.lost)
     return found
 
 
-def _number(value: Any, what: str, *, share: bool) -> float:
-    good = not isinstance(value, bool) and isinstance(value, int | float) and math.isfinite(value)
-    if share and not (good and 0 <= value <= 1):
-        raise StereogaugeError(f"{what} must be a share between 0 and 1, for example 0.05; found {value!r}.")
-    if not share and not (good and value > 0):
-        raise StereogaugeError(f"{what} must be a positive number; found {value!r}.")
-    return float(value)
-
-
-def _tables() -> str:
-    return ", ".join(f"[{name}]" for name in KEYS)
+def _within(at: float | None, distances: Distances, what: str) -> float:
+    """The distance that was stated, else the farthest."""
+    if at is not None and not distances.near <= at <= distances.far:
+        raise StereogaugeError(
+            f"{what} must lie within the distances {distances.near:g} to {distances.far:g} m; found {at:g} m."
+        )
+    return distances.far if at is None else at

@@ -19,19 +19,17 @@ or metrics alone, in a table `[weights]`. Weights are relative: within their tab
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import Annotated, Any
 
 from stereogauge.errors import FileError, StereogaugeError, unknown_name
+from stereogauge.loading import convert, number, parse_toml, read_toml
 from stereogauge.metrics.declaration import parse_column
 
-NUMBERS = (int, float, np.integer, np.floating)
+Weights = Mapping[str, Annotated[float, number("relative weight", least=0)]]
 PROPERTIES = {"disc": "discontinuities", "planar": "planes", "fine": "fine structures"}
 """What metrics bound to these pixel sets measure; all others measure accuracy."""
 
@@ -87,17 +85,16 @@ def lower_first(text: str) -> str:
     return text if first[1:] != first[1:].lower() else text[:1].lower() + text[1:]
 
 
-def checked_weights(weights: Mapping[str, float], owner: str) -> dict[str, float]:
-    """Weights under canonical ids, divided by their sum."""
+def checked_weights(weights: Mapping[str, float], owner: str, table: str = "") -> dict[str, float]:
+    """Weights under canonical ids, divided by their sum; `owner` and `table` name them in errors."""
     canonical: dict[str, float] = {}
-    for text, weight in weights.items():
+    checked: Weights = convert(weights, Weights, owner, key=table)
+    for text, weight in checked.items():
         metric, region = parse_column(text)
-        if isinstance(weight, bool) or not isinstance(weight, NUMBERS) or not 0 <= weight < float("inf"):
-            raise StereogaugeError(f"{owner}: the weight of {text!r} must be a number of at least 0; found {weight!r}.")
         name = metric.id if region is None else f"{metric.id}:{region}"
         if name in canonical:
             raise StereogaugeError(f"{owner} weights {name!r} twice; write it once.")
-        canonical[name] = float(weight)
+        canonical[name] = weight
     total = sum(canonical.values())
     if total <= 0:
         raise StereogaugeError(f"{owner}: at least one weight must be greater than 0; found {dict(weights)}.")
@@ -118,53 +115,47 @@ def load_profile(name: str | Path) -> Profile:
             raise FileError(
                 f"No profile at {path}; shipped ones are named without ending: {', '.join(shipped_profiles())}."
             )
-        return parse_profile(path.read_text(encoding="utf-8"), path.stem, str(path))
+        return _profile(read_toml(path, "a profile"), path.stem, str(path))
     if str(name) not in shipped_profiles():
         meant = [shipped for shipped in shipped_profiles() if str(name) in shipped.split("-")]
         if len(meant) != 1:
             raise unknown_name("profile", str(name), shipped_profiles())
         return load_profile(meant[0])
     text = resources.files("stereogauge.ranking").joinpath("profiles", f"{name}.toml").read_text(encoding="utf-8")
-    return parse_profile(text, str(name), f"Profile {name!r}")
+    return _profile(parse_toml(text, f"{name}.toml"), str(name), f"Profile {name!r}")
 
 
-def parse_profile(text: str, identifier: str, owner: str) -> Profile:
-    """The profile that a TOML text states; `owner` names it in errors."""
-    try:
-        content: dict[str, Any] = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as problem:
-        raise FileError(f"{owner} is not TOML: {problem}.") from None
-    weights = _property_weights(content, owner) if "properties" in content else content.get("weights")
-    if not isinstance(weights, dict):
+def _profile(content: Mapping[str, Any], identifier: str, owner: str) -> Profile:
+    """The profile that the tables of a file state; `owner` names it in errors."""
+    if "properties" not in content and not isinstance(content.get("weights"), Mapping):
         raise FileError(
             f"{owner} needs a table [weights] with one number per metric, or [properties] and a table of metrics for "
-            f"each of them; found the keys {sorted(content)}."
+            f"each of them; found the entries {sorted(content)}."
         )
+    by_property = "properties" in content
+    texts: dict[str, str] = {
+        key: convert(content.get(key, ""), str, owner, FileError, key) for key in ("name", "description", "purpose")
+    }
     return Profile(
         id=identifier,
-        name=str(content.get("name", identifier)),
-        description=str(content.get("description", "")),
-        weights=checked_weights(weights, owner),
-        purpose_words=str(content.get("purpose", "")),
+        name=texts["name"] or identifier,
+        description=texts["description"],
+        weights=checked_weights(_property_weights(content, owner) if by_property else content["weights"], owner),
+        purpose_words=texts["purpose"],
     )
 
 
 def _property_weights(content: Mapping[str, Any], owner: str) -> dict[str, float]:
     """The weight of each metric: that of its property, times its share inside it."""
-    properties = content["properties"]
-    if not isinstance(properties, dict) or not properties:
-        raise FileError(f"{owner}: [properties] holds one number per property; found {properties!r}.")
+    properties: Weights = convert(content["properties"], Weights, owner, key="properties")
     weights: dict[str, float] = {}
     for name, weight in properties.items():
-        metrics = content.get(name)
-        if isinstance(weight, bool) or not isinstance(weight, NUMBERS) or not 0 <= weight < float("inf"):
-            raise StereogaugeError(f"{owner}: the weight of {name!r} must be a number of at least 0; found {weight!r}.")
-        if not isinstance(metrics, dict) or not metrics:
+        if not content.get(name):
             raise FileError(f"{owner} weighs the property {name!r} and needs a table [{name}] with its metrics.")
-        for metric, part in checked_weights(metrics, f"{owner}, {name}").items():
+        for metric, part in checked_weights(content[name], owner, name).items():
             if metric in weights:
                 raise StereogaugeError(f"{owner} weights {metric!r} under two properties; write it under one.")
-            weights[metric] = float(weight) * part
+            weights[metric] = weight * part
     return weights
 
 

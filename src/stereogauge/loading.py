@@ -1,0 +1,268 @@
+"""The one loader of files that users write: TOML or plain values, checked against a declaration of their entries.
+
+A new kind of file is a `Declaration`, a class with one typed field per entry:
+
+    class Camera(Declaration, frozen=True):
+        focal: Annotated[float, number("focal length", "px", above=0)]
+        precision: Annotated[float, number("precision of matching", "px", above=0)] = 0.25
+
+    class Requirements(Declaration, frozen=True):
+        camera: Camera
+        name: str = ""
+        labels: Mapping[str, int | tuple[int, ...]] = {}
+        rule: Literal["auto", "dataset"] = "auto"
+
+    wanted = load(Path("requirements.toml"), Requirements, "requirements")
+
+A field without a default is required, a field whose type is a `Declaration` is a table, a `Mapping` is a table with
+names of the user's choice, and `float` takes whole numbers too. `number`, `whole` and `entry` add help, unit and limits
+to a type. Frozen dataclasses may be used in place of declarations; `check` does for one that is built in Python what
+`convert` does for a file. Conditions that involve several entries are checked by the caller after loading.
+
+Every refusal is one sentence that names the file, the entry by its dotted key, what was found and what is allowed.
+msgspec decides what fits a type; this module only words the refusal.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import sys
+import tomllib
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+from stereogauge.errors import FileError, StereogaugeError, cause, unknown_name
+
+T = TypeVar("T")
+Key = tuple[str, ...]
+Raise = Callable[[str], StereogaugeError]
+"""The kind of error that a refusal is."""
+LARGEST = sys.float_info.max
+
+
+class Declaration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Base of the entries of a file, or of a table in one; entries that are not declared are refused."""
+
+
+def number(
+    description: str, unit: str = "", *, above: float | None = None, least: float | None = None, most: float = LARGEST
+) -> msgspec.Meta:
+    """Help, unit and limits of a finite `float`: greater than `above` or at least `least`, and at most `most`."""
+    if above is not None:
+        return msgspec.Meta(gt=above, le=most, description=description, extra={"unit": unit})
+    return msgspec.Meta(ge=-LARGEST if least is None else least, le=most, description=description, extra={"unit": unit})
+
+
+def whole(description: str, unit: str = "", *, least: int | None = None, most: int | None = None) -> msgspec.Meta:
+    """Help, unit and limits of an `int`, both included."""
+    return msgspec.Meta(ge=least, le=most, description=description, extra={"unit": unit})
+
+
+def entry(description: str) -> msgspec.Meta:
+    """Help of an entry of any other type."""
+    return msgspec.Meta(description=description)
+
+
+def load(path: Path, kind: type[T], what: str, error: Raise = FileError) -> T:
+    """The content of a TOML file as `kind`; `what` is the name of such a file in errors."""
+    return convert(read_toml(path, what, error), kind, str(path), error)
+
+
+def read_toml(path: Path, what: str, error: Raise = FileError) -> dict[str, Any]:
+    """The tables of a TOML file; `what` says in errors what the file should be."""
+    try:
+        return parse_toml(path.read_text(encoding="utf-8"), str(path), error)
+    except UnicodeDecodeError:
+        raise error(f"{path} cannot be read as {what}: it is not UTF-8 text.") from None
+    except OSError as problem:
+        raise error(f"{path} cannot be read as {what}: {cause(problem)}.") from None
+
+
+def parse_toml(text: str, origin: str, error: Raise = FileError) -> dict[str, Any]:
+    """The tables of a TOML text; `origin` names it in errors, which state line and column."""
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as problem:
+        raise error(f"{origin} is not valid TOML: {problem}.") from None
+
+
+def convert(content: Any, kind: type[T] | Any, origin: str, error: Raise = StereogaugeError, key: str = "") -> T:
+    """Plain values (of TOML, JSON or Python) as the type `kind`.
+
+    `origin` names the file or call, and `key` the entry that `content` belongs to where it is not the whole file.
+
+    >>> convert("much", float, "own.toml", key="weights.rms")
+    Traceback (most recent call last):
+    stereogauge.errors.StereogaugeError: own.toml: weights.rms must be a number; found 'much'.
+    """
+    plain = _plain(content)
+    try:
+        return typing.cast(T, msgspec.convert(plain, kind))
+    except (msgspec.ValidationError, RecursionError):
+        raise _refusal(kind, plain, origin, error, tuple(filter(None, key.split(".")))) from None
+
+
+def _plain(value: Any) -> Any:
+    """A value in which NumPy's numbers are Python's, which are the ones that msgspec knows."""
+    if isinstance(value, Mapping):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return value.item() if getattr(value, "shape", None) == () else value
+
+
+def check(instance: Any, origin: str, error: Raise = StereogaugeError) -> None:
+    """Refuse a value of a declaration or dataclass that its own types do not allow."""
+    owner: Any = type(instance)
+    for name, kind in entry_types(owner).items():
+        convert(getattr(instance, name), kind, origin, error, name)
+
+
+@functools.cache
+def entry_types(kind: Any) -> Mapping[str, Any]:
+    """The declared types of the entries of a declaration or dataclass, by name."""
+    hints = typing.get_type_hints(kind, include_extras=True)
+    names = [field.name for field in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else None
+    return {name: hints[name] for name in names or kind.__struct_fields__}
+
+
+def is_table(kind: Any) -> bool:
+    """Whether a type has declared entries."""
+    return isinstance(kind, type) and (issubclass(kind, msgspec.Struct) or dataclasses.is_dataclass(kind))
+
+
+def _refusal(kind: Any, value: Any, origin: str, error: Raise, key: Key) -> StereogaugeError:
+    """The error for the innermost part of a value that does not fit its type."""
+    for option in _options(kind):
+        if is_table(option) and isinstance(value, Mapping):
+            known = entry_types(option)
+            strange = next((name for name in value if name not in known), None)
+            if strange is not None:
+                names = [_dotted((*key, name)) for name in known]
+                return unknown_name(f"entry of {origin}", _dotted((*key, str(strange))), names)
+            missing = next((name for name in _required(option) if name not in value), None)
+            if missing is not None:
+                return error(f"{origin} needs {_dotted((*key, missing))}, {described(known[missing])}.")
+        for name, inner_kind, inner in _parts(option, value):
+            if not _fits(inner, inner_kind):
+                return _refusal(inner_kind, inner, origin, error, (*key, name))
+    subject = f"{origin}: {_dotted(key)}" if key else origin
+    return error(f"{subject} must be {described(kind)}; found {_shown(value)}.")
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    try:
+        msgspec.convert(value, kind)
+    except (msgspec.ValidationError, RecursionError):
+        return False
+    return True
+
+
+def _options(kind: Any) -> Sequence[Any]:
+    """The alternatives of a type, without what annotates them."""
+    plain = typing.get_args(kind)[0] if typing.get_origin(kind) is typing.Annotated else kind
+    if typing.get_origin(plain) in (typing.Union, types.UnionType):
+        return [inner for option in typing.get_args(plain) for inner in _options(option)]
+    return [plain]
+
+
+def _required(kind: Any) -> list[str]:
+    info = typing.cast("msgspec.inspect.StructType | msgspec.inspect.DataclassType", msgspec.inspect.type_info(kind))
+    return [field.name for field in info.fields if field.required]
+
+
+def _parts(kind: Any, value: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Name, type and value of what a table or list holds, where the value is one at all."""
+    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+    if is_table(kind) and isinstance(value, Mapping):
+        yield from ((name, inner_kind, value[name]) for name, inner_kind in entry_types(kind).items() if name in value)
+    elif _is_mapping(origin) and isinstance(value, Mapping):
+        yield from ((str(name), inner[1], entry) for name, entry in value.items())
+    elif _is_list(origin) and isinstance(value, list | tuple):
+        yield from ((str(number), inner[0], entry) for number, entry in enumerate(value, 1))
+
+
+def _is_mapping(origin: Any) -> bool:
+    return isinstance(origin, type) and issubclass(origin, Mapping)
+
+
+def _is_list(origin: Any) -> bool:
+    return origin in (list, tuple, Sequence)
+
+
+def _dotted(key: Key) -> str:
+    return ".".join(f'"{part}"' if "." in part or " " in part else part for part in key)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
+def described(kind: Any) -> str:
+    """What a type allows, in words.
+
+    >>> described(typing.Annotated[float, number("focal length", "px", above=0)])
+    'a number greater than 0 (focal length in px)'
+    >>> described(float | Mapping[str, float] | None), described(Literal["higher", "lower"])
+    ("a number or a table of numbers", "'higher' or 'lower'")
+    """
+    if typing.get_origin(kind) is typing.Annotated:
+        plain, meta = typing.get_args(kind)[:2]
+        unit = (meta.extra or {}).get("unit", "")
+        help_text = f"{meta.description} in {unit}" if unit else meta.description
+        return f"{described(plain)}{_limits(meta)} ({help_text})"
+    words = [_word(option) for option in _options(kind) if option is not type(None)]
+    listed = list(dict.fromkeys(words))
+    return " or ".join([", ".join(listed[:-1]), listed[-1]]) if len(listed) > 1 else listed[0]
+
+
+_WORDS: Mapping[Any, str] = {
+    float: "a number",
+    int: "a whole number",
+    str: "text",
+    bool: "true or false",
+    Path: "a path",
+}
+
+
+def _word(kind: Any) -> str:
+    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+    if origin is Literal:
+        shown = list(map(repr, inner))
+        return " or ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
+    if is_table(kind):
+        return f"a table with {', '.join(entry_types(kind))}"
+    if _is_mapping(origin):
+        return f"a table of {_plural(inner[1])}"
+    if _is_list(origin):
+        return f"a list of {_plural(inner[0])}"
+    return _WORDS.get(kind, "a value")
+
+
+def _plural(kind: Any) -> str:
+    """The words for several values of a type: `numbers`, `texts or lists of texts`."""
+    plurals = []
+    for option in _options(kind):
+        word = _word(option).removeprefix("a ")
+        first, of, rest = word.partition(" ")
+        plurals.append(f"{first}s{of}{rest}" if first in ("list", "table") else f"{word}s")
+    return " or ".join(plurals)
+
+
+def _limits(meta: msgspec.Meta) -> str:
+    low, high = meta.ge, meta.le
+    if meta.gt is not None:
+        return f" greater than {meta.gt:g}"
+    has_low, has_high = low is not None and low > -LARGEST, high is not None and high < LARGEST
+    if has_low and has_high:
+        return f" from {low:g} to {high:g}"
+    if has_low or has_high:
+        return f" of at least {low:g}" if has_low else f" of at most {high:g}"
+    return ""
