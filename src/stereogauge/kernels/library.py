@@ -1,0 +1,293 @@
+"""Every call of the native library: arguments are checked against a declaration, then passed as pointers and sizes.
+
+A kernel is declared once, with its arguments in the order of the C++ function:
+
+    image = (np.float32, "height", "width")
+    fill_rows = native("fill_rows", map=Reads(*image), filled=Writes(*image))
+    fill_rows(map, filled)
+
+A wrong type, shape, layout or a read-only result is a `TypeError` or `ValueError` before anything runs. Names in shapes
+are sizes: they must agree among all arrays, and the C++ function takes each once, as int64_t, after the arguments, in
+the order in which they first appear. The library tells the C++ types of each function (`KERNEL` in native/kernel.h); a
+declaration that differs from them is refused at its first call. The interpreter's lock is released during a call.
+
+The library holds every kernel once per processor level, of which the best one that the processor has is used;
+`STEREOGAUGE_NATIVE_LEVEL` chooses another one, `STEREOGAUGE_NATIVE_LIBRARY` another file.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib.util
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+FOLDER = Path(__file__).resolve().parent.parent / "native"
+NAMES = ("libstereogauge.so", "libstereogauge.dylib", "stereogauge.dll")
+LEVELS = ("v2", "v3", "v4", "v4b")
+"""Levels of x86-64 from the oldest processors to the newest; a processor runs all levels up to its own."""
+
+Scalar: TypeAlias = Literal["vi8", "vf8", "vf4", "vb1", "vi4"]
+INTEGER: Scalar = "vi8"
+REAL: Scalar = "vf8"
+SINGLE: Scalar = "vf4"
+FLAG: Scalar = "vb1"
+_C_TYPES: dict[str, Any] = {
+    "vi8": ctypes.c_int64,
+    "vf8": ctypes.c_double,
+    "vf4": ctypes.c_float,
+    "vb1": ctypes.c_bool,
+    "vi4": ctypes.c_int32,
+    "v--": None,
+}
+
+
+@dataclass(frozen=True, init=False)
+class Array:
+    """An array argument: its type or types, and its shape.
+
+    With several types, there is one C++ function for each, whose name ends in the type ("_u8", "_f32"). A type may be
+    the name of an argument before it: the same type as that one. Each part of the shape is a number, the name of a
+    size, an expression of such names ("width + 1"), or one after ">=" where an array may be longer.
+    """
+
+    types: tuple[np.dtype[Any], ...]
+    same_as: str
+    shape: tuple[int | str, ...]
+    written: bool
+    optional: bool
+    align: int
+
+    def __init__(
+        self,
+        types: DTypeLike | tuple[DTypeLike, ...] | str,
+        *shape: int | str,
+        written: bool,
+        optional: bool = False,
+        align: int = 1,
+    ) -> None:
+        named = types if isinstance(types, str) else ""
+        listed = () if named else types if isinstance(types, tuple) else (types,)
+        for name, value in (
+            ("types", tuple(np.dtype(one) for one in listed)),
+            ("same_as", named),
+            ("shape", shape),
+            ("written", written),
+            ("optional", optional),
+            ("align", align),
+        ):
+            object.__setattr__(self, name, value)
+
+
+Reads = functools.partial(Array, written=False)
+Writes = functools.partial(Array, written=True)
+
+
+def native(name: str, *, returns: Scalar | Literal["v--"] = "v--", **arguments: Array | Scalar) -> Function:
+    """Declare a function of the library; see the module."""
+    return Function(name, arguments, returns)
+
+
+class Function:
+    """A declared function of the library: checks its arguments and calls it."""
+
+    def __init__(self, name: str, arguments: dict[str, Array | Scalar], returns: str) -> None:
+        self.name = name
+        self.arguments = arguments
+        self._returns = returns
+        self._sizes = _size_names(arguments)
+        self._checks = [
+            (place, argument, [_part(part) for part in argument.shape])
+            for place, argument in enumerate(arguments.values())
+            if isinstance(argument, Array)
+        ]
+        self._places = {name: place for place, name in enumerate(arguments)}
+        self._variants = [place for place, argument, _ in self._checks if len(argument.types) > 1]
+        self._functions: dict[str, Callable[..., Any]] = {}
+
+    def __call__(self, *values: Any) -> Any:
+        """Check the arguments and call the function; returns its number, if it has one."""
+        if len(values) != len(self.arguments):
+            raise TypeError(f"{self.name} takes {len(self.arguments)} arguments, not {len(values)}.")
+        sizes: dict[str, int] = {}
+        passed = list(values)
+        rest: list[tuple[int, int, CodeType, bool]] = []
+        for place, declared, parts in self._checks:
+            value = values[place]
+            if value is None and declared.optional:
+                continue
+            self._check(place, declared, value, values)
+            passed[place] = value.ctypes.data
+            for axis, (kind, what, least) in enumerate(parts):
+                length = value.shape[axis]
+                if kind == "name" and not least:
+                    if sizes.setdefault(what, length) != length:
+                        raise self._wrong(place, f"axis {axis} is {length} long, not {what} = {sizes[what]}")
+                elif kind == "number":
+                    if length < what or (length != what and not least):
+                        raise self._wrong(place, f"axis {axis} is {length} long, not {what}")
+                else:
+                    rest.append((place, axis, what, least))
+        for place, axis, code, least in rest:
+            expected = eval(code, {"__builtins__": {}}, sizes)
+            length = values[place].shape[axis]
+            if length < expected or (length != expected and not least):
+                raise self._wrong(place, f"axis {axis} is {length} long, not {code.co_filename} = {expected}")
+        suffix = "".join(f"_{_code(values[place].dtype, 8)}" for place in self._variants)
+        function = self._functions.get(suffix) or self._load(suffix, values)
+        return function(*passed, *(sizes.get(name, 0) for name in self._sizes))
+
+    def _check(self, place: int, declared: Array, value: Any, values: tuple[Any, ...]) -> None:
+        """Refuse a value that is not the declared array, whatever its sizes."""
+        if not isinstance(value, np.ndarray):
+            raise TypeError(f"{self._title(place)} must be a NumPy array, not {type(value).__name__}.")
+        allowed = (values[self._places[declared.same_as]].dtype,) if declared.same_as else declared.types
+        if value.dtype not in allowed:
+            names = " or ".join(str(one) for one in allowed)
+            raise TypeError(f"{self._title(place)} must be an array of {names}, not {value.dtype}.")
+        if value.ndim != len(declared.shape):
+            raise self._wrong(place, f"it has {value.ndim} dimensions, not {len(declared.shape)}")
+        flags = value.flags
+        if not flags.c_contiguous:
+            raise self._wrong(place, "it is not contiguous")
+        if not flags.aligned or (declared.align > 1 and value.ctypes.data % declared.align):
+            raise self._wrong(place, f"it is not aligned to {max(declared.align, value.itemsize)} bytes")
+        if declared.written and not flags.writeable:
+            raise self._wrong(place, "it is read-only, and the function writes to it")
+
+    def _load(self, suffix: str, values: tuple[Any, ...]) -> Callable[..., Any]:
+        """The C function for these types, once its C++ types have been compared with the declaration."""
+        codes = [self._returns]
+        for value, declared in zip(values, self.arguments.values(), strict=True):
+            codes.append(self._array_code(declared, value, values) if isinstance(declared, Array) else declared)
+        codes += ["vi8"] * len(self._sizes)
+        exported = f"{self.name}{suffix}"
+        tell = _exported(f"{exported}_signature")
+        tell.restype = ctypes.c_char_p
+        found = tell().decode()
+        if found != "".join(codes):
+            raise TypeError(f"{exported} is declared as {' '.join(codes)}, and the library has {_spaced(found)}.")
+        function: Any = _exported(exported)
+        function.argtypes = [_C_TYPES.get(code, ctypes.c_void_p) for code in codes[1:]]
+        function.restype = _C_TYPES[self._returns]
+        return self._functions.setdefault(suffix, function)
+
+    def _array_code(self, declared: Array, value: Any, values: tuple[Any, ...]) -> str:
+        like = values[self._places[declared.same_as]] if declared.same_as else value
+        kind = declared.types[0] if len(declared.types) == 1 else like.dtype
+        return ("w" if declared.written else "r") + _code(kind, 1)
+
+    def _title(self, place: int) -> str:
+        return f"{self.name}: {list(self.arguments)[place]}"
+
+    def _wrong(self, place: int, what: str) -> ValueError:
+        return ValueError(f"{self._title(place)} does not fit: {what}.")
+
+
+def aligned(count: int, kind: DTypeLike, line: int = 64) -> NDArray[Any]:
+    """Room for `count` values that begins at a line of the cache."""
+    bytes_needed = count * np.dtype(kind).itemsize
+    room = np.empty(bytes_needed + line, np.uint8)
+    start = -room.ctypes.data % line
+    return room[start : start + bytes_needed].view(kind)
+
+
+@functools.cache
+def library() -> ctypes.CDLL:
+    """The shared object: the one that was installed with the package, or the one that the environment names."""
+    named = os.environ.get("STEREOGAUGE_NATIVE_LIBRARY")
+    if not named:
+        _build_in_source_tree()
+    candidates = [Path(named)] if named else [FOLDER / name for name in NAMES]
+    for path in candidates:
+        if path.is_file():
+            return ctypes.CDLL(str(path))
+    raise ImportError(
+        f"Stereogauge's native library was not found as {' or '.join(map(str, candidates))}: install the package again "
+        "(pip install stereogauge), or in a source tree run python hatch_build.py."
+    )
+
+
+@functools.cache
+def level() -> str:
+    """The processor level in use: the best one of this processor, or `STEREOGAUGE_NATIVE_LEVEL`."""
+    chosen = os.environ.get("STEREOGAUGE_NATIVE_LEVEL", "")
+    if chosen and chosen not in available_levels():
+        allowed = ", ".join(available_levels())
+        raise ValueError(f"STEREOGAUGE_NATIVE_LEVEL is {chosen!r}; this processor has {allowed}.")
+    return chosen or available_levels()[-1]
+
+
+@functools.cache
+def available_levels() -> tuple[str, ...]:
+    """The levels that this processor can run, the best one last."""
+    tell = library().level
+    tell.restype = ctypes.c_char_p
+    best = str(tell().decode())
+    return LEVELS[: LEVELS.index(best) + 1] if best in LEVELS else (best,)
+
+
+def compiler() -> str:
+    """The compiler that built the library."""
+    tell = library().compiler
+    tell.restype = ctypes.c_char_p
+    return str(tell().decode())
+
+
+def _exported(name: str) -> Any:
+    return getattr(library(), f"{name}_{level()}")
+
+
+def _build_in_source_tree() -> None:
+    """In a source tree, build the library again when one of its sources is newer than it."""
+    script = FOLDER.parents[2] / "hatch_build.py"
+    if not script.is_file():
+        return
+    built = [path.stat().st_mtime for path in (FOLDER / name for name in NAMES) if path.exists()]
+    sources = [*FOLDER.glob("*.cpp"), *FOLDER.glob("*.h")]
+    if built and max(built) >= max(source.stat().st_mtime for source in sources):
+        return
+    specification = importlib.util.spec_from_file_location("stereogauge_hatch_build", script)
+    if specification is None or specification.loader is None:
+        return
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    try:
+        module.Build().into(FOLDER)
+    except module.BuildError as error:
+        raise ImportError(str(error)) from None
+
+
+def _code(kind: np.dtype[Any], unit: int) -> str:
+    """ "f4" or, in bits, "f32" for a type."""
+    return f"{kind.kind}{kind.itemsize * unit}"
+
+
+def _spaced(codes: str) -> str:
+    return " ".join(codes[start : start + 3] for start in range(0, len(codes), 3))
+
+
+def _size_names(arguments: dict[str, Array | Scalar]) -> tuple[str, ...]:
+    """The names of sizes, in the order in which they first appear."""
+    shapes = [argument.shape for argument in arguments.values() if isinstance(argument, Array)]
+    return tuple(
+        dict.fromkeys(part for shape in shapes for part in shape if isinstance(part, str) and part.isidentifier())
+    )
+
+
+def _part(part: int | str) -> tuple[str, Any, bool]:
+    """What an axis must be: its kind (number, name or expression), the number, name or code, if it may be longer."""
+    if isinstance(part, int):
+        return "number", part, False
+    least, text = part.startswith(">="), part.removeprefix(">=").strip()
+    if text.isidentifier() and not least:
+        return "name", text, False
+    return "expression", compile(text, text, "eval"), least
