@@ -19,7 +19,8 @@ import cv2
 from benchmarks.report import Report
 from benchmarks.scenes import motorcycle
 from benchmarks.timing import interleave
-from stereogauge.confidence_measures.measures import PAPER, confidence
+from stereogauge.confidence_measures.measures import confidence
+from stereogauge.confidence_measures.paper import PAPER
 from stereogauge.matching.run import match
 
 NDISP = 64

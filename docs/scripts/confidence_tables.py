@@ -18,13 +18,13 @@ import numpy as np
 from small_images import save_small
 
 from stereogauge.confidence_measures.declaration import confidence_measures, measure_label
-from stereogauge.confidence_measures.errors import parse_error
 from stereogauge.confidence_measures.files import read_confidence
 from stereogauge.confidence_measures.filtering import gains
 from stereogauge.confidence_measures.learned import FEATURES
-from stereogauge.confidence_measures.measures import PAPER, confidence
+from stereogauge.confidence_measures.measures import confidence
+from stereogauge.confidence_measures.paper import PAPER
 from stereogauge.confidence_measures.run import ConfidenceChoices, SceneRun, run_scene, search_range, with_learned
-from stereogauge.confidence_measures.sparsification import sparsify
+from stereogauge.confidence_measures.sparsification import parse_error, sparsify
 from stereogauge.datasets import load_dataset
 from stereogauge.figures import mpl
 from stereogauge.figures.data.sparsification import Kind, sparsification_data

@@ -15,7 +15,7 @@ from small_images import save_small
 from stereogauge.datasets import load_dataset
 from stereogauge.evaluation.progress import Lines
 from stereogauge.figures import mpl
-from stereogauge.matching.text import value_text
+from stereogauge.matching.run import value_text
 from stereogauge.model import Dataset
 from stereogauge.tuning import TuningResult, tune
 from stereogauge.tuning.figures import gains_data, importance_data, slices_data, trade_off_data

@@ -15,8 +15,8 @@ import pytest
 import stereogauge as sg
 from stereogauge.cli import main
 from stereogauge.cli.confidence_inputs import of_matcher
+from stereogauge.confidence_measures.learned import Trees
 from stereogauge.confidence_measures.run import ConfidenceChoices
-from stereogauge.confidence_measures.trees import Trees
 from stereogauge.datasets import load_dataset
 
 SHIFT = 5

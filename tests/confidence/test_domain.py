@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.confidence_measures.domain import evaluation_domain, inner_pixels
-from stereogauge.confidence_measures.run import ConfidenceChoices, run_scene, search_range
+from stereogauge.confidence_measures.run import (
+    ConfidenceChoices,
+    evaluation_domain,
+    inner_pixels,
+    run_scene,
+    search_range,
+)
 from stereogauge.errors import NotApplicable
 from stereogauge.matching.postprocess import OCCLUDED, left_right_check
 

@@ -10,7 +10,7 @@ import pytest
 import stereogauge as sg
 from stereogauge.confidence_measures.calibration import calibrate_probability, calibrate_sigma, interval_coverage
 from stereogauge.confidence_measures.error_curves import ErrorCurve, areas, sparsify_by
-from stereogauge.confidence_measures.errors import parse_error
+from stereogauge.confidence_measures.sparsification import parse_error
 from stereogauge.errors import NotApplicable, StereogaugeError
 
 ERRORS = np.array([[0.0, 5.0, 1.0, 2.0, 0.5, 9.0]], np.float32)

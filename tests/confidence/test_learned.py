@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stereogauge.confidence_measures.learned import Example, cross_validated, train
+from stereogauge.confidence_measures.learned import Example, Trees, cross_validated, train
 from stereogauge.confidence_measures.sparsification import curve_of
-from stereogauge.confidence_measures.trees import Trees
 from stereogauge.errors import FileError, StereogaugeError
 
 NAMES = ("curvature", "entropy")

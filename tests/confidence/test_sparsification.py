@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import stereogauge as sg
-from stereogauge.confidence_measures.bound import combination_bound
+from stereogauge.confidence_measures.evaluation import combination_bound
 from stereogauge.confidence_measures.sparsification import SparsificationCurve, curve_of, pooled
 from stereogauge.errors import NotApplicable, SizeError, StereogaugeError
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stereogauge.confidence_measures.bound import combination_bound
 from stereogauge.confidence_measures.calibration import calibrate_probability, calibrate_sigma
 from stereogauge.confidence_measures.error_curves import sparsify_by
-from stereogauge.confidence_measures.errors import parse_error
-from stereogauge.confidence_measures.evaluation import SceneCurves
-from stereogauge.confidence_measures.sparsification import curve_of
+from stereogauge.confidence_measures.evaluation import SceneCurves, combination_bound
+from stereogauge.confidence_measures.sparsification import curve_of, parse_error
 from stereogauge.figures.data.reliability import reliability_data, reliability_rows
 from stereogauge.figures.data.sparsification import BOUND, Kind, confidence_picture, error_data, sparsification_data
 from stereogauge.figures.mpl import draw

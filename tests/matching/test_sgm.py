@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from tests.matching import reference
 
 from stereogauge.errors import MatcherError
-from stereogauge.matching.census import WINDOWS, census
-from stereogauge.matching.sgm import semi_global_matching
+from stereogauge.matching.sgm import WINDOWS, census, semi_global_matching
 
 
 def noise(seed: int, height: int, width: int, dtype: Any = np.uint8) -> NDArray[Any]:

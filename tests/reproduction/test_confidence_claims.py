@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from stereogauge.cli import main
-from stereogauge.confidence_measures.measures import PAPER as MEASURES
+from stereogauge.confidence_measures.paper import PAPER as MEASURES
 from stereogauge.datasets import load_dataset
 from stereogauge.figures.data.panels import PicturePanels
 from stereogauge.figures.mpl import draw

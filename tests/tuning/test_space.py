@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from stereogauge.errors import FileError, MatcherError, UnknownNameError
 from stereogauge.matching.declaration import Matcher, MatcherParameter, matchers
-from stereogauge.matching.text import parse_matcher
+from stereogauge.matching.run import parse_matcher
 from stereogauge.tuning.space import SearchSpace, declared_space, distribution, grid, levels, stated_space, sweep
 
 PENALTIES = SearchSpace(

@@ -20,7 +20,7 @@ from stereogauge.errors import MatcherError, StoreError, UnknownNameError
 from stereogauge.evaluation.matchers import wanted_matcher
 from stereogauge.figures import mpl, plotly
 from stereogauge.matching.declaration import MatcherParameter
-from stereogauge.matching.text import matcher_text, parse_matcher
+from stereogauge.matching.run import matcher_text, parse_matcher
 from stereogauge.tuning import TuningResult, load_result, studies, study_summary
 from stereogauge.tuning.figures import figures_of, gains_data, history_data, slices_data, trade_off_data
 

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from tests.web.small import PROTOCOL, SHAPE, estimates, serving, truth, write_dataset
 
-from stereogauge.confidence_measures.bound import combination_bound
 from stereogauge.confidence_measures.error_curves import sparsify_by
-from stereogauge.confidence_measures.errors import is_bad
-from stereogauge.confidence_measures.sparsification import sparsify
+from stereogauge.confidence_measures.evaluation import combination_bound
+from stereogauge.confidence_measures.sparsification import is_bad, sparsify
 from stereogauge.evaluation.plan import make_plan
 from stereogauge.evaluation.run import run_plan
 from stereogauge.io import write_disparity

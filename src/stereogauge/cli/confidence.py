@@ -14,9 +14,9 @@ from stereogauge.errors import FileError, NotApplicable, SizeError
 
 if TYPE_CHECKING:
     from stereogauge.cli.confidence_inputs import Judged
-    from stereogauge.confidence_measures.errors import ErrorKind
     from stereogauge.confidence_measures.evaluation import SceneCurves
     from stereogauge.confidence_measures.run import SceneRun
+    from stereogauge.confidence_measures.sparsification import ErrorKind
     from stereogauge.model import Scene
 
 
@@ -91,8 +91,8 @@ def command(
         return
     announce_compilation()
     from stereogauge.cli.confidence_inputs import Decoding, chosen_scenes, of_files, of_matcher
-    from stereogauge.confidence_measures.errors import parse_error
     from stereogauge.confidence_measures.run import ConfidenceChoices
+    from stereogauge.confidence_measures.sparsification import parse_error
 
     kinds = [parse_error(text) for text in options.listed(errors) or ()]
     estimates, truth = Decoding(encoding, scale), Decoding(gt_encoding, gt_scale)

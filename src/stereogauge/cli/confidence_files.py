@@ -8,10 +8,10 @@ from pathlib import Path
 from stereogauge.cli.confidence_inputs import Judged
 from stereogauge.confidence_measures.declaration import confidence_measures, measure_label
 from stereogauge.confidence_measures.error_curves import sparsify_by
-from stereogauge.confidence_measures.errors import ErrorKind
 from stereogauge.confidence_measures.evaluation import SceneCurves, curve_rows, pooled_curves
 from stereogauge.confidence_measures.files import file_stem, write_maps
 from stereogauge.confidence_measures.run import SceneRun
+from stereogauge.confidence_measures.sparsification import ErrorKind
 from stereogauge.figures import mpl
 from stereogauge.figures.data.reliability import ReliabilityDiagram, reliability_data, reliability_rows
 from stereogauge.figures.data.sparsification import (

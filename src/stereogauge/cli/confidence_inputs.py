@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from stereogauge.cli import options
 from stereogauge.confidence_measures.declaration import confidence_measure
 from stereogauge.confidence_measures.files import ConfidenceSource
-from stereogauge.confidence_measures.measures import PAPER
+from stereogauge.confidence_measures.learned import Trees
+from stereogauge.confidence_measures.paper import PAPER
 from stereogauge.confidence_measures.run import LEARNED, PAPER_DOMAIN, ConfidenceChoices, SceneRun, run_scene
-from stereogauge.confidence_measures.trees import Trees
 from stereogauge.errors import FileError, NotApplicable, SizeError
 from stereogauge.evaluation.confidence_scores import file_names, matcher_names
 from stereogauge.evaluation.matchers import wanted_matcher
@@ -22,7 +22,7 @@ from stereogauge.hashing import values_hash
 from stereogauge.io.files import DisparityFile
 from stereogauge.masks.scene_regions import regions
 from stereogauge.matching.result import MatchResult
-from stereogauge.matching.text import value_text
+from stereogauge.matching.run import value_text
 from stereogauge.model import DisparityMap, Scene
 
 if TYPE_CHECKING:

@@ -68,8 +68,7 @@ def command(
     fill for post-processing.
     """
     from stereogauge.cli.convert import check_target
-    from stereogauge.matching.run import prepare
-    from stereogauge.matching.text import parse_parameters
+    from stereogauge.matching.run import parse_parameters, prepare
 
     if list_matchers:
         _print_matchers(form)
@@ -120,8 +119,8 @@ def _write_confidence(
     folder: Path, result: MatchResult, measures: list[str] | None, sigma: float | None, temperature: float | None
 ) -> None:
     from stereogauge.confidence_measures.files import file_stem
-    from stereogauge.confidence_measures.measures import PAPER
     from stereogauge.confidence_measures.measures import confidence as computed
+    from stereogauge.confidence_measures.paper import PAPER
     from stereogauge.io.disparity import write_disparity
 
     better = "lower"

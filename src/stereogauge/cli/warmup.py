@@ -18,7 +18,7 @@ from stereogauge.cli.output import progress, say
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from stereogauge.confidence_measures.trees import Trees
+    from stereogauge.confidence_measures.learned import Trees
     from stereogauge.disparity import DisparityMap
     from stereogauge.kernels.compiler import Compiled
     from stereogauge.model import Scene
@@ -184,7 +184,7 @@ def compile_maps(*, everything: bool) -> list[Compiled]:
     import stereogauge as sg
     from stereogauge.confidence_measures.sparsification import sparsify
     from stereogauge.kernels.compiler import compilations
-    from stereogauge.matching.warm_up import prepare_checks
+    from stereogauge.matching.preparation import prepare_checks
 
     scene = _tiny_scene()
     estimate, usual = _estimate(scene), sg.load_protocol()
@@ -239,7 +239,7 @@ def _one_leaf() -> Trees:
     """The smallest model of the learned combination."""
     import numpy as np
 
-    from stereogauge.confidence_measures.trees import ARRAYS, Trees
+    from stereogauge.confidence_measures.learned import ARRAYS, Trees
 
     arrays: dict[str, Any] = {name: np.zeros(1, kind) for name, kind in ARRAYS.items()}
     arrays["feature"][0] = -1

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.confidence_measures.errors import is_bad
+from stereogauge.confidence_measures.sparsification import is_bad
 from stereogauge.errors import NotApplicable, StereogaugeError
 from stereogauge.model import Mask, as_disparity
 

@@ -14,13 +14,14 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.confidence_measures.errors import ErrorKind, parse_error
 from stereogauge.confidence_measures.sparsification import (
+    ErrorKind,
     SparsificationCurve,
     cumulated,
     curve_of,
     domain_values,
     mean_area,
+    parse_error,
 )
 from stereogauge.errors import NotApplicable
 from stereogauge.model import Calibration, Mask

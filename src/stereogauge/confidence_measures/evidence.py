@@ -22,7 +22,7 @@ from stereogauge.model import DisparityMap, as_disparity
 
 if TYPE_CHECKING:
     from stereogauge.confidence_measures.declaration import ConfidenceMeasure
-    from stereogauge.confidence_measures.trees import Trees
+    from stereogauge.confidence_measures.learned import Trees
 
 DEFAULT_SCALE = 100.0
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.confidence_measures.errors import is_bad
+from stereogauge.confidence_measures.sparsification import is_bad
 from stereogauge.errors import NotApplicable, SizeError, StereogaugeError, unknown_name
 from stereogauge.kernels.fill import fill_background
 from stereogauge.matching.postprocess import OCCLUDED, interpolate

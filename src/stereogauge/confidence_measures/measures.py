@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.confidence_measures.declaration import confidence_measures, parse_measure
-from stereogauge.confidence_measures.domain import right_map_hint
 from stereogauge.confidence_measures.evidence import Evidence
-from stereogauge.confidence_measures.trees import Trees
+from stereogauge.confidence_measures.learned import Trees
+from stereogauge.confidence_measures.paper import PAPER
 from stereogauge.display import NamedMaps
 from stereogauge.errors import NotApplicable
 from stereogauge.matching.result import MatchResult
 
-PAPER = ("curvature", "perturbation", "peak-ratio", "entropy", "lr-difference")
 HINTS = {
     "costs": "the matcher's aggregated costs, and {matcher} gave none; without them there are: {possible}",
     "volume": "all aggregated costs, and {matcher} kept none; match again with keep=costs",
@@ -73,3 +72,10 @@ def _map(evidence: Evidence, name: str, literal: bool) -> NDArray[np.floating[An
     if literal and declared.literal is not None:
         return np.ascontiguousarray(declared.literal(evidence))
     return np.ascontiguousarray(evidence.measured(declared), dtype=np.float32)
+
+
+def right_map_hint(result: MatchResult) -> str:
+    """How to come by a right map."""
+    if "right_view" in result.parameters:
+        return f"match with {result.matcher}:right_view=second-run"
+    return "take a matcher that makes one"

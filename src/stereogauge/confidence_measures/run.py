@@ -16,19 +16,52 @@ from stereogauge.confidence_measures.calibration import (
     calibrate_probability,
     calibrate_sigma,
 )
-from stereogauge.confidence_measures.domain import evaluation_domain
 from stereogauge.confidence_measures.error_curves import areas
-from stereogauge.confidence_measures.errors import ErrorKind, is_bad
 from stereogauge.confidence_measures.evaluation import SceneCurves, evaluate_maps
 from stereogauge.confidence_measures.files import ConfidenceSource
-from stereogauge.confidence_measures.learned import FEATURES, Example, cross_validated, train
-from stereogauge.confidence_measures.measures import PAPER, confidence
-from stereogauge.confidence_measures.trees import Trees
+from stereogauge.confidence_measures.learned import FEATURES, Example, Trees, cross_validated, train
+from stereogauge.confidence_measures.measures import confidence, right_map_hint
+from stereogauge.confidence_measures.paper import PAPER
+from stereogauge.confidence_measures.sparsification import ErrorKind, is_bad
 from stereogauge.errors import NotApplicable
 from stereogauge.masks.scene_regions import regions
+from stereogauge.matching.postprocess import OCCLUDED, left_right_check
 from stereogauge.matching.result import MatchResult
 from stereogauge.matching.run import match
-from stereogauge.model import Calibration, DisparityMap, Mask, Scene
+from stereogauge.model import Calibration, DisparityMap, Mask, Scene, as_disparity
+
+
+def evaluation_domain(result: MatchResult, gt: NDArray[Any], *, occluded: bool = False) -> Mask:
+    """Known ground truth; x ≥ ndisp + r, so that costs exist for every disparity; r pixels inside the border.
+
+    Not occluded.
+
+    r is the radius of the matching window. Occluded is what the matcher's own left-right check says (|D − D_r| > 1
+    and no match elsewhere on the epipolar line, before post-processing); mismatched pixels stay. `occluded=True` leaves
+    occluded pixels in, for matchers without a right map.
+    """
+    truth = as_disparity(gt, "ground truth")
+    domain = np.isfinite(truth) & inner_pixels(truth.shape, result.ndisp, result.window_radius)
+    if occluded:
+        return domain
+    if result.right_disparity is None:
+        raise NotApplicable(
+            f"The domain haeusler-klette leaves out what {result.matcher} finds occluded, and it gave no right map; "
+            f"{right_map_hint(result)}, or choose another domain, such as all or nonocc."
+        )
+    right = result.right_disparity if result.right_raw is None else result.right_raw
+    labels = left_right_check(result.raw, right, result.ndisp, 1.0)
+    domain &= labels != OCCLUDED
+    return domain
+
+
+def inner_pixels(shape: tuple[int, ...], ndisp: int, radius: int) -> Mask:
+    """Pixels with a measured cost for every disparity: x ≥ ndisp + radius, and `radius` pixels from every border."""
+    height, width = shape
+    inside = np.zeros((height, width), np.bool_)
+    inside[radius : height - radius, ndisp + radius : width - radius] = True
+    return inside
+
 
 PAPER_DOMAIN = "haeusler-klette"
 LEARNED = "learned"

@@ -14,8 +14,7 @@ from stereogauge.confidence_measures.declaration import parse_measure
 from stereogauge.confidence_measures.run import ConfidenceChoices, SceneRun
 from stereogauge.confidence_measures.sparsification import sparsify
 from stereogauge.hashing import values_hash
-from stereogauge.matching.run import as_matcher, settled
-from stereogauge.matching.text import matcher_text
+from stereogauge.matching.run import as_matcher, matcher_text, settled
 from stereogauge.protocol import Protocol
 from stereogauge.scores.score import Score
 from stereogauge.scores.table import ScoreTable

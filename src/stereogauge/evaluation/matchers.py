@@ -31,9 +31,8 @@ from stereogauge.io import write_disparity
 from stereogauge.io.files import content_hash
 from stereogauge.io.remote_path import is_remote, place
 from stereogauge.io.replace import write_bytes
-from stereogauge.matching.onnx_description import network_description
-from stereogauge.matching.run import prepare, settled
-from stereogauge.matching.text import OUTSIDE, parse_matcher, stated_matcher, target_and_parameters
+from stereogauge.matching.onnx_matcher import network_description
+from stereogauge.matching.run import OUTSIDE, parse_matcher, prepare, settled, stated_matcher, target_and_parameters
 from stereogauge.metrics.measurement import Fact
 from stereogauge.model import Dataset, ResultSet, Scene, as_disparity
 from stereogauge.version import VERSION

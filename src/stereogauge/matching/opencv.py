@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import MatcherError
 from stereogauge.matching.declaration import Matcher, MatcherParameter, untuned
-from stereogauge.matching.images import eight_bit
+from stereogauge.matching.preparation import eight_bit, on_a_small_pair
 from stereogauge.matching.result import MatcherOutput
-from stereogauge.matching.warm_up import on_a_small_pair
 from stereogauge.model import DisparityMap
 
 FIXED_POINT = 16

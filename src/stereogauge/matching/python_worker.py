@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from stereogauge.errors import MatcherError
 from stereogauge.matching import python_worker_main as protocol
 from stereogauge.matching.declaration import Matcher, untuned
-from stereogauge.matching.program import ProgramError, end_with_children, largest_memory
+from stereogauge.matching.external import ProgramError, end_with_children, largest_memory
 from stereogauge.matching.result import MatcherOutput, output_of_maps
 
 PARAMETERS = (

@@ -11,25 +11,26 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import MatcherError
+from stereogauge.kernels.census import BITS_PER_BYTE, census_rows
 from stereogauge.kernels.confidence import summary_rows
 from stereogauge.kernels.cost_summary import CostSummary, Scales
 from stereogauge.kernels.jit import read_only
 from stereogauge.kernels.sgm_sweep import Pair
 from stereogauge.kernels.threads import in_threads
 from stereogauge.kernels.winner import PARABOLA, V_FIT, WHOLE, View
-from stereogauge.matching.census import WINDOWS, census, code_bytes, window_bits, window_radii
 from stereogauge.matching.declaration import Matcher, MatcherParameter, untuned
-from stereogauge.matching.images import eight_bit
+from stereogauge.matching.preparation import eight_bit, on_a_small_pair
 from stereogauge.matching.result import MatcherOutput
 from stereogauge.matching.sgm_aggregation import (
     SWEEPS,
+    AggregationPlan,
     Decision,
     Inspector,
-    Plan,
     Rows,
     Sums,
     aggregate,
@@ -37,7 +38,68 @@ from stereogauge.matching.sgm_aggregation import (
     padded_disparities,
     streaming_block,
 )
-from stereogauge.matching.warm_up import on_a_small_pair
+
+WINDOWS = {"5x5": (5, 5), "7x7": (7, 7), "9x7": (9, 7)}
+
+
+def window_radii(window: str) -> tuple[int, int]:
+    """(vertical, horizontal) radius of a window that is named width x height."""
+    width, height = WINDOWS[window]
+    return height // 2, width // 2
+
+
+def window_bits(window: str) -> int:
+    """The number of comparisons in a window: its pixels without the centre."""
+    width, height = WINDOWS[window]
+    return width * height - 1
+
+
+def code_bytes(window: str) -> int:
+    """The number of bytes that hold the comparisons of a window."""
+    return -(-window_bits(window) // BITS_PER_BYTE)
+
+
+def census(
+    image: NDArray[Any],
+    window: str = "7x7",
+    *,
+    mirrored: bool = False,
+    margin: int = 0,
+    into: NDArray[np.uint8] | None = None,
+) -> NDArray[np.uint8]:
+    """One bit for each neighbour that is darker than the pixel: the bytes of the codes, (bytes, H, W + margin).
+
+    Beyond the border the image is continued by its edge pixels. With `mirrored`, columns come in reverse order; the
+    margin after them holds zeros. `into` is an array of that size for them.
+    """
+    radius_y, radius_x = window_radii(window)
+    height, width = image.shape
+    image = np.ascontiguousarray(image[:, ::-1]) if mirrored else image
+    padded = cv2.copyMakeBorder(image, radius_y, radius_y, radius_x, radius_x, cv2.BORDER_REPLICATE)
+    codes = np.empty((code_bytes(window), height, width + margin), np.uint8) if into is None else into
+    codes[:, :, width:] = 0
+    stride = padded.shape[1]
+    places = _neighbours(window, stride, mirrored=mirrored)
+    census_rows(padded.reshape(-1), stride, radius_y * stride + radius_x, places, codes, width)
+    return codes
+
+
+def _neighbours(window: str, stride: int, *, mirrored: bool) -> NDArray[np.int64]:
+    """Where in rows of `stride` pixels the neighbours of a window are, (bytes, 8): row by row, the centre left out.
+
+    A mirrored image gets the codes of the original: each row is taken from its end. The last byte begins with the
+    centre as often as neighbours are missing, which is not darker than itself.
+    """
+    radius_y, radius_x = window_radii(window)
+    columns = range(2 * radius_x, -1, -1) if mirrored else range(2 * radius_x + 1)
+    centre = radius_y * stride + radius_x
+    places = [y * stride + x for y in range(2 * radius_y + 1) for x in columns]
+    places.remove(centre)
+    missing = -len(places) % BITS_PER_BYTE
+    last = len(places) - len(places) % BITS_PER_BYTE
+    places[last:last] = [centre] * missing
+    return np.array(places, np.int64).reshape(-1, BITS_PER_BYTE)
+
 
 GIBIBYTE = 2**30
 LARGEST_PENALTY = 8000
@@ -113,7 +175,7 @@ class Workspace:
         self._volume = new_sums(0, 0, 0)
         self._codes: dict[str, NDArray[np.uint8]] = {}
 
-    def volume(self, plan: Plan) -> Sums:
+    def volume(self, plan: AggregationPlan) -> Sums:
         """A volume for `plan` with arbitrary content."""
         if self._volume.size != plan.height * plan.width * padded_disparities(plan.ndisp):
             self._volume = new_sums(plan.height, plan.width, plan.ndisp)
@@ -175,7 +237,7 @@ class Found:
 class Run:
     """Aggregation and winner search for one plan; the volume is allocated once and reused by the second view."""
 
-    def __init__(self, plan: Plan, settings: Settings, workspace: Workspace) -> None:
+    def __init__(self, plan: AggregationPlan, settings: Settings, workspace: Workspace) -> None:
         self.plan = plan
         self.settings = settings
         self.workspace = workspace
@@ -236,12 +298,12 @@ def prepare(left: NDArray[Any], right: NDArray[Any], ndisp: int, settings: Setti
     )
 
 
-def _plan(height: int, width: int, ndisp: int, settings: Settings) -> Plan:
+def _plan(height: int, width: int, ndisp: int, settings: Settings) -> AggregationPlan:
     item_size = np.dtype(settings.path_type).itemsize
     codes = code_bytes(settings.window)
 
-    def planned(block: int) -> Plan:
-        return Plan(height, width, ndisp, block, settings.thread_count, item_size, codes, settings.paths)
+    def planned(block: int) -> AggregationPlan:
+        return AggregationPlan(height, width, ndisp, block, settings.thread_count, item_size, codes, settings.paths)
 
     whole, streamed = planned(height), planned(streaming_block(height))
     limit = settings.memory_limit * GIBIBYTE

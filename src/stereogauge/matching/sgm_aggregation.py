@@ -56,7 +56,7 @@ def new_sums(rows: int, width: int, ndisp: int) -> Sums:
 
 
 @dataclass(frozen=True)
-class Plan:
+class AggregationPlan:
     """How a pair is aggregated, and the bytes that takes: `block` rows at a time, or the whole height."""
 
     height: int
@@ -160,7 +160,7 @@ class Direction:
 
 def aggregate(
     pair: Pair,
-    plan: Plan,
+    plan: AggregationPlan,
     volume: Sums | None,
     decision: Decision,
     inspect: Inspector | None,
@@ -208,6 +208,6 @@ def _pieces(rows: Rows, size: int) -> list[Rows]:
     return [(start, min(rows[1], start + size)) for start in range(*rows, size)]
 
 
-def _cached_rows(plan: Plan) -> int:
+def _cached_rows(plan: AggregationPlan) -> int:
     """The number of rows whose sums fit into a processor's own cache."""
     return max(1, CACHE_BYTES // (2 * plan.width * padded_disparities(plan.ndisp)))

@@ -8,8 +8,7 @@ from typing import Literal
 import numpy as np
 
 from stereogauge.confidence_measures.error_curves import AnyCurve, sparsify_by
-from stereogauge.confidence_measures.errors import LOWER_LIMIT, ErrorKind, Rule
-from stereogauge.confidence_measures.sparsification import SparsificationCurve, sparsify
+from stereogauge.confidence_measures.sparsification import LOWER_LIMIT, ErrorKind, Rule, SparsificationCurve, sparsify
 from stereogauge.metrics.costs import Costs, above, absolute_costs
 from stereogauge.metrics.declaration import Metric, Missing, Parameter, Statistic
 from stereogauge.metrics.measurement import Measurement

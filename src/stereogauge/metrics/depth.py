@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.confidence_measures.errors import LOWER_LIMIT, bad_depth
+from stereogauge.confidence_measures.sparsification import LOWER_LIMIT, bad_depth
 from stereogauge.metrics.costs import Costs, by_policy
 from stereogauge.metrics.declaration import Parameter, Statistic, metric
 from stereogauge.metrics.error_pictures import signed_picture, two_class_picture

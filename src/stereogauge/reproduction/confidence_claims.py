@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from stereogauge.confidence_measures.measures import PAPER as MEASURES
+from stereogauge.confidence_measures.paper import PAPER as MEASURES
 from stereogauge.reproduction.frames import PATH_MEAN, READINGS, SECOND_COST, Frame, singles
 
 DENSE, SPARSE = 0.95, 0.5

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.confidence_measures.domain import evaluation_domain
 from stereogauge.confidence_measures.evaluation import SceneCurves, evaluate_maps
-from stereogauge.confidence_measures.measures import PAPER as MEASURES
 from stereogauge.confidence_measures.measures import confidence
+from stereogauge.confidence_measures.paper import PAPER as MEASURES
+from stereogauge.confidence_measures.run import evaluation_domain
 from stereogauge.confidence_measures.sparsification import SparsificationCurve, sparsify
 from stereogauge.matching.run import match
 from stereogauge.model import DisparityMap, Mask, Scene

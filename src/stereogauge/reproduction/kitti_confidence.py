@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from stereogauge.confidence_measures.declaration import measure_label
-from stereogauge.confidence_measures.errors import bad_depth, is_bad
-from stereogauge.confidence_measures.measures import PAPER as MEASURES
 from stereogauge.confidence_measures.measures import confidence
+from stereogauge.confidence_measures.paper import PAPER as MEASURES
+from stereogauge.confidence_measures.sparsification import bad_depth, is_bad
 from stereogauge.figures.data.panels import PicturePanels, PictureRow
 from stereogauge.figures.data.sparsification import SparsificationPlots, sparsification_data
 from stereogauge.figures.pictures import disparity_limits, render, render_disparity

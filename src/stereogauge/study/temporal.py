@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import FileError, SizeError
 from stereogauge.io.content import display_name
-from stereogauge.matching.images import eight_bit, grey
+from stereogauge.matching.preparation import eight_bit, grey
 from stereogauge.model import DisparityMap, Mask
 from stereogauge.opencv import cv2
 

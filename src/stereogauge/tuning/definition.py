@@ -13,7 +13,7 @@ import optuna
 from optuna.exceptions import ExperimentalWarning
 
 from stereogauge.errors import StoreError
-from stereogauge.matching.text import without_parameters
+from stereogauge.matching.run import without_parameters
 from stereogauge.scores.column import Column
 from stereogauge.tuning.objectives import Objective
 

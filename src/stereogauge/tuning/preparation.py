@@ -11,8 +11,7 @@ from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.fingerprints import ContentHashes, scene_contents
 from stereogauge.evaluation.matchers import search_range
 from stereogauge.matching.declaration import Matcher
-from stereogauge.matching.run import as_matcher
-from stereogauge.matching.text import without_parameters
+from stereogauge.matching.run import as_matcher, without_parameters
 from stereogauge.model import Dataset, Scene
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.tuning.definition import Definition

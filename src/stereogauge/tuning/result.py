@@ -15,7 +15,7 @@ import pandas as pd
 import tomli_w
 
 from stereogauge.matching.declaration import Value
-from stereogauge.matching.text import matcher_text
+from stereogauge.matching.run import matcher_text
 from stereogauge.scores.cube import Values
 from stereogauge.scores.plain import json_value
 from stereogauge.tuning.definition import Definition

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from stereogauge.matching.text import value_text
+from stereogauge.matching.run import value_text
 from stereogauge.tables.table import Cell, Table, number, share, table, words
 from stereogauge.tuning.improvement import Improvement
 from stereogauge.tuning.result import TuningResult, counted_states

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.confidence_measures.error_curves import AnyCurve
-from stereogauge.confidence_measures.errors import ErrorKind
 from stereogauge.confidence_measures.evaluation import SceneCurves
-from stereogauge.confidence_measures.sparsification import SparsificationCurve
+from stereogauge.confidence_measures.sparsification import ErrorKind, SparsificationCurve
 from stereogauge.figures.palette import colour
 from stereogauge.metrics.picture import Picture
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from stereogauge.confidence_measures.bound import combination_bound
 from stereogauge.confidence_measures.error_curves import sparsify_by
-from stereogauge.confidence_measures.errors import ErrorKind, parse_error
+from stereogauge.confidence_measures.evaluation import combination_bound
 from stereogauge.confidence_measures.measures import confidence
 from stereogauge.confidence_measures.run import search_range
+from stereogauge.confidence_measures.sparsification import ErrorKind, parse_error
 from stereogauge.errors import StereogaugeError
 from stereogauge.matching.run import match
 from stereogauge.model import DisparityMap
