@@ -48,8 +48,8 @@ def test_a_file_becomes_typed_values(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"camera": {"focal": 0}}, "rig: camera.focal must be a number greater than 0 (focal length in px); found 0."),
-        ({"camera": {}}, "rig needs camera.focal, a number greater than 0 (focal length in px)."),
+        ({"camera": {"focal": 0}}, "rig: camera.focal must be a number greater than 0 in px (focal length); found 0."),
+        ({"camera": {}}, "rig needs camera.focal, a number greater than 0 in px (focal length)."),
         ({"camera": 3}, "rig: camera must be a table with focal, share; found 3."),
         (
             {"camera": {"focal": 1, "share": 1.5}},
@@ -112,7 +112,7 @@ def test_what_is_built_in_python_is_checked_alike() -> None:
             check(self, "geometry", ProtocolError)
 
     assert Parameters(3).border == 3
-    with pytest.raises(ProtocolError, match=r"geometry: border must be a number of at least 0 \(margin in px\)"):
+    with pytest.raises(ProtocolError, match=r"geometry: border must be a number of at least 0 in px \(margin\)"):
         Parameters(-1)
 
 

@@ -16,8 +16,8 @@ A new kind of file is a `Declaration`, a class with one typed field per entry:
 
 A field without a default is required, a field whose type is a `Declaration` is a table, a `Mapping` is a table with
 names of the user's choice, and `float` takes whole numbers too. `number`, `whole` and `entry` add help, unit and limits
-to a type. Frozen dataclasses may be used in place of declarations; `check` does for one that is built in Python what
-`convert` does for a file. Conditions that involve several entries are checked by the caller after loading.
+to a type. `check` does for a frozen dataclass or declaration that is built in Python what `convert` does for a file.
+Conditions that involve several entries are checked by the caller after loading.
 
 Every refusal is one sentence that names the file, the entry by its dotted key, what was found and what is allowed.
 msgspec decides what fits a type; this module only words the refusal.
@@ -44,6 +44,7 @@ Key = tuple[str, ...]
 Raise = Callable[[str], StereogaugeError]
 """The kind of error that a refusal is."""
 LARGEST = sys.float_info.max
+UNIONS = (typing.Union, types.UnionType)
 
 
 class Declaration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -51,9 +52,17 @@ class Declaration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def number(
-    description: str, unit: str = "", *, above: float | None = None, least: float | None = None, most: float = LARGEST
+    description: str,
+    unit: str = "",
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    most: float | None = LARGEST,
 ) -> msgspec.Meta:
-    """Help, unit and limits of a finite `float`: greater than `above` or at least `least`, and at most `most`."""
+    """Help, unit and limits of a `float`: greater than `above` or at least `least`, and at most `most`.
+
+    It is finite, or may be infinite where `most` is None.
+    """
     if above is not None:
         return msgspec.Meta(gt=above, le=most, description=description, extra={"unit": unit})
     return msgspec.Meta(ge=-LARGEST if least is None else least, le=most, description=description, extra={"unit": unit})
@@ -119,14 +128,17 @@ def _plain(value: Any) -> Any:
 
 def check(instance: Any, origin: str, error: Raise = StereogaugeError) -> None:
     """Refuse a value of a declaration or dataclass that its own types do not allow."""
-    owner: Any = type(instance)
-    for name, kind in entry_types(owner).items():
+    for name, kind in entry_types(type(instance)).items():
         convert(getattr(instance, name), kind, origin, error, name)
 
 
-@functools.cache
 def entry_types(kind: Any) -> Mapping[str, Any]:
     """The declared types of the entries of a declaration or dataclass, by name."""
+    return _entry_types(kind)
+
+
+@functools.cache
+def _entry_types(kind: Any) -> Mapping[str, Any]:
     hints = typing.get_type_hints(kind, include_extras=True)
     names = [field.name for field in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else None
     return {name: hints[name] for name in names or kind.__struct_fields__}
@@ -167,7 +179,7 @@ def _fits(value: Any, kind: Any) -> bool:
 def _options(kind: Any) -> Sequence[Any]:
     """The alternatives of a type, without what annotates them."""
     plain = typing.get_args(kind)[0] if typing.get_origin(kind) is typing.Annotated else kind
-    if typing.get_origin(plain) in (typing.Union, types.UnionType):
+    if typing.get_origin(plain) in UNIONS:
         return [inner for option in typing.get_args(plain) for inner in _options(option)]
     return [plain]
 
@@ -209,18 +221,17 @@ def described(kind: Any) -> str:
     """What a type allows, in words.
 
     >>> described(typing.Annotated[float, number("focal length", "px", above=0)])
-    'a number greater than 0 (focal length in px)'
+    'a number greater than 0 in px (focal length)'
     >>> described(float | Mapping[str, float] | None), described(Literal["higher", "lower"])
     ("a number or a table of numbers", "'higher' or 'lower'")
     """
     if typing.get_origin(kind) is typing.Annotated:
         plain, meta = typing.get_args(kind)[:2]
         unit = (meta.extra or {}).get("unit", "")
-        help_text = f"{meta.description} in {unit}" if unit else meta.description
-        return f"{described(plain)}{_limits(meta)} ({help_text})"
-    words = [_word(option) for option in _options(kind) if option is not type(None)]
-    listed = list(dict.fromkeys(words))
-    return " or ".join([", ".join(listed[:-1]), listed[-1]]) if len(listed) > 1 else listed[0]
+        return f"{described(plain)}{_limits(meta)}{unit and f' in {unit}'} ({meta.description})"
+    if typing.get_origin(kind) in UNIONS:
+        return " or ".join(described(option) for option in typing.get_args(kind) if option is not type(None))
+    return _word(kind)
 
 
 _WORDS: Mapping[Any, str] = {

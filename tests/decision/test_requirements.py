@@ -170,7 +170,7 @@ def test_completeness_is_read_from_the_scores(cube_of: Build) -> None:
     [
         (
             {"camera": {"baseline": 0.2, "width": 1, "height": 1}},
-            r"needs camera.focal, a number greater than 0 \(focal length in px\)",
+            r"needs camera.focal, a number greater than 0 in px \(focal length\)",
         ),
         ({"distances": {"near": 5.0, "far": 1.0}}, "near must be smaller than far; found near = 5 m"),
         ({"tolerance": {"depth": 0.1, "at": 40.0}}, r"tolerance.at must lie within the distances 1 to 5 m"),

@@ -18,7 +18,7 @@ from stereogauge.masks.geometry.sets import GeometrySets, geometry_sets
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol
-from stereogauge.protocol.geometry import GeometryParameters
+from stereogauge.protocol.parameters import GeometryParameters
 
 HEIGHT, WIDTH = 300, 400
 EVERYWHERE = np.ones((HEIGHT, WIDTH), bool)
@@ -344,10 +344,10 @@ def test_the_margin_is_the_papers_and_scales() -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"band_median": 4}, "band_median must be 1, 3 or 5"),
-        ({"plane_share": 1.5}, "share of at most 1"),
+        ({"band_median": 4}, "band_median must be 1, 3 or 5 .*; found 4"),
+        ({"plane_share": 1.5}, "plane_share must be a number from 0 to 1"),
         ({"fine_width": -1.0}, "at least 0"),
-        ({"band_length": float("nan")}, "finite"),
+        ({"band_length": float("nan")}, "band_length must be a number .*; found nan"),
         ({"discontinuity_gradient": 0.0}, "greater than 0"),
     ],
 )

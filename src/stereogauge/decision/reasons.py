@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from stereogauge.decision.divided import UNDIVIDED
 from stereogauge.decision.words import listed, percent, score_text
-from stereogauge.protocol.sigma_z import EITHER_UNIT
+from stereogauge.protocol.parameters import EITHER_UNIT
 from stereogauge.tables.number import number_text
 
 if TYPE_CHECKING:

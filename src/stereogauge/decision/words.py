@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from stereogauge.masks.declaration import declared_regions
 from stereogauge.metrics.declaration import parse_column
-from stereogauge.protocol.sigma_z import EITHER_UNIT
+from stereogauge.protocol.parameters import EITHER_UNIT
 from stereogauge.ranking.profile import lower_first
 from stereogauge.tables.number import number_text
 

@@ -18,7 +18,7 @@ from stereogauge.masks.geometry.objects import ObjectKind, ObjectLabels, object_
 from stereogauge.masks.geometry.sets import GeometrySets
 from stereogauge.model import DisparityMap, Mask, Scene
 from stereogauge.protocol import Protocol
-from stereogauge.protocol.regions import RegionParameters, Rule
+from stereogauge.protocol.parameters import RegionParameters, Rule
 from stereogauge.stages import GEOMETRY, OCCLUSIONS, Stage, unseen
 
 

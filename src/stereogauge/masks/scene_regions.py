@@ -14,7 +14,7 @@ from stereogauge.masks.expression import Combination, Expression, check_region
 from stereogauge.masks.labels import RegionLabels, pack_regions
 from stereogauge.model import Mask, Scene
 from stereogauge.protocol import Protocol, load_protocol
-from stereogauge.protocol.regions import Rule
+from stereogauge.protocol.parameters import Rule
 from stereogauge.stages import Stage, unseen
 
 MOST_KEPT = 64

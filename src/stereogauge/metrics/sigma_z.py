@@ -13,7 +13,7 @@ from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
 from stereogauge.metrics.pooling import emptiness, mean, plain_sum
 from stereogauge.metrics.statistics import PassRequest
-from stereogauge.protocol.sigma_z import EITHER_UNIT
+from stereogauge.protocol.parameters import EITHER_UNIT
 
 CABEZAS = "Cabezas, Padilla & Trujillo, CIARP 2011"
 

@@ -1,6 +1,6 @@
 """Every choice that a score depends on: the protocol, its parameter objects, and the presets that ship with it."""
 
-from stereogauge.protocol.geometry import GeometryParameters
+from stereogauge.protocol.parameters import GeometryParameters, RegionParameters, SigmaZParameters
 from stereogauge.protocol.protocol import (
     InvalidPolicy,
     Protocol,
@@ -10,8 +10,6 @@ from stereogauge.protocol.protocol import (
     parse_protocol,
     preset_names,
 )
-from stereogauge.protocol.regions import RegionParameters
-from stereogauge.protocol.sigma_z import SigmaZParameters
 
 __all__ = [
     "GeometryParameters",

@@ -13,21 +13,19 @@ import functools
 import hashlib
 import importlib.resources
 import json
-import math
-import tomllib
-import types
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from stereogauge.errors import ProtocolError, cause, unknown_name
-from stereogauge.protocol.geometry import GeometryParameters
-from stereogauge.protocol.regions import RegionParameters
-from stereogauge.protocol.sigma_z import SigmaZParameters
+from stereogauge.errors import FileError, ProtocolError, unknown_name
+from stereogauge.loading import check, convert, entry_types, is_table, number, parse_toml, read_toml, whole
+from stereogauge.protocol.parameters import GeometryParameters, RegionParameters, SigmaZParameters
 
 InvalidPolicy = Literal["count", "exclude", "fill"]
+NONE = "none"
+"""How files and overrides write that a choice has no value."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +52,9 @@ class Protocol:
     # scoring
     invalid: InvalidPolicy = "count"
     clip_to_range: bool = False
-    max_disparity: float | None = None
-    border: int | Literal["dataset", "hci"] = 0
-    peak: float | None = None
+    max_disparity: Annotated[float, number("largest true disparity; none: any", "px", most=None)] | None = None
+    border: Annotated[int, whole("margin", "px", least=0)] | Literal["dataset", "hci"] = 0
+    peak: Annotated[float, number("signal range of psnr; none: ndisp", "px", above=0)] | None = None
     nearest_of_four: bool = False
     region_rules: RegionParameters = field(default_factory=RegionParameters)
     sigma_z: SigmaZParameters = field(default_factory=SigmaZParameters)
@@ -75,12 +73,7 @@ class Protocol:
     )
 
     def __post_init__(self) -> None:
-        if isinstance(self.border, int) and self.border < 0:
-            raise ProtocolError(f"border is a number of pixels of at least 0; found {self.border}.")
-        if self.max_disparity is not None and math.isnan(self.max_disparity):
-            raise ProtocolError("max_disparity is a number of pixels or none; found nan.")
-        if self.peak is not None and not (math.isfinite(self.peak) and self.peak > 0):
-            raise ProtocolError(f"peak is a positive number of pixels or none; found {self.peak}.")
+        check(self, "The protocol", ProtocolError)
 
     def choices(self) -> dict[str, Any]:
         """All choices but name and description, as plain values."""
@@ -121,9 +114,12 @@ class Protocol:
 
         Dotted names reach into the nested ones: `replace(**{"sigma_z.mu": 1e-3})`.
         """
+        return self._with(changes, "The protocol")
+
+    def _with(self, changes: Mapping[str, Any], origin: str) -> Protocol:
         result = self
-        for key, value in changes.items():
-            result = _replaced(result, key, key.split("."), value)
+        for key, value in _flattened(changes).items():
+            result = _replaced(result, key, key.split("."), value, origin)
         return result
 
     def to_toml(self) -> str:
@@ -143,84 +139,25 @@ def _without_none(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _field_types(cls: Any) -> Mapping[str, Any]:
-    return _declared_types(cls)
-
-
-@functools.cache
-def _declared_types(cls: Any) -> Mapping[str, Any]:
-    hints = typing.get_type_hints(cls)
-    return {f.name: hints[f.name] for f in dataclasses.fields(cls)}
-
-
-def _described(kind: Any) -> str:
-    if typing.get_origin(kind) is Literal:
-        return " or ".join(map(repr, typing.get_args(kind)))
-    return "none" if kind is type(None) else getattr(kind, "__name__", str(kind))
-
-
-def _checked(path: str, kind: Any, value: Any) -> Any:
-    """`value` as the declared type `kind`, or the sentence that says what is allowed."""
-    origin, options = typing.get_origin(kind), typing.get_args(kind)
-    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
-        if not isinstance(value, Mapping):
-            raise ProtocolError(f"{path} is a table of choices; found {value!r}.")
-        return _build(kind, value, path + ".")
-    if origin is Literal:
-        if value not in options:
-            raise ProtocolError(f"{path} is one of {', '.join(map(repr, options))}; found {value!r}.")
-        return value
-    if origin in (typing.Union, types.UnionType):
-        for option in options:
-            try:
-                return _checked(path, option, value)
-            except ProtocolError:
-                continue
-        allowed = " or ".join(_described(option) for option in options)
-        raise ProtocolError(f"{path} takes {allowed}; found {value!r}.")
-    if origin is tuple:
-        if isinstance(value, str) or not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
-            raise ProtocolError(f"{path} is a list of names; found {value!r}.")
-        return tuple(value)
-    if origin is not None and issubclass(origin, Mapping):
-        if not isinstance(value, Mapping) or not all(isinstance(v, int | float) for v in value.values()):
-            raise ProtocolError(f"{path} maps names to numbers; found {value!r}.")
-        return {str(k): float(v) for k, v in value.items()}
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if kind is type(None):
-        if value is None or value == "none":
-            return None
-    elif isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
-        return value
-    raise ProtocolError(f"{path} takes a value of type {getattr(kind, '__name__', kind)}; found {value!r}.")
-
-
-def _build(cls: type[Any], values: Mapping[str, Any], prefix: str = "") -> Any:
-    known = _field_types(cls)
-    for key in values:
-        if key not in known:
-            raise unknown_name("protocol choice", prefix + key, [prefix + k for k in known])
-    return cls(**{key: _checked(prefix + key, known[key], value) for key, value in values.items()})
-
-
-def _replaced(owner: Any, whole: str, parts: list[str], value: Any) -> Any:
-    known = _field_types(type(owner))
+def _replaced(owner: Any, whole: str, parts: list[str], value: Any, origin: str) -> Any:
+    known = entry_types(type(owner))
     if parts[0] not in known:
         raise unknown_name("protocol choice", whole, choice_names())
+    kind = known[parts[0]]
     if len(parts) > 1:
-        value = _replaced(getattr(owner, parts[0]), whole, parts[1:], value)
-    elif not (dataclasses.is_dataclass(value) and isinstance(value, type(getattr(owner, parts[0])))):
-        value = _checked(whole, known[parts[0]], value)
+        value = _replaced(getattr(owner, parts[0]), whole, parts[1:], value, origin)
+    elif value == NONE and type(None) in typing.get_args(kind):
+        value = None
+    else:
+        value = convert(value, kind, origin, ProtocolError, whole)
     return dataclasses.replace(owner, **{parts[0]: value})
 
 
 def choice_names(cls: type = Protocol, prefix: str = "") -> list[str]:
     """Dotted names of all choices."""
     names = []
-    for name, kind in _field_types(cls).items():
-        nested = dataclasses.is_dataclass(kind) and isinstance(kind, type)
-        names += choice_names(kind, f"{prefix}{name}.") if nested else [prefix + name]
+    for name, kind in entry_types(cls).items():
+        names += choice_names(kind, f"{prefix}{name}.") if is_table(kind) else [prefix + name]
     return names
 
 
@@ -248,20 +185,17 @@ def load_protocol(source: str | Path | Protocol | None = None) -> Protocol:
     path = Path(name)
     if path.suffix != ".toml" and not path.exists():
         raise unknown_name("protocol", name, preset_names())
-    try:
-        return parse_protocol(path.read_text(encoding="utf-8"), str(path))
-    except (OSError, UnicodeDecodeError) as problem:
-        raise ProtocolError(f"{path}: cannot be read as a protocol ({cause(problem)}).") from problem
+    return _protocol(read_toml(path, "a protocol", ProtocolError), str(path))
 
 
 def parse_protocol(text: str, origin: str) -> Protocol:
     """The protocol that a TOML text describes; `origin` is what errors call it."""
-    try:
-        values = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as problem:
-        raise ProtocolError(f"{origin}: not a TOML file ({problem}).") from problem
+    return _protocol(parse_toml(text, origin, ProtocolError), origin)
+
+
+def _protocol(values: dict[str, Any], origin: str) -> Protocol:
     base = load_protocol(values.pop("extends")) if "extends" in values else Protocol()
-    return base.replace(**_flattened(values))
+    return base._with(values, origin)
 
 
 def _flattened(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -280,6 +214,6 @@ def parse_override(text: str) -> tuple[str, Any]:
     if not equals:
         raise ProtocolError(f"An override is written CHOICE=VALUE, for example invalid=exclude; found {text!r}.")
     try:
-        return key.strip(), tomllib.loads(f"value = {value}")["value"]
-    except (tomllib.TOMLDecodeError, RecursionError):
+        return key.strip(), parse_toml(f"value = {value}", text)["value"]
+    except FileError:
         return key.strip(), value.strip()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from stereogauge.masks.expression import region_id, region_version
 from stereogauge.metrics.declaration import BoundMetric, parse_column, parse_metric
-from stereogauge.protocol.sigma_z import EITHER_UNIT
+from stereogauge.protocol.parameters import EITHER_UNIT
 from stereogauge.registry import code_version
 
 metric_of = functools.lru_cache(maxsize=4096)(parse_metric)

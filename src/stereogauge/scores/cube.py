@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.masks.expression import region_id
-from stereogauge.protocol.sigma_z import common_unit
+from stereogauge.protocol.parameters import common_unit
 from stereogauge.scores.column import Column, matching
 from stereogauge.scores.score import NO_ESTIMATE, Score
 from stereogauge.tags import TagBook, Tags, expanded

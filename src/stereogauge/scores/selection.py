@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 from stereogauge.errors import unknown_name
-from stereogauge.protocol.sigma_z import EITHER_UNIT
+from stereogauge.protocol.parameters import EITHER_UNIT
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import LEAST_COVERAGE, ScoreCube
 

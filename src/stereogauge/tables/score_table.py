@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from stereogauge.metrics.run_time import conditions_in_words
-from stereogauge.protocol.sigma_z import EITHER_UNIT
+from stereogauge.protocol.parameters import EITHER_UNIT
 from stereogauge.scores.aggregation import Aggregation, aggregated, way
 from stereogauge.scores.column import Column
 from stereogauge.scores.costs import column_costs

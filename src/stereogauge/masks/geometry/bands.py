@@ -13,7 +13,7 @@ from stereogauge.kernels.distances import squared_distances
 from stereogauge.masks.geometry.gradients import central_gradient
 from stereogauge.model import DisparityMap, Mask
 from stereogauge.opencv import cv2
-from stereogauge.protocol.geometry import GeometryParameters
+from stereogauge.protocol.parameters import GeometryParameters
 
 
 @dataclass(frozen=True)

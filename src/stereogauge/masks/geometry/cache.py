@@ -23,12 +23,12 @@ from stereogauge.io.files import content_hash
 from stereogauge.masks.geometry.sets import GeometrySets, geometry_sets
 from stereogauge.model import DisparityMap, Mask
 from stereogauge.paths import cache_folder
-from stereogauge.protocol.geometry import GeometryParameters
+from stereogauge.protocol.parameters import GeometryParameters
 from stereogauge.stages import Stage, unseen
 
 DAMAGED = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError)
 SOURCES = (
-    "protocol/geometry.py",
+    "protocol/parameters.py",
     "masks/connected.py",
     "masks/geometry/bands.py",
     "masks/geometry/fine_structures.py",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from stereogauge.kernels.fine_runs import beside_structures, thin_runs
 from stereogauge.masks.connected import components, without_small_parts
 from stereogauge.model import DisparityMap, Mask
-from stereogauge.protocol.geometry import GeometryParameters
+from stereogauge.protocol.parameters import GeometryParameters
 
 
 @dataclass(frozen=True)

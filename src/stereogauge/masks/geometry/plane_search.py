@@ -27,7 +27,7 @@ from stereogauge.masks.geometry.gradients import central_gradient, vector_change
 from stereogauge.masks.geometry.planes import Coefficients, Planes, Points, angle_between, fit_plane
 from stereogauge.model import DisparityMap, Mask
 from stereogauge.opencv import cv2
-from stereogauge.protocol.geometry import GeometryParameters
+from stereogauge.protocol.parameters import GeometryParameters
 
 SEARCH_WIDTH = 750  # px: wider maps are searched at the nearest whole fraction of their size
 MOST_PLANES = 20

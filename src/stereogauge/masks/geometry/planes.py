@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from stereogauge.kernels.components import label_sums
 from stereogauge.kernels.ransac import best_hypothesis, fit_near_plane, split_by_plane
 from stereogauge.model import DisparityMap
-from stereogauge.protocol.geometry import GeometryParameters
+from stereogauge.protocol.parameters import GeometryParameters
 
 SCORED_POINTS = 50_000
 REFITS = 2

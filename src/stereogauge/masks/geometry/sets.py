@@ -22,7 +22,7 @@ from stereogauge.masks.geometry.fine_structures import FineStructures, fine_stru
 from stereogauge.masks.geometry.plane_search import find_planes
 from stereogauge.masks.geometry.planes import Planes, planes_in_regions, value_step
 from stereogauge.model import DisparityMap, Mask
-from stereogauge.protocol.geometry import GeometryParameters
+from stereogauge.protocol.parameters import GeometryParameters
 from stereogauge.stages import DISCONTINUITIES, FINE_STRUCTURES, PLANES, Stage, unseen
 
 Positions = NDArray[np.int32]
