@@ -25,9 +25,9 @@ from benchmarks.report import LIMIT, Missing, Report, Row, amount_text
 from benchmarks.scaling_figure import data_table, panels, scaling_figure, scaling_table
 from benchmarks.schema import SCHEMA
 from stereogauge.figures.mpl.figure import save
-from stereogauge.tables.number import number_text
 from stereogauge.tables.table import Cell, Table, table, words
 from stereogauge.tables.text import csv_table, markdown_table
+from stereogauge.text import number_text
 
 PAGE = ROOT / "docs" / "performance.md"
 FIGURE = "performance-scaling"

@@ -10,7 +10,7 @@ from typing import Any, TextIO
 from benchmarks.curves import Curve
 from benchmarks.timing import Statistic, Times
 from stereogauge.scores.plain import json_value
-from stereogauge.tables.number import number_text
+from stereogauge.text import number_text
 
 FORMAT = 1
 LIMIT = "the limit of"

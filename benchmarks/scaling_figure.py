@@ -12,8 +12,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocat
 from benchmarks.curves import Curve
 from stereogauge.figures.mpl.figure import SMALL, panel_figure, plain
 from stereogauge.figures.palette import MARKERS, MUTED, OKABE_ITO
-from stereogauge.tables.number import number_text
 from stereogauge.tables.table import Table, number, table, words
+from stereogauge.text import number_text
 
 TITLE = "Cost over size"
 CAPTION = (

@@ -12,10 +12,6 @@ from pathlib import Path
 from small_images import save_small
 
 import stereogauge as sg
-from stereogauge.analysis.correlation import determination
-from stereogauge.analysis.double_counting import double_counting
-from stereogauge.analysis.orders import agreement, by_metric
-from stereogauge.analysis.subsets import subset_experiment
 from stereogauge.figures import mpl
 from stereogauge.figures.data import analysis, ranking
 from stereogauge.figures.data.galleries import gallery_data
@@ -23,8 +19,10 @@ from stereogauge.figures.palette import algorithm_styles
 from stereogauge.figures.pictures import render, render_disparity
 from stereogauge.ranking import ScoreCube
 from stereogauge.ranking.bootstrap import bootstrap
+from stereogauge.ranking.relations import determination, double_counting, subset_experiment
 from stereogauge.ranking.significance import friedman
-from stereogauge.report.tables import double_counting_table, orders_table, subset_table
+from stereogauge.ranking.stability import agreement, by_metric
+from stereogauge.tables.ranking_tables import double_counting_table, orders_table, subset_table
 from stereogauge.tables.text import markdown_table
 
 IMAGES = Path(__file__).parents[1] / "images"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stereogauge.analysis.double_counting import nested, partition
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.ranks import final_ranks
+from stereogauge.ranking.relations import nested, partition
 
 # Cabezas et al., Sigma-Z-Error, table 5: average rank and rank by SZE, then by BMP, of 15 algorithms in 12 columns.
 TABLE_5 = """

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.analysis.double_counting import double_counting
-from stereogauge.analysis.orders import agreement, by_metric
 from stereogauge.ranking import ScoreCube, rank
+from stereogauge.ranking.relations import double_counting
+from stereogauge.ranking.stability import agreement, by_metric
 
 SCALES = {"tsukuba": 16, "venus": 8, "teddy": 4, "cones": 4}
 ALGORITHMS = ("PatchMatch-alg117", *(f"S0{number}" for number in range(1, 10)))

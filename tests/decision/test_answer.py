@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.decision.compatibility import compatibility
-from stereogauge.decision.source import Source
+from stereogauge.decision.source import Source, compatibility
 from stereogauge.metrics.declaration import parse_column
 from stereogauge.ranking.profile import load_profile, lower_first, shipped_profiles
 from stereogauge.scores.column import columns_of

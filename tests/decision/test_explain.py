@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stereogauge as sg
-from stereogauge.decision.explain import explain
-from stereogauge.decision.explanation import Explanation
+from stereogauge.decision.explain import Explanation, explain
 from stereogauge.decision.origins import map_origins
 from stereogauge.masks.parts import PARTS
 from stereogauge.scores.column import Column

@@ -8,10 +8,21 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.decision.contrast import BOTH_WRONG, ONLY_FIRST, ONLY_SECOND, contrast, ranked_crops
-from stereogauge.decision.everybody import BEST, MEDIAN, error_curve, everybody, meta_maps, meta_scores
 from stereogauge.decision.explain import explain
 from stereogauge.decision.origins import Origins, map_origins
+from stereogauge.decision.pixels import (
+    BEST,
+    BOTH_WRONG,
+    MEDIAN,
+    ONLY_FIRST,
+    ONLY_SECOND,
+    contrast,
+    error_curve,
+    everybody,
+    meta_maps,
+    meta_scores,
+    ranked_crops,
+)
 from stereogauge.figures import mpl, plotly
 from stereogauge.figures.data import decision as figures
 

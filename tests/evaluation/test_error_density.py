@@ -17,7 +17,7 @@ from stereogauge.evaluation.run import run_plan
 from stereogauge.figures import mpl, plotly
 from stereogauge.figures.data.error_density import error_density_data
 from stereogauge.store import open_store
-from stereogauge.tables.error_density import density_table
+from stereogauge.tables.score_table import density_table
 
 SHAPE = (40, 50)
 TRUTH = np.tile(np.linspace(5, 15, SHAPE[1], dtype=np.float32), (SHAPE[0], 1))

@@ -12,9 +12,9 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.errors import ProtocolError, SizeError, StereogaugeError
-from stereogauge.tables.latex import latex_tabular
-from stereogauge.tables.number import number_text
+from stereogauge.tables.markup import latex_tabular
 from stereogauge.tables.score_table import score_table
+from stereogauge.text import number_text
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from stereogauge.evaluation.evaluate import measure
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.scores.column import Column, columns_of
-from stereogauge.tables.object_table import object_tables
+from stereogauge.tables.score_table import object_tables
 
 METRICS = ["d-fat", "d-thin", "d-fuz", "p-off", "p-mis", "f-por", "f-frag", "f-missing", "f-fat"]
 

@@ -14,10 +14,6 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from stereogauge.analysis.correlation import determination
-from stereogauge.analysis.double_counting import double_counting
-from stereogauge.analysis.histograms import score_histogram
-from stereogauge.analysis.orders import agreement, by_metric
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures import mpl, plotly
 from stereogauge.figures.data import analysis, ranking
@@ -25,7 +21,9 @@ from stereogauge.figures.data.galleries import gallery_data, heading, most_diffe
 from stereogauge.figures.palette import algorithm_styles
 from stereogauge.ranking import Column, ScoreCube, Selection, rank
 from stereogauge.ranking.bootstrap import bootstrap
+from stereogauge.ranking.relations import determination, double_counting, score_histogram
 from stereogauge.ranking.significance import friedman
+from stereogauge.ranking.stability import agreement, by_metric
 
 NAMES = ("Anna", "Bert", "Cleo", "Dora")
 REGIONS = ("disc", "nonocc", "all", "boundary", "interior", "occluded")

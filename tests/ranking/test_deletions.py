@@ -19,7 +19,7 @@ import stereogauge as sg
 from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.declaration import Statistic
 from stereogauge.ranking import rank
-from stereogauge.ranking.result import Ranking
+from stereogauge.ranking.model import Ranking
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.evidence import evidence

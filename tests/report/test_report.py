@@ -23,9 +23,8 @@ from stereogauge.report.analyses import ANALYSES, AnalysisOptions
 from stereogauge.report.build import build, one_column_each, reason_text, weights_in_force
 from stereogauge.report.content import Content, Provenance, ReportOptions
 from stereogauge.report.maps import Origins, galleries
-from stereogauge.report.page import to_html
-from stereogauge.report.write import write_report
-from stereogauge.tables.latex import latex_table
+from stereogauge.report.page import to_html, write_report
+from stereogauge.tables.markup import latex_table
 
 OPTIONS = ReportOptions(title="Report & <test>", draws=50, profiles=("balanced", "3d-metrology"))
 ORIGIN = Provenance(

@@ -8,9 +8,8 @@ import pytest
 from rich.console import Console
 
 from stereogauge.cli.fitting import print_fitted
-from stereogauge.tables.plain import plain_text
 from stereogauge.tables.table import Cell, Heading, Table
-from stereogauge.tables.terminal import terminal_table
+from stereogauge.tables.terminal import plain_text, terminal_table
 
 HEADER = (Heading("algorithm"), Heading("bad@1", "nonocc", "%", "lower is better"), Heading("mae", unit="px"))
 

@@ -22,10 +22,9 @@ from stereogauge.report.build import build
 from stereogauge.report.content import ReportOptions
 from stereogauge.scores.aggregation import aggregated
 from stereogauge.store import open_store
-from stereogauge.tables.html import html_table
-from stereogauge.tables.latex import latex_table
-from stereogauge.tables.number import number_text
+from stereogauge.tables.markup import html_table, latex_table
 from stereogauge.tables.text import csv_table
+from stereogauge.text import number_text
 from stereogauge.web.app import create_app
 from stereogauge.web.site import Site
 from stereogauge.web.source import StoreSource

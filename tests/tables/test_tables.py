@@ -12,10 +12,9 @@ import pytest
 from stereogauge.ranking import Column, ScoreCube, rank
 from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.significance import Pair, different_from_best, friedman, mark_note
-from stereogauge.report.tables import beats_table, pairs_table, ranking_table
 from stereogauge.scores.aggregation import aggregated
-from stereogauge.tables.html import html_table
-from stereogauge.tables.latex import latex_table, latex_text
+from stereogauge.tables.markup import html_table, latex_table, latex_text
+from stereogauge.tables.ranking_tables import beats_table, pairs_table, ranking_table
 from stereogauge.tables.score_table import emphases, score_table, score_tables
 from stereogauge.tables.table import Cell, Heading, number, table, words
 from stereogauge.tables.text import csv_table, csv_tables, markdown_table

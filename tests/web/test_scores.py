@@ -16,11 +16,10 @@ import pytest
 from tests.web.small import MARKUP, METRICS, PROTOCOL, REGIONS, SCENES, serving
 
 import stereogauge as sg
-from stereogauge.analysis.correlation import determination, scatter
-from stereogauge.analysis.histograms import score_histogram
 from stereogauge.masks.declaration import declared_regions
 from stereogauge.metrics.declaration import metrics
 from stereogauge.ranking.bootstrap import bootstrap
+from stereogauge.ranking.relations import determination, scatter, score_histogram
 from stereogauge.ranking.significance import friedman, wilcoxon_pairs
 from stereogauge.scores.aggregation import aggregated
 from stereogauge.scores.cube import ScoreCube

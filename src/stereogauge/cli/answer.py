@@ -94,8 +94,7 @@ def command(
 
 
 def _print_profiles(source: object, form: Form) -> None:
-    from stereogauge.decision.compatibility import compatibility
-    from stereogauge.decision.source import Source
+    from stereogauge.decision.source import Source, compatibility
     from stereogauge.ranking.profile import load_profile, shipped_profiles
 
     assert isinstance(source, Source)

@@ -70,7 +70,7 @@ def _report(out: Path, matchers: list[str]) -> str:
     from stereogauge.decision.origins import store_origins
     from stereogauge.report.build import build
     from stereogauge.report.content import ReportOptions
-    from stereogauge.report.write import write_report
+    from stereogauge.report.page import write_report
     from stereogauge.store import open_store
 
     say("writing the report …")

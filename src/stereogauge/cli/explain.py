@@ -17,9 +17,9 @@ from stereogauge.cli.output import print_tables, say
 from stereogauge.errors import StereogaugeError
 
 if TYPE_CHECKING:
-    from stereogauge.decision.contrast import Contrast
-    from stereogauge.decision.explanation import Explanation
+    from stereogauge.decision.explain import Explanation
     from stereogauge.decision.origins import Origins
+    from stereogauge.decision.pixels import Contrast
     from stereogauge.scores.cube import ScoreCube
 
 
@@ -118,7 +118,7 @@ def _write(found: Explanation, contrasts: Sequence[Contrast], out: Path) -> None
 
 
 def _all_algorithms(cube: ScoreCube, origins: Origins, column: str, out: Path | None, form: options.Format) -> None:
-    from stereogauge.decision.everybody import everybody
+    from stereogauge.decision.pixels import everybody
     from stereogauge.figures import mpl
     from stereogauge.figures.data.decision import error_curves_data
     from stereogauge.figures.pictures import save_picture

@@ -92,7 +92,7 @@ def print_tables(tables: Sequence[Table], form: Format = Format.table, *, boxed:
         gathered.tables += tables
         gathered.form, gathered.boxed = form, boxed
         return
-    from stereogauge.tables.latex import latex_table, latex_tabular
+    from stereogauge.tables.markup import latex_table, latex_tabular
     from stereogauge.tables.text import csv_tables, json_tables
 
     if form is Format.json:
@@ -107,7 +107,7 @@ def print_tables(tables: Sequence[Table], form: Format = Format.table, *, boxed:
 
 
 def _print_table(table: Table, *, boxed: bool) -> None:
-    from stereogauge.tables.plain import plain_text
+    from stereogauge.tables.terminal import plain_text
 
     if not (boxed or sys.stdout.isatty() or not STYLES_IN_PIPES.isdisjoint(os.environ)):
         sys.stdout.write(plain_text(table))
@@ -271,8 +271,7 @@ def print_scores(table: ScoreTable, form: Format) -> None:
 def print_score_table(table: ScoreTable, title: str = "", form: Format = Format.table) -> None:
     """The scores over all scenes, or of single objects where the table holds those."""
     from stereogauge.protocol import Protocol
-    from stereogauge.tables.object_table import object_tables
-    from stereogauge.tables.score_table import score_table
+    from stereogauge.tables.score_table import object_tables, score_table
 
     if table.objects:
         print_tables(object_tables(table), form, boxed=False)

@@ -15,7 +15,7 @@ from stereogauge.errors import StereogaugeError
 
 if TYPE_CHECKING:
     from stereogauge.ranking.bootstrap import Bootstrap
-    from stereogauge.ranking.result import Ranking
+    from stereogauge.ranking.model import Ranking
 
 
 def command(
@@ -136,7 +136,7 @@ def _print(ranking: Ranking, sure: Bootstrap | None, form: options.Format) -> No
             frame = frame.merge(drawn, on="algorithm", how="left")
         sys.stdout.write(frame.to_csv(index=False))
     else:
-        from stereogauge.report.tables import ranking_table, weights_table
+        from stereogauge.tables.ranking_tables import ranking_table, weights_table
 
         weights = [weights_table(ranking)] if "break_even" in ranking.arrays else []
         print_tables([ranking_table(ranking, sure), *weights], form)

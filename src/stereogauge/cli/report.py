@@ -61,7 +61,7 @@ def command(
     from stereogauge.ranking.profile import load_profile
     from stereogauge.report.build import build
     from stereogauge.report.content import ReportOptions
-    from stereogauge.report.write import write_report
+    from stereogauge.report.page import write_report
 
     for kind in listed(formats) or ():
         check_format(kind)

@@ -91,8 +91,7 @@ def command(
     `--need sure` shows scores with their coverage, and compares at equal density: maps are cut by their own confidence.
     """
     from stereogauge.protocol import Protocol
-    from stereogauge.tables.error_density import density_table
-    from stereogauge.tables.score_table import coverage_table, score_table
+    from stereogauge.tables.score_table import coverage_table, density_table, score_table
     from stereogauge.tables.table import stacked
 
     if figure is not None:
@@ -147,8 +146,8 @@ def command(
 
 def _with_meta(store: Store, cube: ScoreCube, protocol: Protocol) -> ScoreCube:
     """The scores with two more rows, measured from the maps where they lay when they were evaluated."""
-    from stereogauge.decision.everybody import meta_scores
     from stereogauge.decision.origins import store_origins
+    from stereogauge.decision.pixels import meta_scores
 
     origins = store_origins(store, cube, protocol)
     found, reasons = meta_scores(cube, origins, lambda scene: say(f"measuring {scene} …"))

@@ -10,14 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from stereogauge.decision.compatibility import compatibility
 from stereogauge.decision.fulfilment import Fulfilment, completeness_of, fulfilment
-from stereogauge.decision.purpose import opening, purpose_of
 from stereogauge.decision.requirements import Requirements, load_requirements
 from stereogauge.decision.requirements_sentence import requirements_sentence
 from stereogauge.decision.result import Answer, NotMeasured, Place, Tie, WeighedTerm
 from stereogauge.decision.sentence import Evidence, sentence
-from stereogauge.decision.source import EVERY_PIXEL, ONLY_SURE, Source, least_coverage, read_scores
+from stereogauge.decision.source import (
+    EVERY_PIXEL,
+    ONLY_SURE,
+    Source,
+    compatibility,
+    least_coverage,
+    opening,
+    purpose_of,
+    read_scores,
+)
 from stereogauge.decision.unknown import unknown
 from stereogauge.decision.weighing import Weighing, weigh
 from stereogauge.decision.words import metric_words, percent

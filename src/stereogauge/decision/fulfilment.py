@@ -15,7 +15,7 @@ from stereogauge.protocol import Protocol
 from stereogauge.scores.aggregation import aggregated
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.plain import json_value
-from stereogauge.tables.number import number_text
+from stereogauge.text import number_text
 
 DEPTH, LOST, TIME, EMPTY = "bad-z", "f-missing", "seconds", "invalid"
 """The metrics that requirements are read from."""

@@ -14,7 +14,7 @@ from stereogauge.decision.words import metric_words
 from stereogauge.display import Displayed
 from stereogauge.scores.plain import json_value
 from stereogauge.scores.selection import Selection
-from stereogauge.tables.html import html_table
+from stereogauge.tables.markup import html_table
 from stereogauge.tables.table import Table
 
 if TYPE_CHECKING:

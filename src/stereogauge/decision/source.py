@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from stereogauge.decision.result import NotMeasured, not_measured
+from stereogauge.decision.words import percent
 from stereogauge.errors import StereogaugeError
+from stereogauge.metrics.declaration import parse_column
 from stereogauge.protocol import Protocol, parse_protocol
+from stereogauge.ranking.profile import Profile, checked_weights, load_profile
 from stereogauge.ranking.run import Scores
 from stereogauge.scores.cube import LEAST_COVERAGE, ScoreCube
 from stereogauge.scores.table import ScoreTable
@@ -82,3 +86,52 @@ def least_coverage(completeness: float | str) -> float:
             f"({ONLY_SURE}); found {completeness!r}."
         )
     return share
+
+
+DEFAULT = "balanced"
+OWN = "own"
+
+
+def purpose_of(profile: str | Path | None, weights: Mapping[str, float] | None) -> Profile:
+    """The profile that was named or that the weights make; `balanced` where neither was given."""
+    if profile is not None and weights is not None:
+        raise StereogaugeError(f"Give weights or a profile, not both; found weights and the profile {str(profile)!r}.")
+    if weights is not None:
+        return Profile(OWN, "these weights", "", checked_weights(weights, "The weights"))
+    return load_profile(profile or DEFAULT)
+
+
+def opening(purpose: Profile) -> str:
+    """The words that open a sentence: "For driver assistance", "With these weights"."""
+    return "With these weights" if purpose.id == OWN else f"For {purpose.purpose}"
+
+
+class Compatibility:
+    """How much of what a profile weighs the scores measure, and the command that computes the rest."""
+
+    def __init__(self, source: Source, profile: Profile) -> None:
+        present = {column.metric for column in source.cube.columns} | {str(column) for column in source.cube.columns}
+        weighed = {term: weight for term, weight in profile.weights.items() if weight > 0}
+        lacking = {term: weight for term, weight in weighed.items() if term not in present}
+        metrics = dict.fromkeys(parse_column(term)[0].id for term in lacking)
+        regions = dict.fromkeys(region for term in lacking if (region := parse_column(term)[1]))
+        self.profile = profile
+        self.share = 1.0 if not lacking else float(sum(weighed.values()) - sum(lacking.values()))
+        self.share = 0.0 if len(lacking) == len(weighed) else self.share
+        self.command = source.command(metrics, regions) if lacking else ""
+        self.not_measured: tuple[NotMeasured, ...] = tuple(
+            not_measured(term, weight, self.command) for term, weight in lacking.items()
+        )
+
+    @property
+    def sentence(self) -> str:
+        """What can be answered, in words."""
+        if self.share == 1:
+            return "everything that it weighs is measured"
+        missing = ", ".join(one.term for one in self.not_measured)
+        return f"{percent(self.share)} of its weight is measured; not measured: {missing}"
+
+
+def compatibility(source: Source, profile: Profile) -> Compatibility:
+    """How much of a profile the scores can answer."""
+    return Compatibility(source, profile)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from stereogauge.metrics.picture import Picture
 from stereogauge.model import DisparityMap, Mask
-from stereogauge.tables.number import number_text
+from stereogauge.text import number_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

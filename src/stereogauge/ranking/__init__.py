@@ -1,6 +1,6 @@
 """Models that turn scores into an order, and how sure that order is."""
 
-from stereogauge.ranking.result import Ranking
+from stereogauge.ranking.model import Ranking
 from stereogauge.ranking.run import rank
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
+from stereogauge.ranking.model import Ranking
 from stereogauge.ranking.ranks import final_ranks
-from stereogauge.ranking.result import Ranking
 from stereogauge.ranking.run import Scores, as_cube, rank
 from stereogauge.scores.cube import Values
 

@@ -7,18 +7,24 @@ list of them.
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.display import Displayed
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.ranking.costs import Costs
 from stereogauge.registry import collect
 from stereogauge.scores.cube import ScoreCube, Values
-from stereogauge.scores.selection import Dropped
+from stereogauge.scores.plain import json_value
+from stereogauge.scores.selection import Dropped, Selection
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ENTRY_POINTS = "stereogauge.models"
 MODULES = ("middlebury", "extended", "pareto", "weighted")
@@ -106,3 +112,131 @@ def model_declaration(name: str) -> Model:
     if name not in known:
         raise unknown_name("model", name, known)
     return known[name]
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking(Displayed):
+    """Algorithms from best to worst under one model.
+
+    All sequences stand in that order (ties by name order of the selection). `arrays` keeps what else the model found.
+    `axes` says what each axis of an array counts: "algorithms", in the order of the ranking, or a key of `names`.
+    """
+
+    model: str
+    value_name: str
+    options: Mapping[str, Any]
+    selection: Selection
+    algorithms: tuple[str, ...]
+    rank: NDArray[np.int64]
+    value: Values
+    group: NDArray[np.int64] | None = None
+    extra: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.algorithms)
+
+    def __repr__(self) -> str:
+        places = ", ".join(f"{rank} {name}" for rank, name in zip(self.rank, self.algorithms, strict=True))
+        return f"Ranking({self.model}: {places})"
+
+    @property
+    def winners(self) -> tuple[str, ...]:
+        """Algorithms on rank 1: several when the model does not separate them."""
+        return tuple(name for name, rank in zip(self.algorithms, self.rank, strict=True) if rank == 1)
+
+    def head(self, most: int) -> Ranking:
+        """The first `most` algorithms with their places among all; for figures with limited room."""
+        if len(self) <= most:
+            return self
+        return replace(
+            self,
+            algorithms=self.algorithms[:most],
+            rank=self.rank[:most],
+            value=self.value[:most],
+            group=None if self.group is None else self.group[:most],
+            extra={name: values[:most] for name, values in self.extra.items()},
+            arrays=along_algorithms(self.arrays, self.axes, np.arange(most)),
+        )
+
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """Members of group 1, 2, …; empty when the model forms none."""
+        if self.group is None:
+            return ()
+        pairs = list(zip(self.algorithms, self.group, strict=True))
+        return tuple(
+            tuple(name for name, own in pairs if own == group) for group in range(1, int(self.group.max()) + 1)
+        )
+
+    def to_pandas(self) -> pd.DataFrame:
+        """algorithm, rank, value, group (missing where the model forms none), then the model's further facts.
+
+        `attrs["selection"]` holds what it was computed from.
+        """
+        import pandas as pd
+
+        group = [None] * len(self) if self.group is None else self.group.tolist()
+        frame = pd.DataFrame(
+            {
+                "algorithm": self.algorithms,
+                "rank": self.rank,
+                "value": self.value,
+                "group": pd.array(group, dtype="Int64"),
+                **self.extra,
+            }
+        )
+        frame.attrs["model"] = self.model
+        frame.attrs["selection"] = self.selection.to_dict()
+        return frame
+
+    def to_csv(self) -> str:
+        """The table as plain CSV with full precision; the selection is in `to_json` and `selection`."""
+        return str(self.to_pandas().to_csv(index=False))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole ranking as plain values: model, options, selection, one entry an algorithm, then the arrays.
+
+        Those are, in the order of the entries, what the model found beyond them: ranks in every column, who performs
+        alike, shares of the weighted score; `names` names their second axes. Who dominates whom is in the entries.
+        """
+        rows = []
+        for place, name in enumerate(self.algorithms):
+            row = {
+                "algorithm": name,
+                "rank": int(self.rank[place]),
+                "value": json_value(self.value[place]),
+                "group": None if self.group is None else int(self.group[place]),
+            }
+            rows.append(row | {key: json_value(values[place]) for key, values in self.extra.items()})
+        return {
+            "model": self.model,
+            "value_name": self.value_name,
+            "options": {
+                key: value if isinstance(value, int | float | dict) else str(value)
+                for key, value in self.options.items()
+            },
+            "selection": self.selection.to_dict(),
+            "ranking": rows,
+            "arrays": {name: json_value(array) for name, array in self.arrays.items() if name != "dominates"},
+            "names": {name: list(values) for name, values in self.names.items()},
+            "notes": list(self.notes),
+        }
+
+    def to_json(self) -> str:
+        """`to_dict` as one JSON document; NaN is null, infinity the text "inf"."""
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False)
+
+
+def along_algorithms(
+    arrays: Mapping[str, NDArray[Any]], axes: Mapping[str, tuple[str, ...]], places: NDArray[np.intp]
+) -> dict[str, NDArray[Any]]:
+    """The arrays with only `places`, in that order, along every axis that counts algorithms."""
+    taken = dict(arrays)
+    for name in arrays:
+        for axis, what in enumerate(axes.get(name, ())):
+            if what == "algorithms":
+                taken[name] = taken[name].take(places, axis=axis)
+    return taken

@@ -11,8 +11,7 @@ import numpy as np
 
 from stereogauge import store
 from stereogauge.ranking.costs import Costs, prepare
-from stereogauge.ranking.model import Model, Outcome, model_declaration
-from stereogauge.ranking.result import Ranking, along_algorithms
+from stereogauge.ranking.model import Model, Outcome, Ranking, along_algorithms, model_declaration
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.selection import Selection, frozen_options, missing_rule
 from stereogauge.scores.table import ScoreTable

@@ -18,12 +18,12 @@ import numpy as np
 
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.ranking.costs import Costs, prepare
-from stereogauge.ranking.p_value import p_text
 from stereogauge.ranking.ranks import tied_ranks
 from stereogauge.ranking.run import Scores, selected
 from stereogauge.scores.column import metric_of
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.selection import Selection, missing_rule
+from stereogauge.text import p_text
 
 if TYPE_CHECKING:
     import pandas as pd

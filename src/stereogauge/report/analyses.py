@@ -6,24 +6,29 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from stereogauge.analysis.correlation import determination
-from stereogauge.analysis.double_counting import double_counting as counted_errors
-from stereogauge.analysis.histograms import score_histogram
-from stereogauge.analysis.orders import OrderAgreement, agreement, by_metric, by_model, by_region
-from stereogauge.analysis.stability import threshold_stability, weight_stability
-from stereogauge.analysis.subsets import subset_experiment
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.figures.data import analysis as analysis_figures
 from stereogauge.figures.data import ranking as ranking_figures
 from stereogauge.figures.palette import algorithm_styles
 from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.profile import Profile, load_profile
+from stereogauge.ranking.relations import determination, score_histogram, subset_experiment
+from stereogauge.ranking.relations import double_counting as counted_errors
 from stereogauge.ranking.significance import friedman, wilcoxon_pairs
-from stereogauge.report import tables
+from stereogauge.ranking.stability import (
+    OrderAgreement,
+    agreement,
+    by_metric,
+    by_model,
+    by_region,
+    threshold_stability,
+    weight_stability,
+)
 from stereogauge.report.build import MOST_PANELS, one_column_each
 from stereogauge.report.content import FigureEntry
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.selection import Selection
+from stereogauge.tables import ranking_tables as tables
 from stereogauge.tables.table import Cell, Table, number, table, words
 
 

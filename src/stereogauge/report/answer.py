@@ -8,11 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from stereogauge.decision.answer import answered
-from stereogauge.decision.contrast import Contrast, contrast
-from stereogauge.decision.everybody import everybody
-from stereogauge.decision.explain import explained
-from stereogauge.decision.explanation import Explanation
+from stereogauge.decision.explain import Explanation, explained
 from stereogauge.decision.origins import Origins
+from stereogauge.decision.pixels import Contrast, contrast, everybody
 from stereogauge.decision.result import Answer
 from stereogauge.decision.source import Source
 from stereogauge.errors import StereogaugeError
@@ -30,8 +28,8 @@ from stereogauge.protocol import Protocol
 from stereogauge.ranking.run import about_pixels
 from stereogauge.report.content import FigureEntry, ReportOptions, RowsEntry, Section
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.tables.number import number_text
 from stereogauge.tables.table import Table
+from stereogauge.text import number_text
 
 MOST_SCENES, MOST_ALGORITHMS, MOST_PICTURED, MOST_CURVES = 8, 6, 3, 30
 

@@ -8,12 +8,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from stereogauge.analysis.correlation import determination
-from stereogauge.analysis.double_counting import double_counting
-from stereogauge.analysis.histograms import score_histogram
-from stereogauge.analysis.orders import agreement, by_metric
-from stereogauge.analysis.stability import threshold_stability, weight_stability
-from stereogauge.analysis.subsets import subset_experiment
 from stereogauge.decision.origins import Origins
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.error_density import ErrorDensity
@@ -23,17 +17,18 @@ from stereogauge.figures.data.error_density import error_density_data
 from stereogauge.figures.palette import Styles, algorithm_styles
 from stereogauge.protocol import Protocol
 from stereogauge.ranking.bootstrap import bootstrap
+from stereogauge.ranking.model import Ranking
 from stereogauge.ranking.profile import Profile, load_profile, property_of
-from stereogauge.ranking.result import Ranking
+from stereogauge.ranking.relations import determination, double_counting, score_histogram, subset_experiment
 from stereogauge.ranking.run import rank
 from stereogauge.ranking.significance import different_from_best, friedman, mark_note, wilcoxon_pairs
-from stereogauge.report import tables
+from stereogauge.ranking.stability import agreement, by_metric, threshold_stability, weight_stability
 from stereogauge.report.answer import first_page
 from stereogauge.report.content import Content, FigureEntry, GalleryEntry, Provenance, ReportOptions, Section
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.selection import Selection
-from stereogauge.tables.error_density import density_table
-from stereogauge.tables.score_table import coverage_table, score_tables
+from stereogauge.tables import ranking_tables as tables
+from stereogauge.tables.score_table import coverage_table, density_table, score_tables
 from stereogauge.tables.table import Table
 
 MOST_IN_RADAR, MOST_IN_PAIRS, MOST_IN_DIAGRAM, MOST_IN_FIGURE, MOST_SCENES = 6, 10, 30, 40, 12

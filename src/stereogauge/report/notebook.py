@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from stereogauge.confidence_measures.evaluation import SceneCurves
 from stereogauge.confidence_measures.sparsification import SparsificationCurve
-from stereogauge.decision.explanation import Explanation
+from stereogauge.decision.explain import Explanation
 from stereogauge.decision.result import Answer
 from stereogauge.display import NamedMaps
 from stereogauge.errors import StereogaugeError
@@ -29,13 +29,11 @@ from stereogauge.io.encodings import ENCODINGS
 from stereogauge.matching.result import MatchResult
 from stereogauge.metrics.picture import Picture
 from stereogauge.protocol import Protocol
-from stereogauge.ranking.result import Ranking
-from stereogauge.report.tables import ranking_table
+from stereogauge.ranking.model import Ranking
 from stereogauge.scores.table import ScoreTable
-from stereogauge.tables.html import html_table
-from stereogauge.tables.latex import latex_table
-from stereogauge.tables.object_table import object_tables
-from stereogauge.tables.score_table import score_table
+from stereogauge.tables.markup import html_table, latex_table
+from stereogauge.tables.ranking_tables import ranking_table
+from stereogauge.tables.score_table import object_tables, score_table
 from stereogauge.tables.table import Table
 from stereogauge.tables.text import csv_table, json_tables, markdown_table
 

@@ -1,13 +1,15 @@
-"""The report as one HTML file that needs nothing else: scripts, styles, pictures and data are all inside.
+"""The report as one HTML file that needs nothing else, with its tables and figures as files beside it.
 
-`assets/page.html` is a Jinja2 template with autoescape, so that names from users are escaped without being named.
+Scripts, styles, pictures and data are all inside the page. `assets/page.html` is a Jinja2 template with autoescape, so
+that names from users are escaped without being named.
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import resources
+from pathlib import Path
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -18,8 +20,10 @@ from stereogauge.figures import mpl, plotly
 from stereogauge.figures.data.galleries import Colours
 from stereogauge.opencv import cv2
 from stereogauge.report.content import Content, FigureEntry, GalleryEntry, RowsEntry, Section
-from stereogauge.tables.html import html_table
+from stereogauge.scores.table import ScoreTable
+from stereogauge.tables.markup import html_table, latex_table, latex_text
 from stereogauge.tables.table import Table
+from stereogauge.tables.text import csv_table
 
 CARD_WIDTH, PICTURE_QUALITY = 360, 82  # pixels; per cent of WebP
 
@@ -112,3 +116,53 @@ def _webp(colours: Colours) -> str:
 
 def _base64(content: bytes) -> str:
     return base64.b64encode(content).decode("ascii")
+
+
+PREAMBLE = r"""\documentclass[10pt]{article}
+\usepackage[T1]{fontenc}
+\usepackage[utf8]{inputenc}
+\usepackage[margin=15mm,landscape]{geometry}
+\usepackage{booktabs}
+\usepackage{graphicx}
+\begin{document}
+"""
+
+
+def write_report(
+    content: Content,
+    folder: Path,
+    *,
+    formats: Sequence[str] = mpl.FORMATS,
+    made: str = "",
+    progress: Callable[[str], None] | None = None,
+) -> list[Path]:
+    """Write everything and return the files; existing ones of the same name are replaced, others stay."""
+    tell = progress or (lambda _: None)
+    written: list[Path] = []
+
+    def put(path: Path, text: str) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        written.append(path)
+
+    for entry in content.tables:
+        put(folder / "tables" / f"{entry.name}.tex", latex_table(entry))
+        put(folder / "tables" / f"{entry.name}.csv", csv_table(entry))
+    put(folder / "tables" / "all.tex", tables_document(content))
+    put(folder / "scores.csv", ScoreTable(content.cube.scores()).to_csv())
+    drawn: dict[str, bytes] = {}
+    for figure_entry in content.figures:
+        tell(f"figure {figure_entry.name}")
+        figure = mpl.draw(figure_entry.data)
+        written += [mpl.save(figure, folder / "figures" / f"{figure_entry.name}.{kind}") for kind in formats]
+        if isinstance(figure_entry, FigureEntry):
+            drawn[figure_entry.name] = mpl.encoded(figure, "svg")
+    tell("report.html")
+    put(folder / "report.html", to_html(content, made, drawn))
+    return written
+
+
+def tables_document(content: Content) -> str:
+    """A LaTeX document that holds all tables, each no wider than the page."""
+    inputs = "\n".join(rf"\input{{{entry.name}}}" + "\n" + r"\clearpage" for entry in content.tables)
+    return f"{PREAMBLE}\\section*{{{latex_text(content.title)}}}\n{inputs}\n\\end{{document}}\n"

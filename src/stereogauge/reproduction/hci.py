@@ -11,13 +11,12 @@ import itertools
 
 import numpy as np
 
-from stereogauge.analysis.correlation import determination, scatter
-from stereogauge.analysis.histograms import score_histogram
 from stereogauge.figures.data.analysis import determination_data, histograms_data, scatter_matrix_data
 from stereogauge.figures.data.galleries import Gallery, gallery_data
 from stereogauge.figures.data.ranking import radar_data, stacked_bars_data
 from stereogauge.figures.pictures import disparity_limits, render, render_disparity
 from stereogauge.metrics.declaration import parse_metric
+from stereogauge.ranking.relations import determination, scatter, score_histogram
 from stereogauge.ranking.run import rank
 from stereogauge.reproduction.declaration import Paper, Recorder, Table
 from stereogauge.reproduction.material import HCI_METRICS, Material

@@ -10,15 +10,32 @@ from dataclasses import replace
 
 import numpy as np
 
+from stereogauge.evaluation.error_density import ErrorDensity
+from stereogauge.masks.geometry.objects import KINDS, ObjectKind, SceneObject
 from stereogauge.metrics.run_time import conditions_in_words
 from stereogauge.protocol.parameters import EITHER_UNIT
 from stereogauge.scores.aggregation import Aggregation, aggregated, way
-from stereogauge.scores.column import Column
+from stereogauge.scores.column import Column, metric_of
 from stereogauge.scores.costs import column_costs
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.evidence import evidence
+from stereogauge.scores.score import Score
 from stereogauge.scores.selection import enumerated
-from stereogauge.tables.table import DIRECTIONS, FAINT, MARK, Cell, Emphasis, Heading, Table, number, table, words
+from stereogauge.scores.table import ScoreTable
+from stereogauge.tables.table import (
+    DIRECTIONS,
+    FAINT,
+    MARK,
+    Cell,
+    Emphasis,
+    Heading,
+    Table,
+    count,
+    number,
+    share,
+    table,
+    words,
+)
 
 Marks = Callable[[ScoreCube, int, Values], Sequence[bool]]
 MOST_COLUMNS = 9
@@ -170,3 +187,94 @@ def emphases(costs: Values) -> list[Emphasis]:
     levels = sorted({cost for cost in costs.tolist() if cost == cost})[:2]
     names: tuple[Emphasis, Emphasis] = ("best", "second")
     return [next((name for level, name in zip(levels, names, strict=False) if cost == level), "") for cost in costs]
+
+
+PLACE = ("x", "y", "width", "height", "pixels")
+
+
+def object_tables(scores: ScoreTable) -> list[Table]:
+    """One table per kind of object, since each kind has metrics of its own; the largest objects first."""
+    tables = []
+    for kind, name in KINDS.items():
+        rows = {key: one for key, one in scores.objects.items() if one.kind == kind}
+        if rows:
+            tables.append(_object_table(scores, kind, f"{name}s".capitalize(), rows))
+    return tables
+
+
+def _object_table(
+    scores: ScoreTable, kind: ObjectKind, title: str, objects: dict[tuple[str, str, str], SceneObject]
+) -> Table:
+    found: dict[tuple[str, str, int], dict[tuple[str, str], Score]] = {}
+    for score in scores:
+        one = objects.get((score.dataset, score.scene, score.region))
+        if one is not None:
+            found.setdefault((score.dataset, score.scene, one.number), {})[score.metric, score.algorithm] = score
+    placed = {(dataset, scene, one.number): one for (dataset, scene, _), one in objects.items()}
+    measured = {key for cells in found.values() for key in cells}
+    columns = [(metric, name) for metric in scores.metrics for name in scores.algorithms if (metric, name) in measured]
+    alone = len(scores.algorithms) == 1
+    several = len({scene for _, scene, _ in found}) > 1
+    header = [
+        Heading("object"),
+        *(Heading(name, unit="px") for name in PLACE),
+        *(_object_heading(metric, "" if alone else name) for metric, name in columns),
+    ]
+    rows = []
+    for key, cells in sorted(found.items(), key=lambda row: -placed[row[0]].pixels):
+        one = placed[key]
+        place = [count(getattr(one, name)) for name in PLACE]
+        label = words(f"{key[1]} {one.region}" if several else one.region)
+        rows.append([label, *place, *(_object_cell(cells.get(column)) for column in columns)])
+    return table(f"{kind}s", title, header, rows)
+
+
+def _object_heading(metric: str, algorithm: str) -> Heading:
+    declared = metric_of(metric).metric
+    return Heading(metric, algorithm, declared.unit, DIRECTIONS[declared.direction])
+
+
+def _object_cell(score: Score | None) -> Cell:
+    return Cell() if score is None else number(score.value)
+
+
+def density_table(found: ErrorDensity) -> Table:
+    """Each algorithm's own density and score, then its scores at each equal density, where there is an order.
+
+    The score at the own density is never marked as best: it compares with no other.
+    """
+    names = found.algorithms
+    columns: list[list[Cell]] = [
+        [_share(found.points[name].density) for name in names],
+        [number(found.points[name].value) for name in names],
+    ]
+    for one in found.equal:
+        values = np.array([one.values[name] for name in names])
+        marks: list[Emphasis] = emphases(column_costs((found.column,), values[:, None])[:, 0])
+        columns.append(
+            [
+                replace(number(one.values[name]), emphasis=mark, note=one.reasons.get(name, ""))
+                for name, mark in zip(names, marks, strict=True)
+            ]
+        )
+    head = heading(found.column)
+    header = [
+        Heading("algorithm"),
+        Heading("density", found.column.region),
+        Heading(head.name, "own density", head.unit, head.remark),
+        *(Heading(head.name, one.name, head.unit, head.remark) for one in found.equal),
+    ]
+    rows = [[words(name), *(column[row] for column in columns)] for row, name in enumerate(names)]
+    notes = [*found.notes]
+    if not found.equal:
+        notes.append("No two of these can be brought to one density, so there is no order.")
+    title = f"{found.column.label} at equal density"
+    return table(f"density-{_file_name(found)}", title, header, rows, notes)
+
+
+def _share(density: float) -> Cell:
+    return Cell() if np.isnan(density) else share(density, 1)
+
+
+def _file_name(found: ErrorDensity) -> str:
+    return str(found.column).replace("@", "-").replace(":", "-").replace(",", "-")

@@ -1,4 +1,4 @@
-"""A table of typed cells; `stereogauge.tables.latex`, `html`, `text` and `terminal` write it."""
+"""A table of typed cells; `stereogauge.tables.markup`, `html`, `text` and `terminal` write it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from stereogauge.display import Displayed
 from stereogauge.scores.plain import json_value
-from stereogauge.tables.number import GAP, number_text
+from stereogauge.text import GAP, number_text
 
 Emphasis = Literal["", "best", "second"]
 Value = float | int | str | None

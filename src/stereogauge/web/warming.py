@@ -7,9 +7,8 @@ import threading
 from collections.abc import Callable, Iterable
 
 from stereogauge.figures.plotly.figure import new_figure
-from stereogauge.web.scores.catalogue import catalogue_answer
+from stereogauge.web.scores.catalogue import catalogue_answer, dataset_entries
 from stereogauge.web.scores.decisions import answer_answer
-from stereogauge.web.scores.listings import dataset_entries
 from stereogauge.web.scores.tables import table_answer
 from stereogauge.web.selection import SelectionQuery
 from stereogauge.web.site import Site

@@ -8,12 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stereogauge.analysis.correlation import Determination, Scatter, scatter
-from stereogauge.analysis.double_counting import DoubleCounting
-from stereogauge.analysis.histograms import ScoreHistogram
-from stereogauge.analysis.orders import OrderAgreement
 from stereogauge.figures.palette import Style, Styles, colour, complete
-from stereogauge.ranking.result import Ranking
+from stereogauge.ranking.model import Ranking
+from stereogauge.ranking.relations import Determination, DoubleCounting, Scatter, ScoreHistogram, scatter
+from stereogauge.ranking.stability import OrderAgreement
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.selection import Selection

@@ -8,10 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.decision.contrast import Contrast
-from stereogauge.decision.divided import UNDIVIDED
-from stereogauge.decision.everybody import Everybody
-from stereogauge.decision.explanation import Explanation
+from stereogauge.decision.explain import Explanation
+from stereogauge.decision.pixels import Contrast, Everybody
+from stereogauge.decision.words import UNDIVIDED
 from stereogauge.figures.palette import Style, Styles, complete
 from stereogauge.figures.pictures import disparity_limits, render, render_disparity
 from stereogauge.masks.scene_regions import SceneRegions

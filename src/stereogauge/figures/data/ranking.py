@@ -12,9 +12,9 @@ from stereogauge.errors import StereogaugeError
 from stereogauge.figures.palette import Style, Styles, complete
 from stereogauge.ranking.bootstrap import Bootstrap
 from stereogauge.ranking.costs import prepare
+from stereogauge.ranking.model import Ranking
 from stereogauge.ranking.normalisation import normalised
 from stereogauge.ranking.ranks import column_ranks
-from stereogauge.ranking.result import Ranking
 from stereogauge.ranking.significance import Friedman
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube, Values

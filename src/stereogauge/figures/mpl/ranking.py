@@ -26,7 +26,7 @@ from stereogauge.figures.mpl.figure import (
     plain,
 )
 from stereogauge.figures.palette import FAINT, INK, MUTED, RANKS, segment_styles
-from stereogauge.ranking.p_value import p_text
+from stereogauge.text import p_text
 
 ROW = 0.19  # inches a row of text
 MOST_NUMBERED_COLUMNS = 30

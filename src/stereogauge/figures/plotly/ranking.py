@@ -10,8 +10,8 @@ import plotly.graph_objects as go
 from stereogauge.figures.data import ranking as shown
 from stereogauge.figures.palette import FAINT, INK, MUTED, segment_styles
 from stereogauge.figures.plotly.figure import ROW, add_heat_map, add_segment, algorithm_marks, figure_of, new_figure
-from stereogauge.ranking.p_value import p_text
 from stereogauge.scores.cube import Values
+from stereogauge.text import p_text
 
 MOST_NUMBERED_COLUMNS = 40
 

@@ -6,7 +6,7 @@ import contextlib
 
 import numpy as np
 
-from stereogauge.decision.contrast import Contrast, contrast, wrong_pixels
+from stereogauge.decision.pixels import Contrast, contrast, wrong_pixels
 from stereogauge.errors import FileError, StereogaugeError
 from stereogauge.metrics.picture import Picture
 from stereogauge.web.answer import Answer

@@ -24,7 +24,7 @@ from stereogauge.store.write import MapRecord
 from stereogauge.web.cache import RecentCache
 from stereogauge.web.errors import HiddenTruthError, UnknownChoiceError
 from stereogauge.web.hiding import Hidden, coarse
-from stereogauge.web.scores.joining import submitted_name
+from stereogauge.web.scores.reader import submitted_name
 from stereogauge.web.source import Maps, StoreSource
 
 MOST_SCENES = 12

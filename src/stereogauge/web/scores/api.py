@@ -13,19 +13,27 @@ from stereogauge.tables.score_table import score_table
 from stereogauge.web.dependencies import CurrentSite, ProtocolName, Selected
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.responses import tagged
-from stereogauge.web.scores.catalogue import CatalogueAnswer, catalogue_answer, formula_picture
-from stereogauge.web.scores.decisions import answer_answer, explain_answer
-from stereogauge.web.scores.density import DensityAnswer, density_answer
-from stereogauge.web.scores.downloads import leaderboard_csv, leaderboard_latex
-from stereogauge.web.scores.listings import (
+from stereogauge.web.scores.catalogue import (
     AlgorithmEntry,
+    CatalogueAnswer,
     DatasetEntry,
     SceneEntry,
     algorithm_entries,
+    catalogue_answer,
     dataset_entries,
+    formula_picture,
     scene_entries,
 )
-from stereogauge.web.scores.rankings import RankAnswer, model_options, parsed_weights, rank_answer
+from stereogauge.web.scores.decisions import answer_answer, explain_answer
+from stereogauge.web.scores.density import DensityAnswer, density_answer
+from stereogauge.web.scores.rankings import (
+    RankAnswer,
+    leaderboard_csv,
+    leaderboard_latex,
+    model_options,
+    parsed_weights,
+    rank_answer,
+)
 from stereogauge.web.scores.statistics import (
     CorrelationAnswer,
     HistogramAnswer,

@@ -7,12 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from stereogauge.decision.answer import answered
-from stereogauge.decision.compatibility import compatibility
-from stereogauge.decision.explain import explained
-from stereogauge.decision.explanation import Explanation, Piece
-from stereogauge.decision.reasons import explanation_text
+from stereogauge.decision.explain import Explanation, Piece, explained
 from stereogauge.decision.requirements import Requirements, load_requirements
-from stereogauge.decision.source import EVERY_PIXEL, ONLY_SURE, Source, least_coverage
+from stereogauge.decision.source import EVERY_PIXEL, ONLY_SURE, Source, compatibility, least_coverage
+from stereogauge.decision.words import explanation_text
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.profile import load_profile, shipped_profiles
 from stereogauge.scores.plain import json_value

@@ -12,14 +12,13 @@ from stereogauge.model import ResultSet, Scene
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.store.write import MapRecord
-from stereogauge.tables.error_density import density_table
+from stereogauge.tables.score_table import density_table
 from stereogauge.tables.table import Heading
 from stereogauge.web.answer import Answer, Number
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.figures import Figure, figure_json
 from stereogauge.web.hiding import Hidden
-from stereogauge.web.scores.joining import submitted_name
-from stereogauge.web.scores.reader import ScoreReader
+from stereogauge.web.scores.reader import ScoreReader, submitted_name
 from stereogauge.web.selection import SelectionQuery
 
 STEPS, MOST_SCENES, MOST_ALGORITHMS = 10, 8, 12

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,13 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.bootstrap import bootstrap
-from stereogauge.ranking.model import model_declaration
+from stereogauge.ranking.model import Ranking, model_declaration
 from stereogauge.ranking.profile import shipped_profiles
-from stereogauge.ranking.result import Ranking
 from stereogauge.ranking.run import about_pixels
 from stereogauge.scores.plain import json_value
+from stereogauge.tables.markup import latex_tabular
+from stereogauge.tables.table import Cell, Heading, Table, number, words
+from stereogauge.tables.text import csv_table
 from stereogauge.web.answer import Answer, Number
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.scores.reader import ScoreReader
@@ -199,3 +202,31 @@ def _intervals(
         for index, name in enumerate(found.algorithms)
     ]
     return rows, f"{100 * found.level:g} % of {draws} draws of {len(found.selection.scenes)} scenes"
+
+
+def leaderboard(ranking: Ranking, scores: Table) -> Table:
+    """Rank, algorithm and the model's value before the scores of each ranked algorithm, in order of rank."""
+    rows = {row[0].value: row for row in scores.rows}
+    grouped = ranking.group is not None
+    found = []
+    for place, name in enumerate(ranking.algorithms):
+        group = [] if ranking.group is None else [Cell(int(ranking.group[place]))]
+        value = number(ranking.value[place])
+        found.append((Cell(int(ranking.rank[place])), words(name), *group, value, *rows[name][1:]))
+    header = ["rank", "algorithm", *(["group"] if grouped else []), ranking.value_name]
+    return replace(scores, header=(*map(Heading, header), *scores.header[1:]), rows=tuple(found))
+
+
+def leaderboard_csv(ranking: Ranking, scores: Table, aggregation: str) -> str:
+    """One row per algorithm; the selection precedes it in lines that begin with #."""
+    comments = [
+        f"model: {ranking.model} (value: {ranking.value_name})",
+        f"selection: {ranking.selection.caption()}",
+        f"aggregation over scenes: {aggregation}",
+    ]
+    return csv_table(leaderboard(ranking, scores), comments)
+
+
+def leaderboard_latex(ranking: Ranking, scores: Table) -> str:
+    """A tabular for a paper; the selection precedes it as a comment."""
+    return f"% {' '.join(ranking.selection.caption().split())}\n{latex_tabular(leaderboard(ranking, scores))}"

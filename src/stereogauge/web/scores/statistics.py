@@ -6,17 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from stereogauge.analysis.correlation import determination, scatter
-from stereogauge.analysis.histograms import score_histogram
-from stereogauge.analysis.stability import threshold_stability, weight_stability
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures.data.analysis import determination_data, histograms_data, scatter_matrix_data
 from stereogauge.figures.data.ranking import critical_difference_data
 from stereogauge.figures.palette import Styles
 from stereogauge.metrics.declaration import metrics
 from stereogauge.ranking.bootstrap import bootstrap
+from stereogauge.ranking.relations import determination, scatter, score_histogram
 from stereogauge.ranking.run import about_pixels
 from stereogauge.ranking.significance import friedman, wilcoxon_pairs
+from stereogauge.ranking.stability import threshold_stability, weight_stability
 from stereogauge.scores.column import metric_of
 from stereogauge.scores.costs import oriented
 from stereogauge.scores.cube import ScoreCube

@@ -12,7 +12,7 @@ from stereogauge.scores.costs import column_costs
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.table import ScoreTable
 from stereogauge.web.hiding import Hidden
-from stereogauge.web.scores.joining import joined
+from stereogauge.web.scores.reader import joined
 
 
 class ColumnResult(BaseModel):

@@ -26,7 +26,7 @@ from stereogauge.store.lookalikes import folded
 from stereogauge.store.store import Store
 from stereogauge.store.write import MapRecord
 from stereogauge.web.hiding import Hidden
-from stereogauge.web.scores.joining import SUBMITTED_MARK
+from stereogauge.web.scores.reader import SUBMITTED_MARK
 from stereogauge.web.source import NO_SCORES, ProtocolRecord, StoreSource
 from stereogauge.web.submissions import folders, schema
 from stereogauge.web.submissions.access import AccessError, FailureLimit, Tokens

@@ -6,7 +6,7 @@ export const number = (value) => (value === "inf" ? Infinity : value === "-inf" 
 /** The number where it can be drawn, else null. */
 export const drawable = (value) => (Number.isFinite(value) ? value : null);
 
-/** Three significant digits, more before the point: the rule of `stereogauge.tables.number`. */
+/** Three significant digits, more before the point: the rule of `stereogauge.text`. */
 export function digits(given) {
   const value = number(given);
   if (value === null || value === undefined || Number.isNaN(value)) return "–";

@@ -1,4 +1,4 @@
-"""All algorithms on one scene together: where many fail, what the best of all would reach, which pairs complement."""
+"""Maps compared pixel by pixel: two algorithms against each other, and all algorithms together."""
 
 from __future__ import annotations
 
@@ -9,19 +9,185 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.decision.contrast import backdrop, wrong_pixels
 from stereogauge.decision.origins import Origins
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.evaluate import evaluate_cell
 from stereogauge.io.files import load_disparity
 from stereogauge.masks.scene_regions import SceneRegions
-from stereogauge.metrics.error_pictures import absolute_error
+from stereogauge.masks.texture import grey
+from stereogauge.metrics.declaration import parse_column
+from stereogauge.metrics.error_pictures import absolute_error, clip_limit
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
-from stereogauge.model import DisparityMap, Scene, as_disparity
+from stereogauge.model import DisparityMap, Mask, Scene, as_disparity
+from stereogauge.opencv import cv2
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.score import Score
+
+BOTH_RIGHT, ONLY_FIRST, ONLY_SECOND, BOTH_WRONG, NOT_COUNTED = 0, 1, 2, 3, 255
+COLOURS = {BOTH_RIGHT: "#e8e8e8", ONLY_FIRST: "#0072b2", ONLY_SECOND: "#e69f00", BOTH_WRONG: "#cc79a7"}
+CROP_SHARE, SMALLEST_CROP = 7, 32  # crops are a seventh of the image wide, and at least 32 px
+
+
+class Crop(NamedTuple):
+    """A square part of a scene: where it lies, and the shares of its counted pixels where each of the two is wrong.
+
+    `gain` is what it adds to the difference of the whole scene in percentage points: positive where the first is right
+    more often.
+    """
+
+    top: int
+    left: int
+    side: int
+    first_wrong: float
+    second_wrong: float
+    gain: float
+
+    @property
+    def window(self) -> tuple[slice, slice]:
+        """The crop as an index."""
+        return slice(self.top, self.top + self.side), slice(self.left, self.left + self.side)
+
+
+@dataclass(frozen=True, eq=False)
+class Contrast:
+    """Two maps of a scene under one column: `verdict` has four colours, `gain` is |e_first| − |e_second| in px.
+
+    `shares` are those of the counted pixels: both right, only the first, only the second, both wrong. Crops stand in
+    the order of their contribution. Pixels that the column does not count are greyed.
+    """
+
+    scene: Scene
+    first: str
+    second: str
+    column: str
+    estimates: tuple[DisparityMap, DisparityMap]
+    counted: Mask
+    verdict: Picture
+    gain: Picture
+    shares: tuple[float, float, float, float]
+    crops: tuple[Crop, ...]
+
+    @property
+    def shares_text(self) -> str:
+        """The four shares in words."""
+        right, one, two, wrong = (100 * share for share in self.shares)
+        return (
+            f"both right at {right:.1f} % of the pixels, only {self.first} at {one:.1f} %, only {self.second} at "
+            f"{two:.1f} %, both wrong at {wrong:.1f} %"
+        )
+
+    @property
+    def text(self) -> str:
+        """The scene, the column and the four shares."""
+        return f"{self.scene.id}, {self.column}: {self.shares_text}"
+
+
+def wrong_pixels(measurement: Measurement, column: str) -> tuple[Mask, Mask]:
+    """Where the estimate is wrong by a metric with two classes, missing estimates included; and the counted pixels."""
+    metric, region = parse_column(column)
+    if metric.metric.region is not None or metric.metric.picture is None:
+        raise StereogaugeError(f"{column} does not call single pixels right or wrong; take one such as bad@1:nonocc.")
+    seen = metric.picture(measurement)
+    if seen.kind != "labels" or set(seen.legend) != {0, 1}:
+        raise StereogaugeError(f"{column} does not call single pixels right or wrong; take one such as bad@1:nonocc.")
+    return seen.values == 1, measurement.mask(region or "all")
+
+
+def contrast(
+    scene: Scene,
+    maps: Mapping[str, Any],
+    column: str,
+    protocol: Protocol | str | None = None,
+    *,
+    crops: int = 3,
+) -> Contrast:
+    """Hold two maps, by the names of their algorithms, against the scene's ground truth and each other."""
+    if len(maps) != 2:
+        raise StereogaugeError(f"A contrast takes the maps of two algorithms; found {len(maps)}.")
+    regions = SceneRegions(scene, load_protocol(protocol))
+    first, second = maps
+    measured = [Measurement(load_disparity(source), regions) for source in maps.values()]
+    found = [wrong_pixels(measurement, column) for measurement in measured]
+    counted = found[0][1]
+    wrong = [mask & counted for mask, _ in found]
+    verdict = np.full(scene.shape, NOT_COUNTED, np.uint8)
+    verdict[counted] = (2 * wrong[0] + wrong[1])[counted]
+    size = max(1, int(counted.sum()))
+    shares = np.bincount(verdict[counted], minlength=4)[:4] / size
+    legend = {
+        BOTH_RIGHT: ("both right", COLOURS[BOTH_RIGHT]),
+        ONLY_FIRST: (f"only {first} right", COLOURS[ONLY_FIRST]),
+        ONLY_SECOND: (f"only {second} right", COLOURS[ONLY_SECOND]),
+        BOTH_WRONG: ("both wrong", COLOURS[BOTH_WRONG]),
+    }
+    behind = backdrop(scene)
+    return Contrast(
+        scene=scene,
+        first=first,
+        second=second,
+        column=column,
+        estimates=(measured[0].estimate, measured[1].estimate),
+        counted=counted,
+        verdict=Picture(f"{scene.id}: who is right, {column}", verdict, "labels", legend=legend, backdrop=behind),
+        gain=_gain(measured, counted, (first, second), behind),
+        shares=(float(shares[0]), float(shares[1]), float(shares[2]), float(shares[3])),
+        crops=ranked_crops(wrong[0], wrong[1], counted, crops),
+    )
+
+
+def backdrop(scene: Scene) -> NDArray[np.uint8] | None:
+    """The left image, to be shown faintly where pixels do not count."""
+    if not scene.has("left"):
+        return None
+    levels = grey(scene.left)
+    return np.clip(levels, 0, 255).astype(np.uint8)
+
+
+def _gain(
+    measured: list[Measurement], counted: Mask, names: tuple[str, str], behind: NDArray[np.uint8] | None
+) -> Picture:
+    """|e_first| − |e_second|, each clipped; a missing estimate is as wrong as the clip."""
+    limit = clip_limit(measured[0])
+    clipped = [np.minimum(np.nan_to_num(absolute_error(m), nan=limit), limit) for m in measured]
+    values = np.where(counted, clipped[0] - clipped[1], np.nan).astype(np.float32)
+    title = f"|error of {names[0]}| − |error of {names[1]}|: blue where {names[0]} is nearer the truth"
+    return Picture(title, values, "diverging", "px", (-limit, limit), backdrop=behind)
+
+
+def ranked_crops(first_wrong: Mask, second_wrong: Mask, counted: Mask, most: int) -> tuple[Crop, ...]:
+    """Squares without overlap in which the numbers of wrong pixels differ most, the largest difference first.
+
+    >>> wrong = np.zeros((64, 96), bool)
+    >>> wrong[10:20, 40:60] = True
+    >>> crop = ranked_crops(np.zeros_like(wrong), wrong, np.ones_like(wrong), 3)[0]
+    >>> crop.side, round(crop.second_wrong, 3), round(crop.gain, 2)
+    (32, 0.195, 3.26)
+    """
+    height, width = counted.shape
+    side = min(height, width, max(SMALLEST_CROP, width // CROP_SHARE))
+    lead = second_wrong.astype(np.float32) - first_wrong.astype(np.float32)
+    sums = _window_sums(lead, side)
+    total = max(1, int(counted.sum()))
+    found: list[Crop] = []
+    while len(found) < most:
+        top, left = np.unravel_index(int(np.argmax(np.abs(sums))), sums.shape)
+        if abs(sums[top, left]) < 1:
+            break
+        window = (slice(int(top), int(top) + side), slice(int(left), int(left) + side))
+        pixels = max(1, int(counted[window].sum()))
+        shares = (float(first_wrong[window].sum() / pixels), float(second_wrong[window].sum() / pixels))
+        found.append(Crop(int(top), int(left), side, *shares, 100 * float(sums[top, left]) / total))
+        sums[max(0, top - side + 1) : top + side, max(0, left - side + 1) : left + side] = 0.0
+    return tuple(found)
+
+
+def _window_sums(values: NDArray[np.float32], side: int) -> NDArray[np.float64]:
+    """The sum over the square of this side below and to the right of every place where it fits."""
+    table = cv2.integral(values, sdepth=cv2.CV_64F)
+    return np.asarray(table[side:, side:] - table[:-side, side:] - table[side:, :-side] + table[:-side, :-side])
+
 
 BEST, MEDIAN = "best of all (uses the truth)", "median of all"
 THRESHOLDS = np.geomspace(0.125, 16.0, 57)

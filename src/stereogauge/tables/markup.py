@@ -1,8 +1,52 @@
-"""Tables for LaTeX: booktabs, best bold, second underlined."""
+"""Tables for pages (HTML) and papers (LaTeX); every name is escaped."""
 
 from __future__ import annotations
 
+from html import escape
+
 from stereogauge.tables.table import Cell, Heading, Table
+
+LONG_WORDS = 30
+"""Letters; longer words may wrap."""
+
+
+def html_table(table: Table) -> str:
+    """The table as a figure; `data-value` holds the number that a column sorts by."""
+    numeric = table.numeric
+    head = "".join(_html_heading(heading, right) for heading, right in zip(table.header, numeric, strict=True))
+    body = "".join(
+        f"<tr>{''.join(_html_cell(cell, numeric[place], place == 0) for place, cell in enumerate(row))}</tr>"
+        for row in table.rows
+    )
+    notes = "".join(f"<p class='note'>{escape(note)}</p>" for note in table.notes)
+    return (
+        f'<figure class="table" id="table-{escape(table.name)}"><figcaption>{escape(table.title)}</figcaption>'
+        f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        f"{notes}</figure>"
+    )
+
+
+def _html_heading(heading: Heading, numeric: bool) -> str:
+    return f'<th scope="col"{_class("number" if numeric else "")}>{escape(heading.line)}</th>'
+
+
+def _class(names: str) -> str:
+    return f' class="{names}"' if names else ""
+
+
+def _html_cell(cell: Cell, numeric: bool, first: bool) -> str:
+    content = escape(cell.shown)
+    if cell.emphasis:
+        content = f"<b>{content}</b>" if cell.emphasis == "best" else f"<u>{content}</u>"
+    if cell.mark:
+        content += f"<sup>{escape(cell.mark)}</sup>"
+    kind, scope = ("th", ' scope="row"') if first else ("td", "")
+    wraps = not numeric and len(cell.shown) > LONG_WORDS
+    kinds = " ".join(name for name, yes in (("number", numeric), ("words", wraps), ("faint", cell.faint)) if yes)
+    value = f' data-value="{cell.value!r}"' if cell.numeric else ""
+    title = f' title="{escape(cell.note)}"' if cell.note else ""
+    return f"<{kind}{scope}{_class(kinds)}{value}{title}>{content}</{kind}>"
+
 
 WIDEST_AS_IT_IS = 8
 """Columns; a wider table is shrunk to the line."""
@@ -31,9 +75,9 @@ def latex_tabular(table: Table) -> str:
     lines = [
         rf"\begin{{tabular}}{{@{{}}{columns}@{{}}}}",
         r"\toprule",
-        *_head(table.header),
+        *_latex_head(table.header),
         r"\midrule",
-        *(" & ".join(_cell(cell) for cell in row) + r" \\" for row in table.rows),
+        *(" & ".join(_latex_cell(cell) for cell in row) + r" \\" for row in table.rows),
         r"\bottomrule",
         r"\end{tabular}",
     ]
@@ -56,7 +100,7 @@ def latex_table(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _head(header: tuple[Heading, ...]) -> list[str]:
+def _latex_head(header: tuple[Heading, ...]) -> list[str]:
     """One line of names, and further lines for regions and for units where a column has them."""
     lines = [
         [heading.name for heading in header],
@@ -67,7 +111,7 @@ def _head(header: tuple[Heading, ...]) -> list[str]:
     return [" & ".join(map(latex_text, line)) + r" \\" for place, line in enumerate(lines) if not place or any(line)]
 
 
-def _cell(cell: Cell) -> str:
+def _latex_cell(cell: Cell) -> str:
     content = latex_text(cell.shown)
     if cell.emphasis:
         content = rf"\textbf{{{content}}}" if cell.emphasis == "best" else rf"\underline{{{content}}}"

@@ -1,4 +1,4 @@
-"""How a number is printed: one rule for every table, page and file."""
+"""How numbers, shares and lists are written: one rule for tables, sentences, pages and files."""
 
 from __future__ import annotations
 
@@ -31,3 +31,15 @@ def number_text(value: float, digits: int = 3) -> str:
 
 def _rounded(value: Decimal, decimals: int) -> Decimal:
     return value.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+
+
+SMALLEST = 1e-4
+
+
+def p_text(value: float) -> str:
+    """A p-value in words; one that is rounded to nothing is still not 0.
+
+    >>> p_text(0.0312), p_text(0.0)
+    ('p = 0.031', 'p < 0.0001')
+    """
+    return f"p = {value:.2g}" if value >= SMALLEST else f"p < {SMALLEST:.4f}"

@@ -5,13 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stereogauge.analysis.correlation import determination, line, scatter
-from stereogauge.analysis.histograms import score_histogram
-from stereogauge.analysis.orders import agreement, by_metric, by_model, by_region
-from stereogauge.analysis.stability import threshold_stability, weight_stability
-from stereogauge.analysis.subsets import subset_experiment
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking import Column, ScoreCube, rank
+from stereogauge.ranking.relations import determination, line, scatter, score_histogram, subset_experiment
+from stereogauge.ranking.stability import (
+    agreement,
+    by_metric,
+    by_model,
+    by_region,
+    threshold_stability,
+    weight_stability,
+)
 
 NAN = float("nan")
 

@@ -1,4 +1,4 @@
-"""The tables of rankings, tests and analyses."""
+"""Tables of rankings, tests and analyses."""
 
 from __future__ import annotations
 
@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stereogauge.ranking.model import Ranking
 from stereogauge.ranking.profile import property_of
-from stereogauge.ranking.result import Ranking
 from stereogauge.scores.selection import in_words
 from stereogauge.tables.table import MARK, Cell, Emphasis, Table, count, number, share, table, words
 
 if TYPE_CHECKING:
-    from stereogauge.analysis.double_counting import DoubleCounting
-    from stereogauge.analysis.orders import OrderAgreement
-    from stereogauge.analysis.stability import ThresholdStability, WeightStability
-    from stereogauge.analysis.subsets import SubsetExperiment
     from stereogauge.ranking.bootstrap import Bootstrap
     from stereogauge.ranking.profile import Profile
+    from stereogauge.ranking.relations import DoubleCounting, SubsetExperiment
     from stereogauge.ranking.significance import Friedman, Pair
+    from stereogauge.ranking.stability import OrderAgreement, ThresholdStability, WeightStability
 
 MOST_NAMES = 12
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stereogauge.analysis.double_counting import NESTED, PARTITION, DoubleCounting, double_counting, nested, partition
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking import Column, ScoreCube
+from stereogauge.ranking.relations import NESTED, PARTITION, DoubleCounting, double_counting, nested, partition
 
 REGIONS = (*NESTED, *PARTITION)
 

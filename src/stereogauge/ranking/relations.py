@@ -1,0 +1,339 @@
+"""Relations between metrics: r² of linear fits, histograms of scores, RMS on a metric's own pixels, double counting.
+
+Determination, histograms and the experiment with RMS follow Honauer et al., The HCI Stereo Metrics, 2015, section 4.4
+and figure 12; double counting follows Cabezas et al., 2013, table 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import linregress
+
+from stereogauge.errors import StereogaugeError, unknown_name
+from stereogauge.metrics.pooling import percent
+from stereogauge.ranking.normalisation import heuristic_maximum
+from stereogauge.ranking.run import rank
+from stereogauge.ranking.stability import agreement
+from stereogauge.scores.column import Column, metric_of
+from stereogauge.scores.cube import ScoreCube, Values
+from stereogauge.scores.selection import Dropped, Selection
+
+FEWEST_POINTS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Determination:
+    """r² of every pair of columns over all (scene, algorithm) points where both have a score; NaN below three points.
+
+    `points` counts them. 1: one column is a straight function of the other; 0: it tells nothing about it.
+    """
+
+    selection: Selection
+    columns: tuple[Column, ...]
+    r_squared: Values
+    points: NDArray[np.int64]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The table, columns on both axes."""
+        names = [str(column) for column in self.columns]
+        return pd.DataFrame(self.r_squared, index=names, columns=names)
+
+
+class SceneFit(NamedTuple):
+    """The least-squares line y = slope · x + intercept of one scene and its r²; NaN where x or y does not vary."""
+
+    scene: str
+    slope: float
+    intercept: float
+    r_squared: float
+    points: int
+
+
+class Scatter(NamedTuple):
+    """Two columns against each other: one point per (scene, algorithm), one fitted line per scene."""
+
+    selection: Selection
+    x: Column
+    y: Column
+    x_values: Values
+    y_values: Values
+    fits: tuple[SceneFit, ...]
+    r_squared: float
+
+
+def determination(cube: ScoreCube) -> Determination:
+    """r² over all pairs of the cube's columns."""
+    points = _finite(cube.values).reshape(-1, len(cube.columns))
+    correlation = pd.DataFrame(points).corr(min_periods=FEWEST_POINTS).to_numpy(np.float64)
+    known = np.isfinite(points).astype(np.int64)
+    return Determination(Selection.of(cube), cube.columns, correlation**2, known.T @ known)
+
+
+def scatter(cube: ScoreCube, x: str, y: str) -> Scatter:
+    """Column y against column x with one least-squares line per scene; values have shape (algorithms, scenes)."""
+    first, second = cube.column(x), cube.column(y)
+    x_values, y_values = _finite(cube.values[:, :, first]), _finite(cube.values[:, :, second])
+    fits = tuple(
+        SceneFit(scene, *line(x_values[:, index], y_values[:, index])) for index, scene in enumerate(cube.scenes)
+    )
+    overall = line(x_values.ravel(), y_values.ravel())[2]
+    selected = cube.take(columns=[first, second] if first != second else [first])
+    return Scatter(Selection.of(selected), cube.columns[first], cube.columns[second], x_values, y_values, fits, overall)
+
+
+def line(x: Values, y: Values) -> tuple[float, float, float, int]:
+    """Slope, intercept, r² and number of points of the least-squares line through the points that have both numbers."""
+    both = np.isfinite(x) & np.isfinite(y)
+    x, y = x[both], y[both]
+    if len(x) < FEWEST_POINTS or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return np.nan, np.nan, np.nan, len(x)
+    fit = linregress(x, y)
+    return float(fit.slope), float(fit.intercept), float(fit.rvalue) ** 2, len(x)
+
+
+def _finite(values: Values) -> Values:
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+class ScoreHistogram(NamedTuple):
+    """Counts of scores between `edges`, one score per (scene, algorithm), and where chosen algorithms lie.
+
+    `marked` holds the scores of each chosen algorithm by scene. `empirical` is the range in this selection,
+    `heuristic` what real algorithms reach as stated by the HCI supplement (None where unstated), `theoretical` the
+    declared range.
+    """
+
+    selection: Selection
+    column: Column
+    edges: Values
+    counts: NDArray[np.int64]
+    marked: dict[str, Values]
+    empirical: tuple[float, float]
+    heuristic: tuple[float, float] | None
+    theoretical: tuple[float, float]
+
+
+def score_histogram(cube: ScoreCube, column: str, mark: tuple[str, ...] = (), bins: int = 20) -> ScoreHistogram:
+    """The histogram of one column's finite scores over all scenes and algorithms."""
+    column_index = cube.column(column)
+    for name in mark:
+        if name not in cube.algorithms:
+            raise unknown_name("algorithm of these scores", name, cube.algorithms)
+    scores = cube.values[:, :, column_index]
+    finite = scores[np.isfinite(scores)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (np.nan, np.nan)
+    declared = cube.columns[column_index].declared.metric
+    start = declared.range[0] if declared.range[0] == 0 else low
+    span = (start, high if high > start else start + 1.0) if finite.size else (0.0, 1.0)
+    counts, edges = np.histogram(finite, bins=bins, range=span)
+    maximum = heuristic_maximum(cube.columns[column_index].metric)
+    return ScoreHistogram(
+        selection=Selection.of(cube.take(columns=[column_index])),
+        column=cube.columns[column_index],
+        edges=edges,
+        counts=counts.astype(np.int64),
+        marked={name: scores[cube.algorithms.index(name)] for name in mark},
+        empirical=(low, high),
+        heuristic=None if maximum is None else ((declared.heuristic_range or (0.0, 0.0))[0], maximum),
+        theoretical=declared.range,
+    )
+
+
+class SubsetComparison(NamedTuple):
+    """One metric against RMS everywhere and against RMS on the metric's own pixels.
+
+    `r_squared_*` over all (scene, algorithm) points, `kendall_*` between the orders of the Middlebury model; NaN
+    where there are too few scores.
+    """
+
+    metric: str
+    subset: str
+    r_squared_whole: float
+    r_squared_subset: float
+    kendall_whole: float
+    kendall_subset: float
+
+
+class SubsetExperiment(NamedTuple):
+    """The comparison for every metric whose own pixel set also has an RMS."""
+
+    selection: Selection
+    reference: Column
+    rows: tuple[SubsetComparison, ...]
+
+
+def subset_experiment(cube: ScoreCube, reference: str | None = None, metric: str = "rms") -> SubsetExperiment:
+    """Compare each metric that is bound to a pixel set with `reference` and with `metric` on that set.
+
+    The reference is by default `metric` on the region "all", else on "nonocc", else on the first region that
+    is no metric's own pixel set.
+    """
+    bound = [column for column in cube.columns if column.declared.metric.region is not None]
+    whole = cube.columns[cube.column(reference or _everywhere(cube, metric, {column.region for column in bound}))]
+    rows = []
+    for column in bound:
+        subset = Column(metric, column.region)
+        if subset not in cube.columns:
+            continue
+        rows.append(
+            SubsetComparison(
+                column.metric,
+                column.region,
+                _r_squared(cube, column, whole),
+                _r_squared(cube, column, subset),
+                _kendall(cube, column, whole),
+                _kendall(cube, column, subset),
+            )
+        )
+    if not rows:
+        raise StereogaugeError(
+            f"The experiment with {metric} on each metric's own pixels needs such a metric and {metric} on its pixel "
+            f"set, for example d-fat and {metric}:disc-background; found {', '.join(cube.metrics)}."
+        )
+    return SubsetExperiment(Selection.of(cube), whole, tuple(rows))
+
+
+def _everywhere(cube: ScoreCube, metric: str, sets: set[str]) -> str:
+    regions = [column.region for column in cube.columns if column.metric == metric and column.region not in sets]
+    usual = [name for name in ("all", "nonocc") if name in regions]
+    return f"{metric}:{[*usual, *regions, 'all'][0]}"
+
+
+def _values(cube: ScoreCube, column: Column) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    return cube.values[:, :, cube.columns.index(column)].ravel()
+
+
+def _r_squared(cube: ScoreCube, first: Column, second: Column) -> float:
+    return line(_values(cube, first), _values(cube, second))[2]
+
+
+def _kendall(cube: ScoreCube, first: Column, second: Column) -> float:
+    orders = {
+        str(column): rank(cube, "middlebury", metrics=[str(column)], missing="worst") for column in (first, second)
+    }
+    return float(agreement(orders).kendall[0, 1])
+
+
+NESTED = ("disc", "nonocc", "all")
+PARTITION = ("boundary", "interior", "occluded")
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class DoubleCounting:
+    """Erroneous pixels of each algorithm by region, shape (algorithms, regions), summed over the scenes.
+
+    `distinct` counts each erroneous pixel once; `counted` is the sum over the regions; `repeated` the pixels that
+    stand in more than one region.
+    """
+
+    algorithms: tuple[str, ...]
+    regions: tuple[str, ...]
+    errors: Counts
+    distinct: Counts
+    repeated: Counts
+    selection: Selection | None = None
+
+    @property
+    def counted(self) -> Counts:
+        """Sum over the regions: what a total score is made of."""
+        return np.asarray(self.errors.sum(axis=1), np.int64)
+
+    @property
+    def repeated_share(self) -> NDArray[np.float64]:
+        """Percentage of the erroneous pixels that are counted more than once; NaN without any error."""
+        shares = np.full(len(self.algorithms), np.nan)
+        np.divide(100.0 * self.repeated, self.distinct, out=shares, where=self.distinct > 0)
+        return shares
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row per algorithm: errors by region, counted, distinct, repeated and its share in per cent."""
+        by_region = {f"errors {name}": self.errors[:, index] for index, name in enumerate(self.regions)}
+        totals = {
+            "counted": self.counted,
+            "distinct": self.distinct,
+            "repeated": self.repeated,
+            "repeated %": self.repeated_share,
+        }
+        return pd.DataFrame({"algorithm": self.algorithms, **by_region, **totals})
+
+
+def nested(algorithms: Sequence[str], regions: Sequence[str], errors: Counts) -> DoubleCounting:
+    """Regions that contain each other, smallest first: the last holds each error once, the one before what repeats."""
+    if np.any(np.diff(errors, axis=1) < 0):
+        raise StereogaugeError(
+            f"{' ⊂ '.join(regions)} is not a chain: a smaller region has more errors than a larger one; state the "
+            "regions from the smallest to the largest."
+        )
+    second = errors[:, -2] if errors.shape[1] > 1 else np.zeros(len(errors), np.int64)
+    return DoubleCounting(tuple(algorithms), tuple(regions), errors, errors[:, -1], second)
+
+
+def partition(algorithms: Sequence[str], regions: Sequence[str], errors: Counts, total: Counts) -> DoubleCounting:
+    """Regions that should not overlap, checked against the errors of their union."""
+    counted = errors.sum(axis=1)
+    for name, added, whole in zip(algorithms, counted, total, strict=True):
+        if added != whole:
+            raise StereogaugeError(
+                f"{', '.join(regions)} are no partition for {name}: their errors add up to {added}, the union has "
+                f"{whole}."
+            )
+    return DoubleCounting(tuple(algorithms), tuple(regions), errors, total, np.zeros(len(errors), np.int64))
+
+
+def error_counts(cube: ScoreCube, metric: str, regions: Sequence[str]) -> Counts:
+    """Erroneous pixels (algorithms, regions), summed over the scenes, from the sums that a bad-pixel metric keeps."""
+    declared = metric_of(metric).metric
+    if declared.finalize is not percent or declared.direction != "lower":
+        raise StereogaugeError(
+            f"{metric} does not count erroneous pixels; choose a metric that does, for example bad@1."
+        )
+    if cube.sums is None:
+        raise StereogaugeError(
+            "These scores came without their sums, so errors cannot be counted; evaluate them again."
+        )
+    columns = [cube.column(f"{metric}:{name}") for name in regions]
+    values = cube.values[:, :, columns]
+    if np.isnan(values).any():
+        row = int(np.argwhere(np.isnan(values))[0][0])
+        raise StereogaugeError(
+            f"{cube.algorithms[row]} has no score of {metric} on some of {', '.join(regions)}; select algorithms "
+            f"and scenes without gaps."
+        )
+    return np.asarray(np.rint(cube.sums[:, :, columns].sum(axis=1)), np.int64)
+
+
+def double_counting(
+    cube: ScoreCube, metric: str = "bad@1", chain: Sequence[str] = NESTED, parts: Sequence[str] = PARTITION
+) -> tuple[DoubleCounting, DoubleCounting]:
+    """Nested regions and partition side by side, over the scenes of the cube; the chain ends with their union.
+
+    Errors are counted on what is common: an algorithm that lacks more than half of the scores is left out, then the
+    scenes that another one lacks; `selection` says so.
+    """
+    needed = [*dict.fromkeys([*chain, *parts])]
+    lacking = [name for name in needed if name not in cube.regions]
+    if lacking:
+        raise StereogaugeError(
+            f"Double counting compares {', '.join(chain)} with {', '.join(parts)}; these scores have no "
+            f"{', '.join(lacking)}: evaluate with --regions {','.join(needed)}."
+        )
+    both = cube.select(metrics=[metric], regions=needed).limited(least_coverage=0.0, least_support=0.0)
+    gap = np.isnan(both.values)
+    rows = np.flatnonzero(gap.reshape(len(gap), -1).mean(axis=1) <= 0.5)
+    scenes = np.flatnonzero(~gap[rows].any(axis=(0, 2)))
+    if not len(rows) or not len(scenes):
+        raise StereogaugeError(f"No scene has scores of {metric} on {', '.join(needed)} for the algorithms selected.")
+    dropped = [Dropped("algorithm", name, "lacks most scores") for name in np.delete(both.algorithms, rows)]
+    dropped += [Dropped("scene", name, "not every algorithm has a score") for name in np.delete(both.scenes, scenes)]
+    both = both.take(algorithms=rows.tolist(), scenes=scenes.tolist())
+    selection = Selection.of(both, dropped=tuple(dropped))
+    chained = nested(both.algorithms, chain, error_counts(both, metric, chain))
+    parted = partition(both.algorithms, parts, error_counts(both, metric, parts), chained.distinct)
+    return replace(chained, selection=selection), replace(parted, selection=selection)
