@@ -20,7 +20,7 @@ from benchmarks.timing import Times, amounts
 from stereogauge.model import Scene
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.store.listing import AlgorithmEntry
+from stereogauge.store.listing import StoredAlgorithm
 from stereogauge.web.source import Maps, ProtocolRecord, StoreSource
 
 ALGORITHMS, SCENES = 100, 200
@@ -66,8 +66,8 @@ class CubeSource(StoreSource):
     def cube(self, key: str) -> ScoreCube:
         return self._cube
 
-    def algorithms(self) -> tuple[AlgorithmEntry, ...]:
-        return tuple(AlgorithmEntry(name, "", "", "", {}, 0.0, None) for name in self._cube.algorithms)
+    def algorithms(self) -> tuple[StoredAlgorithm, ...]:
+        return tuple(StoredAlgorithm(name, "", "", "", {}, 0.0, None) for name in self._cube.algorithms)
 
     def scene(self, name: str) -> Scene:
         return Scene(name)

@@ -20,6 +20,7 @@ from stereogauge.errors import StoreError
 from stereogauge.store import Store, open_store, schema
 from stereogauge.store.engine import Database
 from stereogauge.store.migrations import STEPS, current_version, prepare
+from stereogauge.store.write import MapRecord
 
 NOBODY = 65534
 
@@ -268,17 +269,21 @@ def test_a_place_that_cannot_be_says_so(url, sentence):
         open_store(url)
 
 
-def test_a_process_killed_in_the_middle_of_a_transaction_leaves_no_half(path, make_cell, monkeypatch):
+class Fatal(list[MapRecord]):
+    """Records that kill the process when they are looked at, which is after the scores are written."""
+
+    def __len__(self) -> int:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return 0
+
+
+def test_a_process_killed_in_the_middle_of_a_transaction_leaves_no_half(path, make_cell):
     with open_store(path) as store:
         store.write([make_cell("A")])
 
-    def die(*_: object) -> None:
-        os.kill(os.getpid(), signal.SIGKILL)
-
     def child() -> None:
-        monkeypatch.setattr("stereogauge.store.write.write_maps", die)
         with open_store(path) as store:
-            store.write([make_cell(f"B{number}") for number in range(200)])
+            store.write([make_cell(f"B{number}") for number in range(200)], maps=Fatal())
 
     process = multiprocessing.get_context("fork").Process(target=child)
     process.start()

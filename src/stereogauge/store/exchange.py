@@ -1,6 +1,6 @@
-"""Scores in long form, one per row: CSV for people and other programs, Parquet for many of them.
+"""Scores in and out of a store: long form as CSV or Parquet, one score per row, and the copy of one store into another.
 
-Both hold everything that a score is made of, so that importing an export gives the same cells, bit for bit.
+The long forms hold everything that a score is made of, so that importing an export gives the same cells, bit for bit.
 """
 
 from __future__ import annotations
@@ -14,11 +14,20 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import sqlalchemy as sql
+from sqlalchemy.engine import Connection
+
 from stereogauge.errors import FileError, MissingDependency, cause
+from stereogauge.protocol import parse_protocol
 from stereogauge.scores.cell import CellScores
 from stereogauge.scores.column import VersionedColumn
 from stereogauge.scores.score import Score
+from stereogauge.store import schema
+from stereogauge.store.listing import map_record
+from stereogauge.store.rows import cell_of_row, dataset_ids, insert_new, known_column_sets, mapping
+from stereogauge.store.selection import all_scenes, tag_book
 from stereogauge.store.sources import tags_of_text, tags_text
+from stereogauge.store.write import write_cells, write_maps, write_protocol, write_tags
 from stereogauge.tags import TagBook, Tags
 
 PathLike = str | os.PathLike[str]
@@ -159,3 +168,120 @@ def _arrow() -> tuple[Any, Any]:
     except ImportError:
         raise MissingDependency("pyarrow", "io", "Parquet") from None
     return pyarrow, parquet
+
+
+Key = tuple[str, str, str, str]
+
+
+def merge_stores(source: Connection, target: Connection) -> int:
+    """Copy everything from `source` that `target` lacks or holds in an older state; returns the number of cells that
+    came in.
+    """
+    _copy_names(source, target)
+    runs = _copy_runs(source, target)
+    sets = known_column_sets(source)
+    scene_names = all_scenes(source)
+    algorithm_names = mapping(source, sql.select(schema.algorithms.c.id, schema.algorithms.c.name))
+    hashes = mapping(source, sql.select(schema.scorings.c.id, schema.scorings.c.hash))
+    present = _state(target)
+    taken: set[Key] = set()
+    for number, (dataset, scene) in scene_names.items():
+        arriving: dict[int, list[tuple[CellScores, float]]] = {}
+        rows = source.execute(sql.select(schema.scores).where(schema.scores.c.scene_id == number)).mappings()
+        for row in rows:
+            cell = cell_of_row(
+                row,
+                sets[row["column_set_id"]],
+                dataset=dataset,
+                scene=scene,
+                algorithm=algorithm_names[row["algorithm_id"]],
+                protocol=hashes[row["scoring_id"]],
+            )
+            key = (cell.dataset, cell.scene, cell.algorithm, cell.protocol)
+            wanted = _wanted(cell, row["written"], present.get(key))
+            if wanted is not None:
+                arriving.setdefault(runs[row["run_id"]], []).append((wanted, row["written"]))
+                taken.add(key)
+        for run, cells in arriving.items():
+            write_cells(target, [cell for cell, _ in cells], run, [written for _, written in cells])
+    _copy_maps(source, target, {key[:3] for key in taken})
+    return len(taken)
+
+
+def _copy_names(source: Connection, target: Connection) -> None:
+    for text in source.execute(sql.select(schema.protocols.c.text)).scalars():
+        write_protocol(target, parse_protocol(text, "merged store"))
+    datasets = source.execute(sql.select(schema.datasets)).mappings().all()
+    insert_new(target, schema.datasets, [{key: row[key] for key in ("name", "version", "root")} for row in datasets])
+    numbers = dataset_ids(target, [row["name"] for row in datasets])
+    owner = {row["id"]: numbers[row["name"]] for row in datasets}
+    scenes = source.execute(sql.select(schema.scenes)).mappings().all()
+    kept = ("name", "position", "content", "sources", "tags")
+    insert_new(
+        target,
+        schema.scenes,
+        [{"dataset_id": owner[row["dataset_id"]], **{key: row[key] for key in kept}} for row in scenes],
+    )
+    algorithms = source.execute(sql.select(schema.algorithms).order_by(schema.algorithms.c.id)).mappings().all()
+    insert_new(
+        target, schema.algorithms, [{key: value for key, value in row.items() if key != "id"} for row in algorithms]
+    )
+    arriving, present = tag_book(source), tag_book(target)
+    write_tags(
+        target,
+        TagBook(
+            {name: tags for name, tags in arriving.algorithms.items() if not present.algorithms.get(name)},
+            {scene: tags for scene, tags in arriving.scenes.items() if not present.scenes.get(scene)},
+        ),
+    )
+
+
+def _copy_runs(source: Connection, target: Connection) -> dict[int, int]:
+    """Runs are copied once: a second merge of the same store finds them by start, host and command."""
+    table = schema.runs
+    numbers: dict[int, int] = {}
+    for row in source.execute(sql.select(table).order_by(table.c.id)).mappings().all():
+        values = {key: value for key, value in row.items() if key != "id"}
+        same = sql.select(table.c.id).where(
+            table.c.started == values["started"], table.c.host == values["host"], table.c.command == values["command"]
+        )
+        found = target.execute(same).scalar()
+        if found is None:
+            key = target.execute(table.insert().values(**values)).inserted_primary_key
+            assert key is not None
+            found = key[0]
+        numbers[row["id"]] = int(found)
+    return numbers
+
+
+def _state(target: Connection) -> dict[Key, list[tuple[int, float, frozenset[VersionedColumn]]]]:
+    """What the target holds of each cell: (inputs, written, columns) of its rows."""
+    table = schema.scores
+    sets = {number: frozenset(columns) for number, columns in known_column_sets(target).items()}
+    scenes = all_scenes(target)
+    algorithms = mapping(target, sql.select(schema.algorithms.c.id, schema.algorithms.c.name))
+    hashes = mapping(target, sql.select(schema.scorings.c.id, schema.scorings.c.hash))
+    state: dict[Key, list[tuple[int, float, frozenset[VersionedColumn]]]] = {}
+    query = sql.select(*table.c["scoring_id", "scene_id", "algorithm_id", "column_set_id", "inputs", "written"])
+    for scoring, scene, algorithm, column_set, inputs, written in target.execute(query):
+        key = (*scenes[scene], algorithms[algorithm], hashes[scoring])
+        state.setdefault(key, []).append((inputs, written, sets[column_set]))
+    return state
+
+
+def _wanted(
+    cell: CellScores, written: float, present: list[tuple[int, float, frozenset[VersionedColumn]]] | None
+) -> CellScores | None:
+    """The columns of `cell` that should come in: those that are absent, or all when it is of newer inputs."""
+    if present is None:
+        return cell
+    if any(inputs != cell.inputs for inputs, _, _ in present):
+        return cell if written > max(time for _, time, _ in present) else None
+    known = frozenset().union(*(columns for _, _, columns in present))
+    places = [place for place, column in enumerate(cell.columns) if column not in known]
+    return cell.take(places) if places else None
+
+
+def _copy_maps(source: Connection, target: Connection, wanted: set[tuple[Any, ...]]) -> None:
+    found = (map_record(source, algorithm, dataset, scene) for dataset, scene, algorithm in sorted(wanted))
+    write_maps(target, [record for record in found if record is not None])

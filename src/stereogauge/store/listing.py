@@ -1,4 +1,4 @@
-"""Lists of what a store holds beside scores: datasets, algorithms, protocols, runs, failures, origins of maps."""
+"""What a store holds beside scores: datasets, scenes, algorithms, protocols, runs, failures, origins of maps."""
 
 from __future__ import annotations
 
@@ -10,15 +10,19 @@ from typing import Any
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
-from stereogauge.store import names, schema
+from stereogauge.errors import unknown_name
+from stereogauge.model import Scene
+from stereogauge.store import schema
 from stereogauge.store.engine import Database
-from stereogauge.store.sources import tags_of_text
+from stereogauge.store.rows import known_column_sets
+from stereogauge.store.selection import tag_book
+from stereogauge.store.sources import scene_of_text, source_of_text, tags_of_text
 from stereogauge.store.write import Failure, MapRecord
-from stereogauge.tags import Tags
+from stereogauge.tags import TagBook, Tags
 
 
 @dataclass(frozen=True)
-class DatasetEntry:
+class StoredDataset:
     """A dataset and where it lay when it was last evaluated; `tags` holds those of its scenes, by scene."""
 
     name: str
@@ -29,7 +33,7 @@ class DatasetEntry:
 
 
 @dataclass(frozen=True)
-class AlgorithmEntry:
+class StoredAlgorithm:
     """An algorithm. `seconds` is its mean run time over the maps whose run time is known, None where none is."""
 
     name: str
@@ -43,7 +47,7 @@ class AlgorithmEntry:
 
 
 @dataclass(frozen=True)
-class ProtocolEntry:
+class StoredProtocol:
     """A protocol with its text; scores carry `scoring_hash`."""
 
     name: str
@@ -53,7 +57,7 @@ class ProtocolEntry:
 
 
 @dataclass(frozen=True)
-class RunEntry:
+class StoredRun:
     """One evaluation; `finished` is None when it was interrupted. Times are seconds since 1970, UTC."""
 
     id: int
@@ -65,12 +69,12 @@ class RunEntry:
 
 
 class Listings:
-    """Lists of what an open store holds beside scores."""
+    """What an open store holds beside scores."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def datasets(self) -> list[DatasetEntry]:
+    def datasets(self) -> list[StoredDataset]:
         """The datasets with the names of their scenes, in the order in which they came."""
         with self._database.reading() as connection:
             table, scenes = schema.datasets, schema.scenes
@@ -83,11 +87,11 @@ class Listings:
                     tags.setdefault(owner, {})[name] = own
             rows = connection.execute(sql.select(*table.c["name", "version", "root", "id"]).order_by(table.c.id))
             return [
-                DatasetEntry(name, version, root, tuple(members.get(number, ())), tags.get(number, {}))
+                StoredDataset(name, version, root, tuple(members.get(number, ())), tags.get(number, {}))
                 for name, version, root, number in rows
             ]
 
-    def algorithms(self) -> list[AlgorithmEntry]:
+    def algorithms(self) -> list[StoredAlgorithm]:
         """The algorithms with what is known of them, in the order in which they came."""
         with self._database.reading() as connection:
             table = schema.algorithms
@@ -98,7 +102,7 @@ class Listings:
                     seconds.setdefault(number, []).append(facts["seconds"])
             means = {number: sum(times) / len(times) for number, times in seconds.items()}
             return [
-                AlgorithmEntry(
+                StoredAlgorithm(
                     **{name: row[name] for name in ("name", "description", "link", "colour", "added")},
                     metadata=json.loads(row["metadata"]),
                     seconds=means.get(row["id"]),
@@ -107,7 +111,7 @@ class Listings:
                 for row in connection.execute(sql.select(table).order_by(table.c.id)).mappings()
             ]
 
-    def protocols(self) -> list[ProtocolEntry]:
+    def protocols(self) -> list[StoredProtocol]:
         """The protocols with their whole text, in the order in which they came."""
         with self._database.reading() as connection:
             table, scorings = schema.protocols, schema.scorings
@@ -116,7 +120,7 @@ class Listings:
                 .join(scorings, scorings.c.id == table.c.scoring_id)
                 .order_by(table.c.id)
             )
-            return [ProtocolEntry(*row) for row in connection.execute(query)]
+            return [StoredProtocol(*row) for row in connection.execute(query)]
 
     def scorings(self) -> list[str]:
         """The scoring hashes of all scores; imported ones may belong to no protocol that is known here."""
@@ -124,29 +128,29 @@ class Listings:
             table = schema.scorings
             return list(connection.execute(sql.select(table.c.hash).order_by(table.c.id)).scalars())
 
-    def runs(self) -> list[RunEntry]:
+    def runs(self) -> list[StoredRun]:
         """The evaluations that wrote here: when, where and with which versions; the first one first."""
         with self._database.reading() as connection:
             table = schema.runs
             return [
-                RunEntry(**{**row, "versions": json.loads(row["versions"])})
+                StoredRun(**{**row, "versions": json.loads(row["versions"])})
                 for row in connection.execute(sql.select(table).order_by(table.c.id)).mappings()
             ]
 
     def failures(self) -> list[Failure]:
         """Cells that could not be computed, with the reason, ordered by dataset, scene and algorithm."""
         with self._database.reading() as connection:
-            table, scenes, sets = schema.failures, schema.scenes, schema.datasets
-            algorithms_, scorings = schema.algorithms, schema.scorings
+            sets, scenes, algorithms, table = schema.datasets, schema.scenes, schema.algorithms, schema.failures
             query = (
                 sql.select(
-                    sets.c.name, scenes.c.name, algorithms_.c.name, scorings.c.hash, *table.c["reason", "detail", "at"]
+                    sets.c.name,
+                    scenes.c.name,
+                    algorithms.c.name,
+                    schema.scorings.c.hash,
+                    *table.c["reason", "detail", "at"],
                 )
-                .join(scenes, scenes.c.id == table.c.scene_id)
-                .join(sets, sets.c.id == scenes.c.dataset_id)
-                .join(algorithms_, algorithms_.c.id == table.c.algorithm_id)
-                .join(scorings, scorings.c.id == table.c.scoring_id)
-                .order_by(sets.c.id, scenes.c.position, algorithms_.c.id)
+                .select_from(schema.named_failures)
+                .order_by(sets.c.id, scenes.c.position, algorithms.c.id)
             )
             return [Failure(*row) for row in connection.execute(query)]
 
@@ -172,7 +176,7 @@ class Listings:
                 for name in ("datasets", "scenes", "algorithms", "protocols", "failures", "runs")
             }
             table = schema.scores
-            widths = {number: len(columns) for number, columns in names.known_column_sets(connection).items()}
+            widths = {number: len(columns) for number, columns in known_column_sets(connection).items()}
             by_set = connection.execute(
                 sql.select(table.c.column_set_id, sql.func.count()).group_by(table.c.column_set_id)
             ).all()
@@ -181,44 +185,60 @@ class Listings:
             sizes["scores"] = sum(widths[number] * amount for number, amount in by_set)
             return sizes
 
+    def scene(self, dataset: str, name: str) -> Scene:
+        """A scene, rebuilt from where its files lay when it was evaluated."""
+        query = (
+            sql.select(schema.scenes.c.sources)
+            .select_from(schema.named_scenes)
+            .where(schema.datasets.c.name == dataset, schema.scenes.c.name == name)
+        )
+        with self._database.reading() as connection:
+            text = connection.execute(query).scalar()
+        if text is None:
+            known = {entry.name: entry.scenes for entry in self.datasets()}
+            if dataset not in known:
+                raise unknown_name("dataset of this store", dataset, known)
+            raise unknown_name(f"scene of {dataset}", name, known[dataset])
+        return scene_of_text(text, name, dataset)
+
+    def tags(self) -> TagBook:
+        """The tags of all algorithms and scenes."""
+        with self._database.reading() as connection:
+            return tag_book(connection)
+
+    def map_source(self, algorithm: str, dataset: str, scene: str) -> Any:
+        """Where an algorithm's map lay when it was evaluated: a file of `stereogauge.io.files` or a path; None when it
+        was an array.
+        """
+        record = self.map_record(algorithm, dataset, scene)
+        return None if record is None else source_of_text(record.source)
+
+    def map_record(self, algorithm: str, dataset: str, scene: str) -> MapRecord | None:
+        """What is known of an algorithm's map: source, content hash, run time; None when it was never evaluated."""
+        with self._database.reading() as connection:
+            return map_record(connection, algorithm, dataset, scene)
+
+    def map_origins(self, dataset: str) -> dict[tuple[str, str], tuple[str, str]]:
+        """Where every map of a dataset lay, as text, and its content hash, by (algorithm, scene)."""
+        query = (
+            sql.select(schema.algorithms.c.name, schema.scenes.c.name, schema.maps.c.source, schema.maps.c.content)
+            .select_from(schema.named_maps)
+            .where(schema.datasets.c.name == dataset)
+        )
+        with self._database.reading() as connection:
+            return {(name, scene): (source, content) for name, scene, source, content in connection.execute(query)}
+
 
 def _count(connection: Connection, rows: sql.FromClause) -> int:
     return int(connection.execute(sql.select(sql.func.count()).select_from(rows)).scalar_one())
 
 
-def scene_sources(connection: Connection, dataset: str, name: str) -> str | None:
-    """The text that says where a scene lay; None for a scene that the store does not hold."""
-    table, sets = schema.scenes, schema.datasets
-    query = (
-        sql.select(table.c.sources)
-        .join(sets, sets.c.id == table.c.dataset_id)
-        .where(sets.c.name == dataset, table.c.name == name)
-    )
-    return connection.execute(query).scalar()
-
-
-def map_origins(connection: Connection, dataset: str) -> dict[tuple[str, str], tuple[str, str]]:
-    """Source and content hash of every map of a dataset, by (algorithm, scene)."""
-    table, scenes, sets, algorithms_ = schema.maps, schema.scenes, schema.datasets, schema.algorithms
-    query = (
-        sql.select(algorithms_.c.name, scenes.c.name, table.c.source, table.c.content)
-        .join_from(table, scenes, scenes.c.id == table.c.scene_id)
-        .join(sets, sets.c.id == scenes.c.dataset_id)
-        .join(algorithms_, algorithms_.c.id == table.c.algorithm_id)
-        .where(sets.c.name == dataset)
-    )
-    return {(name, scene): (source, content) for name, scene, source, content in connection.execute(query).all()}
-
-
 def map_record(connection: Connection, algorithm: str, dataset: str, scene: str) -> MapRecord | None:
     """What is known of one map."""
-    table, scenes, sets, algorithms_ = schema.maps, schema.scenes, schema.datasets, schema.algorithms
     query = (
-        sql.select(*table.c["content", "source", "right_source", "extras", "confidence"])
-        .join(scenes, scenes.c.id == table.c.scene_id)
-        .join(sets, sets.c.id == scenes.c.dataset_id)
-        .join(algorithms_, algorithms_.c.id == table.c.algorithm_id)
-        .where(sets.c.name == dataset, scenes.c.name == scene, algorithms_.c.name == algorithm)
+        sql.select(*schema.maps.c["content", "source", "right_source", "extras", "confidence"])
+        .select_from(schema.named_maps)
+        .where(schema.datasets.c.name == dataset, schema.scenes.c.name == scene, schema.algorithms.c.name == algorithm)
     )
     row = connection.execute(query).first()
     if row is None:

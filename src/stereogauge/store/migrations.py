@@ -10,9 +10,9 @@ import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
 from stereogauge.errors import StoreError
-from stereogauge.store import names, schema
-from stereogauge.store.blocks import ARRAYS, check_sum, columns_sum, names_sum
+from stereogauge.store import schema
 from stereogauge.store.engine import Database
+from stereogauge.store.rows import ARRAYS, check_sum, columns_sum, known_column_sets, names_sum, of_row
 
 Step = Callable[[Connection], None]
 
@@ -26,11 +26,11 @@ def _tags_and_confidence(connection: Connection) -> None:
 def add_check_sums(connection: Connection) -> None:
     """Version 3: each row of scores has a check sum."""
     connection.exec_driver_sql("ALTER TABLE scores ADD COLUMN crc BIGINT NOT NULL DEFAULT 0")
-    sets = {number: columns_sum(columns) for number, columns in names.known_column_sets(connection).items()}
+    sets = {number: columns_sum(columns) for number, columns in known_column_sets(connection).items()}
     table = schema.scores
     for number in connection.execute(sql.select(table.c.id)).scalars().all():
         row = connection.execute(sql.select(table).where(table.c.id == number)).mappings().one()
-        own = names.of_row(connection, number)
+        own = of_row(connection, number)
         named = names_sum(own["protocol"], own["dataset"], own["scene"], own["algorithm"])
         arrays = [bytes(row[part]) for part in ARRAYS]
         crc = check_sum(named, sets[row["column_set_id"]], row["inputs"], *arrays)

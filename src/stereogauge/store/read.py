@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 from zlib import crc32
 
 import numpy as np
@@ -15,16 +13,14 @@ import sqlalchemy as sql
 from numpy.typing import NDArray
 from sqlalchemy.engine import Connection
 
-from stereogauge.errors import StoreError, unknown_name
 from stereogauge.metrics.declaration import is_declared
 from stereogauge.model import Calibration
 from stereogauge.protocol import Protocol, parse_protocol
-from stereogauge.registry import SMALLEST_HASH, PluginWarning
 from stereogauge.scores.cell import CellScores, joined
-from stereogauge.scores.column import Column, VersionedColumn, matching
+from stereogauge.scores.column import Column, VersionedColumn
 from stereogauge.scores.cube import ScoreCube, void_scenes
-from stereogauge.store import names, schema
-from stereogauge.store.blocks import (
+from stereogauge.store import schema
+from stereogauge.store.rows import (
     FLOATS,
     INTEGERS,
     cell_of_row,
@@ -32,215 +28,20 @@ from stereogauge.store.blocks import (
     columns_sum,
     damaged,
     further_name,
+    known_column_sets,
+    mapping,
     names_sum,
     unpacked,
 )
-from stereogauge.store.shared import Share, others_share
-from stereogauge.store.sources import tags_of_text
-from stereogauge.tags import TagBook, expanded
-
-Names = Iterable[str] | None
+from stereogauge.store.selection import RowSelection, chosen_columns, tag_book, warn_undeclared
 
 
-@dataclass(frozen=True)
-class Selection:
-    """The rows that were asked for, by id. None means all; `scenes` and `algorithms` are in the order of the answer.
-
-    `foreign` are columns of other protocols with the same scoring.
-    """
-
-    scoring: int
-    protocol: str
-    scenes: dict[int, tuple[str, str]]
-    algorithms: dict[int, str]
-    named_scenes: bool
-    named_algorithms: bool
-    columns: tuple[str, ...] | None
-    foreign: frozenset[Column] = frozenset()
-
-    def condition(self) -> Any:
-        """The rows in SQL."""
-        table = schema.scores
-        parts = [table.c.scoring_id == self.scoring, table.c.scene_id.in_(list(self.scenes))]
-        if self.named_algorithms:
-            parts.append(table.c.algorithm_id.in_(list(self.algorithms)))
-        return sql.and_(*parts)
-
-
-def select(
-    connection: Connection,
-    *,
-    dataset: str | None = None,
-    protocol: Protocol | str | None = None,
-    algorithms: Names = None,
-    scenes: Names = None,
-    columns: Names = None,
-) -> Selection:
-    """What these names mean in this store; a name that it does not hold is an error."""
-    book = tag_book(connection)
-    found_scenes = all_scenes(connection, dataset)
-    scoring, scoring_hash = scoring_of(connection, protocol, list(found_scenes) if dataset else None)
-    others = others_share(connection, scoring, protocol) if isinstance(protocol, str) else Share()
-    if dataset is None:
-        found_scenes = {number: own for number, own in found_scenes.items() if number not in others.scenes}
-    chosen_scenes = found_scenes if scenes is None else _named_scenes(found_scenes, scenes, book)
-    table = schema.algorithms
-    known = names.mapping(connection, sql.select(table.c.id, table.c.name).order_by(table.c.id))
-    return Selection(
-        scoring=scoring,
-        protocol=scoring_hash,
-        scenes=chosen_scenes,
-        algorithms=known
-        if algorithms is None
-        else _named(
-            known,
-            expanded("algorithm", known.values(), book.algorithms, algorithms),
-            "algorithm of this store",
-        ),
-        named_scenes=scenes is not None,
-        named_algorithms=algorithms is not None,
-        columns=None if columns is None else tuple([columns] if isinstance(columns, str) else columns),
-        foreign=others.columns if columns is None else frozenset(),
-    )
-
-
-def all_scenes(connection: Connection, dataset: str | None = None) -> dict[int, tuple[str, str]]:
-    """(dataset, scene) by id, in the datasets' own order."""
-    sets, scenes = schema.datasets, schema.scenes
-    known = [name for (name,) in connection.execute(sql.select(sets.c.name))]
-    if dataset is not None and dataset not in known:
-        raise unknown_name("dataset of this store", dataset, known)
-    query = sql.select(scenes.c.id, sets.c.name, scenes.c.name).join(sets, sets.c.id == scenes.c.dataset_id)
-    if dataset is not None:
-        query = query.where(sets.c.name == dataset)
-    query = query.order_by(sets.c.id, scenes.c.position, scenes.c.id)
-    return {number: (owner, name) for number, owner, name in connection.execute(query)}
-
-
-def _named(known: dict[int, str], wanted: Iterable[str], kind: str) -> dict[int, str]:
-    numbers = {name: number for number, name in known.items()}
-    chosen: dict[int, str] = {}
-    for name in [wanted] if isinstance(wanted, str) else wanted:
-        if name not in numbers:
-            raise unknown_name(kind, name, numbers)
-        chosen[numbers[name]] = name
-    return chosen
-
-
-def _named_scenes(
-    known: dict[int, tuple[str, str]], wanted: Iterable[str], book: TagBook
-) -> dict[int, tuple[str, str]]:
-    """Scenes by `scene`, `dataset/scene` or a selector by tag."""
-    chosen: dict[int, tuple[str, str]] = {}
-    tags = {f"{owner}/{scene}": book.scenes[owner, scene] for owner, scene in known.values()}
-    for name in expanded("scene", tags, tags, wanted):
-        fitting = [number for number, (owner, scene) in known.items() if name in (scene, f"{owner}/{scene}")]
-        if not fitting:
-            raise unknown_name("scene of this store", name, (scene for _, scene in known.values()))
-        if len(fitting) > 1:
-            raise StoreError(f"Several datasets of this store have a scene {name!r}; write it as dataset/{name}.")
-        chosen[fitting[0]] = known[fitting[0]]
-    return chosen
-
-
-def scoring_of(
-    connection: Connection, protocol: Protocol | str | None, scenes: Sequence[int] | None = None
-) -> tuple[int, str]:
-    """The scoring that a protocol, its name or its hash means; without one, the only scoring that the scenes have."""
-    table, texts = schema.scorings, schema.protocols
-    known = names.mapping(connection, sql.select(table.c.id, table.c.hash))
-    named = connection.execute(sql.select(texts.c.scoring_id, texts.c.name, texts.c.hash)).all()
-    if protocol is None:
-        candidates = _used_scorings(connection, known, scenes)
-    else:
-        wanted = protocol.scoring_hash if isinstance(protocol, Protocol) else protocol
-        candidates = [number for number, text in known.items() if text == wanted] or list(
-            dict.fromkeys(number for number, name, text in named if wanted in (name, text))
-        )
-        if not candidates:
-            raise unknown_name("protocol of this store", wanted, {*known.values(), *(name for _, name, _ in named)})
-        if len(candidates) > 1 and scenes is not None:
-            # Variants of a protocol share its name; often only one of them was used on this dataset.
-            candidates = _used_scorings(connection, {number: known[number] for number in candidates}, scenes)
-    if len(candidates) == 1:
-        return candidates[0], known[candidates[0]]
-    if not candidates:
-        raise StoreError("The store holds no scores yet for what was asked; `stereogauge evaluate` computes some.")
-    choices = [f"{known[number]} ({_names_of(number, named)})" for number in candidates]
-    raise StoreError(
-        f"The store holds scores under several protocols, which do not compare; choose one with "
-        f'protocol="{known[candidates[0]]}": {", ".join(choices)}.'
-    )
-
-
-def _names_of(number: int, named: Sequence[Any]) -> str:
-    return "/".join(dict.fromkeys(name for scoring, name, _ in named if scoring == number)) or "unnamed"
-
-
-def _used_scorings(connection: Connection, known: dict[int, str], scenes: Sequence[int] | None) -> list[int]:
-    table = schema.scores
-    used = []
-    for number in known:
-        query = sql.select(table.c.id).where(table.c.scoring_id == number)
-        if scenes is not None:
-            query = query.where(table.c.scene_id.in_(scenes))
-        if connection.execute(query.limit(1)).first() is not None:
-            used.append(number)
-    return used
-
-
-def chosen_columns(
-    present: Iterable[tuple[VersionedColumn, ...]],
-    wanted: tuple[str, ...] | None,
-    foreign: frozenset[Column] = frozenset(),
-) -> dict[VersionedColumn, int]:
-    """The columns of the answer with their places: the newest version of each; those that were asked for, in that
-    order.
-    """
-    newest: dict[tuple[str, str], VersionedColumn] = {}
-    for columns in present:
-        for column in columns:
-            other = newest.setdefault((column.metric, column.region), column)
-            if other != column:
-                newest[column.metric, column.region] = max(column, other, key=_newness)
-    if wanted is None:
-        own = [column for column in newest.values() if column.column not in foreign]
-        return {column: place for place, column in enumerate(own)}
-    chosen: dict[VersionedColumn, None] = {}
-    for text in wanted:
-        known = list(newest.values())
-        fitting = [known[place] for place in matching(text, [column.column for column in known])]
-        if not fitting:
-            raise unknown_name("column of this store", text, {f"{m}:{r}" for m, r in newest})
-        chosen.update(dict.fromkeys(fitting))
-    return {column: place for place, column in enumerate(chosen)}
-
-
-def _newness(column: VersionedColumn) -> tuple[bool, int, int]:
-    """Versions of ours count up; of those of a plug-in, which are hashes, the present one is the newest."""
-    hashed = max(column.metric_version, column.region_version) >= SMALLEST_HASH
-    now = hashed and is_declared(column.metric) and column.column.versioned == column
-    return now, column.metric_version, column.region_version
-
-
-def warn_undeclared(columns: Iterable[Column | VersionedColumn]) -> None:
-    """Say which metrics of a store are left out, since nothing here declares them."""
-    unknown = list(dict.fromkeys(column.metric for column in columns if not is_declared(column.metric)))
-    if unknown:
-        warnings.warn(
-            f"scores of {', '.join(unknown)} are left out: a plug-in that is not installed here declares them; "
-            "give --plugin FILE, the file that declares them",
-            PluginWarning,
-            stacklevel=3,
-        )
-
-
-def read_cube(connection: Connection, selection: Selection) -> ScoreCube:
+def read_cube(connection: Connection, selection: RowSelection) -> ScoreCube:
     """The scores as a cube; scenes and algorithms without any score are left out unless they were named."""
     table = schema.scores
     wanted = table.c["scene_id", "algorithm_id", "column_set_id", "value", "sum", "count", "missing", "inputs", "crc"]
     rows = connection.execute(sql.select(*wanted).where(selection.condition())).all()
-    sets = names.known_column_sets(connection)
+    sets = known_column_sets(connection)
     _verify(rows, sets, selection)
     parts = list(zip(*rows, strict=True)) if rows else [()] * 9
     scene_numbers, algorithm_numbers, set_numbers = (np.array(part, np.int64) for part in parts[:3])
@@ -296,7 +97,7 @@ def read_cube(connection: Connection, selection: Selection) -> ScoreCube:
 
 def _run_conditions(
     connection: Connection,
-    selection: Selection,
+    selection: RowSelection,
     sets: Mapping[int, tuple[VersionedColumn, ...]],
     columns: Iterable[VersionedColumn],
     scenes: Mapping[int, str],
@@ -319,7 +120,7 @@ def _run_conditions(
     return found
 
 
-def _verify(rows: Sequence[Any], sets: Mapping[int, tuple[VersionedColumn, ...]], selection: Selection) -> None:
+def _verify(rows: Sequence[Any], sets: Mapping[int, tuple[VersionedColumn, ...]], selection: RowSelection) -> None:
     """Raise an error where a row is not as it was written."""
     columns = {number: columns_sum(own) for number, own in sets.items()}
     scenes = {number: names_sum(selection.protocol, *own) for number, own in selection.scenes.items()}
@@ -340,7 +141,7 @@ class SceneFacts(NamedTuple):
 def scene_facts(connection: Connection) -> dict[tuple[str, str], SceneFacts]:
     """What the store knows of scenes, by (dataset, scene)."""
     sets, scenes = schema.datasets, schema.scenes
-    query = sql.select(sets.c.name, scenes.c.name, scenes.c.sources).join(sets, sets.c.id == scenes.c.dataset_id)
+    query = sql.select(sets.c.name, scenes.c.name, scenes.c.sources).select_from(schema.named_scenes)
     return {(owner, name): _facts(json.loads(text)) for owner, name, text in connection.execute(query)}
 
 
@@ -356,16 +157,6 @@ def _depth_unit(facts: SceneFacts, protocol: Protocol | None) -> str:
     if protocol is None or facts.calibrated is None:
         return ""
     return protocol.sigma_z.unit(calibrated=facts.calibrated)
-
-
-def tag_book(connection: Connection) -> TagBook:
-    """The tags of all algorithms and scenes of the store."""
-    known, sets, scenes = schema.algorithms, schema.datasets, schema.scenes
-    query = sql.select(sets.c.name, scenes.c.name, scenes.c.tags).join(sets, sets.c.id == scenes.c.dataset_id)
-    return TagBook(
-        {name: tags_of_text(text) for name, text in connection.execute(sql.select(known.c.name, known.c.tags))},
-        {(owner, name): tags_of_text(text) for owner, name, text in connection.execute(query)},
-    )
 
 
 def _scored_by(connection: Connection, scoring: int) -> Protocol | None:
@@ -388,10 +179,10 @@ def _positions(order: list[int], numbers: NDArray[np.int64]) -> NDArray[np.intp]
     return table[numbers]
 
 
-def read_cells(connection: Connection, selection: Selection) -> Iterator[CellScores]:
+def read_cells(connection: Connection, selection: RowSelection) -> Iterator[CellScores]:
     """The stored cells, scene by scene, older versions of columns left out."""
     table = schema.scores
-    sets = names.known_column_sets(connection)
+    sets = known_column_sets(connection)
     used = connection.execute(sql.select(table.c.column_set_id).where(selection.condition()).distinct()).scalars()
     columns = chosen_columns([sets[number] for number in sorted(used)], selection.columns, selection.foreign)
     for scene_number, (dataset, scene) in selection.scenes.items():
@@ -418,3 +209,60 @@ def read_cells(connection: Connection, selection: Selection) -> Iterator[CellSco
             kept = [places[column] for column in columns if column in places]
             if whole is not None and kept:
                 yield whole.take(kept)
+
+
+Columns: TypeAlias = tuple[VersionedColumn, ...]
+
+
+class StoredCells:
+    """The cells that a store holds.
+
+    `cells`: for each (scene, algorithm), the fingerprint of its inputs and the ids of its column sets. `column_sets`:
+    the columns of each set.
+    """
+
+    def __init__(
+        self,
+        cells: dict[tuple[str, str], tuple[int, tuple[int, ...]]],
+        column_sets: dict[int, Columns],
+    ) -> None:
+        self.cells = cells
+        self.column_sets = column_sets
+        # Most cells have the same sets, so the difference is taken once for all of them. Wanted columns are told apart
+        # by their identity, since the hash of many columns takes longer than all the rest; they are kept with it.
+        self._differences: dict[tuple[tuple[int, ...], int], tuple[Columns, Columns]] = {}
+
+    def missing(self, scene: str, algorithm: str, inputs: int, wanted: Columns) -> Columns:
+        """The columns that must be computed for a cell whose inputs are these."""
+        found = self.cells.get((scene, algorithm))
+        if found is None or found[0] != inputs:
+            return wanted
+        key = (found[1], id(wanted))
+        if key not in self._differences:
+            present = {column for number in found[1] for column in self.column_sets[number]}
+            self._differences[key] = wanted, tuple(column for column in wanted if column not in present)
+        return self._differences[key][1]
+
+
+def stored_cells(connection: Connection, dataset: str, scoring_hash: str) -> StoredCells:
+    """The stored cells of `dataset` under the scoring hash; empty when the store knows neither."""
+    scores, scenes, sets, algorithms = schema.scores, schema.scenes, schema.datasets, schema.algorithms
+    of_dataset = sql.select(scenes.c.id, scenes.c.name).select_from(schema.named_scenes).where(sets.c.name == dataset)
+    scene_names = mapping(connection, of_dataset)
+    scoring = connection.execute(
+        sql.select(schema.scorings.c.id).where(schema.scorings.c.hash == scoring_hash)
+    ).scalar()
+    if scoring is None or not scene_names:
+        return StoredCells({}, {})
+    algorithm_names = mapping(connection, sql.select(algorithms.c.id, algorithms.c.name))
+    rows = connection.execute(
+        sql.select(scores.c.scene_id, scores.c.algorithm_id, scores.c.column_set_id, scores.c.inputs).where(
+            scores.c.scoring_id == scoring, scores.c.scene_id.in_(list(scene_names))
+        )
+    ).all()
+    cells: dict[tuple[str, str], tuple[int, tuple[int, ...]]] = {}
+    for scene, algorithm, column_set, inputs in rows:
+        key = (scene_names[scene], algorithm_names[algorithm])
+        found = cells.get(key)
+        cells[key] = (inputs, (*found[1], column_set) if found and found[0] == inputs else (column_set,))
+    return StoredCells(cells, known_column_sets(connection))

@@ -135,7 +135,7 @@ scores = Table(
     Column("sum", LargeBinary, nullable=False),
     Column("count", LargeBinary, nullable=False),
     Column("missing", LargeBinary, nullable=False),
-    # The check sum of the numbers and of the names that they stand under; verified whenever they are read.
+    # The check sum of the numbers and of their names; verified whenever they are read.
     Column("crc", BigInteger, nullable=False, server_default="0"),
     # The plan reads these five and nothing else, so the index alone answers it.
     Index("scores_by_cell", "scoring_id", "scene_id", "algorithm_id", "column_set_id", "inputs", unique=True),
@@ -166,6 +166,13 @@ maps = Table(
     PrimaryKeyConstraint("scene_id", "algorithm_id"),
     Index("maps_by_algorithm", "algorithm_id"),
 )
+
+named_scenes = scenes.join(datasets)
+"""Scenes with their datasets."""
+named_maps = maps.join(scenes).join(datasets).join(algorithms)
+named_scores = scores.join(scenes).join(datasets).join(algorithms).join(scorings)
+named_failures = failures.join(scenes).join(datasets).join(algorithms).join(scorings)
+"""Rows with the names that their ids mean."""
 
 files = Table(
     "files",

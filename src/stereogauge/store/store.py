@@ -13,24 +13,40 @@ import sqlalchemy as sql
 
 from stereogauge.errors import StoreError, unknown_name
 from stereogauge.metrics.declaration import is_declared
-from stereogauge.model import Dataset, ResultSet, Scene
+from stereogauge.model import Dataset, ResultSet
 from stereogauge.protocol import Protocol, load_protocol, parse_protocol, preset_names
 from stereogauge.scores.cell import CellScores, cells_of_scores
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.score import Score
 from stereogauge.scores.table import ScoreTable
-from stereogauge.store import exchange, listing, names, provenance, read, schema, write
+from stereogauge.store import exchange, schema
 from stereogauge.store.engine import Database
-from stereogauge.store.integrity import read_damage
+from stereogauge.store.exchange import merge_stores
 from stereogauge.store.listing import Listings
-from stereogauge.store.merge import merge
 from stereogauge.store.migrations import prepare
-from stereogauge.store.shared import best_fitting
-from stereogauge.store.sources import scene_of_text, source_of_text, tags_text
-from stereogauge.store.stored import StoredCells, stored_cells
-from stereogauge.store.write import Failure, MapRecord
-from stereogauge.tags import TagBook, as_tags
+from stereogauge.store.read import StoredCells, read_cells, read_cube, scene_facts, stored_cells
+from stereogauge.store.rows import chunks, mapping, read_damage, upsert
+from stereogauge.store.selection import best_fitting, scoring_of, select_rows, tag_book, warn_undeclared
+from stereogauge.store.sources import tags_text
+from stereogauge.store.write import (
+    Failure,
+    MapRecord,
+    begin_run,
+    check_texts,
+    delete_algorithm,
+    publish_algorithm,
+    withdraw_algorithm,
+    write_algorithms,
+    write_cells,
+    write_dataset,
+    write_facts,
+    write_failures,
+    write_maps,
+    write_protocol,
+    write_tags,
+)
+from stereogauge.tags import as_tags
 
 PathLike = str | os.PathLike[str]
 
@@ -81,10 +97,10 @@ class Store(Listings):
         a metric whose plug-in is not loaded are left out, with one warning.
         """
         with self._database.reading() as connection:
-            selection = read.select(
+            selection = select_rows(
                 connection, dataset=dataset, protocol=protocol, algorithms=algorithms, scenes=scenes, columns=columns
             )
-            return read.read_cube(connection, selection)
+            return read_cube(connection, selection)
 
     def scores(
         self,
@@ -97,12 +113,12 @@ class Store(Listings):
     ) -> ScoreTable:
         """The same selection as single scores with their notes, under the protocol's whole text."""
         cells = self.cells(dataset=dataset, protocol=protocol, algorithms=algorithms, scenes=scenes, columns=columns)
-        read.warn_undeclared(column for cell in cells for column in cell.columns)
+        warn_undeclared(column for cell in cells for column in cell.columns)
         scores = [score for cell in cells for score in cell.scores() if is_declared(score.metric)]
         if not scores:
             return ScoreTable(())
         with self._database.reading() as connection:
-            facts, tags = read.scene_facts(connection), read.tag_book(connection)
+            facts, tags = scene_facts(connection), tag_book(connection)
         found = {Column(score.metric, score.region) for score in scores}
         return ScoreTable(
             scores,
@@ -115,14 +131,14 @@ class Store(Listings):
     def cells(self, **selection: Any) -> list[CellScores]:
         """The same selection as cells."""
         with self._database.reading() as connection:
-            return list(read.read_cells(connection, read.select(connection, **selection)))
+            return list(read_cells(connection, select_rows(connection, **selection)))
 
     def all_cells(self) -> Iterator[CellScores]:
         """Every cell under every protocol, scene by scene."""
         with self._database.reading() as connection:
             hashes = list(connection.execute(sql.select(schema.scorings.c.hash)).scalars())
             for scoring in hashes:
-                yield from read.read_cells(connection, read.select(connection, protocol=scoring))
+                yield from read_cells(connection, select_rows(connection, protocol=scoring))
 
     def stored(self, dataset: str, protocol: str) -> StoredCells:
         """Which columns are there for which cell of a dataset under a scoring hash, and from which inputs."""
@@ -135,7 +151,7 @@ class Store(Listings):
         Several protocols may share a scoring hash: of those the one is meant that asks for most of `columns`.
         """
         with self._database.reading() as connection:
-            _, scoring = read.scoring_of(connection, wanted)
+            _, scoring = scoring_of(connection, wanted)
         known = [
             parse_protocol(entry.text, self.name)
             for entry in self.protocols()
@@ -145,39 +161,6 @@ class Store(Listings):
             return best_fitting(known, columns)
         presets = (load_protocol(name) for name in preset_names())
         return next((preset for preset in presets if preset.scoring_hash == scoring), None)
-
-    def scene(self, dataset: str, name: str) -> Scene:
-        """A scene, rebuilt from where its files lay when it was evaluated."""
-        with self._database.reading() as connection:
-            text = listing.scene_sources(connection, dataset, name)
-        if text is None:
-            known = {entry.name: entry.scenes for entry in self.datasets()}
-            if dataset not in known:
-                raise unknown_name("dataset of this store", dataset, known)
-            raise unknown_name(f"scene of {dataset}", name, known[dataset])
-        return scene_of_text(text, name, dataset)
-
-    def tags(self) -> TagBook:
-        """The tags of all algorithms and scenes."""
-        with self._database.reading() as connection:
-            return read.tag_book(connection)
-
-    def map_source(self, algorithm: str, dataset: str, scene: str) -> Any:
-        """Where an algorithm's map lay when it was evaluated: a file of `stereogauge.io.files` or a path; None when it
-        was an array.
-        """
-        record = self.map_record(algorithm, dataset, scene)
-        return None if record is None else source_of_text(record.source)
-
-    def map_record(self, algorithm: str, dataset: str, scene: str) -> MapRecord | None:
-        """What is known of an algorithm's map: source, content hash, run time; None when it was never evaluated."""
-        with self._database.reading() as connection:
-            return listing.map_record(connection, algorithm, dataset, scene)
-
-    def map_origins(self, dataset: str) -> dict[tuple[str, str], tuple[str, str]]:
-        """Where every map of a dataset lay, as text, and its content hash, by (algorithm, scene)."""
-        with self._database.reading() as connection:
-            return listing.map_origins(connection, dataset)
 
     # writing
 
@@ -196,29 +179,29 @@ class Store(Listings):
         cells = [cell for cell in given if isinstance(cell, CellScores)]
         cells += cells_of_scores(score for score in given if isinstance(score, Score))
         with self._database.writing() as connection:
-            number = provenance.begin_run(connection, "") if run is None else run
+            number = begin_run(connection, "") if run is None else run
             if chosen is not None:
-                write.write_protocol(connection, chosen)
-            known = write.write_cells(connection, cells, number)
+                write_protocol(connection, chosen)
+            known = write_cells(connection, cells, number)
             if isinstance(scores, ScoreTable):
-                write.write_facts(connection, scores.sizes or {}, scores.calibrated)
-                write.write_tags(connection, scores.tags)
-            write.write_maps(connection, maps, known)
-            write.write_failures(connection, failures, number)
+                write_facts(connection, scores.sizes or {}, scores.calibrated)
+                write_tags(connection, scores.tags)
+            write_maps(connection, maps, known)
+            write_failures(connection, failures, number)
 
     def register(
         self, dataset: Dataset, contents: Mapping[str, str], results: Iterable[ResultSet], protocol: Protocol
     ) -> None:
         """Keep what is known of a dataset's scenes, of algorithms and of a protocol before scores arrive."""
         with self._database.writing() as connection:
-            write.write_protocol(connection, protocol)
-            write.write_dataset(connection, dataset, dict(contents))
-            write.write_algorithms(connection, results)
+            write_protocol(connection, protocol)
+            write_dataset(connection, dataset, dict(contents))
+            write_algorithms(connection, results)
 
     def begin_run(self, command: str = "") -> int:
         """Record that an evaluation begins, with host and versions; returns the id of the run."""
         with self._database.writing() as connection:
-            return provenance.begin_run(connection, command)
+            return begin_run(connection, command)
 
     def finish_run(self, run: int) -> None:
         """Record that an evaluation came to its end."""
@@ -237,7 +220,7 @@ class Store(Listings):
     ) -> None:
         """Change what is known of an algorithm; None leaves a part as it is. `tags` replaces all of its tags."""
         changes = {"description": description, "link": link, "colour": colour}
-        write.check_texts(name, description, link, colour)
+        check_texts(name, description, link, colour)
         values: dict[str, Any] = {key: text for key, text in changes.items() if text is not None}
         if metadata is not None:
             values["metadata"] = json.dumps(dict(metadata), sort_keys=True)
@@ -253,29 +236,29 @@ class Store(Listings):
     ) -> None:
         """Write a submission's algorithm with all its scores in place of its owner's earlier one, whole or not at all.
 
-        `about` is what `write.publish` takes; a name that is taken raises `NameTaken`.
+        `about` is what `publish_algorithm` takes; a name that is taken raises `NameTaken`.
         """
         with self._database.writing() as connection:
-            write.publish(connection, name, **about)
-            number = provenance.begin_run(connection, "submission")
+            publish_algorithm(connection, name, **about)
+            number = begin_run(connection, "submission")
             if protocol is not None:
-                write.write_protocol(connection, protocol)
-            write.write_cells(connection, cells_of_scores(scores), number)
-            write.write_maps(connection, maps)
+                write_protocol(connection, protocol)
+            write_cells(connection, cells_of_scores(scores), number)
+            write_maps(connection, maps)
 
     def withdraw(self, submission: str) -> bool:
         """Delete the algorithm that a submission made; False where there is none."""
         with self._database.writing() as connection:
-            return write.withdraw(connection, submission)
+            return withdraw_algorithm(connection, submission)
 
     def delete_algorithm(self, name: str) -> None:
         """Remove an algorithm and everything that belongs to it."""
         with self._database.writing() as connection:
-            write.delete_algorithm(connection, self._algorithm(connection, name))
+            delete_algorithm(connection, self._algorithm(connection, name))
 
     def _algorithm(self, connection: sql.Connection, name: str) -> int:
         table = schema.algorithms
-        known: dict[str, int] = names.mapping(connection, sql.select(table.c.name, table.c.id))
+        known: dict[str, int] = mapping(connection, sql.select(table.c.name, table.c.id))
         if name not in known:
             raise unknown_name("algorithm of this store", name, known)
         return known[name]
@@ -292,9 +275,7 @@ class Store(Listings):
             remembered = connection.execute(sql.select(sql.func.count()).select_from(table)).scalar_one()
             # Looking one up takes three times as long as reading it along with all others.
             everything = remembered < 2 * len(wanted)
-            queries = (
-                [query] if everything else [query.where(table.c.source.in_(some)) for some in names.chunks(wanted)]
-            )
+            queries = [query] if everything else [query.where(table.c.source.in_(some)) for some in chunks(wanted)]
             for one in queries:
                 found.update({source: (stamp, text) for source, stamp, text in connection.execute(one).all()})
         return found
@@ -303,7 +284,7 @@ class Store(Listings):
         """Keep (stamp, hash) by source text."""
         rows = [{"source": source, "stamp": stamp, "hash": text} for source, (stamp, text) in hashes.items()]
         with self._database.writing() as connection:
-            names.replace(connection, schema.files, ("source",), rows)
+            upsert(connection, schema.files, ("source",), rows)
 
     def check(self) -> list[str]:
         """What is damaged in the store, one sentence each; none where everything is as it was written."""
@@ -346,8 +327,8 @@ class Store(Listings):
         """Import scores in long form from CSV; returns how many."""
         cells, tags = exchange.import_csv(path)
         with self._database.writing() as connection:
-            write.write_cells(connection, cells, provenance.begin_run(connection, "import"))
-            write.write_tags(connection, tags)
+            write_cells(connection, cells, begin_run(connection, "import"))
+            write_tags(connection, tags)
         return sum(len(cell.columns) for cell in cells)
 
     def import_parquet(self, path: PathLike) -> int:
@@ -355,9 +336,9 @@ class Store(Listings):
         cells, texts, tags = exchange.import_parquet(path)
         with self._database.writing() as connection:
             for text in texts:
-                write.write_protocol(connection, parse_protocol(text, os.fsdecode(path)))
-            write.write_cells(connection, cells, provenance.begin_run(connection, "import"))
-            write.write_tags(connection, tags)
+                write_protocol(connection, parse_protocol(text, os.fsdecode(path)))
+            write_cells(connection, cells, begin_run(connection, "import"))
+            write_tags(connection, tags)
         return sum(len(cell.columns) for cell in cells)
 
     def merge(self, other: Store) -> int:
@@ -368,7 +349,7 @@ class Store(Listings):
         if other.name == self.name:
             raise StoreError(f"{self.name} cannot be merged into itself; name two stores.")
         with other._database.reading() as source, self._database.writing() as target:
-            return merge(source, target)
+            return merge_stores(source, target)
 
 
 def open_store(url: PathLike, *, read_only: bool = False, timeout: float = 30.0) -> Store:

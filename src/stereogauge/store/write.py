@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import platform
+import socket
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import metadata
 from typing import Any, NamedTuple
 
 import sqlalchemy as sql
@@ -16,11 +20,50 @@ from stereogauge.model import Dataset, ResultSet
 from stereogauge.protocol import Protocol
 from stereogauge.scores.cell import CellScores
 from stereogauge.scores.column import VersionedColumn
-from stereogauge.store import names, schema
-from stereogauge.store.blocks import cell_of_row, packed
+from stereogauge.store import schema
 from stereogauge.store.lookalikes import folded
+from stereogauge.store.rows import (
+    algorithm_ids,
+    cell_of_row,
+    chunks,
+    column_set_ids,
+    dataset_ids,
+    insert_new,
+    known_column_sets,
+    of_row,
+    packed,
+    scene_ids,
+    scoring_ids,
+    upsert,
+)
 from stereogauge.store.sources import scene_text, tags_text
 from stereogauge.tags import TagBook
+from stereogauge.version import VERSION
+
+PACKAGES = ("numpy", "numba", "opencv-python-headless", "scikit-image", "scipy")
+
+
+def versions() -> dict[str, str]:
+    """Versions of everything that a score's last digits may depend on, by package."""
+    found = {"stereogauge": VERSION, "python": platform.python_version(), "platform": platform.platform()}
+    for package in PACKAGES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[package] = metadata.version(package)
+    return found
+
+
+def begin_run(connection: Connection, command: str) -> int:
+    """Record that a run begins; returns its id."""
+    row = {
+        "started": time.time(),
+        "host": socket.gethostname(),
+        "versions": json.dumps(versions(), sort_keys=True),
+        "command": command,
+    }
+    key = connection.execute(schema.runs.insert().values(**row)).inserted_primary_key
+    assert key is not None
+    return int(key[0])
+
 
 KEY = ("scoring_id", "scene_id", "algorithm_id")
 """What names a cell in the tables of scores and failures."""
@@ -60,7 +103,7 @@ class Failure:
 
 def write_protocol(connection: Connection, protocol: Protocol) -> int:
     """Keep the whole text of a protocol; returns the id of its scoring choices."""
-    scoring = names.scoring_ids(connection, [protocol.scoring_hash])[protocol.scoring_hash]
+    scoring = scoring_ids(connection, [protocol.scoring_hash])[protocol.scoring_hash]
     row = {
         "hash": protocol.hash,
         "scoring_id": scoring,
@@ -68,7 +111,7 @@ def write_protocol(connection: Connection, protocol: Protocol) -> int:
         "text": protocol.to_toml(),
         "added": time.time(),
     }
-    names.insert_new(connection, schema.protocols, [row])
+    insert_new(connection, schema.protocols, [row])
     return scoring
 
 
@@ -76,7 +119,7 @@ def write_facts(
     connection: Connection, sizes: Mapping[tuple[str, str], float], calibrated: Mapping[tuple[str, str], bool]
 ) -> None:
     """Keep the size, and whether there is a calibration, by (dataset, scene), of scenes without files."""
-    datasets = names.dataset_ids(connection, {dataset for dataset, _ in sizes})
+    datasets = dataset_ids(connection, {dataset for dataset, _ in sizes})
     table = schema.scenes
     for (dataset, scene), size in sizes.items():
         known = (table.c.dataset_id == datasets[dataset]) & (table.c.name == scene) & (table.c.sources == "{}")
@@ -88,8 +131,8 @@ def write_dataset(connection: Connection, dataset: Dataset, contents: dict[str, 
     """Keep the scenes of a dataset in its order, with where they lie and the hash of their content."""
     root = "" if dataset.root is None else str(dataset.root)
     row = {"name": dataset.name, "version": dataset.version, "root": root}
-    names.replace(connection, schema.datasets, ("name",), [row])
-    number = names.dataset_ids(connection, [dataset.name])[dataset.name]
+    upsert(connection, schema.datasets, ("name",), [row])
+    number = dataset_ids(connection, [dataset.name])[dataset.name]
     rows = [
         {
             "dataset_id": number,
@@ -101,7 +144,7 @@ def write_dataset(connection: Connection, dataset: Dataset, contents: dict[str, 
         }
         for place, scene in enumerate(dataset)
     ]
-    names.replace(connection, schema.scenes, ("dataset_id", "name"), rows)
+    upsert(connection, schema.scenes, ("dataset_id", "name"), rows)
 
 
 def write_algorithms(connection: Connection, results: Iterable[ResultSet]) -> None:
@@ -109,7 +152,7 @@ def write_algorithms(connection: Connection, results: Iterable[ResultSet]) -> No
     sets = list(results)
     for result in sets:
         check_texts(result.name, result.name, result.description, result.link, result.colour)
-    numbers = names.algorithm_ids(connection, [result.name for result in sets])
+    numbers = algorithm_ids(connection, [result.name for result in sets])
     for result in sets:
         said = {key: text for key in ("description", "link", "colour") if (text := getattr(result, key))}
         said |= {"tags": tags_text(result.tags)} if result.tags else {}
@@ -125,7 +168,7 @@ def write_tags(connection: Connection, book: TagBook) -> None:
         if tags:
             named = algorithms.c.name == name
             connection.execute(algorithms.update().where(named).values(tags=tags_text(tags)))
-    datasets = names.dataset_ids(connection, {dataset for (dataset, _), tags in book.scenes.items() if tags})
+    datasets = dataset_ids(connection, {dataset for (dataset, _), tags in book.scenes.items() if tags})
     for (dataset, scene), tags in book.scenes.items():
         if tags:
             named = (scenes.c.dataset_id == datasets[dataset]) & (scenes.c.name == scene)
@@ -147,7 +190,7 @@ class Numbers(NamedTuple):
     @classmethod
     def of(cls, connection: Connection, records: Sequence[CellScores | MapRecord | Failure]) -> Numbers:
         """The ids that these records need, created where they are new."""
-        algorithms = names.algorithm_ids(connection, [record.algorithm for record in records])
+        algorithms = algorithm_ids(connection, [record.algorithm for record in records])
         return cls(_scene_numbers(connection, records), algorithms)
 
     def cover(self, records: Iterable[MapRecord]) -> bool:
@@ -173,7 +216,7 @@ def write_maps(connection: Connection, records: Sequence[MapRecord], known: Numb
         }
         for record in records
     ]
-    names.replace(connection, schema.maps, ("scene_id", "algorithm_id"), rows)
+    upsert(connection, schema.maps, ("scene_id", "algorithm_id"), rows)
 
 
 def write_cells(
@@ -187,7 +230,7 @@ def write_cells(
     numbers = Numbers.of(connection, cells)
     keys = _keys(connection, cells, numbers)
     _delete_outdated(connection, cells, keys)
-    sets = names.column_set_ids(connection, [cell.columns for cell in cells])
+    sets = column_set_ids(connection, [cell.columns for cell in cells])
     now = time.time()
     rows = [
         {
@@ -218,14 +261,14 @@ def write_failures(connection: Connection, failures: Sequence[Failure], run: int
         }
         for key, failure in zip(_keys(connection, failures, Numbers.of(connection, failures)), failures, strict=True)
     ]
-    names.replace(connection, schema.failures, KEY, rows)
+    upsert(connection, schema.failures, KEY, rows)
 
 
 class NameTaken(StoreError):  # noqa: N818 - what was found, not whose mistake it is
     """Another algorithm has the name, or one that looks like it."""
 
 
-def publish(
+def publish_algorithm(
     connection: Connection,
     name: str,
     *,
@@ -246,12 +289,12 @@ def publish(
         if json.loads(text).get(SUBMISSION) not in {submission, *replaces}:
             raise NameTaken(f"There is an algorithm called {other!r} already; choose another name.")
         delete_algorithm(connection, number)
-    number = names.algorithm_ids(connection, [name])[name]
+    number = algorithm_ids(connection, [name])[name]
     values = {"description": description, "link": link, "metadata": json.dumps({SUBMISSION: submission})}
     connection.execute(table.update().where(table.c.id == number).values(**values))
 
 
-def withdraw(connection: Connection, submission: str) -> bool:
+def withdraw_algorithm(connection: Connection, submission: str) -> bool:
     """Delete the algorithm that a submission made; False where there is none."""
     table = schema.algorithms
     known = connection.execute(sql.select(table.c.id, table.c.metadata)).all()
@@ -270,7 +313,7 @@ def delete_algorithm(connection: Connection, number: int) -> None:
         sql.select(maps.c.source, maps.c.right_source).where(maps.c.algorithm_id == number)
     ).all()
     connection.execute(schema.algorithms.delete().where(schema.algorithms.c.id == number))
-    for some in names.chunks({text for row in sources for text in row if text}):
+    for some in chunks({text for row in sources for text in row if text}):
         connection.execute(schema.files.delete().where(schema.files.c.source.in_(some)))
     used = sql.select(schema.scores.c.column_set_id)
     connection.execute(schema.column_sets.delete().where(schema.column_sets.c.id.not_in(used)))
@@ -280,7 +323,7 @@ def _keys(
     connection: Connection, cells: Sequence[CellScores | Failure], numbers: Numbers
 ) -> list[tuple[int, int, int]]:
     """Scoring, scene and algorithm of each cell by id."""
-    scorings = names.scoring_ids(connection, [cell.protocol for cell in cells])
+    scorings = scoring_ids(connection, [cell.protocol for cell in cells])
     scenes, algorithms = numbers
     return [(scorings[cell.protocol], scenes[cell.dataset, cell.scene], algorithms[cell.algorithm]) for cell in cells]
 
@@ -291,11 +334,11 @@ def _scene_numbers(
     by_dataset: dict[str, list[str]] = {}
     for record in records:
         by_dataset.setdefault(record.dataset, []).append(record.scene)
-    datasets = names.dataset_ids(connection, by_dataset)
+    datasets = dataset_ids(connection, by_dataset)
     return {
         (dataset, scene): number
         for dataset, some in by_dataset.items()
-        for scene, number in names.scene_ids(connection, datasets[dataset], some).items()
+        for scene, number in scene_ids(connection, datasets[dataset], some).items()
     }
 
 
@@ -319,7 +362,7 @@ def _delete_outdated(connection: Connection, cells: Sequence[CellScores], keys: 
     rows = connection.execute(read).all()
     if not rows:
         return
-    sets = names.known_column_sets(connection)
+    sets = known_column_sets(connection)
     stale: list[int] = []
     for number, scoring, scene, algorithm, column_set, inputs in rows:
         found = (scoring, scene, algorithm)
@@ -330,15 +373,15 @@ def _delete_outdated(connection: Connection, cells: Sequence[CellScores], keys: 
             stale.append(number)
         elif len(kept) < len(sets[column_set]):
             _cut(connection, number, sets[column_set], kept)
-    for some in names.chunks(stale):
+    for some in chunks(stale):
         connection.execute(table.delete().where(table.c.id.in_(some)))
 
 
 def _cut(connection: Connection, number: int, columns: tuple[VersionedColumn, ...], kept: list[int]) -> None:
     table = schema.scores
     row = connection.execute(sql.select(table).where(table.c.id == number)).mappings().one()
-    rest = cell_of_row(row, columns, **names.of_row(connection, number)).take(kept)
-    column_set = names.column_set_ids(connection, [rest.columns])[rest.columns]
+    rest = cell_of_row(row, columns, **of_row(connection, number)).take(kept)
+    column_set = column_set_ids(connection, [rest.columns])[rest.columns]
     connection.execute(table.update().where(table.c.id == number).values(column_set_id=column_set, **packed(rest)))
 
 

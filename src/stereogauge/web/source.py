@@ -27,8 +27,8 @@ from stereogauge.model import Better, ConfidenceKind, ResultSet, Scene
 from stereogauge.protocol import Protocol, parse_protocol
 from stereogauge.ranking.profile import load_profile
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.store.listing import AlgorithmEntry
-from stereogauge.store.shared import aggregation_key
+from stereogauge.store.listing import StoredAlgorithm
+from stereogauge.store.selection import aggregation_key
 from stereogauge.store.sources import source_of_text
 from stereogauge.store.store import Store
 from stereogauge.store.write import MapRecord
@@ -73,7 +73,7 @@ class _Kept:
     version: str
     cubes: dict[str, ScoreCube] = field(default_factory=dict)
     protocols: tuple[ProtocolRecord, ...] | None = None
-    algorithms: tuple[AlgorithmEntry, ...] | None = None
+    algorithms: tuple[StoredAlgorithm, ...] | None = None
     scenes: dict[str, Scene] = field(default_factory=dict)
     maps: dict[tuple[str, str], Maps] = field(default_factory=dict)
 
@@ -168,7 +168,7 @@ class StoreSource:
                 cubes[key] = self._store.cube(protocol=key)
             return cubes[key]
 
-    def algorithms(self) -> tuple[AlgorithmEntry, ...]:
+    def algorithms(self) -> tuple[StoredAlgorithm, ...]:
         """Every algorithm, in the order of first evaluation."""
         with self._lock:
             kept = self._current()

@@ -1,16 +1,21 @@
-"""Integer ids for names: rows of scores hold small numbers, and each name stands once in its own table."""
+"""Rows of the tables: names as integer ids, each name stored once, and the arrays of a cell as packed columns."""
 
 from __future__ import annotations
 
 import importlib
 import json
 import time
+import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import sqlalchemy as sql
-from sqlalchemy.engine import Connection
+from numpy.typing import NDArray
+from sqlalchemy.engine import Connection, RowMapping
 
+from stereogauge.errors import StoreError
+from stereogauge.scores.cell import CellScores
 from stereogauge.scores.column import VersionedColumn
 from stereogauge.store import schema
 
@@ -30,22 +35,22 @@ def mapping(connection: Connection, query: Any) -> dict[Any, Any]:
     return dict(rows)
 
 
-def insert(connection: Connection, table: sql.Table) -> Any:
-    """An INSERT that knows ON CONFLICT, for the database at hand."""
+def _insert(connection: Connection, table: sql.Table) -> Any:
+    """An INSERT with ON CONFLICT, in the dialect of the connection."""
     return importlib.import_module(f"sqlalchemy.dialects.{connection.dialect.name}").insert(table)
 
 
 def insert_new(connection: Connection, table: sql.Table, rows: list[dict[str, Any]]) -> None:
     """Insert rows; those whose unique key is there already are left as they are."""
     if rows:
-        connection.execute(insert(connection, table).on_conflict_do_nothing(), rows)
+        connection.execute(_insert(connection, table).on_conflict_do_nothing(), rows)
 
 
-def replace(connection: Connection, table: sql.Table, key: tuple[str, ...], rows: list[dict[str, Any]]) -> None:
+def upsert(connection: Connection, table: sql.Table, key: tuple[str, ...], rows: list[dict[str, Any]]) -> None:
     """Insert rows, or bring the row with the same key up to date."""
     if not rows:
         return
-    statement = insert(connection, table)
+    statement = _insert(connection, table)
     changed = {name: statement.excluded[name] for name in rows[0] if name not in key}
     connection.execute(statement.on_conflict_do_update(index_elements=list(key), set_=changed), rows)
 
@@ -137,20 +142,118 @@ def known_column_sets(connection: Connection) -> dict[int, tuple[VersionedColumn
 
 def of_row(connection: Connection, number: int) -> dict[str, str]:
     """Dataset, scene, algorithm and protocol of one row of scores."""
-    scores, scenes, sets = schema.scores, schema.scenes, schema.datasets
-    algorithms, scorings = schema.algorithms, schema.scorings
     query = (
         sql.select(
-            sets.c.name.label("dataset"),
-            scenes.c.name.label("scene"),
-            algorithms.c.name.label("algorithm"),
-            scorings.c.hash.label("protocol"),
+            schema.datasets.c.name.label("dataset"),
+            schema.scenes.c.name.label("scene"),
+            schema.algorithms.c.name.label("algorithm"),
+            schema.scorings.c.hash.label("protocol"),
         )
-        .select_from(scores)
-        .join(scenes, scenes.c.id == scores.c.scene_id)
-        .join(sets, sets.c.id == scenes.c.dataset_id)
-        .join(algorithms, algorithms.c.id == scores.c.algorithm_id)
-        .join(scorings, scorings.c.id == scores.c.scoring_id)
-        .where(scores.c.id == number)
+        .select_from(schema.named_scores)
+        .where(schema.scores.c.id == number)
     )
     return dict(connection.execute(query).mappings().one())
+
+
+FLOATS = np.dtype("<f8")
+INTEGERS = np.dtype("<i8")
+
+
+ARRAYS = ("value", "sum", "count", "missing")
+
+
+def packed(cell: CellScores) -> dict[str, Any]:
+    """The part of a `scores` row that depends on the cell alone."""
+    row = _packed(cell)
+    names = (cell.protocol, cell.dataset, cell.scene, cell.algorithm)
+    return {**row, "crc": check_sum(names_sum(*names), columns_sum(cell.columns), row["inputs"], *_arrays(row))}
+
+
+def names_sum(*names: str) -> int:
+    """The check sum of the names of a row: protocol, dataset, scene, algorithm."""
+    return zlib.crc32("\0".join(names).encode("utf-8", "surrogatepass"))
+
+
+def further_name(name: str) -> bytes:
+    """What a further name adds: crc32(further_name(last), names_sum(*others)) = names_sum(*others, last)."""
+    return f"\0{name}".encode("utf-8", "surrogatepass")
+
+
+def columns_sum(columns: tuple[VersionedColumn, ...]) -> bytes:
+    """The check sum of the names and versions of columns, as bytes."""
+    return zlib.crc32(repr([tuple(column) for column in columns]).encode()).to_bytes(4, "little")
+
+
+def check_sum(names: int, columns: bytes, inputs: int, *arrays: bytes) -> int:
+    """The check sum of a row: CRC-32 of what its numbers are called and of the packed numbers."""
+    return zlib.crc32(b"".join((columns, inputs.to_bytes(8, "little", signed=True), *arrays)), names)
+
+
+def damaged(what: str) -> StoreError:
+    """The error for a row that is not what was written."""
+    return StoreError(
+        f"The store is damaged: the scores of {what} are not those that were written; `stereogauge store check` lists "
+        "what is damaged. Restore a copy, or delete the algorithm and evaluate it again."
+    )
+
+
+def _arrays(row: Any) -> list[bytes]:
+    return [bytes(row[name]) for name in ARRAYS]
+
+
+def _packed(cell: CellScores) -> dict[str, Any]:
+    return {
+        "inputs": cell.inputs,
+        "seconds": cell.seconds,
+        "host": cell.host,
+        "notes": json.dumps({str(place): note for place, note in cell.notes.items()}) if cell.notes else "",
+        "value": cell.values.astype(FLOATS).tobytes(),
+        "sum": cell.sums.astype(FLOATS).tobytes(),
+        "count": cell.counts.astype(INTEGERS).tobytes(),
+        "missing": cell.missing.astype(INTEGERS).tobytes(),
+    }
+
+
+def unpacked(blobs: list[bytes], dtype: np.dtype[Any], width: int) -> NDArray[Any]:
+    """Rows of packed arrays as one matrix (rows, width)."""
+    return np.frombuffer(b"".join(blobs), dtype).reshape(len(blobs), width)
+
+
+def cell_of_row(
+    row: RowMapping, columns: tuple[VersionedColumn, ...], *, dataset: str, scene: str, algorithm: str, protocol: str
+) -> CellScores:
+    """The cell that a `scores` row holds; one that is not as it was written is refused."""
+    names = names_sum(protocol, dataset, scene, algorithm)
+    if row["crc"] != check_sum(names, columns_sum(columns), row["inputs"], *_arrays(row)):
+        raise damaged(f"{algorithm} on {scene}")
+    return CellScores(
+        dataset=dataset,
+        scene=scene,
+        algorithm=algorithm,
+        protocol=protocol,
+        columns=columns,
+        values=np.frombuffer(row["value"], FLOATS).astype(np.float64),
+        sums=np.frombuffer(row["sum"], FLOATS).astype(np.float64),
+        counts=np.frombuffer(row["count"], INTEGERS).astype(np.int64),
+        missing=np.frombuffer(row["missing"], INTEGERS).astype(np.int64),
+        notes={int(place): note for place, note in json.loads(row["notes"]).items()} if row["notes"] else {},
+        inputs=row["inputs"],
+        seconds=row["seconds"],
+        host=row["host"],
+    )
+
+
+def read_damage(connection: Connection) -> list[str]:
+    """One sentence per row of scores that is not as it was written."""
+    table = schema.scores
+    sets = known_column_sets(connection)
+    found = []
+    for number in connection.execute(sql.select(table.c.id).order_by(table.c.id)).scalars().all():
+        row = connection.execute(sql.select(table).where(table.c.id == number)).mappings().one()
+        try:
+            cell_of_row(row, sets[row["column_set_id"]], **of_row(connection, number))
+        except StoreError as problem:
+            found.append(str(problem))
+        except (KeyError, ValueError, TypeError, sql.exc.NoResultFound) as problem:
+            found.append(f"Row {number} of the scores belongs to nothing that the store knows ({problem}).")
+    return found
