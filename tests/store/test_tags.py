@@ -119,5 +119,5 @@ def test_files_give_tags(tmp_path: Path) -> None:
     with pytest.raises(StereogaugeError, match=r"Unknown scene under the tag weather .* 'thrid'"):
         sg.load_dataset("folder", tmp_path / "data")
     manifest.write_text('[paths]\nground_truth = "{scene}.pfm"\n[tags]\nweather = 3\n')
-    with pytest.raises(StereogaugeError, match="the tag weather should be text or a list of texts, found 3"):
+    with pytest.raises(StereogaugeError, match=r"tags.weather must be text or a list of texts or a table .*; found 3"):
         sg.load_dataset("folder", tmp_path / "data")

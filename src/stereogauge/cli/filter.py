@@ -110,9 +110,9 @@ def _directed(text: str) -> tuple[str, Better]:
         if text.endswith(f":{direction}"):
             return text.removesuffix(f":{direction}"), direction
     file = Path(text)
-    stated = of_map(manifest_beside(file.absolute().parent).better, file.stem)
+    stated = of_map(manifest_beside(file.absolute().parent).confidence.better, file.stem)
     if stated is None:
-        stated = of_map(manifest_beside(file.absolute().parent).better, file.parent.name)
+        stated = of_map(manifest_beside(file.absolute().parent).confidence.better, file.parent.name)
     if stated is None:
         raise FileError(f"{text} does not say whether lower or higher is better; write {text}:lower or {text}:higher.")
-    return text, stated  # type: ignore[return-value]
+    return text, stated

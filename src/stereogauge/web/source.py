@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from stereogauge.errors import StereogaugeError, StoreError, unknown_name
 from stereogauge.evaluation.stored_density import stored_results
 from stereogauge.io.files import DisparityFile
 from stereogauge.io.remote_path import is_remote
-from stereogauge.model import Better, ConfidenceKind, ResultSet, Scene
+from stereogauge.model import ResultSet, Scene
 from stereogauge.protocol import Protocol, parse_protocol
 from stereogauge.ranking.profile import load_profile
 from stereogauge.scores.cube import ScoreCube
@@ -289,8 +289,8 @@ def _confidence_beside(left: Any) -> dict[str, ConfidenceSource]:
     return {
         name: ConfidenceSource(
             DisparityFile(file, scale=65535.0 if file.suffix == ".png" else None),
-            cast("Better | None", of_map(manifest.better, name)),
-            cast("ConfidenceKind", of_map(manifest.kind, name) or "order"),
+            of_map(manifest.confidence.better, name),
+            of_map(manifest.confidence.kind, name) or "order",
         )
         for name, file in named.items()
     }

@@ -29,11 +29,12 @@ weather = { first = "rain", second = ["sun", "wind"] }
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeAlias, TypeVar
+
+import msgspec
 
 from stereogauge.datasets.calibration import read_middlebury_calibration
 from stereogauge.datasets.declaration import FOLDER as FOLDER_ID
@@ -44,116 +45,101 @@ from stereogauge.datasets.results.files import list_results
 from stereogauge.errors import DatasetError, unknown_name
 from stereogauge.io.encodings import is_depth
 from stereogauge.io.files import DisparityFile, ImageFile, LabelImage, MaskFile
+from stereogauge.loading import Declaration, convert, entry, read_toml
 from stereogauge.model import Calibration, Dataset, Scene
 from stereogauge.tags import as_tags
 
 FILENAME = MANIFEST
-_SECTIONS: Mapping[str, tuple[str, ...]] = {
-    "paths": ("ground_truth", "ground_truth_right", "left", "right", "calibration", "labels", "masks"),
-    "labels": (),
-    "ground_truth": ("encoding", "scale", "offset", "unknown"),
-    "calibration": ("focal", "baseline", "doffs", "ndisp"),
-    "scenes": ("order", "resolution", "border"),
-}
-_TEXTS = ("name", "version")
-_FREE = ("tags",)
-"""Sections whose entries have names of the user's choice."""
+T = TypeVar("T")
+Number: TypeAlias = float | Mapping[str, float] | None
+"""A number of all scenes, or a table of numbers by scene."""
+Tag: TypeAlias = str | tuple[str, ...]
 
 
-def read_toml(path: Path) -> dict[str, Any]:
-    """The content of a TOML file, or an error that says where it is wrong."""
-    try:
-        return parse_toml(path.read_text(encoding="utf-8"), str(path))
-    except UnicodeDecodeError:
-        raise DatasetError(f"{path} is not a TOML file: it is not UTF-8 text.") from None
-    except OSError as error:
-        raise DatasetError(f"{path} cannot be read: {error.strerror}.") from None
+class Paths(Declaration, frozen=True):
+    """Table `[paths]`: where files lie; `{scene}` differs between scenes."""
+
+    ground_truth: str = ""
+    ground_truth_right: str = ""
+    left: str = ""
+    right: str = ""
+    calibration: Annotated[str, entry("calibration files as Middlebury's")] = ""
+    labels: Annotated[str, entry("label images, whose classes [labels] names")] = ""
+    masks: Annotated[Mapping[str, str], entry("masks by the region that they are, 255 = belongs to it")] = {}
+
+    def templates(self, origin: str) -> dict[str, str]:
+        """The path templates by part; those of masks are called "mask NAME"."""
+        parts = {name: getattr(self, name) for name in self.__struct_fields__ if name != "masks"}
+        templates = {name: template for name, template in parts.items() if template}
+        templates |= {f"mask {name}": template for name, template in self.masks.items()}
+        for template in templates.values():
+            check_template(template, origin, ("scene",))
+        if not (self.ground_truth or self.left):
+            raise DatasetError(
+                f"{origin} needs a template ground_truth or left under [paths], as '{{scene}}/disp.pfm'."
+            )
+        return templates
 
 
-def parse_toml(text: str, origin: str) -> dict[str, Any]:
-    """The content of TOML text, or an error that says where it is wrong."""
-    try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise DatasetError(f"{origin} is not valid TOML: {error}.") from None
+class GroundTruth(Declaration, frozen=True):
+    """Table `[ground_truth]`: what stored values mean."""
+
+    encoding: str | Mapping[str, str] | None = None
+    scale: Number = None
+    offset: Number = None
+    unknown: Annotated[float | tuple[float, ...], entry("stored values that mean unknown, such as [0, -1]")] = ()
 
 
-def for_scene(value: Any, scene_id: str, key: str, path: Path) -> Any:
+class CalibrationEntries(Declaration, frozen=True):
+    """Table `[calibration]`: values of all scenes or by scene, over those of calibration files."""
+
+    focal: Annotated[Number, entry("focal length in px")] = None
+    baseline: Annotated[Number, entry("distance of the cameras in m")] = None
+    doffs: Annotated[Number, entry("difference of the principal points in px")] = None
+    ndisp: Annotated[Number, entry("number of disparities")] = None
+
+
+class Scenes(Declaration, frozen=True):
+    """Table `[scenes]`."""
+
+    order: Annotated[tuple[str, ...], entry("names of scenes")] = ()
+    resolution: Annotated[Number, entry("size relative to full; default: image width / 3000")] = None
+    border: Annotated[Number, entry("margin in px that is not evaluated")] = None
+
+
+class Manifest(Declaration, frozen=True):
+    """The whole file."""
+
+    paths: Paths = Paths()
+    name: str = ""
+    version: str = ""
+    labels: Annotated[Mapping[str, int | tuple[int, ...]], entry("classes of the label image by name")] | None = None
+    ground_truth: GroundTruth = GroundTruth()
+    calibration: CalibrationEntries = CalibrationEntries()
+    scenes: Scenes = Scenes()
+    tags: Mapping[str, Tag | Mapping[str, Tag]] = {}
+
+
+def for_scene(value: T | Mapping[str, T], scene_id: str, key: str, origin: str) -> T:
     """`value` itself, or its entry for the scene when it is a table by scene."""
-    if not isinstance(value, dict):
+    if not isinstance(value, Mapping):
         return value
     if scene_id not in value:
         raise DatasetError(
-            f"{path}: the table {key} has no entry for scene {scene_id!r}; it has: {', '.join(value) or 'none'}."
+            f"{origin}: the table {key} has no entry for scene {scene_id!r}; it has: {', '.join(value) or 'none'}."
         )
-    return value[scene_id]
+    found: T = value[scene_id]
+    return found
 
 
-def number_for_scene(section: Mapping[str, Any], key: str, scene_id: str, path: Path) -> float | None:
-    """A number that may be given once or by scene; None when it is not there."""
-    value = for_scene(section.get(key), scene_id, key, path)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise DatasetError(f"{path}: {key} should be a number or a table of numbers by scene, found {value!r}.")
-    return float(value)
-
-
-def _checked(path: Path) -> dict[str, Any]:
-    content = read_toml(path)
-    for key, value in content.items():
-        if key not in (*_SECTIONS, *_TEXTS, *_FREE):
-            raise unknown_name(f"entry of {path}", key, (*_TEXTS, *_SECTIONS, *_FREE))
-        if (key not in _TEXTS) != isinstance(value, dict):
-            raise DatasetError(f"{path}: {key} should be {'text' if key in _TEXTS else 'a table'}, found {value!r}.")
-        for inner in value if key in _SECTIONS else ():
-            if _SECTIONS[key] and inner not in _SECTIONS[key]:
-                raise unknown_name(f"entry of [{key}] in {path}", inner, _SECTIONS[key])
-    _check_labels(content, path)
-    order = content.get("scenes", {}).get("order", [])
-    if not isinstance(order, list) or not all(isinstance(entry, str) for entry in order):
-        raise DatasetError(f"{path}: order should be a list of scene names, found {order!r}.")
-    return content
-
-
-def _check_labels(content: Mapping[str, Any], path: Path) -> None:
-    """A label image has classes, classes have a label image, and their values are whole numbers."""
-    classes, image = content.get("labels"), content.get("paths", {}).get("labels")
-    if (classes is None) != (image is None):
+def _check_labels(manifest: Manifest, origin: str) -> None:
+    """Refuse classes without a label image and a label image without classes."""
+    if (manifest.labels is None) != (not manifest.paths.labels):
         raise DatasetError(
-            f"{path}: a label image is labels = '{{scene}}/classes.png' under [paths] together with a table [labels] "
-            f"of class names and values such as glass = 7; found only the {'path' if classes is None else 'table'}."
+            f"{origin}: a label image is labels = '{{scene}}/classes.png' under [paths] together with a table [labels] "
+            f"of class names and values such as glass = 7; found only the "
+            f"{'path' if manifest.labels is None else 'table'}."
         )
-    for name, value in (classes or {}).items():
-        values = value if isinstance(value, list) and value else [value]
-        if not all(isinstance(one, int) and not isinstance(one, bool) for one in values):
-            raise DatasetError(
-                f"{path}: the class {name} of [labels] should be a whole number or a list of them, found {value!r}."
-            )
-
-
-def _labels(scene_id: str, files: Mapping[str, Mapping[str, Path]], content: Mapping[str, Any]) -> LabelImage | None:
-    found = files.get("labels", {}).get(scene_id)
-    if found is None:
-        return None
-    classes = content.get("labels", {})
-    return LabelImage(found, {n: tuple(value) if isinstance(value, list) else value for n, value in classes.items()})
-
-
-def _templates(paths: Mapping[str, Any], path: Path) -> dict[str, str]:
-    """The path templates by part; those of masks are called "mask NAME"."""
-    masks = paths.get("masks", {})
-    if not isinstance(masks, dict):
-        raise DatasetError(f"{path}: masks should be a table such as nonocc = '{{scene}}/nonocc.png', found {masks!r}.")
-    templates = {key: value for key, value in paths.items() if key != "masks"}
-    templates |= {f"mask {name}": value for name, value in masks.items()}
-    for key, template in templates.items():
-        if not isinstance(template, str):
-            raise DatasetError(f"{path}: the path of {key} should be text such as '{{scene}}.png', found {template!r}.")
-        check_template(template, str(path), ("scene",))
-    if not ("ground_truth" in templates or "left" in templates):
-        raise DatasetError(f"{path} needs a template ground_truth or left under [paths], as '{{scene}}/disp.pfm'.")
-    return templates
 
 
 def matching(root: Path, template: str) -> dict[str, Path]:
@@ -170,13 +156,13 @@ def matching(root: Path, template: str) -> dict[str, Path]:
 
 
 def _scene(
-    scene_id: str, files: Mapping[str, Mapping[str, Path]], content: Mapping[str, Any], path: Path, dataset: str
+    scene_id: str, files: Mapping[str, Mapping[str, Path]], manifest: Manifest, path: Path, dataset: str
 ) -> Scene:
-    truth_options = content.get("ground_truth", {})
-    encoding = for_scene(truth_options.get("encoding"), scene_id, "encoding", path)
-    scale = number_for_scene(truth_options, "scale", scene_id, path)
-    offset = number_for_scene(truth_options, "offset", scene_id, path) or 0.0
-    calibration = _calibration(scene_id, files, content, path)
+    origin, truth, options = str(path), manifest.ground_truth, manifest.scenes
+    encoding = for_scene(truth.encoding, scene_id, "encoding", origin)
+    scale = for_scene(truth.scale, scene_id, "scale", origin)
+    unknown = truth.unknown if isinstance(truth.unknown, tuple) else (truth.unknown,)
+    calibration = _calibration(scene_id, files, manifest.calibration, origin)
 
     def disparity(part: str) -> DisparityFile | None:
         found = files.get(part, {}).get(scene_id)
@@ -186,8 +172,8 @@ def _scene(
             found,
             encoding=encoding,
             scale=scale,
-            offset=offset,
-            unknown=_unknown(truth_options.get("unknown", []), path),
+            offset=for_scene(truth.offset, scene_id, "offset", origin) or 0.0,
+            unknown=unknown,
             calibration=calibration if is_depth(encoding) else None,
         )
 
@@ -195,7 +181,7 @@ def _scene(
         found = files.get(part, {}).get(scene_id)
         return None if found is None else ImageFile(found)
 
-    options = content.get("scenes", {})
+    labels = files.get("labels", {}).get(scene_id)
     return Scene(
         scene_id,
         gt=disparity("ground_truth"),
@@ -208,36 +194,29 @@ def _scene(
             for part, found in files.items()
             if part.startswith("mask ") and scene_id in found
         },
-        labels=_labels(scene_id, files, content),
+        labels=None if labels is None else LabelImage(labels, manifest.labels or {}),
         dataset=dataset,
-        resolution=number_for_scene(options, "resolution", scene_id, path),
-        border=int(number_for_scene(options, "border", scene_id, path) or 0),
+        resolution=for_scene(options.resolution, scene_id, "resolution", origin),
+        border=int(for_scene(options.border, scene_id, "border", origin) or 0),
         metadata={} if scale is None else {"scale": scale},
-        tags=_tags(content.get("tags", {}), scene_id, path),
+        tags=_tags(manifest.tags, scene_id, origin),
     )
 
 
-def _tags(section: Mapping[str, Any], scene_id: str, path: Path) -> dict[str, tuple[str, ...]]:
+def _tags(section: Mapping[str, Tag | Mapping[str, Tag]], scene_id: str, origin: str) -> dict[str, tuple[str, ...]]:
     """The tags of all scenes and those that a table gives to this one; a scene may be without."""
-    given = {name: value.get(scene_id) if isinstance(value, dict) else value for name, value in section.items()}
-    return as_tags({name: value for name, value in given.items() if value is not None}, str(path))
-
-
-def _unknown(value: Any, path: Path) -> tuple[float, ...]:
-    values = value if isinstance(value, list) else [value]
-    if any(isinstance(entry, bool) or not isinstance(entry, int | float) for entry in values):
-        raise DatasetError(f"{path}: unknown should be a list of stored values such as [0, -1], found {value!r}.")
-    return tuple(float(entry) for entry in values)
+    given = {name: value.get(scene_id) if isinstance(value, Mapping) else value for name, value in section.items()}
+    return as_tags({name: value for name, value in given.items() if value is not None}, origin)
 
 
 def _calibration(
-    scene_id: str, files: Mapping[str, Mapping[str, Path]], content: Mapping[str, Any], path: Path
+    scene_id: str, files: Mapping[str, Mapping[str, Path]], entries: CalibrationEntries, origin: str
 ) -> Calibration:
     """The scene's own calibration file, over which the manifest's single values go."""
     own = files.get("calibration", {}).get(scene_id)
     read = Calibration() if own is None else read_middlebury_calibration(own)
-    section = content.get("calibration", {})
-    given: dict[str, Any] = {key: number_for_scene(section, key, scene_id, path) for key in section}
+    stated = {key: for_scene(getattr(entries, key), scene_id, key, origin) for key in entries.__struct_fields__}
+    given: dict[str, Any] = {key: value for key, value in stated.items() if value is not None}
     if "ndisp" in given:
         given["ndisp"] = int(given["ndisp"])
     return replace(read, **given)
@@ -259,25 +238,27 @@ def load(root: Path, variant: str, **options: Any) -> Dataset:
     found_content = found_layout(root)
     if found_content is None and not (root.is_file() or has_manifest(root, FILENAME)):
         raise wrong_folder("folder", root, f"the manifest {FILENAME}, or maps such as SCENE.pfm")
-    content = found_content or _checked(path)
+    content = found_content or read_toml(path, "a manifest", DatasetError)
+    manifest: Manifest = convert(content, Manifest, str(path), DatasetError)
+    _check_labels(manifest, str(path))
     given = {key: value for key, value in options.items() if value is not None}
-    content = {**content, "ground_truth": {**content.get("ground_truth", {}), **given}}
+    manifest = msgspec.structs.replace(manifest, ground_truth=msgspec.structs.replace(manifest.ground_truth, **given))
     folder = path.parent
-    templates = _templates(content.get("paths", {}), path)
+    templates = manifest.paths.templates(str(path))
     files = {part: matching(folder, template) for part, template in templates.items()}
     found = files.get("ground_truth") or files.get("left") or {}
-    order = content.get("scenes", {}).get("order", [])
+    order = manifest.scenes.order
     absent = [name for name in order if name not in found]
     if not found or absent:
         wanted = templates.get("ground_truth") or templates["left"]
         raise wrong_folder("folder", folder, f"{wanted} ({', '.join(absent) or 'any scene'}), as {path.name} says")
-    for tag, value in content.get("tags", {}).items():
-        strange = [scene for scene in (value if isinstance(value, dict) else ()) if scene not in found]
+    for tag, value in manifest.tags.items():
+        strange = [scene for scene in (value if isinstance(value, Mapping) else ()) if scene not in found]
         if strange:
             raise unknown_name(f"scene under the tag {tag} in {path}", strange[0], found)
-    name = str(content.get("name") or folder.resolve().name)
-    scenes = [_scene(scene_id, files, content, path, name) for scene_id in (order or in_order(found, ()))]
-    return Dataset(name, scenes, version=str(content.get("version", "")), root=folder)
+    name = manifest.name or folder.resolve().name
+    scenes = [_scene(scene_id, files, manifest, path, name) for scene_id in (order or in_order(found, ()))]
+    return Dataset(name, scenes, version=manifest.version, root=folder)
 
 
 FOLDER = DatasetFamily(

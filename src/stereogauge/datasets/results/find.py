@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from stereogauge.datasets.discovery import results_template
 from stereogauge.datasets.layout import MAP_SUFFIXES
@@ -33,7 +33,8 @@ from stereogauge.io.content import GZIP, fetch, suffix_of
 from stereogauge.io.encodings import is_depth
 from stereogauge.io.files import DisparityFile
 from stereogauge.io.png_file import SIGNATURE, read_header
-from stereogauge.model import Better, ConfidenceKind, ConfidenceMaps, Dataset, ResultSet, Scene
+from stereogauge.model import ConfidenceMaps, Dataset, ResultSet, Scene
+from stereogauge.tags import as_tags
 
 CONFIDENCE = "confidence"
 """What the only confidence map of an algorithm is called when its folder has no name."""
@@ -167,9 +168,9 @@ def _result_set(
 
     confidence = {
         part or CONFIDENCE: ConfidenceMaps(
-            maps("confidence", manifest.confidence, part),
-            cast("Better | None", of_map(manifest.better, part or CONFIDENCE)),
-            cast("ConfidenceKind", of_map(manifest.kind, part or CONFIDENCE) or "order"),
+            maps("confidence", manifest.confidence.decoding, part),
+            of_map(manifest.confidence.better, part or CONFIDENCE),
+            of_map(manifest.confidence.kind, part or CONFIDENCE) or "order",
         )
         for part in sorted({file.part for file in found if file.kind == "confidence"})
     }
@@ -187,7 +188,7 @@ def _result_set(
         description=manifest.description,
         link=manifest.link,
         colour=manifest.colour,
-        tags=manifest.tags,
+        tags=as_tags(manifest.tags, title),
     )
     return result, unused
 
@@ -195,7 +196,7 @@ def _result_set(
 def _confidence_file(
     path: str | os.PathLike[str], scene: Scene, dataset: Dataset, manifest: ResultManifest
 ) -> DisparityFile:
-    how = manifest.confidence
+    how = manifest.confidence.decoding
     return map_file(path, scene, dataset, how, manifest.name or "") if how.given else DisparityFile(path)
 
 

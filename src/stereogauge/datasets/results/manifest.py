@@ -27,25 +27,24 @@ What a folder says counts for the folders in it; the nearest one wins.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, TypeVar
 
-from stereogauge.datasets.native.manifest import parse_toml, read_toml
+from msgspec.structs import replace
+
 from stereogauge.datasets.results.files import ResultFiles
-from stereogauge.errors import DatasetError, unknown_name
+from stereogauge.errors import DatasetError
+from stereogauge.loading import Declaration, convert, entry, parse_toml, read_toml
+from stereogauge.model import Better, ConfidenceKind
 from stereogauge.paths import is_project
-from stereogauge.tags import Tags, as_tags
+from stereogauge.tags import as_tags
 
 FILENAMES = ("results.toml", "stereogauge.toml")
-_TEXTS = ("name", "description", "link", "colour", "encoding", "template", "flip")
-_NUMBERS = ("scale", "offset")
-_LISTS = ("unknown", "crop")
-_TABLES = ("confidence", "algorithms", "tags")
-_EMPTY: Mapping[str, Any] = {}
-BETTER = ("higher", "lower")
-KINDS = ("order", "sigma", "probability")
-Choice: TypeAlias = str | Mapping[str, str] | None
+Word = TypeVar("Word", bound=str)
+Number: TypeAlias = float | Mapping[str, float] | None
+"""A number of all scenes, or a table of numbers by scene."""
+WHAT = "a manifest of results"
 
 
 @dataclass(frozen=True)
@@ -53,8 +52,8 @@ class Decoding:
     """How stored values become disparities; scale and offset may be by scene. None = not said."""
 
     encoding: str | None = None
-    scale: float | Mapping[str, float] | None = None
-    offset: float | Mapping[str, float] | None = None
+    scale: Number = None
+    offset: Number = None
     unknown: Sequence[float] = ()
     flip: str | None = None
     crop: Sequence[int] = ()
@@ -88,40 +87,74 @@ class Decoding:
         return float(value[scene])
 
 
-@dataclass(frozen=True)
-class ResultManifest:
-    """The content of one `results.toml`."""
+class ConfidenceEntries(Declaration, frozen=True):
+    """Table `[confidence]`: how confidence maps are meant, all or by the name of the map."""
+
+    better: Better | Mapping[str, Better] | None = None
+    kind: ConfidenceKind | Mapping[str, ConfidenceKind] | None = None
+    encoding: str | None = None
+    scale: Number = None
+    offset: Number = None
+
+    @property
+    def decoding(self) -> Decoding:
+        """How stored values become confidences."""
+        return Decoding(self.encoding, self.scale, self.offset)
+
+    def over(self, other: ConfidenceEntries) -> ConfidenceEntries:
+        """These entries where they say something, else `other`."""
+        values = self.decoding.over(other.decoding)
+        return ConfidenceEntries(
+            self.better or other.better, self.kind or other.kind, values.encoding, values.scale, values.offset
+        )
+
+
+class ResultManifest(Declaration, frozen=True):
+    """The content of one `results.toml`, or the table of one algorithm in it."""
 
     name: str = ""
     description: str = ""
     link: str = ""
     colour: str = ""
     template: str = ""
-    decoding: Decoding = field(default_factory=Decoding)
-    confidence: Decoding = field(default_factory=Decoding)
-    better: Choice = None
-    kind: Choice = None
-    tags: Tags = field(default_factory=dict)
-    algorithms: Mapping[str, ResultManifest] = field(default_factory=dict)
+    encoding: str | None = None
+    scale: Number = None
+    offset: Number = None
+    unknown: Annotated[float | tuple[float, ...], entry("stored values that mean that there is no disparity")] = ()
+    flip: Annotated[str, entry("up-down, left-right, both or transpose")] | None = None
+    crop: Annotated[tuple[float, ...], entry("[column, row] from which on a padded map fits the scene")] = ()
+    confidence: ConfidenceEntries = ConfidenceEntries()
+    tags: Mapping[str, str | tuple[str, ...]] = {}
+    algorithms: Mapping[str, ResultManifest] = {}
+
+    @property
+    def decoding(self) -> Decoding:
+        """How stored values become disparities."""
+        unknown = self.unknown if isinstance(self.unknown, tuple) else (self.unknown,)
+        return Decoding(self.encoding, self.scale, self.offset, unknown, self.flip, tuple(map(int, self.crop)))
 
     def over(self, other: ResultManifest) -> ResultManifest:
         """This manifest where it says something, else `other`; the tables of single algorithms are dropped."""
+        values = self.decoding.over(other.decoding)
         return ResultManifest(
             name=self.name,
             description=self.description or other.description,
             link=self.link or other.link,
             colour=self.colour or other.colour,
-            decoding=self.decoding.over(other.decoding),
+            encoding=values.encoding,
+            scale=values.scale,
+            offset=values.offset,
+            unknown=tuple(values.unknown),
+            flip=values.flip,
+            crop=tuple(values.crop),
             confidence=self.confidence.over(other.confidence),
-            better=self.better or other.better,
             tags={**other.tags, **self.tags},
-            kind=self.kind or other.kind,
         )
 
 
 def read_manifest(path: Path) -> ResultManifest:
     """One manifest, wherever it lies."""
-    return _manifest(read_toml(path), str(path))
+    return _manifest(read_toml(path, WHAT, DatasetError), str(path))
 
 
 def read_manifests(files: ResultFiles) -> Mapping[str, ResultManifest]:
@@ -133,7 +166,7 @@ def read_manifests(files: ResultFiles) -> Mapping[str, ResultManifest]:
             if last != filename or folder in found:
                 continue
             origin = f"{files.root}/{name}"
-            content = parse_toml(files.text(name), origin)
+            content = parse_toml(files.text(name), origin, DatasetError)
             if "paths" not in content and not is_project(content):
                 found[folder] = _manifest(content, origin)
     return found
@@ -157,40 +190,15 @@ def manifest_of(algorithm: str, manifests: Mapping[str, ResultManifest]) -> Resu
 
 
 def _manifest(content: Mapping[str, Any], origin: str) -> ResultManifest:
-    for key, value in content.items():
-        allowed = (*_TEXTS, *_NUMBERS, *_LISTS, *_TABLES)
-        if key not in allowed:
-            raise unknown_name(f"entry of {origin}", key, allowed)
-        if key in _TEXTS and not isinstance(value, str):
-            raise DatasetError(f"{origin}: {key} should be text, found {value!r}.")
-        if key in _TABLES and not isinstance(value, dict):
-            raise DatasetError(f"{origin}: {key} should be a table, found {value!r}.")
-    return ResultManifest(
-        **{key: content.get(key, "") for key in ("name", "description", "link", "colour", "template")},
-        decoding=_decoding(content, origin),
-        confidence=_decoding(content.get("confidence", _EMPTY), origin),
-        better=_choice(content.get("confidence", _EMPTY), "better", BETTER, origin),
-        kind=_choice(content.get("confidence", _EMPTY), "kind", KINDS, origin),
-        tags=as_tags(content.get("tags", _EMPTY), origin),
-        algorithms={name: _manifest(inner, origin) for name, inner in content.get("algorithms", _EMPTY).items()},
-    )
+    manifest: ResultManifest = convert(content, ResultManifest, origin, DatasetError)
+    for stated in (manifest, *manifest.algorithms.values()):
+        as_tags(stated.tags, origin)
+        if len(stated.crop) not in (0, 2):
+            raise DatasetError(f"{origin}: crop must be [column, row]; found {list(stated.crop)}.")
+    return manifest
 
 
-def _choice(content: Mapping[str, Any], key: str, allowed: tuple[str, ...], origin: str) -> Choice:
-    """One of the allowed words, or one for each confidence map by name."""
-    known = ("better", "kind", "encoding", *_NUMBERS)
-    for entry in content:
-        if entry not in known:
-            raise unknown_name(f"entry of [confidence] in {origin}", entry, known)
-    value: Choice = content.get(key)
-    for word in value.values() if isinstance(value, Mapping) else (value,):
-        if word is not None and word not in allowed:
-            words = " or ".join(f'"{one}"' for one in allowed)
-            raise DatasetError(f"{origin}: {key} is {words} under [confidence]; found {word!r}.")
-    return value
-
-
-def of_map(choice: Choice, name: str) -> str | None:
+def of_map(choice: Word | Mapping[str, Word] | None, name: str) -> Word | None:
     """What a manifest says of the confidence map called `name`."""
     return choice.get(name) if isinstance(choice, Mapping) else choice
 
@@ -201,7 +209,7 @@ def manifest_beside(folder: Path, levels: int = 3) -> ResultManifest:
     chosen = ResultManifest()
     for place in reversed(places):
         file = next((place / name for name in FILENAMES if (place / name).is_file()), None)
-        content = {} if file is None else read_toml(file)
+        content = {} if file is None else read_toml(file, WHAT, DatasetError)
         if file is not None and "paths" not in content and not is_project(content):
             own = _manifest(content, str(file))
             chosen = own.over(chosen)
@@ -209,28 +217,3 @@ def manifest_beside(folder: Path, levels: int = 3) -> ResultManifest:
             if algorithm in own.algorithms:
                 chosen = own.algorithms[algorithm].over(chosen)
     return chosen
-
-
-def _decoding(content: Mapping[str, Any], origin: str) -> Decoding:
-    encoding = content.get("encoding")
-    scale, offset = (_number(content.get(key), key, origin) for key in _NUMBERS)
-    unknown, crop = (_list(content.get(key, []), key, origin) for key in _LISTS)
-    if len(crop) not in (0, 2):
-        raise DatasetError(f"{origin}: crop should be [column, row], found {crop!r}.")
-    return Decoding(encoding, scale, offset, tuple(map(float, unknown)), content.get("flip"), tuple(map(int, crop)))
-
-
-def _list(value: Any, key: str, origin: str) -> list[float]:
-    values: list[Any] = value if isinstance(value, list) else [value]
-    if any(isinstance(entry, bool) or not isinstance(entry, int | float) for entry in values):
-        raise DatasetError(f"{origin}: {key} should be a list of numbers, found {value!r}.")
-    return values
-
-
-def _number(value: Any, key: str, origin: str) -> float | Mapping[str, float] | None:
-    if value is None:
-        return None
-    values = value.values() if isinstance(value, dict) else [value]
-    if any(isinstance(entry, bool) or not isinstance(entry, int | float) for entry in values):
-        raise DatasetError(f"{origin}: {key} should be a number or a table of numbers by scene, found {value!r}.")
-    return dict(value) if isinstance(value, dict) else float(value)
