@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.kernels import error_bins, pixelwise
+from stereogauge.kernels import pixelwise
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics import declaration
 from stereogauge.metrics.declaration import BoundMetric, Parameter, Statistic, metric, metrics, parse_metric
@@ -65,7 +65,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         monkeypatch.setattr(module, name, call)
 
     counted(pixelwise, "tally_errors")
-    counted(error_bins, "collect_pixels")
+    counted(pixelwise, "collect_pixels")
     return made
 
 

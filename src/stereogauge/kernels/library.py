@@ -111,7 +111,7 @@ class Function:
         ]
         self._places = {name: place for place, name in enumerate(arguments)}
         self._variants = [place for place, argument, _ in self._checks if len(argument.types) > 1]
-        self._functions: dict[str, Callable[..., Any]] = {}
+        self._functions: dict[tuple[str, str], Callable[..., Any]] = {}
 
     def __call__(self, *values: Any) -> Any:
         """Check the arguments and call the function; returns its number, if it has one."""
@@ -142,7 +142,7 @@ class Function:
             if length < expected or (length != expected and not least):
                 raise self._wrong(place, f"axis {axis} is {length} long, not {code.co_filename} = {expected}")
         suffix = "".join(f"_{_code(values[place].dtype, 8)}" for place in self._variants)
-        function = self._functions.get(suffix) or self._load(suffix, values)
+        function = self._functions.get((level(), suffix)) or self._load(suffix, values)
         return function(*passed, *(sizes.get(name, 0) for name in self._sizes))
 
     def _check(self, place: int, declared: Array, value: Any, values: tuple[Any, ...]) -> None:
@@ -178,7 +178,7 @@ class Function:
         function: Any = _exported(exported)
         function.argtypes = [_C_TYPES.get(code, ctypes.c_void_p) for code in codes[1:]]
         function.restype = _C_TYPES[self._returns]
-        return self._functions.setdefault(suffix, function)
+        return self._functions.setdefault((level(), suffix), function)
 
     def _array_code(self, declared: Array, value: Any, values: tuple[Any, ...]) -> str:
         like = values[self._places[declared.same_as]] if declared.same_as else value

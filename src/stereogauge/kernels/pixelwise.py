@@ -1,10 +1,8 @@
-"""One pass over estimate and ground truth that yields every pixel-wise metric for every region.
+"""Every pixel-wise sum and the histogram of |e| for every region, in one pass over the pixels (native/pixelwise.cpp).
 
-Pixels are grouped by *slot*: the distinct combination of regions that they belong to. Each row goes through several
-stages over scratch rows that stay in the cache: errors and histogram keys; depth errors; sums, by slot, of eight
-neighbours at once (`stereogauge.masks.groups`); and the histogram, pixel by pixel. Sums over slots are folded to
-regions outside (docs/decisions/pixelwise-pass.md). Keys may be kept, so that a second pass over them alone finds the
-pixels around a quantile.
+Pixels are grouped by *slot*: the distinct combination of regions that they belong to. Sums over slots are folded to
+regions by the caller (docs/decisions/pixelwise-pass.md). Fine keys may be kept, so that a second pass over them alone
+finds the pixels around a quantile (native/error_bins.cpp).
 
 The histogram is over the bits of the float32 |e|, 64 bins to an octave, open below and closed above, so that "more than
 δ" is exact for every δ with at most six fractional bits in its mantissa (0.5, 0.75, 1, 1.5, 2, 3, …) and order
@@ -13,20 +11,13 @@ statistics need only the values of one bin.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.jit import Instruction, kernel
-
-Floats = NDArray[np.float32]
-Sums = NDArray[np.float64]
-Words = NDArray[np.uint32]
-Keys = NDArray[np.uint16]
-Places = NDArray[np.int64]
-Flags = NDArray[np.bool_]
-Slots = NDArray[Any]  # uint8 or uint16
+from stereogauge.kernels.library import FLAG, INTEGER, REAL, SINGLE, Reads, Writes, native
 
 GUARD = np.float32(1e-6)  # px: an |e| equal to a threshold must stay good in spite of rounding
 BIN_SHIFT = 17  # 23 mantissa bits less the 6 that a bin keeps
@@ -38,157 +29,135 @@ OCTAVES = 26
 BINS = OCTAVES * 64 + 1  # up to 2^14 px; the last bin is open
 MISSING_KEY, IGNORED_KEY, KEYS = 2 * BINS, 2 * BINS + 1, 2 * BINS + 2
 FINE_MISSING, FINE_IGNORED = BINS << PART_BITS, (BINS << PART_BITS) + 1
-FIRST_BITS = np.uint32((LOWEST_EXPONENT << 23) + 1)  # of the smallest error that is more than 2^-12 px
-SMALLEST = np.float32(FIRST_BITS.view(np.float32))
-LARGEST = np.float32(np.uint32((LOWEST_EXPONENT + OCTAVES << 23) + 1).view(np.float32))
+ANY_BIN = 1 << 16 - PART_BITS  # bins that a fine key of 16 bits can name
 
 SIGNED, ABSOLUTE, SQUARED, RELATIVE, DEPTH, SUMS = 0, 1, 2, 3, 4, 5
 LANES = 8  # pixels that are added at once, each in a sum of its own
-LINE = 16  # single-precision numbers in a line of the cache
-ZERO_TRUTH_BIT, BEHIND_BIT = 1, 2
-ZERO_ROWS, BEHIND_ROWS = 0, 1
+LINE = 16  # single-precision numbers in a line of the cache; maps must be this wide
 ZERO_TRUTH, ZERO_TRUTH_MISSING, TRUTH_BEHIND, TRUTH_BEHIND_MISSING, ESTIMATE_BEHIND, EXCLUSIONS = 0, 1, 2, 3, 4, 5
 
 D1_PIXELS = np.float32(3.0)
 D1_SHARE = np.float32(20.0)  # |e| > D/20, written as a product because 0.05 has no exact float
 
-align_stack = Instruction("stereogauge.kernels.vectors", "align_stack")
-error_row = Instruction("stereogauge.kernels.error_row", "error_row")
-add_groups = Instruction("stereogauge.kernels.pixelwise_vector", "add_groups")
-add_whole_groups = Instruction("stereogauge.kernels.pixelwise_vector", "add_whole_groups")
-depth_line = Instruction("stereogauge.kernels.pixelwise_vector", "depth_line")
-fetch = Instruction("stereogauge.kernels.pixelwise_vector", "fetch")
-fetch_to_write = Instruction("stereogauge.kernels.pixelwise_vector", "fetch_to_write")
+_MAP = (np.float32, "height", "width")
+_SLOTS = ((np.uint8, np.uint16), "height", "width")
+_SCRATCH = ">=width // 16 * 16 + 16"
+
+tally_errors = native(
+    "tally_errors",
+    estimate=Reads(*_MAP),
+    truth=Reads(*_MAP),
+    slots=Reads(*_SLOTS),
+    segment_rows=Reads(np.int64, "height + 1"),
+    segments=Reads(np.uint32, "segments"),
+    firsts=Reads(np.int64, "segments + 1"),
+    groups=Reads(np.uint32, "groups"),
+    shift=REAL,
+    behind=SINGLE,
+    near=SINGLE,
+    far=SINGLE,
+    middle=SINGLE,
+    charge=FLAG,
+    errors=Writes(np.float32, _SCRATCH),
+    shares=Writes(np.float32, _SCRATCH),
+    depth=Writes(np.float64, _SCRATCH, optional=True),
+    used=Writes(np.float32, _SCRATCH),
+    safe=Writes(np.float32, _SCRATCH),
+    entries=Writes(np.uint32, _SCRATCH),
+    keys=Writes(np.uint16, "key_rows", "width"),
+    sums=Writes(np.float64, "slots", SUMS, LANES),
+    histogram=Writes(np.uint32, "slots", KEYS),
+    zero_rows=Writes(np.bool_, "height"),
+    behind_rows=Writes(np.bool_, "height"),
+)
+"""Σ e, Σ |e|, Σ e², Σ |e|/|D| and Σ |Z_D − Z_E|/fB by slot and the histogram of |e| by slot, added to what is there.
+
+`segment_rows`, `segments`, `firsts` and `groups` are those of `masks.groups`. The histogram has a bin of |e| less the
+guard, + `BINS` where the D1 rule holds; pixels without an estimate and without a truth have keys of their own.
+`keys` has a row for each of the maps, or one for all where they are not needed. `zero_rows` and `behind_rows` tell the
+rows in which a true disparity is 0, and those in which a disparity is not above `behind`.
+"""
+
+count_exclusions = native(
+    "count_exclusions",
+    estimate=Reads(*_MAP),
+    truth=Reads(*_MAP),
+    slots=Reads(*_SLOTS),
+    offset=REAL,
+    special=Reads(np.bool_, "height"),
+    counts=Writes(np.int64, "slots", EXCLUSIONS),
+)
+"""Count by slot the pixels that have no relative error (D = 0) or no depth, in rows that are `special`."""
+
+literal_depth = native(
+    "literal_depth",
+    estimate=Reads(*_MAP),
+    truth=Reads(*_MAP),
+    slots=Reads(*_SLOTS),
+    focal_baseline=REAL,
+    mu=REAL,
+    charge=FLAG,
+    sums=Writes(np.float64, "slots"),
+)
+"""The Sigma-Z-Error as printed, by slot: |fB/(D+μ) − fB/(E+μ)| over all known D, a missing E taken as 0 if charged."""
+
+AT_ONCE = 64
+"""Keys that are searched at once."""
+BUCKETS = 8
+
+collect_pixels = native(
+    "collect_pixels",
+    returns=INTEGER,
+    slots=Reads(*_SLOTS),
+    keys=Reads(np.uint16, "height", "width"),
+    tables=Reads(np.uint8, 3 * AT_ONCE),
+    numbers=Reads(np.int64, ANY_BIN),
+    first=INTEGER,
+    place=INTEGER,
+    found_bits=Writes(np.uint64, ">=width // 64 + 1"),
+    starts=Writes(np.int64, ">=width // 64 + 1"),
+    columns=Writes(np.int64, ">=width + 1"),
+    pixels=Writes(np.uint32, "room"),
+    codes=Writes(np.uint16, "room"),
+    owners=Writes("slots", "room"),
+    counts=Writes(np.uint32, "slots", "codes"),
+)
+"""Number, code and slot of all pixels in some bins, from `place` on; returns the place after the last.
+
+A code is the number of the pixel's bin · `PARTS` + the part of the bin. `numbers` has a number for each bin that is
+searched, −1 for others, and `tables` are the `digit_tables` of these bins. `first` is the number of the first
+pixel. `counts` (slot, code) are numbers of pixels.
+"""
+
+select_errors = native(
+    "select_errors",
+    estimate=Reads(np.float32, "pixels"),
+    truth=Reads(np.float32, "pixels"),
+    found=Reads(np.uint32, "count"),
+    codes=Reads(np.uint16, "count"),
+    owners=Reads((np.uint8, np.uint16), "count"),
+    next_place=Writes(np.int64, "codes"),
+    questions=Reads(np.int64, "questions", 4),
+    members=Reads(np.bool_, "regions", "slots"),
+    chosen=Writes(np.uint32, "room"),
+    chosen_owners=Writes("owners", "room"),
+    errors=Writes(np.float32, "room"),
+    inside=Writes(np.float32, "room"),
+    selected=Writes(np.float32, "questions"),
+)
+"""|e| of some ranks, each among the pixels of a region with one code; `questions` are (region, first, last, rank)."""
 
 
-@kernel
-def tally_errors(
-    estimate: Floats,
-    truth: Floats,
-    slots: Slots,
-    rows: Places,
-    segments: Words,
-    firsts: Places,
-    groups: Words,
-    shift: float,
-    behind: np.float32,
-    near: np.float32,
-    far: np.float32,
-    middle: np.float32,
-    charge: bool,
-    signed: Floats,
-    relative: Floats,
-    depth: Sums | None,
-    used: Floats,
-    safe: Floats,
-    entries: Words,
-    keys: Keys,
-    sums: Sums,
-    histogram: Words,
-    special: Flags,
-) -> None:
-    """Σ e, Σ |e|, Σ e², Σ |e|/|D| and Σ |Z_D − Z_E|/fB by slot, in `sums` (slot, sum, lane; flat), and the histogram of
-    |e| by slot.
+def digit_tables(bins: Sequence[int]) -> NDArray[np.uint8]:
+    """What `collect_pixels` finds some bins by, all different and in order: three tables of 16 bytes, each four times.
 
-    `rows`, `segments`, `firsts` and `groups` are those of `stereogauge.masks.groups`. The histogram (slot, key; flat)
-    has a bin of |e| less the guard, + `BINS` where the D1 rule holds; pixels without an estimate and without a truth
-    have keys of their own. `signed`, `relative`, `depth`, `used`, `safe` and `entries` (of the histogram) are scratch
-    rows, whole lines of the cache long, errors being 0 where a map is unknown. `keys` has a row for each of the maps,
-    or one for all where nobody reads them. `special` tells the rows in which a true disparity is 0 and those in which a
-    disparity is not above `behind`, and its point not in front of the cameras. Where `depth` is None, depths are left
-    out, and their code is not compiled.
+    Neighbouring bins share one of eight buckets, a bit each. Table k has the buckets of all bins whose k-th hexadecimal
+    digit is the index. A bin whose three digits have a bucket in common is one of them, or has the digits of several.
     """
-    align_stack()
-    height, width = estimate.shape
-    for y in range(height):
-        estimated, true, slot = estimate[y], truth[y], slots[y]
-        key_row = keys[min(y, keys.shape[0] - 1)]
-        bits = error_row(
-            estimated, true, slot, behind, near, far, middle, charge,
-            signed, relative, depth, used, safe, entries, key_row, width,
-        )  # fmt: skip
-        special[ZERO_ROWS, y] = bits & ZERO_TRUTH_BIT != 0
-        special[BEHIND_ROWS, y] = bits & BEHIND_BIT != 0
-        below = min(y + 1, height - 1) * width
-        for line in range(width // LINE):
-            first = line * LINE
-            fetch(estimate, below + first)
-            fetch(truth, below + first)
-            if line & 3 == 0:
-                fetch(slots, below + first)
-            if line & 1 == 0:
-                fetch_to_write(keys, min(y + 1, keys.shape[0] - 1) * width + first)
-            # Divisions are waited for elsewhere than the histogram: together they take little more than one of them.
-            if depth is not None:
-                depth_line(used, safe, shift, first, depth)
-            for x in range(first, first + LINE):
-                histogram[entries[x]] += np.uint32(1)
-        if depth is not None:
-            depth_line(used, safe, shift, width - width % LINE, depth)
-        for x in range(width - width % LINE, width):
-            histogram[entries[x]] += np.uint32(1)
-        for i in range(rows[y], rows[y + 1]):
-            at = np.int64(segments[i] >> 1) * SUMS * LANES
-            if segments[i] & 1:
-                add_groups(sums, at, signed, relative, depth, groups, firsts[i], firsts[i + 1])
-            else:
-                add_whole_groups(sums, at, signed, relative, depth, groups, firsts[i], firsts[i + 1])
-
-
-@kernel
-def count_exclusions(
-    estimate: Floats,
-    truth: Floats,
-    slots: Slots,
-    offset: float,
-    special: Flags,
-    exclusions: NDArray[np.int64],
-) -> None:
-    """Count by slot the pixels that have no relative error (D = 0) or no depth, by the truth or by the estimate.
-
-    Of those that have none by the truth, the ones without an estimate are counted besides.
-    Only rows that are `special` are looked at.
-    """
-    for y in range(estimate.shape[0]):
-        if not special[y]:
-            continue
-        estimated, true, slot = estimate[y], truth[y], slots[y]
-        for x in range(true.size):
-            d = true[x]
-            e = estimated[x]
-            zero = d == np.float32(0.0)
-            truth_behind = np.float64(d) + offset <= 0.0
-            estimate_behind = (np.float64(e) + offset <= 0.0) & (d == d)
-            if zero | truth_behind | estimate_behind:
-                missing = e != e
-                counts = exclusions[slot[x]]
-                counts[ZERO_TRUTH] += zero
-                counts[ZERO_TRUTH_MISSING] += zero & missing
-                counts[TRUTH_BEHIND] += truth_behind
-                counts[TRUTH_BEHIND_MISSING] += truth_behind & missing
-                counts[ESTIMATE_BEHIND] += estimate_behind & (not truth_behind)
-
-
-@kernel
-def literal_depth(
-    estimate: Floats,
-    truth: Floats,
-    slots: Slots,
-    focal_baseline: float,
-    mu: float,
-    charge: bool,
-    sums: Sums,
-) -> None:
-    """The Sigma-Z-Error as printed, by slot: |fB/(D+μ) − fB/(E+μ)| over all known D, a missing E taken as 0.
-
-    Without `charge` a missing E contributes nothing.
-    """
-    height, width = estimate.shape
-    for y in range(height):
-        for x in range(width):
-            d = np.float64(truth[y, x])
-            e = np.float64(estimate[y, x])
-            if np.isnan(d) or (np.isnan(e) and not charge):
-                continue
-            e = np.float64(0.0) if np.isnan(e) else e
-            sums[slots[y, x]] += abs(focal_baseline / (d + mu) - focal_baseline / (e + mu))
+    tables = [[0] * 16 for _ in range(3)]
+    for number, one in enumerate(bins):
+        bucket = 1 << number * BUCKETS // len(bins)
+        for place, table in enumerate(tables):
+            table[one >> 4 * place & 15] |= bucket
+    made: NDArray[Any] = np.array([table * (AT_ONCE // 16) for table in tables], np.uint8).ravel()
+    return made

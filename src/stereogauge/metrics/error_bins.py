@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels import error_bins as kernels
-from stereogauge.kernels.pixelwise import BINS, PARTS
+from stereogauge.kernels import pixelwise as kernels
+from stereogauge.kernels.pixelwise import ANY_BIN, BINS, PARTS
 from stereogauge.kernels.threads import at_once_with, fixed_blocks
 
 
@@ -101,7 +101,7 @@ def collect_bins(
     threads begin.
     """
     chosen = np.array(sorted(bins), np.int64)
-    numbers = np.full(BINS + 1, -1)
+    numbers = np.full(ANY_BIN, -1)
     numbers[chosen] = np.arange(chosen.size)
     tables = kernels.digit_tables(chosen.tolist())
     *pair, slots = maps

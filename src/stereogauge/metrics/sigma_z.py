@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.jit import read_only
 from stereogauge.kernels.pixelwise import literal_depth
 from stereogauge.metrics.declaration import Statistic, metric
 from stereogauge.metrics.error_pictures import heat_picture
@@ -55,7 +54,8 @@ def _literal(m: Measurement, region: str) -> Statistic:
     sums = np.zeros(len(labels.values))
     focal_baseline, doffs = _sigma_z_scale(m)
     mu = doffs + m.protocol.sigma_z.mu
-    literal_depth(read_only(m.estimate), read_only(m.gt), labels.slots, focal_baseline, mu, charge, sums)
+    estimate, truth = np.ascontiguousarray(m.estimate), np.ascontiguousarray(m.gt)
+    literal_depth(estimate, truth, labels.slots, focal_baseline, mu, charge, sums)
     count = pixels.size if charge else pixels.valid
     if count == 0:
         return Statistic.empty(emptiness(region, pixels.size), pixels.missing)

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels import pixelwise as kernels
-from stereogauge.kernels.jit import read_only
 from stereogauge.masks.depth_range import range_in_front
 from stereogauge.masks.labels import RegionLabels
 from stereogauge.metrics.error_bins import ErrorsInBins, collect_bins
@@ -143,7 +142,8 @@ class PixelStatistics:
         in_front: tuple[float, float] | None = None,
     ) -> None:
         estimate, truth, labels = wide_enough(np.ascontiguousarray(estimate), np.ascontiguousarray(truth), labels)
-        self._estimate, self._truth, self._labels = read_only(estimate), read_only(truth), labels
+        self._estimate, self._truth = np.ascontiguousarray(estimate), np.ascontiguousarray(truth)
+        self._labels = labels
         self._focal_baseline, self._doffs, self._mu = float(focal_baseline), float(doffs), float(mu)
         self._charge, self._in_front = charge, in_front
         collecting = bool(request.quantiles) or not all(map(_on_edge, request.thresholds))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels import pixelwise as kernels
-from stereogauge.kernels.alignment import on_a_line
+from stereogauge.kernels.library import aligned
 from stereogauge.kernels.threads import at_once_with, fixed_blocks
 from stereogauge.masks.labels import RegionLabels
 from stereogauge.model import DisparityMap
@@ -72,16 +72,16 @@ def tally_map(
     numbers = scale.for_kernels()
     kept = np.empty((height if keys else 0, width), np.uint16)
     sums = _zeros((len(blocks), slots, kernels.SUMS, kernels.LANES), np.float64)
-    special = np.zeros((2, height), np.bool_)
+    zero_rows, behind_rows = np.zeros((2, height), np.bool_)
 
     def part(block: int, rows: slice, own: _Workspace) -> None:
         maps = (estimate[rows], truth[rows], labels.slots[rows])
         kernels.tally_errors(
             *(*maps, groups.rows[rows.start : rows.stop + 1], groups.segments, groups.firsts, groups.groups, *numbers),
             *(own.signed, own.relative, own.depths, own.used, own.safe, own.entries),
-            *(kept[rows] if keys else own.keys, sums[block].reshape(-1), own.histogram.reshape(-1), special[:, rows]),
+            *(kept[rows] if keys else own.keys, sums[block], own.histogram, zero_rows[rows], behind_rows[rows]),
         )
-        looked_at = np.logical_or.reduce(special[:, rows]) if depth else special[kernels.ZERO_ROWS, rows]
+        looked_at = zero_rows[rows] | behind_rows[rows] if depth else zero_rows[rows]
         if looked_at.any():
             kernels.count_exclusions(*maps, scale.doffs, looked_at, own.exclusions)
 
@@ -98,7 +98,7 @@ class _Workspace:
     def __init__(self, slots: int, width: int, depth: bool) -> None:
         length = (width // kernels.LINE + 1) * kernels.LINE
         # Two rows of single-precision numbers are as long as one of double precision.
-        rows = on_a_line(7 * length, np.float32).reshape(7, length)
+        rows = aligned(7 * length, np.float32).reshape(7, length)
         self.signed, self.relative, self.used, self.safe = rows[:4]
         self.entries = rows[4].view(np.uint32)
         self.depths = rows[5:].reshape(-1).view(np.float64) if depth else None
@@ -109,7 +109,7 @@ class _Workspace:
 
 def _zeros(shape: tuple[int, ...], kind: type[Number]) -> NDArray[Number]:
     """Zeros whose vectors do not cross the lines of the cache."""
-    room: NDArray[Any] = on_a_line(math.prod(shape), kind)
+    room: NDArray[Any] = aligned(math.prod(shape), kind)
     room[:] = 0
     return room.reshape(shape)
 

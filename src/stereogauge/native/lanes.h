@@ -179,3 +179,93 @@ template <int A, int B, int C, int D, class V, int... I> INLINE V by_fours(V a, 
 template <int A, int B, int C, int D, class V> INLINE V by_fours(V a, V b) {
     return by_fours<A, B, C, D>(a, b, first<lanes_of<V>>{});
 }
+
+// The lanes of `yes` where `mask` is all ones, and of `no` where it is 0: written with
+// bits because GCC 12 computes a comparison again for each selection that uses it.
+template <class V> INLINE V chosen(V mask, V yes, V no) { return (yes & mask) | (no & ~mask); }
+
+// As many lanes as Wide has, from numbers of fewer bytes.
+template <class Wide, class T> INLINE Wide widened(const T *at) {
+    constexpr int count = lanes_of<Wide>;
+#if defined(__AVX2__)
+    if constexpr (count == 8 && sizeof(T) == 1) return (Wide)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)at));
+    if constexpr (count == 8 && sizeof(T) == 2) return (Wide)_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)at));
+#endif
+    return __builtin_convertvector(load<vec<T, count>>(at), Wide);
+}
+
+// The lower halves of two vectors of 16-bit numbers below 256, in order.
+template <class V> INLINE vec<uint8_t, sizeof(V)> packed(V a, V b) {
+    typedef vec<uint8_t, sizeof(V)> Bytes;
+#if defined(__AVX2__)
+    if constexpr (sizeof(V) == 32)
+        return (Bytes)_mm256_permute4x64_epi64(_mm256_packus_epi16((__m256i)a, (__m256i)b), 0xD8);
+#endif
+#if defined(__SSE2__)
+    if constexpr (sizeof(V) == 16) return (Bytes)_mm_packus_epi16((__m128i)a, (__m128i)b);
+#endif
+    typedef vec<uint8_t, sizeof(V) / 2> Half;
+    return joined(__builtin_convertvector(a, Half), __builtin_convertvector(b, Half));
+}
+
+// Write the lower halves of 32-bit numbers below 65536.
+template <class V> INLINE void store_narrow(uint16_t *at, V v) {
+#if defined(__AVX2__)
+    if constexpr (sizeof(V) == 32) {
+        const __m256i pairs = _mm256_packus_epi32((__m256i)v, (__m256i)v);
+        return _mm_storeu_si128((__m128i *)at, _mm256_castsi256_si128(_mm256_permute4x64_epi64(pairs, 0xD8)));
+    }
+#endif
+#if defined(__SSE4_1__)
+    if constexpr (sizeof(V) == 16) return _mm_storel_epi64((__m128i *)at, _mm_packus_epi32((__m128i)v, (__m128i)v));
+#endif
+    store(at, __builtin_convertvector(v, vec<uint16_t, lanes_of<V>>));
+}
+
+// For every lane, the byte of a table of 16, which is repeated in the whole vector.
+#if defined(__SSSE3__) || defined(__aarch64__)
+constexpr bool LOOKS_UP_BYTES = true;
+#else
+constexpr bool LOOKS_UP_BYTES = false;
+#endif
+template <class V> INLINE V looked_up(V table, V index) {
+#if defined(__AVX512BW__)
+    if constexpr (sizeof(V) == 64) return (V)_mm512_shuffle_epi8((__m512i)table, (__m512i)index);
+#endif
+#if defined(__AVX2__)
+    if constexpr (sizeof(V) == 32) return (V)_mm256_shuffle_epi8((__m256i)table, (__m256i)index);
+#endif
+#if defined(__SSSE3__)
+    if constexpr (sizeof(V) == 16) return (V)_mm_shuffle_epi8((__m128i)table, (__m128i)index);
+#elif defined(__aarch64__)
+    if constexpr (sizeof(V) == 16) return (V)vqtbl1q_u8((uint8x16_t)table, (uint8x16_t)index);
+#endif
+    return index;
+}
+
+// A bit for every byte of a comparison that holds.
+template <class M> INLINE uint64_t mask_bits(M mask) {
+#if defined(__AVX512BW__)
+    if constexpr (sizeof(M) == 64) return _mm512_movepi8_mask((__m512i)mask);
+#endif
+#if defined(__AVX2__)
+    if constexpr (sizeof(M) == 32) return (uint32_t)_mm256_movemask_epi8((__m256i)mask);
+#endif
+#if defined(__SSE2__)
+    if constexpr (sizeof(M) == 16) return (uint32_t)_mm_movemask_epi8((__m128i)mask);
+#endif
+    uint64_t found = 0;
+    for (int i = 0; i < (int)sizeof(M); i++) found |= (uint64_t)(mask[i] != 0) << i;
+    return found;
+}
+
+// Single-precision numbers in double precision: GCC 12 converts four of them by way of memory.
+template <class V> INLINE V doubles(const float *at) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(V) == 64) return (V)_mm512_cvtps_pd(_mm256_loadu_ps(at));
+#endif
+#if defined(__AVX__)
+    if constexpr (sizeof(V) == 32) return (V)_mm256_cvtps_pd(_mm_loadu_ps(at));
+#endif
+    return __builtin_convertvector(load<vec<float, lanes_of<V>>>(at), V);
+}

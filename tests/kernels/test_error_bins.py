@@ -1,30 +1,12 @@
-"""Pixels in some bins of the histogram are found whatever the bins, the width of the map and the processor."""
+"""Pixels in some bins of the histogram are found whatever the bins, the width of the map and the level."""
 
 from __future__ import annotations
-
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 from stereogauge.kernels.pixelwise import BINS, FINE_IGNORED, FINE_MISSING, KEYS, PARTS
 from stereogauge.metrics.error_bins import ErrorsInBins, collect_bins
-
-PLAIN_PROCESSOR = {"NUMBA_CPU_NAME": "x86-64", "NUMBA_CPU_FEATURES": "+sse,+sse2,+cx8,+cmov,+fxsr,+mmx,+x87"}
-
-STATISTICS = """
-import numpy as np
-import stereogauge as sg
-random = np.random.default_rng(3)
-truth = random.uniform(1, 60, (90, 301)).astype(np.float32)
-estimate = (truth + random.standard_t(2, truth.shape)).astype(np.float32)
-estimate[::7] = np.nan
-scene = sg.Scene("noise", gt=truth, masks={"left": np.arange(301) < random.integers(0, 301, (90, 1))})
-found = sg.evaluate(estimate, scene, ["a50", "a90", "a99", "bad@1", "bad@0.7", "mae", "rms", "d1"], ["all", "left"])
-print([(one.metric, one.region, float(one.value).hex()) for one in found])
-"""
 
 
 def collected(bins: list[int], shape: tuple[int, int], seed: int) -> tuple[ErrorsInBins, np.ndarray, np.ndarray]:
@@ -49,6 +31,7 @@ def collected(bins: list[int], shape: tuple[int, int], seed: int) -> tuple[Error
 
 @pytest.mark.parametrize("shape", [(3, 16), (40, 63), (25, 64), (30, 200)])
 @pytest.mark.parametrize("count", [1, 2, 9, 60, 700])
+@pytest.mark.usefixtures("processor_level")
 def test_every_error_of_every_bin_is_found_at_its_rank(shape: tuple[int, int], count: int) -> None:
     bins = sorted(np.random.default_rng(count).choice(BINS, count, replace=False).tolist())
     found, errors, slots = collected(bins, shape, count)
@@ -62,14 +45,3 @@ def test_every_error_of_every_bin_is_found_at_its_rank(shape: tuple[int, int], c
             read = found.order_statistics(np.full(ranks.size, region), np.full(ranks.size, index), ranks)
             assert read.tolist() == expected.tolist()
             assert found.above(region, index, float(expected[0])) == int((expected > expected[0]).sum())
-
-
-def test_scores_are_the_same_on_a_processor_that_looks_up_no_bytes() -> None:
-    """Keys are searched one by one there."""
-
-    def scores(**environment: str) -> str:
-        command = [sys.executable, "-c", STATISTICS]
-        run = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=True)
-        return run.stdout
-
-    assert scores(**PLAIN_PROCESSOR) == scores() != ""
