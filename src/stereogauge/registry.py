@@ -60,29 +60,29 @@ class Registry(Mapping[str, Item], Generic[Item]):
 
     def __init__(self, kind: str, declared: type[Item], package: str, group: str) -> None:
         self._kind, self._declared, self._group = kind, declared, group
-        self._ours: dict[str, Item] = {}
+        self.ours: dict[str, Item] = {}
         self._given: dict[str, Item] = {}
         for module in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
             for item in self._items(importlib.import_module(module.name)):
-                if self._ours.setdefault(item.id, item) is not item:
+                if self.ours.setdefault(item.id, item) is not item:
                     raise StereogaugeError(f"{module.name} declares the {kind} {item.id!r}, which exists already.")
 
     def __getitem__(self, name: str) -> Item:
-        found = self._ours.get(name) or self._given.get(name)
+        found = self.ours.get(name) or self._given.get(name)
         return self._plugged[name] if found is None else found
 
     def __contains__(self, name: object) -> bool:
-        return name in self._ours or name in self._given or name in self._plugged
+        return name in self.ours or name in self._given or name in self._plugged
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self._ours, **self._given, **self._plugged})
+        return iter({**self.ours, **self._given, **self._plugged})
 
     def __len__(self) -> int:
-        return len({**self._ours, **self._given, **self._plugged})
+        return len({**self.ours, **self._given, **self._plugged})
 
     def add(self, item: Item) -> None:
         """Take up something that a call brought along; a later one of the same id replaces it, as in a notebook."""
-        if item.id in self._ours:
+        if item.id in self.ours:
             raise StereogaugeError(
                 f"The {self._kind} {item.id!r} exists already; give yours another name, for example my-{item.id}."
             )
@@ -95,7 +95,7 @@ class Registry(Mapping[str, Item], Generic[Item]):
         found: dict[str, Item] = {}
         for path in plugin_files():
             for item in self._items(_file_module(path)):
-                if item.id in self._ours:
+                if item.id in self.ours:
                     raise StereogaugeError(f"{path} declares the {self._kind} {item.id!r}, which exists already.")
                 found[item.id] = item
         for entry in metadata.entry_points(group=self._group):
@@ -104,7 +104,7 @@ class Registry(Mapping[str, Item], Generic[Item]):
             if not items and loaded != ():
                 _warn(entry, f"declares no {self._kind} in {entry.value}, which its entry point names; it is left out")
             for item in items:
-                other = self._ours.get(item.id) or found.get(item.id)
+                other = self.ours.get(item.id) or found.get(item.id)
                 if other is None:
                     found[item.id] = item
                 elif other is not item:

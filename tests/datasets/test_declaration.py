@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 from stereogauge.datasets import DatasetFamily, families, load_dataset, open_dataset
+from stereogauge.datasets.declaration import ENTRY_POINTS, PACKAGE
 from stereogauge.errors import DatasetError, UnknownNameError
 from stereogauge.io.disparity import write_disparity
 from stereogauge.model import Dataset, Scene
+from stereogauge.registry import collect
 
 
 def test_every_family_says_all_that_a_user_needs() -> None:
@@ -94,7 +96,9 @@ def test_a_dataset_that_accepts_any_folder_does_not_take_over_the_message(
 ) -> None:
     greedy = DatasetFamily("any", "Any", "any", "free", "none", "ask", lambda root, variant: Dataset("any", scenes))
     broken = DatasetFamily("oops", "Oops", "any", "free", "none", "ask", lambda root, variant: 1 / 0)
-    known = dict(families()) | {"any": greedy, "oops": broken}
+    known = collect("dataset", DatasetFamily, PACKAGE, ENTRY_POINTS)
+    known.add(greedy)
+    known.add(broken)
     monkeypatch.setattr("stereogauge.datasets.declaration.families", lambda: known)
     with pytest.raises(DatasetError) as told:
         load_dataset("middlebury-v2", tmp_path)
@@ -102,6 +106,6 @@ def test_a_dataset_that_accepts_any_folder_does_not_take_over_the_message(
 
     (tmp_path / "truths").mkdir()
     write_disparity(tmp_path / "truths" / "tree.pfm", np.ones((3, 4), np.float32))
-    at_hand = [Scene("x", gt=np.ones((3, 4), np.float32))]
-    known["any"] = dataclasses.replace(greedy, load=lambda root, variant: Dataset("any", at_hand))
+    arrays = [Scene("x", gt=np.ones((3, 4), np.float32))]
+    known.add(dataclasses.replace(greedy, load=lambda root, variant: Dataset("any", arrays)))
     assert [scene.id for scene in open_dataset(str(tmp_path / "truths"))] == ["tree"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -143,6 +144,18 @@ def test_eth3d_ground_truth_lies_beside_the_images_or_in_its_own_folder(
         assert scene.calibration.metric
 
 
+def test_an_ndisp_that_is_the_width_of_the_image_is_not_a_range(
+    tmp_path: Path, picture: Write, disparity: Write, text: Write, calib: str
+) -> None:
+    folder = tmp_path / "delivery_area_1l"
+    for stem in ("im0.png", "im1.png"):
+        picture(folder / stem)
+    disparity(folder / "disp0GT.pfm", 7.5)
+    for ndisp, expected in ((9, None), (8, 8)):
+        text(folder / "calib.txt", re.sub(r"ndisp=\d+", f"ndisp={ndisp}", calib))
+        assert load_dataset("eth3d", tmp_path)["delivery_area_1l"].calibration.ndisp == expected
+
+
 def _sintel(root: Path, picture: Write) -> None:
     for sequence, frames in (("alley_1", (1, 2)), ("ambush_2", (1,))):
         for frame in frames:
@@ -166,6 +179,15 @@ def test_sintel_pixels_that_leave_the_frame_are_unknown(tmp_path: Path, picture:
     assert scene.mask("nonocc").tolist() == [[True, False, True], [True, True, True]]
     assert scene.left[0, 0, 0] == 1
     assert load_dataset("sintel:clean", tmp_path)["ambush_2-frame_0001"].right[0, 0, 0] == 4
+
+
+def test_sceneflow_sampler_has_maps_of_the_left_view_only(tmp_path: Path, picture: Write, disparity: Write) -> None:
+    for side in ("left", "right"):
+        picture(tmp_path / "Driving" / "RGB_cleanpass" / side / "0400.png", 50 if side == "left" else 60)
+    disparity(tmp_path / "Driving" / "disparity" / "0400.pfm", 7.0)
+    data = load_dataset("sceneflow", tmp_path)
+    assert data.ids == ("Driving-0400",)
+    assert (data["Driving-0400"].gt[0, 0], data["Driving-0400"].right[0, 0]) == (7.0, 60)
 
 
 def test_sceneflow_lists_all_three_parts_with_their_cameras(tmp_path: Path, picture: Write, disparity: Write) -> None:
@@ -304,7 +326,9 @@ def test_kitti_2012_in_colour_takes_the_colour_cameras(
     assert grey["000007_10"].calibration.baseline == pytest.approx(0.54)
     assert colour["000007_10"].calibration.baseline == pytest.approx(0.54 * 0.98)
     assert (grey.name, colour.name) == ("kitti-2012", "kitti-2012:colour")
-    with pytest.raises(DatasetError, match="occ only"):
+    disparity(training / "disp_refl_occ" / "000007_10.png", 5.0, encoding="kitti")
+    assert load_dataset("kitti-2012", tmp_path)["000007_10"].mask("reflective").all()
+    with pytest.raises(DatasetError, match="with truth occ"):
         load_dataset("kitti-2012", tmp_path, truth="occ")
 
 

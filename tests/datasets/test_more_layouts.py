@@ -186,6 +186,21 @@ def test_unreal_stereo_and_cre_stereo(tmp_path: Path, picture: Write) -> None:
     check(load_dataset("crestereo", tmp_path / "c")["tree-abc"], 1000 / 32, right=True)
 
 
+def test_layeredflow_is_read_from_converted_files(tmp_path: Path, picture: Write) -> None:
+    for scene in ("2", "10"):
+        folder = tmp_path / "val" / scene
+        for name in ("0_0.png", "0_1.png", "3_0.png", "3_1.png"):
+            picture(folder / name, 9)
+        for layer, value in (("first", 3.25), ("last", 1.0)):
+            saved(folder / f"0_{layer}.npy", value)
+            picture(folder / f"0_{layer}_material.png", 2 if layer == "first" else 1)
+    data, behind = load_dataset("layeredflow", tmp_path), load_dataset("layeredflow:last", tmp_path)
+    assert set(data.ids) == {"2-0", "10-0"}
+    assert (data["2-0"].gt[0, 0], behind["2-0"].gt[0, 0]) == (3.25, 1.0)
+    assert data["2-0"].mask("label:transparent").all()
+    assert behind["2-0"].mask("label:diffuse").all()
+
+
 @pytest.mark.parametrize(
     "name",
     [

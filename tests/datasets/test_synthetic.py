@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from stereogauge.cli import main
 from stereogauge.datasets import load_dataset
-from stereogauge.datasets.native.generated import DESCRIPTIONS
+from stereogauge.datasets.native.builtin import DESCRIPTIONS
 from stereogauge.datasets.synthetic.camera import IDEAL, ImageModel
 from stereogauge.datasets.synthetic.dataset import load_synthetic
 from stereogauge.datasets.synthetic.files import save_middlebury_layout

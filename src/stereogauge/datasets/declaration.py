@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from stereogauge.datasets.layout import has_manifest
+from stereogauge.datasets.layout import has_manifest, wrong_folder
+from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout
 from stereogauge.errors import DatasetError, unknown_name
 from stereogauge.io.remote_path import is_in_object_store, place
 from stereogauge.model import Dataset
-from stereogauge.registry import collect, is_ours
+from stereogauge.registry import Registry, collect
 
 PACKAGE = "stereogauge.datasets.native"
 ENTRY_POINTS = "stereogauge.datasets"
@@ -53,9 +54,11 @@ class Archive:
 class DatasetFamily:
     """One dataset, possibly in several variants (resolutions, colour or grey, passes).
 
-    `load(root, variant, **options)` lists the folder and returns the dataset without reading maps or images; `variant`
-    is "" when the user named none. `archives` are by variant and empty where the terms ask for a registration or a
-    person's consent.
+    `scenes` declares how scenes are found in a folder. Where that is not enough, `load(root, variant, **options)` lists
+    the folder and returns the dataset without reading maps or images; `variant` is "" when the user named none.
+    `default` is the variant that is meant then ("" is none); with `any_variant` it is the first with scenes. A dataset
+    is called ID:VARIANT, of the default only with `names_default`. `archives` are by variant and empty where the terms
+    ask for a registration or a person's consent.
     """
 
     id: str
@@ -64,16 +67,39 @@ class DatasetFamily:
     terms: str
     citation: str
     obtain: str
-    load: Loader = field(repr=False, compare=False)
+    load: Loader | None = field(default=None, repr=False, compare=False)
+    scenes: SceneFolders | SceneLayout | None = field(default=None, repr=False, compare=False)
     variants: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
     archives: Mapping[str, tuple[Archive, ...]] = field(default_factory=dict)
     homepage: str = ""
     needs_root: bool = True
+    default: str = ""
+    any_variant: bool = False
+    names_default: bool = False
+
+    def open(self, root: Path | None, variant: str = "", **options: Any) -> Dataset:
+        """The dataset in the folder `root`."""
+        if self.load is not None:
+            return self.load(root, variant, **options)
+        if self.scenes is None or root is None:
+            raise DatasetError(f"The dataset family {self.id!r} declares neither `scenes` nor `load`.")
+        folders = self.scenes if isinstance(self.scenes, SceneFolders) else SceneFolders(self.scenes)
+        tried = [variant] if variant else list(self.variants) if self.any_variant else [self.default]
+        titles = {one: self._title(one) for one in tried}
+        found, scenes = folders.scenes(root, titles, folders.checked(self.id, options))
+        if not scenes:
+            given = "".join(f", with {name} {value}" for name, value in options.items())
+            raise wrong_folder(titles[variant] if variant else self.id, root, self.layout + given)
+        return Dataset(titles[found], scenes, version=found, root=root)
+
+    def _title(self, variant: str) -> str:
+        unnamed = variant == self.default and not self.names_default
+        return self.id if unnamed or not variant else f"{self.id}:{variant}"
 
 
 @functools.cache
-def families() -> Mapping[str, DatasetFamily]:
+def families() -> Registry[DatasetFamily]:
     """Every known family by id, ours first."""
     return collect("dataset", DatasetFamily, PACKAGE, ENTRY_POINTS)
 
@@ -109,14 +135,14 @@ def load_dataset(name: str, root: str | os.PathLike[str] | None = None, **option
     if unknown:
         raise unknown_name(f"option of dataset {family.id}", unknown[0], family.options)
     if not family.needs_root:
-        return family.load(None if root is None else Path(root), variant, **options)
+        return family.open(None if root is None else Path(root), variant, **options)
     if root is None:
         raise DatasetError(f"The dataset {name!r} needs the folder that holds it: {family.obtain}")
     folder = place(root)
     if not folder.exists():
         raise DatasetError(f"The folder {folder} of dataset {name!r} does not exist.")
     try:
-        return family.load(folder, variant, **options)
+        return family.open(folder, variant, **options)
     except DatasetError as error:
         other = _better_family(family, folder)
         if other is None:
@@ -154,9 +180,7 @@ def _better_family(wrong: DatasetFamily, folder: Path) -> str | None:
 
     Those of plug-ins are meant only by their name: a `load` of somebody else may take any folder for its own.
     """
-    for family in families().values():
-        if not is_ours(family.load):
-            continue
+    for family in families().ours.values():
         described = family.id != FOLDER or has_manifest(folder, MANIFEST)
         if family is not wrong and family.needs_root and described and _finds_scenes(family, folder):
             return family.id
@@ -166,7 +190,7 @@ def _better_family(wrong: DatasetFamily, folder: Path) -> str | None:
 def _finds_scenes(family: DatasetFamily, folder: Path) -> bool:
     """Whether the family lists this folder and the first ground truth is really there."""
     try:
-        first = next(iter(family.load(folder, "")), None)
+        first = next(iter(family.open(folder)), None)
         return first is not None and first.has("gt") and first.gt.size > 0
     except Exception:  # whatever a folder of another layout leads to
         return False

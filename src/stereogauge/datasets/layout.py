@@ -6,8 +6,9 @@ import functools
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
+from types import MappingProxyType
 
 from stereogauge.errors import DatasetError
 from stereogauge.io.content import fetch
@@ -109,20 +110,32 @@ def in_order(names: Iterable[str], official: Sequence[str]) -> list[str]:
     return sorted(names, key=lambda name: (order.get(name.lower(), len(order)), name))
 
 
-def template_pattern(template: str) -> re.Pattern[str]:
-    """The regular expression of a path template: a `{field}` matches within one part, wherever it stands the same."""
-    pieces = re.split(r"\{(\w+)\}", template)
+_FIELD = re.compile(r"\{(\w+)\}|\{(\w+)\*\*\}/")
+
+
+def template_pattern(template: str, given: Mapping[str, str] = MappingProxyType({})) -> re.Pattern[str]:
+    """The regular expression of a path template.
+
+    `{field}` matches within one part of the path, `{field**}/` any number of folders, also none. A field that occurs
+    twice has the same value both times; one in `given` has that value.
+
+    >>> template_pattern("{place**}/{scene}.pfm").fullmatch("a/b/teddy.pfm").groupdict()
+    {'place': 'a/b', 'scene': 'teddy'}
+    """
     seen: set[str] = set()
-    pattern = ""
-    for index, piece in enumerate(pieces):
-        if index % 2 == 0:
-            pattern += re.escape(piece)
-        elif piece in seen:
-            pattern += f"(?P={piece})"
+    pattern, end = "", 0
+    for found in _FIELD.finditer(template):
+        pattern += re.escape(template[end : found.start()])
+        end = found.end()
+        name, folders = found[1] or found[2], found[2] is not None
+        if name in given:
+            pattern += re.escape(given[name] + "/" * folders)
+        elif name in seen:
+            pattern += f"(?P={name})" + "/" * folders
         else:
-            seen.add(piece)
-            pattern += f"(?P<{piece}>[^/]+?)"
-    return re.compile(pattern)
+            pattern += f"(?:(?P<{name}>.+?)/)?" if folders else f"(?P<{name}>[^/]+?)"
+        seen.add(name)
+    return re.compile(pattern + re.escape(template[end:]))
 
 
 def check_template(template: str, origin: str, fields: Iterable[str]) -> None:

@@ -20,7 +20,6 @@ from stereogauge.io.content import DepthGeometry, display_name, inner_suffix, st
 from stereogauge.io.disparity import PathLike, read_disparity
 from stereogauge.io.images import read_image, read_labels, read_pixels, read_stored
 from stereogauge.io.placement import TRANSPOSE, cropped, turned
-from stereogauge.io.points import PointsFile, PointsMask
 
 IMAGES_OF_NUMBERS = (".png", ".pgm")
 
@@ -170,17 +169,17 @@ class LabelImage:
         return {f"label:{name}": np.isin(np.asarray(source), value) for name, value in self.classes.items()}
 
 
-DisparitySource: TypeAlias = NDArray[Any] | PathLike | DisparityFile | PointsFile
+DisparitySource: TypeAlias = NDArray[Any] | PathLike | DisparityFile
 ImageSource: TypeAlias = NDArray[Any] | PathLike | ImageFile
-MaskSource: TypeAlias = NDArray[Any] | PathLike | MaskFile | LabelFile | FlagFile | PointsMask
+MaskSource: TypeAlias = NDArray[Any] | PathLike | MaskFile | LabelFile | FlagFile
 
 
 def load_disparity(source: DisparitySource, shape: tuple[int, int] | None = None) -> DisparityMap:
-    """The map of an array, a path, a `DisparityFile` or a `PointsFile`: float32, NaN = unknown.
+    """The map of an array, a path or a `DisparityFile`: float32, NaN = unknown.
 
     A file of another size than `shape`, (height, width), raises a `SizeError` before it is decoded.
     """
-    if isinstance(source, DisparityFile | PointsFile):
+    if isinstance(source, DisparityFile):
         return source.read(shape)
     if isinstance(source, str | os.PathLike):
         return read_disparity(source, shape=shape)
@@ -236,7 +235,7 @@ def load_mask(source: MaskSource) -> Mask:
     A path means the usual convention, true = 255; a file that has other values but never 255 is refused rather than
     taken as empty. An array holds booleans, or zeros and one other value.
     """
-    if isinstance(source, MaskFile | LabelFile | FlagFile | PointsMask):
+    if isinstance(source, MaskFile | LabelFile | FlagFile):
         return source.read()
     if not isinstance(source, str | os.PathLike):
         return _mask_of_array(np.asarray(source))
@@ -278,9 +277,6 @@ def _hashed_parts(source: Any) -> Iterator[bytes | memoryview]:
     elif isinstance(source, LabelFile):
         yield from stream(source.path)
         yield f"\nlabel {source.value!r}".encode()
-    elif isinstance(source, PointsFile | PointsMask):
-        yield from stream(source.path)
-        yield f"\npoints {source.decoding}".encode()
     elif isinstance(source, ImageFile | str | os.PathLike):
         yield from stream(source.path if isinstance(source, ImageFile) else source)
     else:

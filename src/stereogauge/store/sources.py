@@ -11,7 +11,6 @@ from typing import Any
 from stereogauge.confidence_measures.files import ConfidenceSource
 from stereogauge.errors import StereogaugeError
 from stereogauge.io.files import DisparityFile, FlagFile, ImageFile, LabelFile, MaskFile
-from stereogauge.io.points import PointsFile, PointsMask
 from stereogauge.io.remote_path import is_remote
 from stereogauge.model import Calibration, Scene
 from stereogauge.tags import Tags
@@ -22,8 +21,6 @@ KINDS: dict[str, type[Any]] = {
     "mask": MaskFile,
     "label": LabelFile,
     "flags": FlagFile,
-    "points": PointsFile,
-    "points mask": PointsMask,
 }
 _KIND_OF = {file: kind for kind, file in KINDS.items()}
 _DEFAULTS = {kind: {field.name: field.default for field in dataclasses.fields(file)} for kind, file in KINDS.items()}
@@ -43,8 +40,6 @@ def source_values(source: Any) -> dict[str, Any] | str | None:
     kept = {name: value for name, value in vars(source).items() if value is not usual[name] and value != usual[name]}
     if "masks" in kept:
         kept["masks"] = [_absolute(mask) for mask in kept["masks"]]
-    if "image" in kept:
-        kept["image"] = _absolute(kept["image"])
     if "calibration" in kept:
         kept["calibration"] = dataclasses.asdict(kept["calibration"])
     return {**kept, "kind": kind, "path": _absolute(source.path)}
@@ -58,6 +53,10 @@ def source_of_values(values: dict[str, Any] | str | None) -> Any:
         name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
     }
     kind = str(fields.pop("kind"))
+    if kind not in KINDS:
+        raise StereogaugeError(
+            f"{fields.get('path')}: files of the kind {kind!r} are no longer read; convert them and evaluate again."
+        )
     if "calibration" in fields:
         fields["calibration"] = Calibration(**fields["calibration"])
     return KINDS[kind](**fields)
@@ -104,12 +103,12 @@ def paths_of(source: Any) -> tuple[str | os.PathLike[str], ...]:
     """The files that reading a source reads."""
     if type(source) in _KIND_OF:
         fields = vars(source)
-        path, image, masks = fields["path"], fields.get("image"), fields.get("masks", ())
+        path, masks = fields["path"], fields.get("masks", ())
     elif isinstance(source, str | os.PathLike):
         return (source,)
     else:
-        path, image, masks = (getattr(source, name, None) for name in ("path", "image", "masks"))
-    return () if path is None else (path, *(() if image is None else (image,)), *(masks or ()))
+        path, masks = (getattr(source, name, None) for name in ("path", "masks"))
+    return () if path is None else (path, *(masks or ()))
 
 
 def scene_text(scene: Scene) -> str:

@@ -1,4 +1,4 @@
-"""The real Motorcycle pair that scikit-image ships: images and ground truth without any download.
+"""Datasets without a folder: the Motorcycle pair that scikit-image ships, and rendered scenes.
 
 Motorcycle is the imperfectly rectified version of the Middlebury 2014 scene at a quarter of its size, 741 × 500.
 scikit-image publishes its calibration: f = 994.978 px, doffs = 31.086 px, baseline 193.001 mm. Pixels without ground
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from stereogauge.datasets.declaration import DatasetFamily
+from stereogauge.datasets.layout import MIDDLEBURY_TERMS
 from stereogauge.errors import DatasetError
 from stereogauge.io.files import DisparityFile, ImageFile
 from stereogauge.model import Calibration, Dataset, Scene
@@ -25,7 +26,7 @@ def load_motorcycle(root: Path | None, variant: str, **options: Any) -> Dataset:
     paths = {name: folder / f"motorcycle_{name}" for name in ("left.png", "right.png", "disp.npz")}
     missing = [str(path) for path in paths.values() if not path.is_file()]
     if missing:
-        raise DatasetError(f"The installed scikit-image does not carry the Motorcycle pair: {missing[0]} is missing.")
+        raise DatasetError(f"The installed scikit-image does not contain the Motorcycle pair: {missing[0]} is missing.")
     scene = Scene(
         "motorcycle",
         gt=DisparityFile(paths["disp.npz"], encoding="npz"),
@@ -43,10 +44,7 @@ MOTORCYCLE = DatasetFamily(
     id="motorcycle",
     name="Motorcycle (Middlebury 2014, built in)",
     layout="none: the files come with scikit-image",
-    terms=(
-        "Middlebury grants permission to use and publish all images and disparity maps, with the request to cite the "
-        "paper."
-    ),
+    terms=MIDDLEBURY_TERMS,
     citation=(
         "D. Scharstein, H. Hirschmüller, Y. Kitajima, G. Krathwohl, N. Nešić, X. Wang and P. Westling, High-resolution "
         "stereo datasets with subpixel-accurate ground truth, GCPR 2014."
@@ -55,4 +53,63 @@ MOTORCYCLE = DatasetFamily(
     load=load_motorcycle,
     needs_root=False,
     homepage="https://vision.middlebury.edu/stereo/data/scenes2014/",
+)
+
+DESCRIPTIONS = {
+    "planes": "slanted cards in layers before a slanted wall",
+    "curved": "domes and leaning columns in a room",
+    "boxes": "turned boxes in a room",
+    "thin": "wires at every angle, poles and a grid",
+    "anatomy": "edges, planes and thin structures well apart, for studies of metrics",
+    "weak-texture": "textureless and repetitive panels",
+    "reflections": "panels that mirror their surroundings",
+    "mixed": "everything at once",
+    "noisy": "everything at once, with blur and sensor noise",
+    "exposure": "everything at once, the right camera darker, with noise and vignetting",
+    "all": "one scene of each preset",
+}
+
+
+def _load(
+    root: Path | None,
+    variant: str,
+    *,
+    seed: int | str = 0,
+    size: tuple[int, int] | str = (480, 640),
+    scenes: int | str = 1,
+    views: tuple[float, ...] = (),
+) -> Dataset:
+    if root is not None:
+        raise DatasetError(f"The synthetic dataset has no folder; found {root}.")
+    from stereogauge.datasets.synthetic import load_synthetic
+
+    return load_synthetic(variant or "mixed", seed=int(seed), size=_size(size), scenes=int(scenes), views=views)
+
+
+def _size(size: tuple[int, int] | str) -> tuple[int, int]:
+    """(height, width), or its spelling WIDTHxHEIGHT."""
+    if not isinstance(size, str):
+        return size
+    width, _, height = size.lower().partition("x")
+    if not (width.isdigit() and height.isdigit()):
+        raise DatasetError(f"A size is written WIDTHxHEIGHT, for example 640x480; found {size!r}.")
+    return int(height), int(width)
+
+
+SYNTHETIC = DatasetFamily(
+    id="synthetic",
+    name="Synthetic worlds",
+    layout="none: scenes are rendered",
+    terms="made by this program",
+    citation="none needed",
+    obtain="nothing to obtain",
+    load=_load,
+    variants=DESCRIPTIONS,
+    options={
+        "seed": "the first scene's seed (0)",
+        "size": "(height, width), or the text WIDTHxHEIGHT (640x480)",
+        "scenes": "how many seeds (1)",
+        "views": "positions of further images on the baseline",
+    },
+    needs_root=False,
 )

@@ -1,4 +1,4 @@
-"""HCI's light fields taken as stereo pairs, and folders laid out like the Heidelberg stereo sets.
+"""HCI's light fields read as stereo pairs, and folders laid out like the Heidelberg stereo sets.
 
 Of a 9 × 9 light field the centre view (camera 40) is the left image and its right neighbour (41) the right one;
 disparities are signed because the cameras converge: Z = f·B / (d + f·B / focus distance). The rest of the centre row
@@ -8,45 +8,21 @@ gives further views.
 from __future__ import annotations
 
 import configparser
-from pathlib import Path
-from typing import Any
 
 from stereogauge.datasets.declaration import DatasetFamily
-from stereogauge.datasets.layout import MAP_SUFFIXES, first_file, image, subfolders, wrong_folder
+from stereogauge.datasets.layout import MAP_SUFFIXES
+from stereogauge.datasets.scene_layout import Place, SceneFolders, SceneLayout
 from stereogauge.errors import FileError
-from stereogauge.io.files import DisparityFile, ImageFile
-from stereogauge.model import Calibration, Dataset, Scene
+from stereogauge.io.files import DisparityFile
+from stereogauge.model import Calibration
 
-CENTRE = 40
-ROW = range(36, 45)
 _PAIRS = (("left", "right"), ("image_left", "image_right"), ("im_left", "im_right"), ("view_left", "view_right"))
 _TRUTHS = ("gt", "disparity", "disp", "disp_left", "gt_left", "groundtruth")
+_FLOATS = tuple(suffix for suffix in MAP_SUFFIXES if suffix not in (".png", ".pgm"))
 
 
-def _camera(folder: Path, number: int) -> Path | None:
-    return first_file(folder, f"input_Cam{number:03d}.png")
-
-
-def _light_field(folder: Path, dataset: str) -> Scene | None:
-    truth = first_file(folder, "gt_disp_lowres.pfm")
-    left, right = _camera(folder, CENTRE), _camera(folder, CENTRE + 1)
-    if truth is None or left is None or right is None:
-        return None
-    views = {float(number - CENTRE): _camera(folder, number) for number in ROW if number not in (CENTRE, CENTRE + 1)}
-    return Scene(
-        folder.name,
-        gt=DisparityFile(truth, encoding="pfm"),
-        left=ImageFile(left),
-        right=ImageFile(right),
-        calibration=_parameters(folder),
-        views={position: ImageFile(path) for position, path in views.items() if path is not None},
-        dataset=dataset,
-        metadata={"signed": True},
-    )
-
-
-def _parameters(folder: Path) -> Calibration:
-    path = first_file(folder, "parameters.cfg")
+def _parameters(place: Place) -> Calibration:
+    path = place.find("{folder}/parameters.cfg")
     if path is None:
         return Calibration()
     parser = configparser.ConfigParser()
@@ -64,32 +40,37 @@ def _parameters(folder: Path) -> Calibration:
         ) from None
 
 
-def _plain_pair(folder: Path, dataset: str) -> Scene | None:
-    truth = first_file(
-        folder, *(stem + suffix for stem in _TRUTHS for suffix in MAP_SUFFIXES if suffix not in (".png", ".pgm"))
+def _folder(place: Place) -> dict[str, str]:
+    return {"folder": "/".join(place.fields[name] for name in ("group", "scene") if name in place.fields)}
+
+
+def _scenes(name: str) -> tuple[str, str]:
+    """Scene folders with such a file, also below training/, additional/, …"""
+    return f"{{scene}}/{name}", f"{{group}}/{{scene}}/{name}"
+
+
+_LIGHT_FIELD = SceneLayout(
+    each=_scenes("gt_disp_lowres.pfm"),
+    truth=DisparityFile("{folder}/gt_disp_lowres.pfm", encoding="pfm"),
+    left="{folder}/input_Cam040.png",
+    right="{folder}/input_Cam041.png",
+    views={float(number - 40): f"{{folder}}/input_Cam{number:03d}.png" for number in (*range(36, 40), *range(42, 45))},
+    calibration=_parameters,
+    derive=_folder,
+    details=lambda place: {"metadata": {"signed": True}},
+    needs=("gt", "left", "right"),
+)
+_PLAIN_PAIRS = tuple(
+    SceneLayout(
+        each=_scenes(f"{left}.*"),
+        truth=tuple(DisparityFile(f"{{folder}}/{stem}{suffix}") for stem in _TRUTHS for suffix in _FLOATS),
+        left=f"{{folder}}/{left}.*",
+        right=f"{{folder}}/{right}.*",
+        derive=_folder,
+        needs=("gt", "left", "right"),
     )
-    for left_name, right_name in _PAIRS:
-        left, right = image(folder, left_name), image(folder, right_name)
-        if truth is not None and left is not None and right is not None:
-            return Scene(
-                folder.name, gt=DisparityFile(truth), left=ImageFile(left), right=ImageFile(right), dataset=dataset
-            )
-    return None
-
-
-def load(root: Path, variant: str, **options: Any) -> Dataset:
-    """The scenes of `root` and of its folders (training, additional, …), by name."""
-    places = [root, *subfolders(root)]
-    folders = list(dict.fromkeys(folder for place in places for folder in subfolders(place)))
-    scenes = [scene for folder in folders if (scene := _light_field(folder, "hci") or _plain_pair(folder, "hci"))]
-    if not scenes:
-        raise wrong_folder(
-            "hci",
-            root,
-            "SCENE/{input_Cam040.png, input_Cam041.png, gt_disp_lowres.pfm} or SCENE/{left.png, right.png, gt.pfm}",
-        )
-    return Dataset("hci", sorted(scenes, key=lambda scene: scene.id), root=root)
-
+    for left, right in _PAIRS
+)
 
 HCI = DatasetFamily(
     id="hci",
@@ -107,6 +88,6 @@ HCI = DatasetFamily(
         "request the download at https://lightfield-analysis.uni-konstanz.de/ (it asks for an e-mail address) and "
         "unpack it into one folder."
     ),
-    load=load,
+    scenes=SceneFolders((_LIGHT_FIELD, *_PLAIN_PAIRS), order=()),
     homepage="https://lightfield-analysis.uni-konstanz.de/",
 )

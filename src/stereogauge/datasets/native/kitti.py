@@ -1,129 +1,97 @@
 """KITTI 2012 and 2015: driving scenes with sparse lidar ground truth (16-bit PNG, d = v / 256, 0 = unknown).
 
 `disp_occ` knows all pixels, `disp_noc` only those visible in both views; a frame takes the first that it has unless
-`truth` says which.
+`truth` says which. `disp_refl_occ` of 2012 knows the pixels on reflective surfaces.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from stereogauge.datasets.calibration import read_kitti_calibration
 from stereogauge.datasets.declaration import DatasetFamily
-from stereogauge.datasets.layout import png_size, wrong_folder
-from stereogauge.errors import DatasetError
-from stereogauge.io.files import DisparityFile, ImageFile, MaskFile
-from stereogauge.model import Calibration, Dataset, Scene
-
-
-@dataclass(frozen=True)
-class _Cameras:
-    """The folders and numbers of a stereo pair."""
-
-    left: str
-    right: str
-    numbers: tuple[int, int]
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """Where one of the two benchmarks keeps its files."""
-
-    id: str
-    occluded: str
-    visible: str
-    calibration: str
-    cameras: Mapping[str, _Cameras]
-    default: str
-
-
-_GREY = _Cameras("image_0", "image_1", (0, 1))
-_COLOURED = _Cameras("colored_0", "colored_1", (2, 3))
-_LAYOUT_2012 = _Layout("kitti-2012", "disp_occ", "disp_noc", "calib", {"grey": _GREY, "colour": _COLOURED}, "grey")
-_LAYOUT_2015 = _Layout(
-    *("kitti-2015", "disp_occ_0", "disp_noc_0", "calib_cam_to_cam"),
-    cameras={"colour": _Cameras("image_2", "image_3", (2, 3))},
-    default="colour",
-)
+from stereogauge.datasets.layout import png_size
+from stereogauge.datasets.scene_layout import Place, SceneFolders, SceneLayout
+from stereogauge.io.files import DisparityFile, MaskFile
+from stereogauge.model import Calibration
 
 # The rectified size tells the recording set-up: focal length in pixels and f·baseline in pixel·metres of the published
-# projection matrices.
-GREY_SETUPS: Mapping[tuple[int, int], tuple[float, float]] = {
-    (1226, 370): (707.0912, 379.8145),
-    (1241, 376): (718.8560, 386.1448),
-    (1242, 375): (721.5377, 387.5744),
+# projection matrices, by the numbers of the cameras.
+SETUPS: Mapping[str, Mapping[tuple[int, int], tuple[float, float]]] = {
+    "01": {
+        (1226, 370): (707.0912, 379.8145),
+        (1241, 376): (718.8560, 386.1448),
+        (1242, 375): (721.5377, 387.5744),
+    },
+    "23": {(1242, 375): (721.5377, 44.85728 + 339.5242)},
 }
-COLOUR_SETUPS: Mapping[tuple[int, int], tuple[float, float]] = {(1242, 375): (721.5377, 44.85728 + 339.5242)}
+_FRAME = "{frame}_10.png"
 
 
-def _calibration(
-    split: Path, layout: _Layout, cameras: _Cameras, frame: str, sized: Path | None
-) -> tuple[Calibration, str]:
+def _truth_folders(place: Place) -> dict[str, str]:
+    """The folders of ground truth, the preferred one first; twice the same where the user chose."""
+    chosen = [place.fields["truth"]] * 2 if "truth" in place.fields else ["occ", "noc"]
+    first, second = (place.fields[kind] for kind in chosen)
+    return {"first": first, "second": second}
+
+
+def _calibration(place: Place, sized: Path | None) -> tuple[Calibration, str]:
     """The frame's own calibration file, else the published set-up of its image size; and which of them it was."""
-    path = split / layout.calibration / f"{frame.split('_')[0]}.txt"
-    if path.is_file():
-        return read_kitti_calibration(path, cameras.numbers), "calibration file"
-    setups = GREY_SETUPS if cameras.numbers == (0, 1) else COLOUR_SETUPS
-    setup = None if sized is None else setups.get(png_size(sized))
+    path, cameras = place.find("{calibration}/{frame}.txt"), place.fields["cameras"]
+    if path is not None:
+        return read_kitti_calibration(path, (int(cameras[0]), int(cameras[1]))), "calibration file"
+    setup = None if sized is None else SETUPS[cameras].get(png_size(sized))
     if setup is None:
         return Calibration(), "unknown"
     return Calibration(focal=setup[0], baseline=setup[1] / setup[0]), "published set-up of this image size"
 
 
-def _scene(split: Path, layout: _Layout, cameras: _Cameras, frame: str, truth: str, dataset: str) -> Scene | None:
-    folders = {"occ": layout.occluded, "noc": layout.visible, "left": cameras.left, "right": cameras.right}
-    folders["objects"] = "obj_map"
-    paths = {name: split / folder / f"{frame}.png" for name, folder in folders.items()}
-    there = {name: path for name, path in paths.items() if path.is_file()}
-    wanted = [name for name in ("occ", "noc") if truth in ("", name)]
-    chosen = next((name for name in wanted if name in there), None)
-    if chosen is None and (truth or "left" not in there):
-        return None
-    masks = {}
-    if "noc" in there:
-        masks["nonocc"] = MaskFile(there["noc"], value=0, invert=True)
-    if "objects" in there:
-        masks["fg"] = MaskFile(there["objects"], value=0, invert=True)
-        masks["bg"] = MaskFile(there["objects"], value=0)
-    sized = there.get("left") or (there[chosen] if chosen else None)
-    calibration, origin = _calibration(split, layout, cameras, frame, sized)
-    return Scene(
-        frame,
-        gt=DisparityFile(there[chosen], encoding="kitti") if chosen else None,
-        left=ImageFile(there["left"]) if "left" in there else None,
-        right=ImageFile(there["right"]) if "right" in there else None,
-        calibration=calibration,
-        masks=masks,
-        dataset=dataset,
-        metadata={"ground_truth": chosen or "none", "calibration": origin},
+def _details(place: Place) -> dict[str, Any]:
+    truth = place.find(f"{{first}}/{_FRAME}", f"{{second}}/{_FRAME}")
+    kind = "none" if truth is None else "occ" if truth.parent.name == place.fields["occ"] else "noc"
+    calibration, origin = _calibration(place, place.find(f"{{left}}/{_FRAME}") or truth)
+    return {"calibration": calibration, "metadata": {"ground_truth": kind, "calibration": origin}}
+
+
+_WITH_TRUTH = SceneLayout(
+    each=(f"{{occ}}/{_FRAME}", f"{{noc}}/{_FRAME}"),
+    id="{frame}_10",
+    truth=tuple(DisparityFile(f"{{{folder}}}/{_FRAME}", encoding="kitti") for folder in ("first", "second")),
+    left=f"{{left}}/{_FRAME}",
+    right=f"{{right}}/{_FRAME}",
+    masks={
+        "nonocc": MaskFile(f"{{noc}}/{_FRAME}", value=0, invert=True),
+        "fg": MaskFile(f"obj_map/{_FRAME}", value=0, invert=True),
+        "bg": MaskFile(f"obj_map/{_FRAME}", value=0),
+        "reflective": MaskFile(f"disp_refl_occ/{_FRAME}", value=0, invert=True),
+    },
+    derive=_truth_folders,
+    details=_details,
+    needs=("gt",),
+)
+_WITHOUT_TRUTH = replace(
+    _WITH_TRUTH,
+    each=f"{{left}}/{_FRAME}",
+    derive=lambda place: _truth_folders(place) if place.fields["split"] == "testing" else None,
+    needs=("left",),
+)
+
+
+def _frames(variants: Mapping[str, str], folders: Mapping[str, str]) -> SceneFolders:
+    """The frames of a benchmark; `variants` gives the folders of left and right images and the camera numbers."""
+    return SceneFolders(
+        (_WITH_TRUTH, _WITHOUT_TRUTH),
+        roots=("{split}", ""),
+        choices={"truth": ("", "occ", "noc"), "split": ("training", "testing")},
+        fields={
+            variant: {**dict(zip(("left", "right", "cameras"), text.split(), strict=True)), **folders}
+            for variant, text in variants.items()
+        },
+        order=(),
     )
-
-
-def load(root: Path, variant: str, *, layout: _Layout, truth: str = "", split: str = "training") -> Dataset:
-    """The frames in order; of 2012 grey images unless the variant is `colour`, of 2015 with the masks `fg` and `bg`."""
-    if truth not in ("", "occ", "noc"):
-        raise DatasetError(
-            f"The truth of {layout.id} is 'occ' (all pixels) or 'noc' (visible in both views), not {truth!r}."
-        )
-    if split not in ("training", "testing"):
-        raise DatasetError(f"The split of {layout.id} is 'training' or 'testing', not {split!r}.")
-    folder = root / split if (root / split).is_dir() else root
-    cameras = layout.cameras[variant or layout.default]
-    listed = [layout.occluded, layout.visible] if split == "training" else [cameras.left]
-    frames = sorted({path.stem for name in listed for path in (folder / name).glob("*_10.png")})
-    title = f"{layout.id}:{variant}" if variant and variant != layout.default else layout.id
-    scenes = [scene for frame in frames if (scene := _scene(folder, layout, cameras, frame, truth, title))]
-    if not scenes:
-        places = ", ".join(f"{name}/" for name in (layout.occluded, layout.visible, cameras.left, cameras.right))
-        raise wrong_folder(
-            layout.id,
-            root,
-            f"{split}/ with {places} and frames such as 000000_10.png" + (f" ({truth} only)" if truth else ""),
-        )
-    return Dataset(title, scenes, version=variant, root=root)
 
 
 _TERMS = "Creative Commons BY-NC-SA 3.0; not for commercial use."
@@ -137,8 +105,8 @@ KITTI_2012 = DatasetFamily(
     id="kitti-2012",
     name="KITTI 2012",
     layout=(
-        "training/ with image_0/, image_1/ (or colored_0/, colored_1/), disp_occ/, disp_noc/, calib/; frames "
-        "000000_10.png"
+        "training/ with image_0/, image_1/ (or colored_0/, colored_1/), disp_occ/, disp_noc/, disp_refl_occ/, calib/; "
+        "frames 000000_10.png"
     ),
     terms=_TERMS,
     citation=(
@@ -149,7 +117,11 @@ KITTI_2012 = DatasetFamily(
         "data_stereo_flow.zip (2 GB) and its calibration files",
         "https://www.cvlibs.net/datasets/kitti/eval_stereo_flow.php?benchmark=stereo",
     ),
-    load=functools.partial(load, layout=_LAYOUT_2012),
+    scenes=_frames(
+        {"grey": "image_0 image_1 01", "colour": "colored_0 colored_1 23"},
+        {"occ": "disp_occ", "noc": "disp_noc", "calibration": "calib"},
+    ),
+    default="grey",
     variants={"grey": "cameras 0 and 1 (default)", "colour": "cameras 2 and 3"},
     options=_OPTIONS,
     homepage="https://www.cvlibs.net/datasets/kitti/eval_stereo_flow.php?benchmark=stereo",
@@ -166,7 +138,10 @@ KITTI_2015 = DatasetFamily(
         "data_scene_flow.zip (1.7 GB) and data_scene_flow_calib.zip",
         "https://www.cvlibs.net/datasets/kitti/eval_scene_flow.php?benchmark=stereo",
     ),
-    load=functools.partial(load, layout=_LAYOUT_2015),
+    scenes=_frames(
+        {"": "image_2 image_3 23"},
+        {"occ": "disp_occ_0", "noc": "disp_noc_0", "calibration": "calib_cam_to_cam"},
+    ),
     options=_OPTIONS,
     homepage="https://www.cvlibs.net/datasets/kitti/eval_scene_flow.php?benchmark=stereo",
 )

@@ -6,33 +6,15 @@ import json
 from pathlib import Path
 
 from stereogauge.datasets.declaration import DatasetFamily
-from stereogauge.datasets.native.pairs_by_truth import dataset_of, joined, scene_of, truth_at
+from stereogauge.datasets.scene_layout import Place, SceneFolders, SceneLayout
 from stereogauge.errors import FileError
 from stereogauge.io.files import DisparityFile
-from stereogauge.model import Calibration, Dataset, Scene
+from stereogauge.model import Calibration
 
 IN_STEREO_SCALE, CRE_SCALE = 100.0, 32.0
 FALLING_BASELINE, TENTHS_OF_MILLIMETRES = 0.06, 10_000.0
-TARTAN_FOCAL, TARTAN_BASELINE = 320.0, 0.25
-
-
-def load_in_stereo(root: Path, variant: str, *, split: str = "") -> Dataset:
-    """Every left_disp.png below train/ and test/."""
-
-    def scene(truth: Path) -> Scene:
-        folder = truth.parent
-        return scene_of(
-            joined(folder, root),
-            "instereo2k",
-            DisparityFile(truth, encoding="middlebury", scale=IN_STEREO_SCALE),
-            folder / "left",
-            folder / "right",
-            truth_right=truth_at(folder / "right_disp.png", "middlebury", IN_STEREO_SCALE),
-        )
-
-    found = (root / split if split else root).rglob("left_disp.png")
-    return dataset_of("instereo2k", root, found, scene, "train/…/SCENE/ with left.png, right.png and left_disp.png")
-
+METRES = 1.0
+TARTAN_CAMERA = Calibration(focal=320.0, baseline=0.25)
 
 IN_STEREO = DatasetFamily(
     id="instereo2k",
@@ -44,47 +26,35 @@ IN_STEREO = DatasetFamily(
         "indoor scenes, Science China Information Sciences 63, 2020."
     ),
     obtain="follow the links on https://github.com/YuhuaXu/StereoDataset.",
-    load=load_in_stereo,
+    scenes=SceneFolders(
+        SceneLayout(
+            id="{split}-{place}",
+            truth=DisparityFile("{split}/{place**}/left_disp.png", "middlebury", IN_STEREO_SCALE),
+            truth_right=DisparityFile("{split}/{place}/right_disp.png", "middlebury", IN_STEREO_SCALE),
+            left="{split}/{place}/left.*",
+            right="{split}/{place}/right.*",
+        ),
+        choices={"split": ("", "train", "test")},
+    ),
     options={"split": "train or test; without it both"},
     homepage="https://github.com/YuhuaXu/StereoDataset",
 )
 
 
-def load_falling_things(root: Path, variant: str) -> Dataset:
-    """Every left depth map below single/ and mixed/, as disparity d = f·B / Z with the f of its folder."""
-    focals: dict[Path, float] = {}
-
-    def scene(depth: Path) -> Scene:
-        folder, number = depth.parent, depth.name.partition(".")[0]
-        if folder not in focals:
-            focals[folder] = _falling_focal(folder / "_camera_settings.json")
-        scale = focals[folder] * FALLING_BASELINE * TENTHS_OF_MILLIMETRES
-        return scene_of(
-            f"{joined(folder, root)}-{number}",
-            "fallingthings",
-            DisparityFile(depth, encoding="inverse", scale=scale),
-            folder / f"{number}.left",
-            folder / f"{number}.right",
-            truth_right=truth_at(folder / f"{number}.right.depth.png", "inverse", scale),
-            calibration=Calibration(focal=focals[folder], baseline=FALLING_BASELINE),
-            metadata={"classes": str(folder / f"{number}.left.seg.png")},
-        )
-
-    found = root.rglob("*.left.depth.png")
-    wanted = "single/ and mixed/ with SCENE/000000.left.jpg, 000000.left.depth.png and _camera_settings.json"
-    return dataset_of("fallingthings", root, found, scene, wanted)
-
-
-def _falling_focal(path: Path) -> float:
+def _camera(path: Path) -> Calibration:
     try:
         cameras = json.loads(path.read_text(encoding="utf-8"))["camera_settings"]
-        return float(cameras[0]["intrinsic_settings"]["fx"])
+        return Calibration(focal=float(cameras[0]["intrinsic_settings"]["fx"]), baseline=FALLING_BASELINE)
     except OSError as problem:
         raise FileError(
             f"{path}: the camera of this folder is needed and cannot be read ({problem.strerror})."
         ) from None
     except (KeyError, IndexError, TypeError, ValueError):
         raise FileError(f"{path} has no camera_settings with an intrinsic fx.") from None
+
+
+def _falling_camera(place: Place) -> Calibration:
+    return place.once(_camera, place.base / place.fields["place"] / "_camera_settings.json")
 
 
 FALLING_THINGS = DatasetFamily(
@@ -100,32 +70,19 @@ FALLING_THINGS = DatasetFamily(
         "estimation, CVPR workshops 2018."
     ),
     obtain="download fat.zip (42 GB) from https://research.nvidia.com/publication/2018-06_falling-things.",
-    load=load_falling_things,
+    scenes=SceneLayout(
+        id="{place}-{frame}",
+        truth=DisparityFile("{place**}/{frame}.left.depth.png", "inverse", TENTHS_OF_MILLIMETRES),
+        truth_right=DisparityFile("{place}/{frame}.right.depth.png", "inverse", TENTHS_OF_MILLIMETRES),
+        left="{place}/{frame}.left.*",
+        right="{place}/{frame}.right.*",
+        calibration=_falling_camera,
+        details=lambda place: {
+            "metadata": {"classes": str(place.base / "{place}/{frame}.left.seg.png".format(**place.fields))}
+        },
+    ),
     homepage="https://research.nvidia.com/publication/2018-06_falling-things",
 )
-
-
-def load_tartan_air(root: Path, variant: str) -> Dataset:
-    """Every depth_left map below `root`, as disparity d = 80 px·m / Z."""
-    scale = TARTAN_FOCAL * TARTAN_BASELINE
-
-    def scene(depth: Path) -> Scene:
-        place, number = depth.parent.parent, depth.name.partition("_")[0]
-        return scene_of(
-            f"{joined(place, root)}-{number}",
-            "tartanair",
-            DisparityFile(depth, encoding="inverse", scale=scale),
-            place / "image_left" / f"{number}_left",
-            place / "image_right" / f"{number}_right",
-            truth_right=truth_at(place / "depth_right" / f"{number}_right_depth.npy", "inverse", scale),
-            calibration=Calibration(focal=TARTAN_FOCAL, baseline=TARTAN_BASELINE),
-        )
-
-    found = root.rglob("depth_left/*_left_depth.npy")
-    wanted = "ENVIRONMENT/Easy/P000/ with image_left/, image_right/ and depth_left/000000_left_depth.npy"
-    return dataset_of("tartanair", root, found, scene, wanted)
-
-
 TARTAN_AIR = DatasetFamily(
     id="tartanair",
     name="TartanAir",
@@ -139,29 +96,16 @@ TARTAN_AIR = DatasetFamily(
         "push the limits of visual SLAM, IROS 2020."
     ),
     obtain="download images and depth with the tools of https://github.com/castacks/tartanair_tools.",
-    load=load_tartan_air,
+    scenes=SceneLayout(
+        id="{place}-{frame}",
+        truth=DisparityFile("{place**}/depth_left/{frame}_left_depth.npy", "inverse", METRES),
+        truth_right=DisparityFile("{place}/depth_right/{frame}_right_depth.npy", "inverse", METRES),
+        left="{place}/image_left/{frame}_left.*",
+        right="{place}/image_right/{frame}_right.*",
+        calibration=TARTAN_CAMERA,
+    ),
     homepage="https://theairlab.org/tartanair-dataset",
 )
-
-
-def load_unreal_stereo(root: Path, variant: str) -> Dataset:
-    """Every Disp0 map below the numbered scenes."""
-
-    def scene(truth: Path) -> Scene:
-        folder = truth.parent.parent
-        return scene_of(
-            f"{folder.name}-{truth.stem}",
-            "unrealstereo4k",
-            DisparityFile(truth, encoding="npy"),
-            folder / "Image0" / truth.stem,
-            folder / "Image1" / truth.stem,
-            truth_right=truth_at(folder / "Disp1" / truth.name, "npy"),
-        )
-
-    wanted = "00000/ … 00008/ with Image0/00000.png, Image1/00000.png and Disp0/00000.npy"
-    return dataset_of("unrealstereo4k", root, root.glob("*/Disp0/*.npy"), scene, wanted)
-
-
 UNREAL_STEREO = DatasetFamily(
     id="unrealstereo4k",
     name="UnrealStereo4K",
@@ -169,29 +113,15 @@ UNREAL_STEREO = DatasetFamily(
     terms="MIT licence.",
     citation="F. Tosi, Y. Liao, C. Schmitt and A. Geiger, SMD-Nets: stereo mixture density networks, CVPR 2021.",
     obtain="follow the links on https://github.com/fabiotosi92/SMD-Nets (full size, or a quarter of it).",
-    load=load_unreal_stereo,
+    scenes=SceneLayout(
+        id="{place}-{frame}",
+        truth=DisparityFile("{place}/Disp0/{frame}.npy", "npy"),
+        truth_right=DisparityFile("{place}/Disp1/{frame}.npy", "npy"),
+        left="{place}/Image0/{frame}.*",
+        right="{place}/Image1/{frame}.*",
+    ),
     homepage="https://github.com/fabiotosi92/SMD-Nets",
 )
-
-
-def load_cre_stereo(root: Path, variant: str) -> Dataset:
-    """Every left disparity map in the four folders."""
-
-    def scene(truth: Path) -> Scene:
-        folder, number = truth.parent, truth.name.removesuffix("_left.disp.png")
-        return scene_of(
-            f"{folder.name}-{number}",
-            "crestereo",
-            DisparityFile(truth, encoding="middlebury", scale=CRE_SCALE),
-            folder / f"{number}_left",
-            folder / f"{number}_right",
-            truth_right=truth_at(folder / f"{number}_right.disp.png", "middlebury", CRE_SCALE),
-        )
-
-    wanted = "tree/, shapenet/, reflective/ and hole/ with NAME_left.jpg, NAME_right.jpg and NAME_left.disp.png"
-    return dataset_of("crestereo", root, root.glob("*/*_left.disp.png"), scene, wanted)
-
-
 CRE_STEREO = DatasetFamily(
     id="crestereo",
     name="CREStereo's training set",
@@ -202,6 +132,12 @@ CRE_STEREO = DatasetFamily(
         "cascaded recurrent network with adaptive correlation, CVPR 2022."
     ),
     obtain="run dataset_download.sh of https://github.com/megvii-research/CREStereo.",
-    load=load_cre_stereo,
+    scenes=SceneLayout(
+        id="{place}-{frame}",
+        truth=DisparityFile("{place}/{frame}_left.disp.png", "middlebury", CRE_SCALE),
+        truth_right=DisparityFile("{place}/{frame}_right.disp.png", "middlebury", CRE_SCALE),
+        left="{place}/{frame}_left.*",
+        right="{place}/{frame}_right.*",
+    ),
     homepage="https://github.com/megvii-research/CREStereo",
 )

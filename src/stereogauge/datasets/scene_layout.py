@@ -1,0 +1,258 @@
+"""Scenes declared by path templates: what the families of datasets have in common.
+
+A family says where the files of a scene are, as templates below a folder, and how they are encoded:
+
+    SceneLayout(
+        id="{sequence}-{frame}",
+        truth=DisparityFile("disparities/{sequence}/{frame}.png", encoding="sintel"),
+        left="{variant}_left/{sequence}/{frame}.*",
+        right="{variant}_right/{sequence}/{frame}.*",
+        masks={"nonocc": MaskFile("occlusions/{sequence}/{frame}.png", value=0)},
+    )
+
+`{field}` matches within one part of a path, `{field**}/` any number of folders (also none), and `.*` at the end of an
+image stands for any usual suffix. Of several templates in a tuple the first that is a file counts.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Container, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+from stereogauge.datasets.layout import image, in_order, subfolders, template_pattern
+from stereogauge.errors import DatasetError
+from stereogauge.io.files import DisparityFile, FlagFile, ImageFile, LabelFile, MaskFile
+from stereogauge.model import Calibration, Scene
+
+Fields: TypeAlias = Mapping[str, str]
+Templates: TypeAlias = str | tuple[str, ...]
+MaskTemplate: TypeAlias = MaskFile | LabelFile | FlagFile
+Value = TypeVar("Value")
+Argument = TypeVar("Argument", bound=Hashable)
+ANY_SUFFIX = ".*"
+DEPTH = "inverse"
+PARENT, PARENT_ITSELF = "../", ".."
+
+
+@dataclass(frozen=True)
+class Place:
+    """One scene that was found: the folder that its templates start from, the folder that the user named, the fields.
+
+    `dataset` is the name of the dataset that the scene belongs to.
+    """
+
+    base: Path
+    root: Path
+    fields: Fields
+    dataset: str
+    cache: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def once(self, read: Callable[[Argument], Value], argument: Argument) -> Value:
+        """`read(argument)`, computed once for all scenes of a dataset, which may share a file."""
+        if argument not in self.cache:
+            self.cache[argument] = read(argument)
+        found: Value = self.cache[argument]
+        return found
+
+    def find(self, *templates: str) -> Path | None:
+        """The first of the templates that is a file."""
+        return next((path for template in templates if (path := self._file(template)) is not None), None)
+
+    def _file(self, template: str) -> Path | None:
+        text = template.replace("**}", "}").format(**self.fields).lstrip("/").replace("//", "/")
+        if not text:
+            return None
+        start, rest = (self.base.parent, text[len(PARENT) :]) if text.startswith(PARENT) else (self.base, text)
+        path = start / rest
+        if text.endswith(ANY_SUFFIX):
+            return image(path.parent, path.name.removesuffix(ANY_SUFFIX))
+        return path if path.is_file() else None
+
+
+@dataclass(frozen=True)
+class SceneLayout:
+    """Where the files of a scene are and how they are encoded; a path in any of the declared files is a template.
+
+    `each` names the files that scenes are found by, the ground truth unless it is given; `needs` the parts without
+    which there is no scene. Where `pairs` is true, one image without the other is an error. The scale of a map in the
+    encoding `inverse` is given in units of depth per metre; f·B of the calibration is multiplied to it. `scale` gives
+    the scale of all maps of one scene. `derive` adds fields to those of the path, or returns None where the file
+    belongs to no scene. `details` gives further arguments of `Scene`.
+    """
+
+    id: str = "{scene}"
+    truth: DisparityFile | tuple[DisparityFile, ...] = ()
+    truth_right: DisparityFile | tuple[DisparityFile, ...] = ()
+    truth_fine: DisparityFile | tuple[DisparityFile, ...] = ()
+    left: Templates = ()
+    right: Templates = ()
+    views: Mapping[float, str] = field(default_factory=dict)
+    masks: Mapping[str, MaskTemplate | tuple[MaskTemplate, ...]] = field(default_factory=dict)
+    calibration: Calibration | Callable[[Place], Calibration] | None = None
+    resolution: float | Callable[[Place], float | None] | None = None
+    scale: Callable[[Place], float] | None = None
+    each: Templates = ()
+    derive: Callable[[Place], Fields | None] | None = None
+    details: Callable[[Place], Mapping[str, Any]] | None = None
+    needs: tuple[str, ...] = ()
+    pairs: Callable[[Place], bool] | None = None
+
+    def scenes(self, base: Path, root: Path, dataset: str, given: Fields) -> list[Scene]:
+        """The scenes below `base`; the fields in `given` have these values in every template."""
+        found: dict[str, Scene] = {}
+        cache: dict[Any, Any] = {}
+        for fields in self._matches(base, given):
+            place = Place(base, root, fields, dataset, cache)
+            more = self.derive(place) if self.derive is not None else {}
+            if more is None:
+                continue
+            place = replace(place, fields={**fields, **more})
+            name = self.id.format(**place.fields).replace("/", "-").strip("-")
+            if name not in found and (scene := self._scene(name, place)) is not None:
+                found[name] = scene
+        return list(found.values())
+
+    def _matches(self, base: Path, given: Fields) -> Iterator[Fields]:
+        for template in _several(self.each) or tuple(str(file.path) for file in _several(self.truth)):
+            pattern = _pattern(template, given)
+            for path in sorted(base.glob(_glob(template, given))):
+                match = pattern.fullmatch(path.relative_to(base).as_posix())
+                if match and path.is_file():
+                    yield {**given, **{name: value or "" for name, value in match.groupdict().items()}}
+
+    def _scene(self, name: str, place: Place) -> Scene | None:
+        left, right = (place.find(*_several(templates)) for templates in (self.left, self.right))
+        maps = {"gt": self.truth, "gt_right": self.truth_right, "gt_fine": self.truth_fine}
+        parts: dict[str, Any] = {
+            **{part: _at_place(declared, place) for part, declared in maps.items()},
+            "left": None if left is None else ImageFile(left),
+            "right": None if right is None else ImageFile(right),
+        }
+        self._check_pair(parts, place)
+        if any(parts[part] is None for part in self.needs):
+            return None
+        calibration = self.calibration(place) if callable(self.calibration) else self.calibration
+        views = {position: place.find(template) for position, template in self.views.items()}
+        arguments: dict[str, Any] = {
+            **parts,
+            **{part: self._map(parts[part], place, calibration) for part in maps if parts[part] is not None},
+            "calibration": calibration,
+            "masks": {name: made for name, mask in self.masks.items() if (made := _at_place(mask, place)) is not None},
+            "views": {position: ImageFile(path) for position, path in views.items() if path is not None},
+            "resolution": self.resolution(place) if callable(self.resolution) else self.resolution,
+            **(self.details(place) if self.details is not None else {}),
+        }
+        return Scene(name, dataset=place.dataset, **arguments)
+
+    def _map(self, file: DisparityFile, place: Place, calibration: Calibration | None) -> DisparityFile:
+        masks = tuple(path for mask in file.masks if (path := place.find(str(mask))) is not None)
+        scale = file.scale if self.scale is None else self.scale(place)
+        if file.encoding == DEPTH and calibration is not None and calibration.focal_baseline is not None:
+            scale = calibration.focal_baseline * (scale or 1.0)
+        return replace(file, masks=masks, scale=scale)
+
+    def _check_pair(self, parts: Mapping[str, Any], place: Place) -> None:
+        missing = [part for part in ("left", "right") if parts[part] is None]
+        if len(missing) == 1 and self.pairs is not None and self.pairs(place):
+            path = place.base / _several(getattr(self, missing[0]))[0].format(**place.fields)
+            raise DatasetError(
+                f"{path.parent} lacks {path.name}; put it there, or move the folder away to skip the scene."
+            )
+
+
+@dataclass(frozen=True)
+class SceneFolders:
+    """Where a family keeps its scenes: the layouts, and the folders that may hold them.
+
+    `roots` are templates of folders below the one that the user names: "" is that folder itself, `../NAME` that folder
+    where this is its name, `..` says that it may be a scene. The first with scenes counts, or all with `all_roots`.
+    `choices` are the values of the options, which become fields; the first is the default, and "" leaves the field
+    open. The field `variant` is the variant; `fields` gives more of them by variant. Of a scene that fits several
+    layouts the first counts. `order` lists ids in the dataset's own order, which others follow by name; None keeps the
+    order of the paths.
+    """
+
+    layouts: SceneLayout | tuple[SceneLayout, ...]
+    roots: tuple[str, ...] = ("",)
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    fields: Mapping[str, Fields] = field(default_factory=dict)
+    all_roots: bool = False
+    order: tuple[str, ...] | None = None
+
+    def checked(self, name: str, options: Mapping[str, str]) -> dict[str, str]:
+        """The options of the dataset `name` as fields; those that are open are absent."""
+        given = {option: options.get(option, values[0]) for option, values in self.choices.items()}
+        for option, value in given.items():
+            if value not in self.choices[option]:
+                allowed = " or ".join(repr(one) for one in self.choices[option] if one)
+                raise DatasetError(f"The {option} of {name} is {allowed}, not {value!r}.")
+        return {option: value for option, value in given.items() if value}
+
+    def scenes(self, root: Path, titles: Mapping[str, str], given: Fields) -> tuple[str, list[Scene]]:
+        """The first variant with scenes in `root`, and these; `titles` are the names of the datasets by variant."""
+        found: dict[str, Scene] = {}
+        variant = next(iter(titles))
+        for template, tried in itertools.product(self.roots, titles):
+            if found and not self.all_roots:
+                break
+            variant = tried
+            fields = {**given, **self.fields.get(variant, {}), "variant": variant}
+            for scene in self._below(root, template, titles, fields):
+                found.setdefault(scene.id, scene)
+        ids = list(found) if self.order is None else in_order(found, self.order)
+        return variant, [found[one] for one in ids]
+
+    def _below(self, root: Path, template: str, titles: Mapping[str, str], fields: Fields) -> Iterator[Scene]:
+        """The scenes of one variant in one of the folders that may hold them."""
+        base = _base(root, template.format(**fields), fields["variant"], titles)
+        if base is None:
+            return
+        if template == PARENT_ITSELF:
+            fields = {**fields, "scene": root.name}
+        for layout in _several(self.layouts):
+            yield from layout.scenes(base, root, titles[fields["variant"]], fields)
+
+
+def _base(root: Path, text: str, variant: str, variants: Container[str]) -> Path | None:
+    if text == PARENT_ITSELF:
+        return root.parent
+    if text.startswith(PARENT):
+        return root if root.name == text[len(PARENT) :] else None
+    if not text:  # a folder that is called as another variant is not this one
+        return None if root.name in variants and root.name != variant else root
+    if (root / text).is_dir():
+        return root / text
+    return next((folder for folder in subfolders(root) if folder.name.lower() == text.lower()), None)
+
+
+def _several(value: Value | tuple[Value, ...]) -> tuple[Value, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _at_place(declared: Any, place: Place) -> Any:
+    """The first of the declared files that exists, with its template replaced by the path; None where none does."""
+    found = ((one, place.find(str(one.path))) for one in _several(declared))
+    return next((replace(one, path=path) for one, path in found if path is not None), None)
+
+
+def _pattern(template: str, given: Fields) -> re.Pattern[str]:
+    if not template.endswith(ANY_SUFFIX):
+        return template_pattern(template, given)
+    return re.compile(template_pattern(template.removesuffix(ANY_SUFFIX), given).pattern + r"\.\w+")
+
+
+def _glob(template: str, given: Fields) -> str:
+    """The pattern of `Path.glob` that finds at least what a template matches."""
+    for name, value in given.items():
+        template = template.replace(f"{{{name}}}", value)
+    parts = template.split("/")
+    return "/".join("**" if part.endswith("**}") else _starred(part) for part in parts)
+
+
+def _starred(part: str) -> str:
+    pieces = part.replace("{", "\0").replace("}", "\0").split("\0")
+    return "*".join(pieces[::2])
