@@ -111,7 +111,7 @@ class SceneLayout:
             if more is None:
                 continue
             place = replace(place, fields={**fields, **more})
-            name = self.id.format(**place.fields).replace("/", "-").strip("-")
+            name = "-".join(filter(None, self.id.format(**place.fields).split("/"))).strip("-")
             if name not in found and (scene := self._scene(name, place)) is not None:
                 found[name] = scene
         return list(found.values())

@@ -107,8 +107,9 @@ def paths_of(source: Any) -> tuple[str | os.PathLike[str], ...]:
     elif isinstance(source, str | os.PathLike):
         return (source,)
     else:
-        path, masks = (getattr(source, name, None) for name in ("path", "masks"))
-    return () if path is None else (path, *(masks or ()))
+        path, image, masks = (getattr(source, name, None) for name in ("path", "image", "masks"))
+        masks = (*(() if image is None else (image,)), *(masks or ()))
+    return () if path is None else (path, *masks)
 
 
 def scene_text(scene: Scene) -> str:
