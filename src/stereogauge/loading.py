@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import sys
 import tomllib
 import types
@@ -195,9 +196,11 @@ def _parts(kind: Any, value: Any) -> Iterator[tuple[str, Any, Any]]:
     if is_table(kind) and isinstance(value, Mapping):
         yield from ((name, inner_kind, value[name]) for name, inner_kind in entry_types(kind).items() if name in value)
     elif _is_mapping(origin) and isinstance(value, Mapping):
-        yield from ((str(name), inner[1], entry) for name, entry in value.items())
+        yield from ((str(name), inner[1], part) for name, part in value.items())
     elif _is_list(origin) and isinstance(value, list | tuple):
-        yield from ((str(number), inner[0], entry) for number, entry in enumerate(value, 1))
+        kinds = inner if _has_fixed_length(kind) else itertools.repeat(inner[0])
+        parts = enumerate(zip(kinds, value, strict=False), 1)
+        yield from ((str(place), inner_kind, part) for place, (inner_kind, part) in parts)
 
 
 def _is_mapping(origin: Any) -> bool:
@@ -206,6 +209,10 @@ def _is_mapping(origin: Any) -> bool:
 
 def _is_list(origin: Any) -> bool:
     return origin in (list, tuple, Sequence)
+
+
+def _has_fixed_length(kind: Any) -> bool:
+    return typing.get_origin(kind) is tuple and Ellipsis not in typing.get_args(kind)
 
 
 def _dotted(key: Key) -> str:
@@ -253,7 +260,8 @@ def _word(kind: Any) -> str:
     if _is_mapping(origin):
         return f"a table of {_plural(inner[1])}"
     if _is_list(origin):
-        return f"a list of {_plural(inner[0])}"
+        length = f"{len(inner)} " if _has_fixed_length(kind) else ""
+        return f"a list of {length}{_plural(inner[0])}"
     return _WORDS.get(kind, "a value")
 
 

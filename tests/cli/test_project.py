@@ -93,9 +93,9 @@ def test_the_command_line_goes_before_the_file(project: Path, capsys: pytest.Cap
     ("text", "said"),
     [
         ("sotre = 'x'\nstore = 'y'\n", "Unknown entry of stereogauge.toml 'sotre'"),
-        ("store = 3\n", "store should be text, found 3"),
-        ("store = 's'\nmetrics = 3\n", "metrics should be a list of texts"),
-        ("store = 's'\nreport = 3\n", "report should be a table"),
+        ("store = 3\n", "store must be text; found 3"),
+        ("store = 's'\nmetrics = 3\n", "metrics must be text or a list of texts; found 3"),
+        ("store = 's'\nreport = 3\n", "report must be a table of values; found 3"),
     ],
 )
 def test_a_mistake_in_the_file_is_one_sentence(

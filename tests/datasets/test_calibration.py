@@ -60,13 +60,19 @@ def test_points_lie_on_the_rays_of_the_calibration_file(tmp_path: Path) -> None:
     [
         ("", "not a Middlebury calib.txt"),
         ("hello", "found 'hello'"),
-        ("doffs=3\n", "has no cam0"),
-        (MIDDLEBURY.replace("baseline", "base"), "has no baseline"),
-        (MIDDLEBURY.replace("193.001", "wide"), "baseline should be a number, found 'wide'"),
-        (MIDDLEBURY.replace("193.001", "inf"), "finite"),
-        (MIDDLEBURY.replace("193.001", "0"), "must be positive"),
-        (MIDDLEBURY.replace("[1000 0 300;", "[1000 0;"), "3 × 3 matrix"),
-        (MIDDLEBURY.replace("[1000 0 300;", "[f 0 300;"), "cam0 should be a number"),
+        ("doffs=3\n", "calib.txt needs cam0, a list of 3 lists of 3 numbers (3 × 3 matrix"),
+        (MIDDLEBURY.replace("baseline", "base"), "calib.txt needs baseline, a number greater than 0 in mm"),
+        (
+            MIDDLEBURY.replace("193.001", "wide"),
+            "baseline must be a number greater than 0 in mm",
+        ),
+        (
+            MIDDLEBURY.replace("193.001", "inf"),
+            "baseline must be a number greater than 0 in mm",
+        ),
+        (MIDDLEBURY.replace("193.001", "0"), "baseline must be a number greater than 0"),
+        (MIDDLEBURY.replace("[1000 0 300;", "[1000 0;"), "cam0.1 must be a list of 3 numbers; found [1000.0, 0.0]"),
+        (MIDDLEBURY.replace("[1000 0 300;", "[f 0 300;"), "cam0 must be a list of 3 lists of 3 numbers"),
         ("cam0=[1 0 0\n" * 9000, "at most 65536"),
     ],
 )
@@ -82,8 +88,8 @@ def test_a_malformed_middlebury_calibration_gets_its_own_sentence(tmp_path: Path
     [
         ("", "neither P0 nor P_rect_00"),
         (KITTI.replace("P1", "P7"), "neither P1 nor P_rect_01"),
-        (KITTI.replace(" 0 0 0 1 0", "", 1), "12 numbers of a 3 × 4 matrix, found 7"),
-        (KITTI.replace("-378", "left"), "P1 should be a number"),
+        (KITTI.replace(" 0 0 0 1 0", "", 1), "12 numbers of a 3 × 4 matrix; found 7"),
+        (KITTI.replace("-378", "left"), "P1 must be a list of numbers (3 × 4 projection matrix by rows); found"),
         (KITTI.replace("-378", "378"), "baseline is -0.54 m"),
         (KITTI.replace("P1: 700", "P1: 710"), "one positive focal length, found 700 and 710"),
     ],

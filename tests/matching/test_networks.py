@@ -142,14 +142,14 @@ def test_loading_a_network_is_no_part_of_the_run_time_and_happens_once(
 @pytest.mark.parametrize(
     ("stated", "message"),
     [
-        ("[input]\nlayuot = 'NCHW'", "Did you mean 'layout'"),
-        ("[input]\nlayout = 'CHWN'", "must be one of NCHW, NHWC"),
-        ("[input]\nmean = ['a']", "must be a number"),
+        ("[input]\nlayuot = 'NCHW'", "Did you mean 'input.layout'"),
+        ("[input]\nlayout = 'CHWN'", "input.layout must be 'NCHW', 'NHWC' or ''; found 'CHWN'"),
+        ("[input]\nmean = ['a']", "input.mean.1 must be a number; found 'a'"),
         ("[input]\nstd = [1, 0, 1]", "std no 0"),
         ("[input]\nmultiple = 0", "at least 1"),
         ("[output]\nsigma = 's'\nconfidence = 'c'", "both confidence and sigma"),
-        ("input = 3", r"\[input\] must be a table"),
-        ("[input", "cannot be read as the description of a network"),
+        ("input = 3", "input must be a table with left, right"),
+        ("[input", "net.toml is not valid TOML"),
     ],
 )
 def test_a_description_that_is_wrong_is_one_sentence(tmp_path: Path, stated: str, message: str) -> None:

@@ -162,9 +162,9 @@ def test_toml_narrows_a_declared_parameter_and_adds_post_processing(tmp_path: Pa
         ("[parameters.smoothness]\ndefault = 1", MatcherError, "cannot be searched between"),
         ("[parameters.smoothness]\ndefault = 9\nlow = 1\nhigh = 2", MatcherError, "outside its search range"),
         ("[parameters.smoothness]\ndefault = 1\nlowest = 1", UnknownNameError, "lowest"),
-        ("[parameters]\nsmoothness = 3", FileError, "is a table"),
+        ("[parameters]\nsmoothness = 3", FileError, "parameters.smoothness must be a table with kind"),
         ("[search]\nx = 1", UnknownNameError, "search"),
-        ("not toml", FileError, "is not TOML"),
+        ("not toml", FileError, "is not valid TOML"),
         ("[fixed]\nmode = 'fast'", MatcherError, "no parameter to search"),
     ],
 )

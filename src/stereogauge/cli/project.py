@@ -17,16 +17,17 @@ from __future__ import annotations
 
 import functools
 import inspect
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
-from stereogauge.errors import StereogaugeError, unknown_name
+from stereogauge.errors import FileError, StereogaugeError, unknown_name
+from stereogauge.loading import Declaration, convert, entry, read_toml
 from stereogauge.paths import PROJECT_KEYS, is_project
 
 FILENAME = "stereogauge.toml"
+Texts: TypeAlias = str | tuple[str, ...]
 EVALUATING = ("evaluate", "compare")
 GOES_TO: Mapping[str, tuple[str, ...]] = {
     "protocol": EVALUATING,
@@ -37,6 +38,46 @@ GOES_TO: Mapping[str, tuple[str, ...]] = {
     "results": ("evaluate",),
 }
 """The commands that a key of the file is for; those that are not listed are for all."""
+
+
+class ProjectEntries(Declaration, frozen=True):
+    """The entries of the file that are not tables of commands."""
+
+    store: str | None = None
+    protocol: str | None = None
+    profile: str | None = None
+    profiles: Texts = ()
+    metrics: Texts = ()
+    regions: Texts = ()
+    dataset: str | None = None
+    results: Texts = ()
+    datasets: Annotated[tuple[Mapping[str, Any], ...], entry("[[datasets]] with dataset and results")] = ()
+
+    @property
+    def common(self) -> dict[str, Any]:
+        """What holds for every dataset."""
+        texts = {"store": self.store, "protocol": self.protocol, "profile": self.profile or _first(self.profiles)}
+        lists = {"metrics": _list(self.metrics), "regions": _list(self.regions)}
+        return {key: value for key, value in {**texts, **lists}.items() if value}
+
+    @property
+    def runs(self) -> tuple[Mapping[str, Any], ...]:
+        """The datasets with their results and options, by the names of parameters."""
+        single = {key: value for key, value in (("dataset", self.dataset), ("results", self.results)) if value}
+        tables = ([single] if single else []) + [dict(table) for table in self.datasets]
+        for number, table in enumerate(tables, 1):
+            if "results" in table:
+                found: Texts = convert(table["results"], Texts, FILENAME, key=f"datasets.{number}.results")
+                table["results"] = _list(found)
+        return tuple({key.replace("-", "_"): value for key, value in table.items()} for table in tables)
+
+
+def _list(value: Texts) -> list[str]:
+    return [value] if isinstance(value, str) else list(value)
+
+
+def _first(value: Texts) -> str | None:
+    return next(iter(_list(value)), None)
 
 
 @dataclass(frozen=True)
@@ -68,47 +109,19 @@ def read_project(commands: Sequence[str], folder: Path = Path()) -> Project | No
     """The project of a folder; None where there is no file, or one that describes a dataset or results."""
     path = folder / FILENAME
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
-        return None  # a broken manifest is told by the command that needs it
+        content = read_toml(path, "a project")
+    except FileError:
+        return None  # the command that needs a broken manifest says so
     if not is_project(content):
         return None
-    for key, value in content.items():
-        if key not in (*PROJECT_KEYS, *commands):
-            raise unknown_name(f"entry of {path}", key, {*PROJECT_KEYS, *commands})
-        if key not in PROJECT_KEYS and not isinstance(value, dict):
-            raise StereogaugeError(f"{path}: {key} should be a table of the command's options, found {value!r}.")
     tables = {key: value for key, value in content.items() if key not in PROJECT_KEYS}
-    return Project(_common(content, path), _datasets(content, path), tables)
-
-
-def _common(content: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    kept = {key: content[key] for key in ("store", "protocol", "profile") if key in content}
-    wrong = next((key for key, value in kept.items() if not isinstance(value, str)), None)
-    if wrong is not None:
-        raise StereogaugeError(f"{path}: {wrong} should be text, found {kept[wrong]!r}.")
-    if "profile" not in kept and content.get("profiles"):
-        kept["profile"] = _texts(content["profiles"], "profiles", path)[0]
-    return kept | {key: _texts(content[key], key, path) for key in ("metrics", "regions") if key in content}
-
-
-def _datasets(content: Mapping[str, Any], path: Path) -> tuple[Mapping[str, Any], ...]:
-    tables = content.get("datasets", [])
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise StereogaugeError(f"{path}: datasets are tables, [[datasets]] with dataset and results; found {tables!r}.")
-    single = {key: content[key] for key in ("dataset", "results") if key in content}
-    found = []
-    for table in [*([single] if single else []), *tables]:
-        results = {"results": _texts(table["results"], "results", path)} if "results" in table else {}
-        found.append({**{key.replace("-", "_"): value for key, value in table.items()}, **results})
-    return tuple(found)
-
-
-def _texts(value: Any, key: str, path: Path) -> list[str]:
-    values = [value] if isinstance(value, str) else value
-    if not isinstance(values, list) or not values or not all(isinstance(entry, str) for entry in values):
-        raise StereogaugeError(f"{path}: {key} should be a list of texts, found {value!r}.")
-    return values
+    for key, value in tables.items():
+        if key not in commands:
+            raise unknown_name(f"entry of {path}", key, {*PROJECT_KEYS, *commands})
+        convert(value, Mapping[str, Any], str(path), StereogaugeError, key)
+    common = {key: value for key, value in content.items() if key in PROJECT_KEYS}
+    stated: ProjectEntries = convert(common, ProjectEntries, str(path))
+    return Project(stated.common, stated.runs, tables)
 
 
 def told(command: Callable[..., None], values: Mapping[str, Any], say: Callable[[str], None]) -> Callable[..., None]:

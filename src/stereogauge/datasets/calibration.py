@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated, Any
 
 from stereogauge.errors import FileError
+from stereogauge.loading import Declaration, convert, entry, entry_types, number
 from stereogauge.model import Calibration
 
 LARGEST_FILE = 65_536
@@ -27,24 +29,33 @@ def _text(path: Path) -> str:
         raise FileError(f"The calibration file {path} cannot be read: {error.strerror}.") from None
 
 
-def _number(path: Path, key: str, text: str) -> float:
+Entry = number("entry of a matrix", least=-1e12, most=1e12)
+Row = tuple[Annotated[float, Entry], Annotated[float, Entry], Annotated[float, Entry]]
+Projection = Annotated[tuple[Annotated[float, Entry], ...], entry("3 × 4 projection matrix by rows")]
+
+
+class MiddleburyCalibration(Declaration, frozen=True):
+    """The entries of a `calib.txt` that are used; a file may have others."""
+
+    cam0: Annotated[tuple[Row, Row, Row], entry("3 × 3 matrix [f 0 cx; 0 f cy; 0 0 1]")]
+    baseline: Annotated[float, number("distance of the cameras", "mm", above=0, most=1e12)]
+    doffs: Annotated[float, number("difference of the principal points", "px", least=-1e12, most=1e12)] = 0.0
+    width: Annotated[float, number("width of the images", "px", least=-1e12, most=1e12)] = 0.0
+    height: Annotated[float, number("height of the images", "px", least=-1e12, most=1e12)] = 0.0
+    ndisp: Annotated[float, number("number of disparities", least=-1e12, most=1e12)] = 0.0
+
+
+def _numbers(text: str) -> Any:
+    """A number, a list of numbers, a matrix of them in brackets with rows between semicolons, or the text itself."""
+    inside = re.fullmatch(r"\s*\[(.*)\]\s*", text)
+    rows = [row.split() for row in inside[1].split(";")] if inside else [text.split()]
     try:
-        value = float(text)
+        values = [[float(number) for number in row] for row in rows]
     except ValueError:
-        raise FileError(f"{path}: {key} should be a number, found {text.strip()[:40]!r}.") from None
-    if not abs(value) < 1e12:
-        raise FileError(f"{path}: {key} should be a finite number, found {text.strip()[:40]!r}.")
-    return value
-
-
-def _matrix(path: Path, key: str, text: str) -> list[list[float]]:
-    match = re.fullmatch(r"\s*\[(.*)\]\s*", text)
-    rows = [row.split() for row in match.group(1).split(";")] if match else []
-    if len(rows) != 3 or any(len(row) != 3 for row in rows):
-        raise FileError(
-            f"{path}: {key} should be a 3 × 3 matrix such as [f 0 cx; 0 f cy; 0 0 1], found {text.strip()[:40]!r}."
-        )
-    return [[_number(path, key, entry) for entry in row] for row in rows]
+        return text.strip()
+    if inside:
+        return values
+    return values[0][0] if len(values[0]) == 1 else values[0]
 
 
 def middlebury_values(path: Path) -> Mapping[str, str]:
@@ -66,33 +77,22 @@ def read_middlebury_calibration(path: Path, size: tuple[int, int] | None = None)
     With `size` (width, height) the file's own width and height must agree with it: a calibration of another resolution
     would give wrong depths silently.
     """
-    values = middlebury_values(path)
-    missing = [key for key in ("cam0", "baseline") if key not in values]
-    if missing:
+    used = entry_types(MiddleburyCalibration)
+    known = {key: _numbers(text) for key, text in middlebury_values(path).items() if key in used}
+    stated: MiddleburyCalibration = convert(known, MiddleburyCalibration, str(path), FileError)
+    if size is not None and stated.width and stated.height and (int(stated.width), int(stated.height)) != size:
         raise FileError(
-            f"{path} has no {missing[0]}; a Middlebury calib.txt holds cam0, doffs, baseline, width, height, ndisp."
+            f"{path} is for images of {stated.width:g} × {stated.height:g} pixels, but the images have "
+            f"{size[0]} × {size[1]}."
         )
-    numbers = {
-        key: _number(path, key, values[key])
-        for key in ("doffs", "baseline", "width", "height", "ndisp")
-        if key in values
-    }
-    stated = (int(numbers.get("width", 0)), int(numbers.get("height", 0)))
-    if size is not None and all(stated) and stated != size:
-        raise FileError(
-            f"{path} is for images of {stated[0]} × {stated[1]} pixels, but the images have {size[0]} × {size[1]}."
-        )
-    camera = _matrix(path, "cam0", values["cam0"])
-    focal = camera[0][0]
-    if focal <= 0 or numbers["baseline"] <= 0:
-        raise FileError(
-            f"{path}: focal length and baseline must be positive, found {focal:g} and {numbers['baseline']:g}."
-        )
+    camera = stated.cam0
+    if camera[0][0] <= 0:
+        raise FileError(f"{path}: the focal length, the first entry of cam0, must be positive; found {camera[0][0]:g}.")
     return Calibration(
-        focal=focal,
-        baseline=numbers["baseline"] * _MILLIMETRE,
-        doffs=numbers.get("doffs", 0.0),
-        ndisp=int(numbers["ndisp"]) if numbers.get("ndisp", 0) >= 1 else None,
+        focal=camera[0][0],
+        baseline=stated.baseline * _MILLIMETRE,
+        doffs=stated.doffs,
+        ndisp=int(stated.ndisp) if stated.ndisp >= 1 else None,
         centre=(camera[0][2], camera[1][2]),
     )
 
@@ -119,15 +119,15 @@ def read_kitti_calibration(path: Path, cameras: tuple[int, int]) -> Calibration:
     return Calibration(focal=focal, baseline=baseline, doffs=right[2] - left[2], centre=(left[2], left[6]))
 
 
-def _projection(path: Path, lines: Mapping[str, str], camera: int) -> list[float]:
+def _projection(path: Path, lines: Mapping[str, str], camera: int) -> tuple[float, ...]:
     keys = (f"P{camera}", f"P_rect_{camera:02d}")
     key = next((key for key in keys if key in lines), None)
     if key is None:
         raise FileError(
-            f"{path} has neither {keys[0]} nor {keys[1]}; a KITTI calibration file holds one projection matrix a "
+            f"{path} has neither {keys[0]} nor {keys[1]}; a KITTI calibration file holds one projection matrix per "
             f"camera."
         )
-    entries = lines[key].split()
-    if len(entries) != 12:
-        raise FileError(f"{path}: {key} should hold the 12 numbers of a 3 × 4 matrix, found {len(entries)}.")
-    return [_number(path, key, entry) for entry in entries]
+    matrix: tuple[float, ...] = convert(_numbers(lines[key]), Projection, str(path), FileError, key)
+    if len(matrix) != 12:
+        raise FileError(f"{path}: {key} must be the 12 numbers of a 3 × 4 matrix; found {len(matrix)}.")
+    return matrix

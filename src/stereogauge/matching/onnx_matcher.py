@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
-import math
-import tomllib
-import typing
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.errors import FileError, MatcherError, MissingDependency, cause, unknown_name
+from stereogauge.errors import FileError, MatcherError, MissingDependency
+from stereogauge.loading import Declaration, load, number, whole
 from stereogauge.matching.declaration import Matcher, untuned
 from stereogauge.matching.preparation import eight_bit, grey
 from stereogauge.matching.result import MatcherOutput
 
+T = TypeVar("T")
 Anchor = Literal["top-left", "bottom-left", "centre"]
 
 
-@dataclass(frozen=True)
-class NetworkInput:
+class NetworkInput(Declaration, frozen=True):
     """How images become the network's inputs: value = (pixel · scale − mean) / std per channel, pixels 0 … 255.
 
     `left`, `right`: names of the inputs, by default the first two. `ndisp`: an input for the number of disparities.
     `layout`: by default as the shape of the input says. `channels`: 1 or 3, by default as the shape says. `multiple`:
-    images are continued by their edge, or by zeros, to multiples of so many pixels; `anchor`: where they lie then.
+    images are continued by their edge, or by zeros, to multiples of this number of px; `anchor`: where they lie then.
     """
 
     left: str = ""
@@ -38,16 +35,15 @@ class NetworkInput:
     layout: Literal["NCHW", "NHWC", ""] = ""
     channels: Literal[1, 3, 0] = 0
     order: Literal["RGB", "BGR"] = "RGB"
-    scale: float = 1.0
-    mean: tuple[float, ...] = ()
-    std: tuple[float, ...] = ()
-    multiple: int = 1
+    scale: Annotated[float, number("factor of pixels")] = 1.0
+    mean: float | tuple[float, ...] = ()
+    std: float | tuple[float, ...] = ()
+    multiple: Annotated[int, whole("multiple of the image size", "px", least=1)] = 1
     padding: Literal["edge", "zero"] = "edge"
     anchor: Anchor = "top-left"
 
 
-@dataclass(frozen=True)
-class NetworkOutput:
+class NetworkOutput(Declaration, frozen=True):
     """What the outputs are: d = value · scale + offset, in px, NaN and infinity unknown.
 
     `disparity`: name of the output, by default the first. `right`: the right view's map. `confidence`: higher is surer;
@@ -58,8 +54,19 @@ class NetworkOutput:
     right: str = ""
     confidence: str = ""
     sigma: str = ""
-    scale: float = 1.0
-    offset: float = 0.0
+    scale: Annotated[float, number("factor of values")] = 1.0
+    offset: Annotated[float, number("added to values", "px")] = 0.0
+
+
+class NetworkFile(Declaration, frozen=True):
+    """The whole file: the model, its name and source for tables, and where it runs."""
+
+    model: str = ""
+    name: str = ""
+    source: str = ""
+    providers: str | tuple[str, ...] = ("CPUExecutionProvider",)
+    input: NetworkInput = NetworkInput()
+    output: NetworkOutput = NetworkOutput()
 
 
 @dataclass(frozen=True)
@@ -67,71 +74,32 @@ class NetworkDescription:
     """One network: the model's file, its name and source for tables, inputs, outputs, and where it runs."""
 
     model: Path
-    name: str = ""
-    source: str = ""
-    providers: tuple[str, ...] = ("CPUExecutionProvider",)
-    input: NetworkInput = field(default_factory=NetworkInput)
-    output: NetworkOutput = field(default_factory=NetworkOutput)
+    name: str
+    source: str
+    providers: tuple[str, ...]
+    input: NetworkInput
+    output: NetworkOutput
 
 
 def network_description(path: Path) -> NetworkDescription:
     """The description of a model, from `path` itself if it is a TOML file, else from the one beside the model."""
-    stated = path if path.suffix == ".toml" else path.with_suffix(".toml")
-    content = _toml(stated) if stated == path or stated.is_file() else {}
-    model = path if stated != path else path.parent / str(content.get("model", path.with_suffix(".onnx").name))
+    file = path if path.suffix == ".toml" else path.with_suffix(".toml")
+    there = file == path or file.is_file()
+    stated = load(file, NetworkFile, "the description of a network", MatcherError) if there else NetworkFile()
+    model = path if file != path else path.parent / (stated.model or path.with_suffix(".onnx").name)
     if not model.is_file():
         raise FileError(f"{model}: there is no such model; write onnx:MODEL.onnx, or onnx:FILE.toml that names one.")
-    parts = {
-        "input": _part(NetworkInput, content.pop("input", {}), stated, "input"),
-        "output": _part(NetworkOutput, content.pop("output", {}), stated, "output"),
-    }
-    content.pop("model", None)
-    found: NetworkDescription = _part(NetworkDescription, {**content, **parts, "model": model}, stated, "")
-    if found.output.confidence and found.output.sigma:
-        raise MatcherError(f"{stated}: [output] names both confidence and sigma; name the one to use.")
-    if len(found.input.mean) not in (0, 1, 3) or len(found.input.std) not in (0, 1, 3) or 0 in found.input.std:
-        raise MatcherError(f"{stated}: mean and std of [input] have one or three numbers, and std no 0.")
-    if found.input.multiple < 1:
-        raise MatcherError(f"{stated}: multiple of [input] is a number of pixels, at least 1.")
-    return found
+    if stated.output.confidence and stated.output.sigma:
+        raise MatcherError(f"{file}: [output] names both confidence and sigma; name the one to use.")
+    mean, std = _several(stated.input.mean), _several(stated.input.std)
+    if len(mean) not in (0, 1, 3) or len(std) not in (0, 1, 3) or 0 in std:
+        raise MatcherError(f"{file}: mean and std of [input] have one or three numbers, and std no 0.")
+    providers = _several(stated.providers)
+    return NetworkDescription(model, stated.name, stated.source, providers, stated.input, stated.output)
 
 
-def _toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
-        raise FileError(f"{path}: cannot be read as the description of a network ({cause(problem)}).") from None
-
-
-def _part(kind: Any, values: Any, path: Path, table: str) -> Any:
-    """One table of the file as its dataclass, each value checked."""
-    if not isinstance(values, dict):
-        raise MatcherError(f"{path}: [{table}] must be a table.")
-    hints = typing.get_type_hints(kind)
-    checked = {}
-    for name, value in values.items():
-        if name not in hints:
-            place = f"key of [{table}] in {path}" if table else f"key of {path}"
-            raise unknown_name(place, name, [f.name for f in dataclasses.fields(kind)])
-        checked[name] = _checked(value, hints[name], f"{path}: {name}")
-    return kind(**checked)
-
-
-def _checked(value: Any, hint: Any, name: str) -> Any:
-    if typing.get_origin(hint) is Literal:
-        allowed = [choice for choice in typing.get_args(hint) if choice]
-        if value not in allowed:
-            raise MatcherError(f"{name} = {value!r} is not allowed; it must be one of {', '.join(map(str, allowed))}.")
-        return value
-    if typing.get_origin(hint) is tuple:
-        items = value if isinstance(value, list | tuple) else [value]
-        return tuple(_checked(item, typing.get_args(hint)[0], name) for item in items)
-    if hint is float and isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-        return float(value)
-    if hint is float or not isinstance(value, hint) or isinstance(value, bool):
-        wanted = {float: "a number", int: "a whole number", str: "a text"}.get(hint, hint.__name__)
-        raise MatcherError(f"{name} = {value!r} is not allowed; it must be {wanted}.")
-    return value
+def _several(value: T | tuple[T, ...]) -> tuple[T, ...]:
+    return value if isinstance(value, tuple) else (value,)
 
 
 PARAMETERS = (untuned("threads", "int", 0, "threads, 0 = as ONNX Runtime decides", low=0, high=1024),)

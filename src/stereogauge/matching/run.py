@@ -7,7 +7,6 @@ import functools
 import inspect
 import platform
 import time
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.errors import FileError, MatcherError, SizeError, cause, unknown_name
+from stereogauge.errors import FileError, MatcherError, SizeError, unknown_name
 from stereogauge.io.files import load_image
+from stereogauge.loading import read_toml
 from stereogauge.matching.declaration import Matcher, Value, matchers
 from stereogauge.matching.external import command_matcher
 from stereogauge.matching.onnx_matcher import onnx_matcher
@@ -79,10 +79,7 @@ def stated_matcher(text: str) -> StatedMatcher:
     if text.startswith(OUTSIDE) or not text.strip().endswith(".toml"):
         return StatedMatcher(text)
     path = Path(text.strip())
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as problem:
-        raise FileError(f"{path}: cannot be read as a matcher's parameters ({cause(problem)}).") from None
+    content = read_toml(path, "a matcher's parameters")
     stated = content.get("matcher")
     if not isinstance(stated, str) or stated.endswith(".toml"):
         raise FileError(f'{path} needs a line matcher = "opencv-sgbm:block=5", as `stereogauge tune` writes it.')

@@ -19,23 +19,51 @@ import dataclasses
 import itertools
 import json
 import math
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from stereogauge.errors import FileError, MatcherError, cause, unknown_name
-from stereogauge.matching.declaration import Matcher, MatcherParameter, Value
+from stereogauge.errors import FileError, MatcherError, unknown_name
+from stereogauge.loading import Declaration, convert, entry, read_toml
+from stereogauge.matching.declaration import Kind, Matcher, MatcherParameter, Value
 from stereogauge.matching.postprocess import POST_PARAMETERS
 
 Parameters: TypeAlias = dict[str, Value]
 SpaceSource: TypeAlias = "str | Path | Mapping[str, Any] | Sequence[MatcherParameter]"
 
-KEYS = ("kind", "default", "description", "low", "high", "step", "choices", "above", "only_if", "logarithmic")
+
+class StatedParameter(Declaration, frozen=True):
+    """Table `[parameters.NAME]`: what a file says of one parameter; the rest is as declared."""
+
+    kind: Kind | None = None
+    default: Value | None = None
+    description: str | None = None
+    low: float | None = None
+    high: float | None = None
+    step: float | None = None
+    choices: tuple[Value, ...] | None = None
+    above: Annotated[str, entry("a parameter that this one must exceed")] | None = None
+    only_if: Annotated[tuple[str, tuple[Value, ...]], entry("a parameter and values of it")] | None = None
+    logarithmic: bool | None = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The entries that are there."""
+        return {name: value for name in KEYS if (value := getattr(self, name)) is not None}
+
+
+class SpaceFile(Declaration, frozen=True):
+    """The whole file."""
+
+    parameters: Mapping[str, StatedParameter] = {}
+    fixed: Mapping[str, Value] = {}
+
+
+KEYS = StatedParameter.__struct_fields__
 
 
 @dataclass(frozen=True)
@@ -192,26 +220,15 @@ def declared_space(matcher: Matcher, fixed: Mapping[str, Any]) -> SearchSpace:
 def stated_space(source: SpaceSource, matcher: Matcher, fixed: Mapping[str, Any]) -> SearchSpace:
     """The space of a TOML file, of the same as a mapping, or of declared parameters."""
     if isinstance(source, str | Path):
-        content, owner = _read(Path(source)), str(source)
+        content, owner = read_toml(Path(source), "a search space"), str(source)
     elif isinstance(source, Mapping):
         content, owner = dict(source), "The search space"
     else:
         return _space(list(source), fixed, matcher)
-    for key in content:
-        if key not in ("parameters", "fixed"):
-            raise unknown_name(f"table of {owner}", key, ("parameters", "fixed"))
-    tables = {name: table for name, table in content.get("parameters", {}).items() if name not in fixed}
+    stated: SpaceFile = convert(content, SpaceFile, owner, FileError)
+    tables = {name: table for name, table in stated.parameters.items() if name not in fixed}
     searched = [_stated_parameter(name, table, matcher, owner) for name, table in tables.items()]
-    return _space(searched, {**content.get("fixed", {}), **fixed}, matcher)
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as problem:
-        raise FileError(f"{path}: the search space cannot be read ({cause(problem)}).") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as problem:
-        raise FileError(f"{path} is not TOML: {problem}.") from None
+    return _space(searched, {**stated.fixed, **fixed}, matcher)
 
 
 def _declared(matcher: Matcher, name: str) -> MatcherParameter | None:
@@ -227,13 +244,8 @@ def _fixed_value(matcher: Matcher, name: str, value: Any) -> Value:
     return plain
 
 
-def _stated_parameter(name: str, table: Any, matcher: Matcher, owner: str) -> MatcherParameter:
-    if not isinstance(table, Mapping):
-        raise FileError(f"{owner}: the parameter {name!r} is a table with low, high, choices, …; found {table!r}.")
-    for key in table:
-        if key not in KEYS:
-            raise unknown_name(f"key of the parameter {name!r} in {owner}", key, KEYS)
-    given = {key: _tuples(value) for key, value in table.items()}
+def _stated_parameter(name: str, table: StatedParameter, matcher: Matcher, owner: str) -> MatcherParameter:
+    given = table.given
     declared = _declared(matcher, name)
     if declared is None:
         if "default" not in given:
@@ -251,10 +263,6 @@ def _kind(given: Mapping[str, Any]) -> Any:
         return "bool"
     whole = all(isinstance(given.get(key, 0), int) for key in ("default", "low", "high", "step"))
     return "int" if whole else "float"
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(part) for part in value) if isinstance(value, list) else value
 
 
 def _space(searched: Iterable[MatcherParameter], stated: Mapping[str, Any], matcher: Matcher) -> SearchSpace:
