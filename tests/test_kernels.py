@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -116,19 +113,3 @@ def test_shortcuts_through_numba_are_for_our_kernels_only(monkeypatch: pytest.Mo
         compiled(np.zeros(0))
     assert set(seen["ours"]) == {"stereogauge.kernels.code_shortcuts"}
     assert set(seen["theirs"]) == set(parts()) == {"numba.core.codegen"}
-
-
-@pytest.mark.slow
-def test_another_copy_of_the_sources_uses_the_same_compiled_kernels(tmp_path: Path) -> None:
-    program = (
-        "import numpy as np\nfrom stereogauge.kernels import compiler, geometry_scores\n"
-        "print(geometry_scores.sum_and_count(np.ones(3, np.float32))[1], len(compiler.compilations.finished))"
-    )
-    source = Path(compiler.__file__).parents[2]
-    for number, compiled in enumerate((1, 0)):
-        copy = tmp_path / f"copy {number}"
-        copy.mkdir()
-        subprocess.run(["cp", "-r", source, copy / "src"], check=True)
-        environment = {"PYTHONPATH": str(copy / "src"), "STEREOGAUGE_CACHE": str(tmp_path / "cache"), "PATH": ""}
-        done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
-        assert done.stdout.split() == ["3", str(compiled)], done.stderr

@@ -34,14 +34,14 @@ def _json(values: Any) -> str:
 
 @functools.cache
 def source_hash(*names: str, package: Path = PACKAGE) -> str:
-    """SHA-256, in hexadecimal, of Python sources: files (`masks/connected.py`) and folders with all that is in them.
+    """SHA-256, in hexadecimal, of sources: files (`native/edges.cpp`) and folders with all Python modules in them.
 
     A hash is computed once per process, since a running process does not load changed sources either.
     """
     digest = hashlib.sha256()
     for name in names:
         path = package / name
-        for source in [path] if path.suffix == ".py" else sorted(path.rglob("*.py")):
+        for source in [path] if path.suffix else sorted(path.rglob("*.py")):
             digest.update(f"{source.relative_to(package).as_posix()} {source.stat().st_size}\n".encode())
             digest.update(source.read_bytes())
     return digest.hexdigest()

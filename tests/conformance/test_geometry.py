@@ -18,7 +18,7 @@ import pytest
 import stereogauge as sg
 from stereogauge.datasets.synthetic.dataset import load_synthetic
 from stereogauge.datasets.synthetic.presets import PRESETS
-from stereogauge.kernels.fill import fill_rows
+from stereogauge.kernels.edges import fill_rows
 from stereogauge.masks.geometry.sets import geometry_sets
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.declaration import parse_metric

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError
-from stereogauge.kernels.distances import squared_distances
+from stereogauge.kernels.edges import squared_distances
 from stereogauge.masks.geometry.bands import distance_to, smoothed
 from stereogauge.masks.geometry.planes import Planes
 from stereogauge.masks.geometry.sets import GeometrySets, geometry_sets

@@ -14,7 +14,7 @@ import stereogauge as sg
 from stereogauge.datasets.synthetic.dataset import load_synthetic
 from stereogauge.datasets.synthetic.presets import PRESETS
 from stereogauge.datasets.synthetic.scene import SyntheticScene
-from stereogauge.kernels.fill import fill_rows
+from stereogauge.kernels.edges import fill_rows
 from stereogauge.masks.geometry.plane_search import find_planes
 from stereogauge.masks.geometry.planes import Planes, angle_between, value_step
 from stereogauge.masks.scene_regions import SceneRegions

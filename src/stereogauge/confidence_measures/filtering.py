@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stereogauge.confidence_measures.sparsification import is_bad
 from stereogauge.errors import NotApplicable, SizeError, StereogaugeError, unknown_name
-from stereogauge.kernels.fill import fill_background
+from stereogauge.kernels.edges import fill_background
 from stereogauge.matching.postprocess import OCCLUDED, interpolate
 from stereogauge.model import DisparityMap, Mask, as_disparity
 

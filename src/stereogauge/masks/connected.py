@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.components import component_extents
+from stereogauge.kernels.planes import FIRST_COLUMN, FIRST_ROW, PIXELS, label_extents
 from stereogauge.model import Mask
 from stereogauge.opencv import cv2
-
-PIXELS = 2  # column of the components' extents
 
 
 def components(mask: NDArray[Any]) -> tuple[NDArray[np.int32], int]:
@@ -24,8 +22,8 @@ def components(mask: NDArray[Any]) -> tuple[NDArray[np.int32], int]:
 
 def large_components(labels: NDArray[np.int32], number: int, least: float) -> list[int]:
     """The labels of at least `least` pixels, by place and size: numbering differs between versions of OpenCV."""
-    extents = component_extents(labels, number)
-    large = np.flatnonzero(extents[1:, PIXELS] >= least) + 1
+    extents = label_extents(labels, number)[:, [FIRST_ROW, FIRST_COLUMN, PIXELS]]
+    large = np.flatnonzero(extents[1:, 2] >= least) + 1
     return [int(label) for label in sorted(large, key=lambda label: tuple(extents[label]))]
 
 

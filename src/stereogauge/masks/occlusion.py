@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from stereogauge.kernels import occlusion as kernels
-from stereogauge.kernels.jit import read_only
+from stereogauge.kernels import views as kernels
 from stereogauge.model import DisparityMap, Mask
 
 
 def middlebury_v2_visible(truth: DisparityMap) -> Mask:
     """Visible pixels as in Middlebury's official v2 masks, reproduced from the left ground truth alone."""
-    visible = np.empty(truth.shape, np.bool_)
-    kernels.middlebury_v2_visible(np.nan_to_num(truth, nan=0.0), visible)
-    return visible
+    return kernels.middlebury_v2_visible(np.nan_to_num(truth, nan=0.0))
 
 
 def bidirectional_visible(left: DisparityMap, right: DisparityMap, tolerance: float = 1.0) -> Mask:
@@ -21,9 +18,7 @@ def bidirectional_visible(left: DisparityMap, right: DisparityMap, tolerance: fl
 
     An unknown right value means occluded.
     """
-    visible = np.empty(left.shape, np.bool_)
-    kernels.bidirectional_visible(read_only(left), read_only(right), np.float32(tolerance), visible)
-    return visible
+    return kernels.bidirectional_visible(left, right, tolerance)
 
 
 def z_buffer_visible(left: DisparityMap, tolerance: float = 1.0) -> Mask:
@@ -31,7 +26,4 @@ def z_buffer_visible(left: DisparityMap, tolerance: float = 1.0) -> Mask:
 
     Hidden where a pixel nearer by more than `tolerance` px lands on the same target or the target leaves.
     """
-    visible = np.empty(left.shape, np.bool_)
-    nearest = np.empty(left.shape[1], np.float32)
-    kernels.z_buffer_visible(read_only(left), np.float32(tolerance), nearest, visible)
-    return visible
+    return kernels.z_buffer_visible(left, tolerance)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.direction_histogram import direction_counts
+from stereogauge.kernels.set_scores import direction_counts
 from stereogauge.masks.geometry.gradients import central_gradient
 from stereogauge.metrics.costs import Costs
 from stereogauge.metrics.declaration import Statistic, metric

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.geometry_scores import edge_fuzziness
+from stereogauge.kernels.set_scores import edge_fuzziness
 from stereogauge.metrics.costs import set_costs
 from stereogauge.metrics.declaration import Statistic, metric
 from stereogauge.metrics.measurement import Measurement

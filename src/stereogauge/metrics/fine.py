@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.distances import squared_distances
+from stereogauge.kernels.edges import squared_distances
 from stereogauge.masks.connected import components
 from stereogauge.masks.geometry.sets import Positions
 from stereogauge.metrics.costs import set_costs

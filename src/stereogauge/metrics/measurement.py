@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from stereogauge.confidence_measures.files import ConfidenceSource
 from stereogauge.datasets.misplaced import wrong_size
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError
-from stereogauge.kernels import fill as fill_kernels
+from stereogauge.kernels.edges import fill_background
 from stereogauge.kernels.jit import read_only
 from stereogauge.masks.depth_range import range_in_front
 from stereogauge.masks.scene_regions import SceneRegions
@@ -33,7 +33,7 @@ def filled(disparity: DisparityMap) -> DisparityMap:
     between filled rows stays NaN.
     """
     result = disparity.copy()
-    fill_kernels.fill_background(result)
+    fill_background(result)
     return result
 
 

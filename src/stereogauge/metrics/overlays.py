@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.geometry_scores import sum_and_count
+from stereogauge.kernels.set_scores import sum_and_count
 from stereogauge.masks.geometry.sets import Positions
 from stereogauge.metrics.declaration import Statistic
 from stereogauge.metrics.measurement import Measurement

@@ -12,8 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.jit import read_only
-from stereogauge.kernels.plane_fit import normal_angles, plane_distances, second_differences
+from stereogauge.kernels.set_scores import normal_angles, plane_distances, second_differences
 from stereogauge.masks.drawn_planes import drawn_planes
 from stereogauge.masks.geometry.planes import Points, fit_plane
 from stereogauge.masks.geometry.sets import Positions
@@ -57,7 +56,7 @@ def _drawn_bumps(m: Measurement) -> Values:
 
 
 def _relative_bumps(m: Measurement) -> Values:
-    return m.once("p-bump-rel", lambda: second_differences(read_only(m.estimate - m.gt), m.regions.geometry.planar))
+    return m.once("p-bump-rel", lambda: second_differences(m.estimate - m.gt, m.regions.geometry.planar))
 
 
 def _offsets(m: Measurement) -> Values:

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import NotApplicable, SizeError
-from stereogauge.kernels.splat import splat_forward
-from stereogauge.kernels.warp_view import warp_backward
+from stereogauge.kernels.views import splat_forward, warp_backward
 from stereogauge.metrics.costs import Costs
 from stereogauge.metrics.declaration import Statistic, metric
 from stereogauge.metrics.image_quality import WANG, WINDOW, range_ssim
@@ -63,10 +62,7 @@ def luma(image: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def warped_view(source: NDArray[np.float32], disparity: DisparityMap) -> tuple[NDArray[np.float32], Mask]:
     """The left view from the right image: source(x − d(x)), linear between pixels; and its holes."""
-    rendered = np.empty_like(source)
-    hole = np.empty(disparity.shape, np.bool_)
-    warp_backward(source, disparity, rendered, hole)
-    return rendered, hole
+    return warp_backward(source, disparity)
 
 
 def splatted_view(
@@ -75,13 +71,7 @@ def splatted_view(
     """The view at `position` baselines from the left image and its map; its holes; which pixels stem from `member`;
     and on which one without an estimate may have fallen.
     """
-    rendered = np.empty_like(source)
-    hole = np.empty(disparity.shape, np.bool_)
-    inside = np.empty(disparity.shape, np.bool_)
-    lost = np.empty(disparity.shape, np.bool_)
-    everything = np.ones(disparity.shape, np.bool_) if member is None else member
-    splat_forward(source, disparity, float(position), everything, rendered, hole, inside, lost)
-    return rendered, hole, inside, lost
+    return splat_forward(source, disparity, position, np.ones(disparity.shape, np.bool_) if member is None else member)
 
 
 def _same_size(m: Measurement, what: str, image: Image) -> Image:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.fill import fill_rows
+from stereogauge.kernels.edges import fill_rows
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.model import DisparityMap, Mask, Scene
 from stereogauge.opencv import cv2

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.datasets.synthetic.world import BASELINE, FOCAL_PER_WIDTH, Surface, World
-from stereogauge.kernels.render import pixel_visible_rows, render_rows, visible_rows
+from stereogauge.kernels.render import render_rows, visible_rows
+from stereogauge.kernels.views import bidirectional_visible
 from stereogauge.model import Calibration, DisparityMap, Mask
 
 SAME_SURFACE = 1.0
@@ -55,6 +56,11 @@ class Renderer:
         """The principal point (x, y), the middle of the image."""
         return 0.5 * (self.size[1] - 1), 0.5 * (self.size[0] - 1)
 
+    @property
+    def camera(self) -> tuple[float, float, float]:
+        """Focal length and principal point."""
+        return self.focal, *self.centre
+
     def calibration(self, largest_share: float) -> Calibration:
         """The pair's calibration; `largest_share` is the largest disparity as a share of the width."""
         return Calibration(self.focal, BASELINE, 0.0, int(np.ceil(largest_share * self.size[1])) + 1)
@@ -88,9 +94,7 @@ class Renderer:
         bounds = self.bounds(position)
 
         def work(first: int, last: int) -> None:
-            render_rows(
-                self.table, bounds, position * BASELINE, self.focal, *self.centre, first, last, depth, surface, radiance
-            )
+            render_rows(self.table, bounds, position * BASELINE, self.camera, (first, last), depth, surface, radiance)
 
         _rows(self.size[0], work)
         return View(depth, surface, radiance)
@@ -111,10 +115,8 @@ class Renderer:
                 bounds,
                 position * BASELINE,
                 other * BASELINE,
-                self.focal,
-                *self.centre,
-                first,
-                last,
+                self.camera,
+                (first, last),
                 view.depth,
                 visible,
             )
@@ -125,10 +127,4 @@ class Renderer:
 
 def visible_pixels(disparity: DisparityMap, other: DisparityMap, sign: int) -> Mask:
     """The bidirectional rule on pixels: |D(x) − D′(x − sign·round D(x))| ≤ 1; sign 1 from left to right."""
-    visible = np.empty(disparity.shape, np.bool_)
-
-    def work(first: int, last: int) -> None:
-        pixel_visible_rows(disparity, other, sign, SAME_SURFACE, first, last, visible)
-
-    _rows(disparity.shape[0], work)
-    return visible
+    return bidirectional_visible(disparity, other, SAME_SURFACE, sign)

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import unknown_name
 from stereogauge.figures.palette import OKABE_ITO, colour
-from stereogauge.kernels.directions import direction_change
-from stereogauge.kernels.fill import fill_rows
-from stereogauge.kernels.fine_runs import thin_runs
+from stereogauge.kernels.edges import fill_rows, thin_runs
+from stereogauge.kernels.planes import direction_change
 from stereogauge.masks.geometry.bands import distance_to
 from stereogauge.masks.geometry.gradients import central_gradient
 from stereogauge.masks.geometry.sets import GeometrySets, Positions
@@ -186,9 +185,8 @@ def _direction_change(scene_regions: SceneRegions) -> Picture | None:
     parameters = scene_regions.protocol.geometry
     width = parameters.at(scene_regions.scene.resolution).plane_smoothing
     parts = [np.clip(part, -1, 1) for part in central_gradient(filled)[:2]]
-    change = direction_change(
-        *(cv2.GaussianBlur(part, (0, 0), width, borderType=cv2.BORDER_REPLICATE) for part in parts)
-    )
+    smooth = (cv2.GaussianBlur(part, (0, 0), width, borderType=cv2.BORDER_REPLICATE) for part in parts)
+    change = direction_change(*(np.asarray(part, np.float32) for part in smooth))
     limit = parameters.plane_direction_change
     title = f"turn of the smoothed gradient's direction; planes below {limit:.3g}"
     return Picture(title, change, "sequential", "rad per px", (0.0, 2 * limit), unknown=_unknown(scene_regions))

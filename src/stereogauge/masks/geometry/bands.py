@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.bands import adopt_beyond, follow_bands
-from stereogauge.kernels.distances import squared_distances
+from stereogauge.kernels.edges import adopt_beyond, follow_bands, squared_distances
 from stereogauge.masks.geometry.gradients import central_gradient
 from stereogauge.model import DisparityMap, Mask
 from stereogauge.opencv import cv2

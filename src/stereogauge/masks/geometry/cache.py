@@ -36,16 +36,12 @@ SOURCES = (
     "masks/geometry/plane_search.py",
     "masks/geometry/planes.py",
     "masks/geometry/sets.py",
-    "kernels/bands.py",
-    "kernels/components.py",
-    "kernels/directions.py",
-    "kernels/distances.py",
-    "kernels/fill.py",
-    "kernels/fine_runs.py",
-    "kernels/geometry_scores.py",
-    "kernels/plane_fit.py",
-    "kernels/plane_regions.py",
-    "kernels/ransac.py",
+    "kernels/edges.py",
+    "kernels/planes.py",
+    "kernels/set_scores.py",
+    "native/edges.cpp",
+    "native/planes.cpp",
+    "native/set_scores.cpp",
 )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.fine_runs import beside_structures, thin_runs
+from stereogauge.kernels.edges import beside_structures, thin_runs
 from stereogauge.masks.connected import components, without_small_parts
 from stereogauge.model import DisparityMap, Mask
 from stereogauge.protocol.parameters import GeometryParameters

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.directions import direction_change
-from stereogauge.kernels.jit import read_only
-from stereogauge.kernels.plane_regions import (
+from stereogauge.kernels.planes import (
+    Coefficients,
+    direction_change,
     distances_along_disparity,
     nearest_planes,
     part_statistics,
@@ -24,7 +24,7 @@ from stereogauge.kernels.plane_regions import (
 )
 from stereogauge.masks.connected import components, large_components
 from stereogauge.masks.geometry.gradients import central_gradient, vector_change
-from stereogauge.masks.geometry.planes import Coefficients, Planes, Points, angle_between, fit_plane
+from stereogauge.masks.geometry.planes import Planes, Points, angle_between, fit_plane
 from stereogauge.model import DisparityMap, Mask
 from stereogauge.opencv import cv2
 from stereogauge.protocol.parameters import GeometryParameters
@@ -108,7 +108,7 @@ def find_planes(
     size. `quantum` is the step of the ground truth's values, half of which the tolerance grows by.
     """
     step = max(1, round(filled.shape[1] / SEARCH_WIDTH))
-    small = read_only(np.ascontiguousarray(filled[::step, ::step]) / np.float32(step))
+    small = np.ascontiguousarray(filled[::step, ::step]) / np.float32(step)
     search = Search.of(
         small, np.ascontiguousarray(known[::step, ::step]), resolution / step, quantum / step, parameters
     )
@@ -224,7 +224,7 @@ def _parts(search: Search, core: Mask, plane: Coefficients, flat: Mask) -> Mask:
     very close to the plane.
     """
     tolerance = search.tolerance
-    distance = distances_along_disparity(search.filled, *plane)
+    distance = distances_along_disparity(search.filled, plane)
     labels, number = components((distance <= 2 * tolerance) & flat)
     pixels, squares, inliers = part_statistics(labels, number, distance, core).T
     residual = np.sqrt(squares / np.maximum(pixels, 1))
@@ -242,7 +242,7 @@ def _refitted(search: Search, surface: Surface) -> Surface:
     rows, columns = np.flatnonzero(surface.mask.any(axis=1)), np.flatnonzero(surface.mask.any(axis=0))
     window = np.s_[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
     mask = np.ascontiguousarray(surface.mask[window])
-    disparity = read_only(np.ascontiguousarray(search.filled[window]))
+    disparity = np.ascontiguousarray(search.filled[window])
     scale = max(*mask.shape, 2) / 2
     middle_x, middle_y = (mask.shape[1] - 1) / 2, (mask.shape[0] - 1) / 2
     level = float(disparity[mask][0])
@@ -261,12 +261,12 @@ def _uncontested(search: Search, surface: Surface, labels: NDArray[np.int16], su
     Where two planes cross, pixels lie on both. Each connected part of them goes to the plane to which it is closer.
     """
     taken = surface.mask.copy()
-    own = distances_along_disparity(search.filled, *surface.plane)
+    own = distances_along_disparity(search.filled, surface.plane)
     for number in np.unique(labels[surface.mask]):
         if number == 0:
             continue
         both = surface.mask & (labels == number)
-        other = distances_along_disparity(search.filled, *surfaces[number - 1].plane)
+        other = distances_along_disparity(search.filled, surfaces[number - 1].plane)
         parts, count = components(both)
         mine, theirs = (part_statistics(parts, count, distance, both)[:, 1] for distance in (own, other))
         lost = mine >= theirs
@@ -295,7 +295,7 @@ def _mergeable(search: Search, surfaces: list[Surface]) -> tuple[int, int, Surfa
             if angle_between(one.plane, other.plane) >= SAME_ANGLE or not (reach & other.mask).any():
                 continue
             union = _refitted(search, replace(one, mask=one.mask | other.mask))
-            distance = distances_along_disparity(search.filled, *union.plane)[union.mask]
+            distance = distances_along_disparity(search.filled, union.plane)[union.mask]
             if np.mean(distance <= 2 * search.tolerance) >= SAME_SHARE:
                 return first, second, union
     return None

@@ -8,8 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.components import label_sums
-from stereogauge.kernels.ransac import best_hypothesis, fit_near_plane, split_by_plane
+from stereogauge.kernels.planes import (
+    COLUMN_SUM,
+    PIXELS,
+    ROW_SUM,
+    Coefficients,
+    best_hypothesis,
+    fit_near_plane,
+    label_extents,
+    split_by_plane,
+)
 from stereogauge.model import DisparityMap
 from stereogauge.protocol.parameters import GeometryParameters
 
@@ -18,8 +26,6 @@ REFITS = 2
 FINEST_STEP, COARSEST_STEP = 1 / 64, 1.0  # px
 FEWEST_LEVELS = 5
 SAMPLED_VALUES = 50_000
-
-Coefficients = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
@@ -47,9 +53,8 @@ class Planes:
     @property
     def points(self) -> NDArray[np.float64]:
         """A point (x, y, d) on each plane, over the middle of its pixels."""
-        sums = np.zeros((3, len(self.coefficients) + 1))
-        label_sums(self.labels, sums)
-        x, y = sums[:2, 1:] / np.maximum(sums[2, 1:], 1.0)
+        extents = label_extents(self.labels, len(self.coefficients) + 1)[1:]
+        x, y = extents[:, [COLUMN_SUM, ROW_SUM]].T / np.maximum(extents[:, PIXELS], 1)
         a, b, c = self.coefficients.T
         return np.column_stack([x, y, a * x + b * y + c])
 
@@ -84,9 +89,8 @@ class Points:
 
     def split(self, plane: Coefficients, tolerance: float) -> tuple[Points, Points]:
         """The points within `tolerance` of the plane, and the others."""
-        near, far = np.empty((2, 3, len(self)), np.float32)
-        inside = split_by_plane(self.x, self.y, self.d, *plane, tolerance, near, far)
-        return Points(*near[:, :inside]), Points(*far[:, : len(self) - inside])
+        near, far = split_by_plane(self.x, self.y, self.d, plane, tolerance)
+        return Points(*near), Points(*far)
 
     @property
     def place(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -109,13 +113,12 @@ def fit_plane(
     stride = max(1, len(points) // SCORED_POINTS)
     sample = Points(*(np.ascontiguousarray(part[::stride]) for part in (points.x, points.y, points.d)))
     triples = random.integers(0, len(sample), size=(iterations, 3))
-    a, b, c, found = best_hypothesis(sample.x, sample.y, sample.d, triples, tolerance)
+    plane, found = best_hypothesis(sample.x, sample.y, sample.d, triples, tolerance)
     if not found:
         return nothing
     for _ in range(REFITS):
-        a, b, c, _ = fit_near_plane(sample.x, sample.y, sample.d, a, b, c, tolerance)
-    a, b, c, found = fit_near_plane(points.x, points.y, points.d, a, b, c, tolerance)
-    return (a, b, c), int(found)
+        plane, _ = fit_near_plane(sample.x, sample.y, sample.d, plane, tolerance)
+    return fit_near_plane(points.x, points.y, points.d, plane, tolerance)
 
 
 def value_step(disparity: DisparityMap) -> float:

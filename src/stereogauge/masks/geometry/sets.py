@@ -13,10 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import SizeError
-from stereogauge.kernels.fill import fill_rows
-from stereogauge.kernels.geometry_scores import sum_and_count
-from stereogauge.kernels.jit import read_only
-from stereogauge.kernels.plane_fit import normal_angles, plane_distances, second_differences
+from stereogauge.kernels.edges import fill_rows
+from stereogauge.kernels.set_scores import normal_angles, plane_distances, second_differences, sum_and_count
 from stereogauge.masks.geometry.bands import Bands, discontinuity_bands, distances_at
 from stereogauge.masks.geometry.fine_structures import FineStructures, fine_structures
 from stereogauge.masks.geometry.plane_search import find_planes
@@ -153,8 +151,7 @@ def geometry_sets(
     step = 0.0 if truth is None else value_step(truth)
     tolerance = parameters.at(resolution).plane_tolerance + step / 2
     if truth is not None and not refusal:
-        truth = read_only(truth)
-        filled = read_only(fill_rows(truth))
+        filled = fill_rows(truth)
         with stage(DISCONTINUITIES):
             edges = _Edges.cut(discontinuity_bands(filled, resolution, parameters), base)
         with stage(FINE_STRUCTURES):
@@ -213,7 +210,7 @@ def _oriented(truth: DisparityMap, planar: Positions, planes: Planes, largest: f
     Others lie on the plane but say nothing about its orientation: their windows reach across an edge or hold a flaw of
     the ground truth.
     """
-    angles = normal_angles(read_only(truth), planar, planes.labels.ravel()[planar], planes.coefficients)
+    angles = normal_angles(truth, planar, planes.labels.ravel()[planar], planes.coefficients)
     return np.asarray(planar[angles <= largest])
 
 
@@ -237,7 +234,6 @@ def _floors(
     floors = np.full(3, np.nan)
     if truth is None or not planar.size:
         return floors
-    truth = read_only(truth)
     errors = (
         second_differences(truth, planar),
         np.abs(plane_distances(truth, planar, labels, planes)),
