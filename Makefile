@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
 
-.PHONY: demo serve test test-all bench lint docs system clean fuzz audit
+.PHONY: demo serve test test-all bench lint docs system clean fuzz audit wheels sanitize
 
 $(READY): pyproject.toml scripts/environment.sh
 	scripts/environment.sh $(PYTHON) $(VENV)
@@ -32,9 +32,17 @@ test: $(READY) system lint
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
 
 # With the lines that no test runs; counting them takes half as long again, so `test` leaves it out.
-test-all: $(READY) lint
+test-all: $(READY) lint sanitize
 	scripts/system-packages.sh tex
 	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term
+
+# Tests of the native kernels with address and undefined-behaviour sanitizers.
+sanitize: $(READY)
+	scripts/sanitize.sh $(BIN)/python
+
+# Wheels for Linux, macOS and Windows in dist/, built here with zig; the one for this machine is installed and tried.
+wheels: $(READY)
+	scripts/wheels.sh $(BIN)/python dist
 
 # Ten minutes of random input for everything that reads what strangers send; findings go to fuzz-findings/.
 fuzz: $(READY)
@@ -53,4 +61,4 @@ docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) node_modules build dist site demo-output .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) src/stereogauge/native/libstereogauge.* node_modules build dist site demo-output .mypy_cache .pytest_cache .ruff_cache

@@ -101,13 +101,12 @@ class Build:
     """One library: compiler, flags and levels for a target."""
 
     def __init__(self, target: str = "", *, sanitize: bool = False) -> None:
-        here = this_machine()
-        self.target = target or here
+        self.target = target or this_machine()
         if self.target not in TARGETS:
             raise BuildError(f"There is no native library for {self.target}; there is one for {', '.join(TARGETS)}.")
         self.system, self.machine = self.target.split("-")
-        own = [] if self.target != here else list(system_compiler())
-        self.compiler = own or zig_compiler()
+        # A named target gets zig even here: its libraries also load on older systems.
+        self.compiler = ([] if target else list(system_compiler())) or zig_compiler()
         if not self.compiler:
             raise BuildError(NO_COMPILER)
         self.zig = any("zig" in part for part in self.compiler)
@@ -184,20 +183,20 @@ class NativeLibrary(BuildHookInterface):  # type: ignore[type-arg,misc,unused-ig
 
     def dependencies(self) -> list[str]:
         """zig, where no other compiler can build for the target."""
-        cross = os.environ.get("STEREOGAUGE_TARGET", "") not in ("", this_machine())
-        return [ZIG] if cross or not system_compiler() else []
+        return [ZIG] if os.environ.get("STEREOGAUGE_TARGET") or not system_compiler() else []
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Build for this machine, or for `STEREOGAUGE_TARGET`."""
+        target = os.environ.get("STEREOGAUGE_TARGET", "")
         try:
-            build = Build(os.environ.get("STEREOGAUGE_TARGET", ""))
-            into = SOURCES if build.target == this_machine() else ROOT / "build" / build.target
-            library = build.into(into)
+            build = Build(target)
+            library = build.into(ROOT / "build" / target if target else SOURCES)
         except BuildError as error:
             raise SystemExit(str(error)) from None
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{build.tag}"
-        build_data["force_include"][str(library)] = f"stereogauge/native/{build.name}"
+        if version != "editable":
+            build_data["force_include"][str(library)] = f"stereogauge/native/{build.name}"
 
 
 def main() -> None:

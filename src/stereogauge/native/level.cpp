@@ -1,4 +1,4 @@
-// Which of the levels in this library the processor can run; names as in hatch_build.py.
+// Which of the levels in this library the processor can run (names as in hatch_build.py), and what compiled it.
 #include "kernel.h"
 #if defined(__x86_64__)
 #include <cpuid.h>
