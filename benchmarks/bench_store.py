@@ -168,7 +168,7 @@ def nothing_to_do(report: Report, folder: Path) -> None:
     times = interleave(
         {
             "ours": lambda: stereogauge("evaluate", f"middlebury-v3:Q:{root}", results, "-s", path),
-            "peer": lambda: python("-c", "import numba, cv2, sqlalchemy, typer"),
+            "peer": lambda: python("-c", "import numpy, cv2, sqlalchemy, typer"),
         },
         rounds=4,
     )

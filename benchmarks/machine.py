@@ -11,9 +11,10 @@ from typing import Any
 
 import psutil
 
+from stereogauge.kernels.library import compiler, level
 from stereogauge.version import VERSION
 
-PACKAGES = ("numpy", "numba", "llvmlite", "opencv-python-headless", "scipy", "pandas", "pymoo")
+PACKAGES = ("numpy", "opencv-python-headless", "scipy", "pandas", "pymoo")
 TELLING = ("avx2", "fma", "avx512f", "avx512bw", "avx512vbmi", "neon", "sve")
 BUSY = 0.1  # share of all cores that others may use before a run says so
 ROOT = Path(__file__).resolve().parents[1]
@@ -44,21 +45,23 @@ def processor() -> str:
 
 
 def features() -> list[str]:
-    """The vector instructions that Numba compiles for; NUMBA_CPU_FEATURES stands in for another machine's."""
-    from numba.core import codegen, config
-
-    known = config.CPU_FEATURES if config.CPU_FEATURES is not None else codegen.get_host_cpu_features()
-    return [name for name in TELLING if f"+{name}" in known.split(",")]
+    """The vector instructions of the processor, where the system tells them."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+    flags = next((line.partition(":")[2].split() for line in lines if line.startswith(("flags", "Features"))), [])
+    return [name for name in TELLING if name in flags or (name == "neon" and "asimd" in flags)]
 
 
 def wide() -> bool:
-    """Whether the machine has AVX-512, for goals that differ."""
-    return "avx512bw" in features()
+    """Whether kernels use AVX-512, for goals that differ."""
+    return level() in ("v4", "v4b")
 
 
 def versions() -> dict[str, str]:
     """Python, this package with its commit, and what it is measured against."""
-    found = {"python": platform.python_version(), "stereogauge": VERSION}
+    found = {"python": platform.python_version(), "stereogauge": VERSION, "kernels": f"{compiler().strip()}, {level()}"}
     for name in PACKAGES:
         try:
             found[name] = version(name)
@@ -74,7 +77,11 @@ def versions() -> dict[str, str]:
 def describe(facts: dict[str, Any]) -> str:
     """One line for the terminal and the page."""
     names = ", ".join(feature.upper().replace("AVX512", "AVX-512 ") for feature in facts["features"]) or "no AVX2"
-    return f"{facts['processor']} ({names}), {facts['cores']} cores, {facts['memory_gb']:g} GB, {facts['system']}"
+    kernels = facts["versions"].get("kernels", "unknown")
+    machine_text = (
+        f"{facts['processor']} ({names}), {facts['cores']} cores, {facts['memory_gb']:g} GB, {facts['system']}"
+    )
+    return f"{machine_text}; kernels by {kernels}"
 
 
 def warning(facts: dict[str, Any]) -> str:

@@ -240,7 +240,7 @@ def test_the_machine_says_what_it_is_and_whether_it_is_busy() -> None:
     facts = machine()
     assert facts["cores"] >= 1
     assert facts["processor"]
-    assert {"python", "numpy", "numba", "stereogauge"} <= set(facts["versions"])
+    assert {"python", "numpy", "kernels", "stereogauge"} <= set(facts["versions"])
     assert warning({**facts, "busy": 0.0}) == ""
     assert "The machine is busy: others use 40 %" in warning({**facts, "busy": 0.4})
     shares = Others().shares()

