@@ -16,8 +16,7 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.cli import COMMANDS, _application, main
-from stereogauge.cli.schemas import SCHEMAS, schema_of
-from stereogauge.cli.schemas_of_experiments import STATES
+from stereogauge.cli.schema import DOCUMENTS, schema_of
 from stereogauge.reproduction.declaration import Status
 from stereogauge.tuning.result import State
 
@@ -70,7 +69,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_schema_is_one_and_names_a_command() -> None:
-    for name in SCHEMAS:
+    for name in DOCUMENTS:
         assert name in COMMANDS
         jsonschema.Draft202012Validator.check_schema(schema_of(name))
 
@@ -98,7 +97,7 @@ def functions(name: str) -> Iterator[Callable[..., None]]:
 def test_every_command_with_json_has_a_schema(name: str) -> None:
     """Judged by the declared options, not by the text of the help."""
     with_json = any(prints_json(inspect.unwrap(one)) for one in functions(name))
-    assert with_json == (name in SCHEMAS)
+    assert with_json == (name in DOCUMENTS)
 
 
 STUDIED = ["study", "synthetic:planes", "--size", "96x64", "--damages", "blur,bumps", "--metrics", "rms,p-bump"]
@@ -237,12 +236,13 @@ def test_documents_that_hold_something_else_are_refused(
 
 
 def test_words_that_a_document_may_hold_are_those_of_the_program() -> None:
-    assert list(typing.get_args(State)) == list(STATES)
-    statuses = schema_of("reproduce")["properties"]["rows"]["items"]["properties"]["status"]["enum"]
-    assert statuses == [status.value for status in Status]
+    states = schema_of("tune")["$defs"]["States"]["required"]
+    assert sorted(states) == sorted(typing.get_args(State))
+    statuses = schema_of("reproduce")["$defs"]["Row"]["properties"]["status"]["enum"]
+    assert sorted(statuses) == sorted(status.value for status in Status)
 
 
 def test_the_command_prints_and_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
-    assert json.loads(printed(capsys, "schema")[1]) == sorted(SCHEMAS)
+    assert json.loads(printed(capsys, "schema")[1]) == sorted(DOCUMENTS)
     assert json.loads(printed(capsys, "schema", "rank")[1])["title"] == "stereogauge rank --format json"
     assert printed(capsys, "schema", "ranks")[0] == 2
