@@ -24,6 +24,15 @@ class Displayed:
     def _repr_html_(self) -> str:
         return str(_drawing().html(self))
 
+    @property
+    def tables(self) -> tuple[Any, ...]:
+        """The tables that it is shown as; none for a picture."""
+        return tuple(_drawing().tables_of(self))
+
+    def to_html(self) -> str:
+        """A fragment of a page that shows it."""
+        return str(_drawing().html(self))
+
     def show(self) -> None:
         """Show it: in a notebook below the cell, elsewhere as a page in the browser."""
         _drawing().show(self)

@@ -38,7 +38,15 @@ class SizeError(StereogaugeError):
 
 
 class UnknownNameError(StereogaugeError):
-    """A metric, region, protocol, matcher, … that does not exist."""
+    """A metric, region, protocol, matcher, … that does not exist; `kind` and `name` say what was not found."""
+
+    def __init__(self, sentence: str, kind: str = "", name: str = "") -> None:
+        super().__init__(sentence)
+        self.kind, self.name = kind, name
+
+
+class NothingLeftError(StereogaugeError):
+    """A selection of which the rule for missing scores leaves nothing to compare."""
 
 
 class DatasetError(StereogaugeError):
@@ -73,7 +81,8 @@ def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> UnknownNameErr
     names = sorted(allowed)
     close = difflib.get_close_matches(name, names, n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
-    return UnknownNameError(f"Unknown {kind} {name!r}; known are: {', '.join(names) or 'none'}.{hint}")
+    sentence = f"Unknown {kind} {name!r}; known are: {', '.join(names) or 'none'}.{hint}"
+    return UnknownNameError(sentence, kind, name)
 
 
 def cause(problem: BaseException) -> str:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
 GAP = "–"
+MOST_NAMED = 4
+SMALLEST_P = 1e-4
 
 
 def number_text(value: float, digits: int = 3) -> str:
-    """So many significant digits, more before the point; an en dash where nothing was measured.
+    """The value with this many significant digits, more before the point; an en dash where nothing was measured.
 
     Rounded first, so that 9.996 has as many digits as 10.0, and half away from zero, as a browser rounds: the page's
     own code (`format.js`) follows the same rule. Below 0.001 and from 100 000 on with an exponent.
@@ -33,13 +36,54 @@ def _rounded(value: Decimal, decimals: int) -> Decimal:
     return value.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
 
 
-SMALLEST = 1e-4
-
-
 def p_text(value: float) -> str:
     """A p-value in words; one that is rounded to nothing is still not 0.
 
     >>> p_text(0.0312), p_text(0.0)
     ('p = 0.031', 'p < 0.0001')
     """
-    return f"p = {value:.2g}" if value >= SMALLEST else f"p < {SMALLEST:.4f}"
+    return f"p = {value:.2g}" if value >= SMALLEST_P else f"p < {SMALLEST_P:.4f}"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage that never claims more than it is: 0 % and 100 % only where they are exact.
+
+    >>> [percent(share) for share in (0.0, 0.002, 0.864, 0.998, 1.0)]
+    ['0 %', 'less than 1 %', '86 %', 'more than 99 %', '100 %']
+    """
+    if 0 < share < 0.01:
+        return "less than 1 %"
+    if 0.99 < share < 1:
+        return "more than 99 %"
+    return f"{100 * share:.0f} %"
+
+
+def counted(amount: int, noun: str) -> str:
+    """A number with its noun: `1 scene`, `4 scenes`."""
+    return f"{amount} {noun}" if amount == 1 else f"{amount} {noun}s"
+
+
+def listed(names: Sequence[str], most: int = MOST_NAMED) -> str:
+    """Names as a sentence lists them, at most this many and the number of the others.
+
+    >>> listed(["A"]), listed(["A", "B"]), listed(["A", "B", "C"]), listed(list("ABCDEF"), 3)
+    ('A', 'A and B', 'A, B and C', 'A, B, C and 3 others')
+    """
+    if len(names) > most + 1:
+        return f"{', '.join(names[:most])} and {len(names) - most} others"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def lower_first(text: str) -> str:
+    """The text with a small first letter, unless its first word is an abbreviation or a name with capitals inside.
+
+    >>> [lower_first(text) for text in ("Driver assistance", "3D metrology", "RMS of all")]
+    ['driver assistance', '3D metrology', 'RMS of all']
+    """
+    first = text.split(" ")[0]
+    return text if first[1:] != first[1:].lower() else text[:1].lower() + text[1:]
+
+
+def upper_first(text: str) -> str:
+    """The text with a capital first letter."""
+    return text[:1].upper() + text[1:]

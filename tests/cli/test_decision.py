@@ -87,7 +87,7 @@ def test_an_answer_in_words_json_and_html(folder: Path, capsys: pytest.CaptureFi
     store = str(folder / "scores.sqlite")
     assert run("answer", store, "--weight", "bad@1=1,rms=1") == 0
     printed = capsys.readouterr().out
-    assert printed.startswith("With these weights, take good:")
+    assert printed.startswith("With these weights, take good.")
     assert "What is not known:" in printed
     assert run("answer", store, "--weight", "bad@1=1,rms=1", "--format", "json") == 0
     document = json.loads(capsys.readouterr().out)
@@ -128,7 +128,7 @@ def test_requirements_from_a_file(folder: Path, capsys: pytest.CaptureFixture[st
     path.write_text("[camera]\nfocal = 500\n", encoding="utf-8")
     assert run("answer", store, "--requirements", str(path)) == 2
     problem = capsys.readouterr().err
-    assert "needs a table [distances] with near, far" in problem
+    assert "needs distances, a table with near, far" in problem
     assert problem.count("\n") == 1
 
 
@@ -150,7 +150,7 @@ def test_the_store_alone_says_what_is_missing(folder: Path, capsys: pytest.Captu
     store = str(folder / "scores.sqlite")
     assert run("explain", store, "good", "poor", "--weight", "bad@1=1", "--no-maps") == 0
     told = capsys.readouterr()
-    assert "Not divided by region: bad@1 (not stored on the parts of the scenes)." in " ".join(told.out.split())
+    assert "Not attributed to regions: bad@1 (not stored on the parts of the scenes)." in " ".join(told.out.split())
     assert "to divide the rest by region: stereogauge evaluate made:FOLDER" in told.err
 
 
@@ -179,7 +179,7 @@ def test_a_gate_passes_and_fails(folder: Path, capsys: pytest.CaptureFixture[str
     assert run("gate", store, "--baseline", store, "--algorithm", "poor=good", *limits) == 1
     told = capsys.readouterr()
     assert "What got worse" in told.out
-    assert "3 of 3 checks failed: poor by bad@1:all, poor by rms:all, poor by rms:nonocc." in told.err
+    assert "3 of 3 checks failed: poor by bad@1:all, poor by rms:all and poor by rms:nonocc." in told.err
     assert ElementTree.parse(junit).getroot()[0].get("failures") == "3"
     assert run("gate", store, "--baseline", store) == 2
     assert run("gate", store, "--baseline", store, "--max", "bad@1:all=+0.1", "--algorithm", "worse=good") == 2

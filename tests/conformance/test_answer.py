@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.decision.origins import Origins, map_origins
+from stereogauge.evaluation.stored_maps import Origins, map_origins
 from stereogauge.scores.table import ScoreTable
 
 SCALES = {"tsukuba": 16, "venus": 8, "teddy": 4, "cones": 4}
@@ -35,7 +35,8 @@ def test_four_scenes_do_not_tell_the_two_best_apart(v2: tuple[ScoreTable, Origin
     found = sg.answer(v2[0], weights={"bad@1": 1})
     assert found.winner is None
     assert {found.leader, *found.rivals} == {"PatchMatch-alg117", "S01"}
-    assert "PatchMatch-alg117 and S01 cannot be told apart on 4 scenes." in found.sentence
+    assert found.claims[0].kind == "alike"
+    assert set(found.claims[0].names) == {"PatchMatch-alg117", "S01"}
 
 
 def test_deleting_nearly_everything_does_not_make_a_winner(data_root: Path, v2: tuple[ScoreTable, Origins]) -> None:

@@ -13,9 +13,10 @@ import pytest
 import stereogauge as sg
 from stereogauge.decision.source import Source, compatibility
 from stereogauge.metrics.declaration import parse_column
-from stereogauge.ranking.profile import load_profile, lower_first, shipped_profiles
+from stereogauge.ranking.profile import load_profile, shipped_profiles
 from stereogauge.scores.column import columns_of
 from stereogauge.scores.cube import ScoreCube
+from stereogauge.text import lower_first
 
 Build = Callable[..., ScoreCube]
 NAN = float("nan")
@@ -29,7 +30,8 @@ def lead(better: float, worse: float, scenes: int = 8) -> list[list[list[float]]
 def test_the_better_one_wins_where_every_scene_says_so(cube_of: Build) -> None:
     found = sg.answer(cube_of(lead(5, 10)), weights={"bad@1": 1})
     assert found.winner == found.leader == "A"
-    assert found.sentence.startswith("With these weights, take A:")
+    assert found.statement.headline == "With these weights, take A."
+    assert found.sentence.startswith(found.statement.headline)
     assert [place.rank for place in found.places] == [1, 2]
     # A: mean of 5 … 5.7 % is 5.35; 80 % is what the worst real algorithms reach.
     assert found.places[0].score == pytest.approx(5.35 / 80)
@@ -40,14 +42,15 @@ def test_no_winner_without_a_difference(cube_of: Build) -> None:
     found = sg.answer(cube_of([[[5.0]] * 8, [[5.0]] * 8]), weights={"bad@1": 1})
     assert found.winner is None
     assert found.rivals == ("B",)
-    assert found.sentence.startswith("With these weights, A and B are equal on 8 scenes.")
+    assert [claim.kind for claim in found.claims] == ["equal"]
 
 
 def test_mixed_scenes_carry_no_winner(cube_of: Build) -> None:
     mixed = [[[5.0 + k % 2 * 3] for k in range(8)], [[7.2 - k % 2 * 3] for k in range(8)]]
     found = sg.answer(cube_of(mixed), weights={"bad@1": 1})
     assert found.winner is None
-    assert "cannot be told apart on 8 scenes" in found.sentence
+    assert found.claims[0].kind == "alike"
+    assert found.claims[0].numbers["scenes"] == 8
 
 
 def test_deleting_pixels_never_makes_a_winner(cube_of: Build) -> None:
@@ -70,7 +73,9 @@ def test_leaving_a_few_pixels_out_is_charged(cube_of: Build) -> None:
     found = sg.answer(cube_of(array, ["rms:all"], lost), weights={"rms": 1})
     assert found.leader == "A"
     assert found.winner is None
-    assert "it leaves 8 % of the pixels out; if those counted as wrong, B would lead." in found.sentence
+    assert found.claims[0].kind == "sparse-leader"
+    assert found.claims[0].names == ("A", "B")
+    assert found.claims[0].numbers["lost"] == pytest.approx(0.08)
 
 
 def test_a_value_at_every_pixel_excludes_maps_with_holes(cube_of: Build) -> None:
@@ -85,7 +90,8 @@ def test_sure_pixels_alone_make_no_order(cube_of: Build) -> None:
     found = sg.answer(cube_of(lead(5, 10)), weights={"bad@1": 1}, completeness="sure")
     assert found.winner is None
     assert found.leader is None
-    assert found.sentence.startswith("Where only sure values count there is no winner")
+    assert [claim.kind for claim in found.claims] == ["only-sure"]
+    assert found.claims[0].texts["command"] == "stereogauge compare --common"
 
 
 @pytest.mark.parametrize("completeness", ["most", "140%", -0.1])
@@ -103,7 +109,7 @@ def test_what_is_not_measured_is_named_with_its_command(cube_of: Build) -> None:
     assert missing == set(load_profile("driver-assistance").weights) - {"bad@4", "d-fat"}
     command = found.not_measured[0].command
     assert command.startswith("stereogauge evaluate made:FOLDER RESULTS --store STORE --metrics d-thin,")
-    assert "60 % of the weight is not measured here" in found.sentence
+    assert found.claims[-1].kind == "partly-measured"
     assert found.winner is None
 
 
@@ -130,14 +136,15 @@ def test_scenes_that_one_lacks_are_left_out_and_said(cube_of: Build) -> None:
     found = sg.answer(cube_of(values), weights={"bad@1": 1})
     assert found.missing_scenes == ("scene2",)
     assert len(found.scenes) == 7
-    assert "Compared on 7 of 8 scenes" in found.unknown[0]
+    assert found.unknown_claims[0].numbers == {"scenes": 7, "asked": 8}
 
 
 def test_every_form_holds_the_same_answer(cube_of: Build) -> None:
     found = sg.answer(cube_of(lead(5, 10), algorithms=["<b>A</b>", "B"]), weights={"bad@1": 1})
     document = json.loads(found.to_json())
     assert document["winner"] == "<b>A</b>"
-    assert document["sentence"] == found.sentence
+    assert document["sentence"] == found.sentence == f"{document['headline']} {document['detail']}"
+    assert [claim["kind"] for claim in document["claims"]] == [claim.kind for claim in found.claims]
     assert document["places"][0]["score"] == found.places[0].score
     assert document["requirements"] is None
     assert "&lt;b&gt;A&lt;/b&gt;" in found._repr_html_()

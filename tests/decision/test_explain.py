@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import stereogauge as sg
 from stereogauge.decision.explain import Explanation, explain
-from stereogauge.decision.origins import map_origins
+from stereogauge.evaluation.stored_maps import map_origins
 from stereogauge.masks.parts import PARTS
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
@@ -93,15 +93,22 @@ def test_a_difference_worked_by_hand(cube_of: Build) -> None:
     assert [round(reason.amount, 6) for reason in found.terms] == [-0.0375, 0.0625]
     assert [round(piece.amount, 6) for piece in found.scenes] == [0.025, 0.0]
     regions = {piece.name: round(piece.amount, 6) for piece in found.regions if piece.amount}
-    assert regions == {"background beside edges": 0.0625, "not divided": -0.0375}
+    assert regions == {"background beside edges": 0.0625, "not attributed": -0.0375}
     assert found.better == "B"
-    assert found.text == (
-        "With these weights, B is better than A: its score is 0.213 against 0.238, and lower is better. B is better at "
-        "foreground fattening (d-fat), 0.150 against 0.300. A is better at bad pixels (bad@1), 12.0 % against 16.0 %. "
-        "It is ahead on 1 of 2 scenes, most on scene0. By region, most of its lead is from background beside edges. "
-        "38 % of the difference is not divided by region."
-    )
-    assert found.undivided == ("Not divided by region: bad@1 (not stored on the parts of the scenes).",)
+    assert [(claim.kind, claim.names) for claim in found.claims] == [
+        ("better", ("B", "A")),
+        ("better-at", ("B", "d-fat")),
+        ("better-at", ("A", "bad@1")),
+        ("ahead-on", ("B", "scene0")),
+        ("lead-by-region", ("B", "background beside edges")),
+        ("unattributed", ()),
+    ]
+    assert found.claims[2].numbers == {"bad@1 own": 12, "bad@1 other": 16}
+    assert found.claims[-1].numbers["share"] == pytest.approx(0.375)
+    assert found.text.startswith("With these weights, B is better than A. Its score is 0.213 against 0.238")
+    assert "A is better at bad pixels (bad@1), 12.0 % against 16.0 %." in found.text
+    (undivided,) = found.undivided_claims
+    assert (undivided.names, undivided.texts) == (("bad@1",), {"reason": "not-stored"})
     assert "--metrics bad@1 --regions part-occluded,part-background" in found.command
 
 

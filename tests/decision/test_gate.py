@@ -11,6 +11,7 @@ import pytest
 import stereogauge as sg
 from stereogauge.decision.gate import Gate, gate, parse_limit
 from stereogauge.scores.cube import ScoreCube
+from stereogauge.tables.decision_tables import gate_table
 
 Build = Callable[..., ScoreCube]
 
@@ -41,7 +42,7 @@ def test_a_rise_beyond_the_limit_fails(cube_of: Build) -> None:
     found = checked(cube_of, [10, 20], [10.1, 20.3], "bad@1:all=+0.1")
     assert not found.passed
     assert found.sentence == "1 of 1 checks failed: A by bad@1:all."
-    assert found.table().rows[0][-1].value == "worse"
+    assert gate_table(found).rows[0][-1].value == "worse"
     assert found.checks[0].new - found.checks[0].old == pytest.approx(0.2)
 
 

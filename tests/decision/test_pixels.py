@@ -9,20 +9,16 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.decision.explain import explain
-from stereogauge.decision.origins import Origins, map_origins
 from stereogauge.decision.pixels import (
-    BEST,
     BOTH_WRONG,
-    MEDIAN,
     ONLY_FIRST,
     ONLY_SECOND,
     contrast,
     error_curve,
-    everybody,
-    meta_maps,
-    meta_scores,
+    pixel_agreement,
     ranked_crops,
 )
+from stereogauge.evaluation.stored_maps import BEST, MEDIAN, Origins, map_origins, meta_maps, meta_scores
 from stereogauge.figures import mpl, plotly
 from stereogauge.figures.data import decision as figures
 
@@ -84,9 +80,9 @@ def test_a_metric_that_judges_no_single_pixel_is_refused() -> None:
 
 
 def test_everybody_by_hand(origins: Origins) -> None:
-    found = everybody(origins, ["A", "B"], ["flat"], "bad@1:all")
-    assert found.nobody == pytest.approx(200 / 6000)
-    assert found.everyone == pytest.approx(5000 / 6000)
+    found = pixel_agreement(origins, ["A", "B"], ["flat"], "bad@1:all")
+    assert found.none_right == pytest.approx(200 / 6000)
+    assert found.all_right == pytest.approx(5000 / 6000)
     pair = found.pairs[0]
     assert (pair.covers, pair.better_alone) == pytest.approx((5800 / 6000, 5700 / 6000))
     assert np.unique(found.pictures["flat"].values).tolist() == [0, 50, 100]
@@ -120,8 +116,8 @@ def test_the_best_of_all_has_the_smallest_error_everywhere() -> None:
 
 
 def test_maps_that_are_not_at_hand_are_named(origins: Origins) -> None:
-    with pytest.raises(sg.StereogaugeError, match="The map of D on flat is not at hand"):
-        everybody(origins, ["A", "D"], ["flat"], "bad@1:all")
+    with pytest.raises(sg.StereogaugeError, match="The map of D on flat is not available"):
+        pixel_agreement(origins, ["A", "D"], ["flat"], "bad@1:all")
 
 
 def test_every_figure_can_be_drawn(origins: Origins) -> None:
@@ -132,7 +128,7 @@ def test_every_figure_can_be_drawn(origins: Origins) -> None:
     bars = figures.difference_bars_data(why)
     for _, _, amounts in bars.groups:
         assert sum(amounts) == pytest.approx(why.difference)
-    curves = figures.error_curves_data(everybody(origins, ["A", "B"], ["flat"], "bad@1:all"))
+    curves = figures.error_curves_data(pixel_agreement(origins, ["A", "B"], ["flat"], "bad@1:all"))
     rows = [figures.contrast_rows_data([seen]), figures.crop_rows_data([seen])]
     captions = {name: {"flat": "5.0 %"} for name in maps}
     rows.append(figures.glance_rows_data({"flat": SCENE}, {n: {"flat": m} for n, m in maps.items()}, captions))

@@ -12,6 +12,7 @@ import pytest
 import stereogauge as sg
 from stereogauge.decision.fulfilment import camera_limits, fulfilment, required_columns
 from stereogauge.decision.requirements import Camera, load_requirements
+from stereogauge.decision.words import sentences
 from stereogauge.scores.cube import ScoreCube
 
 Build = Callable[..., ScoreCube]
@@ -63,25 +64,26 @@ def test_who_meets_all_of_it_wins(cube_of: Build) -> None:
     values = [[[5.0, 1.0]] * 4, [[20.0, 0.5]] * 4, [[4.0, 9.0]] * 4]
     found = sg.answer(cube_of(values, COLUMNS), requirements=WANTED)
     assert found.winner == "A"
-    assert found.sentence == (
-        "For Robot, take A: it is the only one that meets every requirement (at least 50 % below each), in 100 % of "
-        "the draws of 4 scenes."
-    )
+    assert found.statement.headline == "For Robot, take A."
+    (claim,) = found.claims
+    assert claim.kind == "take-required"
+    assert claim.numbers == {"margin": 0.5, "lacking": 0, "scenes": 4, "alone": 0, "certainty": 1}
     held = found.requirements
     assert held is not None
     assert held.margins[0].tolist() == [0.5, 0.5]
-    assert held.failures("B") == ("share of depths off by more than 0.1 m is 20.0 % where 10.0 % is allowed",)
-    assert held.failures("C") == ("run time is 9.00 s where 2.00 s is allowed",)
+    assert [(claim.texts["column"], claim.numbers) for claim in held.failures("B")] == [
+        (COLUMNS[0], {"value": 20, "limit": 10})
+    ]
+    assert sentences(held.failures("C")) == ("The run time of C is 9.00 s; the limit is 2.00 s.",)
 
 
 def test_several_that_meet_it_leave_the_choice_open(cube_of: Build) -> None:
     found = sg.answer(cube_of([[[5.0, 1.0]] * 4, [[2.0, 0.5]] * 4], COLUMNS), requirements=WANTED)
     assert found.winner is None
     assert found.leader == "B"
-    assert found.sentence == (
-        "For Robot, B and A meet every requirement; B keeps the largest distance from the limits (at least 75 % below "
-        "each). Weights would choose among them."
-    )
+    assert found.claims[0].kind == "several-meet"
+    assert found.claims[0].names == ("B", "A")
+    assert found.claims[0].numbers["margin"] == 0.75
 
 
 def test_weights_choose_among_those_that_meet_it(cube_of: Build) -> None:
@@ -89,7 +91,8 @@ def test_weights_choose_among_those_that_meet_it(cube_of: Build) -> None:
     values.append([[50.0, 0.5, 0.1]] * 8)
     found = sg.answer(cube_of(values, [*COLUMNS, "bad@1:all"]), requirements=WANTED, weights={"bad@1": 1})
     assert found.winner == "A"
-    assert found.sentence.startswith("B and A meet every requirement. With these weights, take A")
+    assert [claim.kind for claim in found.claims[:2]] == ["weights-choose", "take"]
+    assert found.sentence.startswith("B and A meet every requirement. With these weights, take A.")
 
 
 def test_weights_name_nobody_while_a_requirement_is_not_measured(cube_of: Build) -> None:
@@ -97,10 +100,9 @@ def test_weights_name_nobody_while_a_requirement_is_not_measured(cube_of: Build)
     cube = cube_of(values, [COLUMNS[0], "bad@1:all"])
     found = sg.answer(cube, requirements=WANTED, weights={"bad@1": 1})
     assert found.winner is None
-    assert found.sentence == (
-        "B and A meet every requirement that is measured, and A has the best score among them, which is no answer yet. "
-        "Not measured, so not checked: run time."
-    )
+    assert [claim.kind for claim in found.claims] == ["weights-cannot-choose", "not-checked"]
+    assert found.claims[0].texts == {"leader": "A"}
+    assert found.claims[1].names == ("run time",)
 
 
 def test_another_width_of_structures_asks_for_everything_under_one_protocol(cube_of: Build) -> None:
@@ -114,18 +116,16 @@ def test_another_width_of_structures_asks_for_everything_under_one_protocol(cube
 def test_nobody_meets_it(cube_of: Build) -> None:
     found = sg.answer(cube_of([[[50.0, 1.0]] * 4, [[12.0, 0.5]] * 4], COLUMNS), requirements=WANTED)
     assert found.winner is None
-    assert found.sentence == (
-        "For Robot, no algorithm meets every requirement; B comes nearest: its share of depths off by more than 0.1 m "
-        "is 12.0 % where 10.0 % is allowed."
-    )
+    assert [claim.kind for claim in found.claims] == ["none-meets", "misses"]
+    assert found.claims[0].names == ("B",)
+    assert found.claims[1].numbers == {"value": 12, "limit": 10}
 
 
 def test_what_is_not_measured_is_not_checked_and_carries_no_winner(cube_of: Build) -> None:
     found = sg.answer(cube_of([[[5.0]] * 4, [[20.0]] * 4], COLUMNS[:1]), requirements=WANTED)
     assert found.winner is None
-    assert found.sentence == (
-        "For Robot, only A meets every requirement that is measured. Not measured, so not checked: run time."
-    )
+    assert [claim.kind for claim in found.claims] == ["meets", "not-checked"]
+    assert found.statement.headline == "For Robot, only A meets every requirement that is measured."
     assert found.not_measured[0].command.endswith("--metrics seconds")
 
 
@@ -133,24 +133,25 @@ def test_scenes_that_disagree_carry_no_winner(cube_of: Build) -> None:
     values = [[[3.0 if k % 2 else 15.0, 1.0] for k in range(4)], [[40.0, 1.0]] * 4]
     found = sg.answer(cube_of(values, COLUMNS), requirements=WANTED)
     assert found.winner is None
-    assert found.sentence.startswith("For Robot, only A meets every requirement, but in only")
+    assert found.claims[0].kind == "meets"
+    assert found.claims[0].numbers["certainty"] < 0.95
 
 
 def test_what_the_camera_cannot_reach_is_said_first(cube_of: Build) -> None:
     hard = changed(tolerance={"depth": 0.01, "at": 4.0})
     found = sg.answer(cube_of([[[0.0, 0.1]] * 4], ["bad-z@0.01:depth@1,4", "seconds:scene"]), requirements=hard)
     assert found.winner is None
-    assert found.sentence == (
-        "For Robot: no algorithm can keep 0.01 m at 4 m with this camera: a precision of 0.25 px does up to 2.82 m. A "
-        "baseline of 0.401 m would reach it."
-    )
+    (claim,) = found.claims
+    assert claim.kind == "out-of-reach"
+    assert claim.numbers["reach"] == pytest.approx(2.82, abs=0.01)
+    assert claim.numbers["baseline"] == pytest.approx(0.401, abs=0.001)
+    assert found.statement.headline == "For Robot, no algorithm can keep 0.01 m at 4 m with this camera."
 
 
-def test_the_geometry_is_told_in_sentences() -> None:
-    lines, reachable = camera_limits(load_requirements(changed(object={"size": 0.001, "at": 4.0})))
-    assert reachable
-    assert lines[0].startswith("One step of 0.25 px of disparity at 5 m is 0.0314 m of depth")
-    assert "covers less than a pixel at 4 m" in lines[2]
+def test_what_the_camera_allows_is_stated() -> None:
+    claims = camera_limits(load_requirements(changed(object={"size": 0.001, "at": 4.0})))
+    assert [claim.kind for claim in claims] == ["depth-step", "within-reach", "below-a-pixel"]
+    assert sentences(claims)[0].startswith("One step of 0.25 px of disparity at 5 m is 0.0314 m of depth")
 
 
 def test_completeness_is_read_from_the_scores(cube_of: Build) -> None:
@@ -217,7 +218,7 @@ def test_scores_without_calibration_measure_nothing_of_it() -> None:
     wanted = {key: WANTED[key] for key in ("name", "camera", "distances", "tolerance")}
     found = sg.answer(scores, requirements=wanted)
     assert found.winner is None
-    assert "nothing of what is required is measured" in found.sentence
+    assert found.claims[0].kind == "requirements-unmeasured"
 
 
 def test_a_calibrated_scene_is_held_against_the_requirements() -> None:

@@ -72,7 +72,7 @@ def test_one_scene_has_no_interval(cube_of: Build) -> None:
 
 
 def test_a_beats_b_counts_ties_half() -> None:
-    assert beats(np.array([[1.0, 2.0], [1.0, 1.0], [3.0, 1.0], [0.0, 1.0]]))[0, 1] == (2 + 0.5) / 4
+    assert beats(np.array([[1.0, 2.0], [1.0, 1.0], [3.0, 1.0], [0.0, 1.0]]), 0)[1] == (2 + 0.5) / 4
 
 
 def test_friedman_on_demsars_example() -> None:

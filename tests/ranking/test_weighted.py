@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking import ScoreCube, rank
-from stereogauge.ranking.models.weighted import break_even, effective_weights
 from stereogauge.ranking.normalisation import heuristic_maximum, normalised
 from stereogauge.ranking.profile import load_profile, property_of, shipped_profiles
+from stereogauge.ranking.weighted_score import break_even, effective_weights, weigh
 
 Build = Callable[..., ScoreCube]
 NAN = float("nan")
@@ -240,8 +240,8 @@ class TestWhatAWeightMeans:
         cube = cube_of([[[1, 0.30]], [[2, 0.31]], [[79, 0.30]]], ["bad@1:all", "d-fat:disc-background"])
         ranking = rank(cube, "weighted", weights={"bad@1": 1, "d-fat": 9})
         assert ranking.notes == (
-            "bad@1 decides more than its weight says: it weighs 10 % and causes 87 % of the differences between the "
-            "algorithms.",
+            "Bad pixels (bad@1) has more influence than its weight: it weighs 10 % and causes 87 % of the differences "
+            "between the algorithms.",
         )
         assert ranking.arrays["effective_weights"].sum() == pytest.approx(1)
         assert rank(cube, "weighted", weights={"bad@1": 9, "d-fat": 1}).notes == ()
@@ -257,6 +257,28 @@ class TestWhatAWeightMeans:
         ranking = rank(cube, "weighted", profile="driver-assistance")
         used = dict(zip(ranking.names["terms"], ranking.arrays["weights"], strict=True))
         assert used["f-por"] / used["bad@4"] == pytest.approx(5 / 6)  # the properties' own weights
+
+
+class TestOneScore:
+    """The contribution of a scene is what is summed, ordered, tested, resampled and explained."""
+
+    def test_the_score_is_the_mean_of_the_contributions_of_the_scenes(self, cube_of: Build) -> None:
+        """Scene 1 has no fine structures: its contribution has no such term, and the others' is larger."""
+        values = np.random.default_rng(5).random((4, 3, 2))
+        values[:, 1, 1] = NAN
+        score, _ = weigh(cube_of(values, ("bad@1:all", "f-por:fine")), {"bad@1": 1, "f-por": 1})
+        assert score.contributions.mean(axis=1) == pytest.approx(score.value)
+        by_hand = 0.5 * values[:, 0, 0] / 80 + 0.5 * 3 / 2 * values[:, 0, 1] / 1.2
+        assert score.contributions[:, 0] == pytest.approx(by_hand)
+        assert score.contributions[:, 1] == pytest.approx(0.5 * values[:, 1, 0] / 80)
+
+    def test_a_draw_of_scenes_has_the_mean_of_their_contributions(self, cube_of: Build) -> None:
+        values = np.random.default_rng(6).random((3, 4, 2))
+        values[:, 2, 1] = NAN
+        score, _ = weigh(cube_of(values, ("bad@1:all", "f-por:fine")), {"bad@1": 1, "f-por": 1})
+        drawn = score.resampled(np.array([[1, 1, 1, 1], [0, 3, 1, 0]]))
+        assert drawn[0] == pytest.approx(score.value)
+        assert drawn[1] == pytest.approx((3 * score.contributions[:, 1] + score.contributions[:, 2]) / 4)
 
 
 @pytest.mark.parametrize("name", shipped_profiles())

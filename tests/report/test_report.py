@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.errors import UnknownNameError
+from stereogauge.errors import unknown_name
 from stereogauge.protocol import load_protocol
 from stereogauge.ranking import ScoreCube
 from stereogauge.ranking.profile import Profile
@@ -300,9 +300,10 @@ def test_scores_are_numbers_and_are_sorted_as_numbers(folder: Path) -> None:
 
 
 def test_a_metric_that_was_not_measured_is_no_misspelling() -> None:
-    problem = UnknownNameError("Unknown metric of these scores 'rms:all'; known are: mae. Did you mean 'mae'?")
+    problem = unknown_name("metric of these scores", "rms:all", ["mae"])
     assert reason_text(problem) == "rms:all was not measured; evaluate with --metrics rms:all."
-    assert reason_text(UnknownNameError("Unknown model 'x'.")) == "Unknown model 'x'."
+    other = unknown_name("model", "x", ["y"])
+    assert reason_text(other) == str(other)
 
 
 @pytest.mark.browser

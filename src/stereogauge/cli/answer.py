@@ -58,11 +58,12 @@ def command(
     """Say which algorithm to take for an application, how sure that is, and what is not known.
 
     Without a profile, weights or requirements, all properties weigh the same. No winner is named where the evidence
-    does not carry one.
+    does not support one.
     """
     from stereogauge.decision.answer import answered
     from stereogauge.decision.source import Source
     from stereogauge.scores.cube import LEAST_COVERAGE
+    from stereogauge.tables.decision_tables import answer_html, answer_tables
 
     with selected.opened(store, scenes, None, None, algorithms, dataset, protocol, need) as (opened, cube):
         source = Source(cube, opened.protocol(cube.protocol, cube.columns), store)
@@ -83,14 +84,14 @@ def command(
     if form is Form.json:
         sys.stdout.write(found.to_json() + "\n")
     elif form is Form.csv:
-        print_tables(found.tables, Format.csv)
+        print_tables(answer_tables(found), Format.csv)
     elif form is Form.html:
-        sys.stdout.write(PAGE.format(title=escape(found.purpose), body=found.to_html()))
+        sys.stdout.write(PAGE.format(title=escape(found.purpose), body=answer_html(found)))
     else:
         if found.description:
             say(found.description)
         sys.stdout.write(f"{found.text}\n\n")
-        print_tables(found.tables)
+        print_tables(answer_tables(found))
 
 
 def _print_profiles(source: object, form: Form) -> None:

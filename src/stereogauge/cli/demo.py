@@ -67,7 +67,7 @@ def command(
 
 def _report(out: Path, matchers: list[str]) -> str:
     """Write the report of the matchers, whose first page is the answer, and return its sentence."""
-    from stereogauge.decision.origins import store_origins
+    from stereogauge.evaluation.stored_maps import store_origins
     from stereogauge.report.build import build
     from stereogauge.report.content import ReportOptions
     from stereogauge.report.page import write_report

@@ -1,4 +1,4 @@
-"""`stereogauge explain`: why one algorithm of a store is above another, and where everybody fails."""
+"""`stereogauge explain`: why one algorithm of a store is above another, and where all algorithms fail."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from stereogauge.errors import StereogaugeError
 
 if TYPE_CHECKING:
     from stereogauge.decision.explain import Explanation
-    from stereogauge.decision.origins import Origins
     from stereogauge.decision.pixels import Contrast
+    from stereogauge.evaluation.stored_maps import Origins
     from stereogauge.scores.cube import ScoreCube
 
 
@@ -48,8 +48,9 @@ def command(
     most. Without A and B it looks at all algorithms: where many fail, which pairs complement each other, and the error
     curve over all thresholds.
     """
-    from stereogauge.decision.origins import store_origins
+    from stereogauge.evaluation.stored_maps import store_origins
     from stereogauge.report.answer import pair_contrasts, two_class_column
+    from stereogauge.tables.decision_tables import explanation_tables
 
     if (first is None) != (second is None):
         raise StereogaugeError(f"An explanation compares two algorithms; found only {first!r}. Name a second one.")
@@ -66,7 +67,7 @@ def command(
             sys.stdout.write(json.dumps(found.to_dict(), indent=1, allow_nan=False, ensure_ascii=False) + "\n")
         else:
             sys.stdout.write(f"{found.text}\n\n" if form is options.Format.table else "")
-            print_tables(found.tables, form)
+            print_tables(explanation_tables(found), form)
         if found.command:
             say(f"to divide the rest by region: {found.command}")
         if out is not None:
@@ -118,7 +119,7 @@ def _write(found: Explanation, contrasts: Sequence[Contrast], out: Path) -> None
 
 
 def _all_algorithms(cube: ScoreCube, origins: Origins, column: str, out: Path | None, form: options.Format) -> None:
-    from stereogauge.decision.pixels import everybody
+    from stereogauge.decision.pixels import pixel_agreement
     from stereogauge.figures import mpl
     from stereogauge.figures.data.decision import error_curves_data
     from stereogauge.figures.pictures import save_picture
@@ -127,12 +128,12 @@ def _all_algorithms(cube: ScoreCube, origins: Origins, column: str, out: Path | 
     complete = [a for a in cube.algorithms if all(origins.source(a, s) is not None for s in cube.scenes)]
     for name in cube.algorithms:
         if name not in complete:
-            say(f"left out: {name} has no map of every scene at hand")
+            say(f"left out: {name} has no map of every scene")
     if len(complete) < 2:
         raise StereogaugeError(
             f"A view of all algorithms needs the maps of two on every scene; found {', '.join(complete) or 'none'}."
         )
-    found = everybody(origins, complete, cube.scenes, column, _steps("reading"))
+    found = pixel_agreement(origins, complete, cube.scenes, column, _steps("reading"))
     rows = [[words(p.first), words(p.second), share(p.covers, 1), share(p.added, 1)] for p in found.pairs[:20]]
     header = ["first", "second", "one of them is right", "more than the better one alone"]
     notes = [] if form is options.Format.table else [found.text]

@@ -44,6 +44,7 @@ def command(
     """
     from stereogauge.decision.gate import gate, parse_limit
     from stereogauge.protocol import Protocol
+    from stereogauge.tables.decision_tables import gate_table
 
     if not largest:
         raise StereogaugeError("A gate needs at least one limit, for example --max bad@1:nonocc=+0.1.")
@@ -60,7 +61,7 @@ def command(
         junit.parent.mkdir(parents=True, exist_ok=True)
         junit.write_text(found.junit(), encoding="utf-8")
     if form is not options.Format.table or everything or any(not check.kept for check in found.checks):
-        print_tables([found.table(everything=everything or form is options.Format.json)], form)
+        print_tables([gate_table(found, everything=everything or form is options.Format.json)], form)
     say(found.sentence)
     if not found.passed:
         raise typer.Exit(FINDING)

@@ -56,7 +56,7 @@ def command(
 
     report.html holds everything it needs and opens from the file, without a network.
     """
-    from stereogauge.decision.origins import store_origins
+    from stereogauge.evaluation.stored_maps import store_origins
     from stereogauge.figures.mpl.figure import FORMATS, check_format
     from stereogauge.ranking.profile import load_profile
     from stereogauge.report.build import build
@@ -110,7 +110,7 @@ def command(
 def _galleries(
     store: Store, cube: ScoreCube, protocol: Protocol | None, chosen: ReportOptions, tell: Callable[[str], None]
 ) -> list[GalleryEntry]:
-    from stereogauge.decision.origins import store_origins
+    from stereogauge.evaluation.stored_maps import store_origins
     from stereogauge.report.maps import galleries
 
     origins = store_origins(store, cube, protocol)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
@@ -92,23 +91,17 @@ def _protocol(store: Store, protocol: str | None, need: str | None) -> str | Non
 
 def coverage_needed(need: str | None, least_coverage: float) -> float:
     """The coverage that `--need` asks for, else `--least-coverage`; orders of sure pixels alone are refused."""
+    from stereogauge.decision.source import least_coverage as share_needed
+
     if need is None:
         return least_coverage
-    if need == EVERY_PIXEL:
-        return 1.0
     if need == ONLY_SURE:
         raise StereogaugeError(
             "Scores at different densities make no order, since leaving pixels out would win it; `stereogauge table "
             "--need sure` and `report --need sure` show them with their coverage and order them at equal density, and "
             "`stereogauge compare --common` measures maps on the pixels that all of them estimate."
         )
-    try:
-        share = float(need.removesuffix("%")) / (100 if need.endswith("%") else 1)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share <= 1:
-        raise StereogaugeError(f"--need is {EVERY_PIXEL}, a share such as 90%, or {ONLY_SURE}; found {need!r}.")
-    return share
+    return share_needed(need)
 
 
 def names(values: list[str] | None) -> list[str] | None:
@@ -118,22 +111,11 @@ def names(values: list[str] | None) -> list[str] | None:
     return [part.strip() for value in values for part in value.split(",") if part.strip()]
 
 
-BETWEEN_WEIGHTS = re.compile(r",(?!\s*[\d.]+[=,&|()-])")
-"""Commas between weights, not those between the numbers of a name: `bad@1:depth@2,30=1,d-fat=2`."""
-
-
 def weights(values: list[str] | None) -> dict[str, float] | None:
     """`d-fat=2` and the like as weights."""
-    if not values:
-        return None
-    found: dict[str, float] = {}
-    for part in (part for value in values for part in BETWEEN_WEIGHTS.split(value)):
-        name, _, amount = part.rpartition("=")
-        try:
-            found[name.strip()] = float(amount)
-        except ValueError:
-            raise StereogaugeError(f"A weight is written METRIC=NUMBER, for example d-fat=2; found {part!r}.") from None
-    return found
+    from stereogauge.ranking.weighted_score import parse_weights
+
+    return parse_weights(values)
 
 
 def stated(**options: Any) -> dict[str, Any]:

@@ -146,8 +146,7 @@ def command(
 
 def _with_meta(store: Store, cube: ScoreCube, protocol: Protocol) -> ScoreCube:
     """The scores with two more rows, measured from the maps where they lay when they were evaluated."""
-    from stereogauge.decision.origins import store_origins
-    from stereogauge.decision.pixels import meta_scores
+    from stereogauge.evaluation.stored_maps import meta_scores, store_origins
 
     origins = store_origins(store, cube, protocol)
     found, reasons = meta_scores(cube, origins, lambda scene: say(f"measuring {scene} …"))

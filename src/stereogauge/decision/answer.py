@@ -1,46 +1,183 @@
-"""`answer`: scores and a purpose in; the algorithm to take out, with how far the evidence carries that."""
+"""`answer`: scores and a purpose in; the algorithm to take out, with how far the evidence supports that."""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from stereogauge.decision.claims import Claim, Place, Tie, Verdict
 from stereogauge.decision.fulfilment import Fulfilment, completeness_of, fulfilment
 from stereogauge.decision.requirements import Requirements, load_requirements
-from stereogauge.decision.requirements_sentence import requirements_sentence
-from stereogauge.decision.result import Answer, NotMeasured, Place, Tie, WeighedTerm
-from stereogauge.decision.sentence import Evidence, sentence
 from stereogauge.decision.source import (
     EVERY_PIXEL,
     ONLY_SURE,
+    NotMeasured,
     Source,
-    compatibility,
     least_coverage,
+    measured_part,
     opening,
     purpose_of,
     read_scores,
 )
-from stereogauge.decision.unknown import unknown
-from stereogauge.decision.weighing import Weighing, weigh
-from stereogauge.decision.words import metric_words, percent
+from stereogauge.decision.words import Statement, render, sentences
+from stereogauge.display import Displayed
 from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.declaration import parse_column
-from stereogauge.ranking.profile import Profile, property_of
-from stereogauge.ranking.ranks import final_ranks
+from stereogauge.ranking.bootstrap import beats, rank_interval, resample_scenes
+from stereogauge.ranking.profile import Profile, metric_words, property_of
+from stereogauge.ranking.ranks import DIGITS, final_ranks
 from stereogauge.ranking.run import Scores
-from stereogauge.ranking.significance import scenes_for_pair
-from stereogauge.scores.cube import LEAST_COVERAGE
+from stereogauge.ranking.significance import scenes_for_pair, signed_rank_p
+from stereogauge.ranking.weighted_score import WeightedScore, weigh, weighted_columns
+from stereogauge.scores.cube import LEAST_COVERAGE, ScoreCube, Values
+from stereogauge.scores.plain import json_value
 from stereogauge.scores.selection import Selection, missing_rule
+from stereogauge.text import percent
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_RIVALS = 3
 MANY_SCENES = 50
-"""From here on the answer does not estimate how many more scenes would tell two algorithms apart."""
+"""From here on the answer does not estimate how many more scenes would distinguish two algorithms."""
 PARTLY = "As the profile is meant, of which a part is not measured here:"
+
+
+class WeighedTerm(NamedTuple):
+    """A metric with its weight, and the share of the differences between the algorithms that it causes.
+
+    `stated` is the weight that the profile states, `weight` the one in force after terms without scores were left out;
+    `scores` holds each algorithm's mean over the scenes, in the order of the places.
+    """
+
+    term: str
+    words: str
+    property: str
+    stated: float
+    weight: float
+    effective_weight: float
+    scale: str
+    scores: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Answer(Displayed):
+    """Which algorithm to take for a purpose, and how far the evidence supports that.
+
+    `claims` state the verdict, the headline first; `unknown_claims` what the answer cannot say. `winner` is None where
+    the evidence does not decide; `leader` is the one with the best score, however little that means. `rivals` may be
+    as good as the leader or come close to it.
+    """
+
+    purpose: str
+    description: str
+    claims: tuple[Claim, ...]
+    winner: str | None
+    leader: str | None
+    rivals: tuple[str, ...]
+    completeness: str
+    scenes: tuple[str, ...]
+    selection: Selection
+    measured_share: float = math.nan
+    places: tuple[Place, ...] = ()
+    terms: tuple[WeighedTerm, ...] = ()
+    break_even: tuple[Tie, ...] = ()
+    not_measured: tuple[NotMeasured, ...] = ()
+    unknown_claims: tuple[Claim, ...] = ()
+    requirements: Fulfilment | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Answer({self.sentence})"
+
+    @cached_property
+    def statement(self) -> Statement:
+        """The verdict in words: headline and detail."""
+        return render(self.claims)
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words."""
+        return self.statement.sentence
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """What the answer cannot say, in sentences."""
+        return sentences(self.unknown_claims)
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The commands that would measure what is missing."""
+        return tuple(dict.fromkeys(one.command for one in self.not_measured))
+
+    @property
+    def effective_weights(self) -> dict[str, float]:
+        """Share of the differences between the algorithms that each measured term causes."""
+        return {term.term: term.effective_weight for term in self.terms}
+
+    @property
+    def missing_scenes(self) -> tuple[str, ...]:
+        """Selected scenes that could not be compared."""
+        return tuple(what.name for what in self.selection.dropped if what.kind == "scene")
+
+    @property
+    def text(self) -> str:
+        """The sentence, and below it what is not known."""
+        lines = [self.sentence]
+        if self.requirements is not None:
+            lines += ["", "What your camera allows:", *(f"  - {line}" for line in self.requirements.geometry)]
+        if self.unknown:
+            lines += ["", "What is not known:", *(f"  - {line}" for line in self.unknown)]
+        if self.commands:
+            lines += ["", "To measure what is missing:", *(f"  {command}" for command in self.commands)]
+        return "\n".join(lines)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row per algorithm: its place with its certainty, then its mean score by each measured term."""
+        import pandas as pd
+
+        frame = pd.DataFrame([place._asdict() for place in self.places], columns=list(Place._fields))
+        for term in self.terms:
+            frame[term.term] = term.scores
+        return frame
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values for JSON."""
+        return {
+            "purpose": self.purpose,
+            "description": self.description,
+            "headline": self.statement.headline,
+            "detail": self.statement.detail,
+            "sentence": self.sentence,
+            "claims": [claim.to_dict() for claim in self.claims],
+            "winner": self.winner,
+            "leader": self.leader,
+            "rivals": list(self.rivals),
+            "places": [json_value(place._asdict()) for place in self.places],
+            "terms": [json_value(term._asdict()) for term in self.terms],
+            "break_even": [json_value(tie._asdict()) for tie in self.break_even],
+            "measured_share": json_value(self.measured_share),
+            "not_measured": [json_value(one._asdict()) for one in self.not_measured],
+            "missing_scenes": list(self.missing_scenes),
+            "unknown": list(self.unknown),
+            "unknown_claims": [claim.to_dict() for claim in self.unknown_claims],
+            "completeness": self.completeness,
+            "scenes": list(self.scenes),
+            "selection": self.selection.to_dict(),
+            "requirements": None if self.requirements is None else self.requirements.to_dict(),
+            "options": json_value(dict(self.options)),
+        }
+
+    def to_json(self) -> str:
+        """`to_dict` as one JSON document."""
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False)
 
 
 def answer(
@@ -57,7 +194,7 @@ def answer(
     draws: int = 2000,
     seed: int = 0,
 ) -> Answer:
-    """Which algorithm to take for an application, and how far the scores carry that.
+    """Which algorithm to take for an application, and how far the scores support that.
 
     Parameters
     ----------
@@ -93,6 +230,16 @@ def answer(
     return answered(source, profile, weights, requirements, completeness, missing, alpha, draws, seed)
 
 
+class _Settings(NamedTuple):
+    """How an answer is computed; these are also its recorded options."""
+
+    completeness: float | str
+    alpha: float
+    draws: int
+    seed: int
+    missing: str
+
+
 def answered(
     source: Source,
     profile: str | Path | None = None,
@@ -116,149 +263,181 @@ def answered(
     if wanted is not None and wanted.completeness is not None and completeness == LEAST_COVERAGE:
         share = wanted.completeness
     source = replace(source, cube=source.cube.limited(share))
-    options = {"completeness": completeness, "alpha": alpha, "draws": draws, "seed": seed, "missing": missing}
+    settings = _Settings(completeness, alpha, draws, seed, missing)
     if completeness == ONLY_SURE:
-        return _only_sure(source, purpose, options)
-    if wanted is None:
-        assert purpose is not None
-        return _by_weights(source, purpose, completeness, missing, alpha, draws, seed, options)
-    return _by_requirements(source, wanted, purpose, completeness, missing, alpha, draws, seed, options)
+        return _only_sure(source, purpose, settings)
+    if wanted is not None:
+        return _by_requirements(source, wanted, purpose, settings)
+    assert purpose is not None
+    return _by_weights(source, purpose, settings)
 
 
-def _by_weights(
-    source: Source,
-    purpose: Profile,
-    completeness: float | str,
-    missing: str,
-    alpha: float,
-    draws: int,
-    seed: int,
-    options: Mapping[str, Any],
-) -> Answer:
-    measured = compatibility(source, purpose)
-    if measured.share == 0:
+def _by_weights(source: Source, purpose: Profile, settings: _Settings) -> Answer:
+    rule = missing_rule(settings.missing)
+    if not any(term in (column.metric, str(column)) for term in purpose.weights for column in source.cube.columns):
         raise StereogaugeError(
             f"Nothing that the profile {purpose.id!r} weighs is measured in these scores "
-            f"({', '.join(purpose.weights)}); compute it with: {measured.command}"
+            f"({', '.join(purpose.weights)}); compute it with: {measured_part(source, purpose, ()).command}"
         )
-    found = weigh(source.cube, purpose.weights, missing=missing_rule(missing), draws=draws, seed=seed)
-    places = _places(found, source)
-    first = int(found.order[0])
-    ties = _ties(found)
-    evidence = Evidence(
+    score, selection = weigh(source.cube, purpose.weights, missing=rule)
+    measured = measured_part(source, purpose, score.terms)
+    places = _places(score, source.cube, settings)
+    ties = _ties(score)
+    verdict = Verdict(
         purpose=opening(purpose),
         places=places,
-        scenes=found.costs.scenes,
-        alpha=alpha,
+        scenes=score.scenes,
+        alpha=settings.alpha,
         measured_share=measured.share,
-        property_ties=tuple(tie for tie in ties if tie.of in set(map(property_of, found.terms))),
-        charged_leader=_charged_leader(found, first),
+        property_ties=tuple(tie for tie in ties if tie.of in set(map(property_of, score.terms))),
+        terms=len(score.terms),
+        charged_leader=_charged_leader(score, source.cube),
     )
-    if evidence.alike and not evidence.too_few_scenes and len(evidence.scenes) < MANY_SCENES:
-        nearest = found.algorithms.index(evidence.alike[0].algorithm)
-        gap = found.by_scene[:, nearest] - found.by_scene[:, first]
-        evidence = replace(evidence, scenes_needed=scenes_for_pair(gap, alpha) if gap.any() else None)
+    verdict = replace(verdict, scenes_needed=_scenes_needed(score, verdict))
     return Answer(
         purpose=purpose.purpose,
         description=purpose.summary if measured.share == 1 else f"{PARTLY} {purpose.summary}",
-        sentence=sentence(evidence),
-        winner=evidence.winner,
+        claims=verdict.claims,
+        winner=verdict.winner,
         leader=places[0].algorithm,
-        places=places,
-        rivals=evidence.rivals,
-        terms=_terms(found),
-        break_even=ties,
+        rivals=verdict.rivals,
+        completeness=_completeness_words(settings.completeness, source),
+        scenes=score.scenes,
+        selection=selection,
         measured_share=measured.share,
+        places=places,
+        terms=_terms(score),
+        break_even=ties,
         not_measured=measured.not_measured,
-        unknown=unknown(found, evidence, source),
-        completeness=_completeness_words(completeness, source),
-        scenes=found.costs.scenes,
-        selection=found.selection,
-        options=options,
+        unknown_claims=tuple(_unknown(score, selection, verdict, source)),
+        options=settings._asdict(),
     )
 
 
-def _places(found: Weighing, source: Source) -> tuple[Place, ...]:
-    first = int(found.order[0])
-    several = len(found.costs.scenes) > 1
-    ranks = final_ranks(found.value)
-    low, high = found.rank_interval if several else (ranks, ranks)
-    beats = found.beaten_by(first) if several else np.where(ranks == 1, 0.5, 0.0)
-    p_values = found.p_values(first)
-    complete = dict(zip(source.cube.algorithms, completeness_of(source.cube), strict=True))
-    places = []
-    for place in found.order:
-        name = found.algorithms[place]
-        share = float(complete[name])
-        places.append(
-            Place(
-                algorithm=name,
-                rank=int(ranks[place]),
-                score=float(found.value[place]),
-                first=float(found.under_weights[place]),
-                rank_low=int(low[place]),
-                rank_high=int(high[place]),
-                beats_leader=float(beats[place]),
-                p_value=float(p_values[place]),
-                completeness=None if math.isnan(share) else share,
-            )
+def _places(score: WeightedScore, cube: ScoreCube, settings: _Settings) -> tuple[Place, ...]:
+    """The algorithms from best to worst, with how sure their places are under other weights and on other scenes."""
+    first = int(score.order[0])
+    ranks = final_ranks(score.value)
+    under_weights = (final_ranks(score.perturbed(settings.draws, settings.seed)) == 1).mean(axis=0)
+    low, high, beating = ranks, ranks, np.where(ranks == 1, 0.5, 0.0)
+    if len(score.scenes) > 1:
+        drawn = np.round(score.resampled(resample_scenes(len(score.scenes), settings.draws, settings.seed)), DIGITS)
+        low, high = rank_interval(final_ranks(drawn))
+        beating = 1 - beats(drawn, first)
+    differences = score.contributions.T - score.contributions.T[:, [first]]
+    p_values = signed_rank_p(np.round(differences, DIGITS))
+    complete = dict(zip(cube.algorithms, completeness_of(cube).tolist(), strict=True))
+    return tuple(
+        Place(
+            algorithm=score.algorithms[place],
+            rank=int(ranks[place]),
+            score=float(score.value[place]),
+            first=float(under_weights[place]),
+            rank_low=int(low[place]),
+            rank_high=int(high[place]),
+            beats_leader=float(beating[place]),
+            p_value=float(p_values[place]),
+            completeness=None if math.isnan(share := complete[score.algorithms[place]]) else share,
         )
-    return tuple(places)
+        for place in score.order
+    )
 
 
-def _charged_leader(found: Weighing, first: int) -> str | None:
-    """Who would lead if left-out pixels were charged, where that is one that leaves out less."""
-    best = int(np.argmin(np.round(found.charged, 10)))
-    if best == first or found.covered[best].mean() <= found.covered[first].mean():
+def _scenes_needed(score: WeightedScore, verdict: Verdict) -> int | None:
+    """How many scenes would distinguish the leader from the first that is alike; None where that is not estimated."""
+    if not verdict.alike or verdict.too_few_scenes or len(score.scenes) >= MANY_SCENES:
         return None
-    return found.algorithms[best]
+    rival = score.algorithms.index(verdict.alike[0].algorithm)
+    gap = score.contributions[rival] - score.contributions[score.order[0]]
+    return scenes_for_pair(gap, verdict.alpha) if gap.any() else None
 
 
-def _terms(found: Weighing) -> tuple[WeighedTerm, ...]:
-    scores = {
-        term: np.where(np.isfinite(cells := found.costs.matrix[:, entry.flat]), cells, np.nan).mean(axis=1)
-        for term, entry in found.terms.items()
-    }
+def _charged_leader(score: WeightedScore, cube: ScoreCube) -> str | None:
+    """Who would lead if left-out pixels were charged, where that is one that leaves out less.
+
+    A pixel that a score leaves out then costs as much as the worst real algorithms do, and at least as much as the
+    others of its scene.
+    """
+    covered = _covered(weighted_columns(cube, score.stated), score)
+    charged = np.zeros(len(score.algorithms))
+    for term in score.terms.values():
+        share = covered[:, term.flat]
+        cells = share * term.cells + (1 - share) * np.maximum(term.cells, 1.0)
+        charged += term._replace(cells=cells).amounts.sum(axis=1)
+    best, first = int(np.argmin(np.round(charged, DIGITS))), int(score.order[0])
+    if best == first or covered[best].mean() <= covered[first].mean():
+        return None
+    return score.algorithms[best]
+
+
+def _covered(cube: ScoreCube, score: WeightedScore) -> Values:
+    """The coverage of every cost whose metric leaves missing estimates out, 1 for the others."""
+    costs = score.costs
+    rows = [cube.algorithms.index(name) for name in costs.algorithms]
+    scenes = np.array([cube.scenes.index(name) for name in costs.scenes])[costs.scene_of]
+    columns = np.array([cube.columns.index(column) for column in costs.columns])[costs.column_of]
+    left_out = np.array([column.declared.metric.left_out(cube.invalid) for column in costs.columns])[costs.column_of]
+    covered = cube.coverage[:, scenes, columns][rows]
+    return np.asarray(np.where(left_out & ~np.isnan(covered), covered, 1.0), np.float64)
+
+
+def _terms(score: WeightedScore) -> tuple[WeighedTerm, ...]:
     return tuple(
         WeighedTerm(
             term=term,
             words=metric_words(term),
             property=property_of(term),
-            stated=float(found.stated[term]),
+            stated=float(score.stated[term]),
             weight=float(entry.weight),
-            effective_weight=float(found.effective[place]),
+            effective_weight=float(score.effective[place]),
             scale=entry.origin,
-            scores=tuple(float(value) for value in _shown(term, scores[term])[found.order]),
+            scores=tuple(score.mean_scores(term)[score.order].tolist()),
         )
-        for place, (term, entry) in enumerate(found.terms.items())
+        for place, (term, entry) in enumerate(score.terms.items())
     )
 
 
-def _shown(term: str, costs: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Costs as the scores are shown: where higher is better they were negated."""
-    return -costs if parse_column(term)[0].metric.direction == "higher" else costs
-
-
-def _ties(found: Weighing) -> tuple[Tie, ...]:
+def _ties(score: WeightedScore) -> tuple[Tie, ...]:
     """Where the next algorithms would tie with the first: by property, then by term."""
-    first = int(found.order[0])
-    names, weights, by_property = found.property_ties(first)
-    by_term = found.ties(first)
-    ties = []
-    for place in found.order[1 : 1 + MOST_RIVALS]:
-        rival = found.algorithms[place]
+    first = int(score.order[0])
+    names, weights, by_property = score.property_ties(first)
+    by_term = score.ties(first)
+    ties: list[Tie] = []
+    for place in score.order[1 : 1 + MOST_RIVALS]:
+        rival = score.algorithms[place]
         if len(names) > 1:
-            ties += _row(rival, names, weights, by_property[place])
-        ties += _row(rival, tuple(found.terms), found.weights, by_term[place])
-    return tuple(ties)
+            ties += map(Tie, [rival] * len(names), names, weights.tolist(), by_property[place].tolist())
+        ties += map(Tie, [rival] * len(score.terms), score.terms, score.weights.tolist(), by_term[place].tolist())
+    return tuple(tie for tie in ties if not math.isnan(tie.tie))
 
 
-def _row(rival: str, names: tuple[str, ...], weights: Any, ties: Any) -> list[Tie]:
-    return [
-        Tie(rival, name, float(weight), float(tie))
-        for name, weight, tie in zip(names, weights, ties, strict=True)
-        if not math.isnan(tie)
-    ]
+def _unknown(score: WeightedScore, selection: Selection, verdict: Verdict, source: Source) -> Iterator[Claim]:
+    """Gaps, small numbers of scenes, terms with too much influence, and scales taken from the selection."""
+    count = float(len(score.scenes))
+    if count < selection.asked_scenes:
+        yield Claim("scenes-left-out", numbers={"scenes": count, "asked": float(selection.asked_scenes)})
+    if verdict.too_few_scenes:
+        yield Claim("below-least-scenes", numbers={"scenes": count, "least": float(verdict.least_scenes)})
+    together: dict[str, list[str]] = {}
+    for what in selection.dropped:
+        if what.kind == "algorithm":
+            together.setdefault(what.reason, []).append(what.name)
+    for reason, names in together.items():
+        yield Claim("not-compared", tuple(names), texts={"reason": reason})
+    for what in selection.dropped:
+        if what.kind == "score":
+            yield Claim("last-place", (what.name,), texts={"reason": what.reason})
+    columns = tuple(what.name for what in selection.dropped if what.kind == "column")
+    if columns:
+        yield Claim("nothing-to-compare", columns)
+    for term, weight, share in score.disproportions:
+        yield Claim("disproportion", (term,), {"weight": weight, "share": share})
+    own = tuple(term for term, entry in score.terms.items() if "selection" in entry.origin)
+    if own:
+        yield Claim("no-usual-range", own)
+    datasets = tuple(dict.fromkeys(name for name in source.cube.datasets if name))
+    if len(datasets) == 1:
+        yield Claim("one-dataset", datasets)
 
 
 def _completeness_words(completeness: float | str, source: Source) -> str:
@@ -267,86 +446,82 @@ def _completeness_words(completeness: float | str, source: Source) -> str:
     return f"a value at {percent(source.cube.least_coverage)} of the pixels or more"
 
 
-def _only_sure(source: Source, purpose: Profile | None, options: Mapping[str, Any]) -> Answer:
+def _only_sure(source: Source, purpose: Profile | None, settings: _Settings) -> Answer:
     """Scores of sure pixels alone make no order."""
-    shares = completeness_of(source.cube)
-    sparse = [
-        f"{name} {percent(share)}"
-        for name, share in zip(source.cube.algorithms, shares, strict=True)
-        if not math.isnan(share)
-    ]
-    told = f" They give a value at: {', '.join(sparse)}." if sparse else ""
+    shares = zip(source.cube.algorithms, completeness_of(source.cube).tolist(), strict=True)
+    known = {name: share for name, share in shares if not math.isnan(share)}
+    claim = Claim("only-sure", tuple(known), known, {"command": "stereogauge compare --common"})
     return Answer(
         purpose="" if purpose is None else purpose.purpose,
         description="" if purpose is None else purpose.summary,
-        sentence="Where only sure values count there is no winner: maps of different density make no fair order, since "
-        f"leaving pixels out would win it.{told} Compare them on the pixels that all of them estimate, with "
-        "`stereogauge compare --common`, or at equal density.",
+        claims=(claim,),
         winner=None,
         leader=None,
-        places=(),
         rivals=(),
-        terms=(),
-        break_even=(),
-        measured_share=math.nan,
-        not_measured=(),
-        unknown=(),
         completeness="only where the value is sure",
         scenes=source.cube.scenes,
         selection=Selection.of(source.cube),
-        options=options,
+        options=settings._asdict(),
     )
 
 
-def _by_requirements(
-    source: Source,
-    wanted: Requirements,
-    purpose: Profile | None,
-    completeness: float | str,
-    missing: str,
-    alpha: float,
-    draws: int,
-    seed: int,
-    options: Mapping[str, Any],
-) -> Answer:
-    held = fulfilment(source.cube, wanted, source.protocol, draws=draws, seed=seed)
+def _by_requirements(source: Source, wanted: Requirements, purpose: Profile | None, settings: _Settings) -> Answer:
+    held = fulfilment(source.cube, wanted, source.protocol, draws=settings.draws, seed=settings.seed)
     lacking = _requirements_not_measured(held, source, purpose)
     meeting = held.fulfilling
-    weighed: Answer | None = None
-    if purpose is not None and len(meeting) > 1:
-        part = replace(source, cube=source.cube.select(algorithms=meeting))
-        weighed = _by_weights(part, purpose, completeness, missing, alpha, draws, seed, options)
-    text, winner = requirements_sentence(held, [one.words for one in lacking], len(source.cube.scenes), weighed)
-    return Answer(
+    claims, winner, leader = held.claims, held.winner, meeting[0] if meeting else None
+    found = Answer(
         purpose=wanted.name if purpose is None else f"{wanted.name}, {purpose.purpose}",
         description="; ".join(one.arithmetic for one in held.requirements),
-        sentence=text,
+        claims=claims,
         winner=winner,
-        leader=weighed.leader if weighed is not None else (meeting[0] if meeting else None),
-        places=() if weighed is None else weighed.places,
+        leader=leader,
         rivals=tuple(name for name in meeting if name != winner),
-        terms=() if weighed is None else weighed.terms,
-        break_even=() if weighed is None else weighed.break_even,
-        measured_share=float(held.measured.mean()) if len(held.requirements) else math.nan,
-        not_measured=(*lacking, *(() if weighed is None else weighed.not_measured)),
-        unknown=() if weighed is None else weighed.unknown,
-        completeness=_completeness_words(completeness, source),
+        completeness=_completeness_words(settings.completeness, source),
         scenes=source.cube.scenes,
         selection=Selection.of(source.cube),
+        measured_share=float(held.measured.mean()) if len(held.requirements) else math.nan,
+        not_measured=lacking,
         requirements=held,
-        options=options,
+        options=settings._asdict(),
     )
+    if purpose is None or len(meeting) < 2:
+        return found
+    weighed = _by_weights(replace(source, cube=source.cube.select(algorithms=meeting)), purpose, settings)
+    if held.reachable:
+        winner = None if held.lacking else weighed.winner
+        claims = _weighed_claims(held, weighed)
+    return replace(
+        found,
+        claims=claims,
+        winner=winner,
+        leader=weighed.leader,
+        rivals=tuple(name for name in meeting if name != winner),
+        places=weighed.places,
+        terms=weighed.terms,
+        break_even=weighed.break_even,
+        not_measured=(*lacking, *weighed.not_measured),
+        unknown_claims=weighed.unknown_claims,
+    )
+
+
+def _weighed_claims(held: Fulfilment, weighed: Answer) -> tuple[Claim, ...]:
+    """Several algorithms meet the requirements, and weights choose among them where everything is measured."""
+    if not held.lacking:
+        return (Claim("weights-choose", held.fulfilling), *weighed.claims)
+    leader = {"leader": weighed.leader or ""}
+    unchecked = Claim("not-checked", tuple(one.words for one in held.lacking))
+    return (Claim("weights-cannot-choose", held.fulfilling, texts=leader), unchecked)
 
 
 def _requirements_not_measured(held: Fulfilment, source: Source, purpose: Profile | None) -> tuple[NotMeasured, ...]:
     """Requirements without scores, with the command that computes them.
 
-    Where one needs another protocol, everything that is asked for must be measured under that one.
+    Where one needs another protocol, everything that is required must be measured under that one.
     """
-    lacking = [one for one, known in zip(held.requirements, held.measured, strict=True) if not known]
-    settings = next((one.settings for one in lacking if one.settings), "")
-    columns = [tuple(one.column.split(":", 1)) for one in (held.requirements if settings else lacking)]
+    settings = next((one.settings for one in held.lacking if one.settings), "")
+    columns = [tuple(one.column.split(":", 1)) for one in (held.requirements if settings else held.lacking)]
     terms = [] if purpose is None or not settings else [parse_column(term)[0].id for term in purpose.weights]
     regions = dict.fromkeys(column[1] for column in columns if column[1:] and column[1] != "scene")
     command = source.command(dict.fromkeys([*(column[0] for column in columns), *terms]), regions, settings)
-    return tuple(NotMeasured(one.column, one.words, math.nan, command) for one in lacking)
+    return tuple(NotMeasured(one.column, one.words, math.nan, command) for one in held.lacking)

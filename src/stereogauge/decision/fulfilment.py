@@ -1,4 +1,4 @@
-"""Requirements held against scores: who meets all of them, with which margin, and what the camera itself allows."""
+"""Scores checked against requirements: who meets all of them, with which margin, and what the camera allows."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.decision.claims import Claim
 from stereogauge.decision.requirements import Requirements
-from stereogauge.decision.words import percent
+from stereogauge.decision.words import render, sentences, with_unit
 from stereogauge.protocol import Protocol
+from stereogauge.ranking.bootstrap import resample_scenes
 from stereogauge.scores.aggregation import aggregated
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.plain import json_value
-from stereogauge.text import number_text
 
+SURE = 0.95
+"""Share of the draws of scenes in which a winner must meet the requirements."""
+LEAST_SCENES = 2
 DEPTH, LOST, TIME, EMPTY = "bad-z", "f-missing", "seconds", "invalid"
 """The metrics that requirements are read from."""
 
@@ -25,33 +29,38 @@ DEPTH, LOST, TIME, EMPTY = "bad-z", "f-missing", "seconds", "invalid"
 class Requirement:
     """A limit on a column: no more than `limit`, in the column's own unit.
 
-    `arithmetic` says how the requirement became this column; `settings` are choices of the protocol under which the
-    column must be measured (`--set`), "" where any protocol will do.
+    `claim` says how the requirement became this column; `settings` are choices of the protocol under which the column
+    must be measured (`--set`), "" where any protocol will do.
     """
 
     column: str
-    words: str
     limit: float
     unit: str
-    arithmetic: str
+    claim: Claim
     settings: str = ""
+
+    @property
+    def words(self) -> str:
+        """What is limited."""
+        return render([self.claim]).headline
+
+    @property
+    def arithmetic(self) -> str:
+        """How the requirement became this column."""
+        return render([self.claim]).detail
 
     @property
     def limit_text(self) -> str:
         """The limit with its unit."""
-        return self.value_text(self.limit)
-
-    def value_text(self, value: float) -> str:
-        """A value of this column with its unit."""
-        return f"{number_text(float(value))} {self.unit}".strip()
+        return with_unit(self.limit, self.unit)
 
 
 @dataclass(frozen=True, eq=False)
 class Fulfilment:
     """Values of every algorithm in the column of every requirement, means over the scenes; NaN where not measured.
 
-    `holds` (draws, algorithms) tells, for draws of as many scenes, who meets every measured requirement. `geometry`
-    says in sentences what the camera allows, whatever the algorithm.
+    `holds` (draws, algorithms) tells, for draws of as many scenes, who meets every measured requirement. `camera` are
+    claims about what the camera allows, whatever the algorithm; `scenes` is the number of scenes.
     """
 
     name: str
@@ -59,8 +68,23 @@ class Fulfilment:
     algorithms: tuple[str, ...]
     values: Values
     holds: NDArray[np.bool_]
-    geometry: tuple[str, ...]
-    reachable: bool
+    camera: tuple[Claim, ...]
+    scenes: int
+
+    @property
+    def geometry(self) -> tuple[str, ...]:
+        """What the camera allows, in sentences."""
+        return sentences(self.camera)
+
+    @property
+    def out_of_reach(self) -> Claim | None:
+        """Why no algorithm can keep the depth tolerance; None where one can."""
+        return next((claim for claim in self.camera if claim.kind == "camera-out-of-reach"), None)
+
+    @property
+    def reachable(self) -> bool:
+        """Whether the depth tolerance can be kept at all."""
+        return self.out_of_reach is None
 
     @property
     def limits(self) -> Values:
@@ -109,16 +133,68 @@ class Fulfilment:
         kept = [place for place in np.argsort(-margins, kind="stable") if margins[place] >= 0]
         return tuple(self.algorithms[place] for place in kept)
 
-    def failures(self, algorithm: str) -> tuple[str, ...]:
-        """What an algorithm misses, in words."""
+    def failures(self, algorithm: str) -> tuple[Claim, ...]:
+        """What an algorithm misses; a claim without a value is about something that is not measured."""
         place = self.algorithms.index(algorithm)
         return tuple(
-            f"{one.words} is {one.value_text(self.values[place, k])} where {one.limit_text} is allowed"
-            if not math.isnan(self.values[place, k])
-            else f"{one.words} is not measured"
-            for k, one in enumerate(self.requirements)
-            if not self.met(place, k)
+            Claim(
+                "misses",
+                (algorithm,),
+                {} if math.isnan(value) else {"value": float(value), "limit": one.limit},
+                {"words": one.words, "unit": one.unit, "column": one.column},
+            )
+            for one, value in zip(self.requirements, self.values[place], strict=True)
+            if not value <= one.limit
         )
+
+    @property
+    def lacking(self) -> tuple[Requirement, ...]:
+        """The requirements that nobody was measured by."""
+        return tuple(one for one, known in zip(self.requirements, self.measured, strict=True) if not known)
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """Who meets the requirements, without an order by weights; the headline first."""
+        purpose = {"purpose": self.name}
+        lacking = tuple(one.words for one in self.lacking)
+        if self.out_of_reach is not None:
+            found = self.out_of_reach
+            return (Claim("out-of-reach", found.names, found.numbers, purpose),)
+        if not self.requirements:
+            return (Claim("nothing-required", texts=purpose),)
+        if not self.measured.any():
+            return (Claim("requirements-unmeasured", lacking, texts=purpose),)
+        rest = (Claim("not-checked", lacking),) if lacking else ()
+        meeting = self.fulfilling
+        if not meeting:
+            return (*self._nearest(), *rest)
+        place = self.algorithms.index(meeting[0])
+        margin = {"margin": float(self.smallest_margin[place]), "lacking": float(len(lacking))}
+        if len(meeting) > 1:
+            return (Claim("several-meet", meeting, margin, purpose), *rest)
+        certainty = float(self.certainty[place])
+        numbers = {**margin, "scenes": float(self.scenes), "alone": float(len(self.algorithms) == 1)}
+        if self.winner is not None:
+            return (Claim("take-required", meeting, {**numbers, "certainty": certainty}, purpose),)
+        doubt = {"certainty": certainty} if certainty < SURE and self.scenes >= LEAST_SCENES else {}
+        return (Claim("meets", meeting, {**numbers, **doubt}, purpose), *rest)
+
+    @property
+    def winner(self) -> str | None:
+        """The only one that meets every requirement, where all are measured and the scenes support it."""
+        meeting = self.fulfilling
+        if self.out_of_reach is not None or self.lacking or len(meeting) != 1 or self.scenes < LEAST_SCENES:
+            return None
+        return meeting[0] if self.certainty[self.algorithms.index(meeting[0])] >= SURE else None
+
+    def _nearest(self) -> tuple[Claim, ...]:
+        """Who misses the fewest requirements, and which of the measured ones."""
+        order = sorted(
+            self.algorithms,
+            key=lambda name: (len(self.failures(name)), -self.smallest_margin[self.algorithms.index(name)]),
+        )
+        missed = (claim for claim in self.failures(order[0]) if "value" in claim.numbers)
+        return (Claim("none-meets", (order[0],), texts={"purpose": self.name}), *missed)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -132,7 +208,7 @@ class Fulfilment:
             "algorithms": [
                 {"algorithm": name, "meets_all": self.meets(place), "values": json_value(self.values[place]),
                  "margins": json_value(self.margins[place]), "certainty": float(self.certainty[place]),
-                 "fails": list(self.failures(name))}
+                 "fails": list(sentences(self.failures(name)))}
                 for place, name in enumerate(self.algorithms)
             ],
             "fulfilling": list(self.fulfilling),
@@ -146,30 +222,19 @@ def required_columns(wanted: Requirements, protocol: Protocol | None = None, siz
     camera = wanted.camera
     found = []
     if wanted.tolerance is not None:
-        region = f"depth@{wanted.near:g},{wanted.tolerance_at:g}"
-        step = camera.disparity(wanted.tolerance_at) - camera.disparity(wanted.tolerance_at + wanted.tolerance)
-        found.append(
-            Requirement(
-                f"{DEPTH}@{wanted.tolerance:g}:{region}",
-                f"share of depths off by more than {wanted.tolerance:g} m",
-                100 * wanted.wrong,
-                "%",
-                f"from {wanted.near:g} to {wanted.tolerance_at:g} m at most {percent(wanted.wrong)} of the pixels may "
-                f"be off by more than {wanted.tolerance:g} m, which is {step:.2g} px of this camera's disparity at "
-                f"{wanted.tolerance_at:g} m",
-            )
-        )
+        near, at, tolerance = wanted.near, wanted.tolerance_at, wanted.tolerance
+        step = camera.disparity(at) - camera.disparity(at + tolerance)
+        numbers = {"near": near, "at": at, "tolerance": tolerance, "wrong": wanted.wrong, "step": step}
+        column = f"{DEPTH}@{tolerance:g}:depth@{near:g},{at:g}"
+        found.append(Requirement(column, 100 * wanted.wrong, "%", Claim("tolerance", numbers=numbers)))
     if wanted.object_size is not None:
         found.append(_lost_objects(wanted, protocol, size))
     if wanted.seconds is not None:
-        found.append(
-            Requirement(f"{TIME}:scene", "run time", wanted.seconds, "s", f"at most {wanted.seconds:g} s per pair")
-        )
+        claim = Claim("run-time", numbers={"seconds": wanted.seconds})
+        found.append(Requirement(f"{TIME}:scene", wanted.seconds, "s", claim))
     if wanted.completeness is not None:
-        text = f"at least {percent(wanted.completeness)} of the pixels have a value"
-        found.append(
-            Requirement(f"{EMPTY}:all", "share of pixels without a value", 100 * (1 - wanted.completeness), "%", text)
-        )
+        claim = Claim("coverage", numbers={"share": wanted.completeness})
+        found.append(Requirement(f"{EMPTY}:all", 100 * (1 - wanted.completeness), "%", claim))
     return found
 
 
@@ -182,53 +247,45 @@ def _lost_objects(wanted: Requirements, protocol: Protocol | None, size: float) 
     settings = "" if measured == allowed else f"geometry.fine_width={allowed / size:.4g}"
     if settings and protocol is not None and allowed < protocol.geometry.fine_width_floor:
         settings += f" --set geometry.fine_width_floor={allowed}"
-    return Requirement(
-        LOST,
-        "share of fine structures lost",
-        wanted.lost,
-        "",
-        f"an object of {wanted.object_size:g} m covers {wanted.camera.focal:g}·{wanted.object_size:g}/"
-        f"{wanted.object_at:g} = {pixels:.2g} px at {wanted.object_at:g} m, so structures at most {allowed} px wide "
-        "count",
-        settings,
-    )
+    numbers = {
+        "size": wanted.object_size,
+        "at": wanted.object_at,
+        "focal": wanted.camera.focal,
+        "pixels": pixels,
+        "allowed": float(allowed),
+    }
+    return Requirement(LOST, wanted.lost, "", Claim("smallest-object", numbers=numbers), settings)
 
 
-def camera_limits(wanted: Requirements) -> tuple[tuple[str, ...], bool]:
-    """What the geometry allows, in sentences, and whether the depth tolerance can be reached at all."""
+def camera_limits(wanted: Requirements) -> tuple[Claim, ...]:
+    """What the geometry of the camera allows."""
     camera = wanted.camera
-    step = camera.depth_step(wanted.far)
-    size = "no longer measurable" if math.isinf(step) else f"{number_text(step)} m"
-    lines = [
-        f"One step of {camera.precision:g} px of disparity at {wanted.far:g} m is {size} of depth "
-        f"(Z²·δ / (f·B − Z·δ), with f·B = {camera.focal * camera.baseline:.4g} px·m)."
-    ]
-    reachable = True
+    numbers = {
+        "precision": camera.precision,
+        "far": wanted.far,
+        "step": camera.depth_step(wanted.far),
+        "focal_baseline": camera.focal * camera.baseline,
+    }
+    claims = [Claim("depth-step", numbers=numbers)]
     if wanted.tolerance is not None:
         at, tolerance = wanted.tolerance_at, wanted.tolerance
-        reach, reachable = camera.reach(tolerance), camera.depth_step(at) <= tolerance * (1 + 1e-9)
-        if reachable:
-            lines.append(f"{tolerance:g} m can be kept up to {reach:.3g} m.")
+        reach = {"tolerance": tolerance, "at": at, "reach": camera.reach(tolerance), "precision": camera.precision}
+        if camera.depth_step(at) <= tolerance * (1 + 1e-9):
+            claims.append(Claim("within-reach", numbers=reach))
         else:
             needed = camera.baseline_for(at, tolerance)
-            lines.append(
-                f"No algorithm can keep {tolerance:g} m at {at:g} m with this camera: a precision of "
-                f"{camera.precision:g} px does up to {reach:.3g} m. A baseline of {needed:.3g} m would reach it."
-            )
-    if wanted.object_size is not None:
-        pixels = camera.pixels(wanted.object_size, wanted.object_at)
-        if pixels < 1:
-            lines.append(
-                f"An object of {wanted.object_size:g} m covers less than a pixel at {wanted.object_at:g} m, so no "
-                f"algorithm can see it there; from {camera.focal * wanted.object_size:.3g} m on it does not fill one."
-            )
-    return tuple(lines), reachable
+            claims.append(Claim("camera-out-of-reach", numbers={**reach, "baseline": needed}))
+    if wanted.object_size is not None and camera.pixels(wanted.object_size, wanted.object_at) < 1:
+        fills = camera.focal * wanted.object_size
+        size = {"size": wanted.object_size, "at": wanted.object_at, "fills": fills}
+        claims.append(Claim("below-a-pixel", numbers=size))
+    return tuple(claims)
 
 
 def fulfilment(
     cube: ScoreCube, wanted: Requirements, protocol: Protocol | None = None, *, draws: int = 2000, seed: int = 0
 ) -> Fulfilment:
-    """Hold the scores of a cube against requirements."""
+    """Check the scores of a cube against requirements."""
     sizes = [size for size in cube.sizes if not math.isnan(size)]
     required = tuple(required_columns(wanted, protocol, float(np.median(sizes)) if sizes else 1.0))
     columns = {str(column): place for place, column in enumerate(cube.columns)}
@@ -246,15 +303,15 @@ def fulfilment(
         elif one.column.startswith(EMPTY):
             scene_values[:, :, k] = 100 * (1 - scene_completeness(cube)).T
             values[:, k] = 100 * (1 - completeness_of(cube))
-    geometry, reachable = camera_limits(wanted)
     holds = _held(scene_values, values, np.array([one.limit for one in required]), draws, seed)
-    return Fulfilment(wanted.name, required, cube.algorithms, values, holds, geometry, reachable)
+    camera = camera_limits(wanted)
+    return Fulfilment(wanted.name, required, cube.algorithms, values, holds, camera, len(cube.scenes))
 
 
 def _held(scene_values: Values, values: Values, limits: Values, draws: int, seed: int) -> NDArray[np.bool_]:
     """Who keeps every measured limit on draws of as many scenes, with replacement; shape (draws, algorithms)."""
     count, algorithms, required = scene_values.shape
-    counts = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=draws)
+    counts = resample_scenes(count, draws, seed)
     held = np.ones((draws, algorithms), bool)
     for k in range(required):
         known = ~np.isnan(scene_values[:, :, k])
@@ -270,7 +327,7 @@ def _held(scene_values: Values, values: Values, limits: Values, draws: int, seed
 
 
 def _widest_column(cube: ScoreCube) -> int | None:
-    """The column that counts most pixels, and so tells best where an algorithm has values."""
+    """The column that counts most pixels, and so best shows where an algorithm has values."""
     support = np.nansum(cube.support, axis=(0, 1))
     shown = [k for k, c in enumerate(cube.columns) if c.declared.metric.counts == "pixels" and support[k] > 0]
     return max(shown, key=lambda k: support[k]) if shown else None

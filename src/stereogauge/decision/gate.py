@@ -15,13 +15,15 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from stereogauge.decision.claims import Claim
+from stereogauge.decision.words import render
 from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.declaration import parse_column
+from stereogauge.ranking.significance import signed_rank_p
 from stereogauge.scores.aggregation import Aggregation, aggregated
 from stereogauge.scores.column import Column
 from stereogauge.scores.costs import column_costs
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.tables.table import Cell, Table, number, table, words
 
 LIMIT = re.compile(r"(?P<sign>[+]?)(?P<amount>\d+(?:\.\d*)?|\.\d+)(?P<percent>%?)")
 OVERALL = "all scenes"
@@ -71,10 +73,10 @@ def parse_limit(text: str) -> Limit:
 
 
 class Check(NamedTuple):
-    """One limit held against one algorithm, on one scene or over all: old and new score, and whether it is kept.
+    """One limit checked for one algorithm, on one scene or over all: old and new score, and whether it is kept.
 
     `p_value` is of Wilcoxon's test of old against new over the scenes, NaN where fewer than six scenes can be paired;
-    `chance` marks a rise that the test does not tell from chance, which does not fail the gate.
+    `chance` marks a rise that the test cannot distinguish from chance, which does not fail the gate.
     """
 
     algorithm: str
@@ -93,6 +95,13 @@ class Check(NamedTuple):
         """Whether the gate fails by this check."""
         return not self.kept and not self.chance
 
+    @property
+    def verdict(self) -> str:
+        """The outcome in a few words."""
+        if self.kept:
+            return "kept"
+        return self.note or ("within chance" if self.chance else "worse")
+
 
 @dataclass(frozen=True)
 class Gate:
@@ -107,40 +116,18 @@ class Gate:
         return not any(check.failed for check in self.checks)
 
     @property
+    def claims(self) -> tuple[Claim, ...]:
+        """The verdict, the headline first."""
+        failed = [check for check in self.checks if check.failed]
+        numbers = {"failed": float(len(failed)), "checks": float(len(self.checks))}
+        columns = tuple(dict.fromkeys(f"{check.algorithm} by {check.column}" for check in failed))
+        verdict = Claim("gate-failed" if failed else "gate-passed", columns, numbers)
+        return (verdict, Claim("only-in-baseline", self.left_out)) if self.left_out else (verdict,)
+
+    @property
     def sentence(self) -> str:
         """The verdict in words."""
-        failed = [check for check in self.checks if check.failed]
-        missing = (
-            f" Not compared, because only the baseline has them: {', '.join(self.left_out)}." if self.left_out else ""
-        )
-        if not failed:
-            return f"Nothing got worse than allowed in {len(self.checks)} checks.{missing}"
-        columns = dict.fromkeys(f"{check.algorithm} by {check.column}" for check in failed)
-        shown = ", ".join(list(columns)[:4]) + (f" and {len(columns) - 4} more" if len(columns) > 4 else "")
-        return f"{len(failed)} of {len(self.checks)} checks failed: {shown}.{missing}"
-
-    def table(self, *, everything: bool = False) -> Table:
-        """What got worse than allowed; every check on request."""
-        shown = [check for check in self.checks if everything or not check.kept]
-        header = ["algorithm", "column", "where", "baseline", "now", "change", "allowed", "p", "verdict"]
-        rows = [
-            [
-                words(check.algorithm),
-                words(check.column),
-                words(check.where),
-                number(check.old),
-                number(check.new),
-                Cell()
-                if math.isnan(check.new - check.old)
-                else Cell(check.new - check.old, f"{check.new - check.old:+.3g}"),
-                words(check.limit),
-                number(check.p_value, 2),
-                words(_verdict(check)),
-            ]
-            for check in shown
-        ]
-        title = "Every check" if everything else "What got worse"
-        return table("gate", title, header, rows, [self.sentence])
+        return render(self.claims).sentence
 
     def junit(self) -> str:
         """JUnit XML, as continuous integration shows it: one test case per check."""
@@ -163,14 +150,6 @@ class Gate:
         return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _verdict(check: Check) -> str:
-    if check.kept:
-        return "kept"
-    if check.note:
-        return check.note
-    return "within chance" if check.chance else "worse"
-
-
 def gate(
     new: ScoreCube,
     old: ScoreCube,
@@ -182,13 +161,13 @@ def gate(
     alpha: float = 0.05,
     how: Aggregation = "mean",
 ) -> Gate:
-    """Hold the scores of a cube against those of a baseline.
+    """Compare the scores of a cube with those of a baseline.
 
     `names` maps algorithms of the new cube to those of the old one; by default those of the same name are compared.
     Scenes are those that both have. A score that leaves missing estimates out also fails where it covers less of its
     pixels than before. `per_scene` checks every scene on its own, beside all of them together.
-    `significant` lets a rise over all scenes pass that Wilcoxon's test over the scenes does not tell from chance. A
-    score that the baseline has and the new cube lacks fails.
+    `significant` lets a rise over all scenes pass that Wilcoxon's test over the scenes cannot distinguish from chance.
+    A score that the baseline has and the new cube lacks fails.
     """
     pairs = dict(names) if names is not None else {name: name for name in new.algorithms if name in old.algorithms}
     if not pairs:
@@ -239,7 +218,8 @@ def _checks(
         scene for scene, before, after in zip(now.scenes, *costs, strict=True) if before == before and after != after
     ]
     part = [cube.take(scenes=np.flatnonzero(both).tolist()) for cube in (then, now)] if both.any() else None
-    p_value = _p_value(costs[1][both] - costs[0][both])
+    change = costs[1][both] - costs[0][both]
+    p_value = float(signed_rank_p(change[:, None])[0]) if len(change) > 1 and change.any() else math.nan
     checks = []
     name = now.algorithms[0]
     for scene in lost:
@@ -278,11 +258,3 @@ def _sparser(then: ScoreCube, now: ScoreCube) -> str:
         return ""
     before, after = (float(cube.coverage_over_scenes[0, 0]) for cube in (then, now))
     return f"covers {100 * after:.0f} %, was {100 * before:.0f} %" if after < before - LESS_COVERED else ""
-
-
-def _p_value(differences: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
-    if len(differences) < 2 or not np.any(differences):
-        return math.nan
-    from scipy.stats import wilcoxon  # slow to import
-
-    return float(wilcoxon(differences).pvalue)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+from typing import Protocol as Interface
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.decision.origins import Origins
 from stereogauge.errors import StereogaugeError
-from stereogauge.evaluation.evaluate import evaluate_cell
 from stereogauge.io.files import load_disparity
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.masks.texture import grey
@@ -22,15 +21,33 @@ from stereogauge.metrics.picture import Picture
 from stereogauge.model import DisparityMap, Mask, Scene, as_disparity
 from stereogauge.opencv import cv2
 from stereogauge.protocol import Protocol, load_protocol
-from stereogauge.scores.cube import ScoreCube, Values
-from stereogauge.scores.score import Score
+from stereogauge.scores.cube import Values
 
 BOTH_RIGHT, ONLY_FIRST, ONLY_SECOND, BOTH_WRONG, NOT_COUNTED = 0, 1, 2, 3, 255
 COLOURS = {BOTH_RIGHT: "#e8e8e8", ONLY_FIRST: "#0072b2", ONLY_SECOND: "#e69f00", BOTH_WRONG: "#cc79a7"}
 CROP_SHARE, SMALLEST_CROP = 7, 32  # crops are a seventh of the image wide, and at least 32 px
 
 
-class Crop(NamedTuple):
+class MapOrigins(Interface):
+    """Where scenes and maps come from, by their names; `stereogauge.evaluation.stored_maps` has those of stores."""
+
+    @property
+    def protocol(self) -> Protocol | None:
+        """The protocol under which the maps are measured."""
+        ...
+
+    @property
+    def scene(self) -> Callable[[str], Scene]:
+        """The scene of a name."""
+        ...
+
+    @property
+    def source(self) -> Callable[[str, str], Any]:
+        """The map of an algorithm on a scene, or its path; None where it is not available."""
+        ...
+
+
+class DifferingCrop(NamedTuple):
     """A square part of a scene: where it lies, and the shares of its counted pixels where each of the two is wrong.
 
     `gain` is what it adds to the difference of the whole scene in percentage points: positive where the first is right
@@ -67,7 +84,7 @@ class Contrast:
     verdict: Picture
     gain: Picture
     shares: tuple[float, float, float, float]
-    crops: tuple[Crop, ...]
+    crops: tuple[DifferingCrop, ...]
 
     @property
     def shares_text(self) -> str:
@@ -156,7 +173,7 @@ def _gain(
     return Picture(title, values, "diverging", "px", (-limit, limit), backdrop=behind)
 
 
-def ranked_crops(first_wrong: Mask, second_wrong: Mask, counted: Mask, most: int) -> tuple[Crop, ...]:
+def ranked_crops(first_wrong: Mask, second_wrong: Mask, counted: Mask, most: int) -> tuple[DifferingCrop, ...]:
     """Squares without overlap in which the numbers of wrong pixels differ most, the largest difference first.
 
     >>> wrong = np.zeros((64, 96), bool)
@@ -170,7 +187,7 @@ def ranked_crops(first_wrong: Mask, second_wrong: Mask, counted: Mask, most: int
     lead = second_wrong.astype(np.float32) - first_wrong.astype(np.float32)
     sums = _window_sums(lead, side)
     total = max(1, int(counted.sum()))
-    found: list[Crop] = []
+    found: list[DifferingCrop] = []
     while len(found) < most:
         top, left = np.unravel_index(int(np.argmax(np.abs(sums))), sums.shape)
         if abs(sums[top, left]) < 1:
@@ -178,7 +195,7 @@ def ranked_crops(first_wrong: Mask, second_wrong: Mask, counted: Mask, most: int
         window = (slice(int(top), int(top) + side), slice(int(left), int(left) + side))
         pixels = max(1, int(counted[window].sum()))
         shares = (float(first_wrong[window].sum() / pixels), float(second_wrong[window].sum() / pixels))
-        found.append(Crop(int(top), int(left), side, *shares, 100 * float(sums[top, left]) / total))
+        found.append(DifferingCrop(int(top), int(left), side, *shares, 100 * float(sums[top, left]) / total))
         sums[max(0, top - side + 1) : top + side, max(0, left - side + 1) : left + side] = 0.0
     return tuple(found)
 
@@ -189,11 +206,10 @@ def _window_sums(values: NDArray[np.float32], side: int) -> NDArray[np.float64]:
     return np.asarray(table[side:, side:] - table[:-side, side:] - table[side:, :-side] + table[:-side, :-side])
 
 
-BEST, MEDIAN = "best of all (uses the truth)", "median of all"
 THRESHOLDS = np.geomspace(0.125, 16.0, 57)
 
 
-class Pair(NamedTuple):
+class ComplementaryPair(NamedTuple):
     """Two algorithms and the shares of pixels where one or the other is right, and where the better one alone is."""
 
     first: str
@@ -208,7 +224,7 @@ class Pair(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Everybody:
+class PixelAgreement:
     """All algorithms by one column, over one or more scenes.
 
     `pictures` show per scene the share of algorithms that are wrong at each pixel. `right` (algorithms, algorithms) is
@@ -221,19 +237,19 @@ class Everybody:
     column: str
     pictures: Mapping[str, Picture]
     right: Values
-    nobody: float
-    everyone: float
+    none_right: float
+    all_right: float
     thresholds: Values
     curves: Values
 
     @property
-    def pairs(self) -> tuple[Pair, ...]:
+    def pairs(self) -> tuple[ComplementaryPair, ...]:
         """Every pair, the one that covers most first."""
         found = []
         for i, first in enumerate(self.algorithms):
             for j in range(i + 1, len(self.algorithms)):
                 alone = max(self.right[i, i], self.right[j, j])
-                found.append(Pair(first, self.algorithms[j], float(self.right[i, j]), float(alone)))
+                found.append(ComplementaryPair(first, self.algorithms[j], float(self.right[i, j]), float(alone)))
         return tuple(sorted(found, key=lambda pair: -pair.covers))
 
     @property
@@ -241,8 +257,8 @@ class Everybody:
         """How hard the scenes are, and which pair covers most."""
         best = int(np.argmax(np.diag(self.right)))
         lines = [
-            f"By {self.column}, all {len(self.algorithms)} algorithms are right at {100 * self.everyone:.1f} % of the "
-            f"pixels and none is at {100 * self.nobody:.1f} %: choosing the best one at every pixel would be wrong "
+            f"By {self.column}, all {len(self.algorithms)} algorithms are right at {100 * self.all_right:.1f} % of the "
+            f"pixels and none is at {100 * self.none_right:.1f} %: choosing the best one at every pixel would be wrong "
             f"there only. {self.algorithms[best]} alone is wrong at {100 * (1 - self.right[best, best]):.1f} %."
         ]
         if self.pairs:
@@ -254,13 +270,13 @@ class Everybody:
         return " ".join(lines)
 
 
-def everybody(
-    origins: Origins,
+def pixel_agreement(
+    origins: MapOrigins,
     algorithms: Sequence[str],
     scenes: Iterable[str],
     column: str,
     progress: Callable[[str], None] | None = None,
-) -> Everybody:
+) -> PixelAgreement:
     """Hold the maps of all algorithms against each other on the scenes; each must have a map of every scene."""
     protocol = load_protocol(origins.protocol)
     names, count = tuple(scenes), len(algorithms)
@@ -273,25 +289,25 @@ def everybody(
         pictures[name] = found.picture
         right += found.right / len(names)
         curves += found.curves / len(names)
-        shares += np.array([found.nobody, found.everyone]) / len(names)
+        shares += np.array([found.none_right, found.all_right]) / len(names)
         scene.release()
-    return Everybody(
+    return PixelAgreement(
         tuple(algorithms), names, column, pictures, right, float(shares[0]), float(shares[1]), THRESHOLDS, curves
     )
 
 
-def _map(origins: Origins, algorithm: str, scene: str) -> DisparityMap:
+def _map(origins: MapOrigins, algorithm: str, scene: str) -> DisparityMap:
     source = origins.source(algorithm, scene)
     if source is None:
-        raise StereogaugeError(f"The map of {algorithm} on {scene} is not at hand; leave one of them out.")
+        raise StereogaugeError(f"The map of {algorithm} on {scene} is not available; leave one of them out.")
     return as_disparity(load_disparity(source), algorithm)
 
 
 class _OnScene(NamedTuple):
     picture: Picture
     right: Values
-    nobody: float
-    everyone: float
+    none_right: float
+    all_right: float
     curves: Values
 
 
@@ -328,81 +344,3 @@ def error_curve(errors: NDArray[np.float32], thresholds: Values) -> Values:
     """
     known = np.sort(errors[np.isfinite(errors)])
     return np.asarray(1 - np.searchsorted(known, thresholds, side="right") / max(1, errors.size), np.float64)
-
-
-def meta_maps(maps: Sequence[DisparityMap], truth: DisparityMap) -> dict[str, DisparityMap]:
-    """The maps of two meta-algorithms: at every pixel the estimate nearest the truth, and the median of all.
-
-    The first uses the ground truth: it shows what choosing well could reach, and is no algorithm that one could take.
-    Pixels that no algorithm estimates stay NaN; of an even number of estimates the median is the mean of the middle
-    two.
-
-    >>> maps = [np.array([[1, np.nan]], np.float32), np.array([[4, np.nan]], np.float32)]
-    >>> {name: found.tolist() for name, found in meta_maps(maps, np.array([[3.0, 3.0]], np.float32)).items()}
-    {'best of all (uses the truth)': [[4.0, nan]], 'median of all': [[2.5, nan]]}
-    """
-    stack = np.stack(maps)
-    error = np.where(np.isfinite(stack), np.abs(stack - truth), np.inf)
-    best = np.take_along_axis(stack, error.argmin(axis=0)[None], axis=0)[0]
-    best = np.where(np.isnan(best) | np.isnan(truth), _median(stack), best)
-    return {BEST: best.astype(np.float32), MEDIAN: _median(stack)}
-
-
-def _median(stack: NDArray[np.float32]) -> DisparityMap:
-    """The median of the finite values along the first axis; NaN where there is none."""
-    ordered = np.sort(stack, axis=0)  # NaN last
-    count = np.isfinite(stack).sum(axis=0)
-    low, high = np.maximum(count - 1, 0) // 2, count // 2
-    pair = [np.take_along_axis(ordered, np.minimum(k, len(stack) - 1)[None], axis=0)[0] for k in (low, high)]
-    return np.where(count > 0, (pair[0] + pair[1]) / 2, np.float32(np.nan)).astype(np.float32)
-
-
-def meta_scores(
-    cube: ScoreCube, origins: Origins, progress: Callable[[str], None] | None = None
-) -> tuple[ScoreCube, list[str]]:
-    """The cube with two more rows, the meta-algorithms on every scene, and reasons for scenes without them.
-
-    A scene on which an algorithm's map is not at hand makes the meta-algorithms of the others.
-    """
-    columns = [column for column in cube.columns if column.declared.metric.missing != "not about pixels"]
-    scores: list[Score] = list(cube.scores())
-    reasons = []
-    for place, name in enumerate(cube.scenes):
-        if progress is not None:
-            progress(name)
-        try:
-            scene = origins.scene(name)
-            regions = SceneRegions(scene, load_protocol(origins.protocol))
-            sources: list[Any] = [origins.source(algorithm, name) for algorithm in cube.algorithms]
-            maps = [as_disparity(load_disparity(source)) for source in sources if source is not None]
-            for meta, disparity in meta_maps(maps, scene.gt).items() if maps else ():
-                made = evaluate_cell(disparity, regions, columns, algorithm=meta)
-                scores += [_in_cube(score, cube, place) for score in made]
-        except (StereogaugeError, OSError) as reason:
-            reasons.append(f"{name}: {reason}")
-    sizes = dict(zip(_keys(cube), cube.sizes, strict=True)) if cube.sizes else None
-    units = dict(zip(_keys(cube), cube.depth_units, strict=True)) if cube.depth_units else None
-    whole = ScoreCube.of(scores, sizes=sizes, depth_units=units, invalid=cube.invalid)
-    return whole.limited(cube.least_coverage, cube.least_support), reasons
-
-
-def _keys(cube: ScoreCube) -> list[tuple[str, str]]:
-    datasets = cube.datasets or ("",) * len(cube.scenes)
-    return list(zip(datasets, cube.scene_names, strict=True))
-
-
-def _in_cube(score: Score, cube: ScoreCube, place: int) -> Score:
-    dataset, scene = _keys(cube)[place]
-    return Score(
-        dataset,
-        scene,
-        score.algorithm,
-        score.metric,
-        score.region,
-        score.value,
-        score.sum,
-        score.count,
-        score.missing,
-        cube.protocol,
-        score.note,
-    )

@@ -1,23 +1,28 @@
-"""Scores with what is known of where they come from, and what a user needs a value at."""
+"""What a decision starts from: scores with their origin, the purpose, and where values are needed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from stereogauge.decision.result import NotMeasured, not_measured
-from stereogauge.decision.words import percent
+from stereogauge.decision.claims import Claim
+from stereogauge.decision.words import render
 from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.declaration import parse_column
 from stereogauge.protocol import Protocol, parse_protocol
-from stereogauge.ranking.profile import Profile, checked_weights, load_profile
+from stereogauge.ranking.profile import Profile, load_profile, metric_words
 from stereogauge.ranking.run import Scores
+from stereogauge.ranking.weighted_score import stated_weights, weigh
 from stereogauge.scores.cube import LEAST_COVERAGE, ScoreCube
+from stereogauge.scores.selection import MissingRule
 from stereogauge.scores.table import ScoreTable
 from stereogauge.store import Store, open_store
 
 EVERY_PIXEL, ONLY_SURE = "every-pixel", "sure"
+DEFAULT = "balanced"
+OWN = "own"
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +69,8 @@ def filled_protocol(store: Store, protocol: str | None = None) -> str:
     ]
     if not filled:
         raise StereogaugeError(
-            f"{store.name} holds no scores of maps whose holes were filled, which a value at every pixel asks for; "
-            "evaluate once more with --set invalid=fill."
+            f"{store.name} holds no scores of maps whose holes were filled, which a value at every pixel requires; "
+            "evaluate again with --set invalid=fill."
         )
     return filled[0]
 
@@ -88,17 +93,11 @@ def least_coverage(completeness: float | str) -> float:
     return share
 
 
-DEFAULT = "balanced"
-OWN = "own"
-
-
 def purpose_of(profile: str | Path | None, weights: Mapping[str, float] | None) -> Profile:
     """The profile that was named or that the weights make; `balanced` where neither was given."""
-    if profile is not None and weights is not None:
-        raise StereogaugeError(f"Give weights or a profile, not both; found weights and the profile {str(profile)!r}.")
-    if weights is not None:
-        return Profile(OWN, "these weights", "", checked_weights(weights, "The weights"))
-    return load_profile(profile or DEFAULT)
+    if weights is None:
+        return load_profile(profile or DEFAULT)
+    return Profile(OWN, "these weights", "", stated_weights(weights, profile) or {})
 
 
 def opening(purpose: Profile) -> str:
@@ -106,32 +105,55 @@ def opening(purpose: Profile) -> str:
     return "With these weights" if purpose.id == OWN else f"For {purpose.purpose}"
 
 
-class Compatibility:
-    """How much of what a profile weighs the scores measure, and the command that computes the rest."""
+class NotMeasured(NamedTuple):
+    """A weighted metric, or a requirement, without scores, and the command that computes it."""
 
-    def __init__(self, source: Source, profile: Profile) -> None:
-        present = {column.metric for column in source.cube.columns} | {str(column) for column in source.cube.columns}
-        weighed = {term: weight for term, weight in profile.weights.items() if weight > 0}
-        lacking = {term: weight for term, weight in weighed.items() if term not in present}
-        metrics = dict.fromkeys(parse_column(term)[0].id for term in lacking)
-        regions = dict.fromkeys(region for term in lacking if (region := parse_column(term)[1]))
-        self.profile = profile
-        self.share = 1.0 if not lacking else float(sum(weighed.values()) - sum(lacking.values()))
-        self.share = 0.0 if len(lacking) == len(weighed) else self.share
-        self.command = source.command(metrics, regions) if lacking else ""
-        self.not_measured: tuple[NotMeasured, ...] = tuple(
-            not_measured(term, weight, self.command) for term, weight in lacking.items()
-        )
+    term: str
+    words: str
+    weight: float
+    command: str
+
+
+@dataclass(frozen=True)
+class Compatibility:
+    """How much of what a profile weighs has usable scores, and the command that computes the rest."""
+
+    profile: Profile
+    share: float
+    not_measured: tuple[NotMeasured, ...]
+    command: str
+
+    @property
+    def claim(self) -> Claim:
+        """How much of the profile is measured."""
+        return Claim("measured", tuple(one.term for one in self.not_measured), {"measured": self.share})
 
     @property
     def sentence(self) -> str:
-        """What can be answered, in words."""
-        if self.share == 1:
-            return "everything that it weighs is measured"
-        missing = ", ".join(one.term for one in self.not_measured)
-        return f"{percent(self.share)} of its weight is measured; not measured: {missing}"
+        """The same in words."""
+        return "; ".join(part for part in render([self.claim]) if part)
 
 
-def compatibility(source: Source, profile: Profile) -> Compatibility:
-    """How much of a profile the scores can answer."""
-    return Compatibility(source, profile)
+def compatibility(source: Source, profile: Profile, missing: MissingRule = "common") -> Compatibility:
+    """How much of a profile the scores can answer: the weight of terms with usable scores after the rule for gaps."""
+    try:
+        score = weigh(source.cube, profile.weights, missing=missing)[0]
+    except StereogaugeError:
+        return measured_part(source, profile, frozenset())
+    return measured_part(source, profile, score.terms)
+
+
+def measured_part(source: Source, profile: Profile, measured: Container[str]) -> Compatibility:
+    """The measured share of a profile whose terms in `measured` have scores."""
+    weighed = {term: weight for term, weight in profile.weights.items() if weight > 0}
+    lacking = {term: weight for term, weight in weighed.items() if term not in measured}
+    metrics = dict.fromkeys(parse_column(term)[0].id for term in lacking)
+    regions = dict.fromkeys(region for term in lacking if (region := parse_column(term)[1]))
+    command = source.command(metrics, regions) if lacking else ""
+    share = 1.0 if not lacking else float(sum(weighed.values()) - sum(lacking.values()))
+    return Compatibility(
+        profile,
+        0.0 if len(lacking) == len(weighed) else share,
+        tuple(NotMeasured(term, metric_words(term), weight, command) for term, weight in lacking.items()),
+        command,
+    )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.model import model_declaration
-from stereogauge.ranking.ranks import final_ranks
+from stereogauge.ranking.ranks import DIGITS, final_ranks
 from stereogauge.ranking.run import Scores, model_costs, selected
 from stereogauge.scores.cube import Values
 from stereogauge.scores.selection import Selection
@@ -19,7 +19,38 @@ from stereogauge.scores.selection import Selection
 if TYPE_CHECKING:
     import pandas as pd
 
-DIGITS = 10
+CONCENTRATION = 30.0
+"""Of the Dirichlet distribution around stated weights: a weight of 20 % moves by 7 percentage points."""
+LEVEL = 0.95
+
+
+def resample_scenes(
+    count: int, draws: int, seed: int | np.random.Generator = 0, size: int | None = None
+) -> NDArray[np.int64]:
+    """How often each of `count` scenes is drawn in each draw of `size` scenes with replacement; (draws, count).
+
+    `size` is by default the number of scenes.
+
+    >>> resample_scenes(3, 4).sum(axis=1).tolist()
+    [3, 3, 3, 3]
+    """
+    drawn = np.random.default_rng(seed).multinomial(size or count, np.full(count, 1 / count), size=draws)
+    return np.asarray(drawn, np.int64)
+
+
+def perturb_weights(weights: Values, draws: int, seed: int = 0, concentration: float = CONCENTRATION) -> Values:
+    """Weights around those given, shape (draws, weights): Dirichlet with mean w and parameter c·w.
+
+    The larger the concentration c, the closer the draws stay: the standard deviation of a weight w is √(w (1 − w) /
+    (c + 1)).
+    """
+    return np.random.default_rng(seed).dirichlet(concentration * weights, size=draws)
+
+
+def rank_interval(ranks: NDArray[np.int64], level: float = LEVEL) -> NDArray[np.int64]:
+    """The ranks that bound the central share `level` of the draws, shape (2, algorithms)."""
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    return np.asarray(np.quantile(ranks, tails, axis=0, method="inverted_cdf"), np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +80,7 @@ class Bootstrap:
     beats: Values
 
     def to_pandas(self) -> pd.DataFrame:
-        """One row an algorithm: rank and value with their intervals, and the share of first places."""
+        """One row per algorithm: rank and value with their intervals, and the share of first places."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -78,7 +109,7 @@ def bootstrap(
     least_coverage: float | None = None,
     least_support: float | None = None,
     draws: int = 1000,
-    level: float = 0.95,
+    level: float = LEVEL,
     seed: int = 0,
     **options: Any,
 ) -> Bootstrap:
@@ -99,13 +130,13 @@ def bootstrap(
         raise StereogaugeError(
             f"A bootstrap draws scenes and needs at least two; the selection has {', '.join(costs.scenes)}."
         )
-    multiplicity = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=draws)
+    multiplicity = resample_scenes(count, draws, seed)
     whole = declared.draw(costs, np.ones((1, count), np.int64), **options)[0]
     figures = np.round(declared.draw(costs, multiplicity, **options), DIGITS)
     ranks = final_ranks(figures, classes=declared.classes)
     order = np.lexsort((np.arange(len(whole)), whole))
     tails = [(1 - level) / 2, (1 + level) / 2]
-    rank_low, rank_high = np.quantile(ranks, tails, axis=0, method="inverted_cdf").astype(np.int64)
+    rank_low, rank_high = rank_interval(ranks, level)
     value_low, value_high = np.quantile(figures, tails, axis=0)
     return Bootstrap(
         model=model,
@@ -122,15 +153,14 @@ def bootstrap(
         rank_low=rank_low[order],
         rank_high=rank_high[order],
         first=np.asarray((ranks == 1).mean(axis=0)[order], np.float64),
-        beats=beats(figures[:, order]),
+        beats=np.stack([beats(figures[:, order], place) for place in range(len(order))]),
     )
 
 
-def beats(figures: Values) -> Values:
-    """Share of the draws in which a's figure is below b's, ties counting half; figures (draws, algorithms)."""
-    count = figures.shape[1]
-    result = np.empty((count, count))
-    for place in range(count):
-        own = figures[:, place : place + 1]
-        result[place] = (own < figures).mean(axis=0) + 0.5 * (own == figures).mean(axis=0)
-    return result
+def beats(figures: Values, place: int) -> Values:
+    """Share of the draws in which one algorithm's figure is below each other's, ties counting half.
+
+    `figures` has shape (draws, algorithms), and `place` is that of the one algorithm.
+    """
+    own = figures[:, [place]]
+    return np.asarray((own < figures).mean(axis=0) + 0.5 * (own == figures).mean(axis=0), np.float64)

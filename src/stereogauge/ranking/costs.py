@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.errors import StereogaugeError
+from stereogauge.errors import NothingLeftError, StereogaugeError
 from stereogauge.scores.column import Column
 from stereogauge.scores.costs import column_costs
 from stereogauge.scores.cube import ScoreCube, Values
@@ -171,7 +171,7 @@ def prepare(cube: ScoreCube, rule: MissingRule = "common") -> tuple[Costs, Selec
         for place, twin in repeated.items()
     ]
     if not rows.any() or not keep.any():
-        raise StereogaugeError(
+        raise NothingLeftError(
             f"After the rule {rule!r} for missing cells nothing is left of {len(cube.algorithms)} algorithms and "
             f"{matrix.shape[1]} columns ({dropped[0].name}: {dropped[0].reason}); choose another rule or a smaller "
             f"selection."

@@ -27,7 +27,9 @@ from typing import Annotated, Any
 
 from stereogauge.errors import FileError, StereogaugeError, unknown_name
 from stereogauge.loading import convert, number, parse_toml, read_toml
+from stereogauge.masks.declaration import declared_regions
 from stereogauge.metrics.declaration import parse_column
+from stereogauge.text import listed, lower_first
 
 Weights = Mapping[str, Annotated[float, number("relative weight", least=0)]]
 PROPERTIES = {"disc": "discontinuities", "planar": "planes", "fine": "fine structures"}
@@ -71,18 +73,7 @@ error).'
             f"{name} {100 * shares[name]:.0f} % ({', '.join(dict.fromkeys(metrics[name]))})"
             for name in sorted(shares, key=lambda name: -shares[name])
         ]
-        listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-        return f"{self.description} Weighs {listed}.".strip()
-
-
-def lower_first(text: str) -> str:
-    """The text with a small first letter, unless its first word is an abbreviation or a name with capitals inside.
-
-    >>> [lower_first(text) for text in ("Driver assistance", "3D metrology", "RMS of all")]
-    ['driver assistance', '3D metrology', 'RMS of all']
-    """
-    first = text.split(" ")[0]
-    return text if first[1:] != first[1:].lower() else text[:1].lower() + text[1:]
+        return f"{self.description} Weighs {listed(parts, len(parts))}.".strip()
 
 
 def checked_weights(weights: Mapping[str, float], owner: str, table: str = "") -> dict[str, float]:
@@ -167,3 +158,16 @@ def property_of(term: str) -> str:
     """
     region = parse_column(term)[0].metric.region or ""
     return PROPERTIES.get(region.partition("-")[0], "accuracy")
+
+
+def metric_words(term: str, *, with_id: bool = True) -> str:
+    """A metric or column in words, its id in brackets: `foreground fattening (d-fat)`.
+
+    >>> metric_words("d-fat"), metric_words("bad@4:nonocc")
+    ('foreground fattening (d-fat)', 'bad pixels, not occluded (bad@4:nonocc)')
+    """
+    bound, region = parse_column(term)
+    name = lower_first(bound.metric.name)
+    declared = declared_regions().get(region) if region else None
+    where = "" if declared is None or bound.metric.region else f", {lower_first(declared.name)}"
+    return f"{name}{where} ({term})" if with_id else name + where

@@ -11,6 +11,8 @@ from stereogauge.errors import unknown_name
 from stereogauge.scores.cube import Values
 
 Ties = Literal["min", "average", "dense"]
+DIGITS = 10
+"""Decimals to which values are compared: sums of the same numbers in another order differ in the last bits."""
 AT_ONCE = 8192
 """Values that are ranked together: few enough that they stay in the cache, and their memory with the process."""
 
@@ -87,9 +89,7 @@ def column_ranks(costs: Values, ties: str = "min") -> Values:
 def final_ranks(values: Values, *, classes: bool = False) -> NDArray[np.int64]:
     """Competition ranks along the last axis, equal for equal values; numbers of classes (dense ranks) on request.
 
-    Sums of the same ranks in another order differ in the last bits, so values are compared to ten digits.
-
     >>> final_ranks(np.array([0.2, 0.1, 0.2, 0.3])).tolist()
     [2, 1, 2, 4]
     """
-    return tied_ranks(np.round(values, 10), "dense" if classes else "min").astype(np.int64)
+    return tied_ranks(np.round(values, DIGITS), "dense" if classes else "min").astype(np.int64)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from stereogauge.errors import StereogaugeError, unknown_name
+from stereogauge.ranking.bootstrap import resample_scenes
 from stereogauge.ranking.costs import Costs, prepare
 from stereogauge.ranking.ranks import tied_ranks
 from stereogauge.ranking.run import Scores, selected
@@ -190,7 +191,7 @@ def _scenes_for_friedman(ranks: Values, alpha: float) -> int | None:
     count, present = ranks.shape
     random = np.random.default_rng(0)
     for scenes in _scene_counts(present):
-        drawn = random.multinomial(scenes, np.full(present, 1 / present), size=SIMULATIONS)
+        drawn = resample_scenes(present, SIMULATIONS, random, scenes)
         average = drawn @ ranks.T / scenes
         statistic = 12 * scenes / (count * (count + 1)) * ((average - (count + 1) / 2) ** 2).sum(axis=1)
         if np.mean(chdtrc(count - 1, statistic) < alpha) >= POWER:
@@ -244,7 +245,6 @@ def wilcoxon_pairs(
     One metric only: differences in different units cannot be ranked together. The differences of a scene's columns
     are averaged. Equal scores everywhere give p = 1; two perfect ones (infinite PSNR) are equal.
     """
-    from scipy.stats import wilcoxon
     from statsmodels.stats.multitest import multipletests
 
     if missing == "worst":
@@ -264,7 +264,7 @@ def wilcoxon_pairs(
         for first, second in chosen
     ]
     sign = -1.0 if metric_of(costs.metrics[0]).metric.direction == "higher" else 1.0
-    p_values = [1.0 if not np.any(difference) else float(wilcoxon(difference).pvalue) for difference in differences]
+    p_values = [float(signed_rank_p(difference[:, None])[0]) for difference in differences]
     corrected = multipletests(p_values, method="holm")[1]
     return tuple(
         Pair(
@@ -279,6 +279,21 @@ def wilcoxon_pairs(
         )
         for (first, second), difference, p, holm in zip(chosen, differences, p_values, corrected, strict=True)
     )
+
+
+def signed_rank_p(differences: Values) -> Values:
+    """p of Wilcoxon's signed-rank test of each column of paired differences, shape (scenes, columns).
+
+    1 where all differences are 0, or where there are fewer than two. Not corrected for several columns: to call one
+    algorithm the best it must differ from every other, and the largest p decides (an intersection–union test).
+    """
+    p_values = np.ones(differences.shape[1])
+    differing = differences.any(axis=0)
+    if len(differences) > 1 and differing.any():
+        from scipy.stats import wilcoxon  # slow to import, and not every answer needs it
+
+        p_values[differing] = wilcoxon(differences[:, differing], axis=0).pvalue
+    return p_values
 
 
 def _difference(first: Values, second: Values) -> Values:

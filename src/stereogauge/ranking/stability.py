@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from scipy.stats import kendalltau, spearmanr
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.ranking.model import Ranking, model_declaration, models
-from stereogauge.ranking.models.weighted import weighted_terms
+from stereogauge.ranking.bootstrap import CONCENTRATION, rank_interval
+from stereogauge.ranking.model import Ranking, models
 from stereogauge.ranking.ranks import final_ranks
-from stereogauge.ranking.run import model_costs, rank
+from stereogauge.ranking.run import rank
+from stereogauge.ranking.weighted_score import weigh
 from stereogauge.scores.column import metric_of
 from stereogauge.scores.cube import ScoreCube, Values
-from stereogauge.scores.selection import Selection
+from stereogauge.scores.selection import Selection, missing_rule
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +82,7 @@ def by_model(cube: ScoreCube, names: Sequence[str] | None = None, *, missing: st
 class WeightStability:
     """What becomes of the order when weights move.
 
-    Algorithms stand in the order of the stated weights. `first` is the share of draws that each one wins, `rank_low`
+    Algorithms are in the order of the stated weights. `first` is the share of draws that each one wins, `rank_low`
     and `rank_high` bound its rank in 95 % of the draws; `changed` is the share of draws with another winner.
     """
 
@@ -105,34 +106,24 @@ def weight_stability(
     *,
     normalisation: str = "heuristic",
     missing: str = "common",
-    concentration: float = 30.0,
+    concentration: float = CONCENTRATION,
     draws: int = 2000,
     seed: int = 0,
 ) -> WeightStability:
-    """Draw weights from the Dirichlet distribution with mean w and parameter c·w, and rank with each draw.
-
-    The larger the concentration c, the closer the draws stay: the standard deviation of a weight w is √(w (1 − w) /
-    (c + 1)).
-    """
+    """Draw weights around those stated (see `perturb_weights`), and rank with each draw."""
     if not concentration > 0:
         raise StereogaugeError(f"The concentration must be greater than 0; found {concentration:g}.")
     if draws < 1:
         raise StereogaugeError(f"Stability under weights needs at least one draw; found {draws}.")
-    options = {"weights": weights, "profile": profile, "normalisation": normalisation}
-    costs, selection = model_costs(cube, model_declaration("weighted"), missing, options)
-    terms, _ = weighted_terms(costs, weights, profile, normalisation)
-    centre = np.array([term.weight for term in terms.values()])
-    means = np.stack([term.cells.mean(axis=1) for term in terms.values()], axis=1)
-    stated = means @ centre
-    sampled = np.random.default_rng(seed).dirichlet(concentration * centre, size=draws)
-    ranks = final_ranks(sampled @ means.T)
-    order = np.lexsort((np.arange(len(stated)), stated))
-    low, high = np.quantile(ranks, [0.025, 0.975], axis=0, method="inverted_cdf").astype(np.int64)
+    score, selection = weigh(cube, weights, profile, missing_rule(missing), normalisation)
+    ranks = final_ranks(score.perturbed(draws, seed, concentration))
+    order = score.order
+    low, high = rank_interval(ranks)
     return WeightStability(
         selection=selection,
-        algorithms=tuple(costs.algorithms[place] for place in order),
-        terms=tuple(terms),
-        weights=centre,
+        algorithms=tuple(score.algorithms[place] for place in order),
+        terms=tuple(score.terms),
+        weights=score.weights,
         concentration=concentration,
         draws=draws,
         seed=seed,

@@ -7,13 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stereogauge.decision.answer import answered
+from stereogauge.decision.answer import Answer, answered
 from stereogauge.decision.explain import Explanation, explained
-from stereogauge.decision.origins import Origins
-from stereogauge.decision.pixels import Contrast, contrast, everybody
-from stereogauge.decision.result import Answer
+from stereogauge.decision.pixels import Contrast, contrast, pixel_agreement
 from stereogauge.decision.source import Source
 from stereogauge.errors import StereogaugeError
+from stereogauge.evaluation.stored_maps import Origins
 from stereogauge.figures.data.decision import (
     contrast_rows_data,
     crop_rows_data,
@@ -28,6 +27,7 @@ from stereogauge.protocol import Protocol
 from stereogauge.ranking.run import about_pixels
 from stereogauge.report.content import FigureEntry, ReportOptions, RowsEntry, Section
 from stereogauge.scores.cube import ScoreCube
+from stereogauge.tables.decision_tables import answer_tables
 from stereogauge.tables.table import Table
 from stereogauge.text import number_text
 
@@ -52,13 +52,14 @@ def first_page(
 ) -> FirstPage:
     """The answer for the first profile of the options; equal weights where nothing of that profile is measured.
 
-    With `origins` the pixels are shown too, as far as the maps are at hand.
+    With `origins` the pixels are shown too, as far as the maps are available.
     """
     source = Source(cube, protocol, store)
     found = _answer(source, options)
     if isinstance(found, str):
         return FirstPage(None, Section("answer", "The answer", "The scores allow no answer.", notes=(found,)))
-    entries: list[Table | FigureEntry | RowsEntry] = list(found.tables[:1])
+    tables = answer_tables(found)
+    entries: list[Table | FigureEntry | RowsEntry] = list(tables[:1])
     notes: list[str] = []
     names = [place.algorithm for place in found.places]
     why = _why(found, source, options, origins, notes, progress) if len(names) > 1 else None
@@ -66,11 +67,10 @@ def first_page(
         entries.append(FigureEntry("why", difference_bars_data(why), why.text))
     if origins is not None and why is not None:
         entries += _pixels(why, cube, origins, notes)
-    entries += found.tables[1:]
+    entries += tables[1:]
     if origins is not None:
-        entries += _everybody(names, cube, origins, styles, notes, progress)
-    commands = tuple(dict.fromkeys(one.command for one in found.not_measured))
-    measured = tuple(f"To measure what is missing: {command}" for command in commands)
+        entries += _all_algorithms(names, cube, origins, styles, notes, progress)
+    measured = tuple(f"To measure what is missing: {command}" for command in found.commands)
     section = Section(
         "answer",
         "The answer",
@@ -142,7 +142,7 @@ def two_class_column(cube: ScoreCube, order: Sequence[str] = ()) -> str:
 def pair_contrasts(
     why: Explanation, cube: ScoreCube, origins: Origins, column: str = ""
 ) -> tuple[list[Contrast], list[str]]:
-    """Both maps of an explanation on the scenes that decide most, and reasons for those that are not at hand."""
+    """Both maps of an explanation on the scenes that decide most, and reasons for those that are not available."""
     terms = [reason.term for reason in sorted(why.terms, key=lambda reason: -abs(reason.amount))]
     judged = column or two_class_column(cube, terms)
     made, reasons = [], []
@@ -151,7 +151,7 @@ def pair_contrasts(
             sources = {name: origins.source(name, piece.name) for name in (why.first, why.second)}
             for name, where in sources.items():
                 if where is None:
-                    raise StereogaugeError(f"the map of {name} is not at hand")
+                    raise StereogaugeError(f"the map of {name} is not available")
             made.append(contrast(origins.scene(piece.name), sources, judged, origins.protocol))
         except (StereogaugeError, OSError) as reason:
             reasons.append(f"Pictures of {piece.name}: {reason}")
@@ -168,7 +168,7 @@ def _pixels(why: Explanation, cube: ScoreCube, origins: Origins, notes: list[str
     return [RowsEntry("crops", crops), *entries] if crops.rows else entries
 
 
-def _everybody(
+def _all_algorithms(
     names: Sequence[str],
     cube: ScoreCube,
     origins: Origins,
@@ -176,20 +176,20 @@ def _everybody(
     notes: list[str],
     progress: Callable[[str], None] | None,
 ) -> list[FigureEntry | RowsEntry]:
-    """Every scene at a glance, and the error curves of all algorithms whose maps are at hand."""
+    """Every scene at a glance, and the error curves of all algorithms whose maps are available."""
     scenes = cube.scenes[:MOST_SCENES]
     try:
-        at_hand = [name for name in names if all(origins.source(name, scene) is not None for scene in scenes)]
-        if not at_hand:
+        available = [name for name in names if all(origins.source(name, scene) is not None for scene in scenes)]
+        if not available:
             return []
         column = two_class_column(cube)
         maps = {
             name: {scene: as_disparity(load_disparity(origins.source(name, scene)), name) for scene in scenes}
-            for name in at_hand[:MOST_ALGORITHMS]
+            for name in available[:MOST_ALGORITHMS]
         }
         opened = {scene: origins.scene(scene) for scene in scenes}
         glance = glance_rows_data(opened, maps, _scores(cube, column, list(maps), scenes), origins.protocol)
-        curves = everybody(origins, at_hand[:MOST_CURVES], scenes, column, progress)
+        curves = pixel_agreement(origins, available[:MOST_CURVES], scenes, column, progress)
     except (StereogaugeError, OSError) as reason:
         notes.append(f"Scenes at a glance: {reason}")
         return []

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from stereogauge.decision.origins import Origins
-from stereogauge.errors import StereogaugeError
+from stereogauge.errors import StereogaugeError, UnknownNameError
 from stereogauge.evaluation.error_density import ErrorDensity
+from stereogauge.evaluation.stored_maps import Origins
 from stereogauge.figures.data import analysis as analysis_figures
 from stereogauge.figures.data import ranking as ranking_figures
 from stereogauge.figures.data.error_density import error_density_data
@@ -34,13 +33,15 @@ from stereogauge.tables.table import Table
 MOST_IN_RADAR, MOST_IN_PAIRS, MOST_IN_DIAGRAM, MOST_IN_FIGURE, MOST_SCENES = 6, 10, 30, 40, 12
 MOST_AXES, MOST_PANELS = 9, 3
 SHORT_FACTS = ("alike with", "first places", "worst column rank", "dominates", "dominated by")
+NOT_MEASURED = ("metric of these scores", "region of these scores")
 Found = TypeVar("Found")
 
 
 def reason_text(problem: StereogaugeError) -> str:
-    """Why a part is not shown; a metric that nobody evaluated is no misspelling of the reader's."""
-    absent = re.match(r"Unknown (?:metric|region) of these scores '([^']+)'", str(problem))
-    return str(problem) if absent is None else f"{absent[1]} was not measured; evaluate with --metrics {absent[1]}."
+    """Why a part is not shown; a metric that was not evaluated is not misspelt by the reader."""
+    if not isinstance(problem, UnknownNameError) or problem.kind not in NOT_MEASURED:
+        return str(problem)
+    return f"{problem.name} was not measured; evaluate with --metrics {problem.name}."
 
 
 class _Attempts:

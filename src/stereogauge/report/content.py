@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from stereogauge.decision.result import Answer
+from stereogauge.decision.answer import Answer
 from stereogauge.figures.data.decision import PictureRows
 from stereogauge.figures.data.galleries import Gallery
 from stereogauge.scores.cube import ScoreCube

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.decision.origins import Origins
 from stereogauge.errors import StereogaugeError
+from stereogauge.evaluation.stored_maps import Origins
 from stereogauge.figures.data.galleries import Colours, Crop, Reference, gallery_data, most_different_crop
 from stereogauge.figures.pictures import (
     COLOUR_MAPS,

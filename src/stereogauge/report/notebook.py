@@ -17,8 +17,8 @@ from matplotlib.figure import Figure
 
 from stereogauge.confidence_measures.evaluation import SceneCurves
 from stereogauge.confidence_measures.sparsification import SparsificationCurve
+from stereogauge.decision.answer import Answer
 from stereogauge.decision.explain import Explanation
-from stereogauge.decision.result import Answer
 from stereogauge.display import NamedMaps
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures import mpl
@@ -31,6 +31,7 @@ from stereogauge.metrics.picture import Picture
 from stereogauge.protocol import Protocol
 from stereogauge.ranking.model import Ranking
 from stereogauge.scores.table import ScoreTable
+from stereogauge.tables.decision_tables import answer_html, answer_tables, explanation_html, explanation_tables
 from stereogauge.tables.markup import html_table, latex_table
 from stereogauge.tables.ranking_tables import ranking_table
 from stereogauge.tables.score_table import object_tables, score_table
@@ -68,7 +69,7 @@ def _ranking(result: Ranking) -> list[Table]:
 
 @tables_of.register
 def _decision(result: Answer | Explanation) -> list[Table]:
-    return list(result.tables)
+    return list(answer_tables(result) if isinstance(result, Answer) else explanation_tables(result))
 
 
 @functools.singledispatch
@@ -120,8 +121,10 @@ def _curve(result: SparsificationCurve) -> Figure:
 
 def html(result: Any) -> str:
     """What a notebook shows."""
-    if isinstance(result, Answer | Explanation):
-        return STYLE + result.to_html()
+    if isinstance(result, Answer):
+        return STYLE + answer_html(result)
+    if isinstance(result, Explanation):
+        return STYLE + explanation_html(result)
     tables = tables_of(result)
     if tables:
         return STYLE + "".join(map(html_table, tables))

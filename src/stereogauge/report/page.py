@@ -15,7 +15,6 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from plotly.offline import get_plotlyjs
 
-from stereogauge.decision.words import counted
 from stereogauge.figures import mpl, plotly
 from stereogauge.figures.data.galleries import Colours
 from stereogauge.opencv import cv2
@@ -24,6 +23,7 @@ from stereogauge.scores.table import ScoreTable
 from stereogauge.tables.markup import html_table, latex_table, latex_text
 from stereogauge.tables.table import Table
 from stereogauge.tables.text import csv_table
+from stereogauge.text import counted
 
 CARD_WIDTH, PICTURE_QUALITY = 360, 82  # pixels; per cent of WebP
 

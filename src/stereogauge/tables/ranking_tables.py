@@ -11,7 +11,7 @@ import numpy as np
 from stereogauge.ranking.model import Ranking
 from stereogauge.ranking.profile import property_of
 from stereogauge.scores.selection import in_words
-from stereogauge.tables.table import MARK, Cell, Emphasis, Table, count, number, share, table, words
+from stereogauge.tables.table import MARK, Cell, Table, count, number, rank_cell, share, table, words
 
 if TYPE_CHECKING:
     from stereogauge.ranking.bootstrap import Bootstrap
@@ -47,7 +47,7 @@ def ranking_table(
     for place, name in enumerate(ranking.algorithms):
         row = [
             Cell(name, mark=MARK if name in together and name != (test.algorithms[0] if test else "") else ""),
-            Cell(int(ranking.rank[place]), emphasis=_emphasis(int(ranking.rank[place]))),
+            rank_cell(int(ranking.rank[place])),
             count(int(ranking.value[place])) if whole else number(float(ranking.value[place])),
         ]
         if ranking.group is not None:
@@ -87,10 +87,6 @@ def weights_table(ranking: Ranking, profile: Profile | None = None) -> Table:
     return table(name, title, header, rows, ranking.notes)
 
 
-def _emphasis(rank: int) -> Emphasis:
-    return "best" if rank == 1 else "second" if rank == 2 else ""
-
-
 def _any(value: object) -> Cell:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return words(_shortened(str(value)))
@@ -110,7 +106,7 @@ def orders_table(found: OrderAgreement, groups: Mapping[str, Ranking] | None = N
         [
             words(name),
             *(
-                Cell(float(rank), f"{rank:g}", _emphasis(int(rank)), "*" if name in members[order] else "")
+                replace(rank_cell(int(rank)), mark="*" if name in members[order] else "")
                 for order, rank in zip(found.names, found.ranks[row], strict=True)
             ),
         ]
@@ -199,10 +195,7 @@ def threshold_stability_table(found: ThresholdStability) -> Table:
     """Places along the thresholds of a family of metrics."""
     names = found.rankings[0].algorithms
     places = [dict(zip(ranking.algorithms, ranking.rank.tolist(), strict=True)) for ranking in found.rankings]
-    rows = [
-        [words(name), *(Cell(p[name], emphasis=_emphasis(p[name])) if name in p else Cell() for p in places)]
-        for name in names
-    ]
+    rows = [[words(name), *(rank_cell(p[name]) if name in p else Cell() for p in places)] for name in names]
     header = ["algorithm", *(f"{found.family}@{threshold:g}" for threshold in found.thresholds)]
     note = f"The winner changes between {100 * found.changed:.0f} % of neighbouring thresholds."
     return table("threshold-stability", "Does the winner survive another threshold?", header, rows, [note])

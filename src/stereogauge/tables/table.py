@@ -114,6 +114,12 @@ def count(amount: int) -> Cell:
     return Cell(int(amount))
 
 
+def rank_cell(rank: int) -> Cell:
+    """A rank; the first is shown as best, the second as second."""
+    emphasis: Emphasis = "best" if rank == 1 else "second" if rank == 2 else ""
+    return Cell(int(rank), emphasis=emphasis)
+
+
 def share(part: float, decimals: int = 0) -> Cell:
     """A part of 1 shown as a percentage."""
     return Cell(float(part), f"{100 * part:.{decimals}f} %")

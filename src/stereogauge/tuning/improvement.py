@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stereogauge.ranking.bootstrap import resample_scenes
 from stereogauge.scores.cube import Values
 from stereogauge.tuning.objectives import Direction, ObjectiveFunction
 
@@ -87,7 +88,7 @@ def _interval(
     count = len(groups)
     if count < 2:
         return float("nan"), float("nan")
-    drawn = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=DRAWS)
+    drawn = resample_scenes(count, DRAWS, seed)
     multiplicity = np.zeros((DRAWS, len(default)))
     for index, group in enumerate(groups):
         multiplicity[:, list(group)] = drawn[:, [index]]

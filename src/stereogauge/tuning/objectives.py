@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.declaration import parse_column
-from stereogauge.ranking.models.weighted import covers
 from stereogauge.ranking.normalisation import Scale, heuristic_scale
 from stereogauge.ranking.profile import Profile, checked_weights, load_profile, shipped_profiles
+from stereogauge.ranking.weighted_score import covers
 from stereogauge.scores.column import Column, columns_of, metric_of
 from stereogauge.scores.cube import Values
 

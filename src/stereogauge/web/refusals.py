@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from stereogauge.errors import FileError, StereogaugeError, StoreError
+from stereogauge.errors import FileError, NothingLeftError, StereogaugeError, StoreError
 from stereogauge.web.errors import BusyError, HiddenTruthError, UnknownChoiceError, printable
 
 LOST_FILE = "A file behind this answer cannot be read; the server's log says which."
@@ -36,7 +36,8 @@ def _mistake(request: Request, problem: Exception) -> JSONResponse:
     status = 403 if isinstance(problem, HiddenTruthError) else 422
     if isinstance(problem, BusyError):
         return JSONResponse({"detail": str(problem)}, status_code=503, headers={"Retry-After": "60"})
-    return JSONResponse({"detail": str(problem), **allowed}, status_code=status)
+    reason = {"reason": "gaps"} if isinstance(problem, NothingLeftError) else {}
+    return JSONResponse({"detail": str(problem), **allowed, **reason}, status_code=status)
 
 
 def _lost(request: Request, problem: Exception) -> JSONResponse:

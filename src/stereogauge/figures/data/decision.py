@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.decision.explain import Explanation
-from stereogauge.decision.pixels import Contrast, Everybody
-from stereogauge.decision.words import UNDIVIDED
+from stereogauge.decision.pixels import Contrast, PixelAgreement
 from stereogauge.figures.palette import Style, Styles, complete
 from stereogauge.figures.pictures import disparity_limits, render, render_disparity
 from stereogauge.masks.scene_regions import SceneRegions
@@ -69,7 +68,7 @@ class PictureRows(NamedTuple):
 def difference_bars_data(found: Explanation) -> DifferenceBars:
     """The three divisions of a difference."""
     terms = sorted(found.terms, key=lambda reason: reason.amount)
-    regions = [piece for piece in found.regions if piece.amount or piece.name != UNDIVIDED]
+    regions = [piece for piece in found.regions if piece.amount or piece.attributed]
     groups = [
         ("metric", tuple(reason.words for reason in terms), tuple(reason.amount for reason in terms)),
         ("region", tuple(p.name for p in regions), tuple(p.amount for p in regions)),
@@ -86,7 +85,7 @@ def difference_bars_data(found: Explanation) -> DifferenceBars:
     )
 
 
-def error_curves_data(found: Everybody, styles: Styles | None = None) -> ErrorCurves:
+def error_curves_data(found: PixelAgreement, styles: Styles | None = None) -> ErrorCurves:
     """The curves of bad@δ over δ."""
     region = found.column.partition(":")[2] or "all"
     return ErrorCurves(

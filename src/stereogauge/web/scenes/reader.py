@@ -108,7 +108,7 @@ class SceneReader:
         return None
 
     def algorithms(self, view: SceneView) -> list[str]:
-        """Everybody whose maps the visitor may see."""
+        """PixelAgreement whose maps the visitor may see."""
         public = [record.name for record in self.source.algorithms()]
         return public if view.own is None else list(dict.fromkeys([*public, view.own.algorithm]))
 

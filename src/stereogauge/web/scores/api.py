@@ -9,6 +9,7 @@ from starlette.concurrency import run_in_threadpool
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.model import models
+from stereogauge.ranking.weighted_score import parse_weights
 from stereogauge.tables.score_table import score_table
 from stereogauge.web.dependencies import CurrentSite, ProtocolName, Selected
 from stereogauge.web.errors import UnknownChoiceError
@@ -31,7 +32,6 @@ from stereogauge.web.scores.rankings import (
     leaderboard_csv,
     leaderboard_latex,
     model_options,
-    parsed_weights,
     rank_answer,
 )
 from stereogauge.web.scores.statistics import (
@@ -142,7 +142,7 @@ async def answer(
     ] = "0.9",
 ) -> Response:
     """The answer of `stereogauge answer`, and how far each profile is measured."""
-    own = parsed_weights(weights) if weights else None
+    own = parse_weights(weights)
 
     def make() -> dict[str, Any]:
         return answer_answer(site.scores, selected, profile, own, requirements, completeness)
@@ -161,7 +161,7 @@ async def explain(
     weights: Weights = None,
 ) -> Response:
     """The explanation of `stereogauge explain`: terms, scenes and regions that sum to the difference."""
-    own = parsed_weights(weights) if weights else None
+    own = parse_weights(weights)
 
     def make() -> dict[str, Any]:
         return explain_answer(site.scores, selected, first, second, profile, own)

@@ -28,6 +28,14 @@ from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.source import ProtocolRecord, StoreSource
 
 
+class ParameterEntry(Answer):
+    """A number in a metric's id: `bad@1` has the threshold 1."""
+
+    name: str
+    unit: str
+    description: str
+
+
 class MetricEntry(Answer):
     """A metric's declaration; `counts` says what the count of a score is a number of."""
 
@@ -45,7 +53,8 @@ class MetricEntry(Answer):
     counts: str
     picture: bool
     needs: list[str]
-    parameters: list[str]
+    about_pixels: bool
+    parameters: list[ParameterEntry]
     source: str
     description: Text
 
@@ -137,7 +146,8 @@ def _metric(metric: Metric) -> MetricEntry:
         counts=COUNTS[metric.counts],
         picture=metric.picture is not None,
         needs=sorted(metric.needs),
-        parameters=[f"{p.name} ({p.unit or 'no unit'}) {p.description}".strip() for p in metric.parameters],
+        about_pixels=metric.missing != "not about pixels",
+        parameters=[ParameterEntry.of(parameter) for parameter in metric.parameters],
     )
 
 

@@ -10,7 +10,6 @@ from stereogauge.decision.answer import answered
 from stereogauge.decision.explain import Explanation, Piece, explained
 from stereogauge.decision.requirements import Requirements, load_requirements
 from stereogauge.decision.source import EVERY_PIXEL, ONLY_SURE, Source, compatibility, least_coverage
-from stereogauge.decision.words import explanation_text
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.profile import load_profile, shipped_profiles
 from stereogauge.scores.plain import json_value
@@ -20,7 +19,7 @@ from stereogauge.web.selection import SelectionQuery
 
 HIDDEN_SCENES = "hidden scenes"
 STORE = "STORE"
-"""Stands for the store in commands: its path is the host's business."""
+"""The store in commands: its path is not shown to visitors."""
 
 
 def decision_source(scores: ScoreReader, query: SelectionQuery, completeness: str) -> tuple[Source, SelectionQuery]:
@@ -31,8 +30,8 @@ def decision_source(scores: ScoreReader, query: SelectionQuery, completeness: st
         )
         if filled is None:
             raise StereogaugeError(
-                "There are no scores of maps whose holes were filled, which a value at every pixel asks for; "
-                "evaluate once more with --set invalid=fill."
+                "There are no scores of maps whose holes were filled, which a value at every pixel requires; "
+                "evaluate again with --set invalid=fill."
             )
         query = replace(query, protocol=filled.key)
     record = scores.source.protocol(query.protocol)
@@ -63,7 +62,7 @@ def answer_answer(
             missing=chosen.missing,
         ).to_dict()
     except StereogaugeError as reason:
-        # The page still offers what can be asked instead.
+        # The page still offers the other purposes.
         found = {"refused": True, "sentence": str(reason)}
     profiles = [
         {
@@ -107,11 +106,10 @@ def explain_answer(
 
 
 def _together(found: Explanation, hidden: set[str]) -> Explanation:
-    """The explanation with hidden scenes as one: what each of them adds, in numbers or words, would tell its scores."""
+    """The explanation with hidden scenes as one: what each of them adds would reveal its scores."""
     seen = [piece for piece in found.scenes if piece.name not in hidden]
     rest = Piece(HIDDEN_SCENES, sum(piece.amount for piece in found.scenes if piece.name in hidden))
-    merged = replace(found, scenes=(*seen, rest))
-    return replace(merged, text=explanation_text(merged))
+    return replace(found, scenes=(*seen, rest))
 
 
 def stated_requirements(text: str) -> Requirements:

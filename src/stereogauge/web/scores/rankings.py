@@ -13,6 +13,7 @@ from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.model import Ranking, model_declaration
 from stereogauge.ranking.profile import shipped_profiles
 from stereogauge.ranking.run import about_pixels
+from stereogauge.ranking.weighted_score import parse_weights
 from stereogauge.scores.plain import json_value
 from stereogauge.tables.markup import latex_tabular
 from stereogauge.tables.table import Cell, Heading, Table, number, words
@@ -103,26 +104,12 @@ def model_options(
         "tau": tau,
         "profile": None if weights else profile,
         "normalisation": normalisation,
-        "weights": parsed_weights(weights) if weights else None,
+        "weights": parse_weights(weights),
     }
     declared = model_declaration(model)
     if profile is not None and "profile" in declared.options and profile not in shipped_profiles():
         raise UnknownChoiceError("profile", profile, shipped_profiles())
     return {name: value for name, value in given.items() if value is not None and name in declared.options}
-
-
-def parsed_weights(texts: list[str]) -> dict[str, float]:
-    """Weights from `metric=number`."""
-    weights: dict[str, float] = {}
-    for text in texts:
-        metric, equals, number = text.rpartition("=")
-        try:
-            weights[metric] = float(number)
-        except ValueError:
-            equals = ""
-        if not equals:
-            raise StereogaugeError(f"A weight is written metric=number, for example d-fat=2; found {text!r}.")
-    return weights
 
 
 def rank_answer(
@@ -138,7 +125,7 @@ def rank_answer(
         model=model,
         options=ranking.to_dict()["options"],
         protocol=ranking.selection.protocol,
-        caption=ranking.selection.caption(),
+        caption=replace(ranking.selection, dropped=()).caption(),
         scenes=len(ranking.selection.scenes),
         scene_names=list(ranking.selection.scenes),
         columns=[str(column) for column in ranking.selection.columns],

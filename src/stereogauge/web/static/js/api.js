@@ -13,10 +13,11 @@ export const isStatic = STATIC;
 
 /** A question that could not be answered; `allowed` lists names that exist where one does not. */
 export class Problem extends Error {
-  constructor(message, status, allowed = []) {
+  constructor(message, status, allowed = [], reason = "") {
     super(message);
     this.status = status;
     this.allowed = allowed;
+    this.reason = reason;
   }
 }
 
@@ -61,7 +62,8 @@ async function answered(response) {
   } catch {
     body = {};
   }
-  throw new Problem(body.detail ?? `The server answered ${response.status}.`, response.status, body.allowed ?? []);
+  const message = body.detail ?? `The server answered ${response.status}.`;
+  throw new Problem(message, response.status, body.allowed ?? [], body.reason ?? "");
 }
 
 /** Whether an address is about a submission: only its owner gets an answer, with the token, and nobody keeps it. */

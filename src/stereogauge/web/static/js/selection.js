@@ -37,7 +37,7 @@ export function bound(context, column) {
 
 /** Whether a metric measures the map and not its making; by default only such ones are weighed. */
 const aboutPixels = (context, metric) =>
-  !context.catalogue.metrics.find((one) => one.id === metric.split("@")[0])?.missing.endsWith("not about pixels");
+  context.catalogue.metrics.find((one) => one.id === metric.split("@")[0])?.about_pixels ?? true;
 
 /** A protocol and the others that make the same scoring choices. */
 export const protocolTitle = (one) => [one.name, ...one.also].join(", ");

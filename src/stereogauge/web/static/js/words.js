@@ -8,16 +8,12 @@ export function lowerFirst(text) {
   return /[A-Z0-9]/.test(first.slice(1)) ? text : text.charAt(0).toLowerCase() + text.slice(1);
 }
 
-/** The text with a capital first letter. */
-const upperFirst = (text) => text.charAt(0).toUpperCase() + text.slice(1);
-
 /** A metric in words with its parameters: "bad pixels (1 px)"; an unknown one by its id. */
 export function metricWords(context, metric) {
   const [id, stated] = metric.split("@");
   const declared = context.catalogue.metrics.find((one) => one.id === id);
   if (!declared) return metric;
-  const unit = (at) => /\(([^)]*)\)/.exec(declared.parameters[at] ?? "")?.[1].replace("no unit", "") ?? "";
-  const values = stated?.split(",").map((value, at) => `${value} ${unit(at)}`.trim());
+  const values = stated?.split(",").map((value, at) => `${value} ${declared.parameters[at]?.unit ?? ""}`.trim());
   return `${lowerFirst(declared.name)}${values ? ` (${values.join(", ")})` : ""}`;
 }
 
@@ -38,13 +34,6 @@ export function columnWords(context, column) {
 export function termWords(context, term) {
   const [metric, region] = term.split(":");
   return region ? `${metricWords(context, metric)}, ${regionWords(context, region)}` : metricWords(context, metric);
-}
-
-/** A sentence of the server; where it begins with a term's id, with the words of the term. */
-export function sentenceWords(context, sentence) {
-  const [first] = sentence.split(" ", 1);
-  const words = termWords(context, first);
-  return words === first ? sentence : `${upperFirst(words)} (${first})${sentence.slice(first.length)}`;
 }
 
 /** An option of a list of columns: words first, the id second. */

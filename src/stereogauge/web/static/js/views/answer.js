@@ -8,7 +8,7 @@ import { chosenColumns, GAPS, testBed, testBedChoice, testBeds, weights } from "
 import * as state from "../state.js";
 import { refused } from "../states.js";
 import { startTour } from "../tour.js";
-import { lowerFirst, sentenceWords } from "../words.js";
+import { lowerFirst } from "../words.js";
 import { drawCrops } from "./crops.js";
 import { requirementsForm } from "./requirements.js";
 import { drawThumbnails } from "./thumbnails.js";
@@ -16,6 +16,8 @@ import { why } from "./why.js";
 
 const MOST_TERMS = 6;
 const DEFAULT_PROFILE = "balanced";
+/** Claims about scores that are missing: other rules for them may give another answer. */
+const GAP_CLAIMS = ["not-compared", "scenes-left-out"];
 const NEEDS = [
   ["every-pixel", "every pixel"],
   ["0.9", "at least 90 % of them"],
@@ -42,13 +44,6 @@ export function pairParams(first, second) {
   params.set("first", first);
   params.set("second", second);
   return params;
-}
-
-/** A sentence as a headline and the rest: "For X, take Y: it …" becomes "For X, take Y." and "It …". */
-export function headline(sentence) {
-  const [, head, mark, rest] = /^(.*?)([:.]) (.*)$/s.exec(sentence) ?? [null, sentence, ".", ""];
-  const capital = rest.charAt(0).toUpperCase() + rest.slice(1);
-  return [`${head.replace(/[.:]$/, "")}.`, mark === ":" ? capital : rest];
 }
 
 export function create(root, context) {
@@ -87,7 +82,7 @@ export function create(root, context) {
   }
 
   const stating = () => state.has("requirements") || state.get("form") === "requirements";
-  // The form is open and nothing was asked yet: an answer to another question would mislead.
+  // The form is open and not sent yet: an answer to another question would mislead.
   const unstated = () => stating() && !state.has("requirements");
 
   function draw(answer) {
@@ -114,11 +109,10 @@ export function create(root, context) {
       for (const part of [because, pixels, places, open]) put(part);
       return;
     }
-    const [head, rest] = headline(answer.sentence);
     put(
       verdict,
-      h("h1", { class: "headline" }, head),
-      rest && h("p", { class: "rest" }, rest),
+      h("h1", { class: "headline" }, answer.headline),
+      answer.detail && h("p", { class: "rest" }, answer.detail),
       answer.description && h("p", { class: "hint", id: "weighs" }, answer.description),
       answer.not_measured.length > 0 &&
         h(
@@ -152,9 +146,9 @@ export function create(root, context) {
         h(
           "ul",
           {},
-          answer.unknown.map((one) => h("li", {}, sentenceWords(context, one))),
+          answer.unknown.map((one) => h("li", {}, one)),
         ),
-        answer.unknown.some((one) => one.includes("no score for")) &&
+        answer.unknown_claims.some((one) => GAP_CLAIMS.includes(one.kind)) &&
           !isStatic &&
           h(
             "p",

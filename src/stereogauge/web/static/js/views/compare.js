@@ -8,7 +8,7 @@ import { digits, drawable, full, listed, percent } from "../format.js";
 import { onWeights, reweighted } from "../reweighted.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
-import { idMark, sentenceWords, termWords } from "../words.js";
+import { idMark, termWords } from "../words.js";
 import { drawDensity, offerDensity, waitForDensity } from "./density.js";
 import { drawDifference } from "./difference.js";
 import { createHeadToHead } from "./duel.js";
@@ -148,7 +148,7 @@ export function create(root, context) {
       h(
         "p",
         { class: "caption" },
-        answer.notes.map((note) => `${sentenceWords(context, note)} `),
+        answer.notes.map((note) => `${note} `),
         Number.isFinite(near?.away)
           ? `${second} would tie with ${first} if ${termWords(context, answer.terms[near.at])} ` +
               `weighed ${percent(near.value)} instead of ${percent(answer.weights[near.at])}, ` +

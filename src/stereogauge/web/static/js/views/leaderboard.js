@@ -7,7 +7,7 @@ import { onWeights, reweighted } from "../reweighted.js";
 import { chosenColumns, GAPS, testBed, testBeds } from "../selection.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
-import { columnWords, sentenceWords } from "../words.js";
+import { columnWords } from "../words.js";
 import { boardTable, italicsNote } from "./board.js";
 import { drawDifference } from "./difference.js";
 import { following } from "./following.js";
@@ -76,6 +76,7 @@ export function create(root, context) {
       caption: "",
       rows: [],
       dropped: [],
+      gaps: problem.reason === "gaps",
       reason: isStatic
         ? "This copy holds no ranking by this model; on the server another rule for missing scores may give one."
         : problem.message,
@@ -171,7 +172,7 @@ export function create(root, context) {
       lack,
       rank.reason && [
         refused({ message: rank.reason }),
-        rank.reason.includes("missing cells") && wayOut("Scores are missing; a ranking needs another rule for them:"),
+        rank.gaps && wayOut("Scores are missing; a ranking needs another rule for them:"),
       ],
     );
     const scroll = [board.scrollLeft, board.scrollTop];
@@ -213,8 +214,8 @@ export function create(root, context) {
           { class: "caption" },
           rank.definition,
           " ",
-          rank.caption.split(" · left out:")[0],
-          rank.notes.map((note) => ` · ${sentenceWords(context, note)}`),
+          rank.caption,
+          rank.notes.map((note) => ` · ${note}`),
           data.note ? ` · intervals: ${data.note}` : "",
         ),
     );

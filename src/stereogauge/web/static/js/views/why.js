@@ -42,10 +42,7 @@ const label = (explanation, amount) =>
   amount === 0 ? "no difference" : `${digits(Math.abs(amount))} for ${speaksFor(explanation, amount)}`;
 
 /** The words of a term and its id, small beside them. */
-function named(words) {
-  const [, text, id] = /^(.*) \(([^()]+)\)$/.exec(words) ?? [null, words, ""];
-  return [text, id && h("span", { class: "id" }, ` ${id}`)];
-}
+const named = (reason) => [reason.name, h("span", { class: "id" }, ` ${reason.term}`)];
 
 /** The difference by metric with both scores. */
 export function termsTable(explanation, most = Number.POSITIVE_INFINITY) {
@@ -80,7 +77,7 @@ export function termsTable(explanation, most = Number.POSITIVE_INFINITY) {
           h(
             "tr",
             { "data-term": one.term, "data-amount": one.amount },
-            h("td", { class: "text wrap" }, named(one.words)),
+            h("td", { class: "text wrap" }, named(one)),
             h("td", {}, percent(one.weight)),
             h("td", { title: full(one.first) }, digits(one.first)),
             h("td", { title: full(one.second) }, digits(one.second)),
@@ -121,7 +118,7 @@ export function termsTable(explanation, most = Number.POSITIVE_INFINITY) {
 
 /** Parts of the difference by name: scenes or regions. */
 export function piecesTable(explanation, title, pieces, link = null) {
-  const shown = pieces.filter((one) => one.amount !== 0 || one.name !== "not divided");
+  const shown = pieces.filter((one) => one.amount !== 0 || one.attributed);
   const largest = Math.max(...shown.map((one) => Math.abs(one.amount)), 0);
   return h(
     "div",

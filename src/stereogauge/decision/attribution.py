@@ -1,0 +1,150 @@
+"""Where a difference in one column on one scene arises: its shares in the parts of the scene."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.errors import StereogaugeError
+from stereogauge.masks.expression import region_id
+from stereogauge.masks.parts import PARTS
+from stereogauge.metrics.declaration import Metric
+from stereogauge.scores.column import Column
+from stereogauge.scores.cube import ScoreCube, Values
+from stereogauge.scores.score import Score
+
+OWN_PARTS: Mapping[str, str] = {
+    "disc-background": "part-background",
+    "disc-foreground": "part-foreground",
+    "planar": "part-planar",
+    "fine": "part-fine",
+    "fine-surround": "part-fine",
+}
+"""The part to which metrics bound to these pixel sets belong as a whole."""
+CANCELLED = 1e-9
+UNATTRIBUTED = "not attributed"
+"""The name of the part of a difference that no region accounts for."""
+
+
+class MapMeasurer(Protocol):
+    """Measures maps; `stereogauge.evaluation.stored_maps` has those of stores and of folders."""
+
+    def measure(self, scene: str, algorithms: Sequence[str], columns: Sequence[Column]) -> Iterable[Score]:
+        """The scores of some algorithms on one scene."""
+        ...
+
+
+class Amount(NamedTuple):
+    """The sufficient statistics of one score."""
+
+    total: float
+    pixels: float
+
+
+Statistics = Mapping[tuple[str, str, Column], Amount]
+"""By algorithm, scene and column."""
+
+
+def part_columns(column: Column) -> tuple[Column, ...]:
+    """The columns whose sums make up that of `column`; empty where the metric is not a sum over pixels."""
+    metric = column.declared.metric
+    if metric.region is not None or not metric.pools or metric.counts != "pixels":
+        return ()
+    if column.region == "all":
+        return tuple(Column(column.metric, part) for part in PARTS)
+    if column.region == "nonocc":
+        return tuple(Column(column.metric, part) for part in PARTS if part != "part-occluded")
+    if column.region in PARTS:
+        return (column,)
+    return tuple(Column(column.metric, region_id(f"({column.region})&{part}")) for part in PARTS)
+
+
+def stored_statistics(cube: ScoreCube, algorithms: Iterable[str]) -> dict[tuple[str, str, Column], Amount]:
+    """What a cube holds of the columns of some algorithms."""
+    if cube.sums is None or cube.counts is None:
+        return {}
+    return {
+        (name, scene, column): Amount(float(cube.sums[row, s, c]), float(cube.counts[row, s, c]))
+        for name in algorithms
+        for row in (cube.algorithms.index(name),)
+        for s, scene in enumerate(cube.scenes)
+        for c, column in enumerate(cube.columns)
+    }
+
+
+def measured_statistics(
+    maps: MapMeasurer,
+    algorithms: Sequence[str],
+    scenes: Iterable[str],
+    columns: Iterable[Column],
+    progress: Callable[[str], None] | None = None,
+) -> tuple[dict[tuple[str, str, Column], Amount], list[str]]:
+    """The statistics of columns, measured from the maps, and the reasons where a map could not be read."""
+    wanted = tuple(dict.fromkeys(columns))
+    found: dict[tuple[str, str, Column], Amount] = {}
+    reasons = []
+    for scene in scenes if wanted else ():
+        if progress is not None:
+            progress(scene)
+        try:
+            for score in maps.measure(scene, algorithms, wanted):
+                found[score.algorithm, scene, Column(score.metric, score.region)] = Amount(score.sum, score.count)
+        except (StereogaugeError, OSError) as reason:
+            reasons.append(f"{scene}: {reason}")
+    return found, reasons
+
+
+def own_part(column: Column) -> NDArray[np.float64] | None:
+    """All of the difference in the part that a metric with pixels of its own belongs to; None for other metrics."""
+    own = OWN_PARTS.get(column.declared.metric.region or "")
+    return None if own is None else np.array([float(part == own) for part in PARTS])
+
+
+def part_shares(column: Column, scene: str, a: str, b: str, known: Statistics) -> NDArray[np.float64] | None:
+    """Shares of the difference a − b in a column that arise in each part, in the order of `PARTS`; they sum to 1.
+
+    The mean of a pooled metric is Σ_p sum_p / count, so part p adds sum_{a,p}/count_a − sum_{b,p}/count_b; a root of a
+    mean divides in the same proportions. None where the statistics of the parts are not known, or cancel out.
+    """
+    names = list(PARTS)
+    metric = column.declared.metric
+    divided = part_columns(column)
+    whole = [known.get((name, scene, column)) for name in (a, b)]
+    if not divided or whole[0] is None or whole[1] is None:
+        return None
+    amounts = np.zeros(len(names))
+    for sign, name, whole_of in ((1.0, a, whole[0]), (-1.0, b, whole[1])):
+        parts = [known.get((name, scene, part)) for part in divided]
+        if any(part is None for part in parts) or whole_of.pixels == 0:
+            return None
+        sums = np.array([part.total for part in parts if part is not None])
+        if not math.isclose(sums.sum(), whole_of.total, rel_tol=1e-6, abs_tol=1e-6):
+            return None
+        weight = sign / (whole_of.pixels if _averages(metric) else 1.0)
+        for part, amount in zip(divided, sums, strict=True):
+            amounts[_place(part, names)] += weight * amount
+    difference, size = amounts.sum(), np.abs(amounts).sum()
+    if metric.direction == "zero" and whole[0].total * whole[1].total < 0:
+        return None
+    return None if abs(difference) <= CANCELLED * size else np.asarray(amounts / difference, np.float64)
+
+
+def _averages(metric: Metric) -> bool:
+    """Whether a metric divides by its count: twice the sum over twice the pixels is the same value."""
+    assert metric.finalize is not None
+    return math.isclose(metric.finalize(2.0, 4), metric.finalize(1.0, 2))
+
+
+def _place(column: Column, names: list[str]) -> int:
+    return names.index(column.region.rpartition("&")[2])
+
+
+def with_rest(shares: NDArray[np.float64] | None) -> Values:
+    """Shares over the parts and, last, over what cannot be attributed."""
+    if shares is None:
+        return np.append(np.zeros(len(PARTS)), 1.0)
+    return np.append(shares, 0.0)

@@ -1,0 +1,313 @@
+"""The weighted score of an algorithm: one definition for orders, tests, draws, explanations and figures.
+
+V(a) = Σ_t w_t · mean over the columns f of the term t of n_{a,f}, where n is a normalised cost; lower is better
+(Honauer et al., The HCI Stereo Metrics, 2015, section 4.3). A column belongs to one scene, so V is also the mean over
+the S scenes of their contributions: V(a) = (1/S) Σ_s c_{a,s} with
+c_{a,s} = S · Σ_t w_t / |F_t| · Σ_{f of t on s} n_{a,f}.
+
+A scene that lacks a term contributes nothing by that term, and the scenes that have it contribute more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.errors import StereogaugeError
+from stereogauge.metrics.declaration import parse_column
+from stereogauge.ranking.bootstrap import CONCENTRATION, perturb_weights
+from stereogauge.ranking.costs import Costs, prepare
+from stereogauge.ranking.normalisation import normalisation_rule, normalised
+from stereogauge.ranking.profile import checked_weights, load_profile, property_of
+from stereogauge.ranking.ranks import DIGITS
+from stereogauge.scores.cube import ScoreCube, Values
+from stereogauge.scores.selection import Dropped, MissingRule, Selection
+
+Weights = Mapping[str, float]
+DISPROPORTIONATE = 2.0
+"""A term that causes more than this many times its declared share of the differences is named."""
+BETWEEN_WEIGHTS = re.compile(r",(?!\s*[\d.]+[=,&|()-])")
+"""Commas between weights, not those between the numbers of a name: `bad@1:depth@2,30=1,d-fat=2`."""
+
+
+def parse_weights(texts: Iterable[str] | None) -> dict[str, float] | None:
+    """Weights from texts such as `d-fat=2`, repeated or separated by commas; None where there are none.
+
+    >>> parse_weights(["d-fat=2,rms=1", "bad@1:depth@2,30=1"])
+    {'d-fat': 2.0, 'rms': 1.0, 'bad@1:depth@2,30': 1.0}
+    """
+    weights: dict[str, float] = {}
+    for part in (part for text in texts or () for part in BETWEEN_WEIGHTS.split(text)):
+        name, _, amount = part.rpartition("=")
+        try:
+            weights[name.strip()] = float(amount)
+        except ValueError:
+            raise StereogaugeError(f"A weight is written METRIC=NUMBER, for example d-fat=2; found {part!r}.") from None
+    return weights or None
+
+
+def stated_weights(weights: Weights | None, profile: str | Path | None) -> dict[str, float] | None:
+    """The weights that a user stated, divided by their sum; None where there are none."""
+    if weights is not None and profile is not None:
+        raise StereogaugeError(f"Give weights or a profile, not both; found weights and the profile {str(profile)!r}.")
+    if weights is not None:
+        return checked_weights(weights, "The weights")
+    return None if profile is None else dict(load_profile(profile).weights)
+
+
+def covers(term: str, metric: str, region: str) -> bool:
+    """Whether a weighted term (`bad@1` or `bad@1:nonocc`) means this column."""
+    return term in (metric, f"{metric}:{region}")
+
+
+def weighted_columns(
+    cube: ScoreCube, weights: Weights | None = None, profile: str | Path | None = None, normalisation: str = "heuristic"
+) -> ScoreCube:
+    """The columns that have a weight greater than 0; all of them where no weights are stated."""
+    stated = stated_weights(weights, profile)
+    if stated is None:
+        return cube
+    terms = [term for term, weight in stated.items() if weight > 0]
+    kept = [
+        place
+        for place, column in enumerate(cube.columns)
+        if any(covers(term, column.metric, column.region) for term in terms)
+    ]
+    if not kept:
+        raise StereogaugeError(
+            f"None of the weighted metrics ({', '.join(terms)}) is among the selected ones "
+            f"({', '.join(cube.metrics)}); evaluate them or choose other weights."
+        )
+    return cube.take(columns=kept)
+
+
+class Term(NamedTuple):
+    """A weighted metric or column with scores: its weight, flat columns, normalised cells, and the origin of its scale.
+
+    The weights of all terms sum to 1.
+    """
+
+    weight: float
+    flat: NDArray[np.intp]
+    cells: Values
+    origin: str
+
+    @property
+    def amounts(self) -> Values:
+        """What each column adds to the score, w_t / |F_t| · n_{a,f}; shape (algorithms, columns of the term)."""
+        return np.asarray(self.weight / len(self.flat) * self.cells, np.float64)
+
+
+class Disproportion(NamedTuple):
+    """A term that causes a much larger share of the differences between the algorithms than its weight."""
+
+    term: str
+    weight: float
+    share: float
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedScore:
+    """The weighted scores of the algorithms of `costs`, in their order.
+
+    `stated` holds the weight of every weighted term, measured or not; `terms` those with scores, their weights raised
+    so that each property keeps its own.
+    """
+
+    costs: Costs
+    stated: Weights
+    terms: Mapping[str, Term]
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """Names of the algorithms."""
+        return self.costs.algorithms
+
+    @property
+    def scenes(self) -> tuple[str, ...]:
+        """Names of the scenes."""
+        return self.costs.scenes
+
+    @property
+    def dropped(self) -> tuple[Dropped, ...]:
+        """The terms that have no score in the selection."""
+        return tuple(
+            Dropped("metric", term, f"no score in the selection; its weight {weight:.3g} was shared among the others")
+            for term, weight in self.stated.items()
+            if term not in self.terms
+        )
+
+    @property
+    def measured_share(self) -> float:
+        """Share of the stated weight whose terms have scores."""
+        if len(self.terms) == len(self.stated):
+            return 1.0
+        return float(sum(weight for term, weight in self.stated.items() if term in self.terms))
+
+    @cached_property
+    def weights(self) -> Values:
+        """The weights in force, over the terms."""
+        return np.array([term.weight for term in self.terms.values()])
+
+    @cached_property
+    def means(self) -> Values:
+        """Normalised means, shape (algorithms, terms)."""
+        return np.stack([term.cells.mean(axis=1) for term in self.terms.values()], axis=1)
+
+    @cached_property
+    def by_term(self) -> Values:
+        """What each term adds to the score, shape (algorithms, terms)."""
+        return np.stack([term.amounts.sum(axis=1) for term in self.terms.values()], axis=1)
+
+    @cached_property
+    def contributions(self) -> Values:
+        """Contribution c of each scene, shape (algorithms, scenes): the score is their mean."""
+        total = np.zeros((len(self.algorithms), len(self.scenes)))
+        for term in self.terms.values():
+            total += term.amounts @ self.costs.in_scene[term.flat]
+        return len(self.scenes) * total
+
+    @cached_property
+    def value(self) -> Values:
+        """The weighted score V of each algorithm."""
+        return np.asarray(self.by_term.sum(axis=1), np.float64)
+
+    @cached_property
+    def order(self) -> NDArray[np.intp]:
+        """Places of the algorithms from best to worst."""
+        return np.lexsort((np.arange(len(self.value)), np.round(self.value, DIGITS)))
+
+    def resampled(self, multiplicity: NDArray[np.int64]) -> Values:
+        """The scores for draws of scenes, shape (draws, algorithms): means of the contributions of the drawn scenes."""
+        times = np.asarray(multiplicity, np.float64)
+        return np.asarray(times @ self.contributions.T / times.sum(axis=1, keepdims=True), np.float64)
+
+    def perturbed(self, draws: int, seed: int = 0, concentration: float = CONCENTRATION) -> Values:
+        """The scores for draws of weights around those in force, shape (draws, algorithms)."""
+        return np.asarray(perturb_weights(self.weights, draws, seed, concentration) @ self.means.T, np.float64)
+
+    def mean_scores(self, term: str) -> Values:
+        """Each algorithm's mean over the columns of a term as the scores are shown; NaN where one is a gap."""
+        cells = self.costs.matrix[:, self.terms[term].flat]
+        means = np.where(np.isfinite(cells), cells, np.nan).mean(axis=1)
+        sign = -1.0 if parse_column(term)[0].metric.direction == "higher" else 1.0
+        return np.asarray(sign * means, np.float64)
+
+    @cached_property
+    def effective(self) -> Values:
+        """Share of the differences between algorithms that each term causes."""
+        return effective_weights(self.by_term)
+
+    @property
+    def disproportions(self) -> tuple[Disproportion, ...]:
+        """The terms that cause more than twice their declared share of the differences."""
+        return tuple(
+            Disproportion(name, float(weight), float(share))
+            for name, weight, share in zip(self.terms, self.weights, self.effective, strict=True)
+            if share > DISPROPORTIONATE * weight
+        )
+
+    def ties(self, first: int) -> Values:
+        """The weight of each term at which an algorithm ties with the one at `first`: see `break_even`."""
+        return break_even(self.means, self.weights, first)
+
+    def property_ties(self, first: int) -> tuple[tuple[str, ...], Values, Values]:
+        """Names and weights of the properties, and the weight of each at which an algorithm ties with the first."""
+        names = tuple(dict.fromkeys(property_of(term) for term in self.terms))
+        member = np.array([[property_of(term) == name for name in names] for term in self.terms], np.float64)
+        weights = self.weights @ member
+        return names, weights, break_even(self.by_term @ member / weights, weights, first)
+
+
+def weigh(
+    cube: ScoreCube,
+    weights: Weights | None = None,
+    profile: str | Path | None = None,
+    missing: MissingRule = "common",
+    normalisation: str = "heuristic",
+) -> tuple[WeightedScore, Selection]:
+    """The weighted scores of a cube by a profile or by weights, and the selection that they are made from."""
+    costs, selection = prepare(weighted_columns(cube, weights, profile), missing)
+    return weighted_score(costs, weights, profile, normalisation), selection
+
+
+def weighted_score(
+    costs: Costs, weights: Weights | None = None, profile: str | Path | None = None, normalisation: str = "heuristic"
+) -> WeightedScore:
+    """The weighted scores of costs without gaps; without weights every metric weighs the same.
+
+    The weight of a term without scores goes to the others of its property (accuracy, discontinuities, planes, fine
+    structures), and to all others where the whole property has none.
+    """
+    rule = normalisation_rule(normalisation)
+    stated = stated_weights(weights, profile) or dict.fromkeys(costs.metrics, 1.0 / len(costs.metrics))
+    stated = {term: weight for term, weight in stated.items() if weight > 0}
+    flat_columns = {
+        term: np.flatnonzero(
+            np.array([covers(term, column.metric, column.region) for column in costs.columns], bool)[costs.column_of]
+        )
+        for term in stated
+    }
+    terms = {}
+    for term, weight in _shared(stated, {term for term, flat in flat_columns.items() if len(flat)}).items():
+        flat = flat_columns[term]
+        cells, origin = normalised(term.partition(":")[0], costs.matrix[:, flat], rule, costs.sizes[flat])
+        terms[term] = Term(weight, flat, cells, origin)
+    return WeightedScore(costs, stated, terms)
+
+
+def _shared(weights: Weights, scored: set[str]) -> dict[str, float]:
+    """The weights of the scored terms; each property keeps its weight where at least one of its terms has scores."""
+    totals: dict[str, float] = {}
+    kept: dict[str, float] = {}
+    for term, weight in weights.items():
+        name = property_of(term)
+        totals[name] = totals.get(name, 0.0) + weight
+        kept[name] = kept.get(name, 0.0) + (weight if term in scored else 0.0)
+    raised = {
+        term: weight * totals[property_of(term)] / kept[property_of(term)]
+        for term, weight in weights.items()
+        if term in scored
+    }
+    total = sum(raised.values())
+    return {term: weight / total for term, weight in raised.items()}
+
+
+def effective_weights(by_term: Values) -> Values:
+    """Share of the differences between algorithms that each term causes.
+
+    e_t = Σ_{a<b} |v_{a,t} − v_{b,t}| / Σ_u Σ_{a<b} |v_{a,u} − v_{b,u}| over the parts of the score (algorithms, terms);
+    0 where all algorithms are equal. In sorted order Σ_{a<b} |v_a − v_b| = Σ_i (2 i − n + 1) v_i.
+
+    >>> effective_weights(np.array([[0.0, 0.1], [0.3, 0.2]])).round(2).tolist()
+    [0.75, 0.25]
+    """
+    count = len(by_term)
+    spread = (2 * np.arange(count) - count + 1) @ np.sort(by_term, axis=0)
+    total = spread.sum()
+    return np.asarray(spread / total if total > 0 else np.zeros_like(spread), np.float64)
+
+
+def break_even(means: Values, weights: Values, first: int) -> Values:
+    """The weight of each term at which an algorithm ties with the one at `first`, shape (algorithms, terms).
+
+    With d the difference of the normalised means to the first, and the other weights scaled to sum to 1 − x, the scores
+    differ by x d_t + (1 − x) o_t with o_t = Σ_{u≠t} w_u d_u / (1 − w_t): they tie at x = o_t / (o_t − d_t). NaN where
+    that is no weight between 0 and 1, and for the first itself.
+
+    >>> break_even(np.array([[0.2, 0.4], [0.6, 0.3]]), np.array([0.5, 0.5]), 0).round(2).tolist()
+    [[nan, nan], [0.2, 0.8]]
+    """
+    difference = means - means[first]
+    total = (difference * weights).sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        others = (total - difference * weights) / (1 - weights)
+        tie = others / (others - difference)
+    return np.where((tie >= 0) & (tie <= 1) & (difference != 0).any(axis=1, keepdims=True), tie, np.nan)

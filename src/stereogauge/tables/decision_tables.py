@@ -1,0 +1,155 @@
+"""Tables of answers, explanations, requirements and gates, and an answer as a fragment of a page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+
+from stereogauge.decision.answer import Answer
+from stereogauge.decision.claims import Place
+from stereogauge.decision.explain import Explanation
+from stereogauge.decision.fulfilment import Fulfilment
+from stereogauge.decision.gate import Check, Gate
+from stereogauge.decision.words import with_unit
+from stereogauge.tables.markup import html_table
+from stereogauge.tables.table import Cell, Table, number, rank_cell, share, table, words
+
+
+def answer_tables(answer: Answer) -> tuple[Table, ...]:
+    """The requirements, the places with their certainty, and the weights: those of them that there are."""
+    found = [] if answer.requirements is None else [fulfilment_table(answer.requirements)]
+    if answer.places:
+        found.append(places_table(answer))
+    if answer.terms:
+        found.append(terms_table(answer))
+    return tuple(found)
+
+
+def answer_html(answer: Answer) -> str:
+    """The answer as a fragment of a page, its tables included."""
+    parts = [f'<p class="answer">{escape(answer.sentence)}</p>']
+    if answer.description:
+        parts.append(f"<p>{escape(answer.description)}</p>")
+    if answer.requirements is not None:
+        parts.append(_list("What your camera allows", answer.requirements.geometry))
+    parts += map(html_table, answer_tables(answer))
+    parts.append(_list("What is not known", answer.unknown))
+    if answer.commands:
+        parts.append(f"<p>To measure what is missing:</p><pre>{escape(chr(10).join(answer.commands))}</pre>")
+    return "".join(parts)
+
+
+def _list(title: str, lines: Sequence[str]) -> str:
+    if not lines:
+        return ""
+    return f"<p>{escape(title)}:</p><ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
+
+
+def places_table(answer: Answer) -> Table:
+    """Places with how sure they are under other weights and on other scenes."""
+    several = len(answer.scenes) > 1
+    header = ["algorithm", "rank", "weighted score", "first under other weights"]
+    header += ["rank over other scenes", "p against the first"] if several else []
+    rows = [_place(place, first=place.algorithm == answer.leader, several=several) for place in answer.places]
+    notes = [
+        "Lower scores are better. First under other weights: share of small random changes of the weights in which an "
+        "algorithm is first."
+    ]
+    if several:
+        notes.append(
+            "Rank over other scenes: bounds of 95 % of the draws of as many scenes. p: Wilcoxon's signed-rank test "
+            f"over {len(answer.scenes)} scenes."
+        )
+    return table("answer", f"Places: {answer.purpose}", [*header, "coverage"], rows, notes)
+
+
+def _place(place: Place, *, first: bool, several: bool) -> list[Cell]:
+    cells = [words(place.algorithm), rank_cell(place.rank), number(place.score), share(place.first)]
+    if several:
+        cells.append(words(f"{place.rank_low} – {place.rank_high}"))
+        cells.append(words("") if first else number(place.p_value, 2))
+    cells.append(Cell() if place.completeness is None else share(place.completeness, 1))
+    return cells
+
+
+def terms_table(answer: Answer) -> Table:
+    """What is weighed: stated weight, share of the differences, and where the first rival would lead."""
+    rival = answer.places[1].algorithm if len(answer.places) > 1 else None
+    ties = {tie.of: tie.tie for tie in answer.break_even if tie.rival == rival}
+    header = ["metric", "property", "weight", "share of the differences"]
+    header += [f"weight at which {rival} ties"] if rival else []
+    rows = []
+    for term in answer.terms:
+        row = [words(term.words), words(term.property), share(term.weight, 1), share(term.effective_weight, 1)]
+        if rival:
+            row.append(share(ties[term.term], 1) if term.term in ties else Cell())
+        rows.append(row)
+    missing = [f"{one.words}: {100 * one.weight:.0f} % of the weight, not measured." for one in answer.not_measured]
+    return table("answer-weights", "What is weighed", header, rows, missing)
+
+
+def fulfilment_table(found: Fulfilment) -> Table:
+    """Each algorithm against each requirement: its value, and whether it keeps the limit."""
+    header = ["algorithm", "meets all", *(f"{one.words} ≤ {one.limit_text}" for one in found.requirements)]
+    rows = []
+    for place, name in enumerate(found.algorithms):
+        cells = [words(name), words({True: "yes", False: "no", None: "not known"}[found.meets(place)])]
+        for one, value in zip(found.requirements, found.values[place].tolist(), strict=True):
+            met = value <= one.limit
+            kept = Cell(value, with_unit(value, one.unit), "best" if met else "", "" if met else " ✗")
+            cells.append(Cell() if math.isnan(value) else kept)
+        rows.append(cells)
+    return table("requirements", "Requirements", header, rows, ["Means over the scenes; ✗ misses the limit."])
+
+
+def explanation_tables(found: Explanation) -> tuple[Table, ...]:
+    """The difference by term, by scene and by region."""
+    heads = ["metric", "weight", found.first, found.second, "adds to the difference", "share"]
+    rows = [
+        [words(r.words), share(r.weight, 1), number(r.first), number(r.second), *_amounts(r.amount, found.difference)]
+        for r in sorted(found.terms, key=lambda reason: -abs(reason.amount))
+    ]
+    notes = [f"Negative amounts speak for {found.first}, positive ones for {found.second}; they sum to the difference."]
+    if any(math.isnan(r.first) or math.isnan(r.second) for r in found.terms):
+        notes.append("–: no mean over the scenes, because coverage is too low on one; it takes the last place there.")
+    title = f"Why {found.first} and {found.second} differ by {found.difference:+.4f}"
+    tables = [table("why-terms", title, heads, rows, notes)]
+    for name, what, pieces in (("why-scenes", "scene", found.scenes), ("why-regions", "region", found.regions)):
+        kept = [piece for piece in pieces if piece.amount or piece.attributed]
+        lines = [[words(piece.name), *_amounts(piece.amount, found.difference)] for piece in kept]
+        below = found.undivided if what == "region" else ()
+        tables.append(table(name, f"The same by {what}", [what, "adds to the difference", "share"], lines, below))
+    return tuple(tables)
+
+
+def explanation_html(found: Explanation) -> str:
+    """The explanation as a fragment of a page, its tables included."""
+    return "".join([f"<p>{escape(found.text)}</p>", *map(html_table, explanation_tables(found))])
+
+
+def _amounts(amount: float, whole: float) -> list[Cell]:
+    return [number(amount), share(amount / whole + 0.0) if whole and amount else words("")]
+
+
+def gate_table(gate: Gate, *, everything: bool = False) -> Table:
+    """What got worse than allowed; every check on request."""
+    shown = [check for check in gate.checks if everything or not check.kept]
+    header = ["algorithm", "column", "where", "baseline", "now", "change", "allowed", "p", "verdict"]
+    title = "Every check" if everything else "What got worse"
+    return table("gate", title, header, [_check(check) for check in shown], [gate.sentence])
+
+
+def _check(check: Check) -> list[Cell]:
+    change = check.new - check.old
+    return [
+        words(check.algorithm),
+        words(check.column),
+        words(check.where),
+        number(check.old),
+        number(check.new),
+        Cell() if math.isnan(change) else Cell(change, f"{change:+.3g}"),
+        words(check.limit),
+        number(check.p_value, 2),
+        words(check.verdict),
+    ]
