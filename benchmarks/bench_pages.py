@@ -24,8 +24,8 @@ from benchmarks.bench_web import served
 from benchmarks.report import Report
 from benchmarks.simulate_scale import MadeUpHashes
 from stereogauge.datasets import load_dataset
-from stereogauge.evaluation.groups import Group
 from stereogauge.evaluation.plan import make_plan
+from stereogauge.evaluation.worker import CellGroup
 from stereogauge.io import write_disparity
 from stereogauge.metrics.declaration import parse_column
 from stereogauge.model import ResultSet
@@ -132,7 +132,7 @@ def made_scenes(root: Path) -> None:
     (root / "stereogauge.toml").write_text(MANIFEST, encoding="utf-8")
 
 
-def made_cells(group: Group, skill: dict[str, float]) -> tuple[list[CellScores], list[MapRecord]]:
+def made_cells(group: CellGroup, skill: dict[str, float]) -> tuple[list[CellScores], list[MapRecord]]:
     """Scores of one scene: skill of the algorithm × difficulty of the scene × chance, within what metrics can give."""
     random = np.random.default_rng(abs(hash(group.scene.id)) % 2**32)
     columns = group.cells[0].columns

@@ -18,8 +18,8 @@ import numpy as np
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.fingerprints import ContentHashes
-from stereogauge.evaluation.groups import Group
 from stereogauge.evaluation.plan import make_plan
+from stereogauge.evaluation.worker import CellGroup
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import load_protocol
 from stereogauge.ranking import rank
@@ -48,7 +48,7 @@ def measured(call: Callable[[], Any]) -> tuple[float, Any]:
     return time.process_time() - started, result
 
 
-def made_up(group: Group, random: np.random.Generator) -> tuple[list[CellScores], list[MapRecord]]:
+def made_up(group: CellGroup, random: np.random.Generator) -> tuple[list[CellScores], list[MapRecord]]:
     width = len(group.cells[0].columns)
     values = random.random((len(group.cells), width))
     counts = np.full(width, 300_000)

@@ -10,7 +10,7 @@ from stereogauge.cli.options import listed
 from stereogauge.cli.output import announce_memory, working
 from stereogauge.cli.selected import weights
 from stereogauge.errors import StereogaugeError
-from stereogauge.evaluation.time_left import TimeLeft
+from stereogauge.evaluation.progress import TimeLeft
 from stereogauge.matching.declaration import matchers
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from stereogauge.datasets.calibration import read_kitti_calibration, read_middlebury_calibration
 from stereogauge.errors import FileError, StereogaugeError
-from stereogauge.evaluation.assumptions import inputs_hash
+from stereogauge.evaluation.fingerprints import inputs_hash
 from stereogauge.model import Calibration, Scene
 
 MIDDLEBURY = "cam0=[1000 0 300; 0 1000 200; 0 0 1]\ncam1=[1000 0 330; 0 1000 200; 0 0 1]\ndoffs=30\nbaseline=193.001\n"

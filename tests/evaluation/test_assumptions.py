@@ -12,7 +12,7 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.cli import main
-from stereogauge.evaluation.assumptions import assumptions, inputs_hash
+from stereogauge.evaluation.fingerprints import assumptions, inputs_hash
 
 TRUTH = np.tile(np.linspace(5, 30, 60, dtype=np.float32), (40, 1))
 MASK = np.ones((40, 60), bool)

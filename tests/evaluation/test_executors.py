@@ -11,8 +11,8 @@ import time
 
 import pytest
 
-from stereogauge.evaluation.executors import InProcess, LocalProcesses, default_workers
-from stereogauge.evaluation.processes import WorkerDied, can_copy
+from stereogauge.evaluation.executors import InProcess
+from stereogauge.evaluation.processes import LocalProcesses, WorkerDied, can_copy, default_workers
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_what_cannot_be_sent_is_an_error_of_the_call(executor):
 COPIED = """
 import importlib, os, sys, types
 import numpy
-from stereogauge.evaluation.executors import LocalProcesses
+from stereogauge.evaluation.processes import LocalProcesses
 from stereogauge.evaluation.processes import can_copy
 assert can_copy()
 remembered = types.ModuleType("remembered")

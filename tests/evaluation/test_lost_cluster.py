@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.evaluation import executors, tasks
-from stereogauge.evaluation.executors import Cluster
-from stereogauge.evaluation.tasks import Tasks, alive_check
+from stereogauge.evaluation import executors
+from stereogauge.evaluation.executors import Cluster, Tasks, alive_check
 
 
 class Client:
@@ -42,7 +41,7 @@ def cluster(workers: dict[str, int] | None) -> Cluster:
 @pytest.mark.parametrize(("workers", "says"), [({}, "no worker for"), (None, "scheduler does not answer")])
 def test_a_run_without_workers_ends(workers: dict[str, int] | None, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executors, "WITHOUT_WORKERS", 0.1)
-    monkeypatch.setattr(tasks, "LOOK_EVERY", 0.05)
+    monkeypatch.setattr(executors, "LOOK_EVERY", 0.05)
     executor = cluster({})
     waiting: Tasks[int, Any] = Tasks(executor.submit, 1, [1], check_alive=alive_check(executor))
     executor._client.workers = workers

@@ -15,7 +15,7 @@ from stereogauge.errors import MatcherError, StereogaugeError
 from stereogauge.evaluation.executors import InProcess
 from stereogauge.evaluation.fingerprints import ContentHashes
 from stereogauge.evaluation.matchers import make_maps, search_range, wanted_matcher
-from stereogauge.evaluation.peak_memory import PeakMemory
+from stereogauge.evaluation.memory import PeakMemory
 from stereogauge.evaluation.plan import make_plan
 from stereogauge.evaluation.progress import Progress
 from stereogauge.evaluation.run import run_plan

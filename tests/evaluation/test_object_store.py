@@ -26,10 +26,9 @@ from stereogauge.errors import FileError, StoreError, Unreachable
 from stereogauge.evaluation import matchers
 from stereogauge.evaluation.executors import InProcess
 from stereogauge.evaluation.fingerprints import ContentHashes
-from stereogauge.evaluation.origins import check_origins
 from stereogauge.evaluation.plan import Plan, make_plan
 from stereogauge.evaluation.progress import Progress
-from stereogauge.evaluation.run import run_plan
+from stereogauge.evaluation.run import check_origins, run_plan
 from stereogauge.io import remote_path
 from stereogauge.io.file_cache import file_cache
 from stereogauge.io.remote_path import place

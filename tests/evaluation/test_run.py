@@ -12,10 +12,10 @@ from tests.cells import same_scores
 import stereogauge as sg
 from stereogauge.datasets.results.find import find_results
 from stereogauge.errors import StoreError
-from stereogauge.evaluation.executors import InProcess, LocalProcesses
+from stereogauge.evaluation.executors import InProcess
 from stereogauge.evaluation.memory import BYTES_PER_PIXEL, BYTES_PER_WORKER, fitting_workers, free_memory, largest_scene
 from stereogauge.evaluation.plan import make_plan
-from stereogauge.evaluation.processes import WorkerDied
+from stereogauge.evaluation.processes import LocalProcesses, WorkerDied
 from stereogauge.evaluation.progress import Lines, Reading
 from stereogauge.evaluation.run import run_plan
 from stereogauge.io import write_disparity

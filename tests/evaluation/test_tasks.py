@@ -7,9 +7,8 @@ from concurrent.futures import BrokenExecutor, CancelledError, Future
 import pytest
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.evaluation.executors import is_lost_worker
+from stereogauge.evaluation.executors import AHEAD, Tasks, is_lost_worker
 from stereogauge.evaluation.processes import TimeLimitExceeded, WorkerDied
-from stereogauge.evaluation.tasks import AHEAD, Tasks
 
 
 class Office:
@@ -37,7 +36,7 @@ def test_only_a_few_tasks_are_handed_out_before_the_first_answer():
 
 
 def test_workers_that_come_later_get_tasks_too(monkeypatch):
-    monkeypatch.setattr("stereogauge.evaluation.tasks.LOOK_EVERY", 0.01)
+    monkeypatch.setattr("stereogauge.evaluation.executors.LOOK_EVERY", 0.01)
     office, workers = Office(), [1]
 
     def look():

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.evaluation.time_left import TimeLeft, usual_seconds
+from stereogauge.evaluation.progress import TimeLeft, usual_seconds
 from stereogauge.scores.column import columns_of
 from stereogauge.stages import DISCONTINUITIES, FINE_STRUCTURES, GEOMETRY, OCCLUSIONS, PLANES, READING
 

@@ -91,9 +91,9 @@ def command(
     Prints scores under one protocol; --out writes the picture behind each metric. Every choice that a number depends on
     is in the protocol, whose hash is printed with the table.
     """
-    from stereogauge.evaluation.assumptions import estimated_hash, inputs_hash
     from stereogauge.evaluation.evaluate import evaluate
-    from stereogauge.evaluation.time_left import TimeLeft, usual_seconds
+    from stereogauge.evaluation.fingerprints import estimated_hash, inputs_hash
+    from stereogauge.evaluation.progress import TimeLeft, usual_seconds
     from stereogauge.io.encodings import is_depth
     from stereogauge.io.files import DisparityFile
     from stereogauge.model import Scene
@@ -232,7 +232,7 @@ def _open(path: str) -> bool:
 
 def _named(texts: list[str]) -> dict[str, str]:
     """Estimates by name: NAME=FILE, or a path whose end tells it from the others."""
-    from stereogauge.evaluation.estimates import distinct_names
+    from stereogauge.evaluation.evaluate import distinct_names
 
     pairs = [
         (name, path) if equals and not Path(text).exists() else ("", text)

@@ -40,8 +40,8 @@ def compare_folders(
     asked: bool,
 ) -> None:
     """Print the scores over all scenes; `how` goes to `evaluate`, `asked` says that its metrics were chosen."""
-    from stereogauge.evaluation.assumptions import estimated_hash, inputs_hash
     from stereogauge.evaluation.evaluate import evaluate
+    from stereogauge.evaluation.fingerprints import estimated_hash, inputs_hash
     from stereogauge.evaluation.worker import Doubt, doubts_of_map
     from stereogauge.io.files import load_disparity
     from stereogauge.scores.table import ScoreTable

@@ -234,8 +234,9 @@ def executor_of(
 
     One worker is this process, unless it is to be kept `apart`.
     """
-    from stereogauge.evaluation.executors import Cluster, InProcess, LocalProcesses, default_workers
+    from stereogauge.evaluation.executors import Cluster, InProcess
     from stereogauge.evaluation.memory import fitting_workers, free_memory
+    from stereogauge.evaluation.processes import LocalProcesses, default_workers
 
     if cluster is not None:
         return Cluster("" if cluster == "auto" else cluster)
@@ -250,9 +251,9 @@ def _plan(request: Request, dataset: Dataset, store: Store, workers: Workers) ->
     from dataclasses import replace
 
     from stereogauge.evaluation.fingerprints import ContentHashes
-    from stereogauge.evaluation.origins import check_origins
     from stereogauge.evaluation.plan import make_plan
     from stereogauge.evaluation.progress import Reading
+    from stereogauge.evaluation.run import check_origins
     from stereogauge.store.write import Failure
 
     found = found_results(request, dataset)
@@ -345,7 +346,7 @@ def _gaps(plan: Plan) -> str:
 
 
 def _print_summary(summary: Summary, plan: Plan, seconds: float, store: Store) -> None:
-    from stereogauge.evaluation.assumptions import contents_hash
+    from stereogauge.evaluation.fingerprints import contents_hash
 
     parts = [f"{summary.done} cells computed in {seconds:.1f} s", f"{summary.stored} stored before"]
     if summary.retried:

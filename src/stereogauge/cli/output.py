@@ -21,8 +21,7 @@ from stereogauge.cli.spoken import spoken
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from stereogauge.evaluation.progress import Progress
-    from stereogauge.evaluation.time_left import TimeLeft
+    from stereogauge.evaluation.progress import Progress, TimeLeft
     from stereogauge.model import Scene
     from stereogauge.protocol import Protocol
     from stereogauge.scores.table import ScoreTable
@@ -250,7 +249,7 @@ def announce_compilation() -> None:
 
 def print_basis(protocol: Protocol, inputs: str, scenes: Iterable[Scene]) -> None:
     """What the scores rest on: the protocol, the scenes' files and settings, and what was assumed."""
-    from stereogauge.evaluation.assumptions import assumptions
+    from stereogauge.evaluation.fingerprints import assumptions
 
     say(f"protocol {protocol.name} {protocol.hash}, scoring {protocol.scoring_hash}, scenes {inputs}")
     assumed = assumptions(scenes, protocol)

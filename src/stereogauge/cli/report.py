@@ -124,7 +124,7 @@ def _density(
     store: Store, cube: ScoreCube, protocol: Protocol | None, chosen: ReportOptions, tell: Callable[[str], None]
 ) -> list[ErrorDensity]:
     """Error over density, where values are needed only where they are sure or an algorithm can say where that is."""
-    from stereogauge.evaluation.stored_density import stored_density, stored_results
+    from stereogauge.evaluation.error_density import stored_density, stored_results
 
     try:
         if not chosen.only_sure and not any(result.confidence for result in stored_results(store, cube)[1]):

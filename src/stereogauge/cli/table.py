@@ -105,7 +105,7 @@ def command(
         read = opened.protocol(cube.protocol, cube.columns) or Protocol()
         curves: list[ErrorDensity] = []
         if need == selected.ONLY_SURE:
-            from stereogauge.evaluation.stored_density import stored_density
+            from stereogauge.evaluation.error_density import stored_density
 
             try:
                 with working() as tell:

@@ -120,8 +120,7 @@ def _second_process() -> Iterator[Executor | None]:
 
     Numba compiles one function at a time in a process. A copy has loaded already what both need: 0.7 s.
     """
-    from stereogauge.evaluation.executors import LocalProcesses
-    from stereogauge.evaluation.processes import can_copy
+    from stereogauge.evaluation.processes import LocalProcesses, can_copy
 
     if (os.cpu_count() or 1) < 2:
         yield None

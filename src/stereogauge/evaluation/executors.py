@@ -1,26 +1,24 @@
-"""Three places to compute behind `concurrent.futures.Executor`: this process, processes of this machine, a Dask
-cluster.
+"""Tasks on an executor: handed out a little ahead, returned as they finish, tried again when their worker was lost.
 
-A worker process that dies costs exactly the call that it was working on: its future raises `WorkerDied`, a new process
-takes its place, and the other workers do not notice.
+The executor is this process (`InProcess`), a Dask cluster (`Cluster`), or the processes of this machine
+(`processes.LocalProcesses`).
 """
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import importlib
 import logging
-import os
-import queue
 import sys
-import threading
 import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
-from typing import Any, NamedTuple
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from stereogauge.errors import MissingDependency, StereogaugeError
-from stereogauge.evaluation.processes import WorkerDied, WorkerProcess
+from stereogauge.evaluation.processes import WorkerDied
 
 CONNECTING = 10
 """Seconds that a scheduler has to answer."""
@@ -39,7 +37,7 @@ DASK_LOGGERS = ("distributed", "distributed.client", "tornado", "tornado.applica
 
 
 class _NoTracebacks(logging.Filter):
-    """Leaves out what Dask logs with a traceback: a lost connection, which `GONE` tells in one sentence."""
+    """Drops what Dask logs with a traceback: a lost connection, which `GONE` reports in one sentence."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return not record.exc_info
@@ -61,79 +59,6 @@ class InProcess(Executor):
         except Exception as problem:
             future.set_exception(problem)
         return future
-
-
-class _Call(NamedTuple):
-    future: Future[Any]
-    seconds: float | None
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
-    options: Mapping[str, Any]
-
-
-class LocalProcesses(Executor):
-    """`workers` worker processes, each fed by a thread of its own; copies of this process if `copied` is given."""
-
-    def __init__(self, workers: int, *, copied: bool = False) -> None:
-        self.workers = workers
-        self._waiting: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
-        self._processes = [WorkerProcess(copied=copied) for _ in range(workers)]
-        if copied:
-            for process in self._processes:
-                process.start()
-        self._threads = [threading.Thread(target=self._feed, args=(one,), daemon=True) for one in self._processes]
-        for thread in self._threads:
-            thread.start()
-
-    def submit(self, function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Future[Any]:
-        """Queue a call for the next worker that is free."""
-        return self.submit_limited(None, function, *arguments, **options)
-
-    def submit_limited(
-        self, seconds: float | None, function: Callable[..., Any], /, *arguments: Any, **options: Any
-    ) -> Future[Any]:
-        """Queue a call that ends with `TimeLimitExceeded` when it takes longer than `seconds`, whatever it is doing."""
-        call = _Call(Future(), seconds, function, arguments, options)
-        self._waiting.put(call)
-        return call.future
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the workers: after the queued calls, or at once when `cancel_futures` is given."""
-        if cancel_futures:
-            with contextlib.suppress(queue.Empty):
-                while True:
-                    queued = self._waiting.get_nowait()
-                    if queued is not None:
-                        queued.future.cancel()
-            for process in self._processes:
-                process.kill()
-        for _ in self._threads:
-            self._waiting.put(None)
-        if wait:
-            for thread in self._threads:
-                thread.join()
-
-    @property
-    def process_ids(self) -> list[int]:
-        """The processes that are alive."""
-        return [number for process in self._processes if (number := process.process_id) is not None]
-
-    def _feed(self, process: WorkerProcess) -> None:
-        while (call := self._waiting.get()) is not None:
-            if not call.future.set_running_or_notify_cancel():
-                continue
-            try:
-                result = process.call(call.function, *call.arguments, options=call.options, seconds=call.seconds)
-            except Exception as problem:
-                call.future.set_exception(problem)
-            else:
-                call.future.set_result(result)
-        process.end(at_once=False)
-
-
-def default_workers() -> int:
-    """The processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Cluster(Executor):
@@ -196,3 +121,131 @@ def is_lost_worker(problem: BaseException) -> bool:
         return True
     dask: Any = sys.modules.get("distributed")
     return dask is not None and isinstance(problem, dask.scheduler.KilledWorker | dask.comm.CommClosedError)
+
+
+AHEAD = 2
+"""Tasks that are handed out per worker before the first answer."""
+
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
+
+
+LOOK_EVERY = 5.0
+"""Seconds between two looks at whether there are workers at all."""
+
+
+@dataclass(frozen=True)
+class TaskOutcome(Generic[Task, Answer]):
+    """A task and what came of it: `answer`, or the `problem` that kept it from being done.
+
+    `lost` says that the problem is the loss of its worker.
+    """
+
+    task: Task
+    answer: Answer | None = None
+    problem: Exception | None = None
+    lost: bool = False
+    twice: bool = False
+
+    @property
+    def reason(self) -> str:
+        """The problem as one sentence."""
+        text = str(self.problem) or type(self.problem).__name__
+        if self.lost:
+            return f"{text}, twice" if self.twice else text
+        return text if isinstance(self.problem, StereogaugeError) else f"{type(self.problem).__name__}: {text}"
+
+
+class Tasks(Generic[Task, Answer]):
+    """Tasks that `submit` hands to an executor; `workers` is their number, or a function where it may change.
+
+    With `again`, a task whose worker was lost is tried a second time, as the smaller tasks that `again` makes of it; a
+    task that loses its worker twice is done with. `retried` counts those second tries. `check_alive` is called now and
+    then; it raises an error where nothing can be expected any more.
+    """
+
+    def __init__(
+        self,
+        submit: Callable[[Task], Future[Answer]],
+        workers: int | Callable[[], int],
+        tasks: Iterable[Task] = (),
+        *,
+        again: Callable[[Task], Iterable[Task]] | None = None,
+        check_alive: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.retried = 0
+        self._submit = submit
+        self._workers: Callable[[], int] = functools.partial(int, workers) if isinstance(workers, int) else workers
+        self._looked = time.monotonic()
+        self._again = again
+        self._check_alive = check_alive
+        self._waiting = deque((task, False) for task in tasks)
+        self._running: dict[Future[Answer], tuple[Task, bool]] = {}
+
+    def add(self, task: Task) -> None:
+        """One task more, handed out at once where there is room."""
+        self._waiting.append((task, False))
+        self._hand_out()
+
+    def outcomes(self) -> Iterator[TaskOutcome[Task, Answer]]:
+        """Every outcome as it comes, until nothing waits or runs."""
+        while self._waiting or self._running:
+            yield from self.next_outcomes()
+
+    def next_outcomes(self) -> Iterator[TaskOutcome[Task, Answer]]:
+        """Wait until something is finished; what is."""
+        if time.monotonic() - self._looked > LOOK_EVERY:
+            self._look()
+        self._hand_out()
+        futures = list(self._running)
+        finished = [future for future in futures if future.done()]
+        if futures and not finished:
+            while not (finished := list(wait(futures, LOOK_EVERY, FIRST_COMPLETED).done)):
+                self._look()
+                self._hand_out()
+                futures = list(self._running)
+        for future in finished:
+            outcome = self._taken(future)
+            if outcome is not None:
+                yield outcome
+
+    def finished_outcomes(self) -> Iterator[TaskOutcome[Task, Answer]]:
+        """After an interruption, what was done by then; nothing is waited for."""
+        for future in [future for future in self._running if future.done() and not future.cancelled()]:
+            if future.exception() is None:
+                yield TaskOutcome(self._running.pop(future)[0], future.result())
+
+    def _look(self) -> None:
+        self._check_alive()
+        self._looked = time.monotonic()
+
+    def _hand_out(self) -> None:
+        most = AHEAD * self._workers()
+        while self._waiting and len(self._running) < most:
+            task, second = self._waiting.popleft()
+            self._running[self._submit(task)] = (task, second)
+
+    def _taken(self, future: Future[Answer]) -> TaskOutcome[Task, Answer] | None:
+        task, second = self._running.pop(future)
+        try:
+            return TaskOutcome(task, future.result())
+        except Exception as problem:
+            lost = is_lost_worker(problem)
+            if not lost or second or self._again is None:
+                return TaskOutcome(task, problem=problem, lost=lost, twice=second)
+        parts = [(part, True) for part in self._again(task)]
+        self.retried += len(parts)
+        self._waiting.extendleft(reversed(parts))
+        return None
+
+
+def alive_check(executor: Executor) -> Callable[[], None]:
+    """How to ask an executor whether its workers can still finish anything; nothing where it cannot lose them all."""
+    check: Callable[[], None] = getattr(executor, "check_alive", lambda: None)
+    return check
+
+
+def worker_count(executor: Executor) -> int:
+    """How many calls an executor makes at once; 1 where it does not say, or is without workers for the moment."""
+    count: Any = getattr(executor, "workers", 1)
+    return max(1, int(count))

@@ -21,11 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from stereogauge.errors import FileError, MatcherError, StereogaugeError, Unreachable
+from stereogauge.evaluation.executors import Tasks, alive_check, worker_count
 from stereogauge.evaluation.fingerprints import ContentHashes
-from stereogauge.evaluation.memory import largest_shape
-from stereogauge.evaluation.peak_memory import PeakMemory
+from stereogauge.evaluation.memory import PeakMemory, largest_shape
 from stereogauge.evaluation.progress import Progress
-from stereogauge.evaluation.tasks import Tasks, alive_check, worker_count
 from stereogauge.hashing import values_hash
 from stereogauge.io import write_disparity
 from stereogauge.io.files import content_hash

@@ -11,7 +11,7 @@ from stereogauge.confidence_measures.files import ConfidenceSource, every_confid
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.evaluation.columns import columns_of_scene, confidence_columns, declared_columns
 from stereogauge.evaluation.fingerprints import ContentHashes, fingerprint, scene_contents
-from stereogauge.evaluation.groups import Cell, Group
+from stereogauge.evaluation.worker import CellGroup, PlannedCell
 from stereogauge.metrics.measurement import Fact
 from stereogauge.model import Dataset, DisparitySource, ResultSet, Scene
 from stereogauge.protocol import Protocol
@@ -38,7 +38,7 @@ class Plan:
     protocol: Protocol
     results: tuple[ResultSet, ...]
     contents: Mapping[str, str]
-    scenes: tuple[Group, ...]
+    scenes: tuple[CellGroup, ...]
     stored: int
     gaps: tuple[tuple[str, str], ...]
     unreadable: tuple[Failure, ...]
@@ -53,7 +53,7 @@ class Plan:
         """How many scores that will give."""
         return sum(len(cell.columns) for group in self.scenes for cell in group.cells)
 
-    def groups(self, workers: int) -> list[Group]:
+    def groups(self, workers: int) -> list[CellGroup]:
         """The work in tasks of one scene each, small enough that `workers` end together."""
         size = (
             max(1, min(LARGEST_GROUP, math.ceil(self.cells / (workers * TASKS_PER_WORKER))))
@@ -98,7 +98,7 @@ def make_plan(
     with_confidence = [(scene, result, result.confidence) for scene, result in pairs if result.confidence]
     confidence_hashes = _hashes(with_confidence, hashes)
     stored = store.stored(dataset.name, protocol.scoring_hash)
-    work: dict[str, list[Cell]] = {}
+    work: dict[str, list[PlannedCell]] = {}
     unreadable: list[Failure] = []
     done = 0
     for (scene, result), content in zip(pairs, map_hashes, strict=True):
@@ -121,7 +121,7 @@ def make_plan(
         if not missing:
             done += 1
             continue
-        cell = Cell(
+        cell = PlannedCell(
             algorithm=result.name,
             estimate=result.maps[scene.id],
             columns=missing,
@@ -137,7 +137,7 @@ def make_plan(
         protocol=protocol,
         results=sets,
         contents={name: answer for name, answer in contents.items() if isinstance(answer, str)},
-        scenes=tuple(Group(dataset[name], protocol, tuple(cells), resize) for name, cells in work.items()),
+        scenes=tuple(CellGroup(dataset[name], protocol, tuple(cells), resize) for name, cells in work.items()),
         stored=done,
         gaps=tuple((result.name, scene.id) for result in sets for scene in dataset if scene.id not in result.maps),
         unreadable=tuple(unreadable),

@@ -1,4 +1,4 @@
-"""A worker process that makes one call at a time, within limits of time and memory.
+"""The process pool: worker processes that make one call at a time each, within limits of time and memory.
 
 Whatever a call does to its process - it crashes, hangs or takes all memory - costs that call and nothing else. Every
 message between the two processes carries the number of its call, and a process is used again only after a call that
@@ -7,22 +7,25 @@ came to its end, so that no message can be taken for one of another call.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import multiprocessing
 import os
 import pickle
+import queue
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor, Future
 from multiprocessing import reduction
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.rights import Account, limit_memory, limit_rights
@@ -316,3 +319,76 @@ def _use_one_thread() -> None:
     import cv2
 
     cv2.setNumThreads(1)
+
+
+class _Call(NamedTuple):
+    future: Future[Any]
+    seconds: float | None
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    options: Mapping[str, Any]
+
+
+class LocalProcesses(Executor):
+    """`workers` worker processes, each fed by a thread of its own; copies of this process if `copied` is given."""
+
+    def __init__(self, workers: int, *, copied: bool = False) -> None:
+        self.workers = workers
+        self._waiting: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
+        self._processes = [WorkerProcess(copied=copied) for _ in range(workers)]
+        if copied:
+            for process in self._processes:
+                process.start()
+        self._threads = [threading.Thread(target=self._feed, args=(one,), daemon=True) for one in self._processes]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Future[Any]:
+        """Queue a call for the next worker that is free."""
+        return self.submit_limited(None, function, *arguments, **options)
+
+    def submit_limited(
+        self, seconds: float | None, function: Callable[..., Any], /, *arguments: Any, **options: Any
+    ) -> Future[Any]:
+        """Queue a call that ends with `TimeLimitExceeded` when it takes longer than `seconds`, whatever it is doing."""
+        call = _Call(Future(), seconds, function, arguments, options)
+        self._waiting.put(call)
+        return call.future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the workers: after the queued calls, or at once when `cancel_futures` is given."""
+        if cancel_futures:
+            with contextlib.suppress(queue.Empty):
+                while True:
+                    queued = self._waiting.get_nowait()
+                    if queued is not None:
+                        queued.future.cancel()
+            for process in self._processes:
+                process.kill()
+        for _ in self._threads:
+            self._waiting.put(None)
+        if wait:
+            for thread in self._threads:
+                thread.join()
+
+    @property
+    def process_ids(self) -> list[int]:
+        """The processes that are alive."""
+        return [number for process in self._processes if (number := process.process_id) is not None]
+
+    def _feed(self, process: WorkerProcess) -> None:
+        while (call := self._waiting.get()) is not None:
+            if not call.future.set_running_or_notify_cancel():
+                continue
+            try:
+                result = process.call(call.function, *call.arguments, options=call.options, seconds=call.seconds)
+            except Exception as problem:
+                call.future.set_exception(problem)
+            else:
+                call.future.set_result(result)
+        process.end(at_once=False)
+
+
+def default_workers() -> int:
+    """The processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,25 +1,53 @@
-"""Carrying out a plan: groups go to an executor, what comes back is stored group by group, a lost worker costs only its
-cells.
-"""
+"""Running a plan: groups go to an executor, results are stored group by group, a lost worker costs only its cells."""
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
+from typing import Any
 
-from stereogauge.errors import Unreachable
-from stereogauge.evaluation.executors import InProcess
-from stereogauge.evaluation.groups import Group
+from stereogauge.errors import StereogaugeError, Unreachable
+from stereogauge.evaluation.executors import InProcess, TaskOutcome, Tasks, alive_check, worker_count
 from stereogauge.evaluation.plan import Plan
 from stereogauge.evaluation.progress import Progress
-from stereogauge.evaluation.tasks import Outcome, Tasks, alive_check, worker_count
-from stereogauge.evaluation.worker import Doubt, GroupResult, Trouble, evaluate_group
+from stereogauge.evaluation.worker import CellGroup, Doubt, GroupResult, Trouble, evaluate_group
+from stereogauge.io.files import content_hash
+from stereogauge.io.remote_path import is_remote
+from stereogauge.model import Dataset, ResultSet
 from stereogauge.scores.cell import CellScores
 from stereogauge.store import Store
-from stereogauge.store.sources import confidence_text, source_text
+from stereogauge.store.sources import confidence_text, paths_of, source_of_text, source_text
 from stereogauge.store.write import Failure, MapRecord
+
+
+def check_origins(store: Store, dataset: Dataset, results: Iterable[ResultSet]) -> None:
+    """Refuse results of another folder under the name of a stored algorithm, unless their content is the same."""
+    known = store.map_origins(dataset.name)
+    for result in results:
+        for scene, source in result.maps.items():
+            text, content = known.get((result.name, scene), ("", ""))
+            if not text or text == source_text(source):
+                continue
+            before, now = _folder(source_of_text(text)), _folder(source)
+            if before is None or now is None or before == now:
+                continue
+            if content_hash(source) != content:
+                raise StereogaugeError(
+                    f"The store holds an algorithm called {result.name!r} from {before}, and these results of the same "
+                    f"name lie in {now}; name them otherwise, or replace the others with --replace."
+                )
+
+
+def _folder(source: Any) -> str | None:
+    """The folder of a map; None where it came from no file."""
+    paths = paths_of(source) if source is not None else ()
+    if not paths:
+        return None
+    path = os.fspath(paths[0]) if is_remote(paths[0]) else os.path.abspath(paths[0])
+    return os.path.dirname(path)
 
 
 @dataclass
@@ -90,15 +118,15 @@ class _Runner:
             self.submit,
             lambda: worker_count(executor),
             plan.groups(workers),
-            again=Group.split,
+            again=CellGroup.split,
             check_alive=alive,
         )
 
-    def submit(self, group: Group) -> Future[GroupResult]:
+    def submit(self, group: CellGroup) -> Future[GroupResult]:
         self.progress.scene(group.scene.id)
         return self.executor.submit(evaluate_group, group)
 
-    def store_all(self, outcomes: Iterable[Outcome[Group, GroupResult]]) -> None:
+    def store_all(self, outcomes: Iterable[TaskOutcome[CellGroup, GroupResult]]) -> None:
         for outcome in outcomes:
             group, result = outcome.task, outcome.answer
             if isinstance(outcome.problem, Unreachable):
@@ -135,7 +163,7 @@ class _Runner:
         self.progress.advance(len(done), len(failed))
 
 
-def _map_record(group: Group, index: int) -> MapRecord:
+def _map_record(group: CellGroup, index: int) -> MapRecord:
     cell = group.cells[index]
     return MapRecord(
         dataset=group.scene.dataset,
@@ -149,7 +177,7 @@ def _map_record(group: Group, index: int) -> MapRecord:
     )
 
 
-def _failure(group: Group, trouble: Trouble) -> Failure:
+def _failure(group: CellGroup, trouble: Trouble) -> Failure:
     return Failure(
         dataset=group.scene.dataset,
         scene=group.scene.id,

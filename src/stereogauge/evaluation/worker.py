@@ -1,23 +1,55 @@
-"""What a worker does: compute one group of cells. It reads files and returns numbers; only the main process writes."""
+"""What a worker is sent, cells of one scene, and what it does: it reads files and returns numbers, and never writes."""
 
 from __future__ import annotations
 
 import socket
 import time
 import traceback
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
+from stereogauge.confidence_measures.files import ConfidenceSource
 from stereogauge.datasets.misplaced import Suspicion
 from stereogauge.datasets.plausibility import calibration_doubt, lossy_doubt, suspicion
 from stereogauge.errors import StereogaugeError, Unreachable
 from stereogauge.evaluation.evaluate import evaluate_cell
-from stereogauge.evaluation.groups import Cell, Group
 from stereogauge.io.files import load_disparity
 from stereogauge.masks.scene_regions import SceneRegions
+from stereogauge.metrics.measurement import Fact
 from stereogauge.model import DisparityMap, DisparitySource, Scene
+from stereogauge.protocol import Protocol
 from stereogauge.registry import plugin_place
 from stereogauge.scores.cell import CellScores
+from stereogauge.scores.column import VersionedColumn
+
+
+@dataclass(frozen=True)
+class PlannedCell:
+    """One algorithm on one scene: where its map is, and the columns to compute."""
+
+    algorithm: str
+    estimate: Any
+    columns: tuple[VersionedColumn, ...]
+    inputs: int
+    content: str
+    right_estimate: Any = None
+    confidence: ConfidenceSource | None = None
+    extras: Mapping[str, Fact] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CellGroup:
+    """Cells of one scene that are computed together, so that the scene's pixel sets are made once."""
+
+    scene: Scene
+    protocol: Protocol
+    cells: tuple[PlannedCell, ...]
+    resize: bool = False
+
+    def split(self) -> list[CellGroup]:
+        """Each cell on its own."""
+        return [replace(self, cells=(cell,)) for cell in self.cells]
 
 
 @dataclass(frozen=True)
@@ -48,7 +80,7 @@ class GroupResult:
     doubts: tuple[Doubt, ...] = ()
 
 
-def evaluate_group(group: Group) -> GroupResult:
+def evaluate_group(group: CellGroup) -> GroupResult:
     """Compute every cell of a group; one that fails does not keep the others from being computed.
 
     A server that does not answer fails for all of them, and raises `Unreachable`.
@@ -97,7 +129,7 @@ def doubts_of_map(algorithm: str, source: DisparitySource, estimate: DisparityMa
     return _doubts(scene.id, algorithm, suspected, lossy_doubt(source))
 
 
-def compute(cell: Cell, estimate: DisparityMap, scene_regions: SceneRegions, resize: bool) -> CellScores:
+def compute(cell: PlannedCell, estimate: DisparityMap, scene_regions: SceneRegions, resize: bool) -> CellScores:
     """All columns of one cell, whose map was read already."""
     started = time.perf_counter()
     wanted = [column.column for column in cell.columns]

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from stereogauge.errors import MatcherError
-from stereogauge.evaluation.executors import LocalProcesses
-from stereogauge.evaluation.processes import TimeLimitExceeded
-from stereogauge.evaluation.tasks import Outcome, Tasks, worker_count
+from stereogauge.evaluation.executors import TaskOutcome, Tasks, worker_count
+from stereogauge.evaluation.processes import LocalProcesses, TimeLimitExceeded
 from stereogauge.matching.declaration import Matcher
 from stereogauge.matching.run import as_matcher
 from stereogauge.scores.cube import Values
@@ -80,7 +79,7 @@ class Bench:
             return self.executor.submit_limited(limit, score_scene, task)
         return self.executor.submit(score_scene, task)
 
-    def scene_outcome(self, outcome: Outcome[Any, SceneOutcome]) -> SceneOutcome:
+    def scene_outcome(self, outcome: TaskOutcome[Any, SceneOutcome]) -> SceneOutcome:
         """What came of a run; a worker that was lost is a failure of the point that it worked on."""
         if outcome.answer is not None:
             return outcome.answer

@@ -15,7 +15,8 @@ from optuna.exceptions import StorageInternalError
 from optuna.storages import BaseStorage
 
 from stereogauge.errors import MatcherError
-from stereogauge.evaluation.executors import InProcess, LocalProcesses
+from stereogauge.evaluation.executors import InProcess
+from stereogauge.evaluation.processes import LocalProcesses
 from stereogauge.evaluation.progress import Progress
 from stereogauge.matching.declaration import Matcher
 from stereogauge.model import Dataset, Scene

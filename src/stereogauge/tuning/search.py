@@ -16,8 +16,8 @@ import numpy as np
 import optuna
 from optuna.trial import FrozenTrial, TrialState
 
+from stereogauge.evaluation.executors import Tasks
 from stereogauge.evaluation.progress import Progress
-from stereogauge.evaluation.tasks import Tasks
 from stereogauge.scores.cube import Values
 from stereogauge.tuning.bench import Bench, plain_scores
 from stereogauge.tuning.claims import (

@@ -20,7 +20,7 @@ from stereogauge.confidence_measures.files import ConfidenceSource
 from stereogauge.datasets.layout import MAP_SUFFIXES
 from stereogauge.datasets.results.manifest import manifest_beside, of_map
 from stereogauge.errors import StereogaugeError, StoreError, unknown_name
-from stereogauge.evaluation.stored_density import stored_results
+from stereogauge.evaluation.error_density import stored_results
 from stereogauge.io.files import DisparityFile
 from stereogauge.io.remote_path import is_remote
 from stereogauge.model import ResultSet, Scene

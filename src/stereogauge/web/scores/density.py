@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.evaluation.error_density import density_curves
-from stereogauge.evaluation.stored_density import density_columns
+from stereogauge.evaluation.error_density import density_columns, density_curves
 from stereogauge.figures.data.error_density import error_density_data
 from stereogauge.model import ResultSet, Scene
 from stereogauge.scores.column import Column
