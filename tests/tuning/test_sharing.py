@@ -7,15 +7,18 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import optuna
 import pytest
 from optuna.trial import TrialState
 
-from stereogauge.tuning.claims import (
-    MOST_ATTEMPTS,
+from stereogauge.tuning import trials
+from stereogauge.tuning.storage import close_storage, open_storage, quiet
+from stereogauge.tuning.trials import (
     POSITION,
+    Heartbeat,
     claim_trial,
     counted_trials,
     recover_trials,
@@ -80,59 +83,90 @@ def test_two_processes_share_a_study_without_repeating_a_trial(tmp_path: Path) -
     assert all(len(lines) > 3 for lines in runs), "one process did all the work"
 
 
-def study() -> optuna.Study:
-    return optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+class Shared:
+    """A study in a store, and the trials that this process claims in it."""
+
+    def __init__(self, storage: optuna.storages.BaseStorage) -> None:
+        sampler = optuna.samplers.RandomSampler(seed=0)
+        self.study = optuna.create_study(storage=storage, study_name="shared", sampler=sampler)
+        self.heartbeat = Heartbeat(self.study, storage)
+
+    def claim(self, planned: int) -> optuna.Trial | None:
+        return claim_trial(self.study, self.heartbeat, SPACE, planned)
+
+    def states(self) -> list[TrialState]:
+        return [trial.state for trial in counted_trials(self.study.get_trials())]
 
 
-def test_a_released_trial_keeps_its_position_and_its_parameters() -> None:
-    found = study()
-    first = claim_trial(found, SPACE, planned=2)
+@pytest.fixture
+def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shared]:
+    monkeypatch.setattr("stereogauge.tuning.storage.HEARTBEAT", 1)
+    monkeypatch.setattr("stereogauge.tuning.storage.GRACE", 2)
+    monkeypatch.setattr(trials, "HEARTBEAT", 1)
+    monkeypatch.setattr(trials, "GRACE", 2)
+    with quiet():
+        storage = open_storage(tmp_path / "shared.sqlite")
+        yield Shared(storage)
+        close_storage(storage)
+
+
+def test_a_released_trial_keeps_its_position_and_its_parameters(shared: Shared) -> None:
+    first = shared.claim(planned=2)
     assert first is not None
-    assert release_trial(found, found.trials[0])
-    again = claim_trial(found, SPACE, planned=2)
+    release_trial(shared.study, 0)
+    again = shared.claim(planned=2)
     assert again is not None
     assert again.user_attrs[POSITION] == 0
     assert again.params == first.params
-    second = claim_trial(found, SPACE, planned=2)
+    second = shared.claim(planned=2)
     assert second is not None
     assert second.user_attrs[POSITION] == 1
-    assert claim_trial(found, SPACE, planned=2) is None
+    assert shared.claim(planned=2) is None
 
 
-def test_a_trial_of_a_dead_process_waits_again_and_fails_in_the_end() -> None:
-    found = study()
-    for _ in range(MOST_ATTEMPTS):
-        trial = claim_trial(found, SPACE, planned=1)
-        assert trial is not None
-        trial.set_user_attr("owner", {**trial.user_attrs["owner"], "process": _dead_process()})
-        assert recover_trials(found) == 1
-    assert claim_trial(found, SPACE, planned=1) is None
-    assert [trial.state for trial in counted_trials(found.trials)] == [TrialState.FAIL]
+def test_a_trial_of_a_dead_process_waits_again_and_fails_in_the_end(shared: Shared) -> None:
+    for _ in range(3):
+        assert shared.claim(planned=1) is not None
+        recover_trials(shared.study)
+        assert shared.states() == [TrialState.RUNNING], "the heartbeat is new"
+        time.sleep(3.5)
+        recover_trials(shared.study)
+    assert shared.claim(planned=1) is None
+    assert shared.states() == [TrialState.FAIL]
 
 
-def test_a_trial_of_a_living_process_is_left_alone() -> None:
-    found = study()
-    claim_trial(found, SPACE, planned=1)
-    assert recover_trials(found) == 0
-    assert found.trials[0].state == TrialState.RUNNING
+def test_a_trial_of_a_living_process_is_left_alone(shared: Shared) -> None:
+    shared.claim(planned=1)
+    with shared.heartbeat:
+        time.sleep(3.5)
+        recover_trials(shared.study)
+    assert shared.states() == [TrialState.RUNNING]
 
 
-def test_a_trial_of_another_machine_without_a_heartbeat_is_lost() -> None:
-    found = study()
-    trial = claim_trial(found, SPACE, planned=1)
-    assert trial is not None
-    trial.set_user_attr("owner", {"host": "elsewhere", "process": 1, "seen": time.time() - 10})
-    assert recover_trials(found) == 0
-    trial.set_user_attr("owner", {"host": "elsewhere", "process": 1, "seen": time.time() - 10_000})
-    assert recover_trials(found) == 1
+def test_a_process_that_died_while_it_drew_parameters_is_not_waited_for(shared: Shared) -> None:
+    shared.study.ask(SPACE)
+    recover_trials(shared.study)
+    assert shared.study.trials[0].state == TrialState.RUNNING
+    time.sleep(2.5)
+    recover_trials(shared.study)
+    assert shared.study.trials[0].state == TrialState.FAIL
+    again = shared.claim(planned=1)
+    assert again is not None
+    assert again.user_attrs[POSITION] == 0
 
 
-def _dead_process() -> int:
-    process = subprocess.Popen([sys.executable, "-c", ""])
-    process.wait()
-    return process.pid
-
-
-@pytest.fixture(autouse=True)
-def _silent() -> None:
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
+def test_studies_of_earlier_versions_go_on(shared: Shared) -> None:
+    lost = shared.study.ask(SPACE)
+    lost.set_user_attr(POSITION, 0)
+    shared.study.tell(lost, state=TrialState.FAIL)
+    shared.study.enqueue_trial(lost.params, user_attrs={POSITION: 0, "attempt": 2})
+    again = shared.claim(planned=2)
+    assert again is not None
+    assert again.user_attrs[POSITION] == 0
+    left = shared.study.ask(SPACE)
+    left.set_user_attr(POSITION, 1)
+    left.set_user_attr("owner", {"host": "elsewhere", "process": 1, "seen": 0})
+    with shared.heartbeat:
+        time.sleep(2.5)
+        recover_trials(shared.study)
+    assert shared.states() == [TrialState.RUNNING, TrialState.WAITING]

@@ -233,7 +233,7 @@ def _study() -> Sequence[Any]:
 def _tune() -> Sequence[Any]:
     """The result of a search over the parameters of a matcher."""
     from stereogauge.tuning.definition import Definition
-    from stereogauge.tuning.improvement import Improvement
+    from stereogauge.tuning.objectives import Improvement
     from stereogauge.tuning.result import State, Trial
 
     of_search, of_improvement = _field_types(Definition), _field_types(Improvement)

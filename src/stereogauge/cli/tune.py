@@ -16,7 +16,7 @@ from stereogauge.cli.output import announce_compilation, print_tables, progress,
 from stereogauge.errors import MissingDependency
 
 if TYPE_CHECKING:
-    from stereogauge.tuning.preparation import Prepared
+    from stereogauge.tuning.definition import Prepared
     from stereogauge.tuning.result import TuningResult
 
 FAILURES_SHOWN = 5
@@ -87,7 +87,7 @@ def command(
     on where it was, and several may work on one study at once.
     """
     try:
-        from stereogauge.tuning.preparation import prepare, tuning_protocol
+        from stereogauge.tuning.definition import prepare, tuning_protocol
         from stereogauge.tuning.run import run_prepared
     except ModuleNotFoundError as problem:
         if problem.name != "optuna":

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
+from stereogauge.evaluation.objects import FITTING
 from stereogauge.scores.column import Column
 from stereogauge.stages import DISCONTINUITIES, FINE_STRUCTURES, GEOMETRY, OCCLUSIONS, PLANES, READING, scores_of
 
@@ -166,8 +167,6 @@ TRUST = 0.1
 
 def usual_seconds(columns: Sequence[Column], algorithms: Sequence[str], pixels: int) -> dict[str, float]:
     """How long the stages of an evaluation on one scene usually take, in the order in which they end."""
-    from stereogauge.evaluation.objects import FITTING  # a bar alone needs no metrics
-
     geometric = any(column.region in FITTING for column in columns)
     nanoseconds = {READING: USUAL_FILE * len(algorithms)}
     nanoseconds |= USUAL if geometric else {OCCLUSIONS: USUAL[OCCLUSIONS]}

@@ -11,18 +11,18 @@ if TYPE_CHECKING:
     from stereogauge.tuning.figures import history_data as history_data
     from stereogauge.tuning.figures import importance_data as importance_data
     from stereogauge.tuning.figures import trade_off_data as trade_off_data
-    from stereogauge.tuning.reading import load_result as load_result
-    from stereogauge.tuning.reading import studies as studies
-    from stereogauge.tuning.reading import study_summary as study_summary
     from stereogauge.tuning.result import TuningResult as TuningResult
     from stereogauge.tuning.run import tune as tune
+    from stereogauge.tuning.storage import load_result as load_result
+    from stereogauge.tuning.storage import studies as studies
+    from stereogauge.tuning.storage import study_summary as study_summary
 
 _HOMES = {
     "tune": "run",
     "TuningResult": "result",
-    "load_result": "reading",
-    "studies": "reading",
-    "study_summary": "reading",
+    "load_result": "storage",
+    "studies": "storage",
+    "study_summary": "storage",
     "history_data": "figures",
     "importance_data": "figures",
     "trade_off_data": "figures",

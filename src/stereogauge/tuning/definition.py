@@ -1,21 +1,59 @@
-"""The definition of a study: everything that its trials depend on, stored with it as plain values."""
+"""A tuning before it runs: the request checked, scenes prepared and dealt to folds, and the definition of its study.
+
+The definition is everything that trials depend on, stored with the study as plain values.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import optuna
-from optuna.exceptions import ExperimentalWarning
 
-from stereogauge.errors import StoreError
-from stereogauge.matching.run import without_parameters
+from stereogauge.errors import StereogaugeError, StoreError
+from stereogauge.evaluation.fingerprints import ContentHashes, scene_contents
+from stereogauge.evaluation.matchers import search_range
+from stereogauge.matching.declaration import Matcher
+from stereogauge.matching.run import as_matcher, without_parameters
+from stereogauge.model import Dataset, Scene
+from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.scores.column import Column
-from stereogauge.tuning.objectives import Objective
+from stereogauge.tuning.bench import PreparedScene
+from stereogauge.tuning.objectives import Objective, objective_columns, parse_objective, profile_objective
+from stereogauge.tuning.sampling import sampler_name
+from stereogauge.tuning.space import Parameters, SearchSpace, SpaceSource, declared_space, grid, stated_space, sweep
+
+
+def scene_groups(truths: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+    """Indices of scenes by the hash of their ground truth, in order of appearance.
+
+    Middlebury's PianoL is Piano under other lighting: parameters tuned on one have seen the other.
+    """
+    groups: dict[str, list[int]] = {}
+    for index, truth in enumerate(truths):
+        groups.setdefault(truth, []).append(index)
+    return tuple(tuple(group) for group in groups.values())
+
+
+def scene_folds(groups: Sequence[Sequence[int]], folds: int, seed: int) -> tuple[tuple[int, ...], ...]:
+    """The scenes held out in each fold; every scene in exactly one, the groups dealt out at random by `seed`."""
+    if folds < 2:
+        return ()
+    if len(groups) < folds:
+        raise StereogaugeError(
+            f"{folds} folds need at least as many scenes with different ground truth; found {len(groups)}. "
+            "Give fewer folds, or 0 for none."
+        )
+    dealt = np.random.default_rng(seed).permutation(len(groups))
+    return tuple(
+        tuple(sorted(scene for group in dealt[fold::folds] for scene in groups[group])) for fold in range(folds)
+    )
+
 
 DEFINITION, BASELINE, HELD_OUT, FORMAT = "stereogauge", "stereogauge:baseline", "stereogauge:held-out", 2
 
@@ -111,10 +149,8 @@ def open_study(
     found = study.user_attrs.get(DEFINITION)
     if found is None:
         study.set_user_attr(DEFINITION, definition.text)
-        with warnings.catch_warnings():
-            # The names are for optuna-dashboard; nothing here depends on them.
-            warnings.simplefilter("ignore", ExperimentalWarning)
-            study.set_metric_names([objective.name for objective in definition.objectives])
+        # The names are for optuna-dashboard; nothing here depends on them.
+        study.set_metric_names([objective.name for objective in definition.objectives])
     elif found != definition.text:
         there, here = json.loads(found), json.loads(definition.text)
         other = ", ".join(key for key in here if there.get(key) != here[key])
@@ -122,3 +158,146 @@ def open_study(
             f"The study {name!r} of this store was made with another {other}; give this one another --name."
         )
     return study
+
+
+PROTOCOL = "hci"
+FOLDS = 3
+
+
+def tuning_protocol() -> Protocol:
+    """The protocol of a tuning unless another is given: HCI's, with gaps filled.
+
+    Planar and magnitude metrics leave missing estimates out, so a search would learn to leave out what is difficult.
+    """
+    return load_protocol(PROTOCOL).replace(invalid="fill")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A tuning that is ready to run."""
+
+    matcher: Any
+    space: SearchSpace
+    scenes: tuple[PreparedScene, ...]
+    definition: Definition
+    trials: int
+
+    @property
+    def points(self) -> list[Parameters]:
+        """The parameters that are known beforehand: the defaults, then those of a grid or sweep."""
+        makers = {"grid": grid, "sweep": sweep}
+        maker = makers.get(self.definition.sampler)
+        return [self.space.defaults, *(maker(self.space, self.trials - 1) if maker and self.trials > 1 else [])]
+
+    @property
+    def planned(self) -> int:
+        """Trials of each search: as many as requested, unless the grid, sweep or whole space is smaller."""
+        if self.definition.sampler in ("grid", "sweep"):
+            return len(self.points)
+        return int(min(self.trials, self.space.size))
+
+
+def prepare(
+    matcher: str | Matcher | Callable[..., Any],
+    scenes: Dataset | Sequence[Scene] | Scene,
+    profile: str | Path | Mapping[str, float] | None,
+    trials: int,
+    *,
+    objectives: Iterable[str],
+    sampler: str | None,
+    folds: int | None,
+    space: SpaceSource | None,
+    protocol: Protocol | str | None,
+    seed: int,
+    prune: bool,
+    time_limit: float | None,
+    ndisp: int | None,
+) -> Prepared:
+    """Check a request and prepare its scenes: every mistake in it is found before anything is computed."""
+    if trials < 1:
+        raise StereogaugeError(f"A tuning needs at least one trial; found {trials}.")
+    declared, fixed = as_matcher(matcher)
+    searched = declared_space(declared, fixed) if space is None else stated_space(space, declared, fixed)
+    goals, judge = _objectives(profile, objectives)
+    chosen = tuning_protocol() if protocol is None else load_protocol(protocol)
+    columns = objective_columns([*goals, *([judge] if judge else [])], chosen.regions)
+    chosen = chosen.replace(metrics=[str(column) for column in columns])
+    listed = _usable_scenes(scenes)
+    truths, contents = _content(listed)
+    ranges = tuple(search_range(scene, ndisp) for scene in listed)
+    scenes_ready = tuple(
+        PreparedScene(f"{content} {chosen.scoring_hash}", scene, chosen, columns, disparities)
+        for scene, content, disparities in zip(listed, contents, ranges, strict=True)
+    )
+    groups = scene_groups(truths)
+    count = (FOLDS if len(groups) >= FOLDS else 0) if folds is None else folds
+    held = scene_folds(groups, count, seed)
+    definition = Definition(
+        matcher=matcher if isinstance(matcher, str) else declared.id,
+        dataset=scenes.name if isinstance(scenes, Dataset) else listed[0].dataset,
+        scenes=tuple(scene.id for scene in listed),
+        truths=tuple(truths),
+        contents=" ".join(content[:12] for content in contents),
+        columns=tuple(str(column) for column in columns),
+        objectives=goals,
+        judge=judge,
+        space=searched.to_plain(),
+        sampler=sampler_name(sampler, len(goals)),
+        seed=seed,
+        prune=prune,
+        protocol=chosen.to_toml(),
+        ranges=ranges,
+        time_limit=time_limit,
+        folds=tuple(tuple(listed[index].id for index in fold) for fold in held),
+    )
+    callable_matcher = matcher if isinstance(matcher, str | Matcher) else declared
+    return Prepared(_bare(callable_matcher), searched, scenes_ready, definition, trials)
+
+
+def _bare(matcher: str | Matcher) -> str | Matcher:
+    """The matcher without parameters in its text: they are part of the space."""
+    return matcher if isinstance(matcher, Matcher) else without_parameters(matcher)
+
+
+def _objectives(
+    profile: str | Path | Mapping[str, float] | None, objectives: Iterable[str]
+) -> tuple[tuple[Objective, ...], Objective | None]:
+    named = tuple(dict.fromkeys(objectives))
+    if named:
+        return tuple(map(parse_objective, named)), None if profile is None else profile_objective(profile)
+    only = profile_objective("balanced" if profile is None else profile)
+    return (only,), only
+
+
+def _usable_scenes(scenes: Dataset | Sequence[Scene] | Scene) -> list[Scene]:
+    listed = [scenes] if isinstance(scenes, Scene) else list(scenes)
+    usable = [scene for scene in listed if all(scene.has(part) for part in ("gt", "left", "right"))]
+    if not usable:
+        raise StereogaugeError(
+            f"Tuning needs scenes with both images and ground truth; none of these {len(listed)} has all three."
+        )
+    return usable
+
+
+def _content(scenes: Sequence[Scene]) -> tuple[list[str], list[str]]:
+    """Hashes of each scene's ground truth, and of ground truth and images together."""
+    hashes = ContentHashes(None)
+    truths = hashes.of([scene.source("gt") for scene in scenes])
+    return _known(truths), _known(scene_contents(scenes, hashes).values())
+
+
+def _known(answers: Iterable[str | StereogaugeError]) -> list[str]:
+    found: list[str] = []
+    for answer in answers:
+        if isinstance(answer, StereogaugeError):
+            raise answer
+        found.append(answer)
+    return found
+
+
+def default_name(definition: Definition) -> str:
+    """A name that describes the study and is the same for the same request."""
+    matcher = "program" if definition.matcher.startswith("cmd:") else definition.matcher_name
+    objectives = (definition.judge,) if definition.judge else definition.objectives
+    goal = " and ".join(objective.name for objective in objectives)
+    return f"{matcher} for {goal} on {definition.dataset or 'scenes'} {definition.digest}"

@@ -18,10 +18,8 @@ from stereogauge.matching.declaration import Value
 from stereogauge.matching.run import matcher_text
 from stereogauge.scores.cube import Values
 from stereogauge.scores.plain import json_value
-from stereogauge.tuning.definition import Definition
-from stereogauge.tuning.folds import scene_groups
-from stereogauge.tuning.improvement import Improvement, improvement
-from stereogauge.tuning.objectives import ObjectiveFunction, Scores, score_matrix
+from stereogauge.tuning.definition import Definition, scene_groups
+from stereogauge.tuning.objectives import Improvement, ObjectiveFunction, Scores, improvement, score_matrix
 
 State = Literal["complete", "pruned", "failed", "running", "waiting"]
 

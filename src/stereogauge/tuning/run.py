@@ -21,18 +21,24 @@ from stereogauge.evaluation.progress import Progress
 from stereogauge.matching.declaration import Matcher
 from stereogauge.model import Dataset, Scene
 from stereogauge.protocol import Protocol
-from stereogauge.tuning.bench import Bench
-from stereogauge.tuning.claims import Heartbeat, counted_trials
-from stereogauge.tuning.definition import BASELINE, HELD_OUT, Definition, fold_name, open_study
+from stereogauge.tuning.bench import Bench, forget_scenes
+from stereogauge.tuning.definition import (
+    BASELINE,
+    HELD_OUT,
+    Definition,
+    Prepared,
+    default_name,
+    fold_name,
+    open_study,
+    prepare,
+)
 from stereogauge.tuning.objectives import ObjectiveFunction
-from stereogauge.tuning.preparation import Prepared, default_name, prepare
-from stereogauge.tuning.reading import read_result, trials_of
 from stereogauge.tuning.result import TuningResult
 from stereogauge.tuning.sampling import sampler_name, search_sampler
-from stereogauge.tuning.scoring import forget_scenes
-from stereogauge.tuning.search import Search
+from stereogauge.tuning.search import TrialSearch
 from stereogauge.tuning.space import SpaceSource
-from stereogauge.tuning.storage import close_storage, open_storage, quiet, store_error
+from stereogauge.tuning.storage import close_storage, open_storage, quiet, read_result, store_error, trials_of
+from stereogauge.tuning.trials import counted_trials
 
 
 def tune(
@@ -155,9 +161,8 @@ class _Run:
         done = sum(trial.state.is_finished() for study, _ in parts for trial in counted_trials(study.get_trials()))
         self.progress.start(self.prepared.planned * len(parts) - done, done)
         try:
-            with Heartbeat() as heartbeat:
-                for study, definition in parts:
-                    self._search(study, definition, baseline, heartbeat)
+            for study, definition in parts:
+                self._search(study, definition, baseline)
         finally:
             self.progress.finish()
         for fold, (study, definition) in enumerate(parts[1:]):
@@ -186,21 +191,19 @@ class _Run:
         study.set_user_attr(BASELINE, scores)
         return scores
 
-    def _search(
-        self, study: optuna.Study, definition: Definition, baseline: dict[str, Any], heartbeat: Heartbeat
-    ) -> None:
+    def _search(self, study: optuna.Study, definition: Definition, baseline: dict[str, Any]) -> None:
         matrix = self.bench.matrix(baseline)
         columns = definition.column_list
         functions = [ObjectiveFunction(objective, columns, matrix) for objective in definition.objectives]
-        Search(
+        TrialSearch(
             study,
+            self.storage,
             self.bench,
             functions,
             definition.tuned_on,
             trials=self.prepared.planned,
             prune=definition.prune,
             progress=self.progress,
-            heartbeat=heartbeat,
         ).run()
 
     def _hold_out(self, study: optuna.Study, definition: Definition, fold: int) -> None:

@@ -16,8 +16,8 @@ from optuna.samplers import BaseSampler, NSGAIISampler, RandomSampler, TPESample
 from optuna.trial import FrozenTrial, TrialState
 
 from stereogauge.errors import unknown_name
-from stereogauge.tuning.claims import position_of
 from stereogauge.tuning.space import Parameters, SearchSpace
+from stereogauge.tuning.trials import position_of
 
 Sampler = Literal["tpe", "nsga2", "random", "grid", "sweep"]
 ATTEMPTS = 20

@@ -14,33 +14,89 @@ from typing import Any
 
 import numpy as np
 import optuna
-from optuna.trial import FrozenTrial, TrialState
+from optuna.pruners import WilcoxonPruner
+from optuna.storages import BaseStorage
+from optuna.trial import TrialState, create_trial
 
 from stereogauge.evaluation.executors import Tasks
 from stereogauge.evaluation.progress import Progress
 from stereogauge.scores.cube import Values
-from stereogauge.tuning.bench import Bench, plain_scores
-from stereogauge.tuning.claims import (
+from stereogauge.tuning.bench import Bench, SceneOutcome, plain_scores
+from stereogauge.tuning.objectives import ObjectiveFunction
+from stereogauge.tuning.space import Parameters
+from stereogauge.tuning.trials import (
+    ENDED_BY_OTHERS,
     FAILURE,
-    INTERVAL,
+    GRACE,
+    HEARTBEAT,
     Heartbeat,
     claim_trial,
     counted_trials,
-    is_drawing,
     recover_trials,
     release_trial,
 )
-from stereogauge.tuning.objectives import ObjectiveFunction
-from stereogauge.tuning.racing import Race, scene_order
-from stereogauge.tuning.scoring import SceneOutcome
-from stereogauge.tuning.space import Parameters
 
 SCORES, SECONDS = "scores", "seconds"
 POLL = 0.2
+ENOUGH_TRIALS = 8
+"""Complete trials that it takes to know which scenes are informative."""
+SIGNIFICANT = 0.1
+
+
+def scene_order(work: Values, history: Values) -> tuple[int, ...]:
+    """Scenes in the order in which a trial visits them.
+
+    `work` is pixels × disparities of each scene, `history` (trials, scenes) the share of each scene in the cost of the
+    complete trials. At first the cheapest come first; later those whose share correlates best with the whole cost
+    (Spearman's ρ), relative to their work.
+    """
+    from scipy.stats import rankdata
+
+    if len(history) < ENOUGH_TRIALS:
+        return tuple(int(index) for index in np.argsort(work, kind="stable"))
+    ranks = rankdata(np.column_stack([history, history.sum(axis=1)]), axis=0)
+    centred = ranks - ranks.mean(axis=0)
+    spread = np.sqrt((centred**2).sum(axis=0))
+    agreement = (centred[:, :-1] * centred[:, -1:]).sum(axis=0) / np.maximum(spread[:-1] * spread[-1], 1e-12)
+    informative = np.maximum(agreement, 0.0) / work
+    return tuple(int(index) for index in np.argsort(-informative, kind="stable"))
+
+
+class Race:
+    """The best complete trial when a new one started, which the new one has to keep up with scene by scene.
+
+    `best` is its cost on each scene. `bounded`: no scene lowers a cost, so that a trial whose sum exceeds the whole
+    cost of the best has lost.
+    """
+
+    def __init__(self, best: Values, bounded: bool) -> None:
+        self._best, self._bounded = best, bounded
+        self._pruner = WilcoxonPruner(p_threshold=SIGNIFICANT)
+        # A study of its own: trials that end meanwhile must not change who is pruned.
+        self._study = optuna.create_study()
+        self._study.add_trial(create_trial(value=float(best.mean()), intermediate_values=_steps(best)))
+
+    def is_lost(self, shares: Values) -> bool:
+        """Whether a trial with these shares (NaN = scene not visited) need not go on.
+
+        Either its sum exceeds the best trial's already, or it is worse by Optuna's `WilcoxonPruner` (signed-rank test
+        on the visited scenes, one-sided, p < 0.1, which takes at least four).
+        """
+        done = np.isfinite(shares)
+        if done.all() or not done.any():
+            return False
+        if self._bounded and shares[done].sum() > self._best.sum():
+            return True
+        trial = create_trial(state=TrialState.RUNNING, intermediate_values=_steps(shares))
+        return bool(self._pruner.prune(self._study, trial))
+
+
+def _steps(shares: Values) -> dict[int, float]:
+    return {index: float(share) for index, share in enumerate(shares) if np.isfinite(share)}
 
 
 @dataclass(eq=False)
-class Running:
+class RunningTrial:
     """A trial that runs on one scene after the other."""
 
     trial: optuna.Trial
@@ -56,12 +112,13 @@ class Running:
     pruned: bool = False
 
 
-class Search:
+class TrialSearch:
     """The trials of one study on some of the bench's scenes."""
 
     def __init__(
         self,
         study: optuna.Study,
+        storage: BaseStorage,
         bench: Bench,
         functions: Sequence[ObjectiveFunction],
         scenes: Sequence[int],
@@ -69,35 +126,40 @@ class Search:
         trials: int,
         prune: bool,
         progress: Progress,
-        heartbeat: Heartbeat,
     ) -> None:
         self._study, self._bench, self._functions, self._scenes = study, bench, tuple(functions), tuple(scenes)
         self._trials = trials
         self._prune = prune and len(self._functions) == 1
-        self._progress, self._heartbeat = progress, heartbeat
+        self._progress, self._heartbeat = progress, Heartbeat(study, storage)
         self._window = bench.workers + (bench.workers > 1)
-        self._active: list[Running] = []
-        self._tasks: Tasks[Running, SceneOutcome] = Tasks(self._submit, bench.workers)
+        self._active: list[RunningTrial] = []
+        self._tasks: Tasks[RunningTrial, SceneOutcome] = Tasks(self._submit, bench.workers)
         self._shares: dict[int, Values] = {}
         self._distributions = bench.space.distributions
 
     def run(self) -> None:
         """Run until no trial waits or runs, here or in another process; an interruption releases unfinished ones."""
         self._recover()
-        try:
-            while self._fill() or self._others():
-                self._advance()
-                self._settle()
-        except BaseException:
-            self._release()
-            raise
+        with self._heartbeat:
+            try:
+                while self._fill() or self._others():
+                    self._advance()
+                    self._settle()
+            except BaseException:
+                for running in self._active:
+                    self._heartbeat.remove(running.trial.number)
+                    release_trial(self._study, running.trial.number)
+                raise
+
+    def _unfinished(self, *states: TrialState) -> set[int]:
+        return {trial.number for trial in self._study.get_trials(deepcopy=False, states=states)}
 
     def _recover(self) -> None:
         """Queue trials of dead processes again, before any new one: later draws depend on them."""
-        recover_trials(self._study)
-        until = time.monotonic() + INTERVAL
-        while is_drawing(self._study) and time.monotonic() < until:
-            self._progress.scene("waiting for a trial that was about to start")
+        found = self._unfinished(TrialState.RUNNING)
+        until = time.monotonic() + GRACE + 2 * HEARTBEAT
+        while found & self._unfinished(TrialState.RUNNING) and time.monotonic() < until:
+            self._progress.scene("waiting for trials of other processes")
             time.sleep(POLL)
             recover_trials(self._study)
 
@@ -107,52 +169,45 @@ class Search:
         return bool(self._active)
 
     def _start(self) -> bool:
-        trial = claim_trial(self._study, self._distributions, self._trials)
+        trial = claim_trial(self._study, self._heartbeat, self._distributions, self._trials)
         if trial is None:
             return False
-        self._heartbeat.add(trial)
         history = self._history()
-        work = self._bench.work[list(self._scenes)]
-        matrix = np.stack(list(history.values())) if history else np.empty((0, len(self._scenes)))
-        order = scene_order(work, matrix) if self._prune else range(len(self._scenes))
-        running = Running(trial, dict(trial.params), [self._scenes[index] for index in order], self._race(matrix))
+        order = scene_order(self._bench.work[list(self._scenes)], history) if self._prune else range(len(self._scenes))
+        best = history[int(np.argmin(history.sum(axis=1)))] if len(history) else None
+        race = None if best is None else Race(best, self._functions[0].bounded)
+        running = RunningTrial(trial, dict(trial.params), [self._scenes[index] for index in order], race)
         self._active.append(running)
         self._next_scene(running)
         return True
 
-    def _history(self) -> dict[int, Values]:
-        """The share of every scene in the cost of every complete trial, by trial number."""
-        if not self._prune:
-            return {}
+    def _history(self) -> Values:
+        """The share of every scene in the cost of every complete trial; none where nothing is pruned."""
         complete = [t for t in counted_trials(self._study.get_trials(deepcopy=False)) if t.state == TrialState.COMPLETE]
+        if not self._prune or not complete:
+            return np.empty((0, len(self._scenes)))
         for trial in complete:
             if trial.number not in self._shares:
                 self._shares[trial.number] = self._trial_shares(trial.user_attrs[SCORES])
-        return {trial.number: self._shares[trial.number] for trial in complete}
+        return np.stack([self._shares[trial.number] for trial in complete])
 
     def _trial_shares(self, scores: dict[str, Any]) -> Values:
         shares = self._functions[0].shares(self._bench.matrix(scores), self._scenes)
         return shares[list(self._scenes)]
 
-    def _race(self, history: Values) -> Race | None:
-        if not len(history):
-            return None
-        return Race(history[int(np.argmin(history.sum(axis=1)))], self._functions[0].bounded)
-
     def _others(self) -> bool:
         """Whether another process still runs trials of this study; those of dead processes are queued again."""
         recover_trials(self._study)
-        states = (TrialState.RUNNING, TrialState.WAITING)
-        found = bool(self._study.get_trials(deepcopy=False, states=states))
+        found = bool(self._unfinished(TrialState.RUNNING, TrialState.WAITING))
         if found:
             time.sleep(POLL)
         return found
 
-    def _submit(self, running: Running) -> Future[SceneOutcome]:
+    def _submit(self, running: RunningTrial) -> Future[SceneOutcome]:
         self._progress.scene(f"trial {running.trial.number} on {self._bench.scene_ids[running.scene]}")
         return self._bench.submit(running.point, running.scene, running.seconds_left)
 
-    def _next_scene(self, running: Running) -> None:
+    def _next_scene(self, running: RunningTrial) -> None:
         limit = self._bench.time_limit
         left = None if limit is None else limit - running.seconds
         if left is not None and left <= 0:
@@ -174,7 +229,7 @@ class Search:
                 self._record(running, outcome)
             self._next_scene(running)
 
-    def _record(self, running: Running, outcome: SceneOutcome) -> None:
+    def _record(self, running: RunningTrial, outcome: SceneOutcome) -> None:
         name = self._bench.scene_ids[running.scene]
         running.scores[name] = plain_scores(outcome.values)
         self._bench.remember(running.point, {name: running.scores[name]})
@@ -189,29 +244,27 @@ class Search:
         """Report finished trials to Optuna, oldest first; a new trial starts after each report."""
         while self._active and self._active[0].ended:
             running = self._active.pop(0)
-            self._heartbeat.remove(running.trial)
+            self._heartbeat.remove(running.trial.number)
             failed = self._report(running)
             self._progress.advance(int(not failed), int(failed))
             self._start()
 
-    def _report(self, running: Running) -> bool:
-        running.trial.set_user_attr(SCORES, running.scores)
-        running.trial.set_user_attr(SECONDS, running.seconds)
+    def _report(self, running: RunningTrial) -> bool:
+        """Tell Optuna what came of a trial; whether it failed. One that was taken for lost is another's by now."""
+        values: list[float] | None = None
+        state = TrialState.PRUNED if running.pruned else TrialState.FAIL
         if not running.failure and not running.pruned:
             values = [function.value(self._bench.matrix(running.scores), self._scenes) for function in self._functions]
             if np.isfinite(values).all():
-                self._study.tell(running.trial, values)
-                return False
-            running.failure = "its score is not a number"
-        if running.failure:
-            running.trial.set_user_attr(FAILURE, running.failure)
-            self._study.tell(running.trial, state=TrialState.FAIL)
+                state = TrialState.COMPLETE
+            else:
+                values, running.failure = None, "its score is not a number"
+        try:
+            running.trial.set_user_attr(SCORES, running.scores)
+            running.trial.set_user_attr(SECONDS, running.seconds)
+            if running.failure:
+                running.trial.set_user_attr(FAILURE, running.failure)
+            self._study.tell(running.trial, values, TrialState.FAIL if running.failure else state)
+        except ENDED_BY_OTHERS:
             return True
-        self._study.tell(running.trial, state=TrialState.PRUNED)
-        return False
-
-    def _release(self) -> None:
-        frozen: dict[int, FrozenTrial] = {t.number: t for t in self._study.get_trials(deepcopy=False)}
-        for running in self._active:
-            self._heartbeat.remove(running.trial)
-            release_trial(self._study, frozen[running.trial.number])
+        return bool(running.failure)

@@ -6,7 +6,7 @@ import math
 
 from stereogauge.matching.run import value_text
 from stereogauge.tables.table import Cell, Table, number, share, table, words
-from stereogauge.tuning.improvement import Improvement
+from stereogauge.tuning.objectives import Improvement
 from stereogauge.tuning.result import TuningResult, counted_states
 
 DIGITS = 4
