@@ -130,7 +130,7 @@ def _gate() -> Sequence[Any]:
 
 def _answer() -> Sequence[Any]:
     """Which algorithm to take, or with --profiles what each weighs."""
-    from stereogauge.decision.result import Answer
+    from stereogauge.decision.answer import Answer
 
     return [fields("Answer", **_field_types(Answer) | {"selection": Plain, "requirements": Plain | None}), Rows]
 
