@@ -112,7 +112,7 @@ def object_store(
     object_store_server: ObjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[ObjectStore]:
     """The server as this process and those that it starts reach it, with an empty cache of copies."""
-    from stereogauge.io.file_cache import file_cache
+    from stereogauge.io.remote import file_cache
     from stereogauge.paths import cache_folder
 
     for name in [name for name in os.environ if name.startswith("AWS_")]:

@@ -30,7 +30,7 @@ from stereogauge.evaluation.plan import Plan, make_plan
 from stereogauge.evaluation.progress import Progress
 from stereogauge.evaluation.run import check_origins, run_plan
 from stereogauge.io import remote_path
-from stereogauge.io.file_cache import file_cache
+from stereogauge.io.remote import file_cache
 from stereogauge.io.remote_path import place
 from stereogauge.protocol import Protocol
 from stereogauge.scores.cell import CellScores

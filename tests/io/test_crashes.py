@@ -14,7 +14,7 @@ from tests.io.malformed import exr_file, hdf5_file
 
 from stereogauge.cli import main
 from stereogauge.errors import FileError
-from stereogauge.io import apart, read_disparity, write_disparity
+from stereogauge.io import isolated, read_disparity, write_disparity
 
 CRASHES = sorted((Path(__file__).parent / "crashes").iterdir())
 
@@ -60,11 +60,11 @@ def test_many_files_share_one_process_which_a_damaged_one_costs(tmp_path: Path) 
         paths[-2].write_bytes(hdf5_file())
         paths[-1].write_bytes(exr_file())
     read_disparity(paths[0])
-    first = apart._DECODER._process
+    first = isolated._DECODER._process
     assert first is not None
     for path in paths:
         read_disparity(path)
-    assert apart._DECODER._process is first
+    assert isolated._DECODER._process is first
     with pytest.raises(FileError):
         read_disparity(CRASHES[0])
     assert first.poll() is not None
@@ -76,9 +76,9 @@ def test_a_library_that_hangs_is_stopped(tmp_path: Path, monkeypatch: pytest.Mon
     path = tmp_path / "good.dsp5"
     path.write_bytes(hdf5_file())
     read_disparity(path)
-    process = apart._DECODER._process
+    process = isolated._DECODER._process
     assert process is not None
-    monkeypatch.setattr(apart, "TIME_LIMIT", 0.3)
+    monkeypatch.setattr(isolated, "TIME_LIMIT", 0.3)
     os.kill(process.pid, signal.SIGSTOP)
     start = time.monotonic()
     with pytest.raises(FileError, match="could not decode"):

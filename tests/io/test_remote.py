@@ -15,9 +15,8 @@ from tests.object_store import BUCKET, ObjectStore, forget_connections
 from stereogauge.errors import FileError, Unreachable
 from stereogauge.io import read_disparity, write_disparity
 from stereogauge.io.content import fetch, stream
-from stereogauge.io.file_cache import FileCache, file_cache
 from stereogauge.io.files import content_hash
-from stereogauge.io.remote import Entry, entries_below
+from stereogauge.io.remote import Entry, FileCache, entries_below, file_cache
 from stereogauge.io.remote_path import Listing, RemotePath, local_copy, place
 
 TREE = ("a/left.png", "a/right.png", "a/deep/er/x.pfm", "b/left.png", ".hidden", "top.toml", "b/.dot/y.pfm")

@@ -9,7 +9,7 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.cli import main
-from stereogauge.io.ply import write_ply
+from stereogauge.io.writing import write_ply
 
 CALIBRATION = sg.Calibration(focal=100, baseline=0.2)
 METRICS = ["cloud-accuracy", "cloud-completeness", "cloud-chamfer", "cloud-f@0.5", "cloud-f@0.05"]

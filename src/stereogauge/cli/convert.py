@@ -120,7 +120,7 @@ def write_cloud(
 ) -> int:
     """Write the points of a map as PLY; the number of them."""
     from stereogauge.io.images import read_image
-    from stereogauge.io.ply import write_ply
+    from stereogauge.io.writing import write_ply
 
     if not calibration.metric:
         raise FileError(
@@ -194,7 +194,7 @@ def target_names(sources: list[str], target: str, encoding: str | None) -> list[
 
 
 def _refuse_existing(targets: list[str]) -> None:
-    from stereogauge.io.replace import exists
+    from stereogauge.io.writing import exists
 
     existing = [target for target in targets if exists(target)]
     if existing:

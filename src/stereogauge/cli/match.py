@@ -138,7 +138,7 @@ def _write_confidence(
 def _write_classes(path: Path, result: MatchResult) -> None:
     import cv2
 
-    from stereogauge.io.replace import write_bytes
+    from stereogauge.io.writing import write_bytes
     from stereogauge.matching.postprocess import left_right_check
 
     labels = result.classes

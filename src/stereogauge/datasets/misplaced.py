@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.io.placement import FLIPS
+from stereogauge.io.files import FLIPS
 from stereogauge.model import DisparityMap
 
 SMALL_ERROR = 3.0

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from stereogauge.errors import FileError
 from stereogauge.hashing import source_hash, values_hash
-from stereogauge.io.replace import write_bytes
+from stereogauge.io.writing import write_bytes
 from stereogauge.masks.declaration import ENTRY_POINTS as REGIONS
 from stereogauge.masks.expression import WHOLE_SCENE, check_region
 from stereogauge.metrics.declaration import ENTRY_POINTS as METRICS

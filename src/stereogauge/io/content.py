@@ -8,12 +8,15 @@ of the file. A file of an object store (`s3://`) is copied into a cache first; e
 from __future__ import annotations
 
 import contextlib
+import gzip
 import importlib.util
+import io
 import mmap
 import os
 import re
 import stat
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Protocol
@@ -22,8 +25,7 @@ import numpy as np
 
 from stereogauge.disparity import DisparityMap, is_finite_number
 from stereogauge.errors import FileError, MissingDependency, SizeError, one_line
-from stereogauge.io.inflation import STEP, gunzipped
-from stereogauge.io.remote import check_size, remote_pieces
+from stereogauge.io.remote import STEP, check_size, remote_pieces
 from stereogauge.io.remote_path import is_in_object_store, is_remote, local_copy
 
 LARGEST_PIXEL_COUNT = 2**28
@@ -35,6 +37,7 @@ LARGEST_OTHER_RATIO = 64
 LARGEST_PIXEL, LARGEST_HEADER = 16, 1 << 20
 """Bytes of a pixel in any kind of file, and of everything else in it: what is inflated where the size is known."""
 GZIP = ".gz"
+SMALL_STEP = 1 << 16
 COPIES_TRIED = 3
 
 
@@ -274,3 +277,58 @@ def require_installed(package: str, name: str, kind: str) -> None:
     """Raise the same error where `package` is missing, without importing it: another process will."""
     if importlib.util.find_spec(package) is None:
         raise MissingDependency(package, "io", f"{name}: {kind}")
+
+
+def gunzipped(data: memoryview, name: str, limit: int) -> memoryview:
+    """The content of a gzip file; an error that names it where it is damaged or holds more than `limit` bytes."""
+    pieces, total = [], 0
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            while piece := file.read(STEP):
+                total += len(piece)
+                if total > limit:
+                    raise FileError(f"{name}: the gzip file holds more than the {limit} bytes that it may have.")
+                pieces.append(piece)
+    except (OSError, EOFError, zlib.error) as error:
+        raise FileError(f"{name}: the gzip file is truncated or damaged ({error}).") from error
+    return memoryview(b"".join(pieces))
+
+
+def inflate(parts: Iterable[memoryview], expected: int) -> bytearray | None:
+    """The `expected` bytes that a zlib stream, given in parts, holds; None when it is broken or holds fewer or more.
+
+    Memory grows with what really comes out, not with what a header promised.
+    """
+    stream = zlib.decompressobj()
+    produced = bytearray()
+    try:
+        for piece in _pieces(parts):
+            pending: bytes | memoryview = piece
+            while len(pending) and not stream.eof:
+                produced += stream.decompress(pending, min(STEP, expected + 1 - len(produced)))
+                if len(produced) > expected:
+                    return None
+                pending = stream.unconsumed_tail
+    except zlib.error:
+        return None
+    return produced if stream.eof and len(produced) == expected else None
+
+
+def inflates_beyond(data: memoryview, limit: int) -> bool:
+    """Whether a zlib stream holds more than `limit` bytes; what comes out is counted and not kept."""
+    stream, produced = zlib.decompressobj(), 0
+    for piece in _pieces([data]):
+        pending: bytes | memoryview = piece
+        while len(pending) and not stream.eof:
+            produced += len(stream.decompress(pending, STEP))
+            if produced > limit:
+                return True
+            pending = stream.unconsumed_tail
+    return False
+
+
+def _pieces(parts: Iterable[memoryview]) -> Iterator[memoryview]:
+    """The parts cut into small pieces, because zlib copies what it has not consumed at each step."""
+    for part in parts:
+        for start in range(0, len(part), SMALL_STEP):
+            yield part[start : start + SMALL_STEP]

@@ -14,7 +14,7 @@ from stereogauge.errors import FileError, SizeError
 from stereogauge.io.content import Decoding, DepthGeometry, display_name, fetch, suffix_of
 from stereogauge.io.encodings import Encoding, encoding_called, encoding_of_content, encoding_to_write
 from stereogauge.io.images import read_pixels
-from stereogauge.io.replace import write_bytes
+from stereogauge.io.writing import write_bytes
 
 PathLike = str | os.PathLike[str]
 

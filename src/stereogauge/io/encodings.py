@@ -13,7 +13,7 @@ import numpy as np
 
 from stereogauge.disparity import DisparityMap
 from stereogauge.errors import FileError, unknown_name
-from stereogauge.io import depth, exr, hdf5, inverse, matlab, numpy_, pfm, png, png_file, tiff
+from stereogauge.io import isolated, numpy_, pfm, png, png_file, tiff
 from stereogauge.io.content import Content, Decoding
 from stereogauge.io.images import BY_PILLOW, LOSSY
 
@@ -39,6 +39,28 @@ class Encoding:
     takes_scale: bool = True
     decodes: bool = False
     depth: bool = False
+
+
+BEYOND_RANGE = 65535.0
+
+
+def _read_inverse(content: Content, decoding: Decoding) -> DisparityMap:
+    """Depth in a fixed unit: d = scale / v + offset, where scale = f·B in px times units per metre.
+
+    A 16-bit PNG (0 = unknown, 65535 = beyond the range and unknown too) or a NumPy array (0, NaN, infinity = unknown).
+    """
+    if decoding.scale is None:
+        raise content.error('encoding="inverse" needs the scale that is divided by the stored depth: f·B in its unit.')
+    if decoding.scale < 0:
+        raise content.error(f"the scale {decoding.scale:g} is not possible for depths; it must be positive.")
+    if content.starts_with(png_file.SIGNATURE):
+        stored = png.read_middlebury(content, Decoding(1.0, unknown=decoding.unknown))
+        known = (stored > 0) & (stored < BEYOND_RANGE)
+    else:
+        stored = Decoding(unknown=decoding.unknown).disparities(numpy_.read_npy(content, decoding))
+        known = stored > 0
+    depth = np.where(known, stored.astype(np.float64), np.nan)
+    return (decoding.scale / depth + decoding.offset).astype(np.float32)
 
 
 ENCODINGS: dict[str, Encoding] = {
@@ -73,11 +95,16 @@ ENCODINGS: dict[str, Encoding] = {
             "inverse",
             "16-bit PNG or .npy that holds depth, with a scale",
             "scale / v + offset; 0 = unknown",
-            inverse.read,
+            _read_inverse,
             decodes=True,
         ),
         Encoding(
-            "spring", "HDF5 .dsp5", "|value| of the dataset disparity; NaN = unknown", hdf5.read, None, (".dsp5",)
+            "spring",
+            "HDF5 .dsp5",
+            "|value| of the dataset disparity; NaN = unknown",
+            isolated.read_spring,
+            None,
+            (".dsp5",),
         ),
         Encoding("npy", ".npy", "value; NaN and ±inf = unknown", numpy_.read_npy, numpy_.encode_npy, (".npy",)),
         Encoding(
@@ -96,12 +123,19 @@ ENCODINGS: dict[str, Encoding] = {
             tiff.encode,
             (".tif", ".tiff"),
         ),
-        Encoding("exr", ".exr (float)", "value of the only channel; NaN and ±inf = unknown", exr.read, None, (".exr",)),
+        Encoding(
+            "exr",
+            ".exr (float)",
+            "value of the only channel; NaN and ±inf = unknown",
+            isolated.read_exr,
+            None,
+            (".exr",),
+        ),
         Encoding(
             "mat",
             ".mat",
             "value of the only matrix or of disparity; NaN and ±inf = unknown",
-            matlab.read,
+            isolated.read_matlab,
             None,
             (".mat",),
         ),
@@ -117,7 +151,14 @@ def _depth_reader(per_metre: float) -> Reader:
         inner = encoding_of_content(content, stored)
         values = inner.reader(content, stored)
         metres = (values if inner.decodes else stored.disparities(values)) / np.float32(per_metre)
-        disparity = depth.disparity_of_depth(metres, decoding, content)
+        calibration = decoding.calibration
+        if calibration is None or calibration.focal_baseline is None:
+            raise content.error(
+                "depth becomes disparity by d = f·B / Z − doffs, and focal length and baseline are not both known "
+                "here; give a calibration with both."
+            )
+        known = np.where(metres > 0, metres.astype(np.float64), np.nan)
+        disparity = (calibration.focal_baseline / known - calibration.doffs).astype(np.float32)
         return disparity + np.float32(decoding.offset)
 
     return read
@@ -132,7 +173,7 @@ ENCODINGS |= {
         decodes=True,
         depth=True,
     )
-    for unit, name, per_metre in (("m", "metres", 1.0), ("mm", "millimetres", depth.MILLIMETRES))
+    for unit, name, per_metre in (("m", "metres", 1.0), ("mm", "millimetres", 1000.0))
 }
 
 

@@ -15,13 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.disparity import DisparityMap, Image, Mask, as_disparity
-from stereogauge.errors import FileError, SizeError
+from stereogauge.errors import FileError, SizeError, unknown_name
 from stereogauge.io.content import DepthGeometry, display_name, inner_suffix, stream
 from stereogauge.io.disparity import PathLike, read_disparity
 from stereogauge.io.images import read_image, read_labels, read_pixels, read_stored
-from stereogauge.io.placement import TRANSPOSE, cropped, turned
 
 IMAGES_OF_NUMBERS = (".png", ".pgm")
+FLIPS = {
+    "left-right": (slice(None), slice(None, None, -1)),
+    "up-down": (slice(None, None, -1), slice(None)),
+    "both": (slice(None, None, -1), slice(None, None, -1)),
+}
+TRANSPOSE = "transpose"
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,7 @@ class DisparityFile:
             calibration=self.calibration,
         )
         disparity = whole if self.step == 1 else np.ascontiguousarray(whole[:: self.step, :: self.step])
-        return cropped(turned(disparity, self.flip), self.crop, display_name(self.path))
+        return _cropped(_flipped(disparity, self.flip), self.crop, display_name(self.path))
 
     def _stored(self, shape: tuple[int, int]) -> tuple[int, int] | None:
         """The size of the file that gives a map of this size; None where a part is cut out of a file of any size."""
@@ -317,3 +322,25 @@ def _mask_of_array(array: NDArray[Any]) -> Mask:
 def _some_values(array: NDArray[Any]) -> str:
     values = [f"{value}" for value in np.unique(array)]
     return ", ".join(values[:6]) + (", …" if len(values) > 6 else "")
+
+
+def _flipped(disparity: DisparityMap, flip: str) -> DisparityMap:
+    """The map mirrored as `flip` says: left-right, up-down, both, or rows and columns exchanged."""
+    if not flip:
+        return disparity
+    if flip not in (*FLIPS, TRANSPOSE):
+        raise unknown_name("flip", flip, (*FLIPS, TRANSPOSE))
+    return np.ascontiguousarray(disparity.T if flip == TRANSPOSE else disparity[FLIPS[flip]])
+
+
+def _cropped(disparity: DisparityMap, window: tuple[int, ...], name: str) -> DisparityMap:
+    """The part of the map from column x and row y on, with a width and height: `window` is (x, y, width, height)."""
+    if not window:
+        return disparity
+    x, y, width, height = window
+    if min(window) < 0 or y + height > disparity.shape[0] or x + width > disparity.shape[1]:
+        raise SizeError(
+            f"{name}: {width} × {height} pixels from column {x} and row {y} on do not lie within the map of "
+            f"{disparity.shape[1]} × {disparity.shape[0]}."
+        )
+    return np.ascontiguousarray(disparity[y : y + height, x : x + width])

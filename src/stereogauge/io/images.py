@@ -1,16 +1,20 @@
-"""Photographs and masks: PNG, PGM, PPM and TIFF by the readers of disparity maps; JPEG, BMP and WebP by Pillow."""
+"""Photographs and masks: PNG and TIFF by the readers of disparity maps; JPEG, BMP and WebP by Pillow.
+
+Binary PGM and PPM are read here: a text header, then 8-bit or big-endian 16-bit samples, top row first.
+"""
 
 from __future__ import annotations
 
 import io
 import os
+import re
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import one_line
-from stereogauge.io import netpbm, png_file, tiff
+from stereogauge.io import png_file, tiff
 from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Content, fetch, inner_suffix
 
 FORMATS = ("JPEG", "BMP", "WEBP")
@@ -20,6 +24,10 @@ LOSSLESS_WEBP = b"VP8L"
 WEBP_CHUNKS = slice(12, 64)
 """Where a WebP file names its compression: its first chunk, or the one after the header of an extended file."""
 PILLOW_MODES = {"1": "L", "L": "L", "LA": "L", "RGB": "RGB", "RGBA": "RGB", "P": "RGB", "YCbCr": "RGB", "CMYK": "RGB"}
+
+LONGEST_HEADER = 4096
+_BREAK = rb"(?:\s|#[^\n]*\n)+"
+_HEADER = re.compile(rb"P[56]" + _BREAK + rb"(\d{1,9})" + _BREAK + rb"(\d{1,9})" + _BREAK + rb"(\d{1,9})\s")
 
 
 def read_image(path: str | os.PathLike[str]) -> NDArray[Any]:
@@ -36,8 +44,8 @@ def read_pixels(path: str | os.PathLike[str], shape: tuple[int, int] | None = No
     content = fetch(path, shape)
     if content.starts_with(png_file.SIGNATURE):
         return png_file.decode(content)
-    if netpbm.is_netpbm(content):
-        return netpbm.decode(content)
+    if is_netpbm(content):
+        return decode_netpbm(content)
     if tiff.is_tiff(content):
         return tiff.read_image(content)
     return decode_with_pillow(content)
@@ -87,3 +95,33 @@ def decode_with_pillow(content: Content) -> NDArray[Any]:
         raise content.wrong_kind("an image that can be read (PNG, PGM, PPM, JPEG, BMP, WebP, TIFF)") from None
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise content.error(f"the image is truncated or damaged ({one_line(error)}).") from error
+
+
+def is_netpbm(content: Content) -> bool:
+    """Whether the file claims to be a binary PGM or PPM."""
+    return content.starts_with(b"P5") or content.starts_with(b"P6")
+
+
+def decode_netpbm(content: Content) -> NDArray[Any]:
+    """The samples, (H, W) or (H, W, 3) RGB, uint8 or uint16 as they are stored."""
+    if not is_netpbm(content):
+        raise content.wrong_kind("a binary PGM or PPM file")
+    header = _HEADER.match(bytes(content.data[:LONGEST_HEADER]))
+    if header is None:
+        raise content.error("the header is broken; it should be P5 or P6, width, height and the largest value.")
+    width, height, largest = (int(group) for group in header.groups())
+    content.check_dimensions(width, height)
+    if not 1 <= largest <= 65535:
+        raise content.error(f"the header gives {largest} as the largest value; it must be between 1 and 65535.")
+    channels = 3 if content.starts_with(b"P6") else 1
+    sample = np.dtype(np.uint8) if largest < 256 else np.dtype(">u2")
+    content.check_length(header.end() + width * height * channels * sample.itemsize, width, height)
+    samples = np.frombuffer(content.data, sample, width * height * channels, header.end())
+    shape = (height, width) if channels == 1 else (height, width, 3)
+    return samples.reshape(shape).astype(sample.newbyteorder("="), copy=True)
+
+
+def encode_pgm(samples: NDArray[np.uint8]) -> bytes:
+    """A binary PGM of 8-bit samples."""
+    height, width = samples.shape
+    return f"P5\n{width} {height}\n255\n".encode("ascii") + samples.tobytes()

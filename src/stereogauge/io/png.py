@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from stereogauge.disparity import DisparityMap
 from stereogauge.errors import FileError
-from stereogauge.io import netpbm, png_file
+from stereogauge.io import png_file
 from stereogauge.io.content import Content, Decoding
-from stereogauge.io.images import BY_PILLOW, LOSSY, decode_with_pillow
+from stereogauge.io.images import BY_PILLOW, LOSSY, decode_netpbm, decode_with_pillow, encode_pgm, is_netpbm
 
 KITTI_SCALE = 256.0
 LOSSY_GREY = 8
@@ -44,8 +44,8 @@ def read_middlebury(content: Content, decoding: Decoding) -> DisparityMap:
         raise content.error(_missing_scale(content))
     if decoding.scale < 0:
         raise content.error(f"the scale {decoding.scale:g} is not possible for whole numbers; it must be positive.")
-    if netpbm.is_netpbm(content):
-        return _linear(_one_channel(netpbm.decode(content), content), decoding)
+    if is_netpbm(content):
+        return _linear(_one_channel(decode_netpbm(content), content), decoding)
     if not content.starts_with(png_file.SIGNATURE) and content.suffix in BY_PILLOW:
         return _linear(_one_channel(decode_with_pillow(content), content), decoding)
     header = png_file.read_header(content)
@@ -91,7 +91,7 @@ def encode_middlebury(disparity: DisparityMap, decoding: Decoding, name: str) ->
     if decoding.scale is None:
         raise FileError(f'{name}: encoding="middlebury" needs a scale to multiply with (for example scale=4).')
     samples = _quantised(disparity, decoding.scale, decoding.offset, np.dtype(np.uint8), name)
-    return netpbm.encode(samples) if name.lower().endswith(".pgm") else png_file.encode(samples)
+    return encode_pgm(samples) if name.lower().endswith(".pgm") else png_file.encode(samples)
 
 
 def _one_channel(samples: NDArray[Any], content: Content) -> NDArray[Any]:

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import FileError
-from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Content
-from stereogauge.io.inflation import inflate
+from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Content, inflate
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}

@@ -16,8 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple, cast
 
 from stereogauge.errors import FileError
-from stereogauge.io.file_cache import file_cache
-from stereogauge.io.remote import Entry, check_size, download, entries_below, entry_of
+from stereogauge.io.remote import Entry, check_size, download, entries_below, entry_of, file_cache
 
 OBJECT_STORES = ("s3", "s3a", "gs", "gcs", "abfs", "az")
 """Schemes whose files are copied into the cache; others are read in place."""

@@ -24,9 +24,9 @@ from stereogauge.io.content import (
     LARGEST_OTHER_RATIO,
     Content,
     Decoding,
+    inflate,
     require,
 )
-from stereogauge.io.inflation import inflate
 
 NODATA_TAG = 42113
 SIGNATURES = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")

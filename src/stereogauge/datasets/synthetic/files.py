@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from stereogauge.datasets.synthetic.scene import SyntheticScene
 from stereogauge.errors import DatasetError
 from stereogauge.io.disparity import write_disparity
-from stereogauge.io.replace import write_bytes
+from stereogauge.io.writing import write_bytes
 from stereogauge.model import Mask, Scene
 from stereogauge.opencv import cv2
 

@@ -1,4 +1,4 @@
-"""Decode files whose C libraries can crash on damaged ones; `stereogauge.io.apart` runs this as a program of its own.
+"""Decode files whose C libraries can crash on damaged ones; `stereogauge.io.isolated` runs this as a program.
 
 A request on standard input is one line of JSON, with the kind of file, the number of its bytes and what is expected of
 it, followed by these bytes. The answer on standard output is one line of JSON with the type, shape and number of bytes
@@ -34,7 +34,7 @@ class Refused(Exception):  # noqa: N818 - not a mistake of this program
 
 def main() -> None:
     """Answer requests until standard input ends."""
-    # Ends a decoder that hangs even where nobody is left to do so.
+    # Ends a decoder that hangs even where its parent process is gone.
     alarm = getattr(signal, "alarm", lambda seconds: None)
     while line := sys.stdin.buffer.readline():
         request = json.loads(line)
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def check_size(width: int, height: int, request: Request) -> None:
-    """Refuse another size than the expected one, or one that nobody reads."""
+    """Refuse another size than the expected one, or one that is too large."""
     wanted = request["width"], request["height"]
     if min(width, height) < 1 or width * height > request["pixels"] or (any(wanted) and (width, height) != wanted):
         raise Refused(f"the header says {width} × {height} pixels.", (width, height))
