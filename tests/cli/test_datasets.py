@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -56,19 +57,19 @@ def test_fetch_says_what_it_did_with_the_folder_alone_on_standard_output(
 ) -> None:
     from stereogauge.datasets import download
 
-    def no_network(url: str, path: Path, **options: object) -> download.Downloaded:
+    def no_network(url: str, path: Path, **options: object) -> download.Fetched:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"P5")
         progress = options["progress"]
         assert callable(progress)
         progress(2, 2)
-        return download.Downloaded(path, 2, download.file_hash(path), False)
+        return download.Fetched(url, 2, hashlib.sha256(b"P5").hexdigest(), False)
 
-    monkeypatch.setattr("stereogauge.datasets.fetch.download", no_network)
+    monkeypatch.setattr("stereogauge.datasets.download.download", no_network)
     family = families()["middlebury-2001"]
     one = {"": (Archive("https://example.org/im2.ppm", target="bull/im2.ppm", unpack=False),)}
     monkeypatch.setattr(
-        "stereogauge.datasets.fetch.family_of", lambda name: (type(family)(**{**vars(family), "archives": one}), "")
+        "stereogauge.datasets.download.family_of", lambda name: (type(family)(**{**vars(family), "archives": one}), "")
     )
     code, out, err = _run(capsys, "datasets", "fetch", "middlebury-2001", "--out", str(tmp_path))
     assert (code, out) == (0, f"{tmp_path}\n")

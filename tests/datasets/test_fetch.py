@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 from stereogauge.datasets import Archive, DatasetFamily, families
-from stereogauge.datasets.download import download
-from stereogauge.datasets.fetch import RECORD, fetch, official_archives
+from stereogauge.datasets.download import RECORD, download, fetch, official_archives
 from stereogauge.errors import DatasetError, StereogaugeError
 
 CONTENT = bytes(range(256)) * 4000
@@ -114,24 +113,26 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 def _get(server: Server, path: Path, name: str = "/file", **options: object) -> Path:
-    return download(server.url(name), path, **{"pause": 0.0, "attempts": 3, "timeout": 10.0, **options}).path  # type: ignore[arg-type]
+    download(server.url(name), path, **{"pause": 0.0, "attempts": 3, "timeout": 10.0, **options})  # type: ignore[arg-type]
+    return path
 
 
 def test_a_file_arrives_with_its_hash(server: Server, tmp_path: Path) -> None:
     server.serve("/file", CONTENT)
     digest = hashlib.sha256(CONTENT).hexdigest()
     seen: list[tuple[int, int | None]] = []
+    path = tmp_path / "deep" / "file"
     done = download(
         server.url("/file"),
-        tmp_path / "deep" / "file",
+        path,
         size=len(CONTENT),
         sha256=digest,
         progress=lambda got, total: seen.append((got, total)),
     )
-    assert done.path.read_bytes() == CONTENT
+    assert path.read_bytes() == CONTENT
     assert (done.size, done.sha256, done.verified) == (len(CONTENT), digest, True)
     assert seen[-1] == (len(CONTENT), len(CONTENT))
-    assert [path.name for path in done.path.parent.iterdir()] == ["file"]
+    assert [one.name for one in path.parent.iterdir()] == ["file"]
 
 
 def test_an_unknown_hash_is_recorded_but_not_called_verified(server: Server, tmp_path: Path) -> None:
@@ -273,7 +274,7 @@ def family(server: Server, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Non
             load=lambda root, variant: None,  # type: ignore[arg-type,return-value]
             archives={"": archives},
         )
-        monkeypatch.setattr("stereogauge.datasets.fetch.family_of", lambda name: (declared, ""))
+        monkeypatch.setattr("stereogauge.datasets.download.family_of", lambda name: (declared, ""))
 
     return declare
 

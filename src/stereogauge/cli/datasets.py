@@ -15,7 +15,7 @@ from stereogauge.cli.output import console, print_entry, print_json, say
 
 if TYPE_CHECKING:
     from stereogauge.datasets.declaration import DatasetFamily
-    from stereogauge.datasets.fetch import Progress
+    from stereogauge.datasets.download import NamedProgress as Progress
 
 app = typer.Typer(invoke_without_command=True, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -99,8 +99,8 @@ def fetch(
     keep: Annotated[bool, typer.Option("--keep-archives", help="Keep the archives after unpacking.")] = False,
 ) -> None:
     """Download, check and unpack the official archives where their terms allow it; run again to continue."""
-    from stereogauge.datasets.fetch import fetch as fetch_archives
-    from stereogauge.datasets.fetch import official_archives
+    from stereogauge.datasets.download import fetch as fetch_archives
+    from stereogauge.datasets.download import official_archives
 
     family, archives = official_archives(name)
     say(f"{family.name}: {len(archives)} file(s). Terms: {family.terms}")

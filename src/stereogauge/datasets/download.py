@@ -1,75 +1,129 @@
-"""Downloading one large file over HTTP: resumed after interruptions, checked for size and hash.
+"""Getting a dataset: its official archives downloaded, checked and unpacked, with a record kept beside them.
 
-Bytes go to `NAME.part`, with the server's validator in `NAME.part.tag`; the file gets its name only when it is whole. A
-resumed request says `If-Range`, so a file that changed on the server is fetched anew, and a server that ignores `Range`
-is noticed.
+Pooch checks the hash and puts a whole file in its place. Bytes arrive in `NAME.part`, with the server's validator in
+`NAME.part.tag`: an interrupted download continues there. A resumed request says `If-Range`, so a file that changed on
+the server is fetched again, and a server that ignores `Range` is noticed.
 """
 
 from __future__ import annotations
 
-import hashlib
-import http.client
+import contextlib
+import functools
+import json
+import logging
 import re
 import shutil
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable
-from dataclasses import dataclass
-from email.message import Message
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO
+from typing import Any
+from urllib.parse import urljoin
 
-from stereogauge.errors import DatasetError
+from stereogauge.datasets.archives import Limits, safe_name, unpack
+from stereogauge.datasets.declaration import Archive, DatasetFamily, family_of
+from stereogauge.errors import DatasetError, one_line
+
+RECORD = "stereogauge-fetched.json"
+_DOWNLOADS = ".downloads"
+_CHUNK = 1 << 18
+_HEADERS = {"User-Agent": "stereogauge", "Accept-Encoding": "identity"}
 
 Progress = Callable[[int, int | None], None]
-_CHUNK = 1 << 18
-_RETRIED = (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError)
+NamedProgress = Callable[[str, int, int | None], None]
 
 
 @dataclass(frozen=True)
-class Downloaded:
-    """A whole file; `verified` says whether its hash was known beforehand and agreed."""
+class Fetched:
+    """One official file that is now in place; `verified` is false where no hash is published to compare with."""
 
-    path: Path
+    url: str
     size: int
     sha256: str
     verified: bool
+    already: bool = False
 
 
-class _SameOrSaferRedirect(urllib.request.HTTPRedirectHandler):
-    """Follows redirects, but never from https to anything else."""
-
-    def redirect_request(
-        self,
-        req: urllib.request.Request,
-        fp: IO[bytes],
-        code: int,
-        msg: str,
-        headers: http.client.HTTPMessage,
-        newurl: str,
-    ) -> urllib.request.Request | None:
-        if req.full_url.startswith("https:") and not newurl.startswith("https:"):
-            raise DatasetError(
-                f"{req.full_url} redirects to the unprotected address {newurl}; the download was stopped."
-            )
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
+def official_archives(name: str) -> tuple[DatasetFamily, tuple[Archive, ...]]:
+    """The archives of dataset `name`, or an error that says how to get it by hand."""
+    family, variant = family_of(name)
+    if not family.archives:
+        raise DatasetError(f"{family.name} cannot be fetched automatically: {family.obtain}")
+    chosen = variant or next(iter(family.archives))
+    if chosen not in family.archives:
+        raise DatasetError(
+            f"{family.name} has no archives of variant {chosen!r}; there are: {', '.join(family.archives)}."
+        )
+    return family, family.archives[chosen]
 
 
-def _opener() -> urllib.request.OpenerDirector:
-    """HTTP and HTTPS only: no ftp, no local files, whatever a redirect says."""
-    opener = urllib.request.OpenerDirector()
-    for handler in (
-        urllib.request.ProxyHandler(),
-        urllib.request.HTTPHandler(),
-        urllib.request.HTTPSHandler(),
-        urllib.request.HTTPDefaultErrorHandler(),
-        urllib.request.HTTPErrorProcessor(),
-        _SameOrSaferRedirect(),
-        urllib.request.UnknownHandler(),
-    ):
-        opener.add_handler(handler)
-    return opener
+def fetch(
+    name: str,
+    out: Path,
+    *,
+    progress: NamedProgress = lambda what, done, total: None,
+    keep_archives: bool = False,
+    limits: Limits | None = None,
+    pause: float = 1.0,
+    attempts: int = 5,
+) -> list[Fetched]:
+    """Download and unpack the official archives of `name` into `out`, without those of an earlier call."""
+    _, archives = official_archives(name)
+    out.mkdir(parents=True, exist_ok=True)
+    record = _read_record(out)
+    done: list[Fetched] = []
+    for archive in archives:
+        known = record.get(archive.url)
+        if known is not None and archive.sha256 in (None, known.sha256):
+            done.append(Fetched(known.url, known.size, known.sha256, known.verified, already=True))
+            continue
+        path = out / _DOWNLOADS / archive.filename
+        received = functools.partial(progress, f"downloading {archive.filename}")
+        file = download(
+            archive.url,
+            path,
+            size=archive.size,
+            sha256=archive.sha256,
+            progress=received,
+            pause=pause,
+            attempts=attempts,
+        )
+        _put_in_place(archive, path, out, limits, progress)
+        if not keep_archives:
+            path.unlink(missing_ok=True)
+        record[archive.url] = file
+        _write_record(out, record)
+        done.append(file)
+    with contextlib.suppress(OSError):  # not there, or not empty
+        (out / _DOWNLOADS).rmdir()
+    return done
+
+
+def _put_in_place(archive: Archive, path: Path, out: Path, limits: Limits | None, progress: NamedProgress) -> None:
+    if archive.unpack:
+        target = out / safe_name(archive.target, path) if archive.target else out
+        unpack(path, target, limits, functools.partial(progress, f"unpacking {archive.filename}"))
+        return
+    target = out / safe_name(archive.target or archive.filename, path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    path.replace(target)
+
+
+def _read_record(out: Path) -> dict[str, Fetched]:
+    path = out / RECORD
+    if not path.exists():
+        return {}
+    try:
+        return {entry["url"]: Fetched(**entry) for entry in json.loads(path.read_text(encoding="utf-8"))}
+    except (ValueError, TypeError, KeyError):
+        raise DatasetError(f"{path} is damaged; delete it to fetch the dataset again.") from None
+
+
+def _write_record(out: Path, record: Mapping[str, Fetched]) -> None:
+    text = json.dumps([asdict(entry) for entry in record.values()], indent=1)
+    partial = out / (RECORD + ".part")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(out / RECORD)
 
 
 def download(
@@ -82,131 +136,160 @@ def download(
     attempts: int = 5,
     pause: float = 1.0,
     timeout: float = 60.0,
-) -> Downloaded:
+) -> Fetched:
     """Fetch `url` into `path`; gives up after `attempts` tries in a row that brought nothing new."""
+    import pooch
+
+    pooch.get_logger().setLevel(logging.WARNING)
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
-    idle = 0
-    while True:
-        before = _length(part)
-        problem = _try(url, part, size, progress, timeout)
-        if problem is None:
-            break
-        idle = 0 if _length(part) > before else idle + 1
-        if idle >= attempts:
-            raise DatasetError(
-                f"{url} could not be downloaded: {problem}; what arrived is kept in {part} and continued next time."
-            )
-        time.sleep(pause * 2**idle)
-    digest = file_hash(part)
-    if sha256 is not None and digest != sha256:
-        _forget(part)
-        raise DatasetError(
-            f"{url} is not the published file: its SHA-256 is {digest}, expected {sha256}; it was deleted."
-        )
-    part.replace(path)
-    _forget(part)
-    return Downloaded(path, path.stat().st_size, digest, sha256 is not None)
-
-
-def file_hash(path: Path) -> str:
-    """SHA-256 of a file, as hexadecimal text."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _length(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
-
-
-def _tag(part: Path) -> Path:
-    return part.with_name(part.name + ".tag")
-
-
-def _forget(part: Path) -> None:
-    part.unlink(missing_ok=True)
-    _tag(part).unlink(missing_ok=True)
-
-
-def _try(url: str, part: Path, size: int | None, progress: Progress, timeout: float) -> str | None:
-    """One request; None when the file is whole, else why it is not. Errors that trying again cannot mend are raised."""
-    start = _length(part)
-    request = urllib.request.Request(url, headers={"User-Agent": "stereogauge", "Accept-Encoding": "identity"})
-    if start:
-        request.add_header("Range", f"bytes={start}-")
-        if _tag(part).exists():
-            request.add_header("If-Range", _tag(part).read_text(encoding="utf-8"))
+    path.unlink(missing_ok=True)
+    source = _ResumedDownload(path.with_name(path.name + ".part"), size, progress, attempts, pause, timeout)
+    known = None if sha256 is None else f"sha256:{sha256}"
     try:
-        with _opener().open(request, timeout=timeout) as response:
-            return _receive(response, url, part, start, size, progress)
-    except urllib.error.HTTPError as error:
-        return _refused(error, url, part, start)
-    except _RETRIED as error:
-        return str(getattr(error, "reason", None) or error) or type(error).__name__
+        pooch.retrieve(url, known, fname=path.name, path=path.parent, downloader=source)
+    except ValueError as problem:  # Pooch has deleted the file
+        raise DatasetError(
+            f"{url} is not the published file: its SHA-256 is not the expected {sha256}; it was deleted."
+        ) from problem
+    return Fetched(url, path.stat().st_size, pooch.file_hash(path), sha256 is not None)
 
 
-def _refused(error: urllib.error.HTTPError, url: str, part: Path, start: int) -> str | None:
-    with error:
-        if error.code == 416 and start:
-            whole = re.fullmatch(r"bytes \*/(\d+)", error.headers.get("Content-Range", ""))
-            if whole and int(whole.group(1)) == start:
-                return None
-            _forget(part)
-            return "the server refused to continue, so it starts again"
-        if error.code >= 500 or error.code in (408, 429):
-            return f"the server answered {error.code}"
-        if error.code in (301, 302, 303, 307, 308):
-            raise DatasetError(f"{url} could not be downloaded: its redirect leads nowhere or in a circle.")
-        raise DatasetError(f"{url} could not be downloaded: the server answered {error.code} {error.reason}.")
+@dataclass(frozen=True)
+class _ResumedDownload:
+    """Pooch's downloader: continues a partial file, tries again, and stops at what was published or fits the disk."""
 
+    part: Path
+    size: int | None
+    progress: Progress
+    attempts: int
+    pause: float
+    timeout: float
 
-def _receive(
-    response: http.client.HTTPResponse, url: str, part: Path, start: int, size: int | None, progress: Progress
-) -> str | None:
-    if response.status == 206:
-        start, total = _continued(response.headers, url, start)
-    else:
-        start, total = 0, _declared(response.headers)
-    if size is not None and total is not None and total != size:
-        raise DatasetError(f"{url} is not the published file: the server offers {total:,} bytes, expected {size:,}.")
-    expected = total if total is not None else size
-    free = shutil.disk_usage(part.parent).free
-    if expected is not None and expected - start > free:
-        raise DatasetError(f"{url} has {expected:,} bytes, but only {free:,} are free in {part.parent}.")
-    _remember(response.headers, part)
-    done = start
-    with part.open("ab" if start else "wb") as out:
-        while chunk := response.read(_CHUNK):
-            done += len(chunk)
-            if expected is not None and done > expected:
+    def __call__(self, url: str, output_file: str, pooch: Any) -> None:
+        idle = 0
+        while True:
+            before = self._length
+            problem = self._try(url)
+            if problem is None:
+                break
+            idle = 0 if self._length > before else idle + 1
+            if idle >= self.attempts:
                 raise DatasetError(
-                    f"{url} is not the published file: more than the expected {expected:,} bytes arrived."
+                    f"{url} could not be downloaded: {problem}; what arrived is kept in {self.part} and continued "
+                    "next time."
                 )
-            out.write(chunk)
-            progress(done, expected)
-    if expected is not None and done < expected:
-        return f"the connection broke off after {done:,} of {expected:,} bytes"
-    return None
+            time.sleep(self.pause * 2**idle)
+        shutil.move(self.part, output_file)
+        self._forget()
+
+    @property
+    def _length(self) -> int:
+        return self.part.stat().st_size if self.part.exists() else 0
+
+    @property
+    def _tag(self) -> Path:
+        return self.part.with_name(self.part.name + ".tag")
+
+    def _forget(self) -> None:
+        self.part.unlink(missing_ok=True)
+        self._tag.unlink(missing_ok=True)
+
+    def _try(self, url: str) -> str | None:
+        """One request; None when the file is whole, else why it is not. What trying again cannot fix is raised."""
+        import requests
+
+        start, headers = self._length, dict(_HEADERS)
+        if start:
+            headers["Range"] = f"bytes={start}-"
+            if self._tag.exists():
+                headers["If-Range"] = self._tag.read_text(encoding="utf-8")
+        try:
+            with requests.Session() as session, _followed(session, url, headers, self.timeout) as response:
+                return self._receive(response, url, start)
+        except (requests.ConnectionError, requests.Timeout) as error:
+            return one_line(error) or type(error).__name__
+        except (requests.RequestException, OSError) as error:
+            raise DatasetError(f"{url} could not be downloaded: {one_line(error)}.") from error
+
+    def _receive(self, response: Any, url: str, start: int) -> str | None:
+        if response.status_code >= 400:
+            return self._refused(response, url, start)
+        if response.status_code == 206:
+            total = _total_of_rest(response.headers, url, start)
+        else:
+            length = response.headers.get("Content-Length", "")
+            start, total = 0, int(length) if length.isdigit() else None
+        expected = self._expected(url, total, start)
+        tag = response.headers.get("ETag", "")
+        self._tag.unlink(missing_ok=True)
+        if tag and not tag.startswith("W/"):  # a strong validator, for If-Range
+            self._tag.write_text(tag, encoding="utf-8")
+        done = start
+        with self.part.open("ab" if start else "wb") as out:
+            for chunk in _pieces(response):
+                done += len(chunk)
+                if expected is not None and done > expected:
+                    raise DatasetError(
+                        f"{url} is not the published file: more than the expected {expected:,} bytes arrived."
+                    )
+                out.write(chunk)
+                self.progress(done, expected)
+        if expected is not None and done < expected:
+            return f"the connection broke off after {done:,} of {expected:,} bytes"
+        return None
+
+    def _refused(self, response: Any, url: str, start: int) -> str | None:
+        status = response.status_code
+        if status == 416 and start:
+            if response.headers.get("Content-Range") == f"bytes */{start}":
+                return None  # all of it has arrived
+            self._forget()
+            return "the server refused to continue, so it starts again"
+        if status >= 500 or status in (408, 429):
+            return f"the server answered {status}"
+        raise DatasetError(f"{url} could not be downloaded: the server answered {status} {response.reason}.")
+
+    def _expected(self, url: str, total: int | None, start: int) -> int | None:
+        """The size of the file; an error where it is not the published one or does not fit on the disk."""
+        if self.size is not None and total is not None and total != self.size:
+            raise DatasetError(
+                f"{url} is not the published file: the server offers {total:,} bytes, expected {self.size:,}."
+            )
+        expected = total if total is not None else self.size
+        free = shutil.disk_usage(self.part.parent).free
+        if expected is not None and expected - start > free:
+            raise DatasetError(f"{url} has {expected:,} bytes, but only {free:,} are free in {self.part.parent}.")
+        return expected
 
 
-def _declared(headers: Message) -> int | None:
-    length = headers.get("Content-Length", "")
-    return int(length) if length.isdigit() else None
+def _followed(session: Any, url: str, headers: Mapping[str, str], timeout: float) -> Any:
+    """The answer after all redirects, none of which leads from https to anything else, or to another scheme."""
+    address = url
+    for _ in range(session.max_redirects):
+        response = session.get(address, headers=headers, stream=True, timeout=timeout, allow_redirects=False)
+        if not response.is_redirect:
+            return response
+        response.close()
+        target = urljoin(address, response.headers["Location"])
+        if address.startswith("https:") and not target.startswith("https:"):
+            raise DatasetError(f"{address} redirects to the unprotected address {target}; the download was stopped.")
+        address = target
+    raise DatasetError(f"{url} could not be downloaded: its redirect leads nowhere or in a circle.")
 
 
-def _continued(headers: Message, url: str, start: int) -> tuple[int, int | None]:
+def _pieces(response: Any) -> Iterator[bytes]:
+    """The body as it was sent, until its end or until the connection breaks."""
+    import urllib3
+
+    with contextlib.suppress(urllib3.exceptions.HTTPError):
+        yield from response.raw.stream(_CHUNK, decode_content=False)
+
+
+def _total_of_rest(headers: Mapping[str, str], url: str, start: int) -> int | None:
+    """The size of the whole file, of which the answer holds what follows byte `start`."""
     found = re.fullmatch(r"bytes (\d+)-(\d+)/(\d+|\*)", headers.get("Content-Range", ""))
     if found is None or int(found.group(1)) != start:
         raise DatasetError(
             f"{url} could not be continued at byte {start:,}: the server answered {headers.get('Content-Range')!r}."
         )
-    return start, None if found.group(3) == "*" else int(found.group(3))
-
-
-def _remember(headers: Message, part: Path) -> None:
-    """Keep a strong validator for `If-Range`."""
-    tag = headers.get("ETag", "")
-    if tag and not tag.startswith("W/"):
-        _tag(part).write_text(tag, encoding="utf-8")
-        return
-    _tag(part).unlink(missing_ok=True)
+    return None if found.group(3) == "*" else int(found.group(3))

@@ -11,6 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from stereogauge.datasets import synthetic
 from stereogauge.datasets.declaration import DatasetFamily
 from stereogauge.datasets.layout import MIDDLEBURY_TERMS
 from stereogauge.errors import DatasetError
@@ -81,9 +82,9 @@ def _load(
 ) -> Dataset:
     if root is not None:
         raise DatasetError(f"The synthetic dataset has no folder; found {root}.")
-    from stereogauge.datasets.synthetic import load_synthetic
-
-    return load_synthetic(variant or "mixed", seed=int(seed), size=_size(size), scenes=int(scenes), views=views)
+    return synthetic.load_synthetic(
+        variant or "mixed", seed=int(seed), size=_size(size), scenes=int(scenes), views=views
+    )
 
 
 def _size(size: tuple[int, int] | str) -> tuple[int, int]:
