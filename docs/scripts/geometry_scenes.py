@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 from stereogauge.datasets import load_dataset
-from stereogauge.datasets.synthetic.dataset import load_synthetic
+from stereogauge.datasets.synthetic import load_synthetic
 from stereogauge.figures.data.geometry import set_pictures
 from stereogauge.figures.palette import OKABE_ITO, colour
 from stereogauge.figures.pictures import render

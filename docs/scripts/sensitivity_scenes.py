@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from stereogauge.datasets import load_dataset
-from stereogauge.datasets.synthetic.dataset import load_synthetic
+from stereogauge.datasets.synthetic import load_synthetic
 from stereogauge.model import Scene
 from stereogauge.study.damage import damage_called
 from stereogauge.study.run import GEOMETRY_METRICS, run_study

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from small_images import save_small
 
 from stereogauge.datasets import load_dataset
-from stereogauge.datasets.synthetic.dataset import load_synthetic
+from stereogauge.datasets.synthetic import load_synthetic
 from stereogauge.datasets.synthetic.presets import PRESETS
 from stereogauge.evaluation.evaluate import evaluate, picture
 from stereogauge.figures import mpl

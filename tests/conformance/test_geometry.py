@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.datasets.synthetic.dataset import load_synthetic
+from stereogauge.datasets.synthetic import load_synthetic
 from stereogauge.datasets.synthetic.presets import PRESETS
 from stereogauge.kernels.edges import fill_rows
 from stereogauge.masks.geometry.sets import geometry_sets

@@ -11,13 +11,10 @@ import pytest
 from numpy.typing import NDArray
 
 from stereogauge.cli import main
-from stereogauge.datasets import load_dataset
-from stereogauge.datasets.native.builtin import DESCRIPTIONS
-from stereogauge.datasets.synthetic.camera import IDEAL, ImageModel
-from stereogauge.datasets.synthetic.dataset import load_synthetic
-from stereogauge.datasets.synthetic.files import save_middlebury_layout
+from stereogauge.datasets import families, load_dataset
+from stereogauge.datasets.synthetic import load_synthetic, save_middlebury_layout
 from stereogauge.datasets.synthetic.presets import NEAR, PRESETS
-from stereogauge.datasets.synthetic.render import Renderer
+from stereogauge.datasets.synthetic.render import IDEAL, ImageModel, Renderer
 from stereogauge.datasets.synthetic.scene import SyntheticScene
 from stereogauge.datasets.synthetic.world import Texture, World, patch, strip
 from stereogauge.errors import DatasetError, StereogaugeError
@@ -202,7 +199,7 @@ def test_saved_scenes_read_back_exactly(tmp_path: Path) -> None:
 
 
 def test_every_preset_is_described_and_all_gives_one_of_each() -> None:
-    assert set(DESCRIPTIONS) == {*PRESETS, "all"}
+    assert set(families()["synthetic"].variants) == {*PRESETS, "all"}
     assert load_synthetic("all", size=(64, 96)).ids == tuple(f"{name}-0" for name in PRESETS)
 
 

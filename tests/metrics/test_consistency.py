@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stereogauge.datasets.synthetic.dataset import load_synthetic
+from stereogauge.datasets.synthetic import load_synthetic
 from stereogauge.errors import SizeError
 from stereogauge.evaluation.evaluate import evaluate
 from stereogauge.io.files import DisparityFile

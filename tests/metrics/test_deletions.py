@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 import stereogauge as sg
 from stereogauge.confidence_measures.files import ConfidenceSource
-from stereogauge.datasets.synthetic.dataset import load_synthetic
+from stereogauge.datasets.synthetic import load_synthetic
 from stereogauge.errors import NotApplicable
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.declaration import MISSING, BoundMetric, Metric, Statistic, metrics, parse_metric

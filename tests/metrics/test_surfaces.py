@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from skimage import filters
 
-from stereogauge.datasets.synthetic.dataset import load_synthetic
+from stereogauge.datasets.synthetic import load_synthetic
 from stereogauge.evaluation.evaluate import evaluate, picture
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.surfaces import hessian_norm, metric_normals

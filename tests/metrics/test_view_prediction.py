@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from skimage.metrics import mean_squared_error, peak_signal_noise_ratio, structural_similarity
 
-from stereogauge.datasets.synthetic.dataset import load_synthetic
+from stereogauge.datasets.synthetic import load_synthetic
 from stereogauge.errors import SizeError
 from stereogauge.evaluation.evaluate import evaluate, picture
 from stereogauge.metrics.view_prediction import splatted_view, warped_view

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.datasets.synthetic.dataset import load_synthetic
+from stereogauge.datasets.synthetic import load_synthetic
 from stereogauge.datasets.synthetic.presets import PRESETS
 from stereogauge.datasets.synthetic.scene import SyntheticScene
 from stereogauge.kernels.edges import fill_rows

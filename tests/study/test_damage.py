@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stereogauge.datasets.synthetic.dataset import load_synthetic
+from stereogauge.datasets.synthetic import load_synthetic
 from stereogauge.errors import StereogaugeError
 from stereogauge.study.damage import damage_called, damages
 from stereogauge.study.ground_truth import GroundTruth, ground_truth_of

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from stereogauge.datasets import load_dataset
-from stereogauge.datasets.synthetic.dataset import load_synthetic
+from stereogauge.datasets.synthetic import load_synthetic
 from stereogauge.io.files import DisparityFile, MaskFile
 from stereogauge.model import Scene
 from stereogauge.study.run import GEOMETRY_METRICS, Study, run_study, worsening

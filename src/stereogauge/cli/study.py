@@ -66,7 +66,7 @@ def command(
     chosen = options.chosen_protocol(protocol, override)
     found = _scene(dataset, scene, size, seed)
     if save_scene is not None:
-        from stereogauge.datasets.synthetic.files import save_middlebury_layout
+        from stereogauge.datasets.synthetic import save_middlebury_layout
 
         save_middlebury_layout([found], save_scene)
         say(f"scene {found.id} in {save_scene}")

@@ -81,14 +81,14 @@ def _single_map(path: Path, data: Dataset, scene: str | None, decoding: dict[str
     from stereogauge.datasets.layout import map_name
     from stereogauge.datasets.results.find import map_file
     from stereogauge.datasets.results.layouts import scene_names
-    from stereogauge.datasets.results.manifest import Decoding
+    from stereogauge.datasets.results.manifest import ResultDecoding
     from stereogauge.datasets.validation import Validation, check_map
     from stereogauge.errors import DatasetError
 
     chosen = scene or scene_names(data.ids).get(map_name(path)[0].lower())
     if chosen is None:
         raise DatasetError(f"{path} does not say its scene; give --scene, one of {', '.join(data.ids[:8])}.")
-    file = map_file(path, data[chosen], data, Decoding(**decoding))
+    file = map_file(path, data[chosen], data, ResultDecoding(**decoding))
     return Validation(str(path), data.name, (), 1, tuple(check_map(file, data[chosen])))
 
 

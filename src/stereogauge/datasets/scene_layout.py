@@ -39,7 +39,7 @@ PARENT, PARENT_ITSELF = "../", ".."
 
 
 @dataclass(frozen=True)
-class Place:
+class ScenePlace:
     """One scene that was found: the folder that its templates start from, the folder that the user named, the fields.
 
     `dataset` is the name of the dataset that the scene belongs to.
@@ -92,21 +92,21 @@ class SceneLayout:
     right: Templates = ()
     views: Mapping[float, str] = field(default_factory=dict)
     masks: Mapping[str, MaskTemplate | tuple[MaskTemplate, ...]] = field(default_factory=dict)
-    calibration: Calibration | Callable[[Place], Calibration] | None = None
-    resolution: float | Callable[[Place], float | None] | None = None
-    scale: Callable[[Place], float] | None = None
+    calibration: Calibration | Callable[[ScenePlace], Calibration] | None = None
+    resolution: float | Callable[[ScenePlace], float | None] | None = None
+    scale: Callable[[ScenePlace], float] | None = None
     each: Templates = ()
-    derive: Callable[[Place], Fields | None] | None = None
-    details: Callable[[Place], Mapping[str, Any]] | None = None
+    derive: Callable[[ScenePlace], Fields | None] | None = None
+    details: Callable[[ScenePlace], Mapping[str, Any]] | None = None
     needs: tuple[str, ...] = ()
-    pairs: Callable[[Place], bool] | None = None
+    pairs: Callable[[ScenePlace], bool] | None = None
 
     def scenes(self, base: Path, root: Path, dataset: str, given: Fields) -> list[Scene]:
         """The scenes below `base`; the fields in `given` have these values in every template."""
         found: dict[str, Scene] = {}
         cache: dict[Any, Any] = {}
         for fields in self._matches(base, given):
-            place = Place(base, root, fields, dataset, cache)
+            place = ScenePlace(base, root, fields, dataset, cache)
             more = self.derive(place) if self.derive is not None else {}
             if more is None:
                 continue
@@ -124,7 +124,7 @@ class SceneLayout:
                 if match and path.is_file():
                     yield {**given, **{name: value or "" for name, value in match.groupdict().items()}}
 
-    def _scene(self, name: str, place: Place) -> Scene | None:
+    def _scene(self, name: str, place: ScenePlace) -> Scene | None:
         left, right = (place.find(*_several(templates)) for templates in (self.left, self.right))
         maps = {"gt": self.truth, "gt_right": self.truth_right, "gt_fine": self.truth_fine}
         parts: dict[str, Any] = {
@@ -148,14 +148,14 @@ class SceneLayout:
         }
         return Scene(name, dataset=place.dataset, **arguments)
 
-    def _map(self, file: DisparityFile, place: Place, calibration: Calibration | None) -> DisparityFile:
+    def _map(self, file: DisparityFile, place: ScenePlace, calibration: Calibration | None) -> DisparityFile:
         masks = tuple(path for mask in file.masks if (path := place.find(str(mask))) is not None)
         scale = file.scale if self.scale is None else self.scale(place)
         if file.encoding == DEPTH and calibration is not None and calibration.focal_baseline is not None:
             scale = calibration.focal_baseline * (scale or 1.0)
         return replace(file, masks=masks, scale=scale)
 
-    def _check_pair(self, parts: Mapping[str, Any], place: Place) -> None:
+    def _check_pair(self, parts: Mapping[str, Any], place: ScenePlace) -> None:
         missing = [part for part in ("left", "right") if parts[part] is None]
         if len(missing) == 1 and self.pairs is not None and self.pairs(place):
             path = place.base / _several(getattr(self, missing[0]))[0].format(**place.fields)
@@ -233,7 +233,7 @@ def _several(value: Value | tuple[Value, ...]) -> tuple[Value, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def _at_place(declared: Any, place: Place) -> Any:
+def _at_place(declared: Any, place: ScenePlace) -> Any:
     """The first of the declared files that exists, with its template replaced by the path; None where none does."""
     found = ((one, place.find(str(one.path))) for one in _several(declared))
     return next((replace(one, path=path) for one, path in found if path is not None), None)

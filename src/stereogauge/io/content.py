@@ -42,7 +42,7 @@ COPIES_TRIED = 3
 
 
 @dataclass(frozen=True)
-class Content:
+class FileContent:
     """The bytes of a file, the name that errors call it, its suffix, and the (height, width) that it must have, if any.
 
     Every reader calls `check_dimensions` before it decodes, so that a map of another size costs nothing.
@@ -194,7 +194,9 @@ def inner_suffix(path: str | os.PathLike[str]) -> str:
     return suffix_of(os.fsdecode(path).split("::")[0][: -len(GZIP)]) if suffix == GZIP else suffix
 
 
-def fetch(path: str | os.PathLike[str], shape: tuple[int, int] | None = None, largest: int = LARGEST_FILE) -> Content:
+def fetch(
+    path: str | os.PathLike[str], shape: tuple[int, int] | None = None, largest: int = LARGEST_FILE
+) -> FileContent:
     """The content of a local file or of a URL; every failure is a `FileError` that names it.
 
     Readers refuse another size than `shape`, (height, width). A .gz file is unpacked; one that holds more than a map of
@@ -206,7 +208,7 @@ def fetch(path: str | os.PathLike[str], shape: tuple[int, int] | None = None, la
         raise FileError(f"{name}: the file is empty.")
     if suffix_of(path) == GZIP:
         data = gunzipped(data, name, min(largest, largest_content(shape)))
-    return Content(name, data, inner_suffix(path), shape)
+    return FileContent(name, data, inner_suffix(path), shape)
 
 
 def largest_content(shape: tuple[int, int] | None) -> int:

@@ -14,10 +14,10 @@ import numpy as np
 from stereogauge.disparity import DisparityMap
 from stereogauge.errors import FileError, unknown_name
 from stereogauge.io import isolated, numpy_, pfm, png, png_file, tiff
-from stereogauge.io.content import Content, Decoding
+from stereogauge.io.content import Decoding, FileContent
 from stereogauge.io.images import BY_PILLOW, LOSSY
 
-Reader: TypeAlias = Callable[[Content, Decoding], DisparityMap]
+Reader: TypeAlias = Callable[[FileContent, Decoding], DisparityMap]
 Writer: TypeAlias = Callable[[DisparityMap, Decoding, str], bytes | bytearray]
 
 
@@ -44,7 +44,7 @@ class Encoding:
 BEYOND_RANGE = 65535.0
 
 
-def _read_inverse(content: Content, decoding: Decoding) -> DisparityMap:
+def _read_inverse(content: FileContent, decoding: Decoding) -> DisparityMap:
     """Depth in a fixed unit: d = scale / v + offset, where scale = f·B in px times units per metre.
 
     A 16-bit PNG (0 = unknown, 65535 = beyond the range and unknown too) or a NumPy array (0, NaN, infinity = unknown).
@@ -146,7 +146,7 @@ ENCODINGS: dict[str, Encoding] = {
 def _depth_reader(per_metre: float) -> Reader:
     """A reader of any of the other files, whose values are depths."""
 
-    def read(content: Content, decoding: Decoding) -> DisparityMap:
+    def read(content: FileContent, decoding: Decoding) -> DisparityMap:
         stored = replace(decoding, scale=decoding.scale or 1.0, offset=0.0)
         inner = encoding_of_content(content, stored)
         values = inner.reader(content, stored)
@@ -189,7 +189,7 @@ def encoding_called(name: str) -> Encoding:
     return ENCODINGS[name]
 
 
-def encoding_of_content(content: Content, decoding: Decoding) -> Encoding:
+def encoding_of_content(content: FileContent, decoding: Decoding) -> Encoding:
     """The encoding of a file for which none was given; an error unless suffix and bit depth make it certain."""
     for encoding in ENCODINGS.values():
         if content.suffix in encoding.suffixes:
@@ -225,7 +225,7 @@ def encoding_of_content(content: Content, decoding: Decoding) -> Encoding:
     return _integer_encoding(content, decoding, f"{article} {header.bit_depth}-bit PNG")
 
 
-def _integer_encoding(content: Content, decoding: Decoding, kind: str) -> Encoding:
+def _integer_encoding(content: FileContent, decoding: Decoding, kind: str) -> Encoding:
     """The encoding of integers if a scale was given; without a scale their meaning is unknown."""
     if decoding.scale is not None:
         return ENCODINGS["middlebury"]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import one_line
 from stereogauge.io import png_file, tiff
-from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Content, fetch, inner_suffix
+from stereogauge.io.content import LARGEST_DEFLATE_RATIO, FileContent, fetch, inner_suffix
 
 FORMATS = ("JPEG", "BMP", "WEBP")
 LOSSY = (".jpg", ".jpeg", ".webp")
@@ -75,7 +75,7 @@ def is_lossy(path: str | os.PathLike[str]) -> bool:
     return LOSSLESS_WEBP not in bytes(fetch(path).data[WEBP_CHUNKS])
 
 
-def decode_with_pillow(content: Content) -> NDArray[Any]:
+def decode_with_pillow(content: FileContent) -> NDArray[Any]:
     """The samples of a JPEG, BMP or WebP image, grey or RGB."""
     from PIL import Image, UnidentifiedImageError
 
@@ -97,12 +97,12 @@ def decode_with_pillow(content: Content) -> NDArray[Any]:
         raise content.error(f"the image is truncated or damaged ({one_line(error)}).") from error
 
 
-def is_netpbm(content: Content) -> bool:
+def is_netpbm(content: FileContent) -> bool:
     """Whether the file claims to be a binary PGM or PPM."""
     return content.starts_with(b"P5") or content.starts_with(b"P6")
 
 
-def decode_netpbm(content: Content) -> NDArray[Any]:
+def decode_netpbm(content: FileContent) -> NDArray[Any]:
     """The samples, (H, W) or (H, W, 3) RGB, uint8 or uint16 as they are stored."""
     if not is_netpbm(content):
         raise content.wrong_kind("a binary PGM or PPM file")

@@ -27,8 +27,8 @@ from stereogauge.errors import one_line
 from stereogauge.io.content import (
     LARGEST_DEFLATE_RATIO,
     LARGEST_PIXEL_COUNT,
-    Content,
     Decoding,
+    FileContent,
     inflates_beyond,
     largest_content,
     require_installed,
@@ -115,7 +115,7 @@ _DECODER = _Decoder()
 atexit.register(_DECODER.end)
 
 
-def decode_isolated(kind: Kind, content: Content) -> NDArray[Any]:
+def decode_isolated(kind: Kind, content: FileContent) -> NDArray[Any]:
     """The samples of a file as they are stored, decoded in the other process; every failure is a `FileError`."""
     height, width = content.shape or (0, 0)
     limits = {"pixels": LARGEST_PIXEL_COUNT, "ratio": LARGEST_DEFLATE_RATIO, "seconds": TIME_LIMIT}
@@ -136,7 +136,7 @@ def decode_isolated(kind: Kind, content: Content) -> NDArray[Any]:
     return np.frombuffer(samples, stored).reshape(shape)
 
 
-def read_exr(content: Content, decoding: Decoding) -> DisparityMap:
+def read_exr(content: FileContent, decoding: Decoding) -> DisparityMap:
     """The only float channel of an OpenEXR image, or the one called `disparity`."""
     if not content.starts_with(EXR_MAGIC):
         raise content.wrong_kind("an OpenEXR file")
@@ -146,7 +146,7 @@ def read_exr(content: Content, decoding: Decoding) -> DisparityMap:
     return as_disparity(decode_isolated("exr", content)).copy()
 
 
-def read_spring(content: Content, decoding: Decoding) -> DisparityMap:
+def read_spring(content: FileContent, decoding: Decoding) -> DisparityMap:
     """Spring's `.dsp5`: the absolute values of the dataset `disparity` of an HDF5 file."""
     if not content.starts_with(HDF5_MAGIC):
         raise content.wrong_kind("an HDF5 file (.dsp5)")
@@ -154,7 +154,7 @@ def read_spring(content: Content, decoding: Decoding) -> DisparityMap:
     return np.abs(as_disparity(decode_isolated("hdf5", content)))
 
 
-def read_matlab(content: Content, decoding: Decoding) -> DisparityMap:
+def read_matlab(content: FileContent, decoding: Decoding) -> DisparityMap:
     """The only matrix of a .mat file, or the one called `disparity`.
 
     Versions up to 7 are read by SciPy. Version 7.3 is HDF5, in which MATLAB stores matrices transposed.
@@ -168,7 +168,7 @@ def read_matlab(content: Content, decoding: Decoding) -> DisparityMap:
     return as_disparity(decode_isolated("matlab", content)).copy()
 
 
-def _check_inflated(content: Content) -> None:
+def _check_inflated(content: FileContent) -> None:
     """Refuse compressed variables that unpack to more than a map of the expected size, which SciPy would all unpack."""
     limit = largest_content(content.shape)
     order = "<" if bytes(content.data[MATLAB_HEADER - 2 : MATLAB_HEADER]) == b"IM" else ">"

@@ -17,7 +17,7 @@ from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
 from stereogauge.disparity import DisparityMap, as_disparity, plane_shape
-from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Content, Decoding
+from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Decoding, FileContent
 
 LONGEST_HEADER = 10_000
 HEADER_READERS = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
@@ -45,14 +45,14 @@ class ArrayHeader(NamedTuple):
         return disparity.copy() if np.shares_memory(disparity, flat) else disparity
 
 
-def read_npy(content: Content, decoding: Decoding) -> DisparityMap:
+def read_npy(content: FileContent, decoding: Decoding) -> DisparityMap:
     """The array of an npy file."""
     if not content.starts_with(npy_format.MAGIC_PREFIX):
         raise content.wrong_kind("a NumPy file (.npy)")
     return _read_header(bytes(content.data[: LONGEST_HEADER + 12]), content.size, content).array(content.data)
 
 
-def read_npz(content: Content, decoding: Decoding) -> DisparityMap:
+def read_npz(content: FileContent, decoding: Decoding) -> DisparityMap:
     """The only array of an npz archive, or the one called `disparity`."""
     if not content.starts_with(b"PK"):
         raise content.wrong_kind("a NumPy archive (.npz)")
@@ -70,7 +70,7 @@ def encode_npy(disparity: DisparityMap, decoding: Decoding, name: str) -> bytes:
     return buffer.getvalue()
 
 
-def _choose(archive: zipfile.ZipFile, content: Content) -> zipfile.ZipInfo:
+def _choose(archive: zipfile.ZipFile, content: FileContent) -> zipfile.ZipInfo:
     members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
     if "disparity" in members:
         return members["disparity"]
@@ -80,7 +80,7 @@ def _choose(archive: zipfile.ZipFile, content: Content) -> zipfile.ZipInfo:
     return next(iter(members.values()))
 
 
-def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, content: Content) -> DisparityMap:
+def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, content: FileContent) -> DisparityMap:
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise content.error("the archive uses a compression that NumPy does not write.")
     if member.file_size > LARGEST_DEFLATE_RATIO * content.size:
@@ -96,7 +96,7 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, content: Con
     return header.array(data)
 
 
-def _read_header(data: bytes, size: int, content: Content) -> ArrayHeader:
+def _read_header(data: bytes, size: int, content: FileContent) -> ArrayHeader:
     """The header at the start of `data`, possible for an npy file of `size` bytes."""
     stream = io.BytesIO(data)
     try:

@@ -13,7 +13,7 @@ import re
 import numpy as np
 
 from stereogauge.disparity import DisparityMap
-from stereogauge.io.content import Content, Decoding
+from stereogauge.io.content import Decoding, FileContent
 
 LONGEST_HEADER = 4096
 ROWS_PER_BLOCK = 16
@@ -21,7 +21,7 @@ _SIZE, _SCALE = rb"([+-]?\d+)", rb"([+-]?[\d.]+(?:[eE][+-]?\d+)?)(?:[ \t]*\r?\n|
 _HEADER = re.compile(rb"(?:\s|#[^\n]*\n)+".join([rb"P[fF]", _SIZE, _SIZE, _SCALE]))
 
 
-def read(content: Content, decoding: Decoding) -> DisparityMap:
+def read(content: FileContent, decoding: Decoding) -> DisparityMap:
     """The map of a PFM file."""
     if content.starts_with(b"PF"):
         raise content.error("a colour PFM (PF, three channels); a disparity map is a grey one (Pf).")
@@ -43,7 +43,7 @@ def read(content: Content, decoding: Decoding) -> DisparityMap:
     return _upright(stored.reshape(height, width))
 
 
-def _is_little_endian(content: Content, scale: str) -> bool:
+def _is_little_endian(content: FileContent, scale: str) -> bool:
     try:
         value = float(scale)
     except ValueError:

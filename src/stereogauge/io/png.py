@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from stereogauge.disparity import DisparityMap
 from stereogauge.errors import FileError
 from stereogauge.io import png_file
-from stereogauge.io.content import Content, Decoding
+from stereogauge.io.content import Decoding, FileContent
 from stereogauge.io.images import BY_PILLOW, LOSSY, decode_netpbm, decode_with_pillow, encode_pgm, is_netpbm
 
 KITTI_SCALE = 256.0
@@ -23,7 +23,7 @@ LOSSY_GREY = 8
 """How far the colours of one grey may be apart after lossy compression."""
 
 
-def read_kitti(content: Content, decoding: Decoding) -> DisparityMap:
+def read_kitti(content: FileContent, decoding: Decoding) -> DisparityMap:
     """A 16-bit grey PNG: v / 256, 0 = unknown."""
     header = png_file.read_header(content)
     if header.bit_depth != 16:
@@ -38,7 +38,7 @@ def read_kitti(content: Content, decoding: Decoding) -> DisparityMap:
     return _linear(png_file.decode(content), Decoding(KITTI_SCALE, unknown=decoding.unknown))
 
 
-def read_middlebury(content: Content, decoding: Decoding) -> DisparityMap:
+def read_middlebury(content: FileContent, decoding: Decoding) -> DisparityMap:
     """An image with v = scale·(d − offset), 0 = unknown; three equal channels count as one."""
     if decoding.scale is None:
         raise content.error(_missing_scale(content))
@@ -54,7 +54,7 @@ def read_middlebury(content: Content, decoding: Decoding) -> DisparityMap:
     return _linear(_one_channel(png_file.decode(content), content), decoding)
 
 
-def _missing_scale(content: Content) -> str:
+def _missing_scale(content: FileContent) -> str:
     if content.starts_with(png_file.SIGNATURE) and png_file.read_header(content).bit_depth == 16:
         return (
             'a 16-bit PNG is usually KITTI\'s (encoding="kitti"); encoding="middlebury" needs the scale to divide by '
@@ -66,7 +66,7 @@ def _missing_scale(content: Content) -> str:
     )
 
 
-def read_sintel(content: Content, decoding: Decoding) -> DisparityMap:
+def read_sintel(content: FileContent, decoding: Decoding) -> DisparityMap:
     """An 8-bit RGB PNG: 4·R + G/64 + B/16384."""
     header = png_file.read_header(content)
     if header.colour_type != 2 or header.bit_depth != 8:
@@ -94,7 +94,7 @@ def encode_middlebury(disparity: DisparityMap, decoding: Decoding, name: str) ->
     return encode_pgm(samples) if name.lower().endswith(".pgm") else png_file.encode(samples)
 
 
-def _one_channel(samples: NDArray[Any], content: Content) -> NDArray[Any]:
+def _one_channel(samples: NDArray[Any], content: FileContent) -> NDArray[Any]:
     if samples.ndim == 2:
         return samples
     if samples.shape[2] != 3 and samples[..., -1].min() < np.iinfo(samples.dtype).max:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import FileError
-from stereogauge.io.content import LARGEST_DEFLATE_RATIO, Content, inflate
+from stereogauge.io.content import LARGEST_DEFLATE_RATIO, FileContent, inflate
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
@@ -59,7 +59,7 @@ class PngHeader:
         return sum((row_bytes + 1) * rows for row_bytes, rows in self.passes())
 
 
-def read_header(content: Content) -> PngHeader:
+def read_header(content: FileContent) -> PngHeader:
     """The header (IHDR), checked against the PNG standard and the size of the file."""
     if not content.starts_with(SIGNATURE):
         raise content.wrong_kind("a PNG file")
@@ -77,7 +77,7 @@ def read_header(content: Content) -> PngHeader:
     return header
 
 
-def decode(content: Content, *, indices: bool = False) -> NDArray[Any]:
+def decode(content: FileContent, *, indices: bool = False) -> NDArray[Any]:
     """The samples, (H, W) or (H, W, 3|4) in RGB order, uint8 or uint16; grey below 8 bits is stretched to 0…255.
 
     With `indices` a palette gives the indices instead of their colours, and grey below 8 bits the stored values.
@@ -119,7 +119,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(data, zlib.crc32(kind)))
 
 
-def _chunks(content: Content) -> Iterator[tuple[bytes, memoryview]]:
+def _chunks(content: FileContent) -> Iterator[tuple[bytes, memoryview]]:
     """Every chunk up to IEND, with its check sum verified."""
     position = len(SIGNATURE)
     while position + 12 <= content.size:
@@ -138,7 +138,7 @@ def _chunks(content: Content) -> Iterator[tuple[bytes, memoryview]]:
     raise content.error("truncated: the PNG ends in the middle of its data.")
 
 
-def _image_chunks(content: Content, header: PngHeader) -> tuple[bytes, list[memoryview]]:
+def _image_chunks(content: FileContent, header: PngHeader) -> tuple[bytes, list[memoryview]]:
     """The palette as a chunk (empty unless needed) and the parts of the compressed data."""
     palette = b""
     parts: list[memoryview] = []

@@ -22,7 +22,7 @@ OBJECT_STORES = ("s3", "s3a", "gs", "gcs", "abfs", "az")
 """Schemes whose files are copied into the cache; others are read in place."""
 
 
-class Status(NamedTuple):
+class FileStatus(NamedTuple):
     """What `Path.stat` says, as far as an object store knows it."""
 
     st_size: int
@@ -177,11 +177,11 @@ class RemotePath(os.PathLike[str]):
         """Whether the listing has a file here or below."""
         return self.is_file() or self.is_dir()
 
-    def stat(self) -> Status:
+    def stat(self) -> FileStatus:
         """The size of the file."""
         if self.entry is None:
             raise FileNotFoundError(2, "No such file", self.url)
-        return Status(self.entry.size)
+        return FileStatus(self.entry.size)
 
     def iterdir(self) -> Iterator[RemotePath]:
         """What lies directly in this folder."""

@@ -22,8 +22,8 @@ from stereogauge.errors import StereogaugeError, one_line
 from stereogauge.io.content import (
     LARGEST_DEFLATE_RATIO,
     LARGEST_OTHER_RATIO,
-    Content,
     Decoding,
+    FileContent,
     inflate,
     require,
 )
@@ -47,7 +47,7 @@ MOST_ENTRIES = 4096
 _SILENCE = logging.NullHandler()
 
 
-def read(content: Content, decoding: Decoding) -> DisparityMap:
+def read(content: FileContent, decoding: Decoding) -> DisparityMap:
     """The only page of a TIFF of floats, or of integers where a scale is given; 0 is unknown in unsigned ones."""
     samples, nodata = _decode(content, _check_disparity)
     if samples.dtype.kind != "f" and decoding.scale is None:
@@ -59,12 +59,12 @@ def read(content: Content, decoding: Decoding) -> DisparityMap:
     return np.where(samples == 0, np.float32(np.nan), disparity) if samples.dtype.kind == "u" else disparity
 
 
-def read_image(content: Content) -> NDArray[Any]:
+def read_image(content: FileContent) -> NDArray[Any]:
     """The only page of a TIFF of 8-bit or 16-bit samples, (H, W) or (H, W, channels)."""
     return _decode(content, _check_image)[0]
 
 
-def _decode(content: Content, check: Callable[[Any, Content], None]) -> tuple[NDArray[Any], Any]:
+def _decode(content: FileContent, check: Callable[[Any, FileContent], None]) -> tuple[NDArray[Any], Any]:
     """The samples of the only page, which `check` has found to be of the right kind, and its nodata tag."""
     if not is_tiff(content):
         raise content.wrong_kind("a TIFF file")
@@ -93,12 +93,12 @@ def _decode(content: Content, check: Callable[[Any, Content], None]) -> tuple[ND
         raise content.error(f"the TIFF is truncated or damaged ({one_line(error) or type(error).__name__}).") from error
 
 
-def is_tiff(content: Content) -> bool:
+def is_tiff(content: FileContent) -> bool:
     """Whether the file claims to be a TIFF."""
     return any(content.starts_with(signature) for signature in SIGNATURES)
 
 
-def _check_directory(content: Content) -> None:
+def _check_directory(content: FileContent) -> None:
     """Raise an error for a first directory that no writer of a single image makes."""
     data = content.data
     order = "<" if bytes(data[:2]) == b"II" else ">"
@@ -118,7 +118,7 @@ def _check_directory(content: Content) -> None:
         raise content.error("truncated: the TIFF's directory lies beyond the end of the file.") from error
 
 
-def _check_entry(tag: int, kind: int, count: int, content: Content) -> None:
+def _check_entry(tag: int, kind: int, count: int, content: FileContent) -> None:
     whole = kind in WHOLE_NUMBERS
     single = tag not in SINGLE_TAGS or (whole and count == 1)
     describing = tag not in DESCRIPTION_OF_DATA or (whole and count > 0)
@@ -126,21 +126,21 @@ def _check_entry(tag: int, kind: int, count: int, content: Content) -> None:
         raise content.error(f"the TIFF is damaged (the entry {tag} of its directory is impossible).")
 
 
-def _check_disparity(page: Any, content: Content) -> None:
+def _check_disparity(page: Any, content: FileContent) -> None:
     if page.samplesperpixel != 1 or len(page.shape) != 2:
         raise content.error(f"a disparity map has one channel; this TIFF has shape {page.shape}.")
     if page.dtype is None or page.dtype.kind not in "fiu":
         raise content.error(f"the tiff encoding holds numbers; this file holds {page.dtype}.")
 
 
-def _check_image(page: Any, content: Content) -> None:
+def _check_image(page: Any, content: FileContent) -> None:
     if len(page.shape) != 2 and (len(page.shape) != 3 or page.shape[2] not in (3, 4)):
         raise content.error(f"an image is grey or RGB; this TIFF has shape {page.shape}.")
     if page.dtype not in (np.uint8, np.uint16):
         raise content.error(f"images have 8 or 16 bits per sample; this TIFF holds {page.dtype}.")
 
 
-def _check_data(page: Any, content: Content) -> None:
+def _check_data(page: Any, content: FileContent) -> None:
     """Raise an error unless the strips or tiles lie within the file and can hold the promised pixels."""
     segments = list(zip(page.dataoffsets, page.databytecounts, strict=True))
     if any(offset < 8 or count < 0 or offset + count > content.size for offset, count in segments):
@@ -163,7 +163,7 @@ def _check_data(page: Any, content: Content) -> None:
             raise content.error("the TIFF's compressed data is damaged or does not make the promised pixels.")
 
 
-def _without_nodata(disparity: DisparityMap, tag: Any, content: Content) -> DisparityMap:
+def _without_nodata(disparity: DisparityMap, tag: Any, content: FileContent) -> DisparityMap:
     if tag is None:
         return disparity
     try:

@@ -11,9 +11,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from stereogauge.datasets import synthetic
 from stereogauge.datasets.declaration import DatasetFamily
 from stereogauge.datasets.layout import MIDDLEBURY_TERMS
+from stereogauge.datasets.synthetic import load_synthetic
+from stereogauge.datasets.synthetic.presets import PRESETS
 from stereogauge.errors import DatasetError
 from stereogauge.io.files import DisparityFile, ImageFile
 from stereogauge.model import Calibration, Dataset, Scene
@@ -56,20 +57,6 @@ MOTORCYCLE = DatasetFamily(
     homepage="https://vision.middlebury.edu/stereo/data/scenes2014/",
 )
 
-DESCRIPTIONS = {
-    "planes": "slanted cards in layers before a slanted wall",
-    "curved": "domes and leaning columns in a room",
-    "boxes": "turned boxes in a room",
-    "thin": "wires at every angle, poles and a grid",
-    "anatomy": "edges, planes and thin structures well apart, for studies of metrics",
-    "weak-texture": "textureless and repetitive panels",
-    "reflections": "panels that mirror their surroundings",
-    "mixed": "everything at once",
-    "noisy": "everything at once, with blur and sensor noise",
-    "exposure": "everything at once, the right camera darker, with noise and vignetting",
-    "all": "one scene of each preset",
-}
-
 
 def _load(
     root: Path | None,
@@ -82,9 +69,7 @@ def _load(
 ) -> Dataset:
     if root is not None:
         raise DatasetError(f"The synthetic dataset has no folder; found {root}.")
-    return synthetic.load_synthetic(
-        variant or "mixed", seed=int(seed), size=_size(size), scenes=int(scenes), views=views
-    )
+    return load_synthetic(variant or "mixed", seed=int(seed), size=_size(size), scenes=int(scenes), views=views)
 
 
 def _size(size: tuple[int, int] | str) -> tuple[int, int]:
@@ -105,7 +90,10 @@ SYNTHETIC = DatasetFamily(
     citation="none needed",
     obtain="nothing to obtain",
     load=_load,
-    variants=DESCRIPTIONS,
+    variants={
+        **{preset.id: preset.description for preset in PRESETS.values()},
+        "all": "one scene of each preset",
+    },
     options={
         "seed": "the first scene's seed (0)",
         "size": "(height, width), or the text WIDTHxHEIGHT (640x480)",

@@ -10,7 +10,7 @@ from dataclasses import replace
 from stereogauge.datasets.calibration import read_middlebury_calibration
 from stereogauge.datasets.declaration import Archive, DatasetFamily
 from stereogauge.datasets.layout import MIDDLEBURY_TERMS, png_size
-from stereogauge.datasets.scene_layout import Place, SceneFolders, SceneLayout
+from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout, ScenePlace
 from stereogauge.io.files import DisparityFile, MaskFile
 from stereogauge.model import Calibration
 
@@ -32,7 +32,7 @@ _GCPR = (
 _FOLDER = "{folder}"
 
 
-def _calibration(place: Place) -> Calibration:
+def _calibration(place: ScenePlace) -> Calibration:
     """The scene's calib.txt; an ndisp that is the width of the image, as ETH3D states it, is not a search range."""
     path, left = place.find(f"{_FOLDER}/calib.txt"), place.find(f"{_FOLDER}/im0.png")
     if path is None or left is None:

@@ -11,7 +11,7 @@ import configparser
 
 from stereogauge.datasets.declaration import DatasetFamily
 from stereogauge.datasets.layout import MAP_SUFFIXES
-from stereogauge.datasets.scene_layout import Place, SceneFolders, SceneLayout
+from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout, ScenePlace
 from stereogauge.errors import FileError
 from stereogauge.io.files import DisparityFile
 from stereogauge.model import Calibration
@@ -21,7 +21,7 @@ _TRUTHS = ("gt", "disparity", "disp", "disp_left", "gt_left", "groundtruth")
 _FLOATS = tuple(suffix for suffix in MAP_SUFFIXES if suffix not in (".png", ".pgm"))
 
 
-def _parameters(place: Place) -> Calibration:
+def _parameters(place: ScenePlace) -> Calibration:
     path = place.find("{folder}/parameters.cfg")
     if path is None:
         return Calibration()
@@ -40,7 +40,7 @@ def _parameters(place: Place) -> Calibration:
         ) from None
 
 
-def _folder(place: Place) -> dict[str, str]:
+def _folder(place: ScenePlace) -> dict[str, str]:
     return {"folder": "/".join(place.fields[name] for name in ("group", "scene") if name in place.fields)}
 
 

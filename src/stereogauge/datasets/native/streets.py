@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stereogauge.datasets.calibration import read_kitti_calibration
 from stereogauge.datasets.declaration import DatasetFamily
-from stereogauge.datasets.scene_layout import Place, SceneFolders, SceneLayout
+from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout, ScenePlace
 from stereogauge.errors import FileError
 from stereogauge.io.files import DisparityFile, MaskFile
 from stereogauge.model import Calibration
@@ -20,7 +20,7 @@ VIRTUAL_CAMERA = Calibration(focal=725.0087, baseline=0.532725)
 CENTIMETRES = 100.0
 
 
-def _image_folders(place: Place) -> dict[str, str] | None:
+def _image_folders(place: ScenePlace) -> dict[str, str] | None:
     """The folders of the images, named as that of the disparity map; None for maps of the other size."""
     folder, size = place.fields["folder"], place.fields["variant"]
     other = {"half": "full", "full": "half"}[size]
@@ -30,14 +30,14 @@ def _image_folders(place: Place) -> dict[str, str] | None:
     return {**sides, "sequence": place.fields["frame"].partition("_")[0]}
 
 
-def _driving_calibration(place: Place) -> Calibration:
+def _driving_calibration(place: ScenePlace) -> Calibration:
     pattern = f"{place.fields['variant']}-image-calib/*.txt"
     files = place.once(lambda found: {path.stem: path for path in place.root.rglob(found)}, pattern)
     path = files.get(place.fields["sequence"])
     return Calibration() if path is None else read_kitti_calibration(path, DRIVING_CAMERAS)
 
 
-def _weather(place: Place) -> dict[str, dict[str, str]]:
+def _weather(place: ScenePlace) -> dict[str, dict[str, str]]:
     first = place.fields["folder"].partition("/")[0]
     return {"metadata": {"weather": first}} if first in WEATHERS else {}
 
@@ -86,7 +86,7 @@ def _argoverse_calibration(path: Path) -> Calibration:
         raise FileError(f"{path} is not a calibration of Argoverse's rectified cameras ({problem!r}).") from None
 
 
-def _log_calibration(place: Place) -> Calibration:
+def _log_calibration(place: ScenePlace) -> Calibration:
     path = place.find("rectified_stereo_images_v1.1/{split}/{log}/vehicle_calibration_stereo_info.json")
     return Calibration() if path is None else place.once(_argoverse_calibration, path)
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from stereogauge.datasets.declaration import DatasetFamily
-from stereogauge.datasets.scene_layout import Place, SceneFolders, SceneLayout
+from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout, ScenePlace
 from stereogauge.errors import FileError
 from stereogauge.io.files import DisparityFile
 from stereogauge.model import Calibration
@@ -53,7 +53,7 @@ def _camera(path: Path) -> Calibration:
         raise FileError(f"{path} has no camera_settings with an intrinsic fx.") from None
 
 
-def _falling_camera(place: Place) -> Calibration:
+def _falling_camera(place: ScenePlace) -> Calibration:
     return place.once(_camera, place.base / place.fields["place"] / "_camera_settings.json")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from stereogauge.datasets.declaration import DatasetFamily
-from stereogauge.datasets.scene_layout import Place, SceneFolders, SceneLayout
+from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout, ScenePlace
 from stereogauge.errors import FileError
 from stereogauge.io.files import DisparityFile, LabelFile, MaskFile
 from stereogauge.model import Calibration
@@ -28,12 +28,12 @@ def _booster_camera(path: Path) -> Calibration:
     return Calibration(focal=float(matrix[0, 0]), baseline=abs(float(baseline)) * _MILLIMETRE)
 
 
-def _booster_calibration(place: Place) -> Calibration:
+def _booster_calibration(place: ScenePlace) -> Calibration:
     path = place.find("{scene}/calib_00-{camera}.xml")
     return Calibration() if path is None else place.once(_booster_camera, path)
 
 
-def _classes(place: Place) -> dict[str, dict[str, str]]:
+def _classes(place: ScenePlace) -> dict[str, dict[str, str]]:
     path = place.find("{scene}/mask_cat.png")
     return {} if path is None else {"metadata": {"classes": str(path)}}
 

@@ -21,7 +21,7 @@ from stereogauge.datasets.results.layouts import (
 )
 from stereogauge.datasets.results.manifest import (
     FILENAMES,
-    Decoding,
+    ResultDecoding,
     ResultManifest,
     manifest_of,
     of_map,
@@ -95,7 +95,7 @@ def find_results(
     groups: dict[str, list[Recognised]] = {}
     for file in recognised:
         groups.setdefault(file.algorithm, []).append(file)
-    requested = Decoding(encoding, scale, offset, unknown, flip, crop)
+    requested = ResultDecoding(encoding, scale, offset, unknown, flip, crop)
     results, confidence = [], {}
     for algorithm, found in sorted(groups.items()):
         own = manifest_of(algorithm, manifests)
@@ -144,7 +144,7 @@ def _result_set(
     files: ResultFiles,
     dataset: Dataset,
     manifest: ResultManifest,
-    requested: Decoding,
+    requested: ResultDecoding,
 ) -> tuple[ResultSet, list[str]]:
     """The result set and the files that another one of the same kind and scene left without use."""
     chosen: dict[tuple[str, str, str], Recognised] = {}
@@ -159,9 +159,9 @@ def _result_set(
     unused = [file.name for file in found if chosen[file.kind, file.part, file.scene] is not file]
     unused += [chosen["time", "", scene].name for scene, value in seconds.items() if value is None]
 
-    def maps(kind: str, how: Decoding, part: str = "") -> dict[str, DisparityFile]:
+    def maps(kind: str, how: ResultDecoding, part: str = "") -> dict[str, DisparityFile]:
         there = [(scene, chosen[kind, part, scene.id].name) for scene in dataset if (kind, part, scene.id) in chosen]
-        nothing_said = how == Decoding() and dataset.name not in SCALE_OF_SCENE
+        nothing_said = how == ResultDecoding() and dataset.name not in SCALE_OF_SCENE
         if nothing_said or (kind == "confidence" and not how.given):
             return {scene.id: DisparityFile.plain(files.path(name)) for scene, name in there}
         return {scene.id: map_file(files.path(name), scene, dataset, how, title) for scene, name in there}
@@ -221,7 +221,7 @@ def _seconds(files: ResultFiles, file: Recognised) -> float | None:
 
 
 def map_file(
-    path: str | os.PathLike[str], scene: Scene, dataset: Dataset, how: Decoding, owner: str = ""
+    path: str | os.PathLike[str], scene: Scene, dataset: Dataset, how: ResultDecoding, owner: str = ""
 ) -> DisparityFile:
     """The map `path` of a scene; without anything said, by the rule of the dataset, else as the file itself says."""
     own = scene.metadata.get("scale") if dataset.name in SCALE_OF_SCENE else None

@@ -48,7 +48,7 @@ WHAT = "a manifest of results"
 
 
 @dataclass(frozen=True)
-class Decoding:
+class ResultDecoding:
     """How stored values become disparities; scale and offset may be by scene. None = not said."""
 
     encoding: str | None = None
@@ -63,10 +63,10 @@ class Decoding:
         """Whether anything was said of what stored values mean."""
         return not (self.encoding is None and self.scale is None and self.offset is None)
 
-    def over(self, other: Decoding) -> Decoding:
+    def over(self, other: ResultDecoding) -> ResultDecoding:
         """This one where it says something, else `other`; an encoding drops the other's scale and offset."""
         own = self.encoding is not None
-        return Decoding(
+        return ResultDecoding(
             self.encoding if own else other.encoding,
             other.scale if self.scale is None and not own else self.scale,
             other.offset if self.offset is None and not own else self.offset,
@@ -97,9 +97,9 @@ class ConfidenceEntries(Declaration, frozen=True):
     offset: Number = None
 
     @property
-    def decoding(self) -> Decoding:
+    def decoding(self) -> ResultDecoding:
         """How stored values become confidences."""
-        return Decoding(self.encoding, self.scale, self.offset)
+        return ResultDecoding(self.encoding, self.scale, self.offset)
 
     def over(self, other: ConfidenceEntries) -> ConfidenceEntries:
         """These entries where they say something, else `other`."""
@@ -128,10 +128,10 @@ class ResultManifest(Declaration, frozen=True):
     algorithms: Mapping[str, ResultManifest] = {}
 
     @property
-    def decoding(self) -> Decoding:
+    def decoding(self) -> ResultDecoding:
         """How stored values become disparities."""
         unknown = self.unknown if isinstance(self.unknown, tuple) else (self.unknown,)
-        return Decoding(self.encoding, self.scale, self.offset, unknown, self.flip, tuple(map(int, self.crop)))
+        return ResultDecoding(self.encoding, self.scale, self.offset, unknown, self.flip, tuple(map(int, self.crop)))
 
     def over(self, other: ResultManifest) -> ResultManifest:
         """This manifest where it says something, else `other`; the tables of single algorithms are dropped."""

@@ -7,13 +7,23 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stereogauge.datasets.synthetic.camera import IDEAL, ImageModel
-from stereogauge.datasets.synthetic.world import Frame, Surface, Texture, World, box, column, dome, patch, strip
+from stereogauge.datasets.synthetic.render import IDEAL, ImageModel
+from stereogauge.datasets.synthetic.world import (
+    ImageFrame,
+    Texture,
+    World,
+    WorldSurface,
+    box,
+    column,
+    dome,
+    patch,
+    strip,
+)
 
 FAR, NEAR = 0.016, 0.1
 """Smallest and largest disparity of the presets, as shares of the image width."""
 
-Builder = Callable[[Frame, np.random.Generator], list[Surface]]
+Builder = Callable[[ImageFrame, np.random.Generator], list[WorldSurface]]
 
 
 @dataclass(frozen=True)
@@ -25,7 +35,7 @@ class Preset:
     build: Builder
     images: ImageModel = IDEAL
 
-    def world(self, frame: Frame, seed: int) -> World:
+    def world(self, frame: ImageFrame, seed: int) -> World:
         """The world of this kind that belongs to `seed`."""
         return World(tuple(self.build(frame, np.random.default_rng(seed))), seed).numbered()
 
@@ -44,7 +54,7 @@ def _striped(rng: np.random.Generator) -> Texture:
     return replace(_texture(rng), stripes=float(rng.uniform(35, 50)))
 
 
-def _room(frame: Frame, rng: np.random.Generator) -> list[Surface]:
+def _room(frame: ImageFrame, rng: np.random.Generator) -> list[WorldSurface]:
     wall = patch(
         frame.place(0, 0, FAR * 1.2), _texture(rng), yaw=rng.uniform(-12, 12), pitch=rng.uniform(-8, 8), body=-1
     )
@@ -52,7 +62,7 @@ def _room(frame: Frame, rng: np.random.Generator) -> list[Surface]:
     return [wall, floor]
 
 
-def _cards(frame: Frame, rng: np.random.Generator, count: int, near: float = 0.075) -> Iterator[Surface]:
+def _cards(frame: ImageFrame, rng: np.random.Generator, count: int, near: float = 0.075) -> Iterator[WorldSurface]:
     columns = rng.permutation(count)
     for i, disparity in enumerate(np.linspace(0.026, near, count)):
         centre = frame.place((columns[i] + 0.5) / count * 0.9 - 0.45, rng.uniform(-0.22, 0.18), disparity)
@@ -71,13 +81,13 @@ def _cards(frame: Frame, rng: np.random.Generator, count: int, near: float = 0.0
         )
 
 
-def _domes(frame: Frame, rng: np.random.Generator, count: int) -> Iterator[Surface]:
+def _domes(frame: ImageFrame, rng: np.random.Generator, count: int) -> Iterator[WorldSurface]:
     for i, disparity in enumerate(rng.uniform(0.035, 0.07, count)):
         centre = frame.place((i + 0.5) / count * 0.9 - 0.45, rng.uniform(-0.3, 0.3), disparity)
         yield dome(centre, frame.length(rng.uniform(0.1, 0.16), disparity), 42, _texture(rng), body=200 + i)
 
 
-def _columns(frame: Frame, rng: np.random.Generator, count: int) -> Iterator[Surface]:
+def _columns(frame: ImageFrame, rng: np.random.Generator, count: int) -> Iterator[WorldSurface]:
     for i, disparity in enumerate(rng.uniform(0.03, 0.06, count)):
         centre = frame.place((i + 0.5) / count * 0.8 - 0.4, 0.0, disparity)
         direction = np.array([rng.uniform(-0.35, 0.35), 1.0, rng.uniform(-0.2, 0.2)])
@@ -85,7 +95,7 @@ def _columns(frame: Frame, rng: np.random.Generator, count: int) -> Iterator[Sur
         yield column(centre, direction, half_length, radius, 42, _texture(rng), body=300 + i)
 
 
-def _boxes(frame: Frame, rng: np.random.Generator, count: int) -> Iterator[Surface]:
+def _boxes(frame: ImageFrame, rng: np.random.Generator, count: int) -> Iterator[WorldSurface]:
     for i, disparity in enumerate(rng.uniform(0.032, 0.062, count)):
         edge = frame.length(rng.uniform(0.11, 0.16), disparity)
         centre = frame.place((i + 0.5) / count * 0.9 - 0.45, rng.uniform(0.0, 0.25), disparity)
@@ -93,7 +103,7 @@ def _boxes(frame: Frame, rng: np.random.Generator, count: int) -> Iterator[Surfa
         yield from box(centre, size, _texture(rng), yaw=rng.uniform(20, 70), body=400 + i)
 
 
-def _wires(frame: Frame, rng: np.random.Generator, count: int) -> Iterator[Surface]:
+def _wires(frame: ImageFrame, rng: np.random.Generator, count: int) -> Iterator[WorldSurface]:
     """Strips of 0.4 to 0.9 % of the image width, at every angle, some of them leaning in depth."""
     for i in range(count):
         disparity, angle = rng.uniform(0.06, 0.085), np.pi * (i + rng.uniform(0.2, 0.8)) / count
@@ -104,7 +114,7 @@ def _wires(frame: Frame, rng: np.random.Generator, count: int) -> Iterator[Surfa
         yield strip(start, end, frame.length(rng.uniform(0.004, 0.009), disparity), _texture(rng, 0.4), body=500 + i)
 
 
-def _poles(frame: Frame, rng: np.random.Generator, count: int) -> Iterator[Surface]:
+def _poles(frame: ImageFrame, rng: np.random.Generator, count: int) -> Iterator[WorldSurface]:
     for i, disparity in enumerate(rng.uniform(0.07, 0.09, count)):
         x = (i + rng.uniform(0.3, 0.7)) / count * 0.9 - 0.45
         foot = frame.place(x, 0.6, disparity)
@@ -112,7 +122,7 @@ def _poles(frame: Frame, rng: np.random.Generator, count: int) -> Iterator[Surfa
         yield strip(foot, head, frame.length(0.0075, disparity), _texture(rng, 0.4), body=600 + i)
 
 
-def _grid(frame: Frame, rng: np.random.Generator, x: float, y: float) -> Surface:
+def _grid(frame: ImageFrame, rng: np.random.Generator, x: float, y: float) -> WorldSurface:
     disparity = rng.uniform(0.06, 0.075)
     half, period = frame.length(0.11, disparity), frame.length(0.045, disparity)
     roll, yaw = rng.uniform(5, 40), rng.uniform(-20, 20)
@@ -130,7 +140,9 @@ def _grid(frame: Frame, rng: np.random.Generator, x: float, y: float) -> Surface
     )
 
 
-def _panels(frame: Frame, rng: np.random.Generator, textures: list[Texture], first_body: int) -> Iterator[Surface]:
+def _panels(
+    frame: ImageFrame, rng: np.random.Generator, textures: list[Texture], first_body: int
+) -> Iterator[WorldSurface]:
     count = len(textures)
     for i, texture in enumerate(textures):
         disparity = rng.uniform(0.035, 0.06)
@@ -140,19 +152,19 @@ def _panels(frame: Frame, rng: np.random.Generator, textures: list[Texture], fir
         yield patch(centre, texture, half_u=half, half_v=half * 1.2, yaw=yaw, pitch=pitch, body=first_body + i)
 
 
-def _planes_world(frame: Frame, rng: np.random.Generator) -> list[Surface]:
+def _planes_world(frame: ImageFrame, rng: np.random.Generator) -> list[WorldSurface]:
     return [*_room(frame, rng)[:1], *_cards(frame, rng, 8, NEAR * 0.9)]
 
 
-def _curved_world(frame: Frame, rng: np.random.Generator) -> list[Surface]:
+def _curved_world(frame: ImageFrame, rng: np.random.Generator) -> list[WorldSurface]:
     return [*_room(frame, rng), *_columns(frame, rng, 3), *_domes(frame, rng, 4)]
 
 
-def _boxes_world(frame: Frame, rng: np.random.Generator) -> list[Surface]:
+def _boxes_world(frame: ImageFrame, rng: np.random.Generator) -> list[WorldSurface]:
     return [*_room(frame, rng), *_boxes(frame, rng, 4)]
 
 
-def _thin_world(frame: Frame, rng: np.random.Generator) -> list[Surface]:
+def _thin_world(frame: ImageFrame, rng: np.random.Generator) -> list[WorldSurface]:
     return [
         *_room(frame, rng),
         *_cards(frame, rng, 3, 0.045),
@@ -162,7 +174,7 @@ def _thin_world(frame: Frame, rng: np.random.Generator) -> list[Surface]:
     ]
 
 
-def _anatomy_world(frame: Frame, rng: np.random.Generator) -> list[Surface]:
+def _anatomy_world(frame: ImageFrame, rng: np.random.Generator) -> list[WorldSurface]:
     """Every kind of geometry, well apart: large slanted cards in the upper half, separate poles before the floor."""
     surfaces = _room(frame, rng)
     for i, disparity in enumerate((0.034, 0.042, 0.05)):
@@ -180,16 +192,16 @@ def _anatomy_world(frame: Frame, rng: np.random.Generator) -> list[Surface]:
     return surfaces
 
 
-def _weak_world(frame: Frame, rng: np.random.Generator) -> list[Surface]:
+def _weak_world(frame: ImageFrame, rng: np.random.Generator) -> list[WorldSurface]:
     return [*_room(frame, rng), *_panels(frame, rng, [_plain(rng), _striped(rng), _plain(rng), _striped(rng)], 800)]
 
 
-def _mirror_world(frame: Frame, rng: np.random.Generator) -> list[Surface]:
+def _mirror_world(frame: ImageFrame, rng: np.random.Generator) -> list[WorldSurface]:
     mirrors = [replace(_texture(rng), reflectivity=share) for share in (0.35, 0.7)]
     return [*_room(frame, rng), *_panels(frame, rng, [mirrors[0], _texture(rng), mirrors[1]], 900)]
 
 
-def _mixed_world(frame: Frame, rng: np.random.Generator) -> list[Surface]:
+def _mixed_world(frame: ImageFrame, rng: np.random.Generator) -> list[WorldSurface]:
     surfaces = [*_room(frame, rng), *_cards(frame, rng, 4, 0.055), *_boxes(frame, rng, 2), *_domes(frame, rng, 2)]
     surfaces += [*_poles(frame, rng, 3), *_wires(frame, rng, 4), _grid(frame, rng, -0.28, -0.28)]
     weak = [_plain(rng), _striped(rng), replace(_texture(rng), reflectivity=0.6)]

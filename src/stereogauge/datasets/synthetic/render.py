@@ -1,4 +1,7 @@
-"""Rendering a synthetic world: what a camera on the baseline sees, and which of it the other camera sees too."""
+"""Rendering a synthetic world: what a camera on the baseline sees, which of it the other camera sees too, and images.
+
+An image is made of ideal radiance by lens blur, vignetting, exposure, gamma, noise and quantisation.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.datasets.synthetic.world import BASELINE, FOCAL_PER_WIDTH, Surface, World
+from stereogauge.datasets.synthetic.world import BASELINE, FOCAL_PER_WIDTH, World, WorldSurface
 from stereogauge.kernels.render import render_rows, visible_rows
 from stereogauge.kernels.views import bidirectional_visible
 from stereogauge.model import Calibration, DisparityMap, Mask
@@ -23,7 +26,7 @@ SAME_SURFACE = 1.0
 
 
 @dataclass(frozen=True)
-class View:
+class RenderedView:
     """What one camera sees: depth in metres, the surface's row in the world's table, radiance in grey levels."""
 
     depth: NDArray[np.float64]
@@ -75,7 +78,7 @@ class Renderer:
         limits = np.array([self._limits(surface, position) for surface in self.world.surfaces])
         return np.asarray(limits + np.array([-1.0, 1.0, -1.0, 1.0]))
 
-    def _limits(self, surface: Surface, position: float) -> tuple[float, float, float, float]:
+    def _limits(self, surface: WorldSurface, position: float) -> tuple[float, float, float, float]:
         everywhere = (-np.inf, np.inf, -np.inf, np.inf)
         if not surface.bounded:
             return everywhere
@@ -86,7 +89,7 @@ class Renderer:
         y = self.focal * corners[:, 1] / corners[:, 2] + self.centre[1]
         return float(x.min()), float(x.max()), float(y.min()), float(y.max())
 
-    def view(self, position: float) -> View:
+    def view(self, position: float) -> RenderedView:
         """What the camera at `position` sees."""
         depth = np.empty(self.size, np.float64)
         surface = np.empty(self.size, np.int32)
@@ -97,14 +100,14 @@ class Renderer:
             render_rows(self.table, bounds, position * BASELINE, self.camera, (first, last), depth, surface, radiance)
 
         _rows(self.size[0], work)
-        return View(depth, surface, radiance)
+        return RenderedView(depth, surface, radiance)
 
-    def disparity(self, view: View) -> DisparityMap:
+    def disparity(self, view: RenderedView) -> DisparityMap:
         """Disparity f·B/Z in pixels, NaN where the ray hits nothing."""
         disparity = (self.focal * BASELINE / view.depth).astype(np.float32)
         return np.where(view.surface >= 0, disparity, np.float32(np.nan))
 
-    def visible(self, view: View, position: float, other: float) -> Mask:
+    def visible(self, view: RenderedView, position: float, other: float) -> Mask:
         """Exactly, by a second ray: the point lies in the other image, borders included, with nothing before it."""
         visible = np.empty(self.size, np.bool_)
         bounds = self.bounds(other)
@@ -128,3 +131,44 @@ class Renderer:
 def visible_pixels(disparity: DisparityMap, other: DisparityMap, sign: int) -> Mask:
     """The bidirectional rule on pixels: |D(x) − D′(x − sign·round D(x))| ≤ 1; sign 1 from left to right."""
     return bidirectional_visible(disparity, other, SAME_SURFACE, sign)
+
+
+@dataclass(frozen=True)
+class ImageModel:
+    """How images are taken.
+
+    `blur` is the lens blur's σ in pixels; `noise` the standard deviation of the noise in grey levels at half
+    brightness (shot noise: its variance grows with brightness, half of it is there in the dark); `vignetting` the
+    loss of light in the corners; `gain_right` and `gamma_right` the exposure and the response of the right camera
+    relative to the left one.
+    """
+
+    blur: float = 0.0
+    noise: float = 0.0
+    vignetting: float = 0.0
+    gain_right: float = 1.0
+    gamma_right: float = 1.0
+
+    def take(self, radiance: NDArray[np.float32], position: float, seed: int) -> NDArray[np.uint8]:
+        """The 8-bit RGB image that the camera at `position` (0 left, 1 right) takes; `seed` fixes the noise."""
+        import cv2
+
+        light = radiance if self.blur == 0 else cv2.GaussianBlur(radiance, (0, 0), self.blur)
+        if self.vignetting > 0:
+            light = light * self._falloff(light.shape[0], light.shape[1])
+        if position == 1.0 and (self.gain_right, self.gamma_right) != (1.0, 1.0):
+            light = 255.0 * np.power(np.clip(light * self.gain_right / 255.0, 0.0, None), self.gamma_right)
+        if self.noise > 0:
+            rng = np.random.default_rng((seed, round(1000 * position) % 1_000_003))
+            deviation = self.noise * np.sqrt(0.5 + np.clip(light, 0, 255) / 255.0, dtype=np.float32)
+            light = light + deviation * rng.standard_normal(light.shape, dtype=np.float32)
+        return np.asarray(np.clip(np.rint(light), 0, 255), dtype=np.uint8)
+
+    def _falloff(self, height: int, width: int) -> NDArray[np.float32]:
+        y = np.linspace(-1, 1, height, dtype=np.float32)[:, None]
+        x = np.linspace(-1, 1, width, dtype=np.float32)[None, :]
+        return (1.0 - self.vignetting * (x * x + y * y) / 2).astype(np.float32)[..., None]
+
+
+IDEAL = ImageModel()
+"""Images are the radiance itself, only rounded."""

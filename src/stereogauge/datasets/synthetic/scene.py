@@ -1,25 +1,32 @@
-"""A synthetic world as a scene: rendered at first use, exact in both views."""
+"""Synthetic worlds as scenes: rendered at first use, exact in both views, at any size, from a seed; and as files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.datasets.synthetic.camera import ImageModel
-from stereogauge.datasets.synthetic.presets import NEAR, Preset
-from stereogauge.datasets.synthetic.render import Renderer, View, visible_pixels
-from stereogauge.datasets.synthetic.world import Frame
-from stereogauge.model import Mask, Scene
+from stereogauge.datasets.synthetic.presets import NEAR, PRESETS, Preset
+from stereogauge.datasets.synthetic.render import ImageModel, RenderedView, Renderer, visible_pixels
+from stereogauge.datasets.synthetic.world import ImageFrame
+from stereogauge.errors import DatasetError, unknown_name
+from stereogauge.io.disparity import write_disparity
+from stereogauge.io.writing import write_bytes
+from stereogauge.model import Dataset, Mask, Scene
 
 FULL_WIDTH = 2880.0
 """The image width for which the geometry thresholds of full-size Middlebury scenes are meant (resolution 1)."""
 
 SURFACE_MASKS = ("plain", "repetitive", "reflective", "thin", "planar")
 MASKS = ("nonocc", "visible", *SURFACE_MASKS)
+DEFAULT_SIZE = (480, 640)
+SMALLEST, LARGEST = 32, 20000
+VISIBLE, OCCLUDED = 255, 128
 
 
 @dataclass(frozen=True)
@@ -32,8 +39,8 @@ class SyntheticScene(Scene):
 
     Beside what every scene has: `objects` (int32, 1, 2, … per body) and `planes` (int32, 1, 2, … per flat surface, 0
     elsewhere), both of the left view; masks `nonocc` (the bidirectional rule on pixels), `visible` (exact, by a
-    second ray), `plain` (no texture), `repetitive`, `reflective`, `thin` and `planar`. Pickling carries the recipe,
-    never the arrays.
+    second ray), `plain` (no texture), `repetitive`, `reflective`, `thin` and `planar`. A pickled scene holds the
+    recipe, not the arrays.
     """
 
     def __init__(
@@ -46,10 +53,10 @@ class SyntheticScene(Scene):
         positions: tuple[float, ...] = (),
     ) -> None:
         height, width = size
-        self.renderer = Renderer(preset.world(Frame(height / width), seed), size)
+        self.renderer = Renderer(preset.world(ImageFrame(height / width), seed), size)
         self.images = preset.images if images is None else images
         self.seed = seed
-        self._rendered: dict[float, View] = {}
+        self._rendered: dict[float, RenderedView] = {}
         part: Any = Unrendered()
         super().__init__(
             f"{preset.id}-{seed}",
@@ -90,7 +97,7 @@ class SyntheticScene(Scene):
             return super()._load(key, source, lambda _: self._render(key))
         return super()._load(key, source, read)
 
-    def _view(self, position: float) -> View:
+    def _view(self, position: float) -> RenderedView:
         if position not in self._rendered:
             self._rendered[position] = self.renderer.view(position)
         return self._rendered[position]
@@ -146,3 +153,94 @@ class SyntheticScene(Scene):
         """Free the rendered maps; they are rendered again at the next use."""
         super().release()
         self._rendered.clear()
+
+
+def load_synthetic(
+    preset: str = "mixed",
+    *,
+    seed: int = 0,
+    size: tuple[int, int] = DEFAULT_SIZE,
+    scenes: int = 1,
+    images: ImageModel | None = None,
+    views: tuple[float, ...] = (),
+) -> Dataset:
+    """`scenes` worlds of one preset with seeds seed, seed + 1, …; preset "all" gives that many of each.
+
+    `size` is (height, width); `images` overrides how the preset's images are taken; `views` are positions of further
+    images on the baseline (left = 0, right = 1). Everything is rendered at its first use and is the same for the same
+    arguments.
+    """
+    if preset not in (*PRESETS, "all"):
+        raise unknown_name("preset of dataset synthetic", preset, (*PRESETS, "all"))
+    if len(size) != 2 or not all(SMALLEST <= int(n) <= LARGEST for n in size):
+        raise DatasetError(
+            f"A synthetic scene's size is (height, width), each from {SMALLEST} to {LARGEST}; found {size}."
+        )
+    if scenes < 1 or seed < 0:
+        raise DatasetError(f"A synthetic dataset needs at least one scene and a seed ≥ 0; found {scenes} and {seed}.")
+    chosen = list(PRESETS.values()) if preset == "all" else [PRESETS[preset]]
+    shape = int(size[0]), int(size[1])
+    listed = [
+        SyntheticScene(kind, number, shape, images=images, positions=views)
+        for kind in chosen
+        for number in range(seed, seed + scenes)
+    ]
+    return Dataset(f"synthetic:{preset}", list(listed), version="1")
+
+
+def save_middlebury_layout(scenes: Iterable[Scene], root: str | os.PathLike[str]) -> Path:
+    """Write `scenes` below root/training{F|H|Q}/SCENE and return that folder's parent, ready for the Middlebury v3
+    loader.
+
+    Per scene: im0.png, im1.png, disp0GT.pfm, disp1GT.pfm, mask0nocc.png and mask1nocc.png (255 visible in both views,
+    128 occluded), calib.txt, and the 16-bit label maps objects.png and planes.png, which the loader ignores. The
+    letter is the one whose resolution is nearest to the scene's.
+    """
+    folder = Path(root)
+    for scene in scenes:
+        if not isinstance(scene, SyntheticScene):
+            raise DatasetError(
+                f"Only synthetic scenes are saved in this layout; {scene.id!r} is one of {scene.dataset!r}."
+            )
+        _save_scene(scene, folder / f"training{_resolution_letter(scene.resolution)}" / scene.id)
+    return folder
+
+
+def _resolution_letter(resolution: float) -> str:
+    letters = {"F": 1.0, "H": 0.5, "Q": 0.25}
+    return min(letters, key=lambda letter: abs(float(np.log(resolution / letters[letter]))))
+
+
+def _save_scene(scene: SyntheticScene, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    _save_png(folder / "im0.png", scene.left[..., ::-1])
+    _save_png(folder / "im1.png", scene.right[..., ::-1])
+    write_disparity(folder / "disp0GT.pfm", scene.gt)
+    write_disparity(folder / "disp1GT.pfm", scene.gt_right)
+    _save_png(folder / "mask0nocc.png", _mask_image(scene.mask("nonocc")))
+    _save_png(folder / "mask1nocc.png", _mask_image(scene.nonocc_right))
+    _save_png(folder / "objects.png", scene.objects.astype(np.uint16))
+    _save_png(folder / "planes.png", scene.planes.astype(np.uint16))
+    write_bytes(folder / "calib.txt", _calibration_text(scene).encode())
+
+
+def _mask_image(visible: Mask) -> NDArray[np.uint8]:
+    return np.where(visible, np.uint8(VISIBLE), np.uint8(OCCLUDED))
+
+
+def _save_png(path: Path, pixels: NDArray[Any]) -> None:
+    import cv2
+
+    _, encoded = cv2.imencode(".png", np.ascontiguousarray(pixels))
+    write_bytes(path, encoded.tobytes())
+
+
+def _calibration_text(scene: SyntheticScene) -> str:
+    (height, width), (centre_x, centre_y) = scene.renderer.size, scene.renderer.centre
+    focal = scene.renderer.focal
+    camera = f"[{focal!r} 0 {centre_x!r}; 0 {focal!r} {centre_y!r}; 0 0 1]"
+    baseline = 1000.0 * (scene.calibration.baseline or 0.0)
+    lines = [f"cam0={camera}", f"cam1={camera}", f"doffs={scene.calibration.doffs:g}", f"baseline={baseline!r}"]
+    lines += [f"width={width}", f"height={height}", f"ndisp={scene.calibration.ndisp}", "isint=0"]
+    lines += [f"vmin={float(scene.gt.min())!r}", f"vmax={float(scene.gt.max())!r}"]
+    return "\n".join(lines) + "\n"

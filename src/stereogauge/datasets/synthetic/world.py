@@ -1,7 +1,7 @@
 """What a synthetic world is made of: textured patches, strips, lattices, boxes, domes and columns before two cameras.
 
 Metres; the left camera is the origin and looks along +Z, x points right, y down, the right camera stands at
-(baseline, 0, 0). Positions are most easily given by `Frame.place`: where a point appears in the left image and how
+(baseline, 0, 0). Positions are most easily given by `ImageFrame.place`: where a point appears in the left image and how
 large its disparity is.
 """
 
@@ -49,7 +49,7 @@ class Texture:
 
 
 @dataclass(frozen=True)
-class Surface:
+class WorldSurface:
     """One textured surface. `body` numbers the object that it belongs to, `thin` marks wires, poles and lattices."""
 
     kind: int
@@ -118,7 +118,7 @@ class Surface:
 
 
 @dataclass(frozen=True)
-class Frame:
+class ImageFrame:
     """The left image as a frame to place things in; `aspect` is height / width."""
 
     aspect: float
@@ -141,7 +141,7 @@ class Frame:
 class World:
     """Surfaces before the cameras; `seed` fixes every texture."""
 
-    surfaces: tuple[Surface, ...]
+    surfaces: tuple[WorldSurface, ...]
     seed: int = 0
 
     def table(self) -> Vector:
@@ -181,11 +181,11 @@ def patch(
     round_: bool = False,
     period: float = 0.0,
     bar: float = 0.0,
-) -> Surface:
+) -> WorldSurface:
     """A rectangle (an ellipse when `round_`), turned by degrees; with a `period`, a lattice of bars `bar` wide."""
     u, v, normal = _axes(yaw, pitch, roll)
     kind = render.DISC if round_ else render.PATCH
-    return Surface(
+    return WorldSurface(
         kind,
         centre,
         u,
@@ -201,12 +201,12 @@ def patch(
     )
 
 
-def strip(start: Vector, end: Vector, width: float, texture: Texture, *, body: int = 0) -> Surface:
+def strip(start: Vector, end: Vector, width: float, texture: Texture, *, body: int = 0) -> WorldSurface:
     """A flat wire or pole from start to end, turned about its own axis so that it faces the left camera."""
     centre = 0.5 * (start + end)
     v = _unit(end - start)
     u = _unit(np.cross(v, centre))
-    return Surface(
+    return WorldSurface(
         render.PATCH,
         centre,
         u,
@@ -220,11 +220,11 @@ def strip(start: Vector, end: Vector, width: float, texture: Texture, *, body: i
     )
 
 
-def dome(centre: Vector, radius: float, half_angle: float, texture: Texture, *, body: int = 0) -> Surface:
+def dome(centre: Vector, radius: float, half_angle: float, texture: Texture, *, body: int = 0) -> WorldSurface:
     """The part of a sphere within `half_angle`° of the direction to the left camera, gently curved below 60°."""
     facing = -_unit(centre)
     u, v, _ = _axes(0.0, 0.0, 0.0)
-    return Surface(
+    return WorldSurface(
         render.SPHERE,
         centre,
         u,
@@ -246,20 +246,20 @@ def column(
     texture: Texture,
     *,
     body: int = 0,
-) -> Surface:
+) -> WorldSurface:
     """The part of a cylinder along `direction` that faces the left camera within `half_angle` degrees."""
     v = _unit(direction)
     facing = _unit(-centre + np.dot(centre, v) * v)
     limit = math.cos(math.radians(half_angle))
     u = np.cross(v, facing)
-    return Surface(
+    return WorldSurface(
         render.CYLINDER, centre, u, v, facing, texture, half_v=half_length, radius=radius, cos_limit=limit, body=body
     )
 
 
 def box(
     centre: Vector, size: tuple[float, float, float], texture: Texture, *, yaw: float = 0.0, body: int = 0
-) -> list[Surface]:
+) -> list[WorldSurface]:
     """The six faces of a box (width, height, length), turned about the vertical by `yaw` degrees."""
     along_x, along_y, along_z = _axes(yaw, 0.0, 0.0)
     frames = (
@@ -268,7 +268,7 @@ def box(
         (along_x, along_z, along_y, size[0], size[2], size[1]),
     )
     return [
-        Surface(render.PATCH, centre + 0.5 * side * w * n, u, v, side * n, texture, 0.5 * a, 0.5 * b, body=body)
+        WorldSurface(render.PATCH, centre + 0.5 * side * w * n, u, v, side * n, texture, 0.5 * a, 0.5 * b, body=body)
         for u, v, n, a, b, w in frames
         for side in (-1.0, 1.0)
     ]

@@ -23,8 +23,8 @@ from stereogauge.datasets.validation import QUESTIONS
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.evaluate import evaluate
 from stereogauge.io import pfm
-from stereogauge.io.content import Content
 from stereogauge.io.content import Decoding as StoredAs
+from stereogauge.io.content import FileContent
 from stereogauge.io.disparity import write_disparity
 from stereogauge.io.files import DisparityFile, content_hash, load_disparity
 from stereogauge.model import ConfidenceKind, Dataset, ResultSet, Scene
@@ -157,7 +157,7 @@ def _relative(file: str) -> PurePosixPath:
     return name
 
 
-def _content(root: Path, file: str, scene: Scene, owner: int) -> Content:
+def _content(root: Path, file: str, scene: Scene, owner: int) -> FileContent:
     """The bytes of a file that decoding wrote; a link, or a file of somebody else or of another size, is refused."""
     height, width = scene.shape
     largest = 4 * height * width + LARGEST_HEADER
@@ -167,7 +167,7 @@ def _content(root: Path, file: str, scene: Scene, owner: int) -> Content:
         if not stat.S_ISREG(status.st_mode) or status.st_uid != owner or status.st_size > largest:
             raise SubmissionError(NO_MAP.format(file=repr(file[:80])))
         data = stream.read(largest)
-    return Content(file, memoryview(data), ".pfm", (height, width))
+    return FileContent(file, memoryview(data), ".pfm", (height, width))
 
 
 def _opened(root: Path, file: PurePosixPath) -> int:
