@@ -12,8 +12,8 @@ from benchmarks.scenes import motorcycle_full, noisy_estimate
 from benchmarks.timing import interleave
 from stereogauge.masks.geometry.sets import geometry_sets
 from stereogauge.masks.scene_regions import SceneRegions
-from stereogauge.metrics.declaration import parse_metric
 from stereogauge.metrics.measurement import Measurement
+from stereogauge.metrics.registry import parse_metric
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol
 from stereogauge.protocol.parameters import GeometryParameters

@@ -27,7 +27,7 @@ from stereogauge.datasets import load_dataset
 from stereogauge.evaluation.plan import make_plan
 from stereogauge.evaluation.worker import CellGroup
 from stereogauge.io import write_disparity
-from stereogauge.metrics.declaration import parse_column
+from stereogauge.metrics.registry import parse_column
 from stereogauge.model import ResultSet
 from stereogauge.protocol import load_protocol
 from stereogauge.ranking.profile import load_profile, shipped_profiles

@@ -72,7 +72,8 @@ def catalogue() -> str:
 
 
 def _metrics() -> Iterable[str]:
-    from stereogauge.metrics.declaration import MISSING, SCALING, metrics
+    from stereogauge.metrics.declaration import MISSING, SCALING
+    from stereogauge.metrics.registry import metrics
 
     yield "## Metrics"
     for metric in sorted(metrics().values(), key=lambda m: m.id):

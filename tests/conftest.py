@@ -33,7 +33,7 @@ def pytest_configure() -> None:
 @pytest.fixture(autouse=True)
 def metrics_of_one_test() -> Iterator[None]:
     """Functions that a test gives as metrics are known to no other test of its process."""
-    from stereogauge.metrics.declaration import metrics
+    from stereogauge.metrics.registry import metrics
 
     known: Any = metrics()
     before = dict(known._given)

@@ -8,7 +8,7 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.errors import ProtocolError, StereogaugeError
-from stereogauge.metrics.declaration import parse_column
+from stereogauge.metrics.registry import parse_column
 from stereogauge.protocol import choice_names, load_protocol, parse_override, preset_names
 from stereogauge.scores.column import columns_of
 

@@ -18,16 +18,16 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.errors import StereogaugeError
-from stereogauge.metrics.declaration import Metric, metrics
+from stereogauge.metrics.declaration import Metric
+from stereogauge.metrics.registry import metrics
 from stereogauge.registry import PluginWarning, Registry, collect
 
 PLUGIN = '''
 import numpy as np
-from stereogauge.metrics.declaration import Statistic, metric
+from stereogauge.metrics.declaration import Statistic, map_metric
 from stereogauge.masks.declaration import region
 
-@metric(id="worst", name="Worst error", formula=r"\\max |e|", unit="px", source="a test",
-        missing="left out", scaling="length", counts="pixels")
+@map_metric(id="worst", name="Worst error", formula=r"\\max |e|", unit="px", source="a test", missing="left out")
 def worst(m, region):
     """The largest error."""
     error = np.abs(m.estimate - m.gt)[m.mask(region)]

@@ -19,7 +19,8 @@ from stereogauge.errors import StereogaugeError
 from stereogauge.figures.mpl import draw
 from stereogauge.figures.pictures import render
 from stereogauge.matching.result import MatchResult
-from stereogauge.metrics.declaration import Metric, metrics
+from stereogauge.metrics.declaration import Metric
+from stereogauge.metrics.registry import metrics
 from stereogauge.study.figures import response_curves_data
 from stereogauge.study.run import run_study
 

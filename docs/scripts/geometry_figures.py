@@ -27,9 +27,9 @@ from stereogauge.figures.pictures import render, render_disparity
 from stereogauge.io.files import DisparityFile, load_disparity
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.matching.run import match
-from stereogauge.metrics.declaration import parse_metric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
+from stereogauge.metrics.registry import parse_metric
 from stereogauge.model import Dataset
 from stereogauge.protocol import load_protocol
 from stereogauge.scores.table import ScoreTable

@@ -24,7 +24,7 @@ from stereogauge.figures.data.geometry import set_pictures
 from stereogauge.figures.palette import OKABE_ITO, colour
 from stereogauge.figures.pictures import render
 from stereogauge.masks.scene_regions import SceneRegions
-from stereogauge.metrics.overlays import grey_image
+from stereogauge.metrics.picture import grey_image
 from stereogauge.model import Scene
 from stereogauge.protocol import load_protocol
 

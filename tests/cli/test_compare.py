@@ -14,7 +14,7 @@ import pytest
 import stereogauge as sg
 from stereogauge.cli import main
 from stereogauge.io import files
-from stereogauge.metrics import declaration
+from stereogauge.metrics import declaration, registry
 from stereogauge.metrics.measurement import Measurement
 
 
@@ -66,16 +66,14 @@ def test_every_map_is_read_once(
 def test_a_metric_may_have_several_parameters(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    @declaration.metric(
+    @declaration.map_metric(
         id="between",
         name="share of errors between two bounds",
         formula="",
         unit="%",
         source="this test",
         missing="counted",
-        scaling="none",
-        counts="pixels",
-        finalize=lambda hits, count: 100 * hits / count,
+        pooled=lambda hits, count: 100 * hits / count,
         parameters=(declaration.Parameter("low"), declaration.Parameter("high")),
     )
     def between(measurement: Measurement, region: str, low: float, high: float) -> declaration.Statistic:
@@ -83,8 +81,8 @@ def test_a_metric_may_have_several_parameters(
         hits = int(((error > low) & (error < high)).sum())
         return declaration.Statistic(sum=hits, count=error.size, missing=0)
 
-    known = {**declaration.metrics(), "between": between}
-    monkeypatch.setattr(declaration, "metrics", lambda: known)
+    known = {**registry.metrics(), "between": between}
+    monkeypatch.setattr(registry, "metrics", lambda: known)
     paths = [folder / "disp0GT.pfm", folder / "other.pfm"]
     _, out, _ = run(capsys, *paths, "-m", "between@0.1,0.5,mae,between@1,2:all", "-r", "all", "-f", "csv")
     rows = {row["metric"]: float(row["value"]) for row in csv.DictReader(io.StringIO(out))}

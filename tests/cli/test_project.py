@@ -14,7 +14,7 @@ import pytest
 import stereogauge as sg
 from stereogauge.cli import main
 from stereogauge.errors import UnknownNameError
-from stereogauge.metrics.declaration import canonical, canonical_column, parse_metric
+from stereogauge.metrics.registry import canonical, canonical_column, parse_metric
 
 TRUTH = np.tile(np.linspace(5, 30, 60, dtype=np.float32), (40, 1))
 PROJECT = """

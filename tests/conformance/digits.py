@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import stereogauge as sg
-from stereogauge.metrics.declaration import metrics
+from stereogauge.metrics.registry import metrics
 from stereogauge.protocol import Protocol, preset_names
 
 TABLE = Path(__file__).with_name("digits.csv")

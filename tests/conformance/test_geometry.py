@@ -21,8 +21,8 @@ from stereogauge.datasets.synthetic.presets import PRESETS
 from stereogauge.kernels.edges import fill_rows
 from stereogauge.masks.geometry.sets import geometry_sets
 from stereogauge.masks.scene_regions import SceneRegions
-from stereogauge.metrics.declaration import parse_metric
 from stereogauge.metrics.measurement import Measurement
+from stereogauge.metrics.registry import parse_metric
 
 SCENES = ("Adirondack", "ArtL", "Motorcycle", "MotorcycleE", "Piano", "PianoL", "Pipes", "Teddy")
 EXACT = ("d-fat", "d-thin", "d-fuz", "d-fuz-rel", "p-bump-rel", "f-por", "f-frag", "f-missing", "f-fat")

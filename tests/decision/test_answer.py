@@ -12,7 +12,7 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.decision.source import Source, compatibility
-from stereogauge.metrics.declaration import parse_column
+from stereogauge.metrics.registry import parse_column
 from stereogauge.ranking.profile import load_profile, shipped_profiles
 from stereogauge.scores.column import columns_of
 from stereogauge.scores.cube import ScoreCube

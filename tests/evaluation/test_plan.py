@@ -10,15 +10,15 @@ import pytest
 
 from stereogauge.datasets.results.find import find_results
 from stereogauge.errors import StereogaugeError
-from stereogauge.evaluation import columns as protocol_columns
 from stereogauge.evaluation import fingerprints
 from stereogauge.evaluation.fingerprints import ContentHashes
 from stereogauge.evaluation.plan import LARGEST_GROUP, Plan, make_plan
 from stereogauge.evaluation.run import run_plan
 from stereogauge.io import write_disparity
-from stereogauge.metrics import declaration
+from stereogauge.metrics import registry
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import Protocol
+from stereogauge.scores.column import declared_columns
 
 PROTOCOL = Protocol(metrics=("bad@1", "mae"), regions=("all", "nonocc"))
 
@@ -34,12 +34,6 @@ def cells(plan: Plan) -> set[tuple[str, str]]:
 
 def columns(plan: Plan) -> set[str]:
     return {str(column) for group in plan.scenes for cell in group.cells for column in cell.columns}
-
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
-    """What is kept of declarations goes where other tests do not look."""
-    monkeypatch.setattr(protocol_columns, "cache_folder", lambda part: tmp_path)
 
 
 @pytest.fixture
@@ -105,10 +99,9 @@ def test_a_touched_but_equal_file_costs_nothing(evaluated, store):
 
 
 def test_a_higher_version_of_a_metric_costs_that_metric(evaluated, store, monkeypatch):
-    known = dict(declaration.metrics())
+    known = dict(registry.metrics())
     known["mae"] = dataclasses.replace(known["mae"], version=known["mae"].version + 1)
-    monkeypatch.setattr(declaration, "metrics", lambda: known)
-    monkeypatch.setattr(protocol_columns, "source_hash", lambda *names: "changed")
+    monkeypatch.setattr(registry, "metrics", lambda: known)
     plan = planned(evaluated, store)
     assert columns(plan) == {"mae:all", "mae:nonocc"}
     run_plan(plan, store)
@@ -116,19 +109,13 @@ def test_a_higher_version_of_a_metric_costs_that_metric(evaluated, store, monkey
     assert len(store.cube().columns) == 4
 
 
-def test_declarations_are_asked_once_until_a_file_of_theirs_changes(monkeypatch):
-    asked: list[str] = []
-    original = protocol_columns.columns_of
-    monkeypatch.setattr(
-        protocol_columns, "columns_of", lambda metrics, regions: asked.extend(metrics) or original(metrics, regions)
-    )
-    first = protocol_columns.declared_columns(PROTOCOL)
-    assert protocol_columns.declared_columns(PROTOCOL) == first
-    assert [str(column) for column in first] == ["bad@1:all", "bad@1:nonocc", "mae:all", "mae:nonocc"]
-    assert asked == ["bad@1", "mae"]
-    monkeypatch.setattr(protocol_columns, "source_hash", lambda *names: "another file")
-    assert protocol_columns.declared_columns(PROTOCOL) == first
-    assert asked == ["bad@1", "mae"] * 2
+def test_the_columns_of_a_protocol_are_those_declared_now():
+    assert [str(column) for column in declared_columns(PROTOCOL)] == [
+        "bad@1:all",
+        "bad@1:nonocc",
+        "mae:all",
+        "mae:nonocc",
+    ]
 
 
 def test_a_stated_run_time_is_part_of_the_inputs(evaluated, store):

@@ -11,7 +11,7 @@ from stereogauge.datasets.synthetic import load_synthetic
 from stereogauge.errors import SizeError
 from stereogauge.evaluation.evaluate import evaluate
 from stereogauge.io.files import DisparityFile
-from stereogauge.metrics.consistency import left_right_difference
+from stereogauge.metrics.self_consistency import left_right_difference
 from stereogauge.model import ResultSet, Scene
 from stereogauge.protocol import load_protocol
 from stereogauge.scores.score import Score

@@ -13,32 +13,30 @@ import stereogauge as sg
 from stereogauge.kernels import pixelwise
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics import declaration
-from stereogauge.metrics.declaration import BoundMetric, Parameter, Statistic, metric, metrics, parse_metric
+from stereogauge.metrics.costs import percent
+from stereogauge.metrics.declaration import BoundMetric, Parameter, PixelMetric, Statistic, map_metric, metric
 from stereogauge.metrics.measurement import Measurement
-from stereogauge.metrics.pooling import percent
+from stereogauge.metrics.registry import metrics, parse_metric
 from stereogauge.metrics.statistics import PassRequest
-from stereogauge.metrics.support import least_support
 
 TRUTH = np.linspace(10, 20, 600, dtype=np.float32).reshape(20, 30)
 ESTIMATE = TRUTH + np.random.default_rng(3).normal(0, 1, TRUTH.shape).astype(np.float32)
 ESTIMATE[:2] = np.nan
 
 
-def _tail(shares: Any) -> BoundMetric:
+def _tail(request: Any) -> BoundMetric:
     """A metric as a package would declare it: errors between a threshold and a quantile of all errors."""
 
-    @metric(
+    @map_metric(
         id="tail",
         name="Errors above a threshold that are not among the largest",
         formula=r"\delta < |e| \le Q_q",
         unit="%",
         source="a test",
         missing="left out",
-        scaling="none",
-        counts="pixels",
         parameters=(Parameter("threshold", unit="px"), Parameter("percentage", unit="%")),
-        finalize=percent,
-        shares=shares,
+        pooled=percent,
+        request=request,
     )
     def tail(m: Measurement, region: str, threshold: float, percentage: float) -> Statistic:
         """Both numbers come from the shared pass."""
@@ -89,7 +87,7 @@ def test_a_metric_that_asks_for_nothing_gets_the_same_value_by_more_passes(passe
     sharing = _tail(lambda threshold, percentage: PassRequest((threshold,), (percentage / 100,)))
     expected = _measured(sharing)
     shared = len(passes)
-    assert _measured(_tail(None)) == expected
+    assert _measured(_tail(lambda *_: PassRequest())) == expected
     assert len(passes) > 2 * shared
 
 
@@ -211,4 +209,89 @@ def test_what_is_counted_is_declared() -> None:
     [("rms", 1.0, 200), ("rms", 0.5, 50), ("rms", 0.25, 30), ("rms", 2.0, 800), ("f-frag", 0.25, 3), ("seconds", 1, 0)],
 )
 def test_a_set_needs_200_pixels_at_full_size_or_30_and_3_structures(name: str, size: float, least: float) -> None:
-    assert least_support(metrics()[name], size) == least
+    assert metrics()[name].least_support(size) == least
+
+
+def _small_scene() -> sg.Scene:
+    truth = TRUTH.copy()
+    truth[5, 3:9], truth[6, :4] = np.nan, 0.0
+    fine = np.repeat(np.repeat(truth, 2, axis=0), 2, axis=1)
+    fine[1::2, ::2] += np.float32(1.5)
+    return sg.Scene("small", gt=truth, gt_fine=fine, calibration=sg.Calibration(focal=100, baseline=0.2, ndisp=40))
+
+
+@pytest.mark.parametrize("nearest_of_four", [False, True])
+@pytest.mark.parametrize("invalid", ["count", "exclude", "fill"])
+@pytest.mark.parametrize("name", [m.id for m in metrics().values() if isinstance(m, PixelMetric) and m.fused])
+def test_the_shared_pass_gives_what_the_definition_gives(name: str, invalid: str, nearest_of_four: bool) -> None:
+    """What is read from the fused kernel is an optimisation: the values of the pixels are the definition."""
+    scene = _small_scene()
+    protocol = sg.load_protocol("default").replace(invalid=invalid, nearest_of_four=nearest_of_four)
+    estimate = ESTIMATE.copy()
+    estimate[8, 2:20], estimate[9, :5] = np.nan, TRUTH[9, :5] + 4
+    m = Measurement(estimate, SceneRegions(scene, protocol), regions=["all", "near"])
+    metric = metrics()[name]
+    assert isinstance(metric, PixelMetric)
+    arguments = metric.bind(*([1.0] if metric.parameters else [])).arguments
+    for region in ("all", "near", "all-all"):
+        fused = metric.measure(m, region, *arguments)
+        defined = metric.statistic(m, region, metric.sums(m, region, *arguments))
+        assert (fused.count, fused.missing, fused.note) == (defined.count, defined.missing, defined.note)
+        assert fused.sum == pytest.approx(defined.sum, rel=1e-6)
+        if metric.classifies:
+            assert fused.sum == defined.sum
+
+
+@pytest.mark.parametrize("name", [m.id for m in metrics().values() if m.classifies])
+def test_a_metric_that_classifies_gives_every_pixel_a_right_or_a_wrong(name: str) -> None:
+    declared = metrics()[name]
+    if "calibration" in declared.needs or declared.region or "right_estimate" in declared.needs:
+        return
+    m = Measurement(ESTIMATE, SceneRegions(_small_scene(), sg.load_protocol("default")))
+    bound = declared.bind(*([1.0] if declared.parameters else []))
+    costs = bound.costs(m, "all")
+    assert set(np.unique(costs[~np.isnan(costs)])) <= {0.0, 1.0}
+
+
+def test_one_function_makes_score_costs_picture_and_pooling() -> None:
+    """A pixel metric of another package: everything else follows from what a pixel costs."""
+
+    @metric(
+        id="too-near",
+        name="Too near",
+        formula=r"e > t",
+        unit="%",
+        source="a test",
+        missing="left out",
+        reduce=percent,
+        wrong=("not nearer", "nearer by more than {0:g} px"),
+        parameters=(Parameter("threshold", unit="px"),),
+    )
+    def too_near(m: Measurement, threshold: float) -> Any:
+        """Share of the estimates that are too near."""
+        return m.error > threshold
+
+    bound = too_near.bind(1)
+    scenes = [sg.Scene(name, gt=TRUTH) for name in ("one", "two")]
+    table = sg.evaluate({"noise": {"one": ESTIMATE, "two": ESTIMATE + 1}}, scenes, [bound], ["all"])
+    m = Measurement(ESTIMATE, SceneRegions(scenes[0], sg.load_protocol("default")))
+    near, known = (ESTIMATE - TRUTH > 1)[2:], np.isfinite(ESTIMATE)
+    assert table.value("too-near@1", scene="one") == pytest.approx(100 * near.mean())
+    costs = bound.costs(m, "all")
+    assert np.nansum(costs) == near.sum()
+    assert np.isnan(costs[~known]).all()
+    drawn = bound.picture(m)
+    assert drawn.legend[1][0] == "nearer by more than 1 px"
+    assert np.array_equal(drawn.values == 1, costs == 1)
+    assert too_near.pools
+    assert too_near.description == "Share of the estimates that are too near."
+
+
+def test_a_function_of_a_region_is_no_pixel_metric() -> None:
+    declared = metric(id="x", name="X", formula="x", unit="", source="a test", missing="left out", reduce=percent)
+    with pytest.raises(sg.StereogaugeError, match="@map_metric"):
+        declared(lambda m, region: None)
+    wrong = declared(lambda m: 3.0)
+    m = Measurement(ESTIMATE, SceneRegions(sg.Scene("ramp", gt=TRUTH), sg.load_protocol("default")))
+    with pytest.raises(sg.StereogaugeError, match="one value per pixel"):
+        wrong.bind().measure(m, "all")

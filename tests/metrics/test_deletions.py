@@ -21,9 +21,9 @@ from stereogauge.confidence_measures.files import ConfidenceSource
 from stereogauge.datasets.synthetic import load_synthetic
 from stereogauge.errors import NotApplicable
 from stereogauge.masks.scene_regions import SceneRegions
-from stereogauge.metrics.declaration import MISSING, BoundMetric, Metric, Statistic, metrics, parse_metric
+from stereogauge.metrics.declaration import MISSING, BoundMetric, Metric, Statistic
 from stereogauge.metrics.measurement import Measurement
-from stereogauge.metrics.support import least_support
+from stereogauge.metrics.registry import metrics, parse_metric
 from stereogauge.protocol.protocol import preset_names
 
 Map = NDArray[np.float32]
@@ -219,7 +219,7 @@ def test_a_random_deletion_leaves_left_out_scores_where_they_are(case: Case, pro
     draws = [case.measured(protocol, at_random(case, 0.05, 100 + seed), kinds) for seed in range(SEEDS)]
     compared = 0
     for (metric, region), statistic in whole.items():
-        if statistic.count < 2 * least_support(metric.metric, case.scene.resolution):
+        if statistic.count < 2 * metric.metric.least_support(case.scene.resolution):
             continue
         rest = [draw[metric, region] for draw in draws]
         values = np.array([per_estimate(metric.metric, one) for one in rest])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import stereogauge as sg
-from stereogauge.metrics.declaration import metrics, parse_metric
+from stereogauge.metrics.registry import metrics, parse_metric
 
 NAN = np.nan
 

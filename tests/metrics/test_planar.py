@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 
 from stereogauge.errors import FileError, SizeError
 from stereogauge.evaluation.evaluate import evaluate, picture
-from stereogauge.metrics.directions import circular_earth_movers_distance
+from stereogauge.metrics.surfaces import circular_earth_movers_distance
 from stereogauge.model import Scene
 from stereogauge.scores.score import Score
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from stereogauge.evaluation.evaluate import evaluate, picture
 from stereogauge.io.files import DisparityFile
-from stereogauge.metrics.smoothness import acceleration, gradient_length
+from stereogauge.metrics.self_consistency import acceleration, gradient_length
 from stereogauge.model import Scene
 
 STEP = np.array([[1, 1, 5, 5]] * 3, np.float32)

@@ -14,10 +14,12 @@ from stereogauge.confidence_measures.files import ConfidenceSource
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.evaluate import measure
 from stereogauge.masks.scene_regions import SceneRegions
-from stereogauge.metrics import declaration, where
-from stereogauge.metrics.declaration import BoundMetric, metrics, parse_column, parse_metric
+from stereogauge.metrics import costs as where
+from stereogauge.metrics import declaration
+from stereogauge.metrics.costs import worst_blocks
+from stereogauge.metrics.declaration import BoundMetric
 from stereogauge.metrics.measurement import Measurement
-from stereogauge.metrics.where import worst_blocks
+from stereogauge.metrics.registry import metrics, parse_column, parse_metric
 from stereogauge.protocol import Protocol
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
@@ -83,8 +85,7 @@ def columns(*, of_pixels: bool = True) -> list[str]:
     """
     found = []
     for metric in metrics().values():
-        placed = metric.costs is not None or metric.picture is not None
-        if metric.missing == "not about pixels" or placed != of_pixels:
+        if metric.missing == "not about pixels" or metric.has_map != of_pixels:
             continue
         text = metric.examples[0] if metric.parameters and metric.examples else metric.id
         if metric.parameters and not metric.examples:

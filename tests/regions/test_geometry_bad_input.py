@@ -7,7 +7,7 @@ import pytest
 
 from stereogauge.errors import SizeError
 from stereogauge.evaluation.evaluate import evaluate, picture
-from stereogauge.metrics.declaration import metrics
+from stereogauge.metrics.registry import metrics
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol, load_protocol
 

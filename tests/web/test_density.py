@@ -17,7 +17,8 @@ import stereogauge as sg
 from stereogauge.evaluation.plan import make_plan
 from stereogauge.evaluation.run import run_plan
 from stereogauge.io import write_disparity
-from stereogauge.metrics.declaration import COUNTS, metrics
+from stereogauge.metrics.declaration import COUNTS
+from stereogauge.metrics.registry import metrics
 from stereogauge.store import open_store
 from stereogauge.web.app import create_app
 from stereogauge.web.site import Site

@@ -13,8 +13,6 @@ from tests.web.small import MARKUP, PROTOCOL, SHAPE, estimates, serving, truth
 
 import stereogauge as sg
 from stereogauge.figures.pictures import render_disparity
-from stereogauge.metrics.costs import pictured_costs
-from stereogauge.metrics.picture import Picture
 from stereogauge.store import Store
 from stereogauge.web.app import create_app
 from stereogauge.web.hiding import Hidden, coarse
@@ -161,14 +159,6 @@ def test_geometry_sets_and_the_steps_to_them_are_layers(client: httpx.Client) ->
     assert title.startswith("D_f")
     assert "normals" in client.get("scenes/alpha/layers/set", params={"region": "normal"}).text
     assert client.get("scenes/beta/layers/set.png", params={"region": "normals"}).status_code == 403
-
-
-def test_pictured_costs_count_a_missing_estimate_as_the_worst() -> None:
-    values = np.array([[0.5, 9.0, np.nan, 2.0]])
-    missing = np.array([[False, False, True, False]])
-    unknown = np.array([[False, False, False, True]])
-    picture = Picture("error", values, "sequential", "px", (0.0, 4.0), unknown=unknown, missing=missing)
-    np.testing.assert_array_equal(pictured_costs(picture), [[0.5, 4.0, 4.0, np.nan]])
 
 
 def test_most_confident_keeps_the_share_that_was_asked_for() -> None:

@@ -17,7 +17,7 @@ from tests.web.small import MARKUP, METRICS, PROTOCOL, REGIONS, SCENES, serving
 
 import stereogauge as sg
 from stereogauge.masks.declaration import declared_regions
-from stereogauge.metrics.declaration import metrics
+from stereogauge.metrics.registry import metrics
 from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.relations import determination, scatter, score_histogram
 from stereogauge.ranking.significance import friedman, wilcoxon_pairs

@@ -21,7 +21,7 @@ def command(
 ) -> None:
     """The catalogue of metrics, or one metric in full."""
     from stereogauge.errors import unknown_name
-    from stereogauge.metrics.declaration import canonical, metrics
+    from stereogauge.metrics.registry import canonical, metrics
 
     known = metrics()
     name = None if name is None else canonical(name)

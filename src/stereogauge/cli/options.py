@@ -187,7 +187,7 @@ def chosen_protocol(
     regions: list[str] | None = None,
 ) -> Protocol:
     """The protocol that the options of a command describe."""
-    from stereogauge.metrics.declaration import canonical_column
+    from stereogauge.metrics.registry import canonical_column
 
     named = listed(metrics)
     given = {"metrics": None if named is None else [*map(canonical_column, named)], "regions": listed(regions)}

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from stereogauge.kernels.compiler import Compiled
     from stereogauge.model import Scene
 
-ON_GEOMETRY = ("directions", "discontinuity", "fine", "planar")
+ON_GEOMETRY = ("discontinuity", "fine", "planar", "surfaces")
 """Modules of metrics whose pixels are found in the geometry of the ground truth."""
 
-RARE_METRICS = ("directions", "view_prediction")
+RARE_METRICS = ("surfaces", "view_prediction")
 """Modules of metrics that few need."""
 
 WITHOUT_KERNELS = ("point_cloud",)
@@ -141,7 +141,7 @@ def _prepare() -> None:
     from stereogauge.kernels.compiler import interrupts_later
     from stereogauge.kernels.jit import kernel_count
     from stereogauge.kernels.shortcuts import load_implementations
-    from stereogauge.metrics.declaration import metrics
+    from stereogauge.metrics.registry import metrics
 
     for name in ("cv2", "stereogauge.evaluation.evaluate"):
         importlib.import_module(name)
@@ -253,11 +253,11 @@ def _estimate(scene: Scene) -> DisparityMap:
 
 def _metrics(*, geometry: bool, rare: bool) -> list[str]:
     """Every metric that needs no choice of a parameter, of those on geometry or of the others; rare ones or not."""
-    from stereogauge.metrics.declaration import metrics
+    from stereogauge.metrics.registry import metrics
 
     chosen = []
     for metric in metrics().values():
-        module = metric.compute.__module__.rpartition(".")[2]
+        module = metric.function.__module__.rpartition(".")[2]
         complete = metric.examples or all(parameter.default is not None for parameter in metric.parameters)
         left_out = WITHOUT_KERNELS if rare else (*WITHOUT_KERNELS, *RARE_METRICS)
         if complete and (module in ON_GEOMETRY) == geometry and module not in left_out:

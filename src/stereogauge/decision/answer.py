@@ -29,7 +29,7 @@ from stereogauge.decision.source import (
 from stereogauge.decision.words import Statement, render, sentences
 from stereogauge.display import Displayed
 from stereogauge.errors import StereogaugeError
-from stereogauge.metrics.declaration import parse_column
+from stereogauge.metrics.registry import parse_column
 from stereogauge.ranking.bootstrap import beats, rank_interval, resample_scenes
 from stereogauge.ranking.profile import Profile, metric_words, property_of
 from stereogauge.ranking.ranks import DIGITS, final_ranks

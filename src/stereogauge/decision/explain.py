@@ -33,7 +33,7 @@ from stereogauge.decision.words import render, sentences
 from stereogauge.display import Displayed
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.masks.parts import PARTS
-from stereogauge.metrics.declaration import parse_column
+from stereogauge.metrics.registry import parse_column
 from stereogauge.protocol.parameters import EITHER_UNIT
 from stereogauge.ranking.profile import metric_words, property_of
 from stereogauge.ranking.run import Scores

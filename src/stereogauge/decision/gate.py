@@ -18,7 +18,7 @@ import numpy as np
 from stereogauge.decision.claims import Claim
 from stereogauge.decision.words import render
 from stereogauge.errors import StereogaugeError
-from stereogauge.metrics.declaration import parse_column
+from stereogauge.metrics.registry import parse_column
 from stereogauge.ranking.significance import signed_rank_p
 from stereogauge.scores.aggregation import Aggregation, aggregated
 from stereogauge.scores.column import Column

@@ -14,10 +14,9 @@ from stereogauge.errors import StereogaugeError
 from stereogauge.io.files import load_disparity
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.masks.texture import grey
-from stereogauge.metrics.declaration import parse_column
-from stereogauge.metrics.error_pictures import absolute_error, clip_limit
 from stereogauge.metrics.measurement import Measurement
-from stereogauge.metrics.picture import Picture
+from stereogauge.metrics.picture import Picture, clip_limit
+from stereogauge.metrics.registry import parse_column
 from stereogauge.model import DisparityMap, Mask, Scene, as_disparity
 from stereogauge.opencv import cv2
 from stereogauge.protocol import Protocol, load_protocol
@@ -104,12 +103,12 @@ class Contrast:
 def wrong_pixels(measurement: Measurement, column: str) -> tuple[Mask, Mask]:
     """Where the estimate is wrong by a metric with two classes, missing estimates included; and the counted pixels."""
     metric, region = parse_column(column)
-    if metric.metric.region is not None or metric.metric.picture is None:
+    if not metric.metric.classifies:
         raise StereogaugeError(f"{column} does not call single pixels right or wrong; take one such as bad@1:nonocc.")
-    seen = metric.picture(measurement)
-    if seen.kind != "labels" or set(seen.legend) != {0, 1}:
-        raise StereogaugeError(f"{column} does not call single pixels right or wrong; take one such as bad@1:nonocc.")
-    return seen.values == 1, measurement.mask(region or "all")
+    where = region or metric.metric.region or "all"
+    counted = measurement.mask(where)
+    costs = metric.costs(measurement, where)
+    return (costs > 0) | (counted & np.isnan(measurement.estimate)), counted
 
 
 def contrast(
@@ -167,7 +166,7 @@ def _gain(
 ) -> Picture:
     """|e_first| − |e_second|, each clipped; a missing estimate is as wrong as the clip."""
     limit = clip_limit(measured[0])
-    clipped = [np.minimum(np.nan_to_num(absolute_error(m), nan=limit), limit) for m in measured]
+    clipped = [np.minimum(np.nan_to_num(np.abs(m.error), nan=limit), limit) for m in measured]
     values = np.where(counted, clipped[0] - clipped[1], np.nan).astype(np.float32)
     title = f"|error of {names[0]}| − |error of {names[1]}|: blue where {names[0]} is nearer the truth"
     return Picture(title, values, "diverging", "px", (-limit, limit), backdrop=behind)
@@ -318,7 +317,7 @@ def _scene(scene: Scene, maps: Sequence[DisparityMap], column: str, protocol: Pr
         measurement = Measurement(disparity, regions)
         mask, counted = wrong_pixels(measurement, column)
         wrong.append(mask[counted])
-        curves.append(error_curve(absolute_error(measurement)[counted], THRESHOLDS))
+        curves.append(error_curve(np.abs(measurement.error)[counted], THRESHOLDS))
     table = np.stack(wrong)
     share = np.full(scene.shape, np.nan, np.float32)
     share[counted] = 100 * table.mean(axis=0, dtype=np.float32)

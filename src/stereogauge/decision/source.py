@@ -10,7 +10,7 @@ from typing import NamedTuple
 from stereogauge.decision.claims import Claim
 from stereogauge.decision.words import render
 from stereogauge.errors import StereogaugeError
-from stereogauge.metrics.declaration import parse_column
+from stereogauge.metrics.registry import parse_column
 from stereogauge.protocol import Protocol, parse_protocol
 from stereogauge.ranking.profile import Profile, load_profile, metric_words
 from stereogauge.ranking.run import Scores

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from stereogauge.decision.claims import Claim
-from stereogauge.metrics.declaration import parse_column
+from stereogauge.metrics.registry import parse_column
 from stereogauge.protocol.parameters import EITHER_UNIT
 from stereogauge.ranking.models.weighted import disproportion_note
 from stereogauge.ranking.profile import metric_words

@@ -18,10 +18,10 @@ from stereogauge.masks.expression import WHOLE_SCENE, check_region
 from stereogauge.masks.geometry.objects import SceneObject
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.matching.result import MatchResult
-from stereogauge.metrics.declaration import BoundMetric, Metric, Statistic, parse_column
-from stereogauge.metrics.functions import metric_id
+from stereogauge.metrics.declaration import BoundMetric, Metric, Statistic
 from stereogauge.metrics.measurement import Fact, Measurement
 from stereogauge.metrics.picture import Picture
+from stereogauge.metrics.registry import metric_id, parse_column
 from stereogauge.model import Dataset, DisparityMap, ResultSet, Scene, as_disparity
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.scores.column import Column, columns_of, metric_of

@@ -12,9 +12,8 @@ import numpy as np
 from stereogauge.errors import NotApplicable
 from stereogauge.masks.geometry.objects import ObjectKind, ObjectLabels, SceneObject, list_objects
 from stereogauge.masks.scene_regions import SceneRegions
-from stereogauge.metrics.declaration import BoundMetric, Statistic
+from stereogauge.metrics.declaration import FEWEST_PIXELS, PIXELS_AT_FULL_SIZE, BoundMetric, Statistic
 from stereogauge.metrics.measurement import Measurement
-from stereogauge.metrics.support import FEWEST_PIXELS, PIXELS_AT_FULL_SIZE
 from stereogauge.scores.column import Column
 
 FITTING: dict[str, ObjectKind] = {

@@ -9,12 +9,12 @@ from types import MappingProxyType
 
 from stereogauge.confidence_measures.files import ConfidenceSource, every_confidence
 from stereogauge.errors import StereogaugeError, unknown_name
-from stereogauge.evaluation.columns import columns_of_scene, confidence_columns, declared_columns
 from stereogauge.evaluation.fingerprints import ContentHashes, fingerprint, scene_contents
 from stereogauge.evaluation.worker import CellGroup, PlannedCell
 from stereogauge.metrics.measurement import Fact
 from stereogauge.model import Dataset, DisparitySource, ResultSet, Scene
 from stereogauge.protocol import Protocol
+from stereogauge.scores.column import columns_of_scene, confidence_columns, declared_columns
 from stereogauge.store import Store
 from stereogauge.store.write import Failure
 

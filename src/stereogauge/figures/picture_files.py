@@ -46,7 +46,7 @@ def write_pictures(folder: Path, maps: Mapping[str, Any], scene: Scene, protocol
         measurement = Measurement(estimate, scene_regions, metrics=metrics)
         seen: set[str] = set()
         for metric in metrics:
-            if metric.metric.picture is None:
+            if not metric.metric.has_picture:
                 continue
             try:
                 picture = metric.picture(measurement)

@@ -1,4 +1,7 @@
-"""How well a result's confidence map foretells its errors; `stereogauge confidence` shows the curves behind it."""
+"""How well a result's confidence map predicts its errors, and whether one of probabilities or deviations is calibrated.
+
+`stereogauge confidence` shows the curves behind these scores.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +10,38 @@ from typing import Literal
 
 import numpy as np
 
+from stereogauge.confidence_measures.calibration import (
+    Distribution,
+    Reliability,
+    calibrate_probability,
+    calibrate_sigma,
+)
 from stereogauge.confidence_measures.error_curves import AnyCurve, sparsify_by
 from stereogauge.confidence_measures.sparsification import LOWER_LIMIT, ErrorKind, Rule, SparsificationCurve, sparsify
-from stereogauge.metrics.costs import Costs, above, absolute_costs
-from stereogauge.metrics.declaration import Metric, Missing, Parameter, Statistic
+from stereogauge.errors import NotApplicable
+from stereogauge.metrics.costs import Costs, emptiness
+from stereogauge.metrics.declaration import Direction, MapMetric, Missing, Parameter, Statistic
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
-from stereogauge.metrics.pooling import emptiness
 
+NEEDS = frozenset({"gt", "confidence"})
 THRESHOLD = Parameter("threshold", unit="px", description="error above which a pixel is bad", low=0.0)
-SOURCE = "Hu, Mordohai 2012; Haeusler, Klette 2012"
+LEVEL = Parameter("level", unit="%", description="probability of the interval", low=0.0, high=100.0)
+DISTANCE = (
+    Parameter("tolerance", unit="m", description="largest depth error that is good", low=0.0, high=1e6),
+    Parameter("limit", unit="px", description="disparity error that is always good", low=0.0, default=LOWER_LIMIT),
+)
+HU = "Hu, Mordohai 2012; Haeusler, Klette 2012"
+ILG = "Ilg et al. 2018; Poggi et al. 2020"
+KULESHOV = "Kuleshov, Fenner & Ermon 2018"
+GUO = "Guo et al. 2017"
+MissingPixels = Literal["bad", "excluded"]
 
 
-def _curve(m: Measurement, region: str, threshold: float, missing: Literal["bad", "excluded"]) -> SparsificationCurve:
-    """The curve that all metrics of one region, threshold and reading of missing estimates share."""
-    return m.once(
-        f"sparsification {region} {threshold!r} {missing}",
-        lambda: sparsify(m.confidence, m.estimate, m.gt, threshold, m.mask(region), missing=missing),
-    )
+def _sizes(m: Measurement, region: str) -> tuple[int, int]:
+    """How many known pixels a region has, and how many of them are without an estimate."""
+    inside = m.mask(region) & np.isfinite(m.gt)
+    return int(np.count_nonzero(inside)), int(np.count_nonzero(inside & ~np.isfinite(m.estimate)))
 
 
 def _picture(m: Measurement, *_: float) -> Picture:
@@ -35,72 +52,78 @@ def _picture(m: Measurement, *_: float) -> Picture:
     return Picture("confidence, low = sure", values, "sequential", "", limits, missing=np.isnan(values))
 
 
-def _costs(missing: Literal["bad", "excluded"]) -> Callable[..., Costs]:
-    """A bad pixel costs by how early a sparsification meets it: the share of pixels that are at most as confident.
+def _costs(rule: Rule, missing: MissingPixels) -> Callable[..., Costs]:
+    """An error costs by how early a sparsification meets it: its size (1 if bad) · share of pixels not more confident.
 
-    A good pixel costs nothing, nor does a bad one that is the least confident of all.
+    A right pixel costs nothing, nor does an error that is the least confident pixel of all.
     """
 
-    def costs(m: Measurement, region: str, threshold: float) -> Costs:
-        errors = absolute_costs(m)
-        bad = above(errors, threshold)
+    def costs(m: Measurement, region: str, *arguments: float) -> Costs:
         inside = m.mask(region) & np.isfinite(m.gt)
-        if missing == "bad" and m.protocol.invalid != "exclude":
-            bad |= np.isnan(errors)
-        else:
-            inside = inside & np.isfinite(errors)
+        if missing == "excluded" or m.protocol.invalid == "exclude":
+            inside &= np.isfinite(m.error)
         doubts = np.where(np.isnan(m.confidence), np.inf, m.confidence)[inside]
         order = np.sort(doubts)
         later = 1.0 - np.searchsorted(order, doubts, side="left") / max(1, order.size)
-        found = np.full(errors.shape, np.nan)
-        found[inside] = np.where(bad[inside], later, 0.0)
+        found = np.full(m.scene.shape, np.nan)
+        found[inside] = later * _errors(m, ErrorKind(rule, *arguments))[inside]
         return found
 
     return costs
 
 
+def _errors(m: Measurement, kind: ErrorKind) -> Costs:
+    """What a sparsification adds up: 1 for a bad pixel and 0 for a good one, or the size of the error."""
+    if kind.magnitude:
+        return np.abs(m.error).astype(np.float64) ** (2 if kind.rule == "rms" else 1)
+    return kind.bad(m.estimate, m.gt, m.scene.calibration).astype(np.float64)
+
+
 def _sparsification(
-    id_: str,
+    identifier: str,
     name: str,
     formula: str,
     meaning: str,
     read: Callable[[SparsificationCurve], float],
-    direction: Literal["lower", "higher"] = "lower",
+    direction: Direction = "lower",
     least: float = 0.0,
     missing: Missing = "left out",
-) -> Metric:
-    policy = missing
+) -> MapMetric:
+    """A metric of the curve of bad pixels; all of one region, threshold and reading of missing estimates share it."""
+    counting = missing == "counted"
 
-    def compute(m: Measurement, region: str, threshold: float) -> Statistic:
-        counted = policy == "counted" and m.protocol.invalid != "exclude"
-        inside = m.mask(region) & np.isfinite(m.gt)
-        missing = int(np.count_nonzero(inside & ~np.isfinite(m.estimate)))
-        size = int(np.count_nonzero(inside))
-        if size == (0 if counted else missing):
-            return Statistic.empty(emptiness(region, size), missing)
-        curve = _curve(m, region, threshold, "bad" if counted else "excluded")
+    def area(m: Measurement, region: str, threshold: float) -> Statistic:
+        counted = counting and m.protocol.invalid != "exclude"
+        size, lost = _sizes(m, region)
+        if size == (0 if counted else lost):
+            return Statistic.empty(emptiness(region, size), lost)
+        as_: MissingPixels = "bad" if counted else "excluded"
+        curve = m.once(
+            f"sparsification {region} {threshold!r} {as_}",
+            lambda: sparsify(m.confidence, m.estimate, m.gt, threshold, m.mask(region), missing=as_),
+        )
         value = read(curve)
         if np.isnan(value):
-            return Statistic.empty(f"region {region!r} has only good or only bad pixels", missing)
-        return Statistic.of_value(value, curve.pixels, missing)
+            return Statistic.empty(f"region {region!r} has only good or only bad pixels", lost)
+        return Statistic.of_value(value, curve.pixels, lost)
 
-    compute.__doc__ = meaning
-    return Metric(
-        id=id_,
+    area.__doc__ = meaning
+    return MapMetric(
+        id=identifier,
         name=name,
         formula=formula,
         unit="",
-        source=SOURCE,
-        compute=compute,
+        source=HU,
         missing=missing,
         direction=direction,
         range=(least, 1.0),
         parameters=(THRESHOLD,),
-        needs=frozenset({"gt", "confidence"}),
+        needs=NEEDS,
+        costs=_costs("bad", "bad" if counting else "excluded"),
         picture=_picture,
-        costs=_costs("bad" if missing == "counted" else "excluded"),
-        examples=(f"{id_}@3",),
-        version=2 if missing == "counted" else 3,
+        examples=(f"{identifier}@3",),
+        version=2 if counting else 3,
+        function=area,
     )
 
 
@@ -118,7 +141,7 @@ ause = _sparsification(
     "Area above the oracle",
     r"\mathrm{AUC} - \mathrm{AUC}_{\mathrm{oracle}}",
     "How much larger the area is than that of an order which removes every bad pixel first; 0 is perfect. Over the "
-    "estimated pixels, since a confidence foretells the error of an estimate.",
+    "estimated pixels, since a confidence predicts the error of an estimate.",
     lambda curve: curve.ause,
 )
 aurg = _sparsification(
@@ -142,45 +165,32 @@ roc = _sparsification(
 )
 
 
-ILG = "Ilg et al. 2018; Poggi et al. 2020"
-NEEDS = frozenset({"gt", "confidence"})
-DISTANCE = (
-    Parameter("tolerance", unit="m", description="largest depth error that is good", low=0.0, high=1e6),
-    Parameter("limit", unit="px", description="disparity error that is always good", low=0.0, default=LOWER_LIMIT),
-)
-AREAS: dict[str, tuple[str, Callable[[AnyCurve], float], Literal["lower", "higher"]]] = {
+AREAS: dict[str, tuple[str, Callable[[AnyCurve], float], Direction]] = {
     "ause": ("Area above the oracle", lambda curve: curve.ause, "lower"),
     "aurg": ("Area below random", lambda curve: curve.aurg, "higher"),
 }
 
 
-def _by_error(area: str, suffix: str, rule: Rule, words: str, unit: str, parameters: tuple[Parameter, ...]) -> Metric:
+def _by_error(
+    area: str, suffix: str, rule: Rule, words: str, unit: str, parameters: tuple[Parameter, ...]
+) -> MapMetric:
     """`ause-mae` and its like: an area of the curve of another error than bad pixels."""
     name, read, direction = AREAS[area]
 
-    def compute(m: Measurement, region: str, *arguments: float) -> Statistic:
-        inside = m.mask(region) & np.isfinite(m.gt)
-        missing = int(np.count_nonzero(inside & ~np.isfinite(m.estimate)))
-        size = int(np.count_nonzero(inside))
+    def of_curve(m: Measurement, region: str, *arguments: float) -> Statistic:
+        size, missing = _sizes(m, region)
         if size == missing:
             return Statistic.empty(emptiness(region, size), missing)
         kind = ErrorKind(rule, *arguments)
+        maps = (m.confidence, m.estimate, m.gt, m.mask(region))
         curve = m.once(
             f"sparsification {region} {kind}",
-            lambda: sparsify_by(
-                kind,
-                m.confidence,
-                m.estimate,
-                m.gt,
-                m.mask(region),
-                calibration=m.scene.calibration,
-                missing="excluded",
-            ),
+            lambda: sparsify_by(kind, *maps, calibration=m.scene.calibration, missing="excluded"),
         )
         return Statistic.of_value(read(curve), curve.pixels, missing)
 
-    compute.__doc__ = f"{name} when the curve follows {words}. Over the estimated pixels."
-    return Metric(
+    of_curve.__doc__ = f"{name} when the curve follows {words}. Over the estimated pixels."
+    return MapMetric(
         id=f"{area}-{suffix}",
         name=f"{name}, {words}",
         formula=r"\int_0^1 \mathrm{error}(\varphi)\,d\varphi - \mathrm{AUC}_{\mathrm{oracle}}"
@@ -188,15 +198,15 @@ def _by_error(area: str, suffix: str, rule: Rule, words: str, unit: str, paramet
         else r"\mathrm{error}(1) - \int_0^1 \mathrm{error}(\varphi)\,d\varphi",
         unit=unit,
         source=ILG,
-        compute=compute,
         missing="left out",
-        scaling="length" if unit == "px" else "none",
         direction=direction,
         range=(0.0 if area == "ause" else -np.inf if unit else -1.0, np.inf if unit else 1.0),
         parameters=parameters,
         needs=NEEDS | {"calibration"} if rule == "bad-z" else NEEDS,
+        costs=_costs(rule, "excluded"),
         picture=_picture,
         examples=(f"{area}-{suffix}@1", f"{area}-{suffix}@1,3") if parameters else (f"{area}-{suffix}",),
+        function=of_curve,
     )
 
 
@@ -204,3 +214,140 @@ ause_mae, aurg_mae = (_by_error(area, "mae", "mae", "the mean error", "px", ()) 
 ause_rms, aurg_rms = (_by_error(area, "rms", "rms", "the root mean squared error", "px", ()) for area in AREAS)
 ause_d1, aurg_d1 = (_by_error(area, "d1", "d1", "the share of D1 outliers", "", ()) for area in AREAS)
 ause_z, aurg_z = (_by_error(area, "z", "bad-z", "the share of bad depths", "", DISTANCE) for area in AREAS)
+
+
+def _declared_values(m: Measurement, kind: str) -> np.ndarray:
+    source = m.confidence_source
+    if source.kind != kind:
+        raise NotApplicable(
+            f'the confidence map is not declared as a {kind}: write kind = "{kind}" under [confidence] in results.toml '
+            "(confidence_kind of a ResultSet)"
+        )
+    return source.values()
+
+
+def _calibration(
+    identifier: str,
+    name: str,
+    formula: str,
+    meaning: str,
+    source: str,
+    reliability: Callable[..., Reliability],
+    read: Callable[..., float],
+    parameters: tuple[Parameter, ...] = (),
+    direction: Direction = "lower",
+    example: str = "",
+    bounds: tuple[float, float] = (0.0, 1.0),
+) -> MapMetric:
+    """A metric of how far stated deviations or probabilities agree with what is observed."""
+
+    def calibrated(m: Measurement, region: str, *arguments: float) -> Statistic:
+        size, missing = _sizes(m, region)
+        if size == missing:
+            return Statistic.empty(emptiness(region, size), missing)
+        found = reliability(m, region, *arguments)
+        return Statistic.of_value(read(found, *arguments), found.count, missing)
+
+    calibrated.__doc__ = meaning
+    return MapMetric(
+        id=identifier,
+        name=name,
+        formula=formula,
+        unit="",
+        source=source,
+        missing="left out",
+        direction=direction,
+        range=bounds,
+        parameters=parameters,
+        needs=NEEDS,
+        examples=(f"{identifier}{example}",),
+        function=calibrated,
+    )
+
+
+def _of_sigma(distribution: Distribution) -> tuple[MapMetric, MapMetric, MapMetric]:
+    title = distribution.capitalize()
+
+    def reliability(m: Measurement, region: str, *level: float) -> Reliability:
+        levels = {"levels": (level[0] / 100,)} if level else {}
+        values = _declared_values(m, "sigma")
+        return m.once(
+            f"calibration {distribution} {region} {level}",
+            lambda: calibrate_sigma(values, m.estimate, m.gt, m.mask(region), distribution=distribution, **levels),
+        )
+
+    return (
+        _calibration(
+            f"ece-{distribution}",
+            f"Calibration error of {title} intervals",
+            r"\mathrm{mean}_p |\mathrm{observed}(p) - p|,\; p = 5 … 95\,\%",
+            "Mean distance between the probability of an interval around the estimate and the share of true "
+            f"disparities in it, for maps of standard deviations taken as {title}; 0 is calibrated.",
+            KULESHOV,
+            reliability,
+            lambda found: found.ece,
+        ),
+        _calibration(
+            f"nll-{distribution}",
+            f"{title} negative log-likelihood",
+            r"\log(\sigma\sqrt{2\pi}) + e^2/2\sigma^2"
+            if distribution == "gaussian"
+            else r"\log 2b + |e|/b,\; b = \sigma/\sqrt2",
+            f"Mean negative logarithm of the {title} density that a map of standard deviations gives to the errors, "
+            "in nats; low where errors and deviations are small and fit.",
+            KULESHOV,
+            reliability,
+            lambda found: found.nll,
+            bounds=(-np.inf, np.inf),
+        ),
+        _calibration(
+            f"coverage-{distribution}",
+            f"Coverage of a {title} interval",
+            r"\mathrm{observed}(p) - p",
+            "Share of true disparities inside the interval that should hold p % of them, less p; positive where the "
+            "deviations are larger than they need to be.",
+            KULESHOV,
+            reliability,
+            lambda found, level: found.observed[0] - level / 100,
+            parameters=(LEVEL,),
+            direction="zero",
+            example="@95",
+            bounds=(-1.0, 1.0),
+        ),
+    )
+
+
+def _of_probability(m: Measurement, region: str, threshold: float) -> Reliability:
+    values = _declared_values(m, "probability")
+    return m.once(
+        f"calibration probability {region} {threshold!r}",
+        lambda: calibrate_probability(values, m.estimate, m.gt, m.mask(region), threshold=threshold),
+    )
+
+
+ece_gaussian, nll_gaussian, coverage_gaussian = _of_sigma("gaussian")
+ece_laplace, nll_laplace, coverage_laplace = _of_sigma("laplace")
+ece = _calibration(
+    "ece",
+    "Calibration error of probabilities",
+    r"\sum_b \tfrac{n_b}{N} |\mathrm{good}_b - \bar p_b|",
+    "Mean distance between the probability that a pixel is good and the share of good pixels, in ten bins; 0 is "
+    "calibrated.",
+    GUO,
+    _of_probability,
+    lambda found, threshold: found.ece,
+    parameters=(THRESHOLD,),
+    example="@3",
+)
+nll = _calibration(
+    "nll",
+    "Negative log-likelihood of probabilities",
+    r"-\tfrac1N \sum \log p(\mathrm{what\ happened})",
+    "Mean negative logarithm of the probability that the map gave to what happened, good or bad, in nats.",
+    GUO,
+    _of_probability,
+    lambda found, threshold: found.nll,
+    parameters=(THRESHOLD,),
+    example="@3",
+    bounds=(0.0, np.inf),
+)

@@ -1,101 +1,167 @@
-"""What each pixel adds to a score, as a map: 0 where it is right, NaN where the metric does not count it.
-
-For a metric whose sums may be added, the costs of a region add up to what separates its sum from a perfect one's. They
-say where a map goes wrong, and what the metric is on one object or inside a region of interest.
-"""
+"""What each pixel costs: the one thing that a pixel metric computes, and how many of such values become one."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.pixelwise import D1_PIXELS, D1_SHARE, GUARD
 from stereogauge.masks.geometry.sets import Positions
-from stereogauge.metrics.measurement import Measurement
-from stereogauge.metrics.picture import Picture
+from stereogauge.model import Mask
 
 Costs = NDArray[np.float64]
-FEW_LABELS = 5
+"""What each pixel adds to a score, as a map: 0 where it is right, NaN where the metric does not count it."""
+Values = NDArray[Any]
+BLOCKS_ACROSS = 24
+SMALLEST_BLOCK = 8
+MOST_BLOCKS = 12
 
 
-def absolute_costs(m: Measurement, *_: Any) -> Costs:
-    """|e|."""
-    return np.asarray(np.abs(m.estimate - m.gt), np.float64)
+@dataclass(frozen=True)
+class PixelCosts:
+    """The values of all pixels, as the function of a pixel metric returns them.
+
+    values: a map (height, width), or one value for each of `positions`. NaN where the estimate that the value needs is
+    missing. positions: the flat pixel positions of the metric's own set. defined: the pixels on which the ground truth
+    allows a value, None for all; `undefined` says what the others are, for the note of a score. charge: what a missing
+    estimate counts where it counts, a number or an array like `values`; None leaves it to the declaration. The sum of a
+    score is factor · Σ values / divisor. note: what a reader of the score must know. empty: why nothing was
+    measured, with {region} for the region.
+    """
+
+    values: Values
+    positions: Positions | None = None
+    defined: Mask | None = None
+    undefined: str = ""
+    charge: float | Values | None = None
+    factor: float = 1.0
+    divisor: float = 1.0
+    note: str = ""
+    empty: str = ""
+
+    def within(self, mask: Mask | None) -> tuple[Values, Values]:
+        """Values and charges of the pixels of a mask, in the order of the image; None takes the metric's whole set."""
+        chosen: Any = slice(None)
+        if self.positions is None:
+            assert mask is not None
+            chosen = mask if self.defined is None else mask & self.defined
+        elif mask is not None:
+            chosen = mask.ravel()[self.positions]
+        values = self.values[chosen]
+        charge = 0.0 if self.charge is None else self.charge
+        charges = np.broadcast_to(charge, self.values.shape)[chosen]
+        return values if mask is None else values.astype(np.float64), charges
+
+    def as_map(self, shape: tuple[int, int], charge: float | None) -> Costs:
+        """The values as a map, NaN outside the set.
+
+        A missing estimate has its own charge or else `charge`; NaN where `charge` is None.
+        """
+        values = self.values.astype(np.float64)
+        if charge is not None:
+            values = np.where(np.isnan(values), charge if self.charge is None else self.charge, values)
+        values = self.factor * values / self.divisor
+        if self.positions is not None:
+            dense = np.full(shape, np.nan)
+            dense.ravel()[self.positions] = values
+            return dense
+        return values if self.defined is None else np.where(self.defined, values, np.nan)
 
 
-def given_costs(m: Measurement, *_: Any) -> Costs:
-    """|e| of the estimate as the algorithm gave it, before filling."""
-    return np.asarray(np.abs(m.clipped - m.gt), np.float64)
+class Sums(NamedTuple):
+    """The sufficient statistics of a region: `total` over its measured pixels, `size` of the metric's set, `missing`.
+
+    `charged`: what the missing pixels add where they count; None leaves it to the declaration.
+    """
+
+    total: float
+    size: int
+    missing: int
+    charged: float | None = None
+    note: str = ""
+    empty: str = ""
 
 
-def squared_costs(m: Measurement, *_: Any) -> Costs:
-    """e²."""
-    return absolute_costs(m) ** 2
+def mean(total: float, count: int) -> float:
+    """sum / count."""
+    return total / count
 
 
-def signed_costs(m: Measurement, *_: Any) -> Costs:
-    """The signed error e."""
-    return (m.estimate - m.gt).astype(np.float64)
+def percent(total: float, count: int) -> float:
+    """100·sum / count."""
+    return 100.0 * total / count
 
 
-def relative_costs(m: Measurement, factor: float) -> Costs:
-    """factor · |e| / |D|, not counted where D = 0."""
-    truth = np.abs(m.gt.astype(np.float64))
-    return factor * absolute_costs(m) / np.where(truth > 0, truth, np.nan)
+def root_mean(total: float, count: int) -> float:
+    """√(sum / count)."""
+    return math.sqrt(total / count)
 
 
-def missing_costs(m: Measurement, *_: Any) -> Costs:
-    """1 where the algorithm gave no estimate."""
-    return np.isnan(m.clipped).astype(np.float64)
+def plain_sum(total: float, count: int) -> float:
+    """The sum itself."""
+    return total
 
 
-def by_policy(m: Measurement, wrong: NDArray[np.bool_]) -> Costs:
-    """1 where wrong or, unless the protocol leaves them out, without an estimate."""
-    missing = np.isnan(m.estimate)
-    if m.protocol.invalid == "exclude":
-        return np.where(missing, np.nan, wrong.astype(np.float64))
-    return (wrong | missing).astype(np.float64)
+@dataclass(frozen=True)
+class Quantile:
+    """A quantile of the pixels' values, exact, interpolated linearly; it does not pool over scenes."""
+
+    share: Callable[..., float]
+
+    def of(self, values: Values, *arguments: float) -> float:
+        """The quantile of some values for the arguments of a metric."""
+        share = self.share(*arguments)
+        return float(np.median(values) if share == 0.5 else np.quantile(values, share))
 
 
-def above(errors: Costs, threshold: float) -> NDArray[np.bool_]:
-    """Whether an error exceeds the threshold, equality being good in spite of rounding."""
-    return np.asarray(errors > threshold + float(GUARD))
+def quantile(share: float | Callable[..., float]) -> Quantile:
+    """The reducer of a fixed share from 0 to 1, or of one that follows from the metric's parameters."""
+    return Quantile(share if callable(share) else lambda *_: share)
 
 
-def outside_d1(m: Measurement, errors: Costs) -> NDArray[np.bool_]:
-    """KITTI's rule: off by more than 3 px and by more than 5 % of the true disparity."""
-    single = errors.astype(np.float32) - GUARD
-    return np.asarray((single > D1_PIXELS) & (single * D1_SHARE > m.largest_truth))
+Reducer = Callable[[float, int], float] | Quantile
+"""How values become a score: a function of their sum and number (`mean`, `percent`, `root_mean`), or a quantile."""
 
 
-def set_costs(
-    positions: Callable[[Measurement], Positions], values: Callable[..., NDArray[Any]]
-) -> Callable[..., Costs]:
-    """The costs of a metric with a pixel set of its own: `values` per pixel of `positions`, NaN elsewhere."""
-
-    def costs(m: Measurement, region: str, *arguments: float) -> Costs:
-        dense = np.full(m.scene.shape, np.nan)
-        dense.ravel()[positions(m)] = np.abs(values(m, *arguments))
-        return dense
-
-    return costs
+def emptiness(region: str, size: int) -> str:
+    """Why a region of `size` pixels has nothing to average."""
+    return f"no estimate in region {region!r}" if size else f"region {region!r} has no pixel"
 
 
-def pictured_costs(picture: Picture) -> Costs:
-    """Costs by a picture alone, for a metric that declares none: the error shown, a missing estimate as the worst."""
-    if picture.kind == "rgb":
-        return np.zeros(picture.values.shape[:2])
-    values = np.nan_to_num(np.asarray(picture.values, np.float64))
-    if picture.kind == "labels":
-        worst, top = max(picture.legend, default=1), 1.0
-        costs = values / worst if len(picture.legend) > FEW_LABELS else (values == worst).astype(np.float64)
-    else:
-        low, high = picture.limits or (0.0, np.inf)
-        top = max(abs(low), abs(high)) if np.isfinite(high) else 1.0
-        costs = np.minimum(np.abs(values), top)
-    if picture.missing is not None:
-        costs = np.where(picture.missing, top, costs)
-    return costs if picture.unknown is None else np.where(picture.unknown, np.nan, costs)
+class Block(NamedTuple):
+    """A square of pixels with its upper left corner and the share of all costs that lies in it."""
+
+    x: int
+    y: int
+    size: int
+    share: float
+
+
+def worst_blocks(costs: Costs, most: int = MOST_BLOCKS) -> list[Block]:
+    """The blocks with most of the costs, the worst first; none where every counted pixel is right.
+
+    Costs of both signs (of a bias) are those of the sign that prevails.
+
+    >>> costs = np.zeros((48, 48))
+    >>> costs[40:, :8] = 3.0
+    >>> worst_blocks(costs)
+    [Block(x=0, y=40, size=8, share=1.0)]
+    """
+    height, width = costs.shape
+    side = max(SMALLEST_BLOCK, -(-max(height, width) // BLOCKS_ACROSS))
+    rows, columns = -(-height // side), -(-width // side)
+    padded = np.zeros((rows * side, columns * side))
+    padded[:height, :width] = np.nan_to_num(costs)
+    sums = padded.reshape(rows, side, columns, side).sum(axis=(1, 3))
+    sums = np.maximum(sums if sums.sum() >= 0 else -sums, 0.0)
+    total = sums.sum()
+    order = np.argsort(-sums, axis=None, kind="stable")[:most]
+    return [
+        Block(int(column) * side, int(row) * side, side, float(sums[row, column] / total))
+        for row, column in zip(*np.unravel_index(order, sums.shape), strict=True)
+        if sums[row, column] > 0
+    ]

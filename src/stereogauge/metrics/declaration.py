@@ -1,39 +1,40 @@
-"""What a metric is: a pure function and a declaration. The registry of all of them.
+"""What a metric is: one function and a declaration.
 
-The command line's help, the catalogue in the docs, table headers and the web page read nothing but declarations. A
-package adds metrics through the entry-point group `stereogauge.metrics`: each entry names a module, a `Metric`, or a
-list of them.
+A pixel metric (`@metric`) is a function of a measurement that returns what each pixel costs; a reducer and a few facts
+make everything else of it: the score on any region, pooling, decomposition, the picture, crops. A map metric
+(`@map_metric`) returns the statistic of a region itself and, if it has one, its map of costs. The command line's help,
+the catalogue in the docs, table headers and the web page read nothing but declarations.
 """
 
 from __future__ import annotations
 
-import functools
+import inspect
 import math
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.errors import StereogaugeError, UnknownNameError, unknown_name
+from stereogauge.errors import StereogaugeError, UnknownNameError
+from stereogauge.kernels.set_scores import sum_and_count
 from stereogauge.masks.expression import interest_parts, region_id
-from stereogauge.metrics.costs import Costs, pictured_costs
+from stereogauge.metrics.costs import Costs, PixelCosts, Quantile, Reducer, Sums, emptiness, percent
 from stereogauge.metrics.measurement import Measurement
-from stereogauge.metrics.picture import Picture
+from stereogauge.metrics.picture import Picture, costs_picture
 from stereogauge.metrics.statistics import PassRequest
 from stereogauge.registry import Parameter as Parameter
-from stereogauge.registry import bound_arguments, collect, read_arguments, with_arguments
-
-ENTRY_POINTS = "stereogauge.metrics"
+from stereogauge.registry import bound_arguments, with_arguments
 
 Direction = Literal["lower", "higher", "zero"]
-Missing = Literal["counted", "charged", "left out", "not about pixels"]
+Missing = Literal["counted", "always counted", "charged", "left out", "only in the count", "not about pixels"]
 MISSING: Mapping[Missing, str] = {
     "counted": "counted as wrong",
+    "always counted": "counted under every policy for invalid estimates",
     "charged": "charged at least as much as any estimate inside the scene's disparity range",
     "left out": "left out, so the score needs its coverage",
+    "only in the count": "counted as pixels but not as wrong, so the score needs its coverage",
     "not about pixels": "of no effect, because the metric is not about pixels",
 }
 Counts = Literal["pixels", "structures", "runs"]
@@ -42,23 +43,25 @@ COUNTS: Mapping[Counts, str] = {
     "structures": "fine structures",
     "runs": "runs of the matcher",
 }
-Denominator = Literal["estimated", "all unless excluded", "all"]
 Scaling = Literal["length", "area", "none"]
 SCALING: Mapping[Scaling, str] = {
     "length": "a length in pixels, proportional to the image width",
     "area": "an area in pixels, proportional to the square of the image width",
     "none": "not a length or an area in pixels",
 }
+PIXELS_AT_FULL_SIZE = 200
+FEWEST_PIXELS = 30
+FEWEST_STRUCTURES = 3
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """What a metric's function returns for one region.
+    """The score of one region before it is finished.
 
     `sum` and `count`: a metric that pools makes its value of them, and over several scenes of their totals. A metric
     that does not pool keeps its value in `sum`: see `of_value`. `missing`: how many pixels of the metric's set have no
-    value for want of an estimate; `Metric` says which of them `count` includes. `note`: why there is no value, or what
-    a reader must know.
+    value because an estimate is missing; `Metric` says which of them `count` includes. `note`: why there is no value,
+    or what a reader must know.
     """
 
     sum: float
@@ -77,21 +80,35 @@ class Statistic:
         return cls(0.0, 0, missing, note)
 
 
-@dataclass(frozen=True)
+def _undeclared(*_: Any) -> Any:
+    raise StereogaugeError("A declaration of a metric decorates the function that computes it.")
+
+
+def _nothing(*_: float) -> PassRequest:
+    return PassRequest()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Metric:
-    """A declared metric; `metric` explains every field. `compute` is the function.
+    """The facts of a metric; an instance decorates the metric's function.
+
+    missing: what a missing estimate does to the score (see `MISSING`). direction: which scores are better. range: the
+    theoretical one; heuristic_range: what real algorithms reach. parameters: the numbers in the metric's id. needs:
+    parts of a scene or result ("gt", "left", "right", "calibration", "right_estimate", "confidence", "seconds", …).
+    region: the only pixel set on which the metric is measured; None means any region. request: what the metric reads
+    of the pass over the pixels that all metrics share, from its arguments. picture: `function(measurement, *arguments)`
+    draws the metric where the map of its costs does not say enough. version: to be raised when the same input gives
+    another number.
 
     A metric has a set of pixels: its region, less pixels on which the ground truth allows no value (a relative error
     where D = 0, a depth behind the cameras, a window beside unknown ground truth). A pixel of the set is missing where
-    the value needs an estimate that is not there, at the pixel itself or, for gradients and windows, beside it. What a
+    the value needs an estimate that is missing, at the pixel itself or, for gradients and windows, beside it. What a
     `Statistic` counts depends on `missing` and on the protocol's policy for invalid estimates:
 
-    - "counted" and "charged": under `count` and `fill` the count is the whole set and includes the missing pixels;
-      under `exclude` they are left out, and the count is the set without them.
+    - "counted", "charged" and "only in the count": under `count` and `fill` the count is the whole set and includes the
+      missing pixels; under `exclude` it is the set without them.
+    - "always counted": the count is the whole set, whatever the policy.
     - "left out": the count is the set without the missing pixels, whatever the policy.
-    - `denominator` names the exceptions: `wrong` has the whole set in its count although it leaves missing pixels out,
-      unless they are excluded; `density` and `invalid` have it under every policy.
-    - `counts = "structures"`: count and missing are numbers of structures, missing those without any estimate.
     - "not about pixels": the count is the number of runs, and none is missing.
 
     Under `fill` a pixel that the standard rule fills is not missing, except for `density`, `invalid` and the metrics of
@@ -103,34 +120,74 @@ class Metric:
     formula: str
     unit: str
     source: str
-    compute: Callable[..., Statistic]
     missing: Missing
-    scaling: Scaling = "none"
-    counts: Counts = "pixels"
-    denominator: Denominator | None = None
     direction: Direction = "lower"
     range: tuple[float, float] = (0.0, math.inf)
     heuristic_range: tuple[float, float] | None = None
     parameters: tuple[Parameter, ...] = ()
-    needs: frozenset[str] = frozenset({"gt"})
-    finalize: Callable[[float, int], float] | None = None
-    shares: Callable[..., PassRequest] | None = None
+    needs: Collection[str] = frozenset({"gt"})
     region: str | None = None
+    request: Callable[..., PassRequest] = _nothing
     picture: Callable[..., Picture] | None = None
-    costs: Callable[..., Costs] | None = None
     examples: tuple[str, ...] = ()
     version: int = 1
+    function: Callable[..., Any] = _undeclared
+    counts: Counts = "pixels"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "needs", frozenset(self.needs))
+
+    def __call__(self, function: Callable[..., Any]) -> Self:
+        """The declaration with its function: what the decorator does."""
+        return replace(self, function=function)
+
+    @property
+    def finalize(self) -> Callable[[float, int], float] | None:
+        """What makes the value from a sum and a count; None for a metric that does not pool."""
+        raise NotImplementedError
+
+    @property
+    def classifies(self) -> tuple[str, str] | None:
+        """What right and wrong pixels are called; None where single pixels are not right or wrong."""
+        return None
+
+    @property
+    def has_map(self) -> bool:
+        """Whether the metric tells what each pixel costs."""
+        raise NotImplementedError
+
+    @property
+    def has_picture(self) -> bool:
+        """Whether the metric can be drawn."""
+        return self.picture is not None or self.has_map
+
+    def measure(self, m: Measurement, region: str, *arguments: float) -> Statistic:
+        """The statistic of one region."""
+        raise NotImplementedError
+
+    def cost_map(self, m: Measurement, region: str, *arguments: float) -> Costs:
+        """What each pixel of a region costs."""
+        raise NotImplementedError
+
+    def shown(self, m: Measurement, *arguments: float) -> Costs:
+        """The map of costs that a picture shows, on every pixel that has one."""
+        return self.cost_map(m, self.region or "all", *arguments)
 
     @property
     def pools(self) -> bool:
         """Whether sums and counts of several scenes may be added."""
         return self.finalize is not None
 
+    @property
+    def scaling(self) -> Scaling:
+        """How the unit depends on the size of the image."""
+        return "length" if self.unit == "px" else "area" if self.unit == "px²" else "none"
+
     def value_of(self, statistic: Statistic) -> float:
         """The score that a statistic amounts to; NaN when no pixel was measured."""
         if not isinstance(statistic, Statistic):
             raise StereogaugeError(
-                f"The metric {self.id} returned {type(statistic).__name__}; a declared metric returns a Statistic."
+                f"The metric {self.id} returned {type(statistic).__name__}; a map metric returns a Statistic."
             )
         if statistic.count == 0:
             return math.nan
@@ -138,21 +195,20 @@ class Metric:
 
     def counts_missing(self, invalid: str) -> bool:
         """Whether a count under a protocol's policy includes the pixels without an estimate."""
-        usual: Denominator = "estimated" if self.missing == "left out" else "all unless excluded"
-        denominator = self.denominator or usual
-        return denominator == "all" or (denominator == "all unless excluded" and invalid != "exclude")
+        return self.missing == "always counted" or (self.missing != "left out" and invalid != "exclude")
 
     def left_out(self, invalid: str) -> bool:
-        """Whether missing estimates are left out of the score under a protocol's policy for them."""
+        """Whether missing estimates do not make the score worse under a protocol's policy for them."""
         if self.missing == "not about pixels":
             return False
-        return self.missing == "left out" or not self.counts_missing(invalid)
+        return self.missing in ("left out", "only in the count") or not self.counts_missing(invalid)
 
     def coverage(self, count: Any, missing: Any, invalid: str) -> NDArray[np.float64]:
         """Share of the metric's own pixels that have an estimate, for numbers or arrays of them.
 
         NaN for an empty set, for a metric that counts structures, and for one that is not about pixels.
 
+        >>> from stereogauge.metrics.registry import metrics
         >>> metrics()["mae"].coverage(65, 35, "count"), metrics()["bad"].coverage(100, 35, "count")
         (array(0.65), array(0.65))
         """
@@ -164,18 +220,202 @@ class Metric:
         np.divide(whole - lost, whole, out=share, where=whole > 0)
         return share
 
+    def least_support(self, size: float) -> float:
+        """How many pixels a set needs before a score on it is evidence.
+
+        200·s², at least 30, in a scene of size s relative to full resolution; 3 for a metric that counts structures, 0
+        for one that counts runs. Metrics measure smaller sets too; the limit is applied where orders are made.
+
+        >>> from stereogauge.metrics.registry import metrics
+        >>> metrics()["rms"].least_support(0.5), metrics()["f-frag"].least_support(0.5)
+        (50.0, 3)
+        """
+        if self.counts != "pixels":
+            return FEWEST_STRUCTURES if self.counts == "structures" else 0
+        return max(PIXELS_AT_FULL_SIZE * size**2, FEWEST_PIXELS)
+
     @property
     def description(self) -> str:
         """The function's docstring."""
-        return (self.compute.__doc__ or "").strip()
+        return (self.function.__doc__ or "").strip()
 
     def bind(self, *arguments: float) -> BoundMetric:
         """The metric with its parameters given."""
         return BoundMetric(self, bound_arguments("Metric", self.id, self.parameters, arguments))
 
-    def with_picture(self, picture: Callable[..., Picture]) -> Metric:
-        """The same metric with the function that makes its per-pixel map."""
-        return replace(self, picture=picture)
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PixelMetric(Metric):
+    r"""A metric of single pixels: `function(measurement, *arguments)` returns the value of each of them.
+
+    The function returns a map of numbers, a map of truth values (true = wrong), or `PixelCosts`. NaN means that the
+    estimate which the value needs is missing; truth values have none, and a pixel without an estimate is missing.
+    A value is a cost, 0 for a right pixel; where higher scores are better it is a merit, and the cost is what it falls
+    short of the best one. reduce: how the values of a region become its score. wrong: what right and wrong pixels are
+    called, for a metric whose values are 0 and 1; the texts may hold the arguments as {0:g}. fused: the same sums read
+    from the pass that all metrics share, `function(measurement, region, *arguments)`; None where it cannot serve.
+
+    >>> @metric(
+    ...     id="too-near",
+    ...     name="Too near",
+    ...     formula=r"\frac{100}{|V|} |\{x \in V : e(x) > t\}|",
+    ...     unit="%",
+    ...     source="an example",
+    ...     missing="left out",
+    ...     reduce=percent,
+    ...     wrong=("not nearer", "nearer by more than {0:g} px"),
+    ...     parameters=(Parameter("threshold", unit="px"),),
+    ... )
+    ... def too_near(m, threshold):
+    ...     "Share of the estimates that are too near by more than t px."
+    ...     return m.estimate > m.gt + threshold
+    >>> import stereogauge as sg
+    >>> sg.evaluate([[1, 5]], sg.Scene("s", gt=[[1, 3]]), [too_near.bind(1)], "all").value("too-near@1")
+    50.0
+    """
+
+    reduce: Reducer
+    wrong: tuple[str, str] | None = None
+    fused: Callable[..., Sums | None] | None = None
+
+    def __call__(self, function: Callable[..., Any]) -> Self:
+        """The declaration with its function."""
+        if "region" in list(inspect.signature(function).parameters)[1:2]:
+            raise StereogaugeError(
+                f"The function of the metric {self.id} takes a region: declare it with @map_metric, or return what "
+                "each pixel costs from a function of the measurement alone."
+            )
+        return super().__call__(function)
+
+    @property
+    def finalize(self) -> Callable[[float, int], float] | None:
+        """The reducer; a quantile does not pool."""
+        return None if isinstance(self.reduce, Quantile) else self.reduce
+
+    @property
+    def classifies(self) -> tuple[str, str] | None:
+        """What right and wrong pixels are called."""
+        return self.wrong
+
+    @property
+    def has_map(self) -> bool:
+        """True: it is what the function returns."""
+        return True
+
+    def pixels(self, m: Measurement, *arguments: float) -> PixelCosts:
+        """The values of all pixels."""
+        found = self.function(m, *arguments)
+        if isinstance(found, PixelCosts):
+            return found
+        if not isinstance(found, np.ndarray) or found.shape != m.estimate.shape:
+            what = f"an array of shape {found.shape}" if isinstance(found, np.ndarray) else type(found).__name__
+            raise StereogaugeError(
+                f"The metric {self.id} returned {what}; a pixel metric returns one value per pixel, shape "
+                f"{m.estimate.shape}."
+            )
+        return PixelCosts(np.where(np.isnan(m.estimate), np.nan, found) if found.dtype == np.bool_ else found)
+
+    def measure(self, m: Measurement, region: str, *arguments: float) -> Statistic:
+        """The statistic of one region, from the shared pass where that serves."""
+        sums = None if self.fused is None else self.fused(m, region, *arguments)
+        return self.statistic(m, region, self.sums(m, region, *arguments) if sums is None else sums)
+
+    def sums(self, m: Measurement, region: str, *arguments: float) -> Sums:
+        """The sums of one region by definition, from the values of its pixels."""
+        pixels = self.pixels(m, *arguments)
+        mask = None if pixels.positions is not None and region == self.region else m.mask(region)
+        values, charges = pixels.within(mask)
+        lost = np.isnan(values)
+        missing = int(np.count_nonzero(lost))
+        note = "" if pixels.positions is not None and mask is not None else pixels.note
+        if pixels.undefined and mask is not None and pixels.defined is not None:
+            undefined = int(np.count_nonzero(mask & ~pixels.defined))
+            note = f"{undefined} {pixels.undefined} left out" if undefined else note
+        own_charge = pixels.charge is not None and self.counts_missing(m.protocol.invalid)
+        counted = np.where(lost, charges, values) if own_charge and missing else values[~lost]
+        total = self._total(counted, *arguments) if counted.size else 0.0
+        charged = 0.0 if own_charge else None
+        return Sums(pixels.factor * total / pixels.divisor, values.size, missing, charged, note, pixels.empty)
+
+    def _total(self, values: NDArray[Any], *arguments: float) -> float:
+        if isinstance(self.reduce, Quantile):
+            return self.reduce.of(values, *arguments)
+        # Values in single precision are those of whole sets, which the kernel adds one after the other.
+        return float(sum_and_count(values)[0] if values.dtype == np.float32 else values.sum())
+
+    def statistic(self, m: Measurement, region: str, sums: Sums) -> Statistic:
+        """The statistic of sums under the protocol's policy for invalid estimates."""
+        counting = self.counts_missing(m.protocol.invalid)
+        count = sums.size if counting else sums.size - sums.missing
+        if count == 0:
+            why = sums.empty.format(region=region) or sums.note or emptiness(region, sums.size)
+            return Statistic.empty(why, sums.missing)
+        charged = self._charge * sums.missing if sums.charged is None else sums.charged
+        return Statistic(float(sums.total + charged if counting else sums.total), count, sums.missing, sums.note)
+
+    @property
+    def _charge(self) -> float:
+        """What a missing estimate counts where its function does not say."""
+        return 0.0 if self.direction == "higher" or self.missing == "only in the count" else 1.0
+
+    def cost_map(self, m: Measurement, region: str, *arguments: float) -> Costs:
+        """What each pixel of a region costs: a missing estimate its charge, or nothing where it does not count."""
+        costs = np.where(m.mask(region), self.shown(m, *arguments), np.nan)
+        if not isinstance(self.reduce, Quantile):
+            return costs
+        known = costs[~np.isnan(costs)]
+        value = self.reduce.of(known, *arguments) if known.size else math.nan
+        return np.where(np.isnan(costs), np.nan, np.where((costs >= value) & (value > 0), costs, 0.0))
+
+    def shown(self, m: Measurement, *arguments: float) -> Costs:
+        """What each pixel costs, wherever the metric has a value; for a quantile the values that it is one of."""
+        charge = self._charge if self.counts_missing(m.protocol.invalid) else None
+        costs = self.pixels(m, *arguments).as_map(m.scene.shape, charge)
+        return self._best - costs if self.direction == "higher" else costs
+
+    @property
+    def _best(self) -> float:
+        """The value of a perfect pixel, where higher is better."""
+        return self.range[1] / 100 if self.reduce is percent else self.range[1]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MapMetric(Metric):
+    """A metric of a whole map: `function(measurement, region, *arguments)` returns its `Statistic`.
+
+    pooled: makes the value from a sum and a count; without it the metric does not pool over scenes. costs:
+    `function(measurement, region, *arguments)` makes the map of what each pixel costs, for a metric that has one. For
+    one that pools and is better low, the costs of a region add up to its sum. counts: what `Statistic.count` and
+    `missing` are numbers of.
+    """
+
+    pooled: Callable[[float, int], float] | None = None
+    costs: Callable[..., Costs] | None = None
+
+    @property
+    def finalize(self) -> Callable[[float, int], float] | None:
+        """What makes the value from a sum and a count."""
+        return self.pooled
+
+    @property
+    def has_map(self) -> bool:
+        """Whether it tells what each pixel costs."""
+        return self.costs is not None
+
+    def measure(self, m: Measurement, region: str, *arguments: float) -> Statistic:
+        """The statistic of one region."""
+        found: Statistic = self.function(m, region, *arguments)
+        return found
+
+    def cost_map(self, m: Measurement, region: str, *arguments: float) -> Costs:
+        """What each pixel of a region costs."""
+        if self.costs is None:
+            raise UnknownNameError(f"Metric {self.id!r} is not made of pixels and has no map of them.")
+        return np.where(m.mask(region), self.costs(m, region, *arguments), np.nan)
+
+
+metric = PixelMetric
+map_metric = MapMetric
 
 
 @dataclass(frozen=True)
@@ -187,7 +427,7 @@ class BoundMetric:
 
     @property
     def id(self) -> str:
-        """For example `bad@1`; of several parameters the last ones are left out where they have their defaults."""
+        """For example `bad@1`; of several parameters the last ones are omitted where they have their defaults."""
         shown = list(self.arguments)
         while len(shown) > 1 and shown[-1] == self.metric.parameters[len(shown) - 1].default:
             shown.pop()
@@ -203,12 +443,13 @@ class BoundMetric:
         return isinstance(other, BoundMetric) and other.id == self.id
 
     def regions(self, wanted: Iterable[str]) -> tuple[str, ...]:
-        """The regions on which this metric is measured when `wanted` are asked for."""
+        """The regions on which this metric is measured when `wanted` are requested."""
         return tuple(wanted) if self.metric.region is None else (self.metric.region,)
 
     def within(self, interest: str) -> str:
         """The region on which the metric is measured inside a region of interest.
 
+        >>> from stereogauge.metrics.registry import parse_metric
         >>> parse_metric("d-fat").within("mask:road"), parse_metric("p-off").within("planar&textureless")
         ('disc-background&mask:road', 'planar&textureless')
         """
@@ -222,198 +463,26 @@ class BoundMetric:
 
     @property
     def request(self) -> PassRequest:
-        """What the metric asks of the pass over the pixels that all metrics share."""
-        return PassRequest() if self.metric.shares is None else self.metric.shares(*self.arguments)
+        """What the metric reads of the pass over the pixels that all metrics share."""
+        return self.metric.request(*self.arguments)
 
     def measure(self, measurement: Measurement, region: str) -> Statistic:
         """The statistic of one region."""
-        metric = self.metric
-        if metric.region in (None, region) or metric.costs is None or metric.counts != "pixels":
-            return metric.compute(measurement, region, *self.arguments)
-        inside = measurement.mask(region)
-        costs = metric.costs(measurement, region, *self.arguments)[inside]
-        missing = int(np.count_nonzero(np.isnan(costs) | np.isnan(measurement.estimate[inside])))
-        counted = costs[~np.isnan(costs)]
-        if not counted.size:
-            why = "no estimate in" if costs.size else "no pixel in"
-            return Statistic.empty(f"{why} region {region!r}", missing)
-        return Statistic(float(counted.sum()), counted.size, missing)
-
-    def costs(self, measurement: Measurement, region: str) -> Costs:
-        """What each pixel adds to the score on a region; NaN for pixels that do not count. See `metrics.costs`."""
-        metric = self.metric
-        if metric.costs is not None:
-            costs = metric.costs(measurement, region, *self.arguments)
-        else:
-            costs = pictured_costs(self.picture(measurement))
-        return np.where(measurement.mask(region), costs, np.nan)
+        return self.metric.measure(measurement, region, *self.arguments)
 
     def value(self, measurement: Measurement, region: str) -> float:
         """The score on one region."""
         return self.metric.value_of(self.measure(measurement, region))
 
+    def costs(self, measurement: Measurement, region: str) -> Costs:
+        """What each pixel adds to the score on a region: 0 where it is right, NaN for pixels that do not count."""
+        return self.metric.cost_map(measurement, region, *self.arguments)
+
     def picture(self, measurement: Measurement) -> Picture:
         """The per-pixel map behind the score."""
-        if self.metric.picture is None:
+        metric = self.metric
+        if metric.picture is not None:
+            return metric.picture(measurement, *self.arguments)
+        if not metric.has_map:
             raise UnknownNameError(f"Metric {self.id!r} is not made of pixels and has no picture.")
-        return self.metric.picture(measurement, *self.arguments)
-
-
-def metric(
-    *,
-    id: str,  # noqa: A002 – the field's name
-    name: str,
-    formula: str,
-    unit: str,
-    source: str,
-    missing: Missing,
-    scaling: Scaling = "none",
-    counts: Counts = "pixels",
-    denominator: Denominator | None = None,
-    direction: Direction = "lower",
-    range: tuple[float, float] = (0.0, math.inf),  # noqa: A002
-    heuristic_range: tuple[float, float] | None = None,
-    parameters: tuple[Parameter, ...] = (),
-    needs: Iterable[str] = ("gt",),
-    finalize: Callable[[float, int], float] | None = None,
-    shares: Callable[..., PassRequest] | None = None,
-    region: str | None = None,
-    picture: Callable[..., Picture] | None = None,
-    costs: Callable[..., Costs] | None = None,
-    examples: tuple[str, ...] = (),
-    version: int = 1,
-) -> Callable[[Callable[..., Statistic]], Metric]:
-    r"""Declare the decorated function as a metric: `function(measurement, region, *arguments)` returns a `Statistic`.
-
-    missing: what a missing estimate does to the score. It is "counted" as wrong, "charged" with at least the cost of
-    any estimate inside the scene's disparity range, or "left out"; run time and the like are "not about pixels".
-    scaling: how the unit depends on the image size. A "length" in px grows with the width, an "area" with its square.
-    counts: what `Statistic.count` and `missing` are numbers of. denominator: whether the count includes the missing,
-    where that does not follow from `missing` (see `Metric`).
-    direction: which scores are better. range: the theoretical one; heuristic_range: what real algorithms reach.
-    needs: parts of a scene or result ("gt", "left", "right", "calibration", "right_estimate", "confidence",
-    "seconds", …). finalize: makes the value from a sum and a count; without it the metric does not pool over scenes.
-    shares: makes a `PassRequest` from the arguments, so that one pass over the pixels serves this metric too.
-    region: the only pixel set on which the metric is measured; None means any region. picture:
-    `function(measurement, *arguments)` makes the per-pixel map. costs: `function(measurement, region, *arguments)`
-    makes the map of what each pixel adds to the score (see `stereogauge.metrics.costs`). version: to be raised when the
-    same input gives another number.
-
-    >>> from stereogauge.metrics.statistics import thresholds
-    >>> @metric(
-    ...     id="hits",
-    ...     name="Exact estimates",
-    ...     formula=r"|\{x \in V : |e(x)| \le t\}| / |V|",
-    ...     unit="",
-    ...     source="an example",
-    ...     missing="left out",
-    ...     direction="higher",
-    ...     parameters=(Parameter("threshold", unit="px"),),
-    ...     finalize=lambda total, count: total / count,
-    ...     shares=thresholds,
-    ... )
-    ... def hits(m, region, threshold):
-    ...     "Share of the estimates that are right to within t px."
-    ...     pixels = m.pixels(region)
-    ...     return Statistic(pixels.valid - m.statistics(region).above(region, threshold), pixels.valid, pixels.missing)
-    >>> hits.bind(1).id
-    'hits@1'
-    >>> hits.value_of(Statistic(sum=30, count=40, missing=2))
-    0.75
-    """
-
-    def declare(function: Callable[..., Statistic]) -> Metric:
-        return Metric(
-            id=id,
-            name=name,
-            formula=formula,
-            unit=unit,
-            source=source,
-            compute=function,
-            missing=missing,
-            scaling=scaling,
-            counts=counts,
-            denominator=denominator,
-            direction=direction,
-            range=range,
-            heuristic_range=heuristic_range,
-            parameters=parameters,
-            needs=frozenset(needs),
-            finalize=finalize,
-            shares=shares,
-            region=region,
-            picture=picture,
-            costs=costs,
-            examples=examples,
-            version=version,
-        )
-
-    return declare
-
-
-@functools.cache
-def metrics() -> Mapping[str, Metric]:
-    """Every metric by id: ours, then those of installed packages."""
-    return collect("metric", Metric, "stereogauge.metrics", ENTRY_POINTS)
-
-
-ALIASES = {"epe": "mae", "avgerr": "mae", "avg-err": "mae", "aee": "mae", "rmse": "rms", "d1-all": "d1"}
-"""What the field also calls our metrics; `bad1`, `bad2.0`, `>3px` and `a90` are read by their numbers."""
-NUMBERED = (
-    (re.compile(r"bad[-_]?(\d+(?:\.\d+)?)"), "bad"),
-    (re.compile(r">\s*(\d+(?:\.\d+)?)(?:px)?"), "bad"),
-    (re.compile(r"a(\d+(?:\.\d+)?)"), "quantile"),
-)
-
-
-def canonical(text: str) -> str:
-    """A metric's id, where `text` is another name of it that the field uses.
-
-    >>> [canonical(name) for name in ("epe", "D1-all", "bad1", "bad2.0", ">3px", "a90", "rms")]
-    ['mae', 'd1', 'bad@1', 'bad@2.0', 'bad@3', 'quantile@90', 'rms']
-    """
-    name = text.strip()
-    if name.partition("@")[0] in metrics():
-        return name
-    for pattern, family in NUMBERED:
-        found = pattern.fullmatch(name.lower())
-        if found:
-            return f"{family}@{found[1]}"
-    return ALIASES.get(name.lower(), name)
-
-
-def parse_metric(text: str) -> BoundMetric:
-    """The metric that an id such as `bad@1`, or another name of it such as `bad1`, means."""
-    family, at, arguments = canonical(text).partition("@")
-    known = metrics()
-    if family not in known:
-        raise unknown_name("metric", family, [*known, *ALIASES])
-    return known[family].bind(*(read_arguments("Metric", text, arguments) if at else ()))
-
-
-def is_declared(text: str) -> bool:
-    """Whether the metric of an id such as `bad@1` or `bad@1:nonocc` is declared here, by us or by a plug-in.
-
-    >>> is_declared("bad@1"), is_declared("bad@1:nonocc"), is_declared("of-a-plug-in-that-is-not-loaded")
-    (True, True, False)
-    """
-    return canonical(text.partition(":")[0]).partition("@")[0] in metrics()
-
-
-def canonical_column(text: str) -> str:
-    """`bad@1:nonocc` of `bad1:nonocc`, and `d1:all` of `d1-all`."""
-    name, _, region = text.partition(":")
-    bound, every = parse_column(name)
-    return f"{bound.id}:{region or every}" if region or every else bound.id
-
-
-def parse_column(text: str) -> tuple[BoundMetric, str | None]:
-    """The metric and region of an id such as `bad@1:nonocc`; the region is None where the text has none.
-
-    A metric with a pixel set of its own takes the region as one of interest: `d-fat:mask:road` is measured on
-    `disc-background&mask:road`.
-    """
-    name, _, region = text.partition(":")
-    metric = parse_metric(name)
-    every = "all" if name.strip().lower() == "d1-all" else None
-    return metric, metric.within(region) if region else every
+        return costs_picture(self, measurement)

@@ -1,88 +1,45 @@
-"""Metrics of depth Z = f·B / (d + doffs), in metres; they need a calibration.
+"""Metrics of depth Z = f·B / (d + doffs), in metres, and the Sigma-Z-Error.
 
-Over V_Z: the pixels of the region whose true and estimated points both lie in front of the cameras; an estimated
-point that does not counts as missing.
+Metrics of depth need a calibration. They are taken over the pixels V of the region whose true and estimated points both
+lie in front of the cameras; an estimated point that does not counts as missing.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.confidence_measures.sparsification import LOWER_LIMIT, bad_depth
-from stereogauge.metrics.costs import Costs, by_policy
-from stereogauge.metrics.declaration import Parameter, Statistic, metric
-from stereogauge.metrics.error_pictures import signed_picture, two_class_picture
+from stereogauge.kernels.pixelwise import literal_depth
+from stereogauge.metrics.costs import Costs, PixelCosts, emptiness, mean, percent, plain_sum, root_mean
+from stereogauge.metrics.declaration import Parameter, Statistic, map_metric, metric
 from stereogauge.metrics.measurement import Measurement
-from stereogauge.metrics.picture import Picture
-from stereogauge.metrics.pooling import mean, percent, root_mean
+from stereogauge.metrics.picture import Picture, heat, usual_limit
+from stereogauge.metrics.statistics import PassRequest
+from stereogauge.protocol.parameters import EITHER_UNIT
 
 NEEDS = ("gt", "calibration")
 EIGEN = "Eigen, Puhrsch & Fergus, NIPS 2014"
+CABEZAS = "Cabezas, Padilla & Trujillo, CIARP 2011"
+NO_DEPTH = "no pixel of region {region!r} has a true and an estimated depth"
 Depths = NDArray[np.float64]
 
 
-def depth_pair(m: Measurement) -> tuple[Depths, Depths]:
+def _depths(m: Measurement) -> tuple[Depths, Depths]:
     """True and estimated depth, NaN where undefined."""
     return m.scene.calibration.depth(m.gt), m.scene.calibration.depth(m.estimate)
 
 
-def _averaged(
-    m: Measurement,
-    region: str,
-    error: Callable[[Depths, Depths], Depths],
-) -> Statistic:
-    inside = m.mask(region)
-    truth, estimate = (depth[inside] for depth in depth_pair(m))
-    values = error(truth, estimate)
-    defined = np.isfinite(values)
-    missing = int(np.count_nonzero(np.isnan(estimate) & np.isfinite(truth)))
-    count = int(np.count_nonzero(defined))
-    if count == 0:
-        return Statistic.empty(f"no pixel of region {region!r} has a true and an estimated depth", missing)
-    return Statistic(float(values[defined].sum()), count, missing)
-
-
-def _absolute(truth: Depths, estimate: Depths) -> Depths:
-    return np.abs(estimate - truth)
-
-
-def _squared(truth: Depths, estimate: Depths) -> Depths:
-    return (estimate - truth) ** 2
-
-
-def _relative(truth: Depths, estimate: Depths) -> Depths:
-    return np.abs(estimate - truth) / truth
-
-
-def _squared_relative(truth: Depths, estimate: Depths) -> Depths:
-    return (estimate - truth) ** 2 / truth
-
-
-def _squared_log(truth: Depths, estimate: Depths) -> Depths:
-    return np.log(estimate / truth) ** 2
-
-
-def _within(ratio: float) -> Callable[[Depths, Depths], Depths]:
-    def within(truth: Depths, estimate: Depths) -> Depths:
-        ratios = np.maximum(estimate / truth, truth / estimate)
-        return np.where(np.isnan(ratios), np.nan, ratios < ratio)
-
-    return within
-
-
-def _costs(error: Callable[[Depths, Depths], Depths]) -> Callable[[Measurement, str], Costs]:
-    return lambda m, region: error(*depth_pair(m))
+def _of_truth(values: Depths, truth: Depths) -> PixelCosts:
+    """Values that are defined where the true point lies in front of the cameras."""
+    return PixelCosts(values, defined=np.isfinite(truth), empty=NO_DEPTH)
 
 
 def _difference_picture(m: Measurement, *_: float) -> Picture:
-    truth, estimate = depth_pair(m)
+    truth, estimate = _depths(m)
     difference = estimate - truth
-    inside = np.abs(difference[m.regions.known & np.isfinite(difference)])
-    limit = float(np.quantile(inside, 0.95)) if inside.size else 1.0
-    return signed_picture(m, "depth error Z_E − Z_D", difference, "m", limit or 1.0)
+    limit = usual_limit(np.where(m.regions.known, difference, np.nan), 0.95)
+    return heat(m, None, "depth error Z_E − Z_D", difference, "m", limit, signed=True)
 
 
 @metric(
@@ -93,14 +50,14 @@ def _difference_picture(m: Measurement, *_: float) -> Picture:
     source=EIGEN,
     missing="left out",
     needs=NEEDS,
-    finalize=mean,
+    reduce=mean,
     picture=_difference_picture,
-    costs=_costs(_absolute),
     version=2,
 )
-def z_mae(m: Measurement, region: str) -> Statistic:
+def z_mae(m: Measurement) -> PixelCosts:
     """Mean size of the depth error."""
-    return _averaged(m, region, _absolute)
+    truth, estimate = _depths(m)
+    return _of_truth(np.abs(estimate - truth), truth)
 
 
 @metric(
@@ -111,14 +68,14 @@ def z_mae(m: Measurement, region: str) -> Statistic:
     source=EIGEN,
     missing="left out",
     needs=NEEDS,
-    finalize=root_mean,
+    reduce=root_mean,
     picture=_difference_picture,
-    costs=_costs(_squared),
     version=2,
 )
-def z_rms(m: Measurement, region: str) -> Statistic:
+def z_rms(m: Measurement) -> PixelCosts:
     """Root of the mean squared depth error."""
-    return _averaged(m, region, _squared)
+    truth, estimate = _depths(m)
+    return _of_truth((estimate - truth) ** 2, truth)
 
 
 @metric(
@@ -129,14 +86,14 @@ def z_rms(m: Measurement, region: str) -> Statistic:
     source=EIGEN,
     missing="left out",
     needs=NEEDS,
-    finalize=mean,
+    reduce=mean,
     picture=_difference_picture,
-    costs=_costs(_relative),
     version=2,
 )
-def z_abs_rel(m: Measurement, region: str) -> Statistic:
+def z_abs_rel(m: Measurement) -> PixelCosts:
     """Mean depth error relative to the true depth."""
-    return _averaged(m, region, _relative)
+    truth, estimate = _depths(m)
+    return _of_truth(np.abs(estimate - truth) / truth, truth)
 
 
 @metric(
@@ -147,14 +104,14 @@ def z_abs_rel(m: Measurement, region: str) -> Statistic:
     source=EIGEN,
     missing="left out",
     needs=NEEDS,
-    finalize=mean,
+    reduce=mean,
     picture=_difference_picture,
-    costs=_costs(_squared_relative),
     version=2,
 )
-def z_sq_rel(m: Measurement, region: str) -> Statistic:
+def z_sq_rel(m: Measurement) -> PixelCosts:
     """Mean squared depth error over the true depth."""
-    return _averaged(m, region, _squared_relative)
+    truth, estimate = _depths(m)
+    return _of_truth((estimate - truth) ** 2 / truth, truth)
 
 
 @metric(
@@ -165,14 +122,14 @@ def z_sq_rel(m: Measurement, region: str) -> Statistic:
     source=EIGEN,
     missing="left out",
     needs=NEEDS,
-    finalize=root_mean,
+    reduce=root_mean,
     picture=_difference_picture,
-    costs=_costs(_squared_log),
     version=2,
 )
-def z_log_rms(m: Measurement, region: str) -> Statistic:
+def z_log_rms(m: Measurement) -> PixelCosts:
     """Root of the mean squared difference of the depths' logarithms."""
-    return _averaged(m, region, _squared_log)
+    truth, estimate = _depths(m)
+    return _of_truth(np.log(estimate / truth) ** 2, truth)
 
 
 @metric(
@@ -185,28 +142,18 @@ def z_log_rms(m: Measurement, region: str) -> Statistic:
     source=EIGEN,
     missing="left out",
     needs=NEEDS,
-    finalize=mean,
-    picture=_difference_picture,
-    costs=lambda m, region, ratio: 1.0 - _within(ratio)(*depth_pair(m)),
     parameters=(Parameter("ratio", description="largest ratio of the two depths", low=1.0, high=1e3),),
+    reduce=mean,
+    wrong=("within a ratio of {0:g}", "off by a larger ratio"),
+    picture=_difference_picture,
     examples=("z-delta@1.25",),
     version=2,
 )
-def z_delta(m: Measurement, region: str, ratio: float) -> Statistic:
+def z_delta(m: Measurement, ratio: float) -> PixelCosts:
     """Share of pixels whose depth is right to within a ratio."""
-    return _averaged(m, region, _within(ratio))
-
-
-def _bad_depth_costs(m: Measurement, region: str, tolerance: float, limit: float) -> Costs:
-    in_front = m.gt + np.float32(m.scene.calibration.doffs) > 0
-    wrong = bad_depth(m.estimate, m.gt, m.scene.calibration, tolerance, limit)
-    return np.where(in_front, by_policy(m, wrong), np.nan)
-
-
-def _bad_depth_picture(m: Measurement, tolerance: float, limit: float) -> Picture:
-    title = f"depth off by more than {tolerance:g} m, disparity by more than {limit:g} px"
-    wrong = bad_depth(m.estimate, m.gt, m.scene.calibration, tolerance, limit)
-    return two_class_picture(m, title, wrong, "within tolerance", "beyond tolerance")
+    truth, estimate = _depths(m)
+    ratios = np.maximum(estimate / truth, truth / estimate)
+    return _of_truth(np.where(np.isnan(ratios), np.nan, ratios < ratio), truth)
 
 
 @metric(
@@ -218,26 +165,123 @@ def _bad_depth_picture(m: Measurement, tolerance: float, limit: float) -> Pictur
     source="a tolerance in physical distance with a lower limit in disparity",
     missing="counted",
     needs=NEEDS,
-    finalize=percent,
     parameters=(
         Parameter("tolerance", unit="m", description="largest depth error that is good", low=0.0, high=1e6),
         Parameter("limit", unit="px", description="disparity error that is always good", low=0.0, default=LOWER_LIMIT),
     ),
-    picture=_bad_depth_picture,
-    costs=_bad_depth_costs,
+    reduce=percent,
+    wrong=("within {0:g} m or {1:g} px", "off by more than {0:g} m and {1:g} px"),
     examples=("bad-z@0.1", "bad-z@1,3"),
 )
-def bad_z(m: Measurement, region: str, tolerance: float, limit: float) -> Statistic:
+def bad_z(m: Measurement, tolerance: float, limit: float) -> PixelCosts:
     """Share of pixels whose depth is off by more than t metres and by more than the depth of l px, by default half a
     pixel.
     """
-    inside = m.mask(region) & (m.gt + np.float32(m.scene.calibration.doffs) > 0)
-    missing = int(np.count_nonzero(inside & np.isnan(m.estimate)))
-    size = int(np.count_nonzero(inside))
-    leave_out = m.protocol.invalid == "exclude"
-    count = size - missing if leave_out else size
+    calibration = m.scene.calibration
+    wrong = bad_depth(m.estimate, m.gt, calibration, tolerance, limit)
+    in_front = m.gt + np.float32(calibration.doffs) > 0
+    return PixelCosts(np.where(np.isnan(m.estimate), np.nan, wrong), defined=in_front, empty=NO_DEPTH)
+
+
+def sigma_z_map(m: Measurement, region: str = "all") -> Costs:
+    """|fB/(D+μ) − fB/(E+μ)| per pixel, charges included; NaN where it is not defined."""
+    focal_baseline, doffs = m.depth_scale
+    parameters = m.protocol.sigma_z
+    excluding = m.protocol.invalid == "exclude"
+    truth, estimate = m.gt.astype(np.float64) + doffs, m.estimate.astype(np.float64) + doffs
+    if parameters.literal:
+        estimate = estimate if excluding else np.where(np.isnan(estimate), doffs, estimate)
+        return np.abs(focal_baseline / (truth + parameters.mu) - focal_baseline / (estimate + parameters.mu))
+    truth, estimate = (focal_baseline / (np.where(v > 0, v, np.nan) + parameters.mu) for v in (truth, estimate))
+    error = np.abs(truth - estimate)
+    if excluding:
+        return error
+    ends = focal_baseline / (np.array(m.in_front(doffs)) + parameters.mu)
+    return np.where(np.isnan(estimate), np.maximum(np.abs(truth - ends[0]), np.abs(truth - ends[1])), error)
+
+
+def _request_depth() -> PassRequest:
+    return PassRequest(depth=True)
+
+
+def _literal(m: Measurement, region: str) -> Statistic:
+    """The paper's own form: a missing estimate is a disparity of 0, a point behind the cameras one like any other."""
+    pixels = m.pixels(region)
+    charge = m.protocol.invalid != "exclude"
+    (labels,) = m.regions.labels((region,))
+    sums = np.zeros(len(labels.values))
+    focal_baseline, doffs = m.depth_scale
+    mu = doffs + m.protocol.sigma_z.mu
+    estimate, truth = np.ascontiguousarray(m.estimate), np.ascontiguousarray(m.gt)
+    literal_depth(estimate, truth, labels.slots, focal_baseline, mu, charge, sums)
+    count = pixels.size if charge else pixels.valid
     if count == 0:
-        return Statistic.empty(f"no pixel of region {region!r} has a depth to compare", missing)
-    wrong = bad_depth(m.estimate, m.gt, m.scene.calibration, tolerance, limit)
-    bad = int(np.count_nonzero(wrong & inside)) + (0 if leave_out else missing)
-    return Statistic(float(bad), count, missing)
+        return Statistic.empty(emptiness(region, pixels.size), pixels.missing)
+    return Statistic(float(sums[labels.values == 1].sum()), count, pixels.missing)
+
+
+def _sigma_z(m: Measurement, region: str) -> Statistic:
+    parameters = m.protocol.sigma_z
+    if parameters.literal:
+        return _literal(m, region)
+    pixels, depth = m.pixels(region), m.statistics(region).depth(region)
+    charge = m.protocol.invalid != "exclude"
+    missing = pixels.missing - depth.truth_behind_missing + depth.estimates_behind
+    size = pixels.size - depth.truth_behind
+    remarks = []
+    if missing and charge:
+        near, far = m.in_front(m.depth_scale[1])
+        if near == far:
+            return Statistic.empty("all true disparities are equal: no range to charge missing estimates by", missing)
+        remarks.append(f"{missing} missing estimates charged the worst depth error inside the scene's range")
+    if depth.truth_behind:
+        remarks.append(f"{depth.truth_behind} pixels with true points behind the cameras left out")
+    if depth.estimates_behind and not charge:
+        remarks.append(f"{depth.estimates_behind} pixels with estimates behind the cameras left out")
+    if parameters.metric and not m.scene.calibration.metric:
+        remarks.append("no calibration: f·B = 1, so in 1/px")
+    count = size if charge else size - missing
+    if count == 0:
+        behind = depth.truth_behind or depth.estimates_behind
+        return Statistic.empty("; ".join(remarks) if behind else emptiness(region, pixels.size), missing)
+    return Statistic(depth.total, count, missing, "; ".join(remarks))
+
+
+@map_metric(
+    id="sze",
+    name="Sigma-Z-Error",
+    formula=r"\sum_R \left|\frac{fB}{D+\mu} - \frac{fB}{E+\mu}\right|",
+    unit=EITHER_UNIT,
+    source=CABEZAS,
+    missing="charged",
+    pooled=plain_sum,
+    costs=sigma_z_map,
+    request=_request_depth,
+    version=2,
+)
+def sze(m: Measurement, region: str) -> Statistic:
+    """Sum of depth errors in metres with calibration (doffs added to both disparities), else with f·B = 1 in 1/px.
+
+    An estimate that is missing or not in front of the cameras costs the larger of |Z − Z_near| and |Z − Z_far|, with
+    Z_near and Z_far the depths of the scene's largest and smallest true disparity: at least what any estimate inside
+    that range would cost. The policy `exclude` leaves it out; the literal form takes it as a disparity of 0. NaN where
+    a charge is due and all true disparities are equal.
+    """
+    return _sigma_z(m, region)
+
+
+@map_metric(
+    id="sze-mean",
+    name="Mean Sigma-Z-Error",
+    formula=r"\frac{1}{|R|}\sum_R \left|\frac{fB}{D+\mu} - \frac{fB}{E+\mu}\right|",
+    unit=EITHER_UNIT,
+    source=CABEZAS,
+    missing="charged",
+    pooled=mean,
+    costs=sigma_z_map,
+    request=_request_depth,
+    version=2,
+)
+def sze_mean(m: Measurement, region: str) -> Statistic:
+    """The Sigma-Z-Error divided by the number of pixels that it sums over, the charged ones included."""
+    return _sigma_z(m, region)

@@ -20,30 +20,16 @@ from numpy.typing import NDArray
 
 from stereogauge.kernels.edges import squared_distances
 from stereogauge.masks.connected import components
-from stereogauge.masks.geometry.sets import Positions
-from stereogauge.metrics.costs import set_costs
-from stereogauge.metrics.declaration import Statistic, metric
+from stereogauge.metrics.costs import Costs, PixelCosts, mean
+from stereogauge.metrics.declaration import Statistic, map_metric, metric
+from stereogauge.metrics.hci import GUARD, HCI, VARIANT, closer_to_beyond, nothing_measured
 from stereogauge.metrics.measurement import Measurement
-from stereogauge.metrics.overlays import (
-    FAR,
-    GUARD,
-    HCI,
-    NEAR,
-    VARIANT,
-    WRONG,
-    emptiness,
-    heat_overlay,
-    label_overlay,
-    mean_of,
-)
-from stereogauge.metrics.picture import Picture
-from stereogauge.metrics.pooling import mean
-from stereogauge.metrics.verdicts import FOUND, MISSING, closer_to_beyond, found_pixels
+from stereogauge.metrics.picture import FAR, NEAR, WRONG, Picture, layers
 from stereogauge.model import Mask
-from stereogauge.opencv import cv2
 
 FINE = "fine structure"
-FINE_REGION = "fine"
+FINE_REGION, BESIDE = "fine", "fine-surround"
+NOT_FOUND, FOUND, MISSING = 0, 1, 2
 LOST, GAP = "#a50026", "#333333"
 GRADES = (
     (1, "structure in one part", "#009e73"),
@@ -54,14 +40,14 @@ GRADES = (
 """From how many parts on a structure has a colour; darker and redder with their number."""
 ALL_LOST = "every structure is lost"
 NO_ESTIMATE = "no estimate on fine structures"
-NOTHING_FOUND = "no pixel of any structure is found: the image diagonal stands for the distance"
+NOTHING_FOUND = "no pixel of any structure is found: the image diagonal is taken for the distance"
 
 
 @dataclass(frozen=True)
 class Found:
     """What an estimate finds of the fine structures.
 
-    verdict: FOUND, WRONG or MISSING, one value per pixel of M_s; penalty: log(1 + distance to M_a), 0 where
+    verdict: FOUND, NOT_FOUND or MISSING, one value per pixel of M_s; penalty: log(1 + distance to M_a), 0 where
     found. Per structure, `fragments` is the number of 8-connected components of M_a, `hidden` the number of 2 × 2
     blocks of the pixel grid with a missing estimate that touches no found pixel, and `estimated` whether any pixel has
     an estimate.
@@ -99,6 +85,8 @@ def _hidden(
     and a fragment that was removed touches no found pixel, so that fragments and hidden blocks together never become
     fewer when estimates are removed.
     """
+    import cv2
+
     rows, columns = missing
     apart = cv2.dilate(found.astype(np.uint8), np.ones((3, 3), np.uint8))[rows, columns] == 0
     blocks = rows // 2 * found.shape[1] + columns // 2
@@ -109,7 +97,9 @@ def _found(m: Measurement) -> Found:
     """M_a, the distances to it and its components, inside the smallest window that holds every structure."""
     sets = m.regions.geometry
     tolerance = m.protocol.geometry.at(m.scene.resolution).fine_tolerance
-    verdict = found_pixels(m.estimate, m.gt, sets.fine, tolerance + GUARD)
+    estimate, truth = (values.take(sets.fine).astype(np.float64) for values in (m.estimate, m.gt))
+    verdict = np.where(np.abs(estimate - truth) <= tolerance + GUARD, FOUND, NOT_FOUND).astype(np.uint8)
+    verdict[np.isnan(estimate)] = MISSING
     structures = int(sets.fine_label.max(initial=0))
     estimated = np.bincount(sets.fine_label[verdict != MISSING], minlength=structures + 1)[1:] > 0
     found = verdict == FOUND
@@ -152,17 +142,6 @@ def _fattened(m: Measurement) -> NDArray[np.float32]:
     return m.once("f-fat", verdicts)
 
 
-def _pixels(m: Measurement) -> Positions:
-    return m.regions.geometry.fine
-
-
-def _penalties(m: Measurement) -> NDArray[np.float64]:
-    """log(1 + distance to the nearest found pixel); NaN for missing estimates that the protocol leaves out."""
-    result = _result(m)
-    left_out = (result.verdict == 2) & (m.protocol.invalid == "exclude")
-    return np.where(left_out, np.nan, result.penalty)
-
-
 def _fragment_costs(found: Found) -> NDArray[np.float64]:
     """1 − 1/k per structure, 1 where nothing is found."""
     whole = 1 - 1 / np.maximum(found.fragments + found.hidden, 1)
@@ -187,28 +166,28 @@ def _inside(m: Measurement, region: str) -> NDArray[np.bool_]:
     return np.asarray(2 * inside >= sizes)
 
 
-def _spread(m: Measurement, costs: Callable[[Found], NDArray[np.float64]]) -> NDArray[np.float64]:
-    """The cost of each structure in equal parts over its pixels."""
-    labels = m.regions.geometry.fine_label
-    if not labels.size:
-        return np.zeros(0)
-    result = _result(m)
-    shares = costs(result) / np.bincount(labels, minlength=result.estimated.size + 1)[1:]
-    if m.protocol.invalid == "exclude":
-        shares = np.where(result.estimated, shares, np.nan)
-    return np.asarray(shares[labels - 1])
+def _spread(per_structure: Callable[[Found], NDArray[np.float64]]) -> Callable[[Measurement, str], Costs]:
+    """The map on which the cost of each structure lies in equal parts on its pixels."""
+
+    def costs(m: Measurement, region: str) -> Costs:
+        sets = m.regions.geometry
+        spread = np.full(m.scene.shape, np.nan)
+        if not sets.fine.size:
+            return spread
+        result = _result(m)
+        shares = per_structure(result) / np.bincount(sets.fine_label, minlength=result.estimated.size + 1)[1:]
+        if m.protocol.invalid == "exclude":
+            shares = np.where(result.estimated, shares, np.nan)
+        spread.ravel()[sets.fine] = shares[sets.fine_label - 1]
+        return spread
+
+    return costs
 
 
 def _empty(m: Measurement, what: str = FINE, size: int = 0) -> str:
     scaled = m.protocol.geometry.at(m.scene.resolution)
     looked_for = f"no rise and fall of more than {scaled.fine_gradient:.3g} px within {scaled.fine_width} px of a row"
-    return emptiness(m, size, what, "beside fine structures", looked_for)
-
-
-def _porosity_picture(m: Measurement) -> Picture:
-    sets = m.regions.geometry
-    limit = float(np.log1p(m.protocol.geometry.at(m.scene.resolution).fine_width * 4))
-    return heat_overlay(m, "porosity of fine structures", sets.fine, _result(m).penalty, "log px", limit)
+    return nothing_measured(m, size, what, "beside fine structures", looked_for)
 
 
 def _fragments_picture(m: Measurement) -> Picture:
@@ -218,24 +197,24 @@ def _fragments_picture(m: Measurement) -> Picture:
         (counts[sets.fine_label - 1] if sets.fine.size else np.zeros(0, np.int64))
         for counts in (result.fragments, result.fragments + result.hidden)
     )
-    found = result.verdict == 1
-    layers = [
+    found = result.verdict == FOUND
+    named = [
         (sets.fine[found & (parts >= least) & (parts < limit)], text, shade)
         for (least, text, shade), limit in zip(GRADES, [*(grade[0] for grade in GRADES[1:]), math.inf], strict=True)
     ]
-    layers.append((sets.fine[~found & (fragments > 0)], "not found", GAP))
-    layers.append((sets.fine[fragments == 0], "structure lost", LOST))
-    return label_overlay(m, "fragments of fine structures", layers, sets.fine)
+    named.append((sets.fine[~found & (fragments > 0)], "not found", GAP))
+    named.append((sets.fine[fragments == 0], "structure lost", LOST))
+    return layers(m, FINE_REGION, "fragments of fine structures", named)
 
 
 def _fat_picture(m: Measurement) -> Picture:
     sets = m.regions.geometry
-    layers = [
+    named = [
         (sets.surround, "beside structures", FAR),
         (sets.fine, "structure", NEAR),
         (sets.surround[_fattened(m) == 1], "background taken for structure", WRONG),
     ]
-    return label_overlay(m, "fattening of fine structures", layers, sets.surround)
+    return layers(m, BESIDE, "fattening of fine structures", named)
 
 
 @metric(
@@ -246,30 +225,23 @@ def _fat_picture(m: Measurement) -> Picture:
     heuristic_range=(0.0, 1.2),
     source=HCI,
     missing="counted",
-    region="fine",
-    finalize=mean,
-    picture=_porosity_picture,
-    costs=set_costs(_pixels, _penalties),
+    region=FINE_REGION,
+    reduce=mean,
     version=3,
 )
-def f_por(m: Measurement, region: str) -> Statistic:
+def f_por(m: Measurement) -> PixelCosts:
     """Mean over structure pixels of log(1 + distance in px to the nearest found one); found pixels contribute 0.
 
     One large hole costs more than many small ones of the same area. A missing estimate is not found. Where nothing is
     found the distance is the image diagonal.
     """
-    size = m.regions.geometry.fine.size
-    if not size:
-        return Statistic.empty(_empty(m))
+    fine = m.regions.geometry.fine
+    if not fine.size:
+        return PixelCosts(np.zeros(0), positions=fine, empty=_empty(m))
     result = _result(m)
-    given = result.verdict != 2
-    missing = size - int(np.count_nonzero(given))
+    values = np.where(result.verdict == MISSING, np.nan, result.penalty)
     note = "" if result.fragments.any() else NOTHING_FOUND
-    if m.protocol.invalid != "exclude":
-        return Statistic(float(result.penalty.sum()), size, missing, note)
-    if missing == size:
-        return Statistic.empty(NO_ESTIMATE, missing)
-    return Statistic(float(result.penalty[given].sum()), size - missing, missing, note)
+    return PixelCosts(values, positions=fine, charge=result.penalty, note=note, empty=NO_ESTIMATE)
 
 
 def _over_structures(
@@ -288,7 +260,7 @@ def _over_structures(
     return Statistic(float(costs(result)[counted].sum()), count, missing, "" if result.fragments.any() else note)
 
 
-@metric(
+@map_metric(
     id="f-frag",
     name="Fragmentation of fine structures",
     formula=r"\frac{1}{|S|}\sum_{s \in S} \begin{cases} 1 & F_s = \emptyset \\ "
@@ -299,10 +271,10 @@ def _over_structures(
     source=HCI,
     missing="counted",
     counts="structures",
-    region="fine",
-    finalize=mean,
+    region=FINE_REGION,
+    pooled=mean,
+    costs=_spread(_fragment_costs),
     picture=_fragments_picture,
-    costs=set_costs(_pixels, lambda m: _spread(m, _fragment_costs)),
     version=4,
 )
 def f_frag(m: Measurement, region: str) -> Statistic:
@@ -315,7 +287,7 @@ def f_frag(m: Measurement, region: str) -> Statistic:
     return _over_structures(m, region, _fragment_costs, ALL_LOST)
 
 
-@metric(
+@map_metric(
     id="f-missing",
     name="Lost fine structures",
     formula=r"\frac{|\{s \in S : F_s = \emptyset\}|}{|S|}",
@@ -324,10 +296,10 @@ def f_frag(m: Measurement, region: str) -> Statistic:
     source=VARIANT,
     missing="counted",
     counts="structures",
-    region="fine",
-    finalize=mean,
+    region=FINE_REGION,
+    pooled=mean,
+    costs=_spread(_lost),
     picture=_fragments_picture,
-    costs=set_costs(_pixels, lambda m: _spread(m, _lost)),
     version=3,
 )
 def f_missing(m: Measurement, region: str) -> Statistic:
@@ -348,13 +320,13 @@ def f_missing(m: Measurement, region: str) -> Statistic:
     heuristic_range=(0.0, 0.7),
     source=HCI,
     missing="left out",
-    region="fine-surround",
-    finalize=mean,
+    region=BESIDE,
+    reduce=mean,
+    wrong=("background", "background taken for structure"),
     picture=_fat_picture,
-    costs=set_costs(lambda m: m.regions.geometry.surround, _fattened),
     version=3,
 )
-def f_fat(m: Measurement, region: str) -> Statistic:
+def f_fat(m: Measurement) -> PixelCosts:
     """Share (0 to 1) of the estimated background left and right of fine structures that is nearer to the structure.
 
     0: no gap was closed. What lies beside a structure of which nothing is found is left out like a missing estimate,
@@ -362,7 +334,7 @@ def f_fat(m: Measurement, region: str) -> Statistic:
     fine structure with visible background beside it, no estimate there, or every structure lost.
     """
     sets = m.regions.geometry
-    if sets.surround.size and sets.fine.size and not _result(m).fragments.any():
-        return Statistic.empty(ALL_LOST, sets.surround.size)
     empty = _empty(m, f"background beside a {FINE}", sets.surround.size)
-    return mean_of(_fattened(m), empty)
+    if sets.surround.size and sets.fine.size and not _result(m).fragments.any():
+        empty = ALL_LOST
+    return PixelCosts(_fattened(m), positions=sets.surround, empty=empty)

@@ -8,17 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import NotApplicable
-from stereogauge.metrics.costs import Costs, squared_costs
-from stereogauge.metrics.declaration import Statistic, metric
+from stereogauge.metrics.costs import Costs, PixelCosts, emptiness, mean
+from stereogauge.metrics.declaration import Statistic, map_metric, metric
 from stereogauge.metrics.measurement import Measurement
-from stereogauge.metrics.picture import Picture
-from stereogauge.metrics.pooling import emptiness, mean
 from stereogauge.model import Mask
-from stereogauge.opencv import cv2
 
 WINDOW = 7  # px, as in scikit-image
 K1, K2 = 0.01, 0.03
 WANG = "Wang, Bovik, Sheikh & Simoncelli, TIP 2004"
+NO_WINDOW = "no window of region {region!r} has enough known pixels"
 
 
 def signal_peak(m: Measurement) -> float:
@@ -32,19 +30,11 @@ def signal_peak(m: Measurement) -> float:
     return float(peak)
 
 
-def _squared_picture(m: Measurement) -> Picture:
-    peak = signal_peak(m)
-    return Picture(
-        title="squared error relative to the peak",
-        values=((m.estimate - m.gt) / peak) ** 2,
-        kind="sequential",
-        limits=(0.0, 0.01),
-        unknown=~m.regions.known,
-        missing=m.regions.known & np.isnan(m.estimate),
-    )
+def _squared_error(m: Measurement, region: str) -> Costs:
+    return m.error.astype(np.float64) ** 2
 
 
-@metric(
+@map_metric(
     id="psnr",
     name="Peak signal-to-noise ratio",
     formula=r"10 \log_{10} \frac{\mathrm{peak}^2}{\mathrm{MSE}}",
@@ -53,8 +43,7 @@ def _squared_picture(m: Measurement) -> Picture:
     range=(-math.inf, math.inf),
     source=WANG,
     missing="left out",
-    picture=_squared_picture,
-    costs=squared_costs,
+    costs=_squared_error,
 )
 def psnr(m: Measurement, region: str) -> Statistic:
     """Peak signal-to-noise ratio of the map; the peak is ndisp unless the protocol gives one.
@@ -70,6 +59,8 @@ def psnr(m: Measurement, region: str) -> Statistic:
 
 
 def _window_sum(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    import cv2
+
     total = cv2.boxFilter(values, cv2.CV_64F, (WINDOW, WINDOW), normalize=False, borderType=cv2.BORDER_CONSTANT)
     return np.asarray(total, np.float64)
 
@@ -110,30 +101,9 @@ def range_ssim(
     return np.asarray(similarity, np.float64)
 
 
-def _similarity(m: Measurement, region: str, *, complete: bool) -> Statistic:
-    inside = m.mask(region) & _windows(np.isfinite(m.gt), complete=complete)
-    values = range_ssim(m.estimate, m.gt, signal_peak(m), complete=complete)[inside]
-    defined = np.isfinite(values)
-    count = int(np.count_nonzero(defined))
-    missing = defined.size - count
-    if count == 0:
-        return Statistic.empty(f"no window of region {region!r} has enough known pixels", missing)
-    return Statistic(float(values[defined].sum()), count, missing)
-
-
-def _dissimilarity(m: Measurement, *, complete: bool) -> Costs:
-    return 1.0 - range_ssim(m.estimate, m.gt, signal_peak(m), complete=complete)
-
-
-def _similarity_picture(m: Measurement, *, complete: bool) -> Picture:
-    return Picture(
-        title="structural dissimilarity 1 − SSIM",
-        values=_dissimilarity(m, complete=complete),
-        kind="sequential",
-        limits=(0.0, 1.0),
-        unknown=~m.regions.known,
-        missing=m.regions.known & np.isnan(m.estimate),
-    )
+def _similarity(m: Measurement, *, complete: bool) -> PixelCosts:
+    similarity = range_ssim(m.estimate, m.gt, signal_peak(m), complete=complete)
+    return PixelCosts(similarity, defined=_windows(np.isfinite(m.gt), complete=complete), empty=NO_WINDOW)
 
 
 @metric(
@@ -145,17 +115,15 @@ def _similarity_picture(m: Measurement, *, complete: bool) -> Picture:
     range=(-1.0, 1.0),
     source=WANG,
     missing="left out",
-    finalize=mean,
-    picture=lambda m: _similarity_picture(m, complete=True),
-    costs=lambda m, region: _dissimilarity(m, complete=True),
+    reduce=mean,
     version=2,
 )
-def ssim(m: Measurement, region: str) -> Statistic:
+def ssim(m: Measurement) -> PixelCosts:
     """Mean SSIM of estimate and ground truth over 7×7 windows in which both maps are complete.
 
     A window of known ground truth that lacks an estimate counts as a missing pixel.
     """
-    return _similarity(m, region, complete=True)
+    return _similarity(m, complete=True)
 
 
 @metric(
@@ -167,14 +135,12 @@ def ssim(m: Measurement, region: str) -> Statistic:
     range=(-1.0, 1.0),
     source="Malpica & Bovik, ICIP 2009",
     missing="left out",
-    finalize=mean,
-    picture=lambda m: _similarity_picture(m, complete=False),
-    costs=lambda m, region: _dissimilarity(m, complete=False),
+    reduce=mean,
     version=2,
 )
-def r_ssim(m: Measurement, region: str) -> Statistic:
+def r_ssim(m: Measurement) -> PixelCosts:
     """Mean SSIM that leaves out, window by window, pixels missing on either side.
 
     A pixel without an estimate, or alone in its window, counts as missing.
     """
-    return _similarity(m, region, complete=False)
+    return _similarity(m, complete=False)

@@ -1,4 +1,4 @@
-"""One estimate held against one scene under one protocol: everything that a metric's function may ask for."""
+"""One estimate against one scene under one protocol: everything that a metric's function may read."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _wrong_size(estimate: DisparityMap, scene: Scene) -> str:
 
 
 class SharesPass(typing.Protocol):
-    """A metric that says what it asks of the shared pass over the pixels."""
+    """A metric that says what it reads of the shared pass over the pixels."""
 
     @property
     def request(self) -> PassRequest:
@@ -72,8 +72,8 @@ class Measurement:
     """The estimate as the protocol wants it, its scene's regions, and statistics that several metrics share.
 
     `raw` is the map as it was given; `estimate` after clipping and filling. `metrics` are those that will be measured,
-    so that one pass over the pixels serves the thresholds and quantiles that they ask for. `confidence` is where the
-    algorithm's confidence map is read when a metric asks for it. `extras` are facts of the run ("seconds",
+    so that one pass over the pixels serves the thresholds and quantiles that they request. `confidence` is where the
+    algorithm's confidence map is read when a metric needs it. `extras` are facts of the run ("seconds",
     "peak_memory") and what they depend on ("threads", "processor").
     """
 
@@ -131,7 +131,7 @@ class Measurement:
         if ndisp is None:
             raise ProtocolError(
                 f"Protocol {self.protocol.name!r} clips estimates to the disparity range, and scene {self.scene.id!r} "
-                "does not tell its ndisp; give it in the calibration, or set clip_to_range=false."
+                "has no ndisp; give it in the calibration, or set clip_to_range=false."
             )
         return read_only(np.clip(self.raw, np.float32(0), np.float32(ndisp)))
 
@@ -139,6 +139,11 @@ class Measurement:
     def estimate(self) -> DisparityMap:
         """The estimate that is measured: clipped, and filled where the invalid policy says so."""
         return read_only(filled(self.clipped)) if self.protocol.invalid == "fill" else self.clipped
+
+    @functools.cached_property
+    def error(self) -> DisparityMap:
+        """e = E − D, NaN where either is unknown."""
+        return read_only(self.estimate - self.gt)
 
     @functools.cached_property
     def right_estimate(self) -> DisparityMap:
@@ -165,11 +170,19 @@ class Measurement:
         return self.scene.left
 
     def once(self, name: str, compute: Callable[[], Shared]) -> Shared:
-        """What `compute` returns, computed for the first metric that asks for `name` and kept for the others."""
+        """What `compute` returns, computed for the first metric that needs `name` and kept for the others."""
         if name not in self._shared:
             self._shared[name] = compute()
         shared: Shared = self._shared[name]
         return shared
+
+    @property
+    def depth_scale(self) -> tuple[float, float]:
+        """f·B and doffs of the depths of the Sigma-Z-Error; 1 and 0 without a calibration that the protocol uses."""
+        calibration = self.scene.calibration
+        if self.protocol.sigma_z.metric and calibration.focal_baseline:
+            return calibration.focal_baseline, calibration.doffs
+        return 1.0, 0.0
 
     def in_front(self, offset: float) -> tuple[float, float]:
         """The largest and the smallest true D + offset in front of the cameras; see `range_in_front`."""
@@ -205,16 +218,14 @@ class Measurement:
         return self._computed(self.clipped, self._regions)
 
     def _computed(self, estimate: DisparityMap, regions: tuple[str, ...]) -> list[PixelStatistics]:
-        calibration = self.scene.calibration
-        metric = self.protocol.sigma_z.metric and calibration.focal_baseline is not None
-        doffs = calibration.doffs if metric else 0.0
+        focal_baseline, doffs = self.depth_scale
         in_front = self.in_front(doffs) if self._request.depth else None
         return [
             PixelStatistics(
                 estimate,
                 self.gt,
                 labels,
-                focal_baseline=calibration.focal_baseline if metric and calibration.focal_baseline else 1.0,
+                focal_baseline=focal_baseline,
                 doffs=doffs,
                 mu=self.protocol.sigma_z.mu,
                 request=self._request,

@@ -2,7 +2,7 @@
 
 M_p are the pixels of planes fitted to the ground truth D, or of planar regions drawn by hand (docs/geometry.md); E is
 the estimate. Pixels whose estimate, or a neighbour that is needed, is missing are left out and counted as missing. The
-ground truth itself does not score 0, since its surfaces are not perfectly flat: its own score, the floor, stands in the
+ground truth itself does not score 0, since its surfaces are not perfectly flat: its own score, the floor, is in the
 note of every score. Drawn regions need no ground truth: where a region has none, its plane is fitted to the estimate,
 and the note says so.
 """
@@ -12,22 +12,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.errors import NotApplicable
 from stereogauge.kernels.set_scores import normal_angles, plane_distances, second_differences
 from stereogauge.masks.drawn_planes import drawn_planes
 from stereogauge.masks.geometry.planes import Points, fit_plane
-from stereogauge.masks.geometry.sets import Positions
-from stereogauge.metrics.costs import set_costs
-from stereogauge.metrics.declaration import Parameter, Statistic, metric
+from stereogauge.masks.geometry.sets import Values
+from stereogauge.metrics.costs import PixelCosts, mean, percent
+from stereogauge.metrics.declaration import Parameter, metric
+from stereogauge.metrics.hci import HCI, VARIANT, is_above, nothing_measured
 from stereogauge.metrics.measurement import Measurement
-from stereogauge.metrics.overlays import HCI, VARIANT, emptiness, heat_overlay, is_above, mean_of, share_above
-from stereogauge.metrics.picture import Picture
-from stereogauge.metrics.pooling import mean, percent
-from stereogauge.opencv import cv2
+from stereogauge.metrics.picture import Picture, heat, usual_limit
 
 BUMPINESS, OFFSET, MISORIENTATION = range(3)
 WINDOW = 5  # px: the side of the window in which a normal is fitted
-OWN_PLANES = "planes fitted to the estimate itself, for want of ground truth"
-Values = NDArray[np.float32]
+OWN_PLANES = "planes fitted to the estimate itself, because there is no ground truth"
+PLANAR = "planar"
 
 
 def _planes(m: Measurement) -> NDArray[np.float64]:
@@ -51,12 +50,8 @@ def _bumps(m: Measurement) -> Values:
     return m.once("p-bump", lambda: second_differences(m.estimate, m.regions.geometry.planar))
 
 
-def _drawn_bumps(m: Measurement) -> Values:
-    return _bumps(m) if m.regions.geometry.planes_drawn else np.full_like(_bumps(m), np.nan)
-
-
 def _relative_bumps(m: Measurement) -> Values:
-    return m.once("p-bump-rel", lambda: second_differences(m.estimate - m.gt, m.regions.geometry.planar))
+    return m.once("p-bump-rel", lambda: second_differences(m.error, m.regions.geometry.planar))
 
 
 def _offsets(m: Measurement) -> Values:
@@ -67,6 +62,8 @@ def _offsets(m: Measurement) -> Values:
 
 
 def _angles(m: Measurement) -> Values:
+    import cv2
+
     sets = m.regions.geometry
     planes = m.once("p-planes", lambda: _planes(m))
 
@@ -78,14 +75,14 @@ def _angles(m: Measurement) -> Values:
     return m.once("p-mis", angles)
 
 
-def _pixels(m: Measurement) -> Positions:
-    return m.regions.geometry.planar
-
-
 def _empty(m: Measurement) -> str:
-    least = 100 * m.protocol.geometry.plane_share
-    looked_for = f"no plane fits {least:.3g} % of the pixels within {_tolerance(m):.3g} px"
-    return emptiness(m, m.regions.geometry.planar.size, "planar surface", "on planar surfaces", looked_for)
+    least, tolerance = 100 * m.protocol.geometry.plane_share, m.regions.geometry.plane_tolerance
+    looked_for = f"no plane fits {least:.3g} % of the pixels within {tolerance:.3g} px"
+    return nothing_measured(m, m.regions.geometry.planar.size, "planar surface", "on planar surfaces", looked_for)
+
+
+def _on_planes(m: Measurement, values: NDArray[np.floating], note: str = "") -> PixelCosts:
+    return PixelCosts(values, positions=m.regions.geometry.planar, note=note, empty=_empty(m))
 
 
 def _note(m: Measurement, kind: int, floor: float, unit: str) -> str:
@@ -95,8 +92,9 @@ def _note(m: Measurement, kind: int, floor: float, unit: str) -> str:
     return "; ".join(notes)
 
 
-def _mean_note(m: Measurement, kind: int, unit: str) -> str:
-    return _note(m, kind, float(m.regions.geometry.plane_floors[kind]), unit)
+def _sizes(m: Measurement, kind: int, values: Values, unit: str) -> PixelCosts:
+    """Sizes of failures; the note holds the ground truth's own mean."""
+    return _on_planes(m, np.abs(values), _note(m, kind, float(m.regions.geometry.plane_floors[kind]), unit))
 
 
 def _truth_values(m: Measurement, kind: int) -> Values:
@@ -109,35 +107,18 @@ def _truth_values(m: Measurement, kind: int) -> Values:
     return np.asarray(measured(m.gt, sets.planar, sets.planar_label, sets.planes))
 
 
-def _share(m: Measurement, kind: int, values: Values, threshold: float) -> Statistic:
-    """Percentage beyond the threshold; the note holds the ground truth's own."""
-    truth = m.once(f"p-truth {kind}", lambda: _truth_values(m, kind))
-    own = share_above(truth, threshold, "")
-    floor = percent(own.sum, own.count) if own.count else np.nan
-    return share_above(values, threshold, _empty(m), _note(m, kind, floor, " %"))
+def _beyond(m: Measurement, kind: int, values: Values, threshold: float) -> PixelCosts:
+    """Which sizes exceed the threshold; the note holds the ground truth's own percentage."""
+    own = is_above(m.once(f"p-truth {kind}", lambda: _truth_values(m, kind)), threshold)
+    known = own[~np.isnan(own)]
+    floor = percent(float(known.sum()), known.size) if known.size else np.nan
+    return _on_planes(m, is_above(values, threshold), _note(m, kind, floor, " %"))
 
 
-def _tolerance(m: Measurement) -> float:
-    return m.regions.geometry.plane_tolerance
-
-
-def _bump_picture(m: Measurement, threshold: float = 0.0) -> Picture:
-    limit = threshold or 4 * _tolerance(m)
-    return heat_overlay(m, "bumpiness of planes", m.regions.geometry.planar, _bumps(m), "px", limit)
-
-
-def _relative_bump_picture(m: Measurement) -> Picture:
-    planar = m.regions.geometry.planar
-    return heat_overlay(m, "bumpiness of the error on planes", planar, _relative_bumps(m), "px", 4 * _tolerance(m))
-
-
-def _offset_picture(m: Measurement, threshold: float = 0.0) -> Picture:
-    limit = threshold or 10 * _tolerance(m)
-    return heat_overlay(m, "offset from planes", m.regions.geometry.planar, _offsets(m), "px", limit, signed=True)
-
-
-def _angle_picture(m: Measurement, threshold: float = 45.0) -> Picture:
-    return heat_overlay(m, "misorientation of planes", m.regions.geometry.planar, _angles(m), "°", threshold)
+def _offset_picture(m: Measurement) -> Picture:
+    sets = m.regions.geometry
+    values = sets.spread(sets.planar, _offsets(m))
+    return heat(m, PLANAR, "offset from planes", values, "px", usual_limit(values), signed=True)
 
 
 @metric(
@@ -148,20 +129,17 @@ def _angle_picture(m: Measurement, threshold: float = 45.0) -> Picture:
     heuristic_range=(0.0, 4.5),
     source=HCI,
     missing="left out",
-    scaling="length",
     needs=(),
-    region="planar",
-    finalize=mean,
-    picture=_bump_picture,
-    costs=set_costs(_pixels, _bumps),
+    region=PLANAR,
+    reduce=mean,
     version=2,
 )
-def p_bump(m: Measurement, region: str) -> Statistic:
+def p_bump(m: Measurement) -> PixelCosts:
     """Mean magnitude of the 4-neighbour Laplacian of the estimate on planar surfaces, in px.
 
     0: perfectly even. Above 1: strongly bumpy.
     """
-    return mean_of(_bumps(m), _empty(m), _mean_note(m, BUMPINESS, " px"))
+    return _sizes(m, BUMPINESS, _bumps(m), " px")
 
 
 @metric(
@@ -171,19 +149,16 @@ def p_bump(m: Measurement, region: str) -> Statistic:
     unit="px",
     source=VARIANT,
     missing="left out",
-    scaling="length",
     needs=(),
-    region="planar",
-    finalize=mean,
-    picture=_bump_picture,
-    costs=set_costs(_pixels, _drawn_bumps),
+    region=PLANAR,
+    reduce=mean,
     version=2,
 )
-def bumpiness(m: Measurement, region: str) -> Statistic:
-    """`p-bump` on planar regions that somebody drew, for scenes without ground truth; NaN where none is drawn."""
+def bumpiness(m: Measurement) -> PixelCosts:
+    """`p-bump` on planar regions drawn by hand, for scenes without ground truth; NaN where none is drawn."""
     if drawn_planes(m.scene) is None:
-        return Statistic.empty("no planar region is drawn for this scene; give a label image with --planes")
-    return p_bump.compute(m, region)
+        raise NotApplicable("no planar region is drawn for this scene; give a label image with --planes")
+    return _sizes(m, BUMPINESS, _bumps(m), " px")
 
 
 @metric(
@@ -193,16 +168,13 @@ def bumpiness(m: Measurement, region: str) -> Statistic:
     unit="px",
     source=VARIANT,
     missing="left out",
-    scaling="length",
-    region="planar",
-    finalize=mean,
-    picture=_relative_bump_picture,
-    costs=set_costs(_pixels, _relative_bumps),
+    region=PLANAR,
+    reduce=mean,
     version=2,
 )
-def p_bump_rel(m: Measurement, region: str) -> Statistic:
+def p_bump_rel(m: Measurement) -> PixelCosts:
     """Mean magnitude of the Laplacian of the error on planar surfaces, in px; the ground truth scores exactly 0."""
-    return mean_of(_relative_bumps(m), _empty(m))
+    return _on_planes(m, _relative_bumps(m))
 
 
 @metric(
@@ -213,17 +185,15 @@ def p_bump_rel(m: Measurement, region: str) -> Statistic:
     heuristic_range=(0.0, 25.0),
     source=HCI,
     missing="left out",
-    scaling="length",
     needs=(),
-    region="planar",
-    finalize=mean,
+    region=PLANAR,
+    reduce=mean,
     picture=_offset_picture,
-    costs=set_costs(_pixels, _offsets),
     version=2,
 )
-def p_off(m: Measurement, region: str) -> Statistic:
+def p_off(m: Measurement) -> PixelCosts:
     """Mean Euclidean distance of the points (x, y, E) to their plane in disparity space, in px. 0: on the plane."""
-    return mean_of(np.abs(_offsets(m)), _empty(m), _mean_note(m, OFFSET, " px"))
+    return _sizes(m, OFFSET, _offsets(m), " px")
 
 
 @metric(
@@ -236,19 +206,17 @@ def p_off(m: Measurement, region: str) -> Statistic:
     source=HCI,
     missing="left out",
     needs=(),
-    region="planar",
-    finalize=mean,
-    picture=_angle_picture,
-    costs=set_costs(_pixels, _angles),
+    region=PLANAR,
+    reduce=mean,
     version=3,
 )
-def p_mis(m: Measurement, region: str) -> Statistic:
+def p_mis(m: Measurement) -> PixelCosts:
     """Mean angle between the estimate's normal, by least squares over 5 × 5 px, and its plane's, in degrees.
 
     0: every patch is parallel to its plane; 90: orthogonal to it. A pixel whose window has a missing estimate is left
     out: a normal from fewer pixels is a noisier one.
     """
-    return mean_of(_angles(m), _empty(m), _mean_note(m, MISORIENTATION, "°"))
+    return _sizes(m, MISORIENTATION, _angles(m), "°")
 
 
 @metric(
@@ -263,16 +231,15 @@ def p_mis(m: Measurement, region: str) -> Statistic:
         Parameter("threshold", unit="px", description="largest Laplacian that is still even", low=0.0, high=1e4),
     ),
     needs=(),
-    region="planar",
-    finalize=percent,
-    picture=_bump_picture,
-    costs=set_costs(_pixels, lambda m, t: is_above(_bumps(m), t)),
+    region=PLANAR,
+    reduce=percent,
+    wrong=("even within {0:g} px", "bumpier than {0:g} px"),
     examples=("p-bump-bad@1",),
     version=2,
 )
-def p_bump_bad(m: Measurement, region: str, threshold: float) -> Statistic:
+def p_bump_bad(m: Measurement, threshold: float) -> PixelCosts:
     """Percentage of the estimated planar pixels whose Laplacian exceeds t px."""
-    return _share(m, BUMPINESS, _bumps(m), threshold)
+    return _beyond(m, BUMPINESS, _bumps(m), threshold)
 
 
 @metric(
@@ -289,16 +256,15 @@ def p_bump_bad(m: Measurement, region: str, threshold: float) -> Statistic:
         ),
     ),
     needs=(),
-    region="planar",
-    finalize=percent,
-    picture=_offset_picture,
-    costs=set_costs(_pixels, lambda m, t: is_above(_offsets(m), t)),
+    region=PLANAR,
+    reduce=percent,
+    wrong=("within {0:g} px of the plane", "farther than {0:g} px from the plane"),
     examples=("p-off-bad@1",),
     version=2,
 )
-def p_off_bad(m: Measurement, region: str, threshold: float) -> Statistic:
+def p_off_bad(m: Measurement, threshold: float) -> PixelCosts:
     """Percentage of the estimated planar pixels farther than t px from their plane."""
-    return _share(m, OFFSET, _offsets(m), threshold)
+    return _beyond(m, OFFSET, _offsets(m), threshold)
 
 
 @metric(
@@ -313,13 +279,12 @@ def p_off_bad(m: Measurement, region: str, threshold: float) -> Statistic:
         Parameter("angle", unit="°", description="largest angle that is still good", low=0.0, high=90.0, default=5.0),
     ),
     needs=(),
-    region="planar",
-    finalize=percent,
-    picture=_angle_picture,
-    costs=set_costs(_pixels, lambda m, t: is_above(_angles(m), t)),
+    region=PLANAR,
+    reduce=percent,
+    wrong=("turned by at most {0:g}°", "turned by more than {0:g}°"),
     examples=("p-mis-bad@5",),
     version=3,
 )
-def p_mis_bad(m: Measurement, region: str, threshold: float) -> Statistic:
+def p_mis_bad(m: Measurement, threshold: float) -> PixelCosts:
     """Percentage of the estimated planar pixels whose normal is off by more than t degrees."""
-    return _share(m, MISORIENTATION, _angles(m), threshold)
+    return _beyond(m, MISORIENTATION, _angles(m), threshold)

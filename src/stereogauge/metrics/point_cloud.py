@@ -6,7 +6,7 @@ the ground truth; dist is the distance to the nearest point of the other cloud.
 
 A missing estimate costs what the worst estimate inside the scene's range of depth costs at its pixel, and a true point
 without any estimate near it never costs more than that: leaving out never improves a score. Of more than 200 000 pixels
-every second, third, … is asked for its neighbours; all of them may be neighbours.
+every second, third, … is queried for its neighbours; all of them may be neighbours.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.metrics.declaration import Parameter, Statistic, metric
+from stereogauge.metrics.costs import mean
+from stereogauge.metrics.declaration import Parameter, Statistic, map_metric
 from stereogauge.metrics.measurement import Measurement
-from stereogauge.metrics.pooling import mean
 
 NEEDS = ("gt", "calibration")
 KNAPITSCH = "Knapitsch, Park, Zhou & Koltun, Tanks and Temples, ACM TOG 36(4), 2017"
@@ -30,7 +30,7 @@ Distances = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Clouds:
-    """Distances at the pixels that were asked: from the estimated point to G, from the true point to P.
+    """Distances at the queried pixels: from the estimated point to G, from the true point to P.
 
     `found` says which of them have an estimate; `count` and `missing` are numbers of all pixels.
     """
@@ -56,19 +56,19 @@ def _clouds(m: Measurement, region: str) -> Clouds:
     truth, estimate = (calibration.points(values)[inside] for values in (m.gt, m.estimate))
     found = np.isfinite(estimate[:, 2])
     missing = int(np.count_nonzero(~found))
-    asked = np.arange(0, len(truth), max(1, math.ceil(len(truth) / MOST_QUERIES)))
+    queried = np.arange(0, len(truth), max(1, math.ceil(len(truth) / MOST_QUERIES)))
     if m.protocol.invalid == "exclude":
-        asked = asked[found[asked]]
+        queried = queried[found[queried]]
     count = len(truth) - (missing if m.protocol.invalid == "exclude" else 0)
-    if not len(asked):
+    if not len(queried):
         return Clouds(np.empty(0), np.empty(0), np.empty(0, np.bool_), count, missing)
-    largest = _largest(truth[asked], float(np.nanmin(depth)), float(np.nanmax(depth)))
+    largest = _largest(truth[queried], float(np.nanmin(depth)), float(np.nanmax(depth)))
     accuracy, completeness = largest.copy(), largest.copy()
-    known = found[asked]
+    known = found[queried]
     if known.any():
-        accuracy[known] = cKDTree(truth).query(estimate[asked][known])[0]
+        accuracy[known] = cKDTree(truth).query(estimate[queried][known])[0]
     if found.any():
-        completeness = np.minimum(cKDTree(estimate[found]).query(truth[asked])[0], largest)
+        completeness = np.minimum(cKDTree(estimate[found]).query(truth[queried])[0], largest)
     return Clouds(accuracy, completeness, known, count, missing)
 
 
@@ -85,7 +85,7 @@ def _averaged(distances: Distances, clouds: Clouds, region: str) -> Statistic:
     return Statistic(float(distances.mean() * clouds.count), clouds.count, clouds.missing)
 
 
-@metric(
+@map_metric(
     id="cloud-accuracy",
     name="Accuracy of the point cloud",
     formula=r"\frac{1}{|P|} \sum_{p \in P} \mathrm{dist}(p, G)",
@@ -93,7 +93,7 @@ def _averaged(distances: Distances, clouds: Clouds, region: str) -> Statistic:
     source=SEITZ,
     missing="charged",
     needs=NEEDS,
-    finalize=mean,
+    pooled=mean,
     version=2,
 )
 def cloud_accuracy(m: Measurement, region: str) -> Statistic:
@@ -102,7 +102,7 @@ def cloud_accuracy(m: Measurement, region: str) -> Statistic:
     return _averaged(found.accuracy, found, region)
 
 
-@metric(
+@map_metric(
     id="cloud-completeness",
     name="Completeness of the point cloud",
     formula=r"\frac{1}{|G|} \sum_{g \in G} \mathrm{dist}(g, P)",
@@ -110,7 +110,7 @@ def cloud_accuracy(m: Measurement, region: str) -> Statistic:
     source=SEITZ,
     missing="charged",
     needs=NEEDS,
-    finalize=mean,
+    pooled=mean,
     version=2,
 )
 def cloud_completeness(m: Measurement, region: str) -> Statistic:
@@ -119,7 +119,7 @@ def cloud_completeness(m: Measurement, region: str) -> Statistic:
     return _averaged(found.completeness, found, region)
 
 
-@metric(
+@map_metric(
     id="cloud-chamfer",
     name="Chamfer distance of the point clouds",
     formula=r"\frac{1}{2|P|} \sum_{p \in P} \mathrm{dist}(p, G) + \frac{1}{2|G|} \sum_{g \in G} \mathrm{dist}(g, P)",
@@ -127,7 +127,7 @@ def cloud_completeness(m: Measurement, region: str) -> Statistic:
     source="Barrow, Tenenbaum, Bolles & Wolf, IJCAI 1977; here the mean of accuracy and completeness",
     missing="charged",
     needs=NEEDS,
-    finalize=mean,
+    pooled=mean,
     version=2,
 )
 def cloud_chamfer(m: Measurement, region: str) -> Statistic:
@@ -136,7 +136,7 @@ def cloud_chamfer(m: Measurement, region: str) -> Statistic:
     return _averaged((found.accuracy + found.completeness) / 2, found, region)
 
 
-@metric(
+@map_metric(
     id="cloud-f",
     name="F-score of the point cloud",
     formula=r"100 \cdot \frac{2\,p\,r}{p + r},\ p = |\{p : \mathrm{dist}(p, G) < t\}| / |P|,\ r = "

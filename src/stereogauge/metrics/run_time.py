@@ -6,9 +6,9 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 
-from stereogauge.metrics.declaration import Metric, Statistic
+from stereogauge.metrics.costs import mean
+from stereogauge.metrics.declaration import MapMetric, Statistic
 from stereogauge.metrics.measurement import Fact, Measurement
-from stereogauge.metrics.pooling import mean
 
 
 def _conditions(extras: Mapping[str, Fact]) -> str:
@@ -24,7 +24,7 @@ CONDITIONS = re.compile(r"(\d+)×(\d+), (\d+) disparities(?:, (\d+) threads?)?, 
 
 
 def conditions_in_words(notes: Mapping[str, Iterable[str]]) -> str:
-    """What the run times of several algorithms, whose notes are given by name, were measured under; "" if unknown.
+    """The conditions of the run times of several algorithms, from their notes by name; "" if unknown.
 
     >>> conditions_in_words({"A": ["9×8, 4 disparities, 1 thread, X1", "99×88, 4 disparities, 1 thread, X1"]})
     'Run times at 9×8 to 99×88 px, 4 disparities, 1 thread, on X1.'
@@ -53,29 +53,29 @@ def _range(numbers: Iterable[str], what: str, plural: str = "") -> str:
     return f"{amount} {what}{'' if known == [1] else plural}"
 
 
-def _fact(key: str, what: str) -> Metric:
-    def compute(m: Measurement, region: str) -> Statistic:
+def _fact(key: str, what: str) -> MapMetric:
+    def fact(m: Measurement, region: str) -> Statistic:
         if key not in m.extras:
             return Statistic.empty(f"{what} is not known")
         return Statistic(float(m.extras[key]), 1, 0, _conditions(m.extras) if "processor" in m.extras else "")
 
-    compute.__doc__ = (
+    fact.__doc__ = (
         f"{what} of the matcher on this scene, as measured or as the submission states it. Measured without loading "
         "and compiling; the note of the score says processor, threads, image size and number of disparities."
     )
     unit = "MiB" if key == "peak_memory" else "s"
-    return Metric(
+    return MapMetric(
         id=key.replace("_", "-"),
         name=what,
         formula=r"t" if unit == "s" else r"\max_t M(t)",
         unit=unit,
         source="measured, or timeALG.txt as in Middlebury v3",
-        compute=compute,
+        function=fact,
         missing="not about pixels",
         counts="runs",
         needs=frozenset({key}),
         region="scene",
-        finalize=mean,
+        pooled=mean,
     )
 
 

@@ -20,14 +20,12 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import NotApplicable, SizeError
 from stereogauge.kernels.views import splat_forward, warp_backward
-from stereogauge.metrics.costs import Costs
-from stereogauge.metrics.declaration import Statistic, metric
+from stereogauge.metrics.costs import Costs, mean
+from stereogauge.metrics.declaration import Statistic, map_metric
 from stereogauge.metrics.image_quality import WANG, WINDOW, range_ssim
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
-from stereogauge.metrics.pooling import mean
 from stereogauge.model import DisparityMap, Image, Mask
-from stereogauge.opencv import cv2
 
 PEAK = 255.0
 PREDICTION = "Szeliski, ICCV 1999; Cabezas, Padilla & Trujillo, CIARP 2011"
@@ -55,6 +53,8 @@ def colours(image: Image) -> NDArray[np.float32]:
 
 def luma(image: NDArray[np.float32]) -> NDArray[np.float32]:
     """Rec. 601 luma of an (H, W, channels) image; NaN stays NaN."""
+    import cv2
+
     if image.shape[2] == 1:
         return image[..., 0]
     return np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), dtype=np.float32)
@@ -103,7 +103,7 @@ def predicted_views(m: Measurement, inside: Mask, *, grey: bool = True) -> list[
 
 
 def _views(m: Measurement, region: str) -> list[RenderedView]:
-    """The grey views of a region, rendered for the first metric that asks."""
+    """The grey views of a region, rendered for the first metric that needs them."""
     return m.once(f"predicted views of {region}", lambda: predicted_views(m, m.mask(region)))
 
 
@@ -112,8 +112,8 @@ def _note(m: Measurement) -> str:
     return f"{count} further view{'s' * (count > 1)}, forward" if count else "left view from the right image, backward"
 
 
-def _squared(m: Measurement, region: str) -> tuple[float, int, int]:
-    """Sum of squared grey differences, pixels, holes, over all predicted views."""
+def _squared(m: Measurement, region: str) -> Statistic:
+    """Squared grey differences, pixels and holes, over all predicted views."""
     total, count, holes = 0.0, 0, 0
     for view in _views(m, region):
         seen = view.inside & ~view.hole
@@ -121,7 +121,9 @@ def _squared(m: Measurement, region: str) -> tuple[float, int, int]:
         total += float(np.dot(difference, difference))
         count += difference.size
         holes += int(np.count_nonzero(view.inside & view.hole))
-    return total, count, holes
+    if count == 0:
+        return Statistic.empty(f"no pixel of region {region!r} could be rendered", holes)
+    return Statistic(total, count, holes, _note(m))
 
 
 def _signal_to_noise(total: float, count: int) -> float:
@@ -137,7 +139,7 @@ def _dissimilarity_costs(m: Measurement, region: str) -> Costs:
 
 
 def _in_left_view(m: Measurement, region: str, cost: Callable[..., Costs]) -> Costs:
-    """The costs of all views where they lie in the left one; a further view's at the pixel that was moved there."""
+    """The costs of all views at the pixels of the left one; a further view's at the pixel that was moved there."""
     found = []
     for position, view in zip(m.scene.views or (0.0,), _views(m, region), strict=True):
         counted = np.where(view.inside & ~view.hole, cost(view.rendered[..., 0], view.real[..., 0]), np.nan)
@@ -170,7 +172,7 @@ def _dissimilarity_picture(m: Measurement) -> Picture:
     )
 
 
-@metric(
+@map_metric(
     id="view-mse",
     name="View prediction, mean squared error",
     formula=r"\frac{1}{|V|} \sum_{x \in V} (\hat I(x) - I(x))^2",
@@ -178,20 +180,17 @@ def _dissimilarity_picture(m: Measurement) -> Picture:
     needs=("left",),
     source=PREDICTION,
     missing="left out",
-    finalize=mean,
+    pooled=mean,
     picture=_difference_picture,
     costs=_squared_costs,
     version=2,
 )
 def view_mse(m: Measurement, region: str) -> Statistic:
     """Mean squared grey difference of rendered and real views, holes left out; 0 is a perfect prediction."""
-    total, count, holes = _squared(m, region)
-    if count == 0:
-        return Statistic.empty(f"no pixel of region {region!r} could be rendered", holes)
-    return Statistic(total, count, holes, _note(m))
+    return _squared(m, region)
 
 
-@metric(
+@map_metric(
     id="view-psnr",
     name="View prediction, peak signal-to-noise ratio",
     formula=r"10 \log_{10} \frac{255^2}{\mathrm{MSE}}",
@@ -201,20 +200,17 @@ def view_mse(m: Measurement, region: str) -> Statistic:
     needs=("left",),
     source=PREDICTION,
     missing="left out",
-    finalize=_signal_to_noise,
+    pooled=_signal_to_noise,
     picture=_rendered_picture,
     costs=_squared_costs,
     version=2,
 )
 def view_psnr(m: Measurement, region: str) -> Statistic:
     """`view-mse` in decibels, at peak 255; infinite for a perfect prediction."""
-    total, count, holes = _squared(m, region)
-    if count == 0:
-        return Statistic.empty(f"no pixel of region {region!r} could be rendered", holes)
-    return Statistic(total, count, holes, _note(m))
+    return _squared(m, region)
 
 
-@metric(
+@map_metric(
     id="view-mssim",
     name="View prediction, mean structural similarity",
     formula=r"\overline{\mathrm{SSIM}(\hat I, I)}",
@@ -224,7 +220,7 @@ def view_psnr(m: Measurement, region: str) -> Statistic:
     needs=("left",),
     source=f"{WANG}; {PREDICTION}",
     missing="left out",
-    finalize=mean,
+    pooled=mean,
     picture=_dissimilarity_picture,
     costs=_dissimilarity_costs,
     version=3,
@@ -234,6 +230,8 @@ def view_mssim(m: Measurement, region: str) -> Statistic:
 
     Holes count as missing, and so do pixels whose window lacks an estimate.
     """
+    import cv2
+
     total, count, holes = 0.0, 0, 0
     for view in _views(m, region):
         beside = cv2.dilate(view.lost.astype(np.uint8), np.ones((WINDOW, WINDOW), np.uint8)) == 1

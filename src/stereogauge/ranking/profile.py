@@ -28,7 +28,7 @@ from typing import Annotated, Any
 from stereogauge.errors import FileError, StereogaugeError, unknown_name
 from stereogauge.loading import convert, number, parse_toml, read_toml
 from stereogauge.masks.declaration import declared_regions
-from stereogauge.metrics.declaration import parse_column
+from stereogauge.metrics.registry import parse_column
 from stereogauge.text import listed, lower_first
 
 Weights = Mapping[str, Annotated[float, number("relative weight", least=0)]]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.stats import linregress
 
 from stereogauge.errors import StereogaugeError, unknown_name
-from stereogauge.metrics.pooling import percent
+from stereogauge.metrics.costs import percent
 from stereogauge.ranking.normalisation import heuristic_maximum
 from stereogauge.ranking.run import rank
 from stereogauge.ranking.stability import agreement
@@ -287,10 +287,15 @@ def partition(algorithms: Sequence[str], regions: Sequence[str], errors: Counts,
     return DoubleCounting(tuple(algorithms), tuple(regions), errors, total, np.zeros(len(errors), np.int64))
 
 
+def counts_errors(metric: str) -> bool:
+    """Whether the sums of a metric are numbers of wrong pixels."""
+    declared = metric_of(metric).metric
+    return bool(declared.classifies) and declared.finalize is percent and declared.direction == "lower"
+
+
 def error_counts(cube: ScoreCube, metric: str, regions: Sequence[str]) -> Counts:
     """Erroneous pixels (algorithms, regions), summed over the scenes, from the sums that a bad-pixel metric keeps."""
-    declared = metric_of(metric).metric
-    if declared.finalize is not percent or declared.direction != "lower":
+    if not counts_errors(metric):
         raise StereogaugeError(
             f"{metric} does not count erroneous pixels; choose a metric that does, for example bad@1."
         )

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.metrics.declaration import parse_column
+from stereogauge.metrics.registry import parse_column
 from stereogauge.ranking.bootstrap import CONCENTRATION, perturb_weights
 from stereogauge.ranking.costs import Costs, prepare
 from stereogauge.ranking.normalisation import normalisation_rule, normalised

@@ -128,12 +128,7 @@ def _why(
 def two_class_column(cube: ScoreCube, order: Sequence[str] = ()) -> str:
     """A column that calls single pixels right or wrong: of the terms in `order`, else the first that the cube has."""
     stored = [
-        column
-        for column in cube.columns
-        if column.declared.metric.region is None
-        and column.declared.metric.missing == "counted"
-        and column.declared.metric.picture is not None
-        and column.declared.metric.parameters
+        column for column in cube.columns if column.declared.metric.region is None and column.declared.metric.classifies
     ]
     chosen = [column for term in order for column in stored if term in (column.metric, str(column))]
     return str((chosen or stored)[0]) if stored else "bad@1:all"

@@ -18,7 +18,13 @@ from stereogauge.protocol import Protocol
 from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.model import Ranking
 from stereogauge.ranking.profile import Profile, load_profile, property_of
-from stereogauge.ranking.relations import determination, double_counting, score_histogram, subset_experiment
+from stereogauge.ranking.relations import (
+    counts_errors,
+    determination,
+    double_counting,
+    score_histogram,
+    subset_experiment,
+)
 from stereogauge.ranking.run import rank
 from stereogauge.ranking.significance import different_from_best, friedman, mark_note, wilcoxon_pairs
 from stereogauge.ranking.stability import agreement, by_metric, threshold_stability, weight_stability
@@ -328,7 +334,7 @@ def _relations(cube: ScoreCube, metric: str, main: Ranking, styles: Styles) -> S
     )
     attempts.table(lambda: tables.subset_table(subset_experiment(cube)))
     few = cube.select(algorithms=main.algorithms[:MOST_IN_FIGURE])
-    counted = attempts.get(lambda: double_counting(few, metric if metric.startswith("bad@") else "bad@1"))
+    counted = attempts.get(lambda: double_counting(few, metric if counts_errors(metric) else "bad@1"))
     if counted is not None:
         attempts.table(lambda: tables.double_counting_table(*counted))
         attempts.figure(

@@ -24,9 +24,9 @@ from stereogauge.figures.pictures import (
 )
 from stereogauge.io.files import load_disparity
 from stereogauge.masks.scene_regions import SceneRegions
-from stereogauge.metrics.declaration import parse_metric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
+from stereogauge.metrics.registry import parse_metric
 from stereogauge.model import Scene
 from stereogauge.protocol import load_protocol
 from stereogauge.ranking.profile import property_of
@@ -71,7 +71,7 @@ def _metrics(cube: ScoreCube, scene: str) -> list[str]:
     scored = [
         column
         for index, column in enumerate(cube.columns)
-        if np.isfinite(cube.values[:, scene_index, index]).any() and column.declared.metric.picture is not None
+        if np.isfinite(cube.values[:, scene_index, index]).any() and column.declared.metric.has_picture
     ]
     names = list(dict.fromkeys(column.metric for column in scored))
     paper = [name for name in OF_THE_PAPER if name in names]

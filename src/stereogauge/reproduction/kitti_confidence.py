@@ -19,8 +19,8 @@ from stereogauge.figures.data.panels import PicturePanels, PictureRow
 from stereogauge.figures.data.sparsification import SparsificationPlots, sparsification_data
 from stereogauge.figures.pictures import disparity_limits, render, render_disparity
 from stereogauge.matching.run import match
+from stereogauge.metrics.hci import closer_to_beyond
 from stereogauge.metrics.picture import Picture
-from stereogauge.metrics.verdicts import closer_to_beyond
 from stereogauge.opencv import cv2
 from stereogauge.reproduction.confidence_claims import CLAIMS, FIGURES
 from stereogauge.reproduction.declaration import Paper, Recorder, Table

@@ -6,8 +6,11 @@ import functools
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from stereogauge.masks.expression import region_id, region_version
-from stereogauge.metrics.declaration import BoundMetric, parse_column, parse_metric
+from stereogauge.masks.expression import WHOLE_SCENE, check_region, region_id, region_version
+from stereogauge.metrics.declaration import BoundMetric
+from stereogauge.metrics.registry import parse_column, parse_metric
+from stereogauge.model import Dataset, Scene
+from stereogauge.protocol import Protocol
 from stereogauge.protocol.parameters import EITHER_UNIT
 from stereogauge.registry import code_version
 
@@ -50,7 +53,7 @@ class Column(NamedTuple):
     def versioned(self) -> VersionedColumn:
         """The column as declared now; a scene's own mask has version 0, since its content is hashed instead."""
         metric = parse_metric(self.metric).metric
-        version = code_version(metric.compute, metric.version)
+        version = code_version(metric.function, metric.version)
         return VersionedColumn(self.metric, version, self.region, region_version(self.region))
 
 
@@ -101,3 +104,29 @@ def matching(text: str, columns: Iterable[Column]) -> list[int]:
         return [place for place, column in found.items() if column.region == region]
     own = [place for place, column in found.items() if column.region == metric.metric.region]
     return own or list(found)
+
+
+def declared_columns(protocol: Protocol) -> tuple[VersionedColumn, ...]:
+    """Every column of a protocol, with the versions of its metric and region as they are declared now."""
+    return tuple(column.versioned for column in columns_of(protocol.metrics, protocol.regions))
+
+
+def confidence_columns(declared: Iterable[VersionedColumn]) -> tuple[VersionedColumn, ...]:
+    """Those that judge a confidence map."""
+    return tuple(column for column in declared if "confidence" in metric_of(column.metric).metric.needs)
+
+
+def columns_of_scene(
+    declared: Iterable[VersionedColumn], scene: Scene, dataset: Dataset
+) -> tuple[VersionedColumn, ...]:
+    """The columns that this scene can have: a mask that only other scenes ship is a gap here."""
+    kept = []
+    everywhere = tuple(dict.fromkeys(name for other in dataset for name in other.masks))
+    for column in declared:
+        if column.region == WHOLE_SCENE:
+            kept.append(column)
+            continue
+        parts = check_region(column.region, everywhere).parts
+        if all(part.own_mask is None or part.own_mask in scene.masks for part in parts):
+            kept.append(column)
+    return tuple(kept)

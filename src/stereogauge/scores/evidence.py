@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.metrics.support import least_support
 from stereogauge.scores.cube import ScoreCube, Values
 
 
@@ -43,7 +42,7 @@ def evidence(cube: ScoreCube) -> Evidence:
     """The scores that may enter an order, by the limits of the cube.
 
     `least_coverage` is the share of its pixels that a left-out score must cover. `least_support` is the number of
-    pixels that a set must have; None takes the rule of `stereogauge.metrics.support` for the size of each scene, 0
+    pixels that a set must have; None takes the rule of `Metric.least_support` for the size of each scene, 0
     takes any.
     Scores whose pixels were not kept are taken as they are.
     """
@@ -58,7 +57,7 @@ def evidence(cube: ScoreCube) -> Evidence:
         metric = column.declared.metric
         if metric.left_out(cube.invalid):
             sparse[:, :, place] = known[:, :, place] & (cube.coverage[:, :, place] < cube.least_coverage)
-        limits = np.array([least_support(metric, size) if stated is None else stated for size in sizes])
+        limits = np.array([metric.least_support(size) if stated is None else stated for size in sizes])
         support = cube.support[:, :, place]
         small[:, :, place] = known[:, :, place] & (support > 0) & (support < limits)
     return Evidence(cube, np.where(sparse | small, np.nan, cube.values), sparse, small)

@@ -12,7 +12,8 @@ from stereogauge.display import Displayed
 from stereogauge.errors import ProtocolError, StereogaugeError, unknown_name
 from stereogauge.masks.expression import region_id
 from stereogauge.masks.geometry.objects import SceneObject
-from stereogauge.metrics.declaration import BoundMetric, parse_column
+from stereogauge.metrics.declaration import BoundMetric
+from stereogauge.metrics.registry import parse_column
 from stereogauge.protocol import Protocol
 from stereogauge.scores.aggregation import Aggregation, aggregated, way
 from stereogauge.scores.cube import ScoreCube

@@ -13,7 +13,7 @@ import sqlalchemy as sql
 from numpy.typing import NDArray
 from sqlalchemy.engine import Connection
 
-from stereogauge.metrics.declaration import is_declared
+from stereogauge.metrics.registry import is_declared
 from stereogauge.model import Calibration
 from stereogauge.protocol import Protocol, parse_protocol
 from stereogauge.scores.cell import CellScores, joined

@@ -11,7 +11,7 @@ import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
 from stereogauge.errors import StoreError, unknown_name
-from stereogauge.metrics.declaration import is_declared
+from stereogauge.metrics.registry import is_declared
 from stereogauge.protocol import Protocol, parse_protocol
 from stereogauge.registry import SMALLEST_HASH, PluginWarning
 from stereogauge.scores.column import Column, VersionedColumn, columns_of, matching

@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sql
 
 from stereogauge.errors import StoreError, unknown_name
-from stereogauge.metrics.declaration import is_declared
+from stereogauge.metrics.registry import is_declared
 from stereogauge.model import Dataset, ResultSet
 from stereogauge.protocol import Protocol, load_protocol, parse_protocol, preset_names
 from stereogauge.scores.cell import CellScores, cells_of_scores

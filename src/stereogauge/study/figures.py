@@ -8,7 +8,7 @@ import numpy as np
 
 from stereogauge.figures.data.study import ResponseCurve, ResponseCurves, ResponsePanel, SensitivityMap
 from stereogauge.figures.palette import OKABE_ITO
-from stereogauge.metrics.declaration import parse_column
+from stereogauge.metrics.registry import parse_column
 from stereogauge.study.damage import damage_called
 from stereogauge.study.run import Study
 from stereogauge.study.sensitivity import Sensitivity

@@ -10,7 +10,7 @@ import pandas as pd
 
 from stereogauge.evaluation.evaluate import evaluate_cell
 from stereogauge.masks.scene_regions import SceneRegions
-from stereogauge.metrics.declaration import parse_metric
+from stereogauge.metrics.registry import parse_metric
 from stereogauge.model import DisparityMap, Scene
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.scores.column import columns_of

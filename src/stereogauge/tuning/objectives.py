@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.metrics.declaration import parse_column
+from stereogauge.metrics.registry import parse_column
 from stereogauge.ranking.bootstrap import resample_scenes
 from stereogauge.ranking.normalisation import Scale, heuristic_scale
 from stereogauge.ranking.profile import Profile, checked_weights, load_profile, shipped_profiles

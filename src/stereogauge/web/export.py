@@ -15,6 +15,7 @@ from urllib.parse import quote, unquote, urlencode
 from starlette.types import ASGIApp, Message
 
 from stereogauge.errors import StereogaugeError
+from stereogauge.metrics.registry import parse_metric
 from stereogauge.ranking.profile import shipped_profiles
 from stereogauge.web.app import API, STATIC, create_app
 from stereogauge.web.site import Site
@@ -228,7 +229,7 @@ def _export_answer(writer: _Writer, base: Params, profile: str, columns: list[di
 
 def decisive_column(terms: list[dict[str, Any]], columns: list[dict[str, Any]]) -> dict[str, Any] | None:
     """The column whose pixels the page compares: of the terms that call pixels wrong the one that decides most."""
-    able = [one for one in columns if one["metric"].startswith("bad@") and one["label"] != one["metric"]]
+    able = [one for one in columns if parse_metric(one["metric"]).metric.classifies and one["label"] != one["metric"]]
     for term in sorted(terms, key=lambda term: -abs(term["amount"])):
         for one in able:
             if term["term"] in (one["id"], one["metric"]):

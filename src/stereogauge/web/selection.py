@@ -7,7 +7,7 @@ from typing import Literal
 
 from stereogauge.errors import StereogaugeError, UnknownNameError
 from stereogauge.masks.expression import region_id
-from stereogauge.metrics.declaration import parse_column
+from stereogauge.metrics.registry import parse_column
 from stereogauge.scores.cube import LEAST_COVERAGE, ScoreCube
 from stereogauge.scores.selection import MissingRule
 from stereogauge.tags import expanded

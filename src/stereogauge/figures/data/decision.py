@@ -13,8 +13,8 @@ from stereogauge.decision.pixels import Contrast, PixelAgreement
 from stereogauge.figures.palette import Style, Styles, complete
 from stereogauge.figures.pictures import disparity_limits, render, render_disparity
 from stereogauge.masks.scene_regions import SceneRegions
-from stereogauge.metrics.error_pictures import absolute_error, clip_limit, heat_picture
 from stereogauge.metrics.measurement import Measurement
+from stereogauge.metrics.picture import clip_limit, heat
 from stereogauge.model import Mask, Scene
 from stereogauge.opencv import cv2
 from stereogauge.protocol import Protocol, load_protocol
@@ -149,7 +149,7 @@ def _panels(found: Contrast) -> list[Colours]:
     errors = []
     for estimate in found.estimates:
         measurement = Measurement(estimate, regions)
-        errors.append(render(heat_picture(measurement, "", absolute_error(measurement), "px", clip_limit(measurement))))
+        errors.append(render(heat(measurement, None, "", np.abs(measurement.error), "px", clip_limit(measurement))))
     return [*shown, *maps, *(greyed(picture, found.counted) for picture in errors)]
 
 
@@ -187,7 +187,7 @@ def glance_rows_data(
         for name in scenes:
             measurement = Measurement(own[name], regions[name])
             limits.append(clip_limit(measurement))
-            picture = heat_picture(measurement, "", absolute_error(measurement), "px", limits[-1])
+            picture = heat(measurement, None, "", np.abs(measurement.error), "px", limits[-1])
             pictures.append(_narrowed(render(picture), width))
             texts.append(f"{name}: {captions[algorithm][name]}" if captions[algorithm][name] else name)
         rows.append(PictureRow(algorithm, tuple(pictures), tuple(texts)))

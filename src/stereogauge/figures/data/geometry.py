@@ -16,10 +16,9 @@ from stereogauge.masks.geometry.bands import distance_to
 from stereogauge.masks.geometry.gradients import central_gradient
 from stereogauge.masks.geometry.sets import GeometrySets, Positions
 from stereogauge.masks.scene_regions import SceneRegions
-from stereogauge.metrics.directions import circular_earth_movers_distance, direction_histogram
 from stereogauge.metrics.measurement import Measurement
-from stereogauge.metrics.overlays import FAR, JUMP, NEAR, grey_image
-from stereogauge.metrics.picture import Picture
+from stereogauge.metrics.picture import FAR, JUMP, NEAR, Picture, grey_image
+from stereogauge.metrics.surfaces import circular_earth_movers_distance, direction_histogram
 from stereogauge.model import DisparityMap, Mask
 from stereogauge.opencv import cv2
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import FileError, NotApplicable, SizeError, StereogaugeError
 from stereogauge.figures.data.geometry import SET_LAYERS
-from stereogauge.metrics.declaration import parse_column
-from stereogauge.metrics.where import worst_blocks
+from stereogauge.metrics.costs import worst_blocks
+from stereogauge.metrics.registry import parse_column
 from stereogauge.model import DisparityMap
 from stereogauge.scores.plain import json_value
 from stereogauge.web.answer import Answer

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from stereogauge.datasets.declaration import families
 from stereogauge.errors import unknown_name
 from stereogauge.masks.declaration import declared_regions
-from stereogauge.metrics.declaration import COUNTS, MISSING, SCALING, Metric, metrics
+from stereogauge.metrics.declaration import COUNTS, MISSING, SCALING, Metric
+from stereogauge.metrics.registry import metrics
 from stereogauge.ranking.model import models
 from stereogauge.ranking.normalisation import Normalisation
 from stereogauge.ranking.profile import load_profile, shipped_profiles
@@ -52,6 +53,7 @@ class MetricEntry(Answer):
     scaling: str
     counts: str
     picture: bool
+    classifies: bool
     needs: list[str]
     about_pixels: bool
     parameters: list[ParameterEntry]
@@ -144,7 +146,8 @@ def _metric(metric: Metric) -> MetricEntry:
         missing=MISSING[metric.missing],
         scaling=SCALING[metric.scaling],
         counts=COUNTS[metric.counts],
-        picture=metric.picture is not None,
+        picture=metric.has_picture,
+        classifies=bool(metric.classifies),
         needs=sorted(metric.needs),
         about_pixels=metric.missing != "not about pixels",
         parameters=[ParameterEntry.of(parameter) for parameter in metric.parameters],

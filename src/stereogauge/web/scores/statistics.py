@@ -10,7 +10,7 @@ from stereogauge.errors import StereogaugeError
 from stereogauge.figures.data.analysis import determination_data, histograms_data, scatter_matrix_data
 from stereogauge.figures.data.ranking import critical_difference_data
 from stereogauge.figures.palette import Styles
-from stereogauge.metrics.declaration import metrics
+from stereogauge.metrics.registry import metrics
 from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.relations import determination, scatter, score_histogram
 from stereogauge.ranking.run import about_pixels

@@ -35,6 +35,11 @@ export function bound(context, column) {
   return Boolean(context.catalogue.metrics.find((one) => one.id === column.metric.split("@")[0])?.region);
 }
 
+/** Whether a column's metric calls single pixels right or wrong. */
+export function classifies(context, column) {
+  return Boolean(context.catalogue.metrics.find((one) => one.id === column.metric.split("@")[0])?.classifies);
+}
+
 /** Whether a metric measures the map and not its making; by default only such ones are weighed. */
 const aboutPixels = (context, metric) =>
   context.catalogue.metrics.find((one) => one.id === metric.split("@")[0])?.about_pixels ?? true;

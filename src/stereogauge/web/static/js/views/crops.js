@@ -4,7 +4,7 @@ import { ask, Problem, url } from "../api.js";
 import { h, put } from "../dom.js";
 import { percent } from "../format.js";
 import { image } from "../pictures.js";
-import { bound, mapParams } from "../selection.js";
+import { bound, classifies, mapParams } from "../selection.js";
 import * as state from "../state.js";
 import { columnWords } from "../words.js";
 
@@ -17,9 +17,9 @@ export function decisive(context, explanation) {
   const ordered = [...explanation.terms].sort((a, b) => Math.abs(b.amount) - Math.abs(a.amount));
   for (const term of ordered) {
     const found = own.find((one) => one.id === term.term || one.metric === term.term);
-    if (found?.metric.startsWith("bad@")) return found;
+    if (found && classifies(context, found)) return found;
   }
-  return own.find((one) => one.metric.startsWith("bad@")) ?? null;
+  return own.find((one) => classifies(context, one)) ?? null;
 }
 
 /** The scenes of an explanation whose pixels may be shown. */

@@ -3,7 +3,7 @@
 import { ask, isStatic, latest, Problem, url } from "../api.js";
 import { calm, choose, h, put } from "../dom.js";
 import { digits, percent } from "../format.js";
-import { bound, chosen, mapParams, metrics } from "../selection.js";
+import { bound, chosen, classifies, mapParams, metrics } from "../selection.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
 import { drawBest, drawCarried } from "./carried.js";
@@ -102,7 +102,7 @@ export function create(root, context) {
 
   /** The column that calls pixels wrong: the carried one, or the first of its kind. */
   const judged = () => {
-    const able = context.columns.filter((one) => one.metric.startsWith("bad@") && !bound(context, one));
+    const able = context.columns.filter((one) => classifies(context, one) && !bound(context, one));
     return able.find((one) => one.id === state.get("column")) ?? able.find((one) => one.region === "nonocc") ?? able[0];
   };
 

@@ -5,7 +5,7 @@ import { badge } from "../diagrams.js";
 import { choose, h, put } from "../dom.js";
 import { digits, full, percent } from "../format.js";
 import { image } from "../pictures.js";
-import { mapParams } from "../selection.js";
+import { classifies, mapParams } from "../selection.js";
 import * as state from "../state.js";
 import { columnOption, columnWords, idMark } from "../words.js";
 
@@ -15,7 +15,8 @@ const ROOMY = 5; // scenes, of which larger pictures fit a window
 
 /** Show the grid of a column in an element; the address says which column and whether all rows are shown. */
 export async function drawThumbnails(element, context, columns, only = null) {
-  const column = columns.find((one) => one.id === state.get("glance")) ?? columns.find(pictured) ?? columns[0];
+  const pictured = columns.find((one) => classifies(context, one));
+  const column = columns.find((one) => one.id === state.get("glance")) ?? pictured ?? columns[0];
   if (!column) return put(element);
   const params = state.selection();
   params.set("column", column.id);
@@ -143,5 +144,4 @@ export async function drawThumbnails(element, context, columns, only = null) {
   );
 }
 
-const pictured = (column) => column.metric.startsWith("bad@");
 const hide = (event) => event.target.replaceWith(h("span", { class: "no-picture" }, "no picture"));

@@ -1,4 +1,8 @@
-"""A plain function as a metric, for a notebook or a first try."""
+"""All metrics by name: ours, those of plug-ins, and plain functions.
+
+A package adds metrics through the entry-point group `stereogauge.metrics`: each entry names a module, a metric, or a
+list of them.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,84 @@ import contextlib
 import functools
 import inspect
 import math
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from stereogauge.errors import StereogaugeError
-from stereogauge.metrics.declaration import BoundMetric, Metric, Statistic, metrics
+from stereogauge.errors import StereogaugeError, unknown_name
+from stereogauge.metrics.declaration import BoundMetric, MapMetric, Metric, Statistic
 from stereogauge.metrics.measurement import Measurement
+from stereogauge.registry import collect, read_arguments
+
+ENTRY_POINTS = "stereogauge.metrics"
+ALIASES = {"epe": "mae", "avgerr": "mae", "avg-err": "mae", "aee": "mae", "rmse": "rms", "d1-all": "d1"}
+"""What the field also calls our metrics; `bad1`, `bad2.0`, `>3px` and `a90` are read by their numbers."""
+NUMBERED = (
+    (re.compile(r"bad[-_]?(\d+(?:\.\d+)?)"), "bad"),
+    (re.compile(r">\s*(\d+(?:\.\d+)?)(?:px)?"), "bad"),
+    (re.compile(r"a(\d+(?:\.\d+)?)"), "quantile"),
+)
+
+
+@functools.cache
+def metrics() -> Mapping[str, Metric]:
+    """Every metric by id: ours, then those of installed packages."""
+    return collect("metric", Metric, "stereogauge.metrics", ENTRY_POINTS)
+
+
+def canonical(text: str) -> str:
+    """A metric's id, where `text` is another name of it that the field uses.
+
+    >>> [canonical(name) for name in ("epe", "D1-all", "bad1", "bad2.0", ">3px", "a90", "rms")]
+    ['mae', 'd1', 'bad@1', 'bad@2.0', 'bad@3', 'quantile@90', 'rms']
+    """
+    name = text.strip()
+    if name.partition("@")[0] in metrics():
+        return name
+    for pattern, family in NUMBERED:
+        found = pattern.fullmatch(name.lower())
+        if found:
+            return f"{family}@{found[1]}"
+    return ALIASES.get(name.lower(), name)
+
+
+def parse_metric(text: str) -> BoundMetric:
+    """The metric that an id such as `bad@1`, or another name of it such as `bad1`, means."""
+    family, at, arguments = canonical(text).partition("@")
+    known = metrics()
+    if family not in known:
+        raise unknown_name("metric", family, [*known, *ALIASES])
+    return known[family].bind(*(read_arguments("Metric", text, arguments) if at else ()))
+
+
+def is_declared(text: str) -> bool:
+    """Whether the metric of an id such as `bad@1` or `bad@1:nonocc` is declared here, by us or by a plug-in.
+
+    >>> is_declared("bad@1"), is_declared("bad@1:nonocc"), is_declared("of-a-plug-in-that-is-not-loaded")
+    (True, True, False)
+    """
+    return canonical(text.partition(":")[0]).partition("@")[0] in metrics()
+
+
+def canonical_column(text: str) -> str:
+    """`bad@1:nonocc` of `bad1:nonocc`, and `d1:all` of `d1-all`."""
+    name, _, region = text.partition(":")
+    bound, every = parse_column(name)
+    return f"{bound.id}:{region or every}" if region or every else bound.id
+
+
+def parse_column(text: str) -> tuple[BoundMetric, str | None]:
+    """The metric and region of an id such as `bad@1:nonocc`; the region is None where the text has none.
+
+    A metric with a pixel set of its own takes the region as one of interest: `d-fat:mask:road` is measured on
+    `disc-background&mask:road`.
+    """
+    name, _, region = text.partition(":")
+    metric = parse_metric(name)
+    every = "all" if name.strip().lower() == "d1-all" else None
+    return metric, metric.within(region) if region else every
 
 
 def metric_id(given: str | Metric | BoundMetric | Callable[..., Any]) -> str:
@@ -24,14 +98,14 @@ def metric_id(given: str | Metric | BoundMetric | Callable[..., Any]) -> str:
     if isinstance(given, str):
         return given
     if isinstance(given, BoundMetric):
-        _take_up(given.metric)
+        _register(given.metric)
         return given.id
     declared = given if isinstance(given, Metric) else function_metric(given)
-    _take_up(declared)
+    _register(declared)
     return declared.bind().id
 
 
-def _take_up(declared: Metric) -> None:
+def _register(declared: Metric) -> None:
     known: Any = metrics()
     if known.get(declared.id) is not declared:
         known.add(declared)
@@ -51,7 +125,7 @@ def function_metric(function: Callable[..., Any]) -> Metric:
     """
     name = _name(function)
 
-    def compute(m: Measurement, region: str) -> Statistic:
+    def statistic(m: Measurement, region: str) -> Statistic:
         inside = m.mask(region)
         measured = inside & np.isfinite(m.estimate)
         count = int(np.count_nonzero(measured))
@@ -63,15 +137,15 @@ def function_metric(function: Callable[..., Any]) -> Metric:
             return Statistic.empty(f"the function {name} returned NaN", missing)
         return Statistic.of_value(value, count, missing)
 
-    compute.__doc__ = function.__doc__
-    return Metric(
+    statistic.__doc__ = function.__doc__
+    return MapMetric(
         id=name.replace("_", "-"),
         name=name.replace("_", " "),
         formula=rf"\mathrm{{{name.replace('_', ' ')}}}(E, D)",
         unit="",
         source=f"the function {name}",
-        compute=compute,
         missing="left out",
+        function=statistic,
     )
 
 
@@ -91,7 +165,7 @@ def _name(function: Any) -> str:
         raise StereogaugeError(
             f"The metric {name} is called with two arrays, estimate and truth, and does not take them: {problem}."
         ) from None
-    except ValueError:  # some compiled functions do not tell what they take
+    except ValueError:  # some compiled functions have no signature
         pass
     return name
 
