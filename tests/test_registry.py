@@ -249,8 +249,8 @@ def test_any_callable_with_a_name_is_a_metric_and_what_cannot_be_one_is_told_so(
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        ("raise KeyError(region)", "mine.py, line 10: the plug-in failed (KeyError: 'top')."),
-        ("return 3.0", "The metric worst returned float; a declared metric returns a Statistic."),
+        ("raise KeyError(region)", "mine.py, line 9: the plug-in failed (KeyError: 'top')."),
+        ("return 3.0", "The metric worst returned float; a map metric returns a Statistic."),
     ],
 )
 def test_a_metric_of_a_file_that_fails_is_one_sentence(tmp_path: Path, code: str, message: str) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.errors import NotApplicable
 from stereogauge.kernels.set_scores import normal_angles, plane_distances, second_differences
 from stereogauge.masks.drawn_planes import drawn_planes
 from stereogauge.masks.geometry.planes import Points, fit_plane
@@ -27,6 +26,7 @@ BUMPINESS, OFFSET, MISORIENTATION = range(3)
 WINDOW = 5  # px: the side of the window in which a normal is fitted
 OWN_PLANES = "planes fitted to the estimate itself, because there is no ground truth"
 PLANAR = "planar"
+NOT_DRAWN = "no planar region is drawn for this scene; give a label image with --planes"
 
 
 def _planes(m: Measurement) -> NDArray[np.float64]:
@@ -157,7 +157,7 @@ def p_bump(m: Measurement) -> PixelCosts:
 def bumpiness(m: Measurement) -> PixelCosts:
     """`p-bump` on planar regions drawn by hand, for scenes without ground truth; NaN where none is drawn."""
     if drawn_planes(m.scene) is None:
-        raise NotApplicable("no planar region is drawn for this scene; give a label image with --planes")
+        return PixelCosts(np.empty(0), positions=np.empty(0, np.int32), empty=NOT_DRAWN)
     return _sizes(m, BUMPINESS, _bumps(m), " px")
 
 
