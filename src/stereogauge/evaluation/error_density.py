@@ -364,7 +364,7 @@ def density_columns(cube: ScoreCube) -> list[Column]:
 
 def _per_pixel(metric: Metric) -> bool:
     pooled = metric.counts == "pixels" and metric.pools and metric.missing in ("left out", "counted")
-    return pooled and metric.needs == {"gt"} and metric.denominator is None
+    return pooled and set(metric.needs) == {"gt"}
 
 
 def stored_density(
