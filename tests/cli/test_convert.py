@@ -38,7 +38,7 @@ def test_one_file_to_another_says_what_was_done(capsys: pytest.CaptureFixture[st
 def test_an_eight_bit_png_with_scale_and_offset(capsys: pytest.CaptureFixture[str], source: Path) -> None:
     png, npy = source.with_name("map.png"), source.with_name("map.npy")
     assert run(capsys, source, png, "--to", "middlebury", "--to-scale", 4)[0] == 0
-    assert run(capsys, png, npy, "--from", "middlebury", "--scale", 4, "--offset", 1)[0] == 0
+    assert run(capsys, png, npy, "--encoding", "middlebury", "--scale", 4, "--offset", 1)[0] == 0
     assert np.array_equal(read_disparity(npy), VALUES + 1, equal_nan=True)
 
 
@@ -82,7 +82,7 @@ def test_sintel_masks_are_applied(capsys: pytest.CaptureFixture[str], tmp_path: 
 
     cv2.imwrite(str(tmp_path / "a.png"), np.array([[[0, 0, 1], [0, 0, 2]]], np.uint8))
     cv2.imwrite(str(tmp_path / "occluded.png"), np.array([[0, 255]], np.uint8))
-    words = (tmp_path / "a.png", tmp_path / "a.pfm", "--from", "sintel", "--mask", tmp_path / "occluded.png")
+    words = (tmp_path / "a.png", tmp_path / "a.pfm", "--encoding", "sintel", "--mask", tmp_path / "occluded.png")
     assert run(capsys, *words)[0] == 0
     assert np.array_equal(read_disparity(tmp_path / "a.pfm"), [[4, np.nan]], equal_nan=True)
 

@@ -106,7 +106,7 @@ def test_encodings_come_from_options_and_from_a_manifest_that_lies_elsewhere(fol
         'encoding = "middlebury"\n[algorithms.eight]\nscale = 8\n[algorithms.four]\nscale = 4\n', encoding="utf-8"
     )
     start = ("evaluate", f"kitti-2015:{folder / 'kitti'}", folder / "packed", "-m", "mae", "-r", "all", "--jobs", 1)
-    assert run(*start, "--store", folder / "m.sqlite", "--results-manifest", manifest) == 0
+    assert run(*start, "--store", folder / "m.sqlite", "--manifest", manifest) == 0
     assert run(*start, "--store", folder / "o.sqlite", "--encoding", "middlebury", "--scale", 8) == 0
     with open_store(folder / "m.sqlite", read_only=True) as store:
         assert store.cube().values.max() == 0
@@ -149,7 +149,7 @@ def test_a_store_is_looked_into_exported_imported_merged_and_cleaned(folder, cap
     evaluate(folder, "--metrics", "mae", "--regions", "all")
     first, second = folder / "s.sqlite", folder / "t.sqlite"
     capsys.readouterr()
-    assert run("store", "info", first, "--json") == 0
+    assert run("store", "info", first, "--format", "json") == 0
     document = json.loads(capsys.readouterr().out)
     assert document["counts"]["cells"] == 4
     assert [entry["name"] for entry in document["algorithms"]] == ["bad", "good"]

@@ -1,4 +1,4 @@
-"""A project file makes arguments needless; every option has one spelling in the help, and others still work."""
+"""A project file makes arguments needless."""
 
 from __future__ import annotations
 
@@ -117,20 +117,6 @@ def test_the_manifest_of_a_dataset_is_no_project_file(project: Path, capsys: pyt
 
 def test_a_project_file_is_no_manifest_of_results(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "compare", "gt", ".", "--template", "results/{algorithm}/{scene}.pfm")[0] == 0
-
-
-def test_other_spellings_work_and_are_not_in_the_help(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("r.toml").write_text("offset = -0.25\n")
-    words = ("evaluate", "--dataset", "gt", "results", "--results-manifest", "r.toml", "--json")
-    code, out, err = run(capsys, *words)
-    assert code == 0, err
-    assert json.loads(out)
-    assert run(capsys, "store", "info", "scores.sqlite", "--json")[0] == 0
-    assert run(capsys, "convert", "gt/teddy.pfm", "a.npy")[0] == 0
-    for command in ("evaluate", "convert"):
-        shown = run(capsys, command, "--help")[1]
-        assert "--results-manifest" not in shown
-        assert "--from" not in shown
 
 
 def test_the_fields_names_of_metrics() -> None:

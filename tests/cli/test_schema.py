@@ -30,8 +30,7 @@ def printed(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
 
 
 def check(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
-    form = ["--json"] if words[0] == "store" else ["--format", "json"]
-    code, out = printed(capsys, *words, *form)
+    code, out = printed(capsys, *words, "--format", "json")
     assert code in (0, 1), words
     document = json.loads(out)
     jsonschema.Draft202012Validator(schema_of(words[0])).validate(document)
@@ -75,14 +74,10 @@ def test_every_schema_is_one_and_names_a_command() -> None:
 
 
 def prints_json(function: Callable[..., None]) -> bool:
-    """Whether a command has an option --json, or one that takes the choice json."""
+    """Whether a command has an option that takes the choice json."""
     signature = inspect.signature(function, eval_str=True).parameters.values()
     declared = [(one.annotation, *typing.get_args(one.annotation)) for one in signature]
-    return any(
-        "json" in getattr(part, "__members__", {}) or "--json" in (getattr(part, "param_decls", None) or ())
-        for parts in declared
-        for part in parts
-    )
+    return any("json" in getattr(part, "__members__", {}) for parts in declared for part in parts)
 
 
 def functions(name: str) -> Iterator[Callable[..., None]]:

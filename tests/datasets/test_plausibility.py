@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ import pytest
 from PIL import Image
 
 from stereogauge.cli import main
-from stereogauge.cli.spoken import spoken
 from stereogauge.datasets import load_dataset
 from stereogauge.datasets.misplaced import other_view
 from stereogauge.datasets.plausibility import calibration_doubt, suspicion
@@ -53,27 +53,27 @@ def stretched(values: DisparityMap) -> DisparityMap:
 
 
 MISTAKES: list[tuple[str, Deform, str, str]] = [
-    ("metres", depth, "depth", "--encoding depth-m,"),
-    ("millimetres", lambda values: depth(values) * 1000, "depth", "--encoding depth-mm,"),
-    ("left-right", lambda values: values[:, ::-1], "flipped", "--flip left-right"),
-    ("up-down", lambda values: values[::-1], "flipped", "--flip up-down"),
-    ("turned", lambda values: values[::-1, ::-1], "flipped", "--flip both"),
-    ("transposed", lambda values: np.ascontiguousarray(values.T), "transposed", "--flip transpose"),
+    ("metres", depth, "depth", "encoding to depth-m,"),
+    ("millimetres", lambda values: depth(values) * 1000, "depth", "encoding to depth-mm,"),
+    ("left-right", lambda values: values[:, ::-1], "flipped", "flip to left-right"),
+    ("up-down", lambda values: values[::-1], "flipped", "flip to up-down"),
+    ("turned", lambda values: values[::-1, ::-1], "flipped", "flip to both"),
+    ("transposed", lambda values: np.ascontiguousarray(values.T), "transposed", "flip to transpose"),
     ("doffs", lambda values: values + np.float32(31.186), "offset", "doffs of 31.186 px had been added to them"),
-    ("offset", lambda values: values - np.float32(20), "offset", "--offset 20"),
-    ("negated", lambda values: -values, "negated", "--scale -1"),
-    ("sixteen", lambda values: values * 16, "wrong-scale", "--scale 16"),
+    ("offset", lambda values: values - np.float32(20), "offset", "offset to 20"),
+    ("negated", lambda values: -values, "negated", "scale to -1"),
+    ("sixteen", lambda values: values * 16, "wrong-scale", "scale to 16"),
     ("odd scale", lambda values: values * np.float32(3.7), "wrong-scale", "3.7 times too large"),
-    ("stretched", stretched, "wrong-scale", "--offset"),
-    ("padded", lambda values: np.pad(values, ((4, 8), (8, 19))), "padded", "--crop 13,"),
-    ("padded below", lambda values: np.pad(values, ((0, 12), (0, 27))), "padded", "--crop 0,0"),
-    ("half", lambda values: values[::2, ::2] / 2, "wrong-size", "--resize"),
-    ("half, unscaled", lambda values: values[::2, ::2], "wrong-size", "--resize and --scale 1.99"),
+    ("stretched", stretched, "wrong-scale", "offset to"),
+    ("padded", lambda values: np.pad(values, ((4, 8), (8, 19))), "padded", "crop to 13,"),
+    ("padded below", lambda values: np.pad(values, ((0, 12), (0, 27))), "padded", "crop to 0,0"),
+    ("half", lambda values: values[::2, ::2] / 2, "wrong-size", "set resize"),
+    ("half, unscaled", lambda values: values[::2, ::2], "wrong-size", "set resize, and scale to 1.99"),
     ("nothing", lambda values: values * np.nan, "no-values", "No pixel has a disparity"),
     ("zero", lambda values: values * 0, "no-values", "was the map ever computed"),
-    ("-1 is unknown", with_value(-1), "one-value", "--unknown -1"),
-    ("0 is unknown", with_value(0), "one-value", "--unknown 0"),
-    ("9999 is unknown", with_value(9999), "one-value", "--unknown 9999"),
+    ("-1 is unknown", with_value(-1), "one-value", "unknown to -1"),
+    ("0 is unknown", with_value(0), "one-value", "unknown to 0"),
+    ("9999 is unknown", with_value(9999), "one-value", "unknown to 9999"),
 ]
 
 
@@ -81,11 +81,11 @@ MISTAKES: list[tuple[str, Deform, str, str]] = [
 def test_every_mistake_is_named_with_the_option_that_mends_it(deform: Deform, kind: str, said: str) -> None:
     truth = scene().gt
     # Padding is told from the places at which networks put it: both sides alike, or one.
-    values = np.pad(noisy(truth), ((4, 4), (13, 14))) if said == "--crop 13," else deform(noisy(truth))
+    values = np.pad(noisy(truth), ((4, 4), (13, 14))) if said == "crop to 13," else deform(noisy(truth))
     found = suspicion(values.astype(np.float32), truth, CAMERA)
     assert found is not None
     assert found.kind == kind
-    assert said in spoken(found.sentence)
+    assert said in found.sentence
 
 
 def test_depth_is_noticed_without_a_calibration_too() -> None:
@@ -105,15 +105,15 @@ def test_depth_over_a_small_range_is_not_taken_for_a_line() -> None:
         found = suspicion(values.astype(np.float32), truth, known, source)
         assert found is not None
         assert found.kind == "depth"
-        return spoken(found.sentence)
+        return found.sentence
 
-    assert "give --encoding depth-m, which" in said(metres, camera)
-    assert "give --encoding depth-m or --encoding depth-mm and the calibration" in said(metres, None)
-    assert "give --encoding depth-mm, which" in said(metres * 1000 / 256, camera, DisparityFile("z.png"))
+    assert "set encoding to depth-m, which" in said(metres, camera)
+    assert "set encoding to depth-m or depth-mm and give the calibration" in said(metres, None)
+    assert "set encoding to depth-mm, which" in said(metres * 1000 / 256, camera, DisparityFile("z.png"))
     thousandth = (noisy(truth) + 52) / 1000 - 52
     read = DisparityFile("z.npy", "depth-m", calibration=camera)
-    assert said(thousandth, camera, read) == "The depths are in millimetres, not in metres: give --encoding depth-mm."
-    assert "ground truth is depth, too, give --gt-encoding depth-m" in said(60 - noisy(truth), camera, read)
+    assert said(thousandth, camera, read) == "The depths are in millimetres, not in metres: set encoding to depth-mm."
+    assert "ground truth is depth, too, set gt-encoding to depth-m" in said(60 - noisy(truth), camera, read)
 
 
 def ramp(low: float, high: float) -> DisparityMap:
@@ -152,15 +152,15 @@ def test_depth_is_named_in_the_one_map_that_holds_it(place: str, unit: str) -> N
         assert of_truth is not None
         assert of_estimate is not None
         assert of_estimate.kind == "depth"
-        assert f"--encoding {encoding}" in spoken(of_estimate.sentence)
-        assert f"--gt-encoding {encoding}" in spoken(of_truth.sentence)
+        assert re.search(rf"set encoding to (depth-m or )?{encoding}", of_estimate.sentence)
+        assert re.search(rf"gt-encoding to (depth-m or )?{encoding}", of_truth.sentence)
         if (place, unit, known) != (
             "small disparities",
             "16-bit PNG",
             None,
         ):  # both medians are 11: either may be depth
             assert of_truth.kind == "truth-depth"
-            assert "--gt-encoding" not in spoken(of_estimate.sentence)
+            assert "gt-encoding" not in of_estimate.sentence
     for mended in (estimate, truth):
         found = suspicion(mended, truth, camera)
         assert found is None or found.kind == "one-value"
@@ -171,8 +171,8 @@ def test_where_either_map_may_be_depth_both_options_are_said() -> None:
     for estimate, known in ((noisy(truth), 378 / truth), (378 / noisy(truth), truth)):
         found = suspicion(estimate.astype(np.float32), known.astype(np.float32), camera)
         assert found is not None
-        said = spoken(found.sentence)
-        assert "one of the two maps is depth; give --encoding depth-m, or --gt-encoding depth-m if it is the" in said
+        said = found.sentence
+        assert "one of the two maps is depth; set encoding to depth-m, or gt-encoding to depth-m if it is the" in said
 
 
 @pytest.mark.parametrize("place", CAMERAS)
@@ -219,7 +219,7 @@ def test_ground_truth_of_depths_is_noticed_by_every_command(
     ):
         text = _commands(tmp_path, capsys, *words)
         assert "ground truth looks like depth" in text
-        assert "--gt-encoding depth-m" in text
+        assert "gt-encoding to depth-m" in text
 
 
 def test_a_baseline_in_millimetres_is_noticed() -> None:
@@ -227,7 +227,7 @@ def test_a_baseline_in_millimetres_is_noticed() -> None:
     found = calibration_doubt(Calibration(focal=994.978, baseline=193.001), truth)
     assert found is not None
     assert "193.001 m apart" in found.sentence
-    assert "--baseline 0.193001" in spoken(found.sentence)
+    assert "baseline to 0.193001" in found.sentence
     assert calibration_doubt(CAMERA, truth) is None
 
 
@@ -237,7 +237,7 @@ def test_the_option_builds_on_how_the_file_was_read(tmp_path: Path) -> None:
     file = DisparityFile(tmp_path / "a.png")
     found = suspicion(file.read(), truth, source=file)
     assert found is not None
-    assert "--encoding middlebury, --scale 16" in spoken(found.sentence)
+    assert "encoding to middlebury, scale to 16" in found.sentence
     mended = dataclasses.replace(file, encoding="middlebury", scale=16.0)
     assert suspicion(mended.read(), truth, source=mended) is None
 
@@ -320,7 +320,7 @@ def test_compare_validate_and_evaluate_say_the_same(tmp_path: Path, capsys: pyte
     ):
         text = _commands(tmp_path, capsys, *words)
         assert said in text
-        assert "give --scale 16" in text
+        assert "set scale to 16" in text
     mended = _commands(tmp_path, capsys, "compare", gt, f"{est}/Mine/a.pfm", "--scale", "16", "-m", "mae", "-r", "all")
     assert "note:" not in mended
 

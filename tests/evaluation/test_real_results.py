@@ -23,7 +23,7 @@ def store_path(data_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     path = tmp_path_factory.mktemp("real") / "all.sqlite"
     for dataset, results, protocol, _ in COMMANDS:
         words = ["evaluate", dataset.format(data=data_root), results.format(data=data_root), "--protocol", protocol]
-        words += ["--results-manifest", str(MANIFESTS / f"{protocol}.toml"), "--store", str(path), "--jobs", "1"]
+        words += ["--manifest", str(MANIFESTS / f"{protocol}.toml"), "--store", str(path), "--jobs", "1"]
         with pytest.raises(SystemExit) as ended:
             main(words)
         assert ended.value.code == 0

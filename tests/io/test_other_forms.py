@@ -100,11 +100,11 @@ def test_a_gzipped_file_is_read_as_the_one_in_it(tmp_path: Path) -> None:
 def test_a_lossy_picture_is_read_when_its_scale_is_said(tmp_path: Path) -> None:
     cv2.imwrite(str(tmp_path / "a.jpg"), np.full((16, 16), 80, np.uint8))
     assert abs(float(sg.read_disparity(tmp_path / "a.jpg", encoding="middlebury", scale=4)[0, 0]) - 20) < 1
-    with pytest.raises(FileError, match=r"lossy .* scale=4"):
+    with pytest.raises(FileError, match=r"lossy .* scale to .* 4"):
         sg.read_disparity(tmp_path / "a.jpg")
     cv2.imwrite(str(tmp_path / "a.bmp"), np.full((16, 16), 80, np.uint8))
     assert sg.read_disparity(tmp_path / "a.bmp", encoding="middlebury", scale=4)[0, 0] == 20
-    with pytest.raises(FileError, match=r"a BMP image does not say .* scale=4"):
+    with pytest.raises(FileError, match=r"a BMP image does not say .* scale to .* 4"):
         sg.read_disparity(tmp_path / "a.bmp")
 
 

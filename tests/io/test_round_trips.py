@@ -84,7 +84,7 @@ def test_infinities_are_written_as_unknown() -> None:
 @pytest.mark.parametrize(
     ("name", "options", "said"),
     [
-        ("a.png", {}, 'a PNG can hold several encodings; give encoding="kitti"'),
+        ("a.png", {}, "a PNG can hold several encodings; set encoding to kitti"),
         ("a.jpg", {}, "the suffix '.jpg' does not say the encoding; give one of pfm, kitti, middlebury, npy, tiff"),
         ("a.exr", {}, "the encoding exr can be read but not written"),
         ("a.png", {"encoding": "middlebury"}, "needs a scale"),

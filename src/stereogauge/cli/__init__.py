@@ -20,9 +20,7 @@ from typing import Annotated, Any
 
 import typer
 
-from stereogauge.cli.aliases import has_positional, spelled
 from stereogauge.cli.project import read_project, told
-from stereogauge.cli.spoken import spoken
 from stereogauge.errors import FileError, StereogaugeError
 from stereogauge.registry import PLUGIN_FILES, PluginWarning, plugin_place
 from stereogauge.version import VERSION
@@ -82,7 +80,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         words = _with_plugins(words)
         called = _called(_completed() or words)
-        words = spelled(words, called) if called in words else words
         code: Any = 0
         runs = _defaults(called, words)
         with _output_of(runs):
@@ -132,7 +129,7 @@ def _say(text: str) -> None:
 
 
 def _fail(sentence: str) -> None:
-    sys.stderr.write(f"stereogauge: {' '.join(spoken(sentence).split())}\n")
+    sys.stderr.write(f"stereogauge: {' '.join(sentence.split())}\n")
     sys.exit(2)
 
 
@@ -182,7 +179,17 @@ def _completed() -> list[str]:
 def _defaults(called: str | None, words: Sequence[str]) -> list[dict[str, Any]]:
     """What the project file says of the called command, once for each time that it is to run."""
     project = None if called is None else read_project(tuple(COMMANDS))
-    return [{}] if project is None or called is None else project.defaults(called, named=has_positional(words, called))
+    if project is None or called is None:
+        return [{}]
+    return project.defaults(called, named=called == "evaluate" and called in words and _names_dataset(words))
+
+
+def _names_dataset(words: Sequence[str]) -> bool:
+    """Whether the words of `evaluate` name a dataset, so that those of the project are not meant."""
+    command: Any = typer.main.get_command(_application("evaluate", {}))
+    own = list(words[words.index("evaluate") + 1 :])
+    parsed = command.commands["evaluate"].make_context("evaluate", own, resilient_parsing=True)
+    return parsed.params["dataset"] is not None
 
 
 def _output_of(runs: Sequence[Mapping[str, Any]]) -> AbstractContextManager[None]:

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from stereogauge.cli.options import Format
-from stereogauge.cli.spoken import spoken
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -143,8 +142,8 @@ def print_entry(name: str, lines: list[str], *, indent: int) -> None:
 
 
 def say(text: str) -> None:
-    """One line for the person at the terminal, in the words of the command line."""
-    sys.stderr.write(spoken(text) + "\n")
+    """One line on standard error."""
+    sys.stderr.write(text + "\n")
 
 
 def progress(what: str = "cells", verb: str = "compute") -> Progress:

@@ -16,7 +16,6 @@ import typer
 from stereogauge.cli import options
 from stereogauge.cli.datasets import Form, Format
 from stereogauge.cli.output import console, print_json, print_tables, say
-from stereogauge.cli.spoken import spoken
 
 if TYPE_CHECKING:
     from stereogauge.datasets.validation import Progress, Validation
@@ -105,9 +104,7 @@ def _print(result: Validation, form: Form, seen: FileReport | None = None) -> No
         from stereogauge.tables.table import table, words
 
         shown = ("algorithm", "scene", "finding", "what")
-        print_tables(
-            [table("findings", "", shown, [[words(spoken(row[key])) for key in shown] for row in as_rows(result)])]
-        )
+        print_tables([table("findings", "", shown, [[words(row[key]) for key in shown] for row in as_rows(result)])])
     problems = sum(finding.severity == "problem" for finding in result.findings)
     algorithms = f" of {len(result.algorithms)} algorithm(s)" if result.algorithms else ""
     say(f"{result.maps} map(s){algorithms} checked: " + (f"{problems} problem(s)." if problems else "nothing to mend."))

@@ -71,7 +71,7 @@ def _other_unit(pair: SampledPair, calibration: Calibration, encoding: str) -> S
     if _relative_error(disparity, pair.known) > NEAR:
         return None
     return Suspicion(
-        "depth", f'The depths are in {UNITS[other][0]}, not in {UNITS[encoding][0]}: give encoding="{other}".'
+        "depth", f"The depths are in {UNITS[other][0]}, not in {UNITS[encoding][0]}: set encoding to {other}."
     )
 
 
@@ -82,7 +82,7 @@ def _truth_too(pair: SampledPair) -> Suspicion | None:
     return Suspicion(
         "depth",
         f"The disparities fall where those of the ground truth rise ({_bare_medians(pair)}): if the ground truth is "
-        'depth, too, give gt_encoding="depth-m" or gt_encoding="depth-mm".',
+        "depth, too, set gt-encoding to depth-m or depth-mm.",
     )
 
 
@@ -145,23 +145,23 @@ def _said(pair: SampledPair, depth: DepthMap, calibration: Calibration) -> str:
     camera = "the calibration" if known else "the calibration (focal length and baseline)"
     fall = f"The values fall where those of the ground truth rise ({_bare_medians(pair)})"
     if not depth.which:
-        either, or_truth = _options("encoding", depth), _options("gt_encoding", depth)
-        give = f"give {either}, or {or_truth} if it is the ground truth, with {camera}"
+        either, or_truth = _settings("encoding", depth), _settings("gt-encoding", depth)
+        give = f"set {either}, or {or_truth} if it is the ground truth, with {camera}"
         return f"{fall}: one of the two maps is depth; {give}."
     truth = depth.which == "truth"
-    options = _options("gt_encoding" if truth else "encoding", depth)
+    settings = _settings("gt-encoding" if truth else "encoding", depth)
     if known and depth.encoding:
         whose = "The values of the ground truth" if truth else "The values"
         unit = UNITS[depth.encoding][0]
         return (
-            f"{whose} are depths in {unit}, not disparities ({_bare_medians(pair)}): give {options}, which takes the "
+            f"{whose} are depths in {unit}, not disparities ({_bare_medians(pair)}): set {settings}, which takes the "
             "calibration."
         )
-    return f"{fall}: {'the ground truth looks' if truth else 'they look'} like depth; give {options} and {camera}."
+    return f"{fall}: {'the ground truth looks' if truth else 'they look'} like depth; set {settings} and give {camera}."
 
 
-def _options(name: str, depth: DepthMap) -> str:
-    return " or ".join(f'{name}="{encoding}"' for encoding in ([depth.encoding] if depth.encoding else UNITS))
+def _settings(name: str, depth: DepthMap) -> str:
+    return f"{name} to {' or '.join([depth.encoding] if depth.encoding else UNITS)}"
 
 
 def _bare_medians(pair: SampledPair) -> str:

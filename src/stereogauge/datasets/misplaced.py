@@ -100,7 +100,7 @@ def flipped(pair: SampledPair) -> Suspicion | None:
     return Suspicion(
         "flipped",
         f"The map is {words}: turned back, {turned[best]:.0%} of the known pixels are close to the ground truth, now "
-        f'{agreement:.0%}; give flip="{best}".',
+        f"{agreement:.0%}; set flip to {best}.",
     )
 
 
@@ -140,12 +140,12 @@ def wrong_size(estimate: DisparityMap, truth: DisparityMap, scale: float = 1.0) 
     (height, width), (known_height, known_width) = estimate.shape, truth.shape
     sizes = f"The map has {width} × {height} pixels, the ground truth {known_width} × {known_height}"
     if estimate.shape == truth.shape[::-1] and _fits(estimate.T, truth):
-        return Suspicion("transposed", f'{sizes}: rows and columns are exchanged; give flip="transpose".')
+        return Suspicion("transposed", f"{sizes}: rows and columns are exchanged; set flip to transpose.")
     padded = _padding(estimate, truth)
     if padded is not None:
         x, y = padded
         return Suspicion(
-            "padded", f"{sizes}: it was padded, and fits from column {x} and row {y} on; give crop=({x}, {y})."
+            "padded", f"{sizes}: it was padded, and fits from column {x} and row {y} on; set crop to {x},{y}."
         )
     rows, columns = np.arange(known_height) * height // known_height, np.arange(known_width) * width // known_width
     spread = np.asarray(estimate)[np.ix_(rows, columns)]
@@ -153,14 +153,14 @@ def wrong_size(estimate: DisparityMap, truth: DisparityMap, scale: float = 1.0) 
     if _fits(spread * np.float32(factor), truth):
         return Suspicion(
             "wrong-size",
-            f"{sizes}: it was computed on smaller or larger images; give resize=True, which scales the disparities "
+            f"{sizes}: it was computed on smaller or larger images; set resize, which scales the disparities "
             "with the width.",
         )
     if _fits(spread, truth):
         return Suspicion(
             "wrong-size",
-            f"{sizes}, and its disparities are in pixels of that size already; give resize=True and "
-            f"scale={scale * factor:.6g}.",
+            f"{sizes}, and its disparities are in pixels of that size already; set resize, and "
+            f"scale to {scale * factor:.6g}.",
         )
     return Suspicion(
         "wrong-size",

@@ -87,8 +87,8 @@ def calibration_doubt(calibration: Calibration, truth: DisparityMap) -> Suspicio
     seen = f", and the ground truth at a median depth of {product / shifted:.3g} m" if shifted > 0 else ""
     return Suspicion(
         "baseline-unit",
-        f"The calibration puts the cameras {baseline:g} m apart{seen}: is the baseline in millimetres? Give "
-        f"baseline={baseline / 1000:g}.",
+        f"The calibration puts the cameras {baseline:g} m apart{seen}: is the baseline in millimetres? Set "
+        f"baseline to {baseline / 1000:g}.",
     )
 
 
@@ -133,9 +133,9 @@ def _one_number(pair: SampledPair, calibration: Calibration, source: DisparitySo
     found = []
     if ratio:
         words = "negated" if ratio == -1 else "wrong-scale"
-        option = _options(source, scale * ratio, offset / ratio)
+        option = _settings(source, scale * ratio, offset / ratio)
         found.append(Correction(pair.found / ratio, words, lambda: _scale_said(pair, ratio, option)))
-    option_of_shift = _options(source, scale, offset - shift)
+    option_of_shift = _settings(source, scale, offset - shift)
     found.append(
         Correction(pair.found - shift, "offset", lambda: _offset_said(pair, shift, calibration, option_of_shift))
     )
@@ -149,18 +149,18 @@ def _line(pair: SampledPair, source: DisparitySource | None) -> list[Correction]
         return []
     rest = float(np.median(pair.found - slope * pair.known))
     offset = float(getattr(source, "offset", 0.0))
-    both = _options(source, _scale(source) * slope, (offset - rest) / slope)
-    said = f"The disparities are scaled and shifted ({medians(pair)}): give {both}."
+    both = _settings(source, _scale(source) * slope, (offset - rest) / slope)
+    said = f"The disparities are scaled and shifted ({medians(pair)}): set {both}."
     return [Correction((pair.found - rest) / slope, "wrong-scale", lambda: said)]
 
 
 def _scale_said(pair: SampledPair, ratio: float, option: str) -> str:
     if ratio == -1:
-        return f"The sign is reversed ({medians(pair)}): give {option}."
+        return f"The sign is reversed ({medians(pair)}): set {option}."
     size = abs(ratio)
     words = f"{size:.3g} times too large" if size > 1 else f"{1 / size:.3g} times too small"
     sign = " and of the wrong sign" if ratio < 0 else ""
-    return f"The disparities are about {words}{sign} ({medians(pair)}): give {option}."
+    return f"The disparities are about {words}{sign} ({medians(pair)}): set {option}."
 
 
 def _offset_said(pair: SampledPair, shift: float, calibration: Calibration, option: str) -> str:
@@ -169,7 +169,7 @@ def _offset_said(pair: SampledPair, shift: float, calibration: Calibration, opti
     if doffs and math.isclose(abs(shift), abs(doffs), rel_tol=0.05):
         done = "added to" if shift * doffs > 0 else "subtracted from"
         words += f", as if the calibration's doffs of {doffs:g} px had been {done} them"
-    return f"The disparities are {words} ({medians(pair)}): give {option}."
+    return f"The disparities are {words} ({medians(pair)}): set {option}."
 
 
 def _rounded(ratio: float) -> float:
@@ -200,11 +200,11 @@ def _is_kitti(source: Any) -> bool:
     return encoding == "kitti" or (encoding is None and path.lower().endswith(".png"))
 
 
-def _options(source: Any, scale: float, offset: float) -> str:
-    """The options that read the source with another scale and offset."""
-    parts = ['encoding="middlebury"'] if _is_kitti(source) and not getattr(source, "scale", None) else []
-    parts += [f"scale={_rounded(scale):.6g}"] if scale != 1 or parts or not offset else []
-    parts += [f"offset={offset:.4g}"] if abs(offset) > 1e-6 else []
+def _settings(source: Any, scale: float, offset: float) -> str:
+    """The settings that read the source with another scale and offset."""
+    parts = ["encoding to middlebury"] if _is_kitti(source) and not getattr(source, "scale", None) else []
+    parts += [f"scale to {_rounded(scale):.6g}"] if scale != 1 or parts or not offset else []
+    parts += [f"offset to {offset:.4g}"] if abs(offset) > 1e-6 else []
     return ", ".join(parts)
 
 
@@ -224,5 +224,5 @@ def _one_value(pair: SampledPair) -> Suspicion | None:
     return Suspicion(
         "one-value",
         f"The value {value:g} fills {share:.1%} of the map and is wrong at {wrong:.0%} of these pixels: if it means "
-        f"that nothing was found, give unknown={value:g}.",
+        f"that nothing was found, set unknown to {value:g}.",
     )

@@ -199,8 +199,8 @@ def encoding_of_content(content: FileContent, decoding: Decoding) -> Encoding:
     if content.suffix in BY_PILLOW and decoding.scale is None:
         kind = "a picture with lossy compression" if content.suffix in LOSSY else "a BMP image"
         raise content.error(
-            f"{kind} does not say how its values become disparities; give "
-            'encoding="middlebury" and the scene\'s scale (for example scale=4), or better a PFM, NPY or PNG file.'
+            f"{kind} does not say how its values become disparities; set encoding "
+            "to middlebury and scale to the scene's (for example 4), or better give a PFM, NPY or PNG file."
         )
     if content.suffix in BY_PILLOW:
         return ENCODINGS["middlebury"]
@@ -214,12 +214,12 @@ def encoding_of_content(content: FileContent, decoding: Decoding) -> Encoding:
     if header.bit_depth == 8 and header.channels == 3 and decoding.scale is None:
         if not png.is_grey(png_file.decode(content)):
             raise content.error(
-                'a coloured PNG is either Sintel\'s (encoding="sintel") or a picture in false colours, from which '
+                "a coloured PNG is either Sintel's (set encoding to sintel) or a picture in false colours, from which "
                 "disparities cannot be read back: save the numbers themselves (PFM, NPY or 16-bit PNG)."
             )
         raise content.error(
-            "an RGB PNG of greys does not say how its values become disparities; give "
-            'encoding="middlebury" and the scene\'s scale (for example scale=4).'
+            "an RGB PNG of greys does not say how its values become disparities; set encoding "
+            "to middlebury and scale to the scene's (for example 4)."
         )
     article = "an" if header.bit_depth == 8 else "a"
     return _integer_encoding(content, decoding, f"{article} {header.bit_depth}-bit PNG")
@@ -230,8 +230,8 @@ def _integer_encoding(content: FileContent, decoding: Decoding, kind: str) -> En
     if decoding.scale is not None:
         return ENCODINGS["middlebury"]
     raise content.error(
-        f'{kind} does not say how its values become disparities; give encoding="middlebury" and the scene\'s '
-        "scale (for example scale=4)."
+        f"{kind} does not say how its values become disparities; set encoding to middlebury and scale to the scene's "
+        "(for example 4)."
     )
 
 
@@ -244,7 +244,7 @@ def encoding_to_write(suffix: str, name: str, decoding: Decoding) -> Encoding:
         return ENCODINGS["middlebury"]
     if suffix == ".png":
         raise FileError(
-            f'{name}: a PNG can hold several encodings; give encoding="kitti", or encoding="middlebury" and a scale.'
+            f"{name}: a PNG can hold several encodings; set encoding to kitti, or to middlebury with a scale."
         )
     writable = ", ".join(encoding.id for encoding in ENCODINGS.values() if encoding.writer is not None)
     raise FileError(f"{name}: the suffix {suffix!r} does not say the encoding; give one of {writable}.")

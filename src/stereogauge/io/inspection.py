@@ -90,7 +90,7 @@ def _problems(disparity: DisparityMap, values: DisparityMap, encoding: str) -> l
     elif encoding == "kitti" and float(values.max()) < 2:
         problems.append(
             f"The largest disparity is {values.max():g} px; the file may hold whole pixels that were "
-            'never multiplied by 256 (encoding="middlebury" and scale=1 read those).'
+            "never multiplied by 256 (encoding middlebury and scale 1 read those)."
         )
     beyond = float(np.mean(values >= width))
     if median <= width and beyond > 0.01:

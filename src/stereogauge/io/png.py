@@ -29,7 +29,7 @@ def read_kitti(content: FileContent, decoding: Decoding) -> DisparityMap:
     if header.bit_depth != 16:
         raise content.error(
             f"KITTI's encoding is a 16-bit grey PNG, this one is {header.description}; "
-            'give the encoding that it has (for example encoding="middlebury" and its scale).'
+            "set the encoding that it has (for example middlebury, and its scale)."
         )
     if header.channels != 1:
         raise content.error(
@@ -57,11 +57,11 @@ def read_middlebury(content: FileContent, decoding: Decoding) -> DisparityMap:
 def _missing_scale(content: FileContent) -> str:
     if content.starts_with(png_file.SIGNATURE) and png_file.read_header(content).bit_depth == 16:
         return (
-            'a 16-bit PNG is usually KITTI\'s (encoding="kitti"); encoding="middlebury" needs the scale to divide by '
-            "(for example scale=1 for whole pixels)."
+            "a 16-bit PNG is usually KITTI's (encoding kitti); encoding middlebury needs the scale to divide by (for "
+            "example scale 1 for whole pixels)."
         )
     return (
-        'encoding="middlebury" needs the scene\'s scale (for example scale=4; 16 for Tsukuba, 8 for Venus, '
+        "encoding middlebury needs the scene's scale (for example 4; 16 for Tsukuba, 8 for Venus, "
         "4 for Teddy and Cones)."
     )
 
@@ -89,7 +89,7 @@ def encode_kitti(disparity: DisparityMap, decoding: Decoding, name: str) -> byte
 def encode_middlebury(disparity: DisparityMap, decoding: Decoding, name: str) -> bytes:
     """An 8-bit grey PNG, or PGM when the name says so; each value to the nearest 1/scale."""
     if decoding.scale is None:
-        raise FileError(f'{name}: encoding="middlebury" needs a scale to multiply with (for example scale=4).')
+        raise FileError(f"{name}: encoding middlebury needs a scale to multiply with (for example 4).")
     samples = _quantised(disparity, decoding.scale, decoding.offset, np.dtype(np.uint8), name)
     return encode_pgm(samples) if name.lower().endswith(".pgm") else png_file.encode(samples)
 

@@ -53,7 +53,7 @@ def read(content: FileContent, decoding: Decoding) -> DisparityMap:
     if samples.dtype.kind != "f" and decoding.scale is None:
         raise content.error(
             f"a TIFF of {samples.dtype} does not say how its values become disparities; give the stored value per "
-            "pixel (for example scale=16)."
+            "pixel as scale (for example 16)."
         )
     disparity = _without_nodata(as_disparity(samples), nodata, content)
     return np.where(samples == 0, np.float32(np.nan), disparity) if samples.dtype.kind == "u" else disparity

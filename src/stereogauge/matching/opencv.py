@@ -140,7 +140,7 @@ def _compute(
         levels = compute(*padded)[:, margin:]
     except cv2.error as error:
         raise MatcherError(
-            f"{name} refused images of {left.shape[1]} x {left.shape[0]} pixels with ndisp={ndisp}: "
+            f"{name} refused images of {left.shape[1]} x {left.shape[0]} pixels with ndisp {ndisp}: "
             f"{' '.join(error.err.replace('>', ' ').split())}"
         ) from error
     found = (levels >= 0) & (levels < ndisp * FIXED_POINT)

@@ -211,7 +211,7 @@ def prepare(
     declared, from_text = as_matcher(matcher)
     complete, post = settled(declared, {**from_text, **parameters})
     if not isinstance(ndisp, int | np.integer) or isinstance(ndisp, bool) or not 1 <= ndisp <= LARGEST_RANGE:
-        raise MatcherError(f"ndisp={ndisp!r} is not allowed; it must be a whole number between 1 and {LARGEST_RANGE}.")
+        raise MatcherError(f"ndisp must be a whole number between 1 and {LARGEST_RANGE}; found {ndisp!r}.")
     if not isinstance(matcher, str | Matcher):
         _check_call(declared, complete)
     images = load_image(left), load_image(right)

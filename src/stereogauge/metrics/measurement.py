@@ -56,7 +56,7 @@ def _wrong_size(estimate: DisparityMap, scene: Scene) -> str:
     if scene.has("gt"):
         return f"Scene {scene.id!r}: {wrong_size(estimate, scene.gt).sentence}"
     (height, width), (known_height, known_width) = estimate.shape, scene.shape
-    return f"The estimate is {width}×{height}, scene {scene.id!r} is {known_width}×{known_height}; give resize=True."
+    return f"The estimate is {width}×{height}, scene {scene.id!r} is {known_width}×{known_height}; set resize."
 
 
 class SharesPass(typing.Protocol):
