@@ -52,7 +52,6 @@ COMMANDS = {
     "convert": "Convert disparity maps between encodings.",
     "reproduce": "Reproduce the tables and figures of the papers, and compare.",
     "schema": "The JSON Schema of what a command prints.",
-    "warmup": "Compile all kernels now instead of at first use.",
 }
 INTERRUPTED = 130
 NOT_OURS = {

@@ -11,7 +11,7 @@ import typer
 
 from stereogauge.cli import options
 from stereogauge.cli.compare_folders import compare_folders, refuse_for_folders
-from stereogauge.cli.output import announce_compilation, notes, print_basis, print_scores, say, working
+from stereogauge.cli.output import notes, print_basis, print_scores, say, working
 from stereogauge.errors import FileError
 
 if TYPE_CHECKING:
@@ -100,7 +100,6 @@ def command(
     from stereogauge.scores.column import columns_of
     from stereogauge.stages import READING
 
-    announce_compilation()
     chosen = options.chosen_protocol(protocol, override, metrics, regions)
     division: Literal["object"] | None = None if by is None else "object"
     if Path(truth).is_dir() or _is_dataset(truth):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereogauge.cli import INTERRUPTED, options
-from stereogauge.cli.output import announce_compilation, print_rows, progress, say
+from stereogauge.cli.output import print_rows, progress, say
 from stereogauge.errors import FileError, NotApplicable, SizeError
 
 if TYPE_CHECKING:
@@ -89,7 +89,6 @@ def command(
     if list_measures:
         print_rows(_declared(), form)
         return
-    announce_compilation()
     from stereogauge.cli.confidence_inputs import Decoding, chosen_scenes, of_files, of_matcher
     from stereogauge.confidence_measures.run import ConfidenceChoices
     from stereogauge.confidence_measures.sparsification import parse_error

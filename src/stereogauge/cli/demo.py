@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stereogauge.cli.output import announce_compilation, print_score_table, progress, say
+from stereogauge.cli.output import print_score_table, progress, say
 
 if TYPE_CHECKING:
     from stereogauge.model import DisparityMap, ResultSet, Scene
@@ -43,7 +43,6 @@ def command(
     from stereogauge.ranking.profile import load_profile
     from stereogauge.store import open_store
 
-    announce_compilation()
     dataset = load_dataset("motorcycle")
     scene = next(iter(dataset))
     protocol = load_protocol("default").replace(

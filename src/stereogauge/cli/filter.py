@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.output import announce_compilation, print_rows, say
+from stereogauge.cli.output import print_rows, say
 from stereogauge.errors import FileError, SizeError
 
 if TYPE_CHECKING:
@@ -63,7 +63,6 @@ def command(
         raise FileError("A filter needs a cut: --density 0.9 or --threshold VALUE.")
     if gt is None and out is None:
         raise FileError("Say what to do with the result: --out FILE writes it, --gt FILE shows what it gains.")
-    announce_compilation()
     path, better = _directed(confidence)
     estimate = DisparityFile(disparity, encoding, scale).read()
     order = ConfidenceSource(path, better).read()

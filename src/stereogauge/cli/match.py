@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.output import announce_compilation, announce_memory, print_entry, print_rows, say, working
+from stereogauge.cli.output import announce_memory, print_entry, print_rows, say, working
 from stereogauge.errors import MatcherError
 
 if TYPE_CHECKING:
@@ -79,7 +79,6 @@ def command(
         if path is not None:
             check_target(str(path), target_encoding, target_scale)
             options.make_folder(path.parent)
-    announce_compilation()
     given = parse_parameters(",".join(parameter or ()), "--set")
     for folder in (confidence, None if classes is None else classes.parent):
         options.make_folder(folder)

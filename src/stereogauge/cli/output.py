@@ -238,14 +238,6 @@ def announce_memory(bytes_needed: int | None, what: str) -> None:
     say(f"note: {what} needs about {bytes_needed / GIBIBYTE:.1f} GiB of memory{known}{advice}")
 
 
-def announce_compilation() -> None:
-    """Say that the first run takes longer, where kernels have yet to be compiled."""
-    from stereogauge.kernels.compiler import kernel_cache
-
-    if not any(kernel_cache().glob("*.nbi")):
-        say("compiling kernels, once; later runs take them from the cache …")
-
-
 def print_basis(protocol: Protocol, inputs: str, scenes: Iterable[Scene]) -> None:
     """What the scores rest on: the protocol, the scenes' files and settings, and what was assumed."""
     from stereogauge.evaluation.fingerprints import assumptions

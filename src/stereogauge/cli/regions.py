@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.output import announce_compilation, console, print_rows, print_tables, say, shortened
+from stereogauge.cli.output import console, print_rows, print_tables, say, shortened
 from stereogauge.errors import DatasetError, NotApplicable, StereogaugeError
 from stereogauge.tables.table import Cell
 
@@ -79,7 +79,6 @@ def command(
     """
     from stereogauge.masks.scene_regions import SceneRegions
 
-    announce_compilation()
     chosen = options.chosen_protocol(protocol, override)
     found = _scenes(source, options.listed(scenes), left, nonocc, encoding, scale, resolution)
     if (planes is not None or estimate) and len(found) != 1:

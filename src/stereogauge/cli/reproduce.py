@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stereogauge.cli.options import make_folder
-from stereogauge.cli.output import announce_compilation, console, print_entry, print_tables, say
+from stereogauge.cli.output import console, print_entry, print_tables, say
 from stereogauge.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -63,7 +63,6 @@ def command(
             "No data: name the folder that holds middlebury-v2, middlebury-2014 and kitti2012 with --data or in "
             "STEREOGAUGE_DATA."
         )
-    announce_compilation()
     make_folder(out)
     total = sum(len(paper.choose(item)) for paper in chosen_papers(papers))
     with _progress(total) as report:

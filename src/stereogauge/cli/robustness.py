@@ -11,7 +11,7 @@ import typer
 
 from stereogauge.cli import INTERRUPTED, options
 from stereogauge.cli.evaluate import Request, Workers, found_results, made_maps
-from stereogauge.cli.output import announce_compilation, print_rows, progress, say
+from stereogauge.cli.output import print_rows, progress, say
 from stereogauge.errors import StereogaugeError
 
 if TYPE_CHECKING:
@@ -93,7 +93,6 @@ def command(
     if not request.results and not request.matchers:
         raise StereogaugeError("Nothing to compare: give folders of results, or --matcher.")
     options.make_folder(out)
-    announce_compilation()
     try:
         found, failed = _results(request, whole, scenes)
         masks = {} if region is None else _masks(scenes, pairs, region, chosen)

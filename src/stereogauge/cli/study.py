@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.output import announce_compilation, print_entry, print_json, print_tables, progress, say
+from stereogauge.cli.output import print_entry, print_json, print_tables, progress, say
 from stereogauge.errors import DatasetError, StereogaugeError
 
 if TYPE_CHECKING:
@@ -62,7 +62,6 @@ def command(
     from stereogauge.study.run import GEOMETRY_METRICS, OTHER_METRICS, run_study
     from stereogauge.study.sensitivity import sensitivity_of
 
-    announce_compilation()
     chosen = options.chosen_protocol(protocol, override)
     found = _scene(dataset, scene, size, seed)
     if save_scene is not None:

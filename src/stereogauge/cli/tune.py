@@ -12,7 +12,7 @@ import typer
 
 from stereogauge.cli import INTERRUPTED, options
 from stereogauge.cli.evaluate import executor_of
-from stereogauge.cli.output import announce_compilation, print_tables, progress, say
+from stereogauge.cli.output import print_tables, progress, say
 from stereogauge.errors import MissingDependency
 
 if TYPE_CHECKING:
@@ -137,7 +137,6 @@ def _announce(prepared: Prepared) -> None:
     held = f", then {folds} that each hold some out" if folds else "; no scene is held out"
     names = ", ".join(prepared.space.names)
     say(f"{prepared.planned} trials on {len(definition.scenes)} scenes{held}; searched: {names}")
-    announce_compilation()
 
 
 def _print(result: TuningResult, form: Format) -> None:
