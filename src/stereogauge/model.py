@@ -289,11 +289,11 @@ class Scene:
 
 
 class Dataset:
-    """An ordered collection of scenes; iterating gives the scenes, indexing takes an id.
+    """An ordered collection of scenes; iterating gives the scenes, indexing takes an id or a position.
 
     >>> data = Dataset("mine", [Scene("left-garden"), Scene("street")])
-    >>> [scene.id for scene in data], "street" in data
-    (['left-garden', 'street'], True)
+    >>> [scene.id for scene in data], "street" in data, data[0].id
+    (['left-garden', 'street'], True, 'left-garden')
     """
 
     def __init__(self, name: str, scenes: list[Scene], *, version: str = "", root: Path | None = None) -> None:
@@ -308,7 +308,9 @@ class Dataset:
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, {len(self)} scenes)"
 
-    def __getitem__(self, scene_id: str) -> Scene:
+    def __getitem__(self, scene_id: str | int) -> Scene:
+        if isinstance(scene_id, int):
+            return list(self._scenes.values())[scene_id]
         if scene_id not in self._scenes:
             raise unknown_name(f"scene of {self.name}", scene_id, self._scenes)
         return self._scenes[scene_id]

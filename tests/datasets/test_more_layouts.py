@@ -65,6 +65,16 @@ def test_driving_stereo_in_all_its_folders(tmp_path: Path, picture: Write, text:
     assert (data[name].calibration.focal, data[name].calibration.baseline) == (1000, 0.545)
     assert data[weather].metadata == {"weather": "sunny"}
     assert load_dataset("drivingstereo:full", tmp_path).ids[0] == weather
+    full = load_dataset("drivingstereo:full", tmp_path)[0]
+    assert full.gt[3, 4] == 4.0, "full-size maps are divided by 128"
+
+
+def test_driving_stereo_takes_the_baseline_from_the_translation(tmp_path: Path, picture: Write, text: Write) -> None:
+    name = "2018-07-09-16-11-56_2018-07-09-16-13-05-600"
+    picture(tmp_path / "train-disparity-map" / "2018-07-09-16-11-56" / f"{name}.png", deep(512))
+    matrices = "P_rect_101: 1000 0 500 0 0 1000 200 0 0 0 1 0\nP_rect_103: 1000 0 500 -1089.2 0 1000 200 0 0 0 1 0\n"
+    text(tmp_path / "half-image-calib" / "2018-07-09-16-11-56.txt", matrices + "T_103: -0.5446 0 0\n")
+    assert load_dataset("drivingstereo", tmp_path)[0].calibration.baseline == pytest.approx(0.5446)
 
 
 def test_argoverse_with_its_objects(tmp_path: Path, picture: Write, text: Write) -> None:
@@ -94,9 +104,32 @@ def test_argoverse_with_its_objects(tmp_path: Path, picture: Write, text: Write)
     assert scene.mask("fg").sum() == 18
     assert scene.calibration.focal == 3666.5
     assert scene.calibration.baseline == pytest.approx(0.3)
+    assert (scene.mask("bg") == ~scene.mask("fg")).all()
+    for camera in cameras:
+        camera["value"]["vehicle_SE3_camera_"]["translation"] = [0.0, 0.0, 0.0]  # type: ignore[index]
+    text(images / "vehicle_calibration_stereo_info.json", json.dumps({"camera_data_": cameras}))
+    with pytest.raises(FileError, match=r"vehicle_calibration_stereo_info.json: .*baseline is a positive number.*found 0"):
+        load_dataset("argoverse", tmp_path)
+    cameras[1]["value"]["projection"] = [3666.5, 0, 1200, -3666.5 * 0.2992, 0, 3666.5, 1000, 0, 0, 0, 1, 0]  # type: ignore[index]
+    text(images / "vehicle_calibration_stereo_info.json", json.dumps({"camera_data_": cameras}))
+    assert load_dataset("argoverse", tmp_path)[0].calibration.baseline == pytest.approx(0.2992)
     text(images / "vehicle_calibration_stereo_info.json", "{}")
     with pytest.raises(FileError, match="not a calibration of Argoverse"):
         load_dataset("argoverse", tmp_path)
+
+
+def test_argoverse_pairs_images_by_the_nearest_time(tmp_path: Path, picture: Write) -> None:
+    maps, images = (
+        tmp_path / name / "train" / "log" for name in ("disparity_maps_v1.1", "rectified_stereo_images_v1.1")
+    )
+    picture(maps / "stereo_front_left_rect_disparity" / "disparity_1000.png", deep(2560))
+    picture(maps / "stereo_front_left_rect_objects_disparity" / "disparity_1000.png", deep(2560))
+    picture(images / "stereo_front_left_rect" / "stereo_front_left_rect_1000.jpg", 9)
+    for stamp, value in (("0800", 1), ("1010", 200), ("1400", 3)):
+        picture(images / "stereo_front_right_rect" / f"stereo_front_right_rect_{stamp}.jpg", value)
+    scene = load_dataset("argoverse", tmp_path)["log-1000"]
+    assert scene.right[0, 0].max() > 150
+    assert scene.mask("fg").any()
 
 
 def test_virtual_kitti_gives_disparity_from_centimetres(tmp_path: Path, picture: Write) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from stereogauge.errors import FileError
+from stereogauge.errors import FileError, StereogaugeError
 from stereogauge.loading import Declaration, convert, entry, entry_types, number
 from stereogauge.model import Calibration
 
@@ -27,6 +27,14 @@ def _text(path: Path) -> str:
         raise FileError(f"{path} is not a calibration file: it is not text.") from None
     except OSError as error:
         raise FileError(f"The calibration file {path} cannot be read: {error.strerror}.") from None
+
+
+def calibration_of(path: Path, **values: Any) -> Calibration:
+    """The calibration with these values, which were read from a file; a refusal names it."""
+    try:
+        return Calibration(**values)
+    except StereogaugeError as problem:
+        raise FileError(f"{path}: {problem}") from None
 
 
 Entry = number("entry of a matrix", least=-1e12, most=1e12)
@@ -103,7 +111,7 @@ def read_kitti_calibration(path: Path, cameras: tuple[int, int]) -> Calibration:
     f = P[0,0]; baseline = (P_left[0,3] − P_right[0,3]) / f in metres; doffs = cx_right − cx_left, which is 0 for
     rectified pairs.
     """
-    lines = dict(line.split(":", 1) for line in _text(path).splitlines() if ":" in line)
+    lines = _kitti_lines(path)
     left, right = (_projection(path, lines, camera) for camera in cameras)
     focal = left[0]
     if focal <= 0 or right[0] != focal:
@@ -117,6 +125,19 @@ def read_kitti_calibration(path: Path, cameras: tuple[int, int]) -> Calibration:
             f"{path}: camera {cameras[1]} should lie right of camera {cameras[0]}, but the baseline is {baseline:g} m."
         )
     return Calibration(focal=focal, baseline=baseline, doffs=right[2] - left[2], centre=(left[2], left[6]))
+
+
+def kitti_vector(path: Path, key: str) -> tuple[float, ...]:
+    """The numbers of the line `key` of a file in KITTI's form; none where there is no such line."""
+    lines = _kitti_lines(path)
+    if key not in lines:
+        return ()
+    values: tuple[float, ...] = convert(_numbers(lines[key]), Projection, str(path), FileError, key)
+    return values
+
+
+def _kitti_lines(path: Path) -> dict[str, str]:
+    return dict(line.split(":", 1) for line in _text(path).splitlines() if ":" in line)
 
 
 def _projection(path: Path, lines: Mapping[str, str], camera: int) -> tuple[float, ...]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from stereogauge.datasets.calibration import calibration_of
 from stereogauge.datasets.declaration import Archive, DatasetFamily
 from stereogauge.datasets.layout import png_size
 from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout, ScenePlace
@@ -100,7 +101,8 @@ def _spring_camera(place: ScenePlace) -> Calibration:
     path, number = place.find("{sequence}/cam_data/intrinsics.txt"), place.fields["frame"]
     lengths = [] if path is None else place.once(_focal_lengths, path)
     index = int(number) - 1 if number.isdigit() else -1
-    return Calibration(focal=lengths[index] if 0 <= index < len(lengths) else None, baseline=SPRING_BASELINE)
+    focal = lengths[index] if 0 <= index < len(lengths) else None
+    return calibration_of(path or place.base, focal=focal, baseline=SPRING_BASELINE)
 
 
 _SPRING_MAPS = "{sequence}/maps/%s/%s_{frame}.png"

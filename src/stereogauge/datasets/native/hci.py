@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import configparser
 
+from stereogauge.datasets.calibration import calibration_of
 from stereogauge.datasets.declaration import DatasetFamily
 from stereogauge.datasets.layout import MAP_SUFFIXES
 from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout, ScenePlace
@@ -32,12 +33,13 @@ def _parameters(place: ScenePlace) -> Calibration:
         focal_mm, sensor_mm, width = (float(parser["intrinsics"][key]) for key in keys)
         baseline_mm, focus = (float(parser["extrinsics"][key]) for key in ("baseline_mm", "focus_distance_m"))
         focal, baseline = focal_mm / sensor_mm * width, baseline_mm / 1000
-        return Calibration(focal=focal, baseline=baseline, doffs=focal * baseline / focus)
+        offset = focal * baseline / focus
     except (configparser.Error, KeyError, ValueError, ZeroDivisionError):
         raise FileError(
             f"{path} should hold focal_length_mm, sensor_size_mm, image_resolution_x_px under [intrinsics] and "
             "baseline_mm, focus_distance_m under [extrinsics]."
         ) from None
+    return calibration_of(path, focal=focal, baseline=baseline, doffs=offset)
 
 
 def _folder(place: ScenePlace) -> dict[str, str]:

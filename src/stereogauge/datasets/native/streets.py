@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from stereogauge.datasets.calibration import read_kitti_calibration
+from stereogauge.datasets.calibration import calibration_of, kitti_vector, read_kitti_calibration
 from stereogauge.datasets.declaration import DatasetFamily
 from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout, ScenePlace
 from stereogauge.errors import FileError
@@ -14,6 +16,9 @@ from stereogauge.io.files import DisparityFile, MaskFile
 from stereogauge.model import Calibration
 
 DRIVING_CAMERAS = (101, 103)
+FULL_SIZE_SCALE = 128.0
+"""Stored value per pixel of full-size maps, as public readers (IGEV-Stereo's) divide; of half-size ones it is 256."""
+_DRIVING_TRUTH = "{folder**}/{frame}.png"
 WEATHERS = ("sunny", "cloudy", "foggy", "rainy")
 VIRTUAL_CAMERA = Calibration(focal=725.0087, baseline=0.532725)
 """Of Virtual KITTI 2 as published; its depth is stored in centimetres."""
@@ -31,15 +36,37 @@ def _image_folders(place: ScenePlace) -> dict[str, str] | None:
 
 
 def _driving_calibration(place: ScenePlace) -> Calibration:
+    """f of the rectified cameras and the length of T_103, the translation between them in metres.
+
+    The fourth column of the projection matrix of half-size images is in pixels of the full size: it would give twice
+    the baseline.
+    """
     pattern = f"{place.fields['variant']}-image-calib/*.txt"
     files = place.once(lambda found: {path.stem: path for path in place.root.rglob(found)}, pattern)
     path = files.get(place.fields["sequence"])
-    return Calibration() if path is None else read_kitti_calibration(path, DRIVING_CAMERAS)
+    if path is None:
+        return Calibration()
+    found = read_kitti_calibration(path, DRIVING_CAMERAS)
+    translation = kitti_vector(path, "T_103")
+    return replace(found, baseline=math.hypot(*translation)) if any(translation) else found
 
 
 def _weather(place: ScenePlace) -> dict[str, dict[str, str]]:
     first = place.fields["folder"].partition("/")[0]
     return {"metadata": {"weather": first}} if first in WEATHERS else {}
+
+
+def _driving(size: str, truth: DisparityFile) -> SceneLayout:
+    """The frames of one size."""
+    return SceneLayout(
+        id="{frame}",
+        truth=truth,
+        left="{left}/{frame}.*",
+        right="{right}/{frame}.*",
+        calibration=_driving_calibration,
+        derive=lambda place: _image_folders(place) if place.fields["variant"] == size else None,
+        details=_weather,
+    )
 
 
 DRIVING_STEREO = DatasetFamily(
@@ -55,14 +82,11 @@ DRIVING_STEREO = DatasetFamily(
         "matching in autonomous driving scenarios, CVPR 2019."
     ),
     obtain="download images, disparity maps and calibration from https://drivingstereo-dataset.github.io.",
-    scenes=SceneLayout(
-        id="{frame}",
-        truth=DisparityFile("{folder**}/{frame}.png", encoding="kitti"),
-        left="{left}/{frame}.*",
-        right="{right}/{frame}.*",
-        calibration=_driving_calibration,
-        derive=_image_folders,
-        details=_weather,
+    scenes=SceneFolders(
+        (
+            _driving("half", DisparityFile(_DRIVING_TRUTH, encoding="kitti")),
+            _driving("full", DisparityFile(_DRIVING_TRUTH, encoding="middlebury", scale=FULL_SIZE_SCALE)),
+        )
     ),
     default="half",
     variants={"half": "half resolution (default)", "full": "full resolution, of the test and weather sets"},
@@ -71,7 +95,10 @@ DRIVING_STEREO = DatasetFamily(
 
 
 def _argoverse_calibration(path: Path) -> Calibration:
-    """f of the rectified left camera and the distance of the two, from the vehicle's calibration."""
+    """f of the rectified left camera, and the baseline from the fourth column of the right one's projection, |f·B| / f.
+
+    The rectified cameras have no translation of their own; without a projection that of the vehicle's frame is taken.
+    """
     try:
         cameras = {
             entry["key"]: entry["value"] for entry in json.loads(path.read_text(encoding="utf-8"))["camera_data_"]
@@ -80,19 +107,46 @@ def _argoverse_calibration(path: Path) -> Calibration:
             next(cameras[key] for key in sorted(cameras) if f"stereo_front_{side}_rect" in key)
             for side in ("left", "right")
         )
+        focal = float(left["focal_length_x_px_"])
+        projection = next((matrix for value in right.values() if (matrix := _projection(value)) is not None), None)
         places = [camera["vehicle_SE3_camera_"]["translation"] for camera in (left, right)]
-        return Calibration(focal=float(left["focal_length_x_px_"]), baseline=math.dist(*places))
-    except (KeyError, TypeError, ValueError, StopIteration) as problem:
+        baseline = math.dist(*places) if projection is None else abs(projection[3]) / focal
+    except (KeyError, TypeError, ValueError, StopIteration, ZeroDivisionError) as problem:
         raise FileError(f"{path} is not a calibration of Argoverse's rectified cameras ({problem!r}).") from None
+    return calibration_of(path, focal=focal, baseline=baseline)
+
+
+def _projection(value: Any) -> list[float] | None:
+    """The 12 numbers of a 3 × 4 matrix, row by row; None where the value is something else."""
+    rows = value if isinstance(value, list) else []
+    numbers = [number for row in rows for number in (row if isinstance(row, list) else [row])]
+    return [float(number) for number in numbers] if len(numbers) == 12 else None
 
 
 def _log_calibration(place: ScenePlace) -> Calibration:
-    path = place.find("rectified_stereo_images_v1.1/{split}/{log}/vehicle_calibration_stereo_info.json")
+    path = place.find(f"{_IMAGES}/vehicle_calibration_stereo_info.json")
     return Calibration() if path is None else place.once(_argoverse_calibration, path)
 
 
-_MAPS = "disparity_maps_v1.1/{split}/{log}/stereo_front_left_rect"
+def _nearest_right(place: ScenePlace) -> dict[str, str]:
+    """The right image that was taken closest in time to the left one; their time stamps differ."""
+    folder = place.base / f"{_IMAGES}/stereo_front_right_rect".format(**place.fields)
+    stamps = place.once(lambda right: [path.stem.rpartition("_")[2] for path in sorted(right.glob("*.*"))], folder)
+    numbers = [stamp for stamp in stamps if stamp.isdecimal()]
+    wanted = place.fields["stamp"]
+    if wanted in stamps or not numbers or not wanted.isdecimal():
+        return {"right_stamp": wanted}
+    return {"right_stamp": min(numbers, key=lambda stamp: abs(int(stamp) - int(wanted)))}
+
+
+_LEFT = "stereo_front_left_rect"
+_MAPS = f"disparity_maps_v1.1/{{split}}/{{log}}/{_LEFT}"
 _IMAGES = "rectified_stereo_images_v1.1/{split}/{log}"
+_TRUTHS = (f"{_MAPS}_disparity/disparity_{{stamp}}.png", f"{_MAPS}_disparity/{_LEFT}_disparity_{{stamp}}.png")
+_OBJECTS = (
+    f"{_MAPS}_objects_disparity/disparity_{{stamp}}.png",
+    f"{_MAPS}_objects_disparity/{_LEFT}_objects_disparity_{{stamp}}.png",
+)
 ARGOVERSE = DatasetFamily(
     id="argoverse",
     name="Argoverse stereo",
@@ -106,17 +160,15 @@ ARGOVERSE = DatasetFamily(
     scenes=SceneFolders(
         SceneLayout(
             id="{log}-{stamp}",
-            truth=DisparityFile(_MAPS + "_disparity/stereo_front_left_rect_disparity_{stamp}.png", encoding="kitti"),
-            left=_IMAGES + "/stereo_front_left_rect/stereo_front_left_rect_{stamp}.*",
-            right=_IMAGES + "/stereo_front_right_rect/stereo_front_right_rect_{stamp}.*",
+            truth=tuple(DisparityFile(path, encoding="kitti") for path in _TRUTHS),
+            left=f"{_IMAGES}/{_LEFT}/{_LEFT}_{{stamp}}.*",
+            right=f"{_IMAGES}/stereo_front_right_rect/stereo_front_right_rect_{{right_stamp}}.*",
             masks={
-                "fg": MaskFile(
-                    _MAPS + "_objects_disparity/stereo_front_left_rect_objects_disparity_{stamp}.png",
-                    value=0,
-                    invert=True,
-                )
+                "fg": tuple(MaskFile(path, value=0, invert=True) for path in _OBJECTS),
+                "bg": tuple(MaskFile(path, value=0) for path in _OBJECTS),
             },
             calibration=_log_calibration,
+            derive=_nearest_right,
         ),
         choices={"split": ("", "train", "val", "test")},
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from stereogauge.datasets.calibration import calibration_of
 from stereogauge.datasets.declaration import DatasetFamily
 from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout, ScenePlace
 from stereogauge.errors import FileError
@@ -44,13 +45,14 @@ IN_STEREO = DatasetFamily(
 def _camera(path: Path) -> Calibration:
     try:
         cameras = json.loads(path.read_text(encoding="utf-8"))["camera_settings"]
-        return Calibration(focal=float(cameras[0]["intrinsic_settings"]["fx"]), baseline=FALLING_BASELINE)
+        focal = float(cameras[0]["intrinsic_settings"]["fx"])
     except OSError as problem:
         raise FileError(
             f"{path}: the camera of this folder is needed and cannot be read ({problem.strerror})."
         ) from None
     except (KeyError, IndexError, TypeError, ValueError):
         raise FileError(f"{path} has no camera_settings with an intrinsic fx.") from None
+    return calibration_of(path, focal=focal, baseline=FALLING_BASELINE)
 
 
 def _falling_camera(place: ScenePlace) -> Calibration:
