@@ -108,7 +108,7 @@ def test_argoverse_with_its_objects(tmp_path: Path, picture: Write, text: Write)
     for camera in cameras:
         camera["value"]["vehicle_SE3_camera_"]["translation"] = [0.0, 0.0, 0.0]  # type: ignore[index]
     text(images / "vehicle_calibration_stereo_info.json", json.dumps({"camera_data_": cameras}))
-    with pytest.raises(FileError, match=r"vehicle_calibration_stereo_info.json: .*baseline is a positive number.*found 0"):
+    with pytest.raises(FileError, match=r"stereo_info.json: .*baseline is a positive number.*found 0"):
         load_dataset("argoverse", tmp_path)
     cameras[1]["value"]["projection"] = [3666.5, 0, 1200, -3666.5 * 0.2992, 0, 3666.5, 1000, 0, 0, 0, 1, 0]  # type: ignore[index]
     text(images / "vehicle_calibration_stereo_info.json", json.dumps({"camera_data_": cameras}))
