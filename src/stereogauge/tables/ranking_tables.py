@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from stereogauge.ranking.model import Ranking
 from stereogauge.ranking.profile import property_of
 from stereogauge.scores.selection import in_words
-from stereogauge.tables.table import MARK, Cell, Table, count, number, rank_cell, share, table, words
+from stereogauge.tables.table import MARK, Cell, Heading, Table, count, number, rank_cell, share, table, words
 
 if TYPE_CHECKING:
     from stereogauge.ranking.bootstrap import Bootstrap
@@ -23,6 +23,56 @@ if TYPE_CHECKING:
 MOST_NAMES = 12
 
 
+class LeaderboardColumn(NamedTuple):
+    """A column of the leaderboard, declared once for command line, report, site, CSV and LaTeX.
+
+    `cell` gives the cell of the algorithm at a place of a ranking; `applies` says which rankings have the column.
+    """
+
+    id: str
+    heading: Callable[[Ranking], Heading]
+    cell: Callable[[Ranking, int], Cell]
+    applies: Callable[[Ranking], bool] = lambda _: True
+
+
+def _value(ranking: Ranking, place: int) -> Cell:
+    value = float(ranking.value[place])
+    return count(int(value)) if np.all(ranking.value == np.round(ranking.value)) else number(value)
+
+
+def _group(ranking: Ranking, place: int) -> Cell:
+    assert ranking.group is not None
+    return Cell(int(ranking.group[place]), f"A*{ranking.group[place]}")
+
+
+LEADERBOARD = (
+    LeaderboardColumn("rank", lambda _: Heading("rank"), lambda ranking, place: rank_cell(int(ranking.rank[place]))),
+    LeaderboardColumn("value", lambda ranking: Heading(ranking.value_name), _value),
+    LeaderboardColumn("group", lambda _: Heading("group"), _group, lambda ranking: ranking.group is not None),
+)
+"""To add a column, declare it here. The page draws the first three itself, with intervals and colours."""
+DRAWN = ("rank", "value", "group")
+
+
+def leaderboard_columns(ranking: Ranking) -> tuple[LeaderboardColumn, ...]:
+    """The columns that a ranking has."""
+    return tuple(column for column in LEADERBOARD if column.applies(ranking))
+
+
+def leaderboard(ranking: Ranking, scores: Table) -> Table:
+    """The scores of each ranked algorithm in order of rank, behind the columns of the leaderboard."""
+    own = {column.id: column for column in leaderboard_columns(ranking)}
+    order = [own[name] for name in ("group", "value") if name in own]
+    order += [column for name, column in own.items() if name not in DRAWN]
+    rows = {row[0].value: row for row in scores.rows}
+    found = [
+        (own["rank"].cell(ranking, place), words(name), *(one.cell(ranking, place) for one in order), *rows[name][1:])
+        for place, name in enumerate(ranking.algorithms)
+    ]
+    heads = (Heading("rank"), Heading("algorithm"), *(one.heading(ranking) for one in order))
+    return replace(scores, header=(*heads, *scores.header[1:]), rows=tuple(found))
+
+
 def ranking_table(
     ranking: Ranking,
     sure: Bootstrap | None = None,
@@ -32,26 +82,21 @@ def ranking_table(
 ) -> Table:
     """Places under one model with bootstrap intervals and those further facts that `extra` names (all by default).
 
-    † marks algorithms that Nemenyi's test does not tell apart from the first.
+    † marks algorithms that Nemenyi's test does not distinguish from the first.
     """
-    header = ["algorithm", "rank", ranking.value_name]
-    if ranking.group is not None:
-        header.append("group")
+    columns = leaderboard_columns(ranking)
+    header: list[str | Heading] = ["algorithm", *(column.heading(ranking) for column in columns)]
     if sure is not None:
         header += [f"rank, {100 * sure.level:g} %", "first in"]
     shown = list(ranking.extra) if extra is None else [name for name in extra if name in ranking.extra]
     header += shown
-    whole = bool(np.all(ranking.value == np.round(ranking.value)))
     together = set() if test is None else {test.algorithms[k] for k in np.flatnonzero(test.nemenyi[0] >= test.alpha)}
     rows = []
     for place, name in enumerate(ranking.algorithms):
         row = [
             Cell(name, mark=MARK if name in together and name != (test.algorithms[0] if test else "") else ""),
-            rank_cell(int(ranking.rank[place])),
-            count(int(ranking.value[place])) if whole else number(float(ranking.value[place])),
+            *(column.cell(ranking, place) for column in columns),
         ]
-        if ranking.group is not None:
-            row.append(Cell(int(ranking.group[place]), f"A*{ranking.group[place]}"))
         if sure is not None:
             own = sure.algorithms.index(name)
             row.append(words(f"{sure.rank_low[own]} – {sure.rank_high[own]}"))
@@ -61,7 +106,7 @@ def ranking_table(
     notes = in_words(ranking.selection.dropped)
     if test is not None:
         notes.insert(
-            0, f"{MARK} not told apart from the first by Nemenyi's test (α = {test.alpha:g}, {test.blocks} scenes)."
+            0, f"{MARK} not distinguished from the first by Nemenyi's test (α = {test.alpha:g}, {test.blocks} scenes)."
         )
     return table(f"rank-{ranking.model}", title or f"Order by the model {ranking.model}", header, rows, notes)
 
@@ -94,7 +139,7 @@ def _any(value: object) -> Cell:
 
 
 def _shortened(words: str) -> str:
-    """A list of names with at most so many of them."""
+    """A list of names, shortened where it is long."""
     names = words.split(", ")
     return words if len(names) <= MOST_NAMES else f"{', '.join(names[:MOST_NAMES])} and {len(names) - MOST_NAMES} more"
 

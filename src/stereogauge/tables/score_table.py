@@ -6,14 +6,18 @@ Command line, report, site, CSV and LaTeX all show this table.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stereogauge.evaluation.error_density import ErrorDensity
 from stereogauge.masks.geometry.objects import KINDS, ObjectKind, SceneObject
 from stereogauge.metrics.run_time import conditions_in_words
 from stereogauge.protocol.parameters import EITHER_UNIT
+from stereogauge.ranking.normalisation import normalised
+from stereogauge.ranking.ranks import column_ranks
 from stereogauge.scores.aggregation import Aggregation, aggregated, way
 from stereogauge.scores.column import Column, metric_of
 from stereogauge.scores.costs import column_costs
@@ -43,6 +47,66 @@ MOST_LACKING = 3
 WAYS = {"mean": "Mean", "pooled": "Pooled over the pixels", "weighted": "Weighted mean"}
 
 
+@dataclass(frozen=True, eq=False)
+class ScoreSummary:
+    """Scores over the scenes of a cube, as every surface shows them; arrays have shape (algorithms, columns).
+
+    `values` are NaN where a scene has no score: a gap is never averaged away. `faint` marks values that cover too
+    little of their pixels, or too few, to be ranked (see `stereogauge.scores.evidence`). `costs` are the values that
+    may be compared, lower is better, NaN for the others; with `any_density` maps of any coverage are side by side, and
+    columns that leave missing estimates out have no order, since leaving more pixels out would win it.
+    """
+
+    cube: ScoreCube
+    how: Aggregation
+    values: Values
+    faint: NDArray[np.bool_]
+    costs: Values
+
+    @cached_property
+    def coverage(self) -> Values:
+        """The share of its pixels that each value covers; NaN where that is not known."""
+        return self.cube.coverage_over_scenes
+
+    @cached_property
+    def ranks(self) -> Values:
+        """Rank within each column, NaN for values without one."""
+        if not self.costs.size:
+            return self.costs
+        return np.where(np.isnan(self.costs), np.nan, column_ranks(np.where(np.isnan(self.costs), np.inf, self.costs)))
+
+    @property
+    def shares(self) -> Values:
+        """Each value as a part of what the worst real algorithms reach, 0 best; NaN for values without a rank."""
+        shares = np.full_like(self.costs, np.nan)
+        for place, column in enumerate(self.cube.columns):
+            own = np.where(np.isnan(self.costs[:, [place]]), np.inf, self.costs[:, [place]])
+            if np.isfinite(own).any():
+                shares[:, place] = normalised(column.metric, own, "heuristic")[0][:, 0]
+        return np.where(np.isnan(self.costs), np.nan, shares)
+
+    @property
+    def gaps(self) -> NDArray[np.int64]:
+        """On how many scenes an algorithm has no score where the column applies."""
+        return np.asarray((np.isnan(self.cube.values) & self.cube.applies).sum(axis=1), np.int64)
+
+
+def score_summary(
+    cube: ScoreCube,
+    how: Aggregation = "mean",
+    scene_weights: Mapping[str, float] | None = None,
+    *,
+    any_density: bool = False,
+) -> ScoreSummary:
+    """The scores of a cube over its scenes."""
+    values = aggregated(cube, how, scene_weights)
+    found = evidence(cube)
+    faint = np.asarray((found.sparse | found.small).any(axis=1))
+    unordered = [any_density and column.declared.metric.left_out(cube.invalid) for column in cube.columns]
+    costs = np.where(faint | unordered, np.nan, column_costs(cube.columns, values))
+    return ScoreSummary(cube, how, values, faint, costs)
+
+
 def score_table(
     cube: ScoreCube,
     how: Aggregation = "mean",
@@ -54,47 +118,32 @@ def score_table(
 ) -> Table:
     """Scores over the scenes, the best of each column bold, the second underlined.
 
-    With `any_density` maps of any coverage stand side by side; a column that leaves missing estimates out then has no
-    best, since leaving more pixels out would win it.
-
-    A score that covers too little of its pixels, or has too few (see `stereogauge.scores.evidence`), is shown faint
-    with ‡ and is never best. `marks` says which algorithms get a † in a column, for example those that a test tells
-    apart from its best.
+    A faint value (see `ScoreSummary`) is shown with ‡ and is never best. `marks` says which algorithms get a † in a
+    column, for example those that a test distinguishes from its best.
     """
     chosen = cube if order is None else cube.select(algorithms=[name for name in order if name in cube.algorithms])
-    values = aggregated(chosen, how, scene_weights)
-    found = evidence(chosen)
-    faint = np.asarray((found.sparse | found.small).any(axis=1))
-    costs = np.where(faint, np.nan, column_costs(chosen.columns, values))
-    coverage = chosen.coverage_over_scenes
+    found = score_summary(chosen, how, scene_weights, any_density=any_density)
     several = len(chosen.algorithms) > 1
-    columns = []
+    rows = [[words(name)] for name in chosen.algorithms]
     for place in range(len(chosen.columns)):
-        unordered = any_density and chosen.columns[place].declared.metric.left_out(chosen.invalid)
-        emphasis: list[Emphasis] = emphases(costs[:, place]) if several and not unordered else [""] * len(costs)
-        columns.append(
-            [
-                _cell(values[row, place], emphasis[row], coverage[row, place], bool(faint[row, place]))
-                for row in range(len(values))
-            ]
-        )
+        costs = found.costs[:, place]
+        emphasis: list[Emphasis] = emphases(costs) if several else [""] * len(costs)
+        marked = [False] * len(costs) if marks is None else marks(chosen, place, costs)
+        for row, cells in enumerate(rows):
+            cell = _cell(
+                found.values[row, place], emphasis[row], found.coverage[row, place], bool(found.faint[row, place])
+            )
+            cells.append(replace(cell, mark=MARK) if marked[row] else cell)
     notes = [f"{WAYS[how]} of {len(chosen.scenes)} scenes."] if len(chosen.scenes) > 1 else []
     notes += _lacking(chosen)
     notes += _run_times(chosen)
-    if marks is not None:
-        for place, column in enumerate(columns):
-            marked = marks(chosen, place, costs[:, place])
-            columns[place] = [
-                replace(cell, mark=MARK) if differs else cell for cell, differs in zip(column, marked, strict=True)
-            ]
-    if faint.any():
+    if found.faint.any():
         least = f"{100 * chosen.least_coverage:g} %"
         notes.append(f"{FAINT} not ranked: covers less than {least} of its pixels on some scene, or has too few.")
     header = [
         Heading("algorithm"),
         *(heading(column, how, len(chosen.scenes), chosen.depth_unit) for column in chosen.columns),
     ]
-    rows = [[words(name), *(column[row] for column in columns)] for row, name in enumerate(chosen.algorithms)]
     return table("scores", "Scores", header, rows, notes)
 
 
@@ -174,7 +223,7 @@ def _cell(value: float, emphasis: Emphasis, coverage: float, faint: bool) -> Cel
 
 
 def heading(column: Column, how: Aggregation = "mean", scenes: int = 1, depth_unit: str = EITHER_UNIT) -> Heading:
-    """A column's head; the unit says where several scenes are not aggregated as asked."""
+    """A column's head; the unit says where several scenes are aggregated in another way."""
     metric = column.declared.metric
     unit = column.unit(depth_unit)
     if scenes > 1 and way(column, how) != how:

@@ -16,7 +16,8 @@ from stereogauge.ranking.run import about_pixels
 from stereogauge.ranking.weighted_score import parse_weights
 from stereogauge.scores.plain import json_value
 from stereogauge.tables.markup import latex_tabular
-from stereogauge.tables.table import Cell, Heading, Table, number, words
+from stereogauge.tables.ranking_tables import DRAWN, leaderboard, leaderboard_columns
+from stereogauge.tables.table import Cell, Table
 from stereogauge.tables.text import csv_table
 from stereogauge.web.answer import Answer, Number
 from stereogauge.web.errors import UnknownChoiceError
@@ -35,14 +36,23 @@ class LeftOut(Answer):
     reason: str
 
 
+class Fact(Answer):
+    """A cell of a column of the leaderboard; `note` says what a reader should know of it."""
+
+    value: float | int | str | None
+    text: str
+    note: str
+
+
 class RankRow(Answer):
-    """One algorithm; `extra` holds further values of the model."""
+    """One algorithm; `extra` holds further values of the model, `facts` the cells of the leaderboard's columns."""
 
     algorithm: str
     rank: int
     value: Number
     group: int | None
     extra: dict[str, Any]
+    facts: list[Fact]
 
 
 class Interval(Answer):
@@ -59,8 +69,8 @@ class Interval(Answer):
 class RankAnswer(Answer):
     """Algorithms from best to worst; relations are lists of row numbers.
 
-    `effective_weights` and `break_even` (one row per algorithm) stand in the order of `terms`; `intervals_name` says
-    what the intervals of values are of.
+    `effective_weights` and `break_even` (one row per algorithm) are in the order of `terms`; `facts` are the headings
+    of further columns of the leaderboard; `intervals_name` says what the intervals of values are of.
     """
 
     model: str
@@ -74,6 +84,7 @@ class RankAnswer(Answer):
     scene_names: list[str]
     columns: list[str]
     dropped: list[LeftOut]
+    facts: list[str]
     rows: list[RankRow]
     alike: list[list[int]] | None
     dominates: list[list[int]] | None
@@ -119,6 +130,7 @@ def rank_answer(
     declared = model_declaration(model)
     ranking = scores.ranking(query, model, options)
     intervals, note = _intervals(scores, query, ranking, options, draws)
+    facts = [column for column in leaderboard_columns(ranking) if column.id not in DRAWN]
     extra = {name: [json_value(value) for value in values] for name, values in ranking.extra.items()}
     return RankAnswer.of(
         declared,
@@ -130,6 +142,7 @@ def rank_answer(
         scene_names=list(ranking.selection.scenes),
         columns=[str(column) for column in ranking.selection.columns],
         dropped=[LeftOut(**what._asdict()) for what in ranking.selection.dropped[:200]],
+        facts=[column.heading(ranking).line for column in facts],
         rows=[
             RankRow(
                 algorithm=name,
@@ -137,6 +150,7 @@ def rank_answer(
                 value=ranking.value[index],
                 group=None if ranking.group is None else int(ranking.group[index]),
                 extra={key: values[index] for key, values in extra.items()},
+                facts=[_fact(column.cell(ranking, index)) for column in facts],
             )
             for index, name in enumerate(ranking.algorithms)
         ],
@@ -154,6 +168,10 @@ def rank_answer(
         intervals_note=note,
         intervals_name="group" if declared.classes else declared.value_name,
     )
+
+
+def _fact(cell: Cell) -> Fact:
+    return Fact(value=json_value(cell.value), text=cell.shown, note=cell.note)
 
 
 def _relation(ranking: Ranking, name: str) -> list[list[int]] | None:
@@ -189,19 +207,6 @@ def _intervals(
         for index, name in enumerate(found.algorithms)
     ]
     return rows, f"{100 * found.level:g} % of {draws} draws of {len(found.selection.scenes)} scenes"
-
-
-def leaderboard(ranking: Ranking, scores: Table) -> Table:
-    """Rank, algorithm and the model's value before the scores of each ranked algorithm, in order of rank."""
-    rows = {row[0].value: row for row in scores.rows}
-    grouped = ranking.group is not None
-    found = []
-    for place, name in enumerate(ranking.algorithms):
-        group = [] if ranking.group is None else [Cell(int(ranking.group[place]))]
-        value = number(ranking.value[place])
-        found.append((Cell(int(ranking.rank[place])), words(name), *group, value, *rows[name][1:]))
-    header = ["rank", "algorithm", *(["group"] if grouped else []), ranking.value_name]
-    return replace(scores, header=(*map(Heading, header), *scores.header[1:]), rows=tuple(found))
 
 
 def leaderboard_csv(ranking: Ranking, scores: Table, aggregation: str) -> str:

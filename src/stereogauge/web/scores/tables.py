@@ -8,15 +8,10 @@ from typing import Annotated
 import numpy as np
 from pydantic import BeforeValidator
 
-from stereogauge.ranking.normalisation import normalised
-from stereogauge.ranking.ranks import column_ranks
-from stereogauge.scores.aggregation import aggregated
 from stereogauge.scores.column import Column
-from stereogauge.scores.costs import column_costs
 from stereogauge.scores.cube import ScoreCube, Values
-from stereogauge.scores.evidence import evidence
 from stereogauge.scores.plain import json_value
-from stereogauge.tables.score_table import lacking
+from stereogauge.tables.score_table import lacking, score_summary
 from stereogauge.web.answer import Answer, Infinity
 from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.selection import SelectionQuery, known_column
@@ -101,21 +96,8 @@ def table_answer(scores: ScoreReader, query: SelectionQuery, column: str | None 
     statistics = query.aggregation == "pooled" or column is not None
     cube = scores.with_statistics(query) if statistics else scores.values(query)
     whole = scores.whole(query)
-    values = aggregated(cube, query.aggregation, record.protocol.scene_weights if record.protocol else None)
-    found = evidence(cube)
-    faint = (found.sparse | found.small).any(axis=1)
-    costs = np.where(faint, np.nan, column_costs(cube.columns, values))
-    if query.need == "sure":
-        unordered = [column.declared.metric.left_out(cube.invalid) for column in cube.columns]
-        costs = np.where(unordered, np.nan, costs)
-    applies = cube.applies
-    filled = np.where(np.isnan(costs), np.inf, costs)
-    ranks = np.where(np.isnan(costs), np.nan, column_ranks(filled)) if costs.size else costs
-    shares = np.full_like(costs, np.nan)
-    for place, own in enumerate(cube.columns):
-        if np.isfinite(costs[:, place]).any():
-            shares[:, place] = normalised(own.metric, filled[:, place : place + 1], "heuristic")[0][:, 0]
-    shares[np.isnan(costs)] = np.nan
+    weights = record.protocol.scene_weights if record.protocol else None
+    found = score_summary(cube, query.aggregation, weights, any_density=query.need == "sure")
     shape = (len(cube.algorithms), len(cube.columns))
     by_scene = None if column is None else scores.hidden.scene_by_scene(cube)
     # The lists are ours and large: they are not checked once more against their types.
@@ -126,17 +108,17 @@ def table_answer(scores: ScoreReader, query: SelectionQuery, column: str | None 
         algorithms=list(cube.algorithms),
         scenes=list(cube.scenes),
         columns=[
-            column_info(own, ranks[:, place], int(applies[:, place].sum()), cube.depth_unit)
+            column_info(own, found.ranks[:, place], int(cube.applies[:, place].sum()), cube.depth_unit)
             for place, own in enumerate(cube.columns)
         ],
-        values=rows(values, shape),
-        ranks=rows(ranks, shape),
-        shares=rows(shares, shape),
+        values=rows(found.values, shape),
+        ranks=rows(found.ranks, shape),
+        shares=rows(found.shares, shape),
         counts=rows(scene_totals(whole, cube, whole.counts), shape),
         missing=rows(scene_totals(whole, cube, whole.missing), shape),
-        coverage=rows(cube.coverage_over_scenes, shape),
-        faint=faint.tolist(),
-        gaps=(np.isnan(cube.values) & applies).sum(axis=1).tolist(),
+        coverage=rows(found.coverage, shape),
+        faint=found.faint.tolist(),
+        gaps=found.gaps.tolist(),
         lacking=[Lacking(algorithms=names, scenes=list(scenes)) for scenes, names in lacking(cube).items()],
         scene_column=None if by_scene is None or column is None else scene_column(by_scene, known_column(cube, column)),
     )

@@ -13,6 +13,9 @@ const metricOf = (id) => id.split(":")[0];
 /** The columns in which somebody has a score, each with its number. */
 const shown = (table) => table.columns.map((one, column) => [one, column]).filter(([one]) => one.scenes > 0);
 
+/** The further columns of the leaderboard, which the server declares. */
+const facts = (rank) => rank.facts ?? [];
+
 /** What the italics among scores mean, where there are any. */
 export function italicsNote(faint) {
   if (!faint.some(Boolean)) return null;
@@ -146,6 +149,7 @@ export function boardTable(data, context) {
       header(rank.value_name, "value", {
         unit: data.intervals?.size && rank.model !== "a-star" ? "95 % interval" : " ",
       }),
+      facts(rank).map((name) => h("th", { scope: "col" }, name, h("span", { class: "unit" }, " "))),
       shown(table).map(([one]) =>
         header(wordsOf(one), one.id, {
           id: one.label,
@@ -218,6 +222,7 @@ export function boardTable(data, context) {
           completeness(table, at),
         ),
         h("td", { class: "value", "data-name": rank.value_name, title: valueTitle(row) }, valueText(row)),
+        row.facts.map((one, at) => h("td", { "data-label": rank.facts[at], title: one.note || null }, one.text)),
         shown(table).map(([one, column]) => cell(table, one, at, column)),
         detail &&
           h(
@@ -241,7 +246,7 @@ export function boardTable(data, context) {
     );
   }
 
-  // Whoever the rule for gaps left out of the order still stands in the table, with its gaps.
+  // An algorithm that the rule for gaps left out of the order is still in the table, with its gaps.
   function unranked(name, table, detail, scenes, top, unit) {
     const at = table.algorithms.indexOf(name);
     const reason =
@@ -258,6 +263,7 @@ export function boardTable(data, context) {
         completeness(table, at),
       ),
       h("td", { class: "gap", title: reason }, "–"),
+      facts(data.rank).map(() => h("td", { class: "gap", title: reason }, "–")),
       shown(table).map(([one, column]) => cell(table, one, at, column)),
       detail &&
         h(
