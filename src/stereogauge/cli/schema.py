@@ -132,7 +132,9 @@ def _answer() -> Sequence[Any]:
     """Which algorithm to take, or with --profiles what each weighs."""
     from stereogauge.decision.answer import Answer
 
-    return [fields("Answer", **_field_types(Answer) | {"selection": Plain, "requirements": Plain | None}), Rows]
+    own = {"selection": Plain, "requirements": Plain | None, "unknown": list[str]}
+    written = dict.fromkeys(("headline", "detail", "sentence"), str)
+    return [fields("Answer", **_field_types(Answer) | own | written), Rows]
 
 
 def _compare() -> Sequence[Any]:
@@ -154,7 +156,11 @@ def _explain() -> Sequence[Any]:
     from stereogauge.decision.explain import Explanation
 
     own = {"scores": tuple[float, float], "pieces": list[list[list[Value]]], "difference": float, "better": str | None}
-    return [fields("Explanation", **_field_types(Explanation) | own), fields("Pairs", **{"pairs-covered": TABLE})]
+    written = {"text": str, "undivided": list[str]}
+    return [
+        fields("Explanation", **_field_types(Explanation) | own | written),
+        fields("Pairs", **{"pairs-covered": TABLE}),
+    ]
 
 
 def _match() -> Sequence[Any]:

@@ -150,7 +150,10 @@ class Explanation(Displayed):
             "scenes": [piece._asdict() for piece in self.scenes],
             "regions": [piece._asdict() for piece in self.regions],
             "pieces": json_value(self.pieces),
+            "depth_unit": self.depth_unit,
             "undivided": list(self.undivided),
+            "undivided_claims": [claim.to_dict() for claim in self.undivided_claims],
+            "problems": list(self.problems),
             "command": self.command,
         }
 
