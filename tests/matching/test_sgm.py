@@ -46,12 +46,9 @@ def test_census_codes_differ_in_as_many_bits_as_comparisons(window: str) -> None
 
 @pytest.mark.parametrize("paths", [4, 5, 8])
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("vectorised", [True, False])
-def test_aggregated_costs_are_those_of_the_formula(paths: int, threads: int, vectorised: bool) -> None:
+def test_aggregated_costs_are_those_of_the_formula(paths: int, threads: int) -> None:
     left, right = noise(3, 13, 45), noise(4, 13, 45)
-    found = semi_global_matching(
-        left, right, 37, paths=paths, threads=threads, vectorised=vectorised, right_view="diagonal"
-    )
+    found = semi_global_matching(left, right, 37, paths=paths, threads=threads, right_view="diagonal")
     expected = expected_sums(left, right, 37, paths=paths)
     assert found.costs is not None
     assert np.array_equal(found.costs, expected)
@@ -64,10 +61,9 @@ def test_aggregated_costs_are_those_of_the_formula(paths: int, threads: int, vec
 
 
 @pytest.mark.parametrize("p2", [206, 207, 8000])
-@pytest.mark.parametrize("vectorised", [True, False])
-def test_large_penalties_use_wider_path_costs_and_stay_exact(p2: int, vectorised: bool) -> None:
+def test_large_penalties_use_wider_path_costs_and_stay_exact(p2: int) -> None:
     left, right = noise(5, 9, 40), noise(6, 9, 40)
-    found = semi_global_matching(left, right, 34, p1=p2 - 1, p2=p2, vectorised=vectorised, right_view="none")
+    found = semi_global_matching(left, right, 34, p1=p2 - 1, p2=p2, right_view="none")
     assert np.array_equal(found.costs, expected_sums(left, right, 34, p1=p2 - 1, p2=p2))
 
 

@@ -16,13 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import MatcherError
-from stereogauge.kernels.census import BITS_PER_BYTE, census_rows
 from stereogauge.kernels.confidence import summary_rows
 from stereogauge.kernels.cost_summary import CostSummary, Scales
 from stereogauge.kernels.jit import read_only
-from stereogauge.kernels.sgm_sweep import Pair
+from stereogauge.kernels.sgm import BITS_PER_BYTE, PARABOLA, V_FIT, WHOLE, Pair, View, census_rows
 from stereogauge.kernels.threads import in_threads
-from stereogauge.kernels.winner import PARABOLA, V_FIT, WHOLE, View
 from stereogauge.matching.declaration import Matcher, MatcherParameter, untuned
 from stereogauge.matching.preparation import eight_bit, on_a_small_pair
 from stereogauge.matching.result import MatcherOutput
@@ -137,7 +135,6 @@ PARAMETERS = (
     ),
     untuned("memory_limit", "float", 4.0, "GiB for volume and path states; streams above it", low=0.01, high=4096),
     untuned("threads", "int", 0, "threads, 0 = as many as there are processors", low=0, high=1024),
-    untuned("vectorised", "bool", True, "explicit vector instructions in the inner steps"),
 )
 
 
@@ -155,7 +152,6 @@ class Settings:
     keep: str = "auto"
     memory_limit: float = 4.0
     threads: int = 0
-    vectorised: bool = True
 
     @property
     def path_type(self) -> Any:
@@ -177,7 +173,7 @@ class Workspace:
 
     def volume(self, plan: AggregationPlan) -> Sums:
         """A volume for `plan` with arbitrary content."""
-        if self._volume.size != plan.height * plan.width * padded_disparities(plan.ndisp):
+        if self._volume.shape != (plan.height, plan.width, padded_disparities(plan.ndisp)):
             self._volume = new_sums(plan.height, plan.width, plan.ndisp)
         return self._volume
 
@@ -213,7 +209,7 @@ def semi_global_matching(
     return MatcherOutput(
         disparity=found.left.disparity,
         right_disparity=None if other is None else other.disparity,
-        costs=None if keep != "costs" or volume is None else volume.reshape(height, width, -1)[:, :, :ndisp],
+        costs=None if keep != "costs" or volume is None else volume[:, :, :ndisp],
         winners=found.left.winners,
         right_minimum=None if other is None else other.minimum,
         summary=found.summary,
@@ -252,7 +248,7 @@ class Run:
             summary=CostSummary.empty(plan.height, plan.width) if keep == "summary" else None,
         )
         pair = prepare(left, right, plan.ndisp, settings, self.workspace)
-        decision = Decision(REFINEMENTS[settings.subpixel], found.left, found.right, settings.vectorised)
+        decision = Decision(REFINEMENTS[settings.subpixel], found.left, found.right, keep in ("costs", "summary"))
         aggregate(pair, plan, self.volume, decision, self._inspector(found))
         return found
 
@@ -263,8 +259,8 @@ class Run:
         scales = Scales.of(settings.p2, settings.p2, settings.paths * settings.p2)
 
         def inspect(sums: Sums, first_row: int, rows: Rows) -> None:
-            padded = padded_disparities(ndisp)
-            summary_rows(read_only(sums), first_row, padded, ndisp, found.left.winners, scales, found.summary, *rows)
+            flat, padded = read_only(sums.reshape(-1)), sums.shape[2]
+            summary_rows(flat, first_row, padded, ndisp, found.left.winners, scales, found.summary, *rows)
 
         return inspect
 
@@ -286,13 +282,13 @@ def prepare(left: NDArray[Any], right: NDArray[Any], ndisp: int, settings: Setti
     )
     left_codes, right_codes = in_threads(views, settings.thread_count)
     return Pair(
-        left=tuple(left_codes.reshape(len(left_codes), -1)),
-        right=tuple(right_codes.reshape(len(right_codes), -1)),
+        left=left_codes,
+        right=right_codes,
         outside=np.repeat(np.array([0, window_bits(settings.window)], np.uint8), (width, padded)),
         unused=np.repeat(np.array([0, np.iinfo(dtype).max], dtype), (ndisp, padded - ndisp)),
         ndisp=ndisp,
-        guide=read_only(np.ascontiguousarray(eight_bit(left))),
-        small_penalty=dtype(settings.p1),
+        guide=np.ascontiguousarray(eight_bit(left)),
+        small_penalty=settings.p1,
         large_penalties=penalties,
         adapted=settings.adapt,
     )
@@ -322,17 +318,6 @@ def _plan(height: int, width: int, ndisp: int, settings: Settings) -> Aggregatio
     )
 
 
-_compile = on_a_small_pair(semi_global_matching)
-
-
-def _prepare(left: NDArray[Any], right: NDArray[Any], ndisp: int, **parameters: Any) -> None:
-    """Compile what this run needs; a run that streams the costs sums them up on the way, a small one would not."""
-    height, width = left.shape
-    streaming = _plan(height, width, ndisp, Settings(**parameters)).streaming
-    kept = {"keep": "summary"} if streaming and parameters["keep"] == "auto" else {}
-    _compile(left, right, ndisp, **{**parameters, **kept, "threads": 1})
-
-
 def _memory(height: int, width: int, ndisp: int, **parameters: Any) -> int:
     return _plan(height, width, ndisp, Settings(**parameters)).bytes
 
@@ -343,6 +328,6 @@ SGM = Matcher(
     source="Hirschmüller 2008; census cost and penalties of Haeusler, Klette 2012",
     function=semi_global_matching,
     parameters=PARAMETERS,
-    prepare=_prepare,
+    prepare=on_a_small_pair(semi_global_matching),
     memory=_memory,
 )

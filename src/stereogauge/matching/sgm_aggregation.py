@@ -12,16 +12,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.alignment import on_a_line
-from stereogauge.kernels.sgm_plain import DECIDE, DECIDE_BOTH, FORGET, LANES, MINIMUM, WRITE
-from stereogauge.kernels.sgm_sweep import Pair, Rolling, sweep
+from stereogauge.kernels.library import aligned
+from stereogauge.kernels.sgm import DECIDE, DECIDE_BOTH, FORGET, LANES, WRITE, Pair, Paths, Row, View, sweep
 from stereogauge.kernels.threads import in_threads
-from stereogauge.kernels.winner import View
 
 CACHE_BYTES = 2**20
 SWEEPS = {8: (4, 4), 5: (4, 1), 4: (2, 2)}
@@ -30,19 +28,19 @@ SWEEPS = {8: (4, 4), 5: (4, 1), 4: (2, 2)}
 Sums: TypeAlias = NDArray[np.uint16]
 Rows: TypeAlias = tuple[int, int]
 Inspector: TypeAlias = Callable[[Sums, int, Rows], None]
-"""inspect(sums, first_row, rows): those image rows of the flat `sums`, which begin with `first_row`, are complete."""
+"""inspect(sums, first_row, rows): those image rows of `sums`, which begin with `first_row`, are complete."""
 
 
 class Decision(NamedTuple):
-    """How winners are refined and where they go; `right` is None where only the left view is asked for.
+    """How winners are refined and where they go; `right` is None where only the left view is requested.
 
-    `vectorised` chooses the form of the inner step.
+    `keep` says whether the sums are read again after the winners have been found.
     """
 
     method: int
     left: View
     right: View | None
-    vectorised: bool = True
+    keep: bool
 
 
 def padded_disparities(ndisp: int) -> int:
@@ -51,8 +49,9 @@ def padded_disparities(ndisp: int) -> int:
 
 
 def new_sums(rows: int, width: int, ndisp: int) -> Sums:
-    """Room for sums, flat, with arbitrary content, at an address that a sweep can write to around the cache."""
-    return on_a_line(rows * width * padded_disparities(ndisp), np.uint16)
+    """Memory for sums (rows, width, padded disparities) with arbitrary content."""
+    padded = padded_disparities(ndisp)
+    return aligned(rows * width * padded, np.uint16).reshape(rows, width, padded)
 
 
 @dataclass(frozen=True)
@@ -78,12 +77,13 @@ class AggregationPlan:
         """What the volume or its blocks, the path states and the census codes take together."""
         padded = padded_disparities(self.ndisp)
         vertical = max(SWEEPS[self.paths]) - 1
-        state = (vertical * self.width + 1) * (padded + LANES) * self.item_size
+        state = (vertical * self.width + 1) * padded * self.item_size
         codes = self.code_bytes * self.height * (2 * self.width + padded)
+        row = 2 * self.width * padded
         if not self.streaming:
-            return 2 * self.height * self.width * padded + 2 * state + codes
-        buffers = min(self.threads, 2) * 2 * self.block * self.width * padded
-        return buffers + (math.ceil(self.height / self.block) + 3) * state + codes
+            return self.height * row + 2 * (state + row) + codes
+        buffers = min(self.threads, 2) * self.block * row
+        return buffers + 2 * row + (math.ceil(self.height / self.block) + 3) * state + codes
 
 
 def streaming_block(height: int) -> int:
@@ -91,69 +91,33 @@ def streaming_block(height: int) -> int:
     return min(height, max(4, round(math.sqrt(1.5 * height))))
 
 
-def new_state(pair: Pair, paths: int) -> Rolling:
-    """The state of a sweep before its first row."""
-    width = pair.guide.shape[1]
-    padded = pair.unused.size
-    dtype = pair.large_penalties.dtype
-    slots = [1] + [width] * (paths - 1)
-    return Rolling(
-        paths=tuple(_new_slots(count, pair.ndisp, padded, dtype) for count in slots),
-        penalties=np.full((4, width), pair.large_penalties[0], dtype),
-        costs=np.empty(padded, dtype),
-        left_keys=np.empty(width, np.uint32),
-        right_costs=np.empty(width + padded, np.uint16),
-        right_disparities=np.empty(width + padded, np.uint16),
-    )
-
-
-def _new_slots(count: int, ndisp: int, padded: int, dtype: Any) -> NDArray[Any]:
-    # The end is read in steps of two vectors.
-    slots = on_a_line(count * (padded + LANES) + 3 * LANES, dtype, LANES)
-    slots[:] = np.iinfo(dtype).max
-    each = slots[: count * (padded + LANES)].reshape(count, padded + LANES)
-    each[:, LANES : LANES + ndisp] = 0
-    each[:, LANES - MINIMUM] = 0
-    return slots
-
-
-def _copy_of(slots: NDArray[Any]) -> NDArray[Any]:
-    copy = on_a_line(slots.size, slots.dtype, LANES)
-    copy[:] = slots
-    return copy
-
-
 class Direction:
-    """One sweep and its running state."""
+    """One sweep and the costs of its paths."""
 
     def __init__(self, pair: Pair, paths: int, downward: bool, decision: Decision) -> None:
         self.pair = pair
         self.downward = downward
         self.decision = decision
-        self.state = new_state(pair, paths)
-        self.height = pair.guide.shape[0]
+        self.paths = Paths.new(pair, paths)
+        self.row = Row.new(pair, decision.keep)
 
-    def run(self, rows: Rows, mode: int, sums: Sums, first_row: int, state: Rolling | None = None) -> None:
-        """Go over image rows, from the running state or another one."""
-        start, stop = rows if self.downward else (self.height - rows[1], self.height - rows[0])
-        method, left, right, vectorised = self.decision
-        views = (left, right or left)
-        plain = None if vectorised else True
-        sweep(self.pair, state or self.state, sums, first_row, self.downward, start, stop, mode, method, *views, plain)
+    def run(self, rows: Rows, mode: int, sums: Sums, first_row: int, state: tuple[Paths, Row] | None = None) -> None:
+        """Sweep over image rows, from where the paths are or from another state."""
+        paths, row = state or (self.paths, self.row)
+        method, left, right, _ = self.decision
+        sweep(self.pair, paths, row, sums, first_row, rows, self.downward, mode, method, left, right)
 
     def in_order(self, pieces: Sequence[Rows]) -> Sequence[Rows]:
         """Pieces of the image in the order in which this sweep meets them."""
         return pieces if self.downward else pieces[::-1]
 
-    def leave_states(self, blocks: Sequence[Rows]) -> list[Rolling]:
-        """Go over blocks without their sums; the state before each of them."""
-        room = new_state(self.pair, 1)
-        nothing = new_sums(0, 0, 0)
+    def leave_states(self, blocks: Sequence[Rows]) -> list[Paths]:
+        """Sweep over blocks without their sums; the paths before each of them."""
+        nothing = new_sums(0, self.pair.guide.shape[1], self.pair.ndisp)
         saved = []
         for rows in self.in_order(blocks):
-            paths = tuple(_copy_of(array) for array in self.state.paths)
-            saved.append(Rolling(paths, *room[1:]))
-            if len(paths) > 1:
+            saved.append(self.paths.copy())
+            if len(self.paths.others):
                 self.run(rows, FORGET, nothing, 0)
         return saved
 
@@ -177,19 +141,20 @@ def aggregate(
         for paths, downward in zip(SWEEPS[plan.paths], (True, False), strict=True)
     )
 
-    def begin(own: Direction, blocks: Sequence[Rows]) -> list[Rolling]:
+    def begin(own: Direction, blocks: Sequence[Rows]) -> list[Paths]:
         if volume is None:
             return own.leave_states(blocks)
         for rows in own.in_order(blocks):
             own.run(rows, WRITE, volume, 0)
         return []
 
-    def complete(own: Direction, other: Direction, blocks: Sequence[Rows], saved: list[Rolling]) -> None:
+    def complete(own: Direction, other: Direction, blocks: Sequence[Rows], saved: list[Paths]) -> None:
         buffer = new_sums(plan.block, plan.width, plan.ndisp) if volume is None else volume
+        row = Row.new(pair, keep=True)
         for rows in own.in_order(blocks):
             first_row = rows[0] if volume is None else 0
             if volume is None:
-                other.run(rows, WRITE, buffer, first_row, saved.pop())
+                other.run(rows, WRITE, buffer, first_row, (saved.pop(), row))
             for piece in own.in_order(_pieces(rows, _cached_rows(plan) if inspect else plan.height)):
                 own.run(piece, DECIDE if decision.right is None else DECIDE_BOTH, buffer, first_row)
                 if inspect:
