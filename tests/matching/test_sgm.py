@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tests.matching import reference
 
 from stereogauge.errors import MatcherError
+from stereogauge.kernels.library import available_levels
 from stereogauge.matching.sgm import WINDOWS, census, semi_global_matching
 
 
@@ -171,12 +172,7 @@ def test_a_part_of_kept_costs_outlives_the_result_and_later_matches() -> None:
     assert np.array_equal(third, expected)
 
 
-ELSEWHERE = """
-import sys
-from tests.matching.test_sgm import fingerprint
-from stereogauge.kernels.sgm_vector import WIDE
-print(WIDE, fingerprint())
-"""
+ELSEWHERE = "from tests.matching.test_sgm import fingerprint; print(fingerprint())"
 
 
 def fingerprint() -> str:
@@ -189,10 +185,11 @@ def fingerprint() -> str:
     return digest.hexdigest()
 
 
-def test_a_processor_with_short_registers_gives_the_same(tmp_path: Path) -> None:
-    environment = os.environ | {"NUMBA_CPU_NAME": "generic", "STEREOGAUGE_CACHE": str(tmp_path)}
+@pytest.mark.parametrize("level", available_levels())
+def test_every_level_of_the_processor_gives_the_same(level: str) -> None:
+    environment = os.environ | {"STEREOGAUGE_NATIVE_LEVEL": level}
     root = Path(__file__).parents[2]
     run = subprocess.run(
         [sys.executable, "-c", ELSEWHERE], env=environment, cwd=root, capture_output=True, text=True, check=True
     )
-    assert run.stdout.split() == ["32", fingerprint()]
+    assert run.stdout.split() == [fingerprint()]

@@ -15,8 +15,8 @@ from stereogauge.errors import NotApplicable, SizeError, StereogaugeError
 from stereogauge.kernels.confidence import summary_rows
 from stereogauge.kernels.cost_summary import CostSummary, Scales
 from stereogauge.kernels.jit import read_only
+from stereogauge.kernels.left_right import left_right_differences
 from stereogauge.kernels.threads import in_threads
-from stereogauge.kernels.winner_check import left_right_difference_rows
 from stereogauge.matching.result import MatchResult
 from stereogauge.model import DisparityMap, as_disparity
 
@@ -147,9 +147,7 @@ class Evidence:
     @functools.cached_property
     def left_right_difference(self) -> NDArray[np.float32]:
         """|D(x) − D_r(x − D(x))| in pixels; ndisp where x − D(x) leaves the image or a value is unknown."""
-        difference = np.empty(self.disparity.shape, np.float32)
-        left_right_difference_rows(self.disparity, self.right_disparity, float(self.result.ndisp), difference)
-        return difference
+        return left_right_differences(self.disparity, self.right_disparity, float(self.result.ndisp))
 
 
 def summarise(costs: NDArray[np.uint16], winners: NDArray[np.uint16], scales: Scales, threads: int = 0) -> CostSummary:

@@ -158,7 +158,7 @@ class Function:
         flags = value.flags
         if not flags.c_contiguous:
             raise self._wrong(place, "it is not contiguous")
-        if not flags.aligned or (declared.align > 1 and value.ctypes.data % declared.align):
+        if not flags.aligned or (declared.align > 1 and value.size and value.ctypes.data % declared.align):
             raise self._wrong(place, f"it is not aligned to {max(declared.align, value.itemsize)} bytes")
         if declared.written and not flags.writeable:
             raise self._wrong(place, "it is read-only, and the function writes to it")

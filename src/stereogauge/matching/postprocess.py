@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import MatcherError
-from stereogauge.kernels.winner_check import classify_rows, fill_rows
+from stereogauge.kernels.left_right import fill_gaps, left_right_labels
 from stereogauge.matching.declaration import MatcherParameter, Value
 from stereogauge.model import DisparityMap, Mask, as_disparity
 
@@ -53,9 +53,7 @@ def left_right_check(
     epipolar line is followed through the right map: mismatched if D_r(x − d) agrees with some d in 0…ndisp − 1 within
     the tolerance, occluded if with none.
     """
-    labels = np.empty(disparity.shape, np.uint8)
-    classify_rows(disparity, right_disparity, ndisp, tolerance, labels)
-    return labels
+    return left_right_labels(disparity, right_disparity, ndisp, tolerance)
 
 
 def median(disparity: DisparityMap, size: int = 3) -> DisparityMap:
@@ -83,9 +81,7 @@ def interpolate(disparity: DisparityMap, occluded: Mask) -> DisparityMap:
     The second smallest continues the background behind a foreground edge; the median keeps steps sharp. A pixel that
     sees no known one stays unknown.
     """
-    filled = disparity.copy()
-    fill_rows(disparity, occluded, filled)
-    return filled
+    return fill_gaps(disparity, occluded)
 
 
 @dataclass(frozen=True)
