@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from stereogauge.kernels.left_right import fill_gaps, left_right_differences, left_right_labels
 
+pytestmark = pytest.mark.usefixtures("processor_level")
 DIRECTIONS = [(dy, dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1) if (dy, dx) != (0, 0)]
 ODD = [np.nan, np.inf, -np.inf, 1e30, -1e30]
 """Values that must neither be taken for disparities nor be converted to integers."""

@@ -15,6 +15,8 @@ from stereogauge.kernels.sgm import DECIDE, DECIDE_BOTH, PARABOLA, WRITE, Pair, 
 from stereogauge.matching.sgm import WINDOWS, Settings, Workspace, census, prepare, semi_global_matching
 from stereogauge.matching.sgm_aggregation import new_sums
 
+pytestmark = pytest.mark.usefixtures("processor_level")
+
 
 def images(seed: int, height: int, width: int, kind: Any = np.uint8, levels: int = 256) -> list[NDArray[Any]]:
     rng = np.random.default_rng(seed)
