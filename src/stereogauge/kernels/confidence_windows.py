@@ -5,11 +5,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.census import set_bits
-from stereogauge.kernels.jit import kernel
+from stereogauge.kernels.jit import helper, kernel
 
 NO_DISTANCE = np.uint8(255)
 """More than codes of 31 bytes can differ in."""
+
+
+@helper
+def set_bits(value: np.uint8) -> np.uint8:
+    """The number of set bits, by adding neighbouring groups of bits."""
+    value = np.uint8(value - np.uint8((value >> np.uint8(1)) & np.uint8(0x55)))
+    value = np.uint8((value & np.uint8(0x33)) + np.uint8((value >> np.uint8(2)) & np.uint8(0x33)))
+    return np.uint8(np.uint8(value + np.uint8(value >> np.uint8(4))) & np.uint8(0x0F))
 
 
 @kernel(vectorised=False)
