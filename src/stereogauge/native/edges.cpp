@@ -220,8 +220,10 @@ EXPORT void SG(fill_each_row)(float *disparity, bool *filled, int64_t height, in
         int64_t last = -1;
         for (int64_t x = 0; x < width; x++) {
             if (row[x] != row[x]) continue;
-            const float background = last < 0 || row[x] < row[last] ? row[x] : row[last];
-            for (int64_t gap = last + 1; gap < x; gap++) row[gap] = background;
+            if (x > last + 1) {
+                const float background = last < 0 || row[x] < row[last] ? row[x] : row[last];
+                for (int64_t gap = last + 1; gap < x; gap++) row[gap] = background;
+            }
             last = x;
         }
         filled[y] = last >= 0;

@@ -73,30 +73,26 @@ KERNEL(best_hypothesis)
 // kept in four lanes on every processor, so that all of them round alike.
 EXPORT int64_t SG(fit_near_plane)(const float *x, const float *y, const float *d, double tolerance, double *plane,
                                   int64_t points) {
-    typedef vec<float, 4> Floats;
     typedef vec<double, 4> Doubles;
     const double a = plane[0], b = plane[1], c = plane[2];
-    const float origin_x = points ? x[0] : 0, origin_y = points ? y[0] : 0;
+    const double origin_x = points ? x[0] : 0, origin_y = points ? y[0] : 0;
     enum { COUNT, X, Y, D, XX, XY, YY, XD, YD, SUMS };
     Doubles sum[SUMS] = {};
-    const auto add = [&](Floats xs, Floats ys, Floats ds) {
-        const Doubles none{}, e = __builtin_convertvector(ds, Doubles);
-        const Doubles distance =
-            __builtin_convertvector(xs, Doubles) * a + __builtin_convertvector(ys, Doubles) * b + c - e;
+    const auto add = [&](const float *xs, const float *ys, const float *ds) {
+        const Doubles none{}, u = doubles<Doubles>(xs), v = doubles<Doubles>(ys), e = doubles<Doubles>(ds);
+        const Doubles distance = u * a + v * b + c - e;
         const auto near = larger(distance, -distance) <= tolerance;
-        const Doubles u = near ? __builtin_convertvector(xs - origin_x, Doubles) : none;
-        const Doubles v = near ? __builtin_convertvector(ys - origin_y, Doubles) : none;
-        const Doubles w = near ? e : none;
+        const Doubles x0 = near ? u - origin_x : none, y0 = near ? v - origin_y : none, d0 = near ? e : none;
         sum[COUNT] += near ? none + 1.0 : none;
-        sum[X] += u, sum[Y] += v, sum[D] += w;
-        sum[XX] += u * u, sum[XY] += u * v, sum[YY] += v * v;
-        sum[XD] += u * w, sum[YD] += v * w;
+        sum[X] += x0, sum[Y] += y0, sum[D] += d0;
+        sum[XX] += x0 * x0, sum[XY] += x0 * y0, sum[YY] += y0 * y0;
+        sum[XD] += x0 * d0, sum[YD] += y0 * d0;
     };
     int64_t i = 0;
-    for (; i + 4 <= points; i += 4) add(load<Floats>(x + i), load<Floats>(y + i), load<Floats>(d + i));
-    Floats xs{}, ys{}, ds = splat<Floats>((float)NAN);  // lanes beyond the last point are near no plane
-    for (int lane = 0; i < points; i++, lane++) xs[lane] = x[i], ys[lane] = y[i], ds[lane] = d[i];
-    add(xs, ys, ds);
+    for (; i + 4 <= points; i += 4) add(x + i, y + i, d + i);
+    float rest[3][4] = {{}, {}, {NAN, NAN, NAN, NAN}};  // places beyond the last point are near no plane
+    for (int lane = 0; i < points; i++, lane++) rest[0][lane] = x[i], rest[1][lane] = y[i], rest[2][lane] = d[i];
+    add(rest[0], rest[1], rest[2]);
     double s[SUMS];
     for (int k = 0; k < SUMS; k++) s[k] = (sum[k][0] + sum[k][1]) + (sum[k][2] + sum[k][3]);
     const double n = s[COUNT];
@@ -208,15 +204,33 @@ EXPORT bool SG(part_statistics)(const int32_t *labels, const float *distance, co
 }
 KERNEL(part_statistics)
 
+// The terms (1, u, v, u^2, u v, v^2) of a quadratic in registers of N numbers.
+template <int N> struct Terms {
+    typedef vec<double, N> Part;
+    static constexpr int PARTS = (6 + N - 1) / N;
+    Part part[PARTS] = {};
+
+    static Terms of(double u, double v) {
+        if constexpr (N == 4) return {{Part{1, u, v, u * u}, Part{u * v, v * v, 0, 0}}};
+        else return {{Part{1, u}, Part{v, u * u}, Part{u * v, v * v}}};
+    }
+
+    // Add the products of the terms with a factor, from the part on that holds number `first`.
+    void add(const Terms &terms, double factor, int first) {
+        for (int p = first / N; p < PARTS; p++) part[p] += terms.part[p] * factor;
+    }
+
+    double at(int k) const { return part[k / N][k % N]; }
+};
+
 // Normal equations of the least-squares quadratic over a mask, of the terms t = (1, u, v, u^2, u v, v^2) with
 // u = (x - centre_x) / scale, v = (y - centre_y) / scale and e = D - level: matrix = sum of t t^T, right = sum of t e,
-// squares = sum of e^2; returns the number of pixels. The first three rows and columns are those of the plane. A row of
-// the matrix is a vector of eight lanes, of which six are used.
+// squares = sum of e^2; returns the number of pixels. The first three rows and columns are those of the plane.
 EXPORT int64_t SG(quadratic_moments)(const float *disparity, const bool *mask, double centre_x, double centre_y,
                                      double scale, double level, double *matrix, double *right, double *squares,
                                      int64_t height, int64_t width) {
-    typedef vec<double, 8> Terms;
-    Terms rows[6] = {}, products{};
+    typedef Terms<REGISTER >= 32 ? 4 : 2> Sums;
+    Sums rows[6], products;
     double squared = 0;
     int64_t count = 0;
     for (int64_t y = 0; y < height; y++) {
@@ -224,21 +238,21 @@ EXPORT int64_t SG(quadratic_moments)(const float *disparity, const bool *mask, d
         for (int64_t x = 0; x < width; x++) {
             if (!mask[y * width + x]) continue;
             const double u = (x - centre_x) / scale, e = disparity[y * width + x] - level;
-            const Terms terms{1, u, v, u * u, u * v, v * v, 0, 0};
-            rows[0] += terms;
-            rows[1] += terms * u;
-            rows[2] += terms * v;
-            rows[3] += terms * (u * u);
-            rows[4] += terms * (u * v);
-            rows[5] += terms * (v * v);
-            products += terms * e;
+            const Sums terms = Sums::of(u, v);
+            rows[0].add(terms, 1, 0);
+            rows[1].add(terms, u, 1);
+            rows[2].add(terms, v, 2);
+            rows[3].add(terms, u * u, 3);
+            rows[4].add(terms, u * v, 4);
+            rows[5].add(terms, v * v, 5);
+            products.add(terms, e, 0);
             squared += e * e;
             count++;
         }
     }
     for (int i = 0; i < 6; i++) {
-        for (int j = 0; j < 6; j++) matrix[6 * i + j] = rows[i][j];
-        right[i] = products[i];
+        for (int j = i; j < 6; j++) matrix[6 * i + j] = matrix[6 * j + i] = rows[i].at(j);
+        right[i] = products.at(i);
     }
     *squares = squared;
     return count;

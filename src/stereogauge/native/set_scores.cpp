@@ -124,57 +124,65 @@ EXPORT bool SG(plane_distances)(const float *values, const int32_t *pixels, cons
 KERNEL(plane_distances)
 
 constexpr int64_t RADIUS = 2;  // of the 5 x 5 windows in which normals are fitted
-enum { COUNT, V, VV, E, VE, MOMENTS };
+constexpr int MOMENTS = 5;
 
 // Per column the moments n, sum v, sum v^2, sum E, sum v E over the known pixels of rows y - 2 to y + 2, v = row - y.
 // They are as many rows of `moments`; the column x is at x + 2, so that windows may reach beyond the sides of the
-// image, where nothing is known.
-INLINE void column_moments(const float *values, double *moments, int64_t y, int64_t first, int64_t last, int64_t height,
-                           int64_t width) {
-    const int64_t stride = width + 2 * RADIUS;
-    for (int k = 0; k < MOMENTS; k++)
-        for (int64_t x = first; x <= last + 2 * RADIUS; x++) moments[k * stride + x] = 0;
-    const int64_t low = first > RADIUS ? first - RADIUS : 0, high = last + RADIUS < width ? last + RADIUS : width - 1;
-    const int64_t bottom = y + RADIUS < height ? y + RADIUS : height - 1;
-    for (int64_t row = y > RADIUS ? y - RADIUS : 0; row <= bottom; row++) {
-        const double v = (double)(row - y), vv = v * v;
-        const float *line = values + row * width + low;
-        double *column = moments + low + RADIUS;
-        const int64_t length = high - low + 1;
-        double *__restrict n = column + COUNT * stride, *__restrict nv = column + V * stride;
-        double *__restrict nvv = column + VV * stride, *__restrict e = column + E * stride;
-        double *__restrict ve = column + VE * stride;
-        for (int64_t i = 0; i < length; i++) {
-            const double weight = line[i] == line[i] ? 1.0 : 0.0, value = line[i] == line[i] ? line[i] : 0.0;
-            n[i] += weight;
-            nv[i] += weight * v;
-            nvv[i] += weight * vv;
-            e[i] += value;
-            ve[i] += value * v;
-        }
+// image, where nothing is known. `values` and `moments` point to a column; V holds one or more columns from there.
+template <class V>
+INLINE void column_moments(const float *values, double *moments, int64_t from_row, int64_t to_row, int64_t width,
+                           int64_t stride) {
+    V n{}, nv{}, nvv{}, e{}, ve{};
+    for (int64_t v = from_row; v <= to_row; v++) {
+        const V none{}, one = none + 1.0, read = doubles<V>(values + v * width);
+        const V weight = read == read ? one : none, value = read == read ? read : none;
+        n += weight, nv += weight * (double)v, nvv += weight * (double)(v * v);
+        e += value, ve += value * (double)v;
     }
+    store(moments, n), store(moments + stride, nv), store(moments + 2 * stride, nvv);
+    store(moments + 3 * stride, e), store(moments + 4 * stride, ve);
 }
 
-// Slopes of the least-squares planes of the windows around columns `first` to `last`, NaN where their pixels determine
+template <class V> INLINE V sum(const double *m) {
+    return load<V>(m) + load<V>(m + 1) + load<V>(m + 2) + load<V>(m + 3) + load<V>(m + 4);
+}
+template <class V> INLINE V first_moment(const double *m) {
+    return 2.0 * (load<V>(m + 4) - load<V>(m)) + load<V>(m + 3) - load<V>(m + 1);
+}
+
+// Slopes of the least-squares planes of the windows whose first column is at `n`, NaN where their pixels determine
 // none. Moments are n^2 times the centred ones: whole numbers stay exact, and only the last operation divides.
-INLINE void row_slopes(const double *moments, double *__restrict slope_x, double *__restrict slope_y, int64_t first,
-                       int64_t last, int64_t width) {
-    const int64_t stride = width + 2 * RADIUS, length = last - first + 1;
-    const double *n = moments + first, *v = n + V * stride, *vv = n + VV * stride, *e = n + E * stride;
-    const double *ve = n + VE * stride;
-    const auto sum = [](const double *m) { return m[0] + m[1] + m[2] + m[3] + m[4]; };
-    const auto first_moment = [](const double *m) { return 2.0 * (m[4] - m[0]) + m[3] - m[1]; };
-    for (int64_t i = 0; i < length; i++) {
-        const double s = sum(n + i), su = first_moment(n + i), suu = 4.0 * (n[i + 4] + n[i]) + n[i + 3] + n[i + 1];
-        const double sv = sum(v + i), suv = first_moment(v + i), svv = sum(vv + i);
-        const double se = sum(e + i), sue = first_moment(e + i), sve = sum(ve + i);
-        const double cuu = s * suu - su * su, cuv = s * suv - su * sv, cvv = s * svv - sv * sv;
-        const double cue = s * sue - su * se, cve = s * sve - sv * se;
-        const double determinant = cuu * cvv - cuv * cuv;
-        const double inverse = determinant > 0.5 ? 1.0 / determinant : NAN;
-        slope_x[i] = (cue * cvv - cve * cuv) * inverse;
-        slope_y[i] = (cve * cuu - cue * cuv) * inverse;
-    }
+template <class V> INLINE void slopes_of(const double *n, double *slope_x, double *slope_y, int64_t stride) {
+    const double *v = n + stride, *vv = v + stride, *e = vv + stride, *ve = e + stride;
+    const V suu = 4.0 * (load<V>(n + 4) + load<V>(n)) + load<V>(n + 3) + load<V>(n + 1);
+    const V s = sum<V>(n), su = first_moment<V>(n), sv = sum<V>(v), suv = first_moment<V>(v), svv = sum<V>(vv);
+    const V se = sum<V>(e), sue = first_moment<V>(e), sve = sum<V>(ve);
+    const V cuu = s * suu - su * su, cuv = s * suv - su * sv, cvv = s * svv - sv * sv;
+    const V cue = s * sue - su * se, cve = s * sve - sv * se, determinant = cuu * cvv - cuv * cuv;
+    const V inverse = determinant > 0.5 ? 1.0 / determinant : V{} + (double)NAN;
+    store(slope_x, (cue * cvv - cve * cuv) * inverse);
+    store(slope_y, (cve * cuu - cue * cuv) * inverse);
+}
+
+// The slopes of the windows around columns `first` to `last` of a row.
+INLINE void row_slopes(const float *values, double *moments, double *slopes, int64_t y, int64_t first, int64_t last,
+                       int64_t height, int64_t width) {
+    typedef vec<double, REGISTER / 8> Doubles;
+    constexpr int64_t N = REGISTER / 8;
+    typedef vec<double, 1> Single;
+    const int64_t stride = width + 2 * RADIUS;
+    for (int k = 0; k < MOMENTS; k++)
+        for (int64_t side = 0; side < RADIUS; side++)
+            moments[k * stride + side] = moments[k * stride + width + RADIUS + side] = 0;
+    const int64_t low = first > RADIUS ? first - RADIUS : 0, high = last + RADIUS < width ? last + RADIUS : width - 1;
+    const int64_t above = y < RADIUS ? -y : -RADIUS, below = y + RADIUS < height ? RADIUS : height - 1 - y;
+    const float *row = values + y * width;
+    int64_t x = low;
+    for (; x + N <= high + 1; x += N) column_moments<Doubles>(row + x, moments + x + RADIUS, above, below, width, stride);
+    for (; x <= high; x++) column_moments<Single>(row + x, moments + x + RADIUS, above, below, width, stride);
+    for (x = first; x + N <= last + 1; x += N)
+        slopes_of<Doubles>(moments + x, slopes + x, slopes + width + x, stride);
+    for (; x <= last; x++) slopes_of<Single>(moments + x, slopes + x, slopes + width + x, stride);
 }
 
 // Degrees between the normals (-a, -b, 1) and (-A, -B, 1), 0 to 90.
@@ -195,10 +203,9 @@ EXPORT bool SG(normal_angles)(const float *values, const int32_t *pixels, const 
         at.move(pixels[i]);
         for (stop = i; stop < count && pixels[stop] - at.start < width;) stop++;
         const int64_t first = at.x, last = pixels[stop - 1] - at.start;
-        column_moments(values, moments, at.y, first, last, height, width);
-        row_slopes(moments, slopes, slopes + width, first, last, width);
+        row_slopes(values, moments, slopes, at.y, first, last, height, width);
         for (int64_t j = i; j < stop; j++) {
-            const double *slope = slopes + (pixels[j] - at.start - first), *plane = planes + 3 * (labels[j] - 1);
+            const double *slope = slopes + (pixels[j] - at.start), *plane = planes + 3 * (labels[j] - 1);
             const float value = values[pixels[j]];
             angles[j] = value == value ? (float)angle(slope[0], slope[width], plane[0], plane[1]) : NAN;
         }

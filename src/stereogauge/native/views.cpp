@@ -7,16 +7,15 @@ constexpr float FAR_AWAY = 1099511627776.0f;  // 2^40: beyond every image
 // The nearest whole number, halves away from zero; a number outside every image for NaN, infinities and huge values.
 INLINE int64_t half_away(float value) {
     const float rounded = floorf(fabsf(value) + 0.5f);
-    const int64_t whole = (int64_t)(rounded < FAR_AWAY ? rounded : FAR_AWAY);
-    return value >= 0 ? whole : -whole;
+    return (int64_t)copysignf(rounded < FAR_AWAY ? rounded : FAR_AWAY, value);
 }
 
 // The line from (start, start_value) to (end, end_value) at every whole position inside the row.
 INLINE void segment(float *target, float start, float start_value, float end, float end_value, int64_t width) {
     if (end < start) return;
     const float length = end - start == 0 ? 1 : end - start;
-    const int64_t first = half_away(start), last = half_away(end);
-    for (int64_t i = first > 0 ? first : 0; i <= last && i < width; i++)
+    const int64_t from = half_away(start), to = half_away(end), last = to < width ? to : width - 1;
+    for (int64_t i = from > 0 ? from : 0; i <= last; i++)
         target[i] = start_value + ((float)i - start) / length * (end_value - start_value);
 }
 
