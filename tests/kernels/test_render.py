@@ -9,7 +9,7 @@ import pytest
 
 from stereogauge.datasets.synthetic.presets import PRESETS
 from stereogauge.datasets.synthetic.render import Renderer
-from stereogauge.datasets.synthetic.world import Frame
+from stereogauge.datasets.synthetic.world import ImageFrame
 from stereogauge.kernels import render
 
 pytestmark = pytest.mark.usefixtures("processor_level")
@@ -115,7 +115,7 @@ def colour(s: Row, eye: Vector, ray: Vector, depth: float, focal: float) -> Vect
 
 @pytest.mark.parametrize("preset", ["mixed", "thin", "curved", "reflections"])
 def test_a_view_shows_the_nearest_surface_of_every_ray(preset: str) -> None:
-    renderer = Renderer(PRESETS[preset].world(Frame(SIZE[0] / SIZE[1]), 0), SIZE)
+    renderer = Renderer(PRESETS[preset].world(ImageFrame(SIZE[0] / SIZE[1]), 0), SIZE)
     position = 0.5
     view = renderer.view(position)
     rows = [Row(row) for row in renderer.table]
@@ -135,7 +135,7 @@ def test_a_view_shows_the_nearest_surface_of_every_ray(preset: str) -> None:
 
 
 def test_a_point_is_visible_where_a_second_ray_meets_nothing_before_it() -> None:
-    renderer = Renderer(PRESETS["mixed"].world(Frame(SIZE[0] / SIZE[1]), 0), SIZE)
+    renderer = Renderer(PRESETS["mixed"].world(ImageFrame(SIZE[0] / SIZE[1]), 0), SIZE)
     view = renderer.view(0.0)
     visible = renderer.visible(view, 0.0, 1.0)
     rows = [Row(row) for row in renderer.table]
