@@ -12,8 +12,8 @@ from benchmarks.report import Report
 from benchmarks.scenes import motorcycle_full, noisy_estimate
 from benchmarks.threads import on_threads
 from benchmarks.timing import interleave
-from stereogauge.masks.depth_range import range_in_front
 from stereogauge.masks.labels import pack_regions
+from stereogauge.masks.scene_regions import range_in_front
 from stereogauge.metrics.statistics import PassRequest, PixelStatistics
 
 THRESHOLDS = (0.5, 1.0, 2.0, 3.0, 4.0)

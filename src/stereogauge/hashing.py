@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(__file__).parent
+SOURCE_SUFFIXES = (".py", ".cpp", ".h")
 _IN_ORDER = json.JSONEncoder(sort_keys=True)  # one for all: json.dumps makes a new one per call
 
 _quoted = json.encoder.encode_basestring_ascii
@@ -34,14 +35,16 @@ def _json(values: Any) -> str:
 
 @functools.cache
 def source_hash(*names: str, package: Path = PACKAGE) -> str:
-    """SHA-256, in hexadecimal, of sources: files (`native/edges.cpp`) and folders with all Python modules in them.
+    """SHA-256, in hexadecimal, of sources: files (`native/edges.cpp`) and folders with all sources in them.
 
-    A hash is computed once per process, since a running process does not load changed sources either.
+    A folder that does not exist has none. A hash is computed once per process, since a running process does not load
+    changed sources either.
     """
     digest = hashlib.sha256()
     for name in names:
         path = package / name
-        for source in [path] if path.suffix else sorted(path.rglob("*.py")):
+        found = [path] if path.suffix else [one for one in sorted(path.rglob("*")) if one.suffix in SOURCE_SUFFIXES]
+        for source in found:
             digest.update(f"{source.relative_to(package).as_posix()} {source.stat().st_size}\n".encode())
             digest.update(source.read_bytes())
     return digest.hexdigest()

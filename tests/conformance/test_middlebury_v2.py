@@ -13,7 +13,7 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.io.files import DisparityFile
-from stereogauge.masks.partition import check_partition
+from stereogauge.masks.standard import check_partition
 
 SCALES = {"tsukuba": 16, "venus": 8, "teddy": 4, "cones": 4}
 SIZES = {

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import stereogauge as sg
 from stereogauge.decision.explain import Explanation, explain
 from stereogauge.evaluation.stored_maps import map_origins
-from stereogauge.masks.parts import PARTS
+from stereogauge.masks.geometric import PARTS
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
 

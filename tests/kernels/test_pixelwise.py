@@ -7,8 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from stereogauge.kernels import pixelwise as kernels
-from stereogauge.masks.groups import group_slots
-from stereogauge.masks.labels import RegionLabels
+from stereogauge.masks.labels import RegionLabels, group_slots
 from stereogauge.metrics.tally import DepthScale, Tally, tally_map
 
 NAN, INF = np.float32("nan"), np.float32("inf")

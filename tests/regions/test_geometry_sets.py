@@ -12,7 +12,7 @@ from scipy import ndimage
 
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError
 from stereogauge.kernels.edges import squared_distances
-from stereogauge.masks.geometry.bands import distance_to, smoothed
+from stereogauge.masks.geometry.edges import distance_to, smoothed
 from stereogauge.masks.geometry.planes import Planes
 from stereogauge.masks.geometry.sets import GeometrySets, geometry_sets
 from stereogauge.masks.scene_regions import SceneRegions

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stereogauge.masks.groups import LANES, SlotGroups, group_slots
-from stereogauge.masks.labels import pack_regions
+from stereogauge.masks.labels import LANES, SlotGroups, group_slots, pack_regions
 
 
 def read_back(groups: SlotGroups, width: int) -> NDArray[np.int64]:

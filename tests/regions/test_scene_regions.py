@@ -16,7 +16,7 @@ import stereogauge as sg
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError, StereogaugeError
 from stereogauge.masks import scene_regions
 from stereogauge.masks.declaration import declared_regions
-from stereogauge.masks.partition import PARTITION, check_partition
+from stereogauge.masks.standard import PARTITION, check_partition
 
 NAN = np.nan
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.masks.expression import region_id
-from stereogauge.masks.parts import PARTS
+from stereogauge.masks.geometric import PARTS
 from stereogauge.metrics.declaration import Metric
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube, Values

@@ -32,7 +32,7 @@ from stereogauge.decision.source import Source, opening, purpose_of, read_scores
 from stereogauge.decision.words import render, sentences
 from stereogauge.display import Displayed
 from stereogauge.errors import StereogaugeError, unknown_name
-from stereogauge.masks.parts import PARTS
+from stereogauge.masks.geometric import PARTS
 from stereogauge.metrics.registry import parse_column
 from stereogauge.protocol.parameters import EITHER_UNIT
 from stereogauge.ranking.profile import metric_words, property_of

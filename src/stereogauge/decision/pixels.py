@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.io.files import load_disparity
+from stereogauge.masks.scene_content import grey
 from stereogauge.masks.scene_regions import SceneRegions
-from stereogauge.masks.texture import grey
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture, clip_limit
 from stereogauge.metrics.registry import parse_column

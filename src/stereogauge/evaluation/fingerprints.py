@@ -21,7 +21,7 @@ from stereogauge.hashing import values_digest, values_hash
 from stereogauge.io.content import display_name
 from stereogauge.io.files import content_hash
 from stereogauge.io.remote_path import current_entry, is_in_object_store, is_remote
-from stereogauge.masks.drawn_planes import PLANES
+from stereogauge.masks.geometry.planes import PLANES
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.model import DisparityMap, Scene
 from stereogauge.protocol import Protocol

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels.edges import squared_distances
-from stereogauge.masks.connected import components
+from stereogauge.masks.geometry.connected import components
 from stereogauge.metrics.costs import Costs, PixelCosts, mean
 from stereogauge.metrics.declaration import Statistic, map_metric, metric
 from stereogauge.metrics.hci import GUARD, HCI, VARIANT, closer_to_beyond, nothing_measured

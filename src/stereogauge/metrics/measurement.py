@@ -15,8 +15,7 @@ from stereogauge.datasets.misplaced import wrong_size
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError
 from stereogauge.kernels.edges import fill_background
 from stereogauge.kernels.jit import read_only
-from stereogauge.masks.depth_range import range_in_front
-from stereogauge.masks.scene_regions import SceneRegions
+from stereogauge.masks.scene_regions import SceneRegions, range_in_front
 from stereogauge.metrics.statistics import PassRequest, PixelStatistics, RegionStatistics
 from stereogauge.model import DisparityMap, Image, Mask, Scene, as_disparity
 from stereogauge.protocol import Protocol

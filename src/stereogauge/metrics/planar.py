@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels.set_scores import normal_angles, plane_distances, second_differences
-from stereogauge.masks.drawn_planes import drawn_planes
-from stereogauge.masks.geometry.planes import Points, fit_plane
+from stereogauge.masks.geometry.planes import Points, drawn_planes, fit_plane
 from stereogauge.masks.geometry.sets import Values
 from stereogauge.metrics.costs import PixelCosts, mean, percent
 from stereogauge.metrics.declaration import Parameter, metric

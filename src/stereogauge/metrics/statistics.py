@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels import pixelwise as kernels
-from stereogauge.masks.depth_range import range_in_front
 from stereogauge.masks.labels import RegionLabels
+from stereogauge.masks.scene_regions import range_in_front
 from stereogauge.metrics.error_bins import ErrorsInBins, collect_bins
 from stereogauge.metrics.tally import DepthScale, Tally, tally_map, wide_enough
 from stereogauge.model import DisparityMap

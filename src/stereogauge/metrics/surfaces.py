@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels.set_scores import direction_counts
-from stereogauge.masks.geometry.gradients import central_gradient
+from stereogauge.masks.geometry.connected import central_gradient
 from stereogauge.metrics.costs import Costs, PixelCosts, mean, quantile
 from stereogauge.metrics.declaration import Parameter, Statistic, map_metric, metric
 from stereogauge.metrics.measurement import Measurement

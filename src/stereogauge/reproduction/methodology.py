@@ -11,8 +11,8 @@ import numpy as np
 from stereogauge.evaluation.evaluate import evaluate
 from stereogauge.figures.data.analysis import counted_errors_data
 from stereogauge.figures.data.ranking import alike_data, layers_data
-from stereogauge.masks.partition import check_partition
 from stereogauge.masks.scene_regions import regions as pixel_sets
+from stereogauge.masks.standard import check_partition
 from stereogauge.ranking.model import Ranking
 from stereogauge.ranking.relations import PARTITION, double_counting, nested
 from stereogauge.ranking.run import rank

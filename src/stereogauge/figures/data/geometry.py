@@ -12,8 +12,8 @@ from stereogauge.errors import unknown_name
 from stereogauge.figures.palette import OKABE_ITO, colour
 from stereogauge.kernels.edges import fill_rows, thin_runs
 from stereogauge.kernels.planes import direction_change
-from stereogauge.masks.geometry.bands import distance_to
-from stereogauge.masks.geometry.gradients import central_gradient
+from stereogauge.masks.geometry.connected import central_gradient
+from stereogauge.masks.geometry.edges import distance_to
 from stereogauge.masks.geometry.sets import GeometrySets, Positions
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.measurement import Measurement

@@ -1,6 +1,6 @@
 """Geometry sets on disk, by a hash of everything they depend on.
 
-A file is a NumPy archive that carries its own key. Archives hold a checksum a member; a file that is damaged, of
+A file is a NumPy archive that holds its own key and a checksum per member; a file that is damaged, of
 another key or not ours at all is computed again and replaced.
 """
 
@@ -25,24 +25,11 @@ from stereogauge.model import DisparityMap, Mask
 from stereogauge.paths import cache_folder
 from stereogauge.protocol.parameters import GeometryParameters
 from stereogauge.stages import Stage, unseen
+from stereogauge.version import VERSION
 
 DAMAGED = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError)
-SOURCES = (
-    "protocol/parameters.py",
-    "masks/connected.py",
-    "masks/geometry/bands.py",
-    "masks/geometry/fine_structures.py",
-    "masks/geometry/gradients.py",
-    "masks/geometry/plane_search.py",
-    "masks/geometry/planes.py",
-    "masks/geometry/sets.py",
-    "kernels/edges.py",
-    "kernels/planes.py",
-    "kernels/set_scores.py",
-    "native/edges.cpp",
-    "native/planes.cpp",
-    "native/set_scores.cpp",
-)
+SOURCES = ("masks/geometry", "protocol", "kernels", "native")
+"""The code that sets depend on, as whole folders: modules move between them."""
 
 
 def sets_key(
@@ -54,7 +41,7 @@ def sets_key(
 ) -> str:
     """A hash of ground truth, evaluation mask, drawn planes, parameters, resolution and code."""
     arrays = ["" if part is None else content_hash(part) for part in (truth, base, drawn_planes)]
-    return values_hash([source_hash(*SOURCES), repr(parameters), float(resolution), *arrays])[:40]
+    return values_hash([VERSION, source_hash(*SOURCES), repr(parameters), float(resolution), *arrays])[:40]
 
 
 def cached_geometry_sets(

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.masks.connected import components
+from stereogauge.masks.geometry.connected import components
 from stereogauge.masks.geometry.sets import GeometrySets, Positions
 from stereogauge.model import Mask
 

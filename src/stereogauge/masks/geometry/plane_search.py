@@ -22,8 +22,7 @@ from stereogauge.kernels.planes import (
     part_statistics,
     quadratic_moments,
 )
-from stereogauge.masks.connected import components, large_components
-from stereogauge.masks.geometry.gradients import central_gradient, vector_change
+from stereogauge.masks.geometry.connected import central_gradient, components, large_components, vector_change
 from stereogauge.masks.geometry.planes import Planes, Points, angle_between, fit_plane
 from stereogauge.model import DisparityMap, Mask
 from stereogauge.opencv import cv2

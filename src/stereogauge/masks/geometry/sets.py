@@ -1,8 +1,4 @@
-"""All geometry-aware pixel sets of a scene in one object, a pure function of its ground truth and parameters.
-
-A set is stored as sorted flat positions (row · width + column) of its pixels with the values that belong to them:
-sets are small, and every estimate is measured on exactly these pixels.
-"""
+"""The geometry-aware pixel sets of a scene: edges with their bands, planes, curved surfaces, fine structures."""
 
 from __future__ import annotations
 
@@ -15,11 +11,12 @@ from numpy.typing import NDArray
 from stereogauge.errors import SizeError
 from stereogauge.kernels.edges import fill_rows
 from stereogauge.kernels.set_scores import normal_angles, plane_distances, second_differences, sum_and_count
-from stereogauge.masks.geometry.bands import Bands, discontinuity_bands, distances_at
-from stereogauge.masks.geometry.fine_structures import FineStructures, fine_structures
+from stereogauge.masks.geometry.connected import without_small_parts
+from stereogauge.masks.geometry.edges import Bands, FineStructures, discontinuity_bands, distances_at, fine_structures
 from stereogauge.masks.geometry.plane_search import find_planes
 from stereogauge.masks.geometry.planes import Planes, planes_in_regions, value_step
 from stereogauge.model import DisparityMap, Mask
+from stereogauge.opencv import cv2
 from stereogauge.protocol.parameters import GeometryParameters
 from stereogauge.stages import DISCONTINUITIES, FINE_STRUCTURES, PLANES, Stage, unseen
 
@@ -243,3 +240,28 @@ def _floors(
         total, count = sum_and_count(values)
         floors[position] = total / count if count else np.nan
     return floors
+
+
+WINDOW = 5
+VARIANCE_OF_STEPS = 2.0  # of −2 … 2
+
+
+def smooth_pixels(truth: DisparityMap, tolerance: float) -> Mask:
+    """Pixels whose 5 × 5 window is known and lies within `tolerance` (root mean square) of a plane of its own."""
+    known = np.isfinite(truth)
+    middle = float(np.median(truth[known])) if known.any() else 0.0
+    values = np.where(known, truth - middle, 0.0).astype(np.float64)
+    even, steps = np.full(WINDOW, 1 / WINDOW), (np.arange(WINDOW) - WINDOW // 2) / WINDOW
+    average = cv2.sepFilter2D(values, cv2.CV_64F, even, even)
+    squares = cv2.sepFilter2D(values * values, cv2.CV_64F, even, even)
+    slopes = [cv2.sepFilter2D(values, cv2.CV_64F, *pair) / VARIANCE_OF_STEPS for pair in ((steps, even), (even, steps))]
+    variance = squares - average**2 - VARIANCE_OF_STEPS * (slopes[0] ** 2 + slopes[1] ** 2)
+    whole = cv2.erode(known.astype(np.uint8), np.ones((WINDOW, WINDOW), np.uint8), borderValue=0)
+    return np.asarray((whole == 1) & (variance <= tolerance**2))
+
+
+def curved_surfaces(truth: DisparityMap, base: Mask, sets: GeometrySets, least_share: float) -> Mask:
+    """Smooth pixels of M₀ on no plane and no fine structure, in parts of at least `least_share` of the image."""
+    elsewhere = sets.mask(sets.surface) | sets.mask(sets.fine)
+    smooth = smooth_pixels(truth, sets.plane_tolerance) & base & ~elsewhere
+    return without_small_parts(smooth, least_share * truth.size)

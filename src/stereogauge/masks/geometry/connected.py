@@ -1,11 +1,15 @@
-"""Gradients of disparity maps and how they change: what discontinuities and planes are found by."""
+"""Gradients of disparity maps and connected components of masks: what geometry sets are found by."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.model import DisparityMap
+from stereogauge.kernels.planes import FIRST_COLUMN, FIRST_ROW, PIXELS, label_extents
+from stereogauge.model import DisparityMap, Mask
+from stereogauge.opencv import cv2
 
 Floats = NDArray[np.float32]
 
@@ -46,3 +50,26 @@ def vector_change(along_x: Floats, along_y: Floats) -> Floats:
         for part in (along_x, along_y):
             squares += np.square(np.diff(part, axis=axis, append=np.take(part, [-1], axis=axis)))
     return np.asarray(np.sqrt(squares))
+
+
+def components(mask: NDArray[Any]) -> tuple[NDArray[np.int32], int]:
+    """8-connected components: a label image, 0 outside the mask, and the number of labels with 0."""
+    number, labels = cv2.connectedComponents(
+        np.ascontiguousarray(mask, dtype=np.uint8), connectivity=8, ltype=cv2.CV_32S
+    )
+    return np.asarray(labels, dtype=np.int32), int(number)
+
+
+def large_components(labels: NDArray[np.int32], number: int, least: float) -> list[int]:
+    """The labels of at least `least` pixels, by place and size: numbering differs between versions of OpenCV."""
+    extents = label_extents(labels, number)[:, [FIRST_ROW, FIRST_COLUMN, PIXELS]]
+    large = np.flatnonzero(extents[1:, 2] >= least) + 1
+    return [int(label) for label in sorted(large, key=lambda label: tuple(extents[label]))]
+
+
+def without_small_parts(mask: NDArray[Any], least: float) -> Mask:
+    """The mask without its 8-connected components of fewer than `least` pixels."""
+    labels, number = components(mask)
+    large = np.zeros(number, np.bool_)
+    large[large_components(labels, number, least)] = True
+    return np.asarray(np.take(large, labels))

@@ -1,4 +1,8 @@
-"""Depth discontinuities M_d, the bands M_f and M_b beside them, and the maps D_f and D_b from beyond the edge."""
+"""Depth discontinuities with the bands beside them, and fine structures with the background beside them.
+
+M_d are the discontinuities, M_f and M_b the bands on their near and far side, D_f and D_b the maps from beyond the
+edge. M_s are fine structures with their components S, M_n the background beside them with their disparity D_n.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.edges import adopt_beyond, follow_bands, squared_distances
-from stereogauge.masks.geometry.gradients import central_gradient
+from stereogauge.kernels.edges import adopt_beyond, beside_structures, follow_bands, squared_distances, thin_runs
+from stereogauge.masks.geometry.connected import central_gradient, components, without_small_parts
 from stereogauge.model import DisparityMap, Mask
 from stereogauge.opencv import cv2
 from stereogauge.protocol.parameters import GeometryParameters
@@ -87,3 +91,41 @@ def discontinuity_bands(filled: DisparityMap, resolution: float, parameters: Geo
     del along_x, along_y  # a large map is as much memory as what follows needs
     smoothed(side, beyond, parameters.band_median, discontinuity)
     return Bands(discontinuity, side == 1, side == -1, beyond, gradient)
+
+
+@dataclass(frozen=True)
+class FineStructures:
+    """`labels` numbers the structures from 1, in an image; `beside` are the flat positions of M_n.
+
+    There `structure` holds D_n and `beside_label` the number of the structure, 0 where that lies outside M₀.
+    """
+
+    labels: NDArray[np.int32]
+    beside: NDArray[np.int32]
+    structure: NDArray[np.float32]
+    beside_label: NDArray[np.int32]
+
+    @classmethod
+    def none(cls, shape: tuple[int, int]) -> FineStructures:
+        """No structure anywhere."""
+        nowhere = np.zeros(0, np.int32)
+        return cls(np.zeros(shape, np.int32), nowhere, np.zeros(0, np.float32), nowhere)
+
+
+def fine_structures(
+    filled: DisparityMap, known: Mask, base: Mask, resolution: float, parameters: GeometryParameters
+) -> FineStructures:
+    """Structures of small horizontal extent: a rising and a falling edge meet on a row within the largest width.
+
+    Components smaller than `fine_share` of the image go; what is left is cut to the evaluation mask `base` and
+    labelled again, since the cut may divide a structure, and the ground truth itself would count as fragmented.
+    """
+    scaled = parameters.at(resolution)
+    runs = thin_runs(filled, scaled.fine_gradient, scaled.fine_width)
+    fine = without_small_parts(runs & known, parameters.fine_share * filled.size)
+    labels, _ = components(fine & base)
+    beside, columns = beside_structures(filled, fine, scaled.fine_surround, scaled.fine_gradient)
+    positions = np.flatnonzero(beside & base).astype(np.int32)
+    width = np.int32(filled.shape[1])
+    sources = positions - positions % width + columns.ravel()[positions]
+    return FineStructures(labels, positions, filled.ravel()[sources], labels.ravel()[sources])

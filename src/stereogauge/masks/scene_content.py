@@ -1,4 +1,4 @@
-"""Pixels by their distance: near, middle and far, or between two depths."""
+"""Regions by what a scene shows: distance, texture, and objects of the scene's own masks."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import numpy as np
 
 from stereogauge.errors import NotApplicable, UnknownNameError
 from stereogauge.masks.declaration import region
-from stereogauge.masks.evaluated_scene import EvaluatedScene
-from stereogauge.model import Mask
+from stereogauge.masks.scene_regions import SceneRegions
+from stereogauge.model import Image, Mask
+from stereogauge.opencv import cv2
 from stereogauge.registry import Parameter
 
 SOURCE = "depth terciles of the scene, or the protocol's limits in metres"
 
 
-def _disparity_limits(evaluated: EvaluatedScene) -> tuple[float, float]:
+def _disparity_limits(evaluated: SceneRegions) -> tuple[float, float]:
     """Disparities that divide far from mid and mid from near; nearer means larger."""
     near, far = evaluated.parameters.near, evaluated.parameters.far
     if near is None and far is None:
@@ -33,14 +34,14 @@ def _disparity_limits(evaluated: EvaluatedScene) -> tuple[float, float]:
 
 
 @region(id="near", name="Near", definition=r"\{x : Z(x) < z_1\}", source=SOURCE, version=2)
-def near(evaluated: EvaluatedScene) -> Mask:
+def near(evaluated: SceneRegions) -> Mask:
     """The nearest third of the known pixels, or those nearer than the protocol's limit."""
     mask: Mask = evaluated.scene.gt > _disparity_limits(evaluated)[1]
     return mask
 
 
 @region(id="mid", name="Middle distance", definition=r"\{x : z_1 \le Z(x) \le z_2\}", source=SOURCE, version=2)
-def mid(evaluated: EvaluatedScene) -> Mask:
+def mid(evaluated: SceneRegions) -> Mask:
     """Pixels between near and far."""
     low, high = _disparity_limits(evaluated)
     mask: Mask = (evaluated.scene.gt >= low) & (evaluated.scene.gt <= high)
@@ -48,7 +49,7 @@ def mid(evaluated: EvaluatedScene) -> Mask:
 
 
 @region(id="far", name="Far", definition=r"\{x : Z(x) > z_2\}", source=SOURCE, version=2)
-def far(evaluated: EvaluatedScene) -> Mask:
+def far(evaluated: SceneRegions) -> Mask:
     """The farthest third of the known pixels, or those farther than the protocol's limit."""
     mask: Mask = evaluated.scene.gt < _disparity_limits(evaluated)[0]
     return mask
@@ -65,7 +66,7 @@ def far(evaluated: EvaluatedScene) -> Mask:
         Parameter("far", unit="m", description="depth that is too far", low=0.0, default=math.inf),
     ),
 )
-def depth(evaluated: EvaluatedScene, near: float, far: float) -> Mask:
+def depth(evaluated: SceneRegions, near: float, far: float) -> Mask:
     """Pixels whose true depth in metres is at least the first number and less than the second: `depth@2,30`.
 
     A pixel at infinity (no disparity left after the offset of the principal points) is farther than any limit.
@@ -89,7 +90,7 @@ def depth(evaluated: EvaluatedScene, near: float, far: float) -> Mask:
         Parameter("limit", unit="px", description="disparity that is too large", default=math.inf),
     ),
 )
-def disparity(evaluated: EvaluatedScene, least: float, limit: float) -> Mask:
+def disparity(evaluated: SceneRegions, least: float, limit: float) -> Mask:
     """Pixels whose true disparity in px is at least the first number and less than the second: `disparity@10,40`.
 
     Where the protocol takes the nearest of four true disparities, their mean.
@@ -100,3 +101,75 @@ def disparity(evaluated: EvaluatedScene, least: float, limit: float) -> Mask:
     size = np.asarray(evaluated.scene.gt if truths is None else np.mean(truths, axis=0), np.float64)
     mask: Mask = (size >= least) & (size < limit)
     return mask
+
+
+def grey(image: Image) -> Image:
+    """The image as float32 grey levels 0…255, rounded to the image's own steps as OpenCV does."""
+    stored = image if image.dtype in (np.uint8, np.uint16) else np.asarray(image, np.float32)
+    levels = np.asarray(cv2.cvtColor(stored, cv2.COLOR_RGB2GRAY) if stored.ndim == 3 else stored, np.float32)
+    return levels / np.float32(257.0) if image.dtype == np.uint16 else levels
+
+
+def texture_energy(image: Image) -> Image:
+    """3×3 mean of the squared horizontal gradient, (Sobel_x / 8)², in grey levels² per px²."""
+    gradient = np.asarray(cv2.Sobel(grey(image), cv2.CV_32F, 1, 0, ksize=3), np.float32) / np.float32(8.0)
+    return cv2.blur(gradient * gradient, (3, 3))
+
+
+@region(
+    id="textureless",
+    name="Textureless",
+    definition=r"\{x : \overline{(\partial_x I)^2}_{3\times3}(x) < t\}",
+    source="Scharstein & Szeliski 2002; threshold 4 as in OpenCV's stereo tests",
+    needs=("gt", "left"),
+    version=2,
+)
+def textureless(evaluated: SceneRegions) -> Mask:
+    """Pixels whose windowed gradient energy lies below the protocol's threshold."""
+    evaluated.check_size(evaluated.scene.left, "left image")
+    energy: Image = texture_energy(evaluated.scene.left)
+    mask: Mask = energy < evaluated.parameters.texture_threshold
+    return mask
+
+
+@region(
+    id="textured",
+    name="Textured",
+    definition=r"I \setminus \mathrm{textureless}",
+    source="Scharstein & Szeliski 2002",
+    needs=("gt", "left"),
+    version=2,
+)
+def textured(evaluated: SceneRegions) -> Mask:
+    """Pixels with enough horizontal gradient energy."""
+    return ~evaluated.mask("textureless")
+
+
+def _object_mask(evaluated: SceneRegions, name: str) -> Mask:
+    if name not in evaluated.scene.masks:
+        raise NotApplicable(f"Region {name!r} needs an object map, and scene {evaluated.scene.id!r} has none.")
+    return evaluated.own_mask(name)
+
+
+@region(
+    id="fg",
+    name="Foreground objects",
+    definition=r"\{x : \text{the object map names an object}\}",
+    source="Menze & Geiger 2015",
+    needs=("gt", "mask:fg"),
+)
+def foreground(evaluated: SceneRegions) -> Mask:
+    """Pixels of moving objects in KITTI's object map."""
+    return _object_mask(evaluated, "fg")
+
+
+@region(
+    id="bg",
+    name="Background",
+    definition=r"\{x : \text{the object map names no object}\}",
+    source="Menze & Geiger 2015",
+    needs=("gt", "mask:bg"),
+)
+def background(evaluated: SceneRegions) -> Mask:
+    """Pixels outside all objects in KITTI's object map."""
+    return _object_mask(evaluated, "bg")
