@@ -31,7 +31,7 @@ from stereogauge.metrics.registry import parse_column
 from stereogauge.model import ResultSet
 from stereogauge.protocol import load_protocol
 from stereogauge.ranking.profile import load_profile, shipped_profiles
-from stereogauge.scores.cell import CellScores
+from stereogauge.scores.score import CellScores
 from stereogauge.store import open_store
 from stereogauge.store.sources import source_text
 from stereogauge.store.write import MapRecord

@@ -32,7 +32,7 @@ from stereogauge.evaluation.run import run_plan
 from stereogauge.io import write_disparity
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import load_protocol
-from stereogauge.scores.cell import CellScores
+from stereogauge.scores.score import CellScores
 from stereogauge.store import open_store
 
 ALGORITHMS, SCENES = 100, 200

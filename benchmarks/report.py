@@ -9,8 +9,7 @@ from typing import Any, TextIO
 
 from benchmarks.curves import Curve
 from benchmarks.timing import Statistic, Times
-from stereogauge.scores.plain import json_value
-from stereogauge.text import number_text
+from stereogauge.text import json_value, number_text
 
 FORMAT = 1
 LIMIT = "the limit of"

@@ -23,7 +23,7 @@ from stereogauge.evaluation.worker import CellGroup
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import load_protocol
 from stereogauge.ranking import rank
-from stereogauge.scores.cell import CellScores
+from stereogauge.scores.score import CellScores
 from stereogauge.store import Store, open_store
 from stereogauge.store.sources import source_text
 from stereogauge.store.write import MapRecord

@@ -10,8 +10,8 @@ import numpy as np
 from stereogauge.evaluation.plan import Plan
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import load_protocol
-from stereogauge.scores.cell import CellScores
 from stereogauge.scores.column import VersionedColumn
+from stereogauge.scores.score import CellScores
 from stereogauge.store import Store, open_store
 
 REGIONS = ("all", "nonocc", "disc")

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from stereogauge.scores.cell import CellScores
 from stereogauge.scores.column import VersionedColumn
+from stereogauge.scores.score import CellScores
 
 
 def same_scores(left: CellScores, right: CellScores) -> bool:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+import numpy as np
 
 GAP = "–"
 MOST_NAMED = 4
@@ -87,3 +90,22 @@ def lower_first(text: str) -> str:
 def upper_first(text: str) -> str:
     """The text with a capital first letter."""
     return text[:1].upper() + text[1:]
+
+
+def json_value(value: Any) -> Any:
+    """Null for NaN, the texts "inf" and "-inf" for infinities, plain numbers instead of NumPy's; lists entry by entry.
+
+    >>> json_value([1.5, float("nan"), float("inf"), 3, "words"])
+    [1.5, None, 'inf', 3, 'words']
+    """
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [json_value(entry) for entry in value]
+    if isinstance(value, dict):
+        return {key: json_value(entry) for key, entry in value.items()}
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, float) or math.isfinite(value):
+        return value
+    return None if math.isnan(value) else str(value)

@@ -24,7 +24,7 @@ from stereogauge.evaluation.plan import Plan, make_plan
 from stereogauge.evaluation.processes import LocalProcesses
 from stereogauge.evaluation.run import Summary, run_plan
 from stereogauge.protocol import Protocol
-from stereogauge.scores.cell import CellScores
+from stereogauge.scores.score import CellScores
 from stereogauge.store import Store, open_store
 
 PROTOCOL = Protocol(metrics=("bad@1", "bad@2", "mae", "rms", "quantile@95"), regions=("all", "nonocc", "disc"))

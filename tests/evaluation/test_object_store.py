@@ -33,7 +33,7 @@ from stereogauge.io import remote_path
 from stereogauge.io.remote import file_cache
 from stereogauge.io.remote_path import place
 from stereogauge.protocol import Protocol
-from stereogauge.scores.cell import CellScores
+from stereogauge.scores.score import CellScores
 from stereogauge.store import Store, open_store
 
 PROTOCOL = Protocol(metrics=("bad@1", "mae", "quantile@95"), regions=("all", "nonocc", "disc"))

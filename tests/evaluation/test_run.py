@@ -21,7 +21,7 @@ from stereogauge.evaluation.run import run_plan
 from stereogauge.io import write_disparity
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import Protocol
-from stereogauge.scores.cell import cells_of_scores
+from stereogauge.scores.score import cells_of_scores
 from stereogauge.store import open_store
 
 PROTOCOL = Protocol(metrics=("bad@1", "mae", "seconds"), regions=("all", "nonocc"))

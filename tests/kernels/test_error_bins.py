@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stereogauge.kernels.pixelwise import BINS, FINE_IGNORED, FINE_MISSING, KEYS, PARTS
-from stereogauge.metrics.error_bins import ErrorsInBins, collect_bins
+from stereogauge.metrics.tally import ErrorsInBins, collect_bins
 
 
 def collected(bins: list[int], shape: tuple[int, int], seed: int) -> tuple[ErrorsInBins, np.ndarray, np.ndarray]:

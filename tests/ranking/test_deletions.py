@@ -20,9 +20,9 @@ from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.declaration import Statistic
 from stereogauge.ranking import rank
 from stereogauge.ranking.model import Ranking
+from stereogauge.scores.aggregation import usable_scores
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.scores.evidence import evidence
 
 KINDS = ("left out",)
 RULES = ("common", "drop-algorithm", "drop-column", "worst")
@@ -100,8 +100,8 @@ def check(case: Case, protocol: str, names: Iterable[str]) -> int:
     compared = 0
     for name in names:
         after = cube_of((measured(case, protocol, DELETIONS[name](case)), *before_maps[1:]), case)
-        sparse = evidence(after).sparse[0, 0] | np.isnan(after.values[0, 0])
-        sparse &= ~(evidence(before).sparse | np.isnan(before.values))[:, 0].any(axis=0)
+        sparse = usable_scores(after).sparse[0, 0] | np.isnan(after.values[0, 0])
+        sparse &= ~(usable_scores(before).sparse | np.isnan(before.values))[:, 0].any(axis=0)
         columns = [str(column) for column, gap in zip(after.columns, sparse, strict=True) if gap]
         compared += len(columns)
         for rule in RULES:

@@ -11,7 +11,7 @@ import stereogauge as sg
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking import Column, ScoreCube, rank
 from stereogauge.ranking.costs import prepare, richest
-from stereogauge.scores.evidence import evidence
+from stereogauge.scores.aggregation import usable_scores
 from stereogauge.scores.selection import Dropped, in_words
 
 NAN = float("nan")
@@ -43,7 +43,7 @@ class TestCoverage:
     sparse = cube([[[1.0]], [[2.0]], [[3.0]]], counts=[[[650]], [[1000]], [[950]]], missing=[[[350]], [[0]], [[50]]])
 
     def test_a_score_that_covers_too_little_is_a_gap_with_its_reason(self) -> None:
-        found = evidence(self.sparse)
+        found = usable_scores(self.sparse)
         assert np.isnan(found.values[:, 0, 0]).tolist() == [True, False, False]
         assert found.reason(0, 0, 0) == "covers 65 %"
         assert self.sparse.values[0, 0, 0] == 1.0  # tables still show it

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stereogauge.scores.cell import CellScores
 from stereogauge.scores.column import VersionedColumn
+from stereogauge.scores.score import CellScores
 from stereogauge.store import Store, open_store
 
 COLUMNS = tuple(VersionedColumn(metric, 1, region, 1) for metric in ("bad@1", "mae") for region in ("all", "nonocc"))

@@ -11,7 +11,7 @@ import pytest
 
 from stereogauge.cli import main
 from stereogauge.errors import StoreError
-from stereogauge.scores.cell import CellScores
+from stereogauge.scores.score import CellScores
 from stereogauge.store import open_store, schema
 from stereogauge.store.migrations import prepare
 

@@ -11,8 +11,8 @@ import stereogauge as sg
 from stereogauge.cli import main
 from stereogauge.protocol import load_protocol
 from stereogauge.registry import PluginWarning
-from stereogauge.scores.cell import CellScores
 from stereogauge.scores.column import Column, VersionedColumn
+from stereogauge.scores.score import CellScores
 from stereogauge.web.source import StoreSource
 
 PROTOCOL = load_protocol("default").replace(metrics=("bad@1", "gone"), regions=("all",))

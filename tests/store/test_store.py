@@ -14,9 +14,9 @@ import stereogauge as sg
 from stereogauge.errors import StoreError, UnknownNameError
 from stereogauge.io.files import DisparityFile, MaskFile
 from stereogauge.model import Calibration, Dataset, ResultSet, Scene
-from stereogauge.scores.cell import CellScores
 from stereogauge.scores.column import VersionedColumn
 from stereogauge.scores.cube import ScoreCube
+from stereogauge.scores.score import CellScores
 from stereogauge.store import Store, open_store, schema
 from stereogauge.store.write import Failure, MapRecord
 

@@ -56,7 +56,7 @@ def _usual_first(metric: Any) -> int:
 def declaration(metric: Any) -> dict[str, Any]:
     """A metric's declaration as plain values."""
     from stereogauge.metrics.declaration import COUNTS, MISSING, SCALING
-    from stereogauge.scores.plain import json_value
+    from stereogauge.text import json_value
 
     return {
         "id": metric.id + "".join(f"@{p.name.upper()}" for p in metric.parameters[:1]),

@@ -118,8 +118,8 @@ def _print_table(table: Table, *, boxed: bool) -> None:
 
 def print_rows(rows: Sequence[Mapping[str, Any]], form: Format = Format.table) -> None:
     """Records with the same keys, which become the column heads; gaps are null in JSON and empty in CSV."""
-    from stereogauge.scores.plain import json_value
     from stereogauge.tables.table import of_records
+    from stereogauge.text import json_value
 
     if form is Format.json:
         sys.stdout.write(json.dumps([json_value(dict(row)) for row in rows], indent=2, allow_nan=False) + "\n")

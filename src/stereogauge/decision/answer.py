@@ -37,9 +37,8 @@ from stereogauge.ranking.run import Scores
 from stereogauge.ranking.significance import scenes_for_pair, signed_rank_p
 from stereogauge.ranking.weighted_score import WeightedScore, weigh, weighted_columns
 from stereogauge.scores.cube import LEAST_COVERAGE, ScoreCube, Values
-from stereogauge.scores.plain import json_value
 from stereogauge.scores.selection import Selection, missing_rule
-from stereogauge.text import percent
+from stereogauge.text import json_value, percent
 
 if TYPE_CHECKING:
     import pandas as pd

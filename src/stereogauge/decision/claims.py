@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from stereogauge.scores.plain import json_value
+from stereogauge.text import json_value
 
 CLOSE = 0.05
 """Share of draws (of weights or scenes) in which a rival must be better to be called close."""

@@ -40,8 +40,8 @@ from stereogauge.ranking.run import Scores
 from stereogauge.ranking.weighted_score import WeightedScore, weigh
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import Values
-from stereogauge.scores.plain import json_value
 from stereogauge.scores.selection import missing_rule
+from stereogauge.text import json_value
 
 if TYPE_CHECKING:
     import pandas as pd

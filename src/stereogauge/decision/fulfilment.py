@@ -16,7 +16,7 @@ from stereogauge.protocol import Protocol
 from stereogauge.ranking.bootstrap import resample_scenes
 from stereogauge.scores.aggregation import aggregated
 from stereogauge.scores.cube import ScoreCube, Values
-from stereogauge.scores.plain import json_value
+from stereogauge.text import json_value
 
 SURE = 0.95
 """Share of the draws of scenes in which a winner must meet the requirements."""

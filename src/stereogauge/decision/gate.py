@@ -20,9 +20,8 @@ from stereogauge.decision.words import render
 from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.registry import parse_column
 from stereogauge.ranking.significance import signed_rank_p
-from stereogauge.scores.aggregation import Aggregation, aggregated
+from stereogauge.scores.aggregation import Aggregation, aggregated, column_costs
 from stereogauge.scores.column import Column
-from stereogauge.scores.costs import column_costs
 from stereogauge.scores.cube import ScoreCube
 
 LIMIT = re.compile(r"(?P<sign>[+]?)(?P<amount>\d+(?:\.\d*)?|\.\d+)(?P<percent>%?)")

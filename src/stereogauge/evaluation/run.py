@@ -17,7 +17,7 @@ from stereogauge.evaluation.worker import CellGroup, Doubt, GroupResult, Trouble
 from stereogauge.io.files import content_hash
 from stereogauge.io.remote_path import is_remote
 from stereogauge.model import Dataset, ResultSet
-from stereogauge.scores.cell import CellScores
+from stereogauge.scores.score import CellScores
 from stereogauge.store import Store
 from stereogauge.store.sources import confidence_text, paths_of, source_of_text, source_text
 from stereogauge.store.write import Failure, MapRecord

@@ -20,8 +20,8 @@ from stereogauge.metrics.measurement import Fact
 from stereogauge.model import DisparityMap, DisparitySource, Scene
 from stereogauge.protocol import Protocol
 from stereogauge.registry import plugin_place
-from stereogauge.scores.cell import CellScores
 from stereogauge.scores.column import VersionedColumn
+from stereogauge.scores.score import CellScores
 
 
 @dataclass(frozen=True)

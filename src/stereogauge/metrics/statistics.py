@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 from stereogauge.kernels import pixelwise as kernels
 from stereogauge.masks.labels import RegionLabels
 from stereogauge.masks.scene_regions import range_in_front
-from stereogauge.metrics.error_bins import ErrorsInBins, collect_bins
-from stereogauge.metrics.tally import DepthScale, Tally, tally_map, wide_enough
+from stereogauge.metrics.tally import DepthScale, ErrorsInBins, Tally, collect_bins, tally_map, wide_enough
 from stereogauge.model import DisparityMap
 
 
 @dataclass(frozen=True)
 class PassRequest:
-    """What a metric asks of the pass over the pixels that all metrics share.
+    """What a metric reads of the pass over the pixels that all metrics share.
 
     `thresholds`, in px: to read the number of larger errors with `PixelStatistics.above`. `quantiles`, from 0 to 1: to
     read quantiles of the error with `PixelStatistics.quantile`. `depth`: to read depth errors with
@@ -45,12 +44,12 @@ class PassRequest:
 
 
 def thresholds(*values: float) -> PassRequest:
-    """Ask for the numbers of errors above these, in px."""
+    """Request the numbers of errors above these, in px."""
     return PassRequest(thresholds=values)
 
 
 def percentiles(*values: float) -> PassRequest:
-    """Ask for these percentiles of the error, from 0 to 100."""
+    """Request these percentiles of the error, from 0 to 100."""
     return PassRequest(quantiles=tuple(value / 100 for value in values))
 
 
@@ -94,11 +93,11 @@ class DepthStatistics:
 
 
 class _Around(NamedTuple):
-    """The order statistics around quantiles: for each region and quantile asked for, the number of the region, and the
+    """The order statistics around quantiles: for each requested region and quantile, the number of the region, and the
     share of the upper one; for both of them the bin and the rank in it.
     """
 
-    asked: list[tuple[str, float]]
+    requested: list[tuple[str, float]]
     regions: NDArray[np.int64]
     bins: NDArray[np.int64]
     ranks: NDArray[np.int64]
@@ -231,24 +230,24 @@ class PixelStatistics:
         valid = self._below[:, -1]
         regions = np.repeat(np.flatnonzero(valid), len(different))
         names = [name for name, count in zip(self._labels.names, valid.tolist(), strict=True) if count]
-        asked = list(itertools.product(names, different))
-        positions = np.array([quantile for _, quantile in asked], np.float64) * (valid[regions] - 1)
+        requested = list(itertools.product(names, different))
+        positions = np.array([quantile for _, quantile in requested], np.float64) * (valid[regions] - 1)
         ranks = np.array([np.floor(positions), np.ceil(positions)], np.int64)
         # The counts of all regions as one increasing sequence, for one search.
         step = self._truth.size + 1
         counts = self._below[:, 1:] + np.arange(0, len(self._below) * step, step)[:, None]
         bins = counts.ravel().searchsorted(ranks + regions * step, side="right") - regions * kernels.BINS
-        return _Around(asked, regions, bins, ranks - self._below[regions, bins], positions - ranks[0])
+        return _Around(requested, regions, bins, ranks - self._below[regions, bins], positions - ranks[0])
 
     def _read(self, around: _Around) -> None:
         """Read the quantiles that some order statistics are around."""
-        if not around.asked:
+        if not around.requested:
             return
         regions = np.concatenate((around.regions, around.regions))
         errors = self._errors_in(set(around.bins.ravel().tolist()))
         found = errors.order_statistics(regions, around.bins.ravel(), around.ranks.ravel()).astype(np.float64)
         below, above = found.reshape(2, -1)
-        self._quantiles |= zip(around.asked, (below + (above - below) * around.shares).tolist(), strict=True)
+        self._quantiles |= zip(around.requested, (below + (above - below) * around.shares).tolist(), strict=True)
 
     def _collect(self, bins: Iterable[int], tally: Tally, meanwhile: Callable[[], None]) -> ErrorsInBins:
         """The errors in some bins, by one pass over the keys of all pixels."""

@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import NothingLeftError, StereogaugeError
+from stereogauge.scores.aggregation import UsableScores, column_costs, usable_scores
 from stereogauge.scores.column import Column
-from stereogauge.scores.costs import column_costs
 from stereogauge.scores.cube import ScoreCube, Values
-from stereogauge.scores.evidence import Evidence, evidence
 from stereogauge.scores.selection import Dropped, MissingRule, Selection
 
 Mask = NDArray[np.bool_]
@@ -138,7 +137,7 @@ def prepare(cube: ScoreCube, rule: MissingRule = "common") -> tuple[Costs, Selec
     """
     if not (cube.algorithms and cube.scenes and cube.columns):
         raise StereogaugeError(f"Nothing to rank: the selection has {cube!r}; select at least one of each.")
-    found = evidence(cube)
+    found = usable_scores(cube)
     shape = (len(cube.algorithms), -1)
     matrix = column_costs(cube.columns, found.values).reshape(shape)
     gaps = _Gaps(found, np.isnan(matrix), found.sparse.reshape(shape))
@@ -209,7 +208,7 @@ def prepare(cube: ScoreCube, rule: MissingRule = "common") -> tuple[Costs, Selec
 class _Gaps:
     """The gaps of a selection over its flat columns, with their reasons in words."""
 
-    def __init__(self, found: Evidence, gap: NDArray[np.bool_], sparse: NDArray[np.bool_]) -> None:
+    def __init__(self, found: UsableScores, gap: NDArray[np.bool_], sparse: NDArray[np.bool_]) -> None:
         self.found, self.gap, self.sparse = found, gap, sparse
         self.cube = found.cube
         shape = (len(self.cube.scenes), len(self.cube.columns))

@@ -20,8 +20,8 @@ from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.ranking.costs import Costs
 from stereogauge.registry import collect
 from stereogauge.scores.cube import ScoreCube, Values
-from stereogauge.scores.plain import json_value
 from stereogauge.scores.selection import Dropped, Selection
+from stereogauge.text import json_value
 
 if TYPE_CHECKING:
     import pandas as pd

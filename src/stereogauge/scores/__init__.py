@@ -1,1 +1,1 @@
-"""Scores, the middle of the house: one column, one score, one table, one cube, one aggregation, one selection."""
+"""Scores: columns, single scores and cells, tables, cubes, aggregation over scenes, selections."""

@@ -1,12 +1,19 @@
-"""One value over several scenes: the only place where scores of scenes become one number."""
+"""What is made of a cube of scores: which of them may enter an order, costs, and one value over several scenes.
+
+A score that says nothing about missing estimates (`missing = "left out"`) needs coverage, or an algorithm would climb
+by leaving pixels out. A set of six pixels is no evidence. What fails is a gap with its reason where orders are made;
+tables still show the number. This is the only place where scores of scenes become one number.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stereogauge.errors import ProtocolError
 from stereogauge.scores.column import Column
@@ -76,3 +83,68 @@ def _pool(cube: ScoreCube, values: Values) -> None:
         for row in range(len(cube.algorithms)):
             if not math.isnan(values[row, place]) and counts[row, at] > 0:
                 values[row, place] = finalize(float(sums[row, at]), int(counts[row, at]))
+
+
+def oriented(cube: ScoreCube) -> Values:
+    """The cube's values as costs, NaN where there is a gap."""
+    return column_costs(cube.columns, cube.values)
+
+
+def column_costs(columns: Sequence[Column], values: Values) -> Values:
+    """Values whose last axis counts columns, as costs."""
+    costs = np.array(values, np.float64)
+    for place, column in enumerate(columns):
+        direction = column.declared.metric.direction
+        if direction == "higher":
+            costs[..., place] *= -1.0
+        elif direction == "zero":
+            np.abs(costs[..., place], out=costs[..., place])
+    return costs
+
+
+@dataclass(frozen=True, eq=False)
+class UsableScores:
+    """What may enter an order: `values` with NaN for gaps, and masks of the scores that were taken out.
+
+    `sparse` marks scores whose coverage is below the limit, `small` those whose set has too few pixels. All have shape
+    (algorithms, scenes, columns).
+    """
+
+    cube: ScoreCube
+    values: Values
+    sparse: NDArray[np.bool_]
+    small: NDArray[np.bool_]
+
+    def reason(self, algorithm: int, scene: int, column: int) -> str:
+        """Why a score is a gap: "covers 65 %", "only 6 pixels", or "no score"."""
+        if self.sparse[algorithm, scene, column]:
+            return f"covers {100 * self.cube.coverage[algorithm, scene, column]:.0f} %"
+        if self.small[algorithm, scene, column]:
+            what = self.cube.columns[column].declared.metric.counts
+            return f"only {self.cube.support[algorithm, scene, column]:.0f} {what}"
+        return "no score"
+
+
+def usable_scores(cube: ScoreCube) -> UsableScores:
+    """The scores that may enter an order, by the limits of the cube.
+
+    `least_coverage` is the share of its pixels that a left-out score must cover. `least_support` is the number of
+    pixels that a set must have; None takes the rule of `Metric.least_support` for the size of each scene, 0
+    takes any.
+    Scores whose pixels were not kept are taken as they are.
+    """
+    sparse = np.zeros(cube.values.shape, bool)
+    small = np.zeros(cube.values.shape, bool)
+    if cube.counts is None or cube.missing is None:
+        return UsableScores(cube, cube.values, sparse, small)
+    known = ~np.isnan(cube.values)
+    sizes = np.nan_to_num(cube.sizes or [0.0] * len(cube.scenes))  # the least limit where a size is unknown
+    stated = cube.least_support
+    for place, column in enumerate(cube.columns):
+        metric = column.declared.metric
+        if metric.left_out(cube.invalid):
+            sparse[:, :, place] = known[:, :, place] & (cube.coverage[:, :, place] < cube.least_coverage)
+        limits = np.array([metric.least_support(size) if stated is None else stated for size in sizes])
+        support = cube.support[:, :, place]
+        small[:, :, place] = known[:, :, place] & (support > 0) & (support < limits)
+    return UsableScores(cube, np.where(sparse | small, np.nan, cube.values), sparse, small)

@@ -1,6 +1,6 @@
 """The score cube: algorithms × scenes × columns, with gaps as NaN. Everything that ranks or analyses scores reads one.
 
-A column is a metric on a region. Sums, counts and missing pixels travel with the values, so that pooling stays
+A column is a metric on a region. Sums, counts and missing pixels are kept with the values, so that pooling stays
 possible.
 """
 
@@ -36,8 +36,8 @@ class ScoreCube:
     on which no algorithm has a score. `sizes` gives the size of each scene relative to full resolution, NaN where it
     is unknown. `depth_units` gives the unit of depth errors on each scene, "" where it is unknown.
     `invalid` is the protocol's policy for missing estimates, which decides whether `counts` include them.
-    `tags` are those of algorithms and scenes. `runs` says what run times were measured under, by (algorithm, scene).
-    `least_coverage` and `least_support` say which of the scores may enter an order: see `stereogauge.scores.evidence`.
+    `tags` are those of algorithms and scenes. `runs` holds the conditions of run times, by (algorithm, scene).
+    `least_coverage` and `least_support` say which of the scores may enter an order: see `usable_scores`.
     """
 
     algorithms: tuple[str, ...]
@@ -72,7 +72,7 @@ class ScoreCube:
         for kind, names in (("algorithm", self.algorithms), ("scene", self.scenes), ("column", self.columns)):
             if len(set(names)) != len(names):
                 twice = next(name for name in names if names.count(name) > 1)
-                raise StereogaugeError(f"The {kind} {str(twice)!r} stands twice in a score cube; names must differ.")
+                raise StereogaugeError(f"The {kind} {str(twice)!r} occurs twice in a score cube; names must differ.")
         if self.datasets and len(self.datasets) != len(self.scenes):
             raise StereogaugeError(
                 f"A score cube needs one dataset per scene; found {len(self.datasets)} for {len(self.scenes)} scenes."
@@ -130,7 +130,7 @@ class ScoreCube:
 
     @functools.cached_property
     def coverage(self) -> Values:
-        """Share of each score's own pixels that have an estimate; NaN where that is no question or is not known."""
+        """Share of each score's own pixels that have an estimate; NaN where it is undefined or not known."""
         if self.counts is None or self.missing is None:
             return np.full(self.values.shape, np.nan)
         return self._covered(self.counts, self.missing)
@@ -157,7 +157,7 @@ class ScoreCube:
         return np.asarray(self.counts + self.missing * np.array(apart, np.float64), np.float64)
 
     def column(self, text: str) -> int:
-        """The index of the column that `bad@1:nonocc`, or a metric that stands on one region only, names."""
+        """The index of the column that `bad@1:nonocc`, or a metric with one region only, names."""
         found = _columns(self, [text])
         if len(found) != 1:
             raise StereogaugeError(
@@ -239,10 +239,10 @@ class ScoreCube:
         regions: Iterable[str] | None = None,
         algorithms: Iterable[str] | None = None,
     ) -> ScoreCube:
-        """The part that was asked for, in the order of asking; None means everything.
+        """The requested part, in the order of the request; None means everything.
 
         A metric may be written with its region (`bad@1:nonocc`). A metric that is bound to its own pixel set is
-        kept whatever `regions` asks for. Algorithms and scenes may be named by their tags: `tag:technique=learned`.
+        kept whatever `regions` names. Algorithms and scenes may be named by their tags: `tag:technique=learned`.
         """
         if scenes is None and metrics is None and regions is None and algorithms is None:
             return self

@@ -1,12 +1,19 @@
-"""A score: one number with what it was computed from.
+"""A score: one number with what it was computed from; and a cell, all scores of one algorithm on one scene.
 
 A score's key is (dataset, scene, algorithm, metric, region, protocol). Sums and counts are kept, so pooling over pixels
-or averaging over scenes is a choice made when reading.
+or averaging over scenes is a choice made when reading. A cell is what a worker returns and a store keeps in one row.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.scores.column import Column, VersionedColumn
 
 NO_ESTIMATE = "no estimate for this scene"
 
@@ -31,3 +38,132 @@ class Score:
     protocol: str
     note: str = ""
     rule: str = field(default="", compare=False, repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class CellScores:
+    """The scores of one cell.
+
+    `protocol` is the scoring hash. `inputs` is a 64-bit fingerprint of everything that was read, 0 where it is
+    not known. `notes` holds the reason of a NaN by place in `columns`. `seconds` is the time that computing took, on `host`.
+    """
+
+    dataset: str
+    scene: str
+    algorithm: str
+    protocol: str
+    columns: tuple[VersionedColumn, ...]
+    values: NDArray[np.float64]
+    sums: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    missing: NDArray[np.int64]
+    notes: Mapping[int, str] = field(default_factory=lambda: MappingProxyType({}))
+    inputs: int = 0
+    seconds: float = 0.0
+    host: str = ""
+
+    @classmethod
+    def of_scores(
+        cls,
+        scores: Sequence[Score],
+        columns: tuple[VersionedColumn, ...],
+        *,
+        inputs: int = 0,
+        seconds: float = 0.0,
+        host: str = "",
+    ) -> CellScores:
+        """The cell of scores in the order of `columns`."""
+        first = scores[0]
+        return cls(
+            dataset=first.dataset,
+            scene=first.scene,
+            algorithm=first.algorithm,
+            protocol=first.protocol,
+            columns=columns,
+            values=np.array([score.value for score in scores], np.float64),
+            sums=np.array([score.sum for score in scores], np.float64),
+            counts=np.array([score.count for score in scores], np.int64),
+            missing=np.array([score.missing for score in scores], np.int64),
+            notes={place: score.note for place, score in enumerate(scores) if score.note},
+            inputs=inputs,
+            seconds=seconds,
+            host=host,
+        )
+
+    def scores(self) -> Iterator[Score]:
+        """The scores one by one."""
+        for place, column in enumerate(self.columns):
+            yield Score(
+                dataset=self.dataset,
+                scene=self.scene,
+                algorithm=self.algorithm,
+                metric=column.metric,
+                region=column.region,
+                value=float(self.values[place]),
+                sum=float(self.sums[place]),
+                count=int(self.counts[place]),
+                missing=int(self.missing[place]),
+                protocol=self.protocol,
+                note=self.notes.get(place, ""),
+            )
+
+    def take(self, places: Sequence[int]) -> CellScores:
+        """The cell with only the columns at `places`."""
+        chosen = list(places)
+        return CellScores(
+            self.dataset,
+            self.scene,
+            self.algorithm,
+            self.protocol,
+            tuple(self.columns[place] for place in chosen),
+            self.values[chosen],
+            self.sums[chosen],
+            self.counts[chosen],
+            self.missing[chosen],
+            {new: self.notes[old] for new, old in enumerate(chosen) if old in self.notes},
+            self.inputs,
+            self.seconds,
+            self.host,
+        )
+
+
+def cells_of_scores(scores: Iterable[Score]) -> list[CellScores]:
+    """Scores grouped into cells, in order of appearance; versions are those of the present declarations.
+
+    A scene that an algorithm has no estimate for makes no cell: the store holds what was measured.
+    """
+    groups: dict[tuple[str, str, str, str], list[Score]] = {}
+    for score in scores:
+        if score.note != NO_ESTIMATE:
+            groups.setdefault((score.dataset, score.scene, score.algorithm, score.protocol), []).append(score)
+    return [
+        CellScores.of_scores(group, tuple(Column(score.metric, score.region).versioned for score in group))
+        for group in groups.values()
+    ]
+
+
+def joined(cells: Sequence[CellScores]) -> CellScores:
+    """Parts of one cell as one; no column may be in two of them."""
+    first, last = cells[0], cells[-1]
+    if len(cells) == 1:
+        return first
+    starts = np.cumsum([0, *(len(cell.columns) for cell in cells)])
+    return CellScores(
+        first.dataset,
+        first.scene,
+        first.algorithm,
+        first.protocol,
+        tuple(column for cell in cells for column in cell.columns),
+        np.concatenate([cell.values for cell in cells]),
+        np.concatenate([cell.sums for cell in cells]),
+        np.concatenate([cell.counts for cell in cells]),
+        np.concatenate([cell.missing for cell in cells]),
+        {
+            int(start) + place: note
+            for start, cell in zip(starts, cells, strict=False)
+            for place, note in cell.notes.items()
+        },
+        last.inputs,
+        sum(cell.seconds for cell in cells),
+        last.host,
+    )

@@ -1,6 +1,6 @@
-"""What a result was computed from: the scores that were asked for, the rule for gaps, and what that rule removed.
+"""What a result was computed from: the requested scores, the rule for gaps, and what that rule removed.
 
-Every ranking, statistic, figure and report carries one, and names it in its caption.
+Every ranking, statistic, figure and report has one, and names it in its caption.
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ def missing_rule(text: str) -> MissingRule:
 
 
 class Dropped(NamedTuple):
-    """Something that was asked for and left out: its kind (algorithm, scene, column, metric, or
-    single scores), its name, and why."""
+    """Something that was requested and left out.
+
+    Its kind (algorithm, scene, column, metric, or single scores), its name, and why.
+    """
 
     kind: str
     name: str
@@ -78,7 +80,7 @@ def _by_scenes(cells: Iterable[str], most: int) -> list[str]:
 class Selection:
     """Algorithms, scenes and columns that entered a result, the rules for gaps, and what was left out.
 
-    `least_coverage` and `least_support` are the limits of `stereogauge.scores.evidence`; `asked_scenes` is the number
+    `least_coverage` and `least_support` are the limits of `usable_scores`; `asked_scenes` is the number
     of scenes before the rule for gaps; `depth_unit` is the unit of depth errors on the scenes.
     """
 
@@ -95,7 +97,7 @@ class Selection:
 
     @classmethod
     def of(cls, cube: ScoreCube, missing: MissingRule = "common", dropped: tuple[Dropped, ...] = ()) -> Selection:
-        """The selection that a cube stands for."""
+        """The selection of everything in a cube."""
         names = cube.algorithms, cube.scenes, cube.columns
         return cls(*names, missing, dropped, cube.protocol, depth_unit=cube.depth_unit)
 
@@ -143,7 +145,7 @@ class Selection:
 
 
 def enumerated(names: Sequence[str], longest: int = 6) -> str:
-    """Names with commas, at most so many of them, and the number of the others."""
+    """Names with commas, at most `longest` of them, and the number of the others."""
     if len(names) <= longest:
         return ", ".join(names) or "none"
     return f"{', '.join(names[: longest - 1])} and {len(names) - longest + 1} more"

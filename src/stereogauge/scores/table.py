@@ -17,9 +17,9 @@ from stereogauge.metrics.registry import parse_column
 from stereogauge.protocol import Protocol
 from stereogauge.scores.aggregation import Aggregation, aggregated, way
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.scores.plain import json_value
 from stereogauge.scores.score import Score
 from stereogauge.tags import TagBook, Tags, expanded
+from stereogauge.text import json_value
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +29,7 @@ class ScoreTable(Sequence[Score], Displayed):
     """Scores of some algorithms on some scenes, all under one protocol.
 
     `sizes` holds the size of each scene, by dataset and scene, `calibrated` whether it has a calibration; `objects` the
-    object that a score is about, by dataset, scene and region, where scores of single objects were asked for.
+    object that a score is about, by dataset, scene and region, where scores of single objects were requested.
 
     >>> truth = np.array([[4, 4, 8], [4, 4, 8], [4, 4, 8]])
     >>> scene = sg.Scene("step", gt=truth)
@@ -118,8 +118,8 @@ class ScoreTable(Sequence[Score], Displayed):
     ) -> ScoreTable:
         """The scores that match everything given.
 
-        A metric may carry its region, as in `bad@1:nonocc`; one with a pixel set of its own matches whatever region is
-        asked for, unless it was measured inside that region. A scene or an algorithm may be a selector by tag, as in
+        A metric may name its region, as in `bad@1:nonocc`; one with a pixel set of its own matches whatever region is
+        given, unless it was measured inside that region. A scene or an algorithm may be a selector by tag, as in
         `tag:technique=learned`.
         """
         bound, named = parse_column(metric) if metric is not None else (None, None)

@@ -19,9 +19,8 @@ from sqlalchemy.engine import Connection
 
 from stereogauge.errors import FileError, MissingDependency, cause
 from stereogauge.protocol import parse_protocol
-from stereogauge.scores.cell import CellScores
 from stereogauge.scores.column import VersionedColumn
-from stereogauge.scores.score import Score
+from stereogauge.scores.score import CellScores, Score
 from stereogauge.store import schema
 from stereogauge.store.listing import map_record
 from stereogauge.store.rows import cell_of_row, dataset_ids, insert_new, known_column_sets, mapping

@@ -16,9 +16,9 @@ from sqlalchemy.engine import Connection
 from stereogauge.metrics.registry import is_declared
 from stereogauge.model import Calibration
 from stereogauge.protocol import Protocol, parse_protocol
-from stereogauge.scores.cell import CellScores, joined
 from stereogauge.scores.column import Column, VersionedColumn
 from stereogauge.scores.cube import ScoreCube, void_scenes
+from stereogauge.scores.score import CellScores, joined
 from stereogauge.store import schema
 from stereogauge.store.rows import (
     FLOATS,

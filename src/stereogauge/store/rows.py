@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from sqlalchemy.engine import Connection, RowMapping
 
 from stereogauge.errors import StoreError
-from stereogauge.scores.cell import CellScores
 from stereogauge.scores.column import VersionedColumn
+from stereogauge.scores.score import CellScores
 from stereogauge.store import schema
 
 CHUNK = 10_000

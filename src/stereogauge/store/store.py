@@ -15,10 +15,9 @@ from stereogauge.errors import StoreError, unknown_name
 from stereogauge.metrics.registry import is_declared
 from stereogauge.model import Dataset, ResultSet
 from stereogauge.protocol import Protocol, load_protocol, parse_protocol, preset_names
-from stereogauge.scores.cell import CellScores, cells_of_scores
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.scores.score import Score
+from stereogauge.scores.score import CellScores, Score, cells_of_scores
 from stereogauge.scores.table import ScoreTable
 from stereogauge.store import exchange, schema
 from stereogauge.store.engine import Database

@@ -18,8 +18,8 @@ from sqlalchemy.engine import Connection
 from stereogauge.errors import StoreError
 from stereogauge.model import Dataset, ResultSet
 from stereogauge.protocol import Protocol
-from stereogauge.scores.cell import CellScores
 from stereogauge.scores.column import VersionedColumn
+from stereogauge.scores.score import CellScores
 from stereogauge.store import schema
 from stereogauge.store.lookalikes import folded
 from stereogauge.store.rows import (

@@ -14,9 +14,9 @@ from stereogauge.metrics.registry import parse_metric
 from stereogauge.model import DisparityMap, Scene
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.scores.column import columns_of
-from stereogauge.scores.plain import json_value
 from stereogauge.study.damage import damage_called, damages
 from stereogauge.study.ground_truth import ground_truth_of
+from stereogauge.text import json_value
 
 GEOMETRY_METRICS = ("d-fat", "d-thin", "d-fuz-rel", "p-bump", "p-off", "p-mis", "f-por", "f-frag", "f-fat")
 OTHER_METRICS = (

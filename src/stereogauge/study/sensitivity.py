@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.model import Scene
-from stereogauge.scores.plain import json_value
 from stereogauge.study.damage import damage_called, damages
 from stereogauge.study.run import GEOMETRY_METRICS, Study, label, run_study
+from stereogauge.text import json_value
 
 Matrix = NDArray[np.float64]
 

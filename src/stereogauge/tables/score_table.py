@@ -18,11 +18,9 @@ from stereogauge.metrics.run_time import conditions_in_words
 from stereogauge.protocol.parameters import EITHER_UNIT
 from stereogauge.ranking.normalisation import normalised
 from stereogauge.ranking.ranks import column_ranks
-from stereogauge.scores.aggregation import Aggregation, aggregated, way
+from stereogauge.scores.aggregation import Aggregation, aggregated, column_costs, usable_scores, way
 from stereogauge.scores.column import Column, metric_of
-from stereogauge.scores.costs import column_costs
 from stereogauge.scores.cube import ScoreCube, Values
-from stereogauge.scores.evidence import evidence
 from stereogauge.scores.score import Score
 from stereogauge.scores.selection import enumerated
 from stereogauge.scores.table import ScoreTable
@@ -52,7 +50,7 @@ class ScoreSummary:
     """Scores over the scenes of a cube, as every surface shows them; arrays have shape (algorithms, columns).
 
     `values` are NaN where a scene has no score: a gap is never averaged away. `faint` marks values that cover too
-    little of their pixels, or too few, to be ranked (see `stereogauge.scores.evidence`). `costs` are the values that
+    little of their pixels, or too few, to be ranked (see `stereogauge.scores.aggregation`). `costs` are the values that
     may be compared, lower is better, NaN for the others; with `any_density` maps of any coverage are side by side, and
     columns that leave missing estimates out have no order, since leaving more pixels out would win it.
     """
@@ -100,7 +98,7 @@ def score_summary(
 ) -> ScoreSummary:
     """The scores of a cube over its scenes."""
     values = aggregated(cube, how, scene_weights)
-    found = evidence(cube)
+    found = usable_scores(cube)
     faint = np.asarray((found.sparse | found.small).any(axis=1))
     unordered = [any_density and column.declared.metric.left_out(cube.invalid) for column in cube.columns]
     costs = np.where(faint | unordered, np.nan, column_costs(cube.columns, values))

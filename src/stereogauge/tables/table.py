@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from stereogauge.display import Displayed
-from stereogauge.scores.plain import json_value
-from stereogauge.text import GAP, number_text
+from stereogauge.text import GAP, json_value, number_text
 
 Emphasis = Literal["", "best", "second"]
 Value = float | int | str | None

@@ -17,7 +17,7 @@ import tomli_w
 from stereogauge.matching.declaration import Value
 from stereogauge.matching.run import matcher_text
 from stereogauge.scores.cube import Values
-from stereogauge.scores.plain import json_value
+from stereogauge.text import json_value
 from stereogauge.tuning.definition import Definition, scene_groups
 from stereogauge.tuning.objectives import Improvement, ObjectiveFunction, Scores, improvement, score_matrix
 

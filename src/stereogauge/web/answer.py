@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator
 
-from stereogauge.scores.plain import json_value
+from stereogauge.text import json_value
 
 Infinity = Literal["inf", "-inf"]
 Number = Annotated[float | Infinity | None, BeforeValidator(json_value)]
-"""A number; null where there is none, the text "inf" where it is infinite: the rule of `stereogauge.scores.plain`."""
+"""A number; null where there is none, the text "inf" where it is infinite: the rule of `stereogauge.text`."""
 Numbers = Annotated[list[float], BeforeValidator(json_value)]
 Integers = Annotated[list[int], BeforeValidator(json_value)]
 Bounds = Annotated[tuple[float | Infinity | None, float | Infinity | None], BeforeValidator(json_value)]

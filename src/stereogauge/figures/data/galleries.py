@@ -15,7 +15,7 @@ from stereogauge.errors import StereogaugeError
 from stereogauge.figures.pictures import LegendEntry
 from stereogauge.metrics.costs import Costs
 from stereogauge.ranking.ranks import final_ranks
-from stereogauge.scores.costs import oriented
+from stereogauge.scores.aggregation import oriented
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.selection import Selection
 

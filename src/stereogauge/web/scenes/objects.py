@@ -6,7 +6,7 @@ from stereogauge.evaluation.objects import object_columns, object_statistics, ob
 from stereogauge.metrics.declaration import BoundMetric
 from stereogauge.protocol import load_protocol
 from stereogauge.scores.column import columns_of
-from stereogauge.scores.plain import json_value
+from stereogauge.text import json_value
 from stereogauge.web.answer import Answer, Number
 from stereogauge.web.scenes.reader import SceneQuery, SceneReader
 

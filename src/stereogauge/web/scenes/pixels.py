@@ -13,7 +13,7 @@ from stereogauge.figures.data.geometry import SET_LAYERS
 from stereogauge.metrics.costs import worst_blocks
 from stereogauge.metrics.registry import parse_column
 from stereogauge.model import DisparityMap
-from stereogauge.scores.plain import json_value
+from stereogauge.text import json_value
 from stereogauge.web.answer import Answer
 from stereogauge.web.scenes.reader import SceneQuery, SceneReader, SceneView
 

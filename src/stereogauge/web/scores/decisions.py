@@ -12,7 +12,7 @@ from stereogauge.decision.requirements import Requirements, load_requirements
 from stereogauge.decision.source import EVERY_PIXEL, ONLY_SURE, Source, compatibility, least_coverage
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.profile import load_profile, shipped_profiles
-from stereogauge.scores.plain import json_value
+from stereogauge.text import json_value
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.selection import SelectionQuery

@@ -14,11 +14,11 @@ from stereogauge.ranking.model import Ranking, model_declaration
 from stereogauge.ranking.profile import shipped_profiles
 from stereogauge.ranking.run import about_pixels
 from stereogauge.ranking.weighted_score import parse_weights
-from stereogauge.scores.plain import json_value
 from stereogauge.tables.markup import latex_tabular
 from stereogauge.tables.ranking_tables import DRAWN, leaderboard, leaderboard_columns
 from stereogauge.tables.table import Cell, Table
 from stereogauge.tables.text import csv_table
+from stereogauge.text import json_value
 from stereogauge.web.answer import Answer, Number
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.scores.reader import ScoreReader

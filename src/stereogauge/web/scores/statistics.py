@@ -16,8 +16,8 @@ from stereogauge.ranking.relations import determination, scatter, score_histogra
 from stereogauge.ranking.run import about_pixels
 from stereogauge.ranking.significance import friedman, wilcoxon_pairs
 from stereogauge.ranking.stability import threshold_stability, weight_stability
+from stereogauge.scores.aggregation import oriented
 from stereogauge.scores.column import metric_of
-from stereogauge.scores.costs import oriented
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.web.answer import Answer, Bounds, Integers, Number, Numbers, Text
 from stereogauge.web.errors import UnknownChoiceError

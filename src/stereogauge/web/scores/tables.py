@@ -10,8 +10,8 @@ from pydantic import BeforeValidator
 
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube, Values
-from stereogauge.scores.plain import json_value
 from stereogauge.tables.score_table import lacking, score_summary
+from stereogauge.text import json_value
 from stereogauge.web.answer import Answer, Infinity
 from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.selection import SelectionQuery, known_column

@@ -7,8 +7,7 @@ from pydantic import BaseModel
 
 from stereogauge.protocol import Protocol
 from stereogauge.ranking.ranks import column_ranks
-from stereogauge.scores.aggregation import aggregated
-from stereogauge.scores.costs import column_costs
+from stereogauge.scores.aggregation import aggregated, column_costs
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.table import ScoreTable
 from stereogauge.web.hiding import Hidden
