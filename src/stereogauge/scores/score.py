@@ -45,7 +45,8 @@ class CellScores:
     """The scores of one cell.
 
     `protocol` is the scoring hash. `inputs` is a 64-bit fingerprint of everything that was read, 0 where it is
-    not known. `notes` holds the reason of a NaN by place in `columns`. `seconds` is the time that computing took, on `host`.
+    not known. `notes` holds the reason of a NaN by place in `columns`. `seconds` is the time that computing took,
+    on `host`.
     """
 
     dataset: str
