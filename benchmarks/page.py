@@ -22,9 +22,8 @@ from benchmarks.curves import Curve
 from benchmarks.groups import GROUPS
 from benchmarks.machine import ROOT, describe
 from benchmarks.report import LIMIT, Missing, Report, Row, amount_text
-from benchmarks.scaling_figure import data_table, panels, scaling_figure, scaling_table
+from benchmarks.scaling_figure import data_table, panels, scaling_chart, scaling_table
 from benchmarks.schema import SCHEMA
-from stereogauge.figures.mpl.figure import save
 from stereogauge.tables.table import Cell, Table, table, words
 from stereogauge.tables.text import csv_table, markdown_table
 from stereogauge.text import number_text
@@ -155,7 +154,7 @@ def write(page: Path, documents: Sequence[dict[str, Any]], elsewhere: Sequence[d
         text = put(text, "scaling", scaling_text(report.curves))
         images = page.parent / "images"
         images.mkdir(exist_ok=True)
-        save(scaling_figure(report.curves), images / f"{FIGURE}.png", dpi=150)
+        scaling_chart(report.curves).save(images / f"{FIGURE}.png")
         comments = (f"{dates}, {describe(facts)}",)
         (images / f"{FIGURE}.csv").write_text(csv_table(data_table(report.curves), comments), encoding="utf-8")
     page.write_text(text, encoding="utf-8")

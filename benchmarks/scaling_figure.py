@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import SimpleNamespace
-
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from benchmarks.curves import Curve
-from stereogauge.figures.mpl.figure import SMALL, panel_figure, plain
-from stereogauge.figures.palette import MARKERS, MUTED, OKABE_ITO
+from stereogauge.figures.chart import (
+    Chart,
+    Spec,
+    algorithm_marks,
+    layer,
+    layered,
+    panel_width,
+    quantity,
+    quoted,
+    rows_where,
+)
+from stereogauge.figures.chart import panels as side_by_side
+from stereogauge.figures.palette import MUTED, algorithm_styles
 from stereogauge.tables.table import Table, number, table, words
 from stereogauge.text import number_text
 
@@ -31,39 +37,46 @@ def panels(curves: Sequence[Curve]) -> dict[str, list[Curve]]:
     return found
 
 
-def scaling_figure(curves: Sequence[Curve]) -> Figure:
-    """All panels, two beside each other."""
+def scaling_chart(curves: Sequence[Curve]) -> Chart:
+    """All panels, two beside each other. Rows: over, work, size, seconds, linear (seconds if growth were linear)."""
     grouped = panels(curves)
-    data = SimpleNamespace(title=TITLE, caption=CAPTION)
-    figure, grid = panel_figure(data, len(grouped), 2, 2.1)
-    for axes, (over, some) in zip(grid.ravel(), grouped.items(), strict=False):
-        _panel(axes, over, some)
-    return figure
+    rows = tuple(
+        {"over": over, "work": text, "size": size, "seconds": seconds, "linear": linear}
+        for over, some in grouped.items()
+        for text, curve in _labelled(some).items()
+        for size, seconds, linear in zip(curve.sizes, curve.seconds, _linear(over, curve), strict=True)
+    )
+    views = [_panel(over, some) for over, some in grouped.items()]
+    view = side_by_side(views, 2)
+    view["resolve"] = {"scale": {"color": "independent", "shape": "independent"}}
+    return Chart(TITLE, CAPTION, rows, view)
 
 
-def _panel(axes: Axes, over: str, curves: Sequence[Curve]) -> None:
-    for place, curve in enumerate(curves):
-        label = f"{curve.name}: slope {number_text(curve.slope, 2)}"
-        marker, colour = MARKERS[place][0], OKABE_ITO[place]
-        axes.plot(curve.sizes, curve.seconds, color=colour, marker=marker, markersize=4, linewidth=1.3, label=label)
-        power, fixed = (-1, 0) if over in FALLING else (1, -1)
-        ideal = [curve.seconds[fixed] * (size / curve.sizes[fixed]) ** power for size in curve.sizes]
-        axes.plot(curve.sizes, ideal, color=MUTED, linewidth=0.7, linestyle="--", zorder=1)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    low, high = axes.get_ylim()
-    axes.set_ylim(low, high * (high / low) ** (0.12 * len(curves) + 0.1))  # room for the legend
+def _labelled(curves: Sequence[Curve]) -> dict[str, Curve]:
+    return {f"{curve.name}: slope {number_text(curve.slope, 2)}": curve for curve in curves}
+
+
+def _linear(over: str, curve: Curve) -> list[float]:
+    power, fixed = (-1, 0) if over in FALLING else (1, -1)
+    return [curve.seconds[fixed] * (size / curve.sizes[fixed]) ** power for size in curve.sizes]
+
+
+def _panel(over: str, curves: Sequence[Curve]) -> Spec:
+    styles = algorithm_styles(_labelled(curves))
     sizes = sorted({size for curve in curves for size in curve.sizes})
-    axes.xaxis.set_major_locator(FixedLocator(sizes))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0,) if high > 100 * low else (1.0, 2.0, 5.0)))
-    axes.yaxis.set_minor_locator(NullLocator())
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    plain(axes, grid="both")
-    axes.set_xlabel(over)
-    axes.set_ylabel("seconds")
-    axes.legend(fontsize=SMALL, loc="upper left", frameon=False, borderpad=0.1, handlelength=1.6)
+    marks = algorithm_marks(styles, panel_width(2), "work")
+    logarithmic = {"type": "log", "nice": False, "padding": 6}
+    x = quantity("size", over, scale=logarithmic, axis={"values": sizes, "format": "~g"})
+    y = quantity("seconds", "seconds", scale=logarithmic, axis={"format": "~g", "tickCount": 5})
+    drawn = [
+        layer(
+            "line", {"x": x, "y": {**y, "field": "linear"}, "detail": {"field": "work"}}, color=MUTED, strokeDash=[5, 4]
+        ),
+        layer("line", {"x": x, "y": y, "color": marks["color"]}),
+        layer("point", {"x": x, "y": y, **marks}, size=35),
+    ]
+    own = f"datum.over === {quoted(over)}"
+    return layered(*(rows_where(one, own) for one in drawn), width=panel_width(2), height=190)
 
 
 def scaling_table(curves: Sequence[Curve]) -> Table:

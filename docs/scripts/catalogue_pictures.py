@@ -10,13 +10,11 @@ import sys
 from pathlib import Path
 
 import cv2
-from matplotlib.figure import Figure
 from PIL import Image
 from small_images import save_small
 
 import stereogauge as sg
 from stereogauge.errors import StereogaugeError
-from stereogauge.figures.mpl import draw
 from stereogauge.figures.pictures import render
 from stereogauge.matching.result import MatchResult
 from stereogauge.metrics.declaration import Metric
@@ -60,7 +58,7 @@ def responses() -> None:
     scene = next(iter(sg.load_dataset("synthetic:anatomy")))
     study = run_study(scene, RESPONSES)
     for column in study.metrics:
-        figure: Figure = draw(response_curves_data(study, [column]))
+        figure = response_curves_data(study, [column])
         name = column.partition(":")[0].partition("@")[0]
         save_small(figure, IMAGES / f"guide-response-{name}.png", dpi=90, colours=64)
 

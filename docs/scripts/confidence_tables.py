@@ -26,8 +26,7 @@ from stereogauge.confidence_measures.paper import PAPER
 from stereogauge.confidence_measures.run import ConfidenceChoices, SceneRun, run_scene, search_range, with_learned
 from stereogauge.confidence_measures.sparsification import parse_error, sparsify
 from stereogauge.datasets import load_dataset
-from stereogauge.figures import mpl
-from stereogauge.figures.data.sparsification import Kind, sparsification_data
+from stereogauge.figures.confidence import Kind, sparsification_data
 from stereogauge.io.disparity import read_disparity
 from stereogauge.masks.scene_regions import regions
 from stereogauge.matching.run import match
@@ -150,13 +149,13 @@ def paper() -> None:
     nine = [frame for frame in frames("kitti") if is_nine(frame.name)]
     numbered = [frame._replace(name=f"frame {int(frame.name)}") for frame in nine]
     for name, data in curve_figures(numbered).items():
-        save_small(mpl.draw(data), IMAGES / f"{name.removeprefix('kitti-')}.png")
+        save_small(data, IMAGES / f"{name.removeprefix('kitti-')}.png")
     labels = {name: measure_label(name) for name in (*PAPER, "product")}
     kinds: tuple[Kind, ...] = ("rates", "normalised")
     for kind in kinds:
         shown = [frame.curves for frame in nine]
         data = sparsification_data(shown, kind, labels=labels, title=f"All nine frames, {kind}", caption=RULES)
-        save_small(mpl.draw(data), IMAGES / f"confidence-{kind}.png")
+        save_small(data, IMAGES / f"confidence-{kind}.png")
     put("paper", paper_table(nine))
 
 

@@ -15,15 +15,12 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 from small_images import save_small
 
 from stereogauge.datasets import load_dataset
 from stereogauge.evaluation.evaluate import evaluate
-from stereogauge.figures import mpl
-from stereogauge.figures.data.geometry import direction_histograms_data, plane_segmentation_data, set_pictures
-from stereogauge.figures.mpl.figure import new_figure
-from stereogauge.figures.pictures import render, render_disparity
+from stereogauge.figures.geometry import direction_histograms_data, plane_segmentation_data, set_pictures
+from stereogauge.figures.pictures import SMALL, WIDTH, LegendEntry, captioned_figure, render, render_disparity
 from stereogauge.io.files import DisparityFile, load_disparity
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.matching.run import match
@@ -93,14 +90,14 @@ def tables(table: ScoreTable, floors: Mapping[str, Sequence[float]]) -> None:
 def show(axes: Axes, colours: np.ndarray, title: str) -> None:
     """Finished colours without axes."""
     axes.imshow(colours, interpolation="nearest")
-    axes.set_title(title, fontsize=mpl.figure.SMALL, loc="left")
+    axes.set_title(title, fontsize=SMALL, loc="left")
     axes.set_axis_off()
 
 
-def legend_of(pictures: Sequence[Picture]) -> list[Patch]:
+def legend_of(pictures: Sequence[Picture]) -> list[LegendEntry]:
     """One entry for each named colour."""
     named = {text: colour for picture in pictures for text, colour in picture.legend.values()}
-    return [Patch(facecolor=colour, label=text) for text, colour in named.items()]
+    return [LegendEntry(text, colour) for text, colour in named.items()]
 
 
 def sets_figure(scene_regions: SceneRegions) -> Figure:
@@ -108,9 +105,9 @@ def sets_figure(scene_regions: SceneRegions) -> Figure:
     pictures = set_pictures(scene_regions)
     names = ("discontinuities", "extrapolated-background", "fine-structures", "extrapolated-foreground")
     height, width = scene_regions.scene.shape
-    figure = new_figure(
-        mpl.figure.PAGE_WIDTH,
-        mpl.figure.PAGE_WIDTH * height / width + 0.3,
+    figure = captioned_figure(
+        WIDTH,
+        WIDTH * height / width + 0.3,
         f"Pixel sets of {scene_regions.scene.id}",
         "Extrapolated maps: the disparity from beyond the edge, drawn into the band on this side.",
         legend_of([pictures[name] for name in names]),
@@ -125,13 +122,12 @@ def metrics_figure(measurement: Measurement, algorithm: str) -> Figure:
     pictures = [parse_metric(name).picture(measurement) for name in NINE]
     scores = [parse_metric(name).value(measurement, "") for name in NINE]
     height, width = measurement.scene.shape
-    figure = new_figure(
-        mpl.figure.PAGE_WIDTH,
-        mpl.figure.PAGE_WIDTH * height / width + 0.5,
+    figure = captioned_figure(
+        WIDTH,
+        WIDTH * height / width + 0.5,
         f"{algorithm} on {measurement.scene.id}: nine metrics, each with its pixels",
         "Heat from dark (0) to bright; offset from blue (behind the plane) to red (in front). Hatched: no estimate.",
         legend_of(pictures),
-        legend_columns=4,
     )
     for axes, name, picture, score in zip(figure.subplots(3, 3).ravel(), NINE, pictures, scores, strict=True):
         show(axes, render(picture), f"{name} {score:.3g} {picture.unit}")
@@ -146,13 +142,12 @@ def pair_figure(scene_regions: SceneRegions, maps: Mapping[str, Any]) -> Figure:
     measurements = {name: Measurement(load_disparity(source), scene_regions) for name, source in maps.items()}
     pictures = {name: [parse_metric(m).picture(one) for m in rows if m] for name, one in measurements.items()}
     height, width = scene.shape
-    figure = new_figure(
-        mpl.figure.PAGE_WIDTH,
-        2 * mpl.figure.PAGE_WIDTH * height / width + 0.6,
+    figure = captioned_figure(
+        WIDTH,
+        2 * WIDTH * height / width + 0.6,
         f"Two maps of {scene.id} with the same RMS",
         "Published course-work results on Middlebury's Cones. Bumpiness from 0 (dark) to 0.5 px (bright).",
         legend_of([p for found in pictures.values() for p in found]),
-        legend_columns=4,
     )
     grid = figure.subplots(len(rows), 2)
     for column, (name, measurement) in enumerate(measurements.items()):
@@ -189,11 +184,11 @@ def main() -> None:
     save_small(sets_figure(motorcycle), IMAGES / "geometry-sets.png", dpi=140, colours=128)
     planes = plane_segmentation_data(motorcycle)
     if planes is not None:
-        save_small(mpl.draw(planes), IMAGES / "geometry-planes.png", dpi=140)
+        save_small(planes, IMAGES / "geometry-planes.png", dpi=140)
     measurements = {name: Measurement(load_disparity(found["Motorcycle"]), motorcycle) for name, found in maps.items()}
     nine = metrics_figure(measurements["OpenCV SGBM"], "OpenCV SGBM")
     save_small(nine, IMAGES / "geometry-metrics.png", dpi=120, colours=128)
-    save_small(mpl.draw(direction_histograms_data(measurements)), IMAGES / "geometry-directions.png", dpi=140)
+    save_small(direction_histograms_data(measurements), IMAGES / "geometry-directions.png", dpi=140)
 
 
 if __name__ == "__main__":

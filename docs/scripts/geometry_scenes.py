@@ -20,7 +20,7 @@ from PIL import Image, ImageDraw
 
 from stereogauge.datasets import load_dataset
 from stereogauge.datasets.synthetic import load_synthetic
-from stereogauge.figures.data.geometry import set_pictures
+from stereogauge.figures.geometry import set_pictures
 from stereogauge.figures.palette import OKABE_ITO, colour
 from stereogauge.figures.pictures import render
 from stereogauge.masks.scene_regions import SceneRegions

@@ -12,9 +12,8 @@ from pathlib import Path
 from small_images import save_small
 
 import stereogauge as sg
-from stereogauge.figures import mpl
-from stereogauge.figures.data import analysis, ranking
-from stereogauge.figures.data.galleries import gallery_data
+from stereogauge.figures import analysis, ranking
+from stereogauge.figures.galleries import gallery_data
 from stereogauge.figures.palette import algorithm_styles
 from stereogauge.figures.pictures import render, render_disparity
 from stereogauge.ranking import ScoreCube
@@ -79,7 +78,7 @@ def main() -> None:
         ),
     }
     for name, data in drawn.items():
-        save_small(mpl.draw(data), IMAGES / f"ranking-{name}.png")
+        save_small(data, IMAGES / f"ranking-{name}.png")
     sys.stdout.write(f"{markdown_table(orders_table(agreed, groups))}\n\nKendall's τ-b {agreed.kendall[0, 1]:.2f}\n\n")
     sys.stdout.write(
         f"{markdown_table(double_counting_table(*counted))}\n\n{markdown_table(subset_table(subset_experiment(cube)))}\n"

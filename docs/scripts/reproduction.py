@@ -10,7 +10,6 @@ from pathlib import Path
 
 from small_images import save_small
 
-from stereogauge.figures.mpl import draw
 from stereogauge.reproduction.run import Reproduction, reproduce
 from stereogauge.reproduction.text import markdown
 
@@ -22,8 +21,7 @@ HEAD = Path(__file__).with_name("reproduction-head.md")
 def figures(redone: Reproduction) -> int:
     """Every figure as a small PNG file; the sum of their sizes."""
     return sum(
-        save_small(draw(data), DOCS / f"{PREFIX}{name}.png", dpi=100, colours=192)
-        for name, data in redone.figures.items()
+        save_small(data, DOCS / f"{PREFIX}{name}.png", dpi=100, colours=192) for name, data in redone.figures.items()
     )
 
 

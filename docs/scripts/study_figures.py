@@ -20,8 +20,7 @@ from stereogauge.datasets import load_dataset
 from stereogauge.datasets.synthetic import load_synthetic
 from stereogauge.datasets.synthetic.presets import PRESETS
 from stereogauge.evaluation.evaluate import evaluate, picture
-from stereogauge.figures import mpl
-from stereogauge.figures.mpl.figure import new_figure
+from stereogauge.figures.pictures import SMALL, WIDTH, captioned_figure
 from stereogauge.model import DisparityMap, Scene
 from stereogauge.study.damage import damages
 from stereogauge.study.figures import response_curves_data, sensitivity_data
@@ -42,14 +41,14 @@ def show(axes: Axes, values: np.ndarray, title: str, *, limits: tuple[float, flo
     """One picture without axes; disparities in false colours."""
     low, high = limits or (None, None)
     axes.imshow(values, cmap="turbo", vmin=low, vmax=high, interpolation="nearest")
-    axes.set_title(title, fontsize=mpl.figure.SMALL, loc="left")
+    axes.set_title(title, fontsize=SMALL, loc="left")
     axes.set_axis_off()
 
 
 def presets() -> Figure:
     """Left image and true disparity of every preset."""
-    figure = new_figure(
-        mpl.figure.PAGE_WIDTH, 5.6, "Presets of the synthetic dataset, seed 0", "Left image above, disparity below."
+    figure = captioned_figure(
+        WIDTH, 5.6, "Presets of the synthetic dataset, seed 0", "Left image above, disparity below."
     )
     grid = figure.subplots(4, 5)
     for place, name in enumerate(PRESETS):
@@ -66,7 +65,7 @@ def damage_gallery() -> Figure:
     truth = ground_truth_of(scene)
     maps = {"truth": truth.disparity} | {d.name: d.apply(truth, d.strengths[-2]) for d in damages().values()}
     caption = "Scene anatomy-0 at 320 × 240, each damage at its last but one step. White: no estimate."
-    figure = new_figure(mpl.figure.PAGE_WIDTH, 5.2, "Damages", caption)
+    figure = captioned_figure(WIDTH, 5.2, "Damages", caption)
     grid = figure.subplots(4, 5).ravel()
     for axes, (name, disparity) in zip(grid, maps.items(), strict=False):
         show(axes, disparity, name, limits=truth.limits)
@@ -91,9 +90,7 @@ def speckles(scene: Scene) -> Figure:
         strengths=dict.fromkeys(names, (0.05, 0.1)),
     )
     truth = ground_truth_of(scene)
-    figure = new_figure(
-        mpl.figure.PAGE_WIDTH, 2.3, "The same number of errors, small and large", "Tsukuba, 10 % of the pixels."
-    )
+    figure = captioned_figure(WIDTH, 2.3, "The same number of errors, small and large", "Tsukuba, 10 % of the pixels.")
     grid = figure.subplots(1, 3)
     show(grid[0], truth.disparity, "truth", limits=(0, 20))
     for axes, name in zip(grid[1:], names, strict=True):
@@ -119,7 +116,7 @@ def smooth_but_wrong(scenes: dict[str, Scene]) -> Figure:
         "view-mssim",
     ]
     caption = "Ground truth − 1: as smooth as the truth, no bad pixel at δ = 1, wrong at every pixel."
-    figure = new_figure(mpl.figure.PAGE_WIDTH, 1.9, "Smooth and wrong", caption)
+    figure = captioned_figure(WIDTH, 1.9, "Smooth and wrong", caption)
     for axes, (name, scene) in zip(figure.subplots(1, 4), scenes.items(), strict=True):
         maps: dict[str, DisparityMap] = {"truth": scene.gt, "shifted": scene.gt - 1}
         table = evaluate(maps, scene, metrics, ["all", "nonocc"], "sigma-z-2011")
@@ -136,8 +133,8 @@ def smooth_but_wrong(scenes: dict[str, Scene]) -> Figure:
 
 def predicted(scene: Scene) -> Figure:
     """Rendered views and differences of the truth and of the truth − 1."""
-    figure = new_figure(
-        mpl.figure.PAGE_WIDTH, 3.9, "View prediction on Cones", "Backward warping of the right image; black: holes."
+    figure = captioned_figure(
+        WIDTH, 3.9, "View prediction on Cones", "Backward warping of the right image; black: holes."
     )
     grid = figure.subplots(2, 2)
     for row, (name, disparity) in zip(grid, {"truth": scene.gt, "truth − 1": scene.gt - 1}.items(), strict=True):
@@ -157,9 +154,9 @@ def main() -> None:
     figures = {
         "presets": presets(),
         "damages": damage_gallery(),
-        "curves": mpl.draw(response_curves_data(study, GEOMETRY_METRICS)),
-        "responses": mpl.draw(sensitivity_data(everything, selective=False, scene=scene.id)),
-        "selectivity": mpl.draw(sensitivity_data(named, scene=scene.id)),
+        "curves": response_curves_data(study, GEOMETRY_METRICS),
+        "responses": sensitivity_data(everything, selective=False, scene=scene.id),
+        "selectivity": sensitivity_data(named, scene=scene.id),
     }
     root = os.environ.get("STEREOGAUGE_DATA")
     if root:

@@ -14,7 +14,6 @@ from small_images import save_small
 
 from stereogauge.datasets import load_dataset
 from stereogauge.evaluation.progress import Lines
-from stereogauge.figures import mpl
 from stereogauge.matching.run import value_text
 from stereogauge.model import Dataset
 from stereogauge.tuning import TuningResult, tune
@@ -91,12 +90,12 @@ def main() -> None:
     for profile in ("fine", "planar"):
         result = swept(profile, dataset, store)
         report(result)
-        save_small(mpl.draw(gains_data(result)), IMAGES / f"tuning-gains-{profile}.png")
-        save_small(mpl.draw(slices_data(result)), IMAGES / f"tuning-slices-{profile}.png")
-        save_small(mpl.draw(importance_data(result)), IMAGES / f"tuning-importance-{profile}.png")
+        save_small(gains_data(result), IMAGES / f"tuning-gains-{profile}.png")
+        save_small(slices_data(result), IMAGES / f"tuning-slices-{profile}.png")
+        save_small(importance_data(result), IMAGES / f"tuning-importance-{profile}.png")
     result = traded(dataset, store)
     report(result)
-    save_small(mpl.draw(trade_off_data(result)), IMAGES / "tuning-front.png")
+    save_small(trade_off_data(result), IMAGES / "tuning-front.png")
 
 
 if __name__ == "__main__":

@@ -14,8 +14,7 @@ from stereogauge.cli import main
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.plan import make_plan
 from stereogauge.evaluation.run import run_plan
-from stereogauge.figures import mpl, plotly
-from stereogauge.figures.data.error_density import error_density_data
+from stereogauge.figures.confidence import error_density_data
 from stereogauge.store import open_store
 from stereogauge.tables.score_table import density_table
 
@@ -140,11 +139,10 @@ def test_a_confidence_without_direction_is_no_order() -> None:
 
 def test_figures_and_records() -> None:
     found = [sg.error_density(results(), scene(), metric, "all", steps=5) for metric in ("bad@1", "rms")]
-    data = error_density_data(found)
-    assert [panel.y_label for panel in data.panels] == ["bad@1 [%]", "rms [px]"]
-    drawn = plotly.draw(data)
-    assert {trace.name for trace in drawn.data} == {"knows", "guesses", "sparse"}
-    assert mpl.encoded(mpl.draw(data), "svg").startswith(b"<?xml")
+    chart = error_density_data(found)
+    assert {row["algorithm"] for row in chart.rows} == {"knows", "guesses", "sparse"}
+    drawn = chart.encoded("svg").decode()
+    assert all(text in drawn for text in ("bad@1 [%]", "rms [px]", "knows", "guesses", "sparse"))
     frame = found[0].to_pandas()
     assert list(frame.columns) == ["algorithm", "kind", "density", "value"]
     assert len(frame) == 2 * 5 + 3 + 3 * len(found[0].equal)

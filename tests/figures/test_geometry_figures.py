@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from stereogauge.errors import UnknownNameError
-from stereogauge.figures import mpl
-from stereogauge.figures.data.geometry import (
+from stereogauge.figures.geometry import (
     direction_histograms_data,
     plane_segmentation_data,
     region_picture,
@@ -57,7 +56,7 @@ def test_a_segmentation_names_each_plane_at_a_pixel_inside_it(scene_regions: Sce
         assert data.picture.values[y, x] == number
     tilts = sorted(np.round(-data.normals[:, :2] / data.normals[:, 2:], 2).tolist())
     assert np.array(tilts) == pytest.approx(np.array([[-0.2, 0.0], [0.0, 0.1]]), abs=1e-6)
-    assert mpl.encoded(mpl.draw(data), "png")[:4] == b"\x89PNG"
+    assert data.encoded("png")[:4] == b"\x89PNG"
 
 
 def test_a_scene_without_planes_has_no_segmentation() -> None:
@@ -72,9 +71,9 @@ def test_direction_histograms_peak_where_the_planes_lean(scene_regions: SceneReg
     data = direction_histograms_data(
         {"same": Measurement(scene_regions.scene.gt, scene_regions), "mirrored": Measurement(flipped, scene_regions)}
     )
-    assert data.distances["same"] == 0.0
-    assert data.distances["mirrored"] > 10
-    peaks = set(data.centres[np.argsort(data.truth)[-2:]])
-    assert peaks == {90.0, -180.0}
-    assert data.truth.sum() == scene_regions.mask("planar").sum()
-    assert mpl.encoded(mpl.draw(data), "png")[:4] == b"\x89PNG"
+    assert data.facts["distances"]["same"] == 0.0
+    assert data.facts["distances"]["mirrored"] > 10
+    truth = sorted((row for row in data.rows if row["map"] == ""), key=lambda row: row["pixels"])
+    assert {(row["from"] + row["to"]) / 2 for row in truth[-2:]} == {90.0, -180.0}
+    assert sum(row["pixels"] for row in truth) == scene_regions.mask("planar").sum()
+    assert data.encoded("png")[:4] == b"\x89PNG"

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.colors import to_rgb
 from tests.figures.vision import VISION, ciede2000, nearest
 
-from stereogauge.figures.palette import OKABE_ITO, algorithm_styles, complete, segment_styles
+from stereogauge.figures.palette import OKABE_ITO, algorithm_styles, complete, segment_colours
 
 
 def test_styles_do_not_depend_on_the_order_of_names() -> None:
@@ -37,9 +37,9 @@ def test_given_styles_are_kept_for_a_subset() -> None:
     assert complete(whole, ["c"]) == {"c": whole["c"]}
 
 
-def test_segments_differ_by_hatching_once_colours_repeat() -> None:
-    styles = segment_styles(str(number) for number in range(12))
-    assert len(set(styles.values())) == 12
+def test_all_segments_of_a_bar_differ() -> None:
+    colours = segment_colours(str(number) for number in range(30))
+    assert len(set(colours.values())) == 30
 
 
 def test_first_colours_are_far_apart_for_the_common_colour_blindness() -> None:

@@ -1,4 +1,4 @@
-"""The figure of robustness: one panel a condition, gaps as gaps, and both renderers draw it."""
+"""The chart of robustness: one panel per condition, gaps as gaps."""
 
 from __future__ import annotations
 
@@ -7,33 +7,31 @@ import math
 import numpy as np
 import pytest
 
-from stereogauge.figures import mpl, plotly
-from stereogauge.figures.data.study import RobustnessBars, robustness_data
+from stereogauge.figures.chart import Chart
 from stereogauge.model import ResultSet
+from stereogauge.study.figures import robustness_data
 from stereogauge.study.robustness import change_picture, robustness_table
 
 
 @pytest.fixture
-def data() -> RobustnessBars:
+def data() -> Chart:
     one, two = np.ones((2, 4), np.float32), np.full((2, 4), 3, np.float32)
     results = [ResultSet("steady", {"a": one, "b": one, "c": one}), ResultSet("nervous", {"a": one, "b": two})]
     return robustness_data(robustness_table(results, {"light": ("a", "b"), "time": ("a", "c")}), threshold=1.0)
 
 
-def test_panels_hold_one_value_an_algorithm_and_series(data: RobustnessBars) -> None:
-    assert data.algorithms == ("steady", "nervous")
-    light, time = data.panels
-    assert light.label == "light: a → b"
-    assert light.series[0].values == (0.0, 100.0)
-    assert time.series[0].values[0] == 0.0
-    assert math.isnan(time.series[0].values[1])
+def test_there_is_one_value_per_condition_algorithm_and_series(data: Chart) -> None:
+    values = {(row["condition"], row["algorithm"], row["series"]): row["value"] for row in data.rows}
+    assert values["light: a → b", "steady", "changed"] == 0.0
+    assert values["light: a → b", "nervous", "changed"] == 100.0
+    assert values["time: a → c", "steady", "changed"] == 0.0
+    assert math.isnan(values["time: a → c", "nervous", "changed"])
 
 
-def test_both_renderers_draw_it(data: RobustnessBars) -> None:
-    assert mpl.encoded(mpl.draw(data), "svg").startswith(b"<?xml")
-    traces = plotly.draw(data).data
-    assert len(traces) == 2 * 3
-    assert list(traces[0].y) == ["steady", "nervous"]
+def test_the_chart_shows_a_dash_where_there_is_no_value(data: Chart) -> None:
+    drawn = data.encoded("svg").decode()
+    assert ">–<" in drawn
+    assert all(text in drawn for text in ("steady", "nervous", "light: a → b", "time: a → c"))
 
 
 def test_the_picture_of_a_change_marks_what_only_one_map_has() -> None:

@@ -1,7 +1,10 @@
-"""Figures of rankings, analyses and galleries: what they show, and that both renderers show all of it."""
+"""Figures of rankings, analyses and galleries: what they show, and that the drawn charts show all of it."""
 
 from __future__ import annotations
 
+import functools
+import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,14 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
-from matplotlib.figure import Figure
-from matplotlib.text import Text
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.figures import mpl, plotly
-from stereogauge.figures.data import analysis, ranking
-from stereogauge.figures.data.galleries import gallery_data, heading, most_different_crop
+from stereogauge.figures import analysis, ranking
+from stereogauge.figures.chart import PAGE, Chart
+from stereogauge.figures.galleries import gallery_data, heading, most_different_crop
 from stereogauge.figures.palette import algorithm_styles
 from stereogauge.ranking import Column, ScoreCube, Selection, rank
 from stereogauge.ranking.bootstrap import bootstrap
@@ -76,49 +78,86 @@ ALL = dict(all_data())
 NAMELESS = {"determination", "agreement", "histograms"}
 
 
-def words(figure: Figure) -> str:
-    return "\n".join(text.get_text() for text in figure.findobj(Text) if isinstance(text, Text))
+CHARTS = {name: data for name, data in ALL.items() if isinstance(data, Chart)}
 
 
-@pytest.mark.parametrize("name", ALL)
-class TestEveryFigure:
-    def test_the_drawn_figure_names_everybody_and_the_selection(self, name: str) -> None:
-        shown = words(mpl.draw(ALL[name]))
+@functools.cache
+def drawn(name: str) -> str:
+    """A chart as SVG."""
+    return CHARTS[name].encoded("svg").decode()
+
+
+def words(svg: str) -> str:
+    """Every text of a drawn chart."""
+    return " ".join(re.findall(r">([^<>]+)</t(?:ext|span)>", svg))
+
+
+@pytest.mark.parametrize("name", CHARTS)
+class TestEveryChart:
+    def test_it_is_valid_vega_lite(self, name: str) -> None:
+        altair = pytest.importorskip("altair")
+        altair.Chart.from_dict(CHARTS[name].page_spec())
+
+    def test_the_drawn_chart_names_all_algorithms_and_the_selection(self, name: str) -> None:
+        shown = words(drawn(name))
         for algorithm in () if name in NAMELESS else NAMES:
             assert algorithm in shown
-        assert "4 algorithms" in shown.replace("\n", " ")
+        assert "4 algorithms" in shown
         assert "protocol" in shown
 
-    def test_the_interactive_figure_names_everybody_and_the_selection(self, name: str) -> None:
-        document = plotly.draw(ALL[name]).to_json()
+    def test_the_declaration_of_a_page_holds_the_data_and_leaves_title_and_style_to_the_page(self, name: str) -> None:
+        declared = json.dumps(CHARTS[name].page_spec())
         for algorithm in () if name in NAMELESS else NAMES:
-            assert algorithm in document
-        assert "4 algorithms" in document
+            assert algorithm in declared
+        assert "4 algorithms" not in declared
+        assert "config" not in CHARTS[name].page_spec()
 
-    def test_it_fits_a_column_or_a_page(self, name: str) -> None:
-        width, height = mpl.draw(ALL[name]).get_size_inches()
-        assert width <= mpl.figure.PAGE_WIDTH + 1e-9
-        assert height < 11
+    def test_it_fits_a_page(self, name: str) -> None:
+        found = re.search(r'<svg[^>]* width="([\d.]+)" height="([\d.]+)"', drawn(name))
+        assert found is not None
+        assert float(found[1]) <= PAGE + 40
+        assert float(found[2]) < 1050
+
+    def test_its_rows_are_a_csv_file(self, name: str, tmp_path: Path) -> None:
+        frame = pd.read_csv(CHARTS[name].save(tmp_path / "rows.csv"))
+        assert len(frame) == len(CHARTS[name].rows)
+        assert set(CHARTS[name].rows[0]) == set(frame.columns)
 
 
 def test_the_bars_of_alike_algorithms_lie_inside_the_axis() -> None:
     for name in ("alike", "critical"):
-        figure = plotly.draw(ALL[name])
-        low, high = figure.layout.xaxis.range
-        assert all(low < x < high for trace in figure.data for x in trace.x)
+        bars, points = CHARTS[name].page_spec()["layer"][:2]
+        low, high = points["encoding"]["x"]["scale"]["domain"]
+        places = [one["x"] for one in bars["data"]["values"]] + CHARTS[name].column("value")
+        assert all(low < place < high for place in places)
 
 
-def test_the_interactive_scatter_explains_colours_and_shapes() -> None:
-    explained = {trace.name for trace in plotly.draw(ALL["scatter"]).data if trace.showlegend is not False}
-    assert {*CUBE.scenes, *CUBE.algorithms} <= explained
+def test_a_scatter_plot_explains_colours_and_shapes() -> None:
+    assert {*CUBE.scenes, *CUBE.algorithms} <= set(words(drawn("scatter")).split())
 
 
-@pytest.mark.parametrize(("kind", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
-def test_figures_are_files_and_the_same_data_give_the_same_bytes(tmp_path: Path, kind: str, start: bytes) -> None:
-    path = mpl.save(mpl.draw(ALL["alike"]), tmp_path / "new" / f"alike.{kind}")
+@pytest.mark.parametrize(("kind", "start"), [("png", b"\x89PNG"), ("svg", b"<"), ("pdf", b"%PDF")])
+@pytest.mark.parametrize("name", ["alike", "gallery"])
+def test_figures_are_files_and_the_same_data_give_the_same_picture(
+    tmp_path: Path, name: str, kind: str, start: bytes
+) -> None:
+    path = ALL[name].save(tmp_path / "new" / f"figure.{kind}")
     assert path.read_bytes().startswith(start)
-    if kind != "svg":
-        assert path.read_bytes() == mpl.encoded(mpl.draw(ALL["alike"]), kind)
+    if kind == "png":
+        assert path.read_bytes() == ALL[name].encoded(kind)
+
+
+def test_pages_share_one_script_and_hold_their_chart(tmp_path: Path) -> None:
+    first = CHARTS["alike"].save(tmp_path / "alike.html")
+    CHARTS["bars"].save(tmp_path / "bars.html")
+    assert {path.name for path in tmp_path.iterdir()} == {"alike.html", "bars.html", "vega.js"}
+    assert "Dora" in first.read_text()
+
+
+def test_text_of_users_cannot_end_the_script_of_a_page(tmp_path: Path) -> None:
+    cube = replace(CUBE, algorithms=("</script><b>", *NAMES[1:]))
+    page = ranking.alike_data(rank(cube, "extended")).save(tmp_path / "page.html").read_text()
+    assert "</script><b>" not in page
 
 
 @pytest.mark.parametrize(
@@ -127,98 +166,108 @@ def test_figures_are_files_and_the_same_data_give_the_same_bytes(tmp_path: Path,
 def test_no_name_of_a_critical_difference_diagram_is_cut_off(name: str) -> None:
     chosen = CUBE.select(metrics=["bad@1"], regions=["nonocc", "all"])
     cube = replace(chosen, algorithms=tuple(f"{name} {old}" for old in NAMES))
-    figure = mpl.draw(ranking.critical_difference_data(friedman(cube)))
-    figure.canvas.draw()
-    for text in [*figure.texts, *figure.axes[0].texts]:
-        box = text.get_window_extent()
-        assert figure.bbox.x0 <= box.x0 <= box.x1 <= figure.bbox.x1, text.get_text()
+    shown = words(ranking.critical_difference_data(friedman(cube)).encoded("svg").decode())
+    assert all(f"{name} {old}"[:30] in shown for old in NAMES)
 
 
 def test_another_format_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StereogaugeError, match="png, svg, pdf"):
-        mpl.save(mpl.draw(ALL["alike"]), tmp_path / "alike.bmp")
+    for name in ("alike", "gallery"):
+        with pytest.raises(StereogaugeError, match="png, svg, pdf"):
+            ALL[name].save(tmp_path / "alike.bmp")
 
 
-def test_data_without_a_renderer_are_refused() -> None:
-    with pytest.raises(StereogaugeError, match="No Matplotlib renderer for dict"):
-        mpl.draw({})
-    with pytest.raises(StereogaugeError, match="No Plotly renderer for dict"):
-        plotly.draw({})
-
-
-def test_the_data_of_figures_need_no_drawing_library() -> None:
+def test_declaring_a_figure_needs_no_drawing_library() -> None:
     code = (
-        "import sys, importlib, pkgutil, stereogauge.figures.data as data;"
-        "[importlib.import_module(f'{data.__name__}.{module.name}') for module in pkgutil.iter_modules(data.__path__)];"
-        "sys.exit(any(name in sys.modules for name in ('matplotlib', 'plotly')))"
+        "import sys, importlib, pkgutil, stereogauge.figures as figures;"
+        "[importlib.import_module(f'{figures.__name__}.{one.name}') for one in pkgutil.iter_modules(figures.__path__)];"
+        "sys.exit(any(name in sys.modules for name in ('matplotlib', 'vl_convert')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_drawing_needs_no_pyplot() -> None:
+def test_drawing_pictures_needs_no_pyplot() -> None:
     code = (
-        "import sys, stereogauge.figures.mpl.ranking, stereogauge.figures.mpl.analysis, "
-        "stereogauge.figures.mpl.galleries;"
+        "import sys, numpy; from stereogauge.figures.galleries import PictureRow, PictureRows;"
+        "PictureRows('', '', (PictureRow('', (numpy.zeros((4, 4, 3), 'uint8'),), ('',)),)).encoded('png');"
         "sys.exit('matplotlib.pyplot' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 class TestWhatTheyShow:
-    def test_bars_stand_shortest_first_and_their_segments_add_up(self) -> None:
+    def test_bars_are_shortest_first_and_their_segments_add_up(self) -> None:
         found = rank(CUBE, "weighted")
-        data = ranking.stacked_bars_data(found)
-        assert np.all(np.diff(data.segments.sum(axis=1)) >= 0)
-        assert data.segments.sum(axis=1) == pytest.approx(found.value)
+        rows = pd.DataFrame(ranking.stacked_bars_data(found).rows)
+        totals = rows.groupby("algorithm", sort=False)["value"].sum()
+        assert totals.is_monotonic_increasing
+        assert totals.tolist() == pytest.approx(found.value)
 
     def test_the_radar_puts_the_best_nearest_to_the_centre(self) -> None:
-        data = ranking.radar_data(CUBE)
-        assert data.radii.min(axis=0).tolist() == [0.25] * len(CUBE.columns)
-        assert data.labels[0][0].startswith("rank ")
-        assert "px" in ranking.radar_data(CUBE, by="score").labels[0][data.axes.index("rms:all")]
+        rows = pd.DataFrame(ranking.radar_data(CUBE).rows)
+        assert rows.groupby("axis")["radius"].min().tolist() == [0.25] * len(CUBE.columns)
+        assert rows["label"].str.startswith("rank ").all()
+        assert np.hypot(rows["x"], rows["y"]).tolist() == pytest.approx(rows["radius"].tolist())
+        scores = pd.DataFrame(ranking.radar_data(CUBE, by="score").rows)
+        assert scores.loc[scores["axis"] == "rms:all", "label"].str.contains("px").all()
 
     def test_the_rings_of_a_radar_are_ranks(self) -> None:
         data = ranking.radar_data(CUBE)
-        count = len(data.algorithms)
-        assert data.rings[-1] == (1.0, f"{count}")
-        assert all(radius * count == pytest.approx(int(text)) for radius, text in data.rings)
-        assert not data.clipped.any()
+        assert data.facts["rings"][-1] == (1.0, f"{len(NAMES)}")
+        assert all(radius * len(NAMES) == pytest.approx(int(text)) for radius, text in data.facts["rings"])
+        assert not any(data.column("beyond"))
 
     def test_a_radar_marks_what_lies_beyond_its_rim_and_names_what_has_no_axis(self) -> None:
         values = CUBE.values.copy()
         place = CUBE.column("d-fat")
         values[0, :, place] = 1e3
         far = ranking.radar_data(replace(CUBE, values=values), by="score")
-        axis = far.axes.index("d-fat")
-        assert far.clipped[far.algorithms.index(CUBE.algorithms[0]), axis]
-        assert far.radii.max() == far.furthest == 1.25
+        beyond = [(row["algorithm"], row["axis"]) for row in far.rows if row["beyond"]]
+        assert (CUBE.algorithms[0], "d-fat") in beyond
+        assert max(np.hypot(far.column("x"), far.column("y"))) == pytest.approx(far.facts["furthest"]) == 1.25
         assert "beyond 1.25" in far.caption
-        assert mpl.encoded(mpl.draw(far), "png")[:4] == b"\x89PNG"
+        assert far.encoded("png")[:4] == b"\x89PNG"
         values[:, :, place] = np.nan
-        assert "no axis, for want of scores: d-fat" in ranking.radar_data(replace(CUBE, values=values)).caption
+        assert "no axis, for lack of scores: d-fat" in ranking.radar_data(replace(CUBE, values=values)).caption
+
+    def test_a_gap_interrupts_the_line_of_a_radar(self) -> None:
+        points = [
+            ranking.RadarPoint(name, axis, None if (name, axis) == ("Anna", "b") else 0.5, "")
+            for name in NAMES
+            for axis in "abc"
+        ]
+        rows = ranking.radar("", "", points, "rank", STYLES).page_spec()["data"]["values"]
+        assert [row["x"] is None for row in rows if row["algorithm"] == "Anna"] == [False, True, False]
 
     def test_a_radar_needs_three_axes(self) -> None:
         with pytest.raises(StereogaugeError, match="three columns"):
             ranking.radar_data(CUBE, ["rms", "sze"])
 
+    def test_parallel_coordinates_put_the_best_on_top(self) -> None:
+        values = [[1.0, 5.0], [2.0, 7.0], [3.0, None]]
+        chart = ranking.parallel("", {"mae": "lower", "psnr": "higher"}, NAMES[:3], values, values, STYLES)
+        heights = {(row["algorithm"], row["column"]): row["height"] for row in chart.rows}
+        assert [heights[name, "mae"] for name in NAMES[:3]] == [1, 0.5, 0]
+        assert (heights["Anna", "psnr"], heights["Bert", "psnr"]) == (0, 1)
+        assert np.isnan(heights["Cleo", "psnr"])
+
     def test_layers_join_only_neighbours_in_the_order(self) -> None:
         chain = ScoreCube(NAMES, ("s",), (Column("rms", "all"),), np.arange(4.0)[:, None, None])
         data = ranking.layers_data(rank(chain))
-        assert data.edges == ((0, 1), (1, 2), (2, 3))
-        assert data.positions[:, 1].tolist() == [-1, -2, -3, -4]
+        assert data.facts["edges"] == ((0, 1), (1, 2), (2, 3))
+        assert data.column("group") == [1, 2, 3, 4]
+        assert data.column("dominated_by") == ["none", "Anna", "Bert", "Cleo"]
 
     def test_bars_of_alike_algorithms_are_maximal_runs(self) -> None:
         columns = (Column("rms", "all"), Column("sze", "all"))
         chain = ScoreCube(NAMES, ("s",), columns, np.repeat(np.arange(4.0)[:, None, None], 2, axis=2))
-        assert ranking.alike_data(rank(chain, "extended", tau=5)).bars == ((0, 2), (1, 3))
+        assert ranking.alike_data(rank(chain, "extended", tau=5)).facts["groups"] == ((0, 2), (1, 3))
 
     def test_each_model_has_its_figure(self) -> None:
-        kinds = {
-            model: type(ranking.model_figure_data(rank(CUBE, model))) for model in ("a-star", "extended", "weighted")
-        }
-        assert kinds == {"a-star": ranking.Layers, "extended": ranking.Alike, "weighted": ranking.StackedBars}
+        titles = {"a-star": "A* groups", "extended": "Extended Middlebury model", "weighted": "Weighted combination"}
+        for model, title in titles.items():
+            assert ranking.model_figure_data(rank(CUBE, model)).title.startswith(title)
         single = rank(CUBE, "middlebury", ["bad@1"])
-        assert isinstance(ranking.model_figure_data(single), ranking.RankMap)
+        assert ranking.model_figure_data(single).title == "Rank by column, model middlebury"
 
     def test_a_figure_of_another_model_is_refused(self) -> None:
         single = rank(CUBE, "middlebury", ["bad@1"])
@@ -227,23 +276,24 @@ class TestWhatTheyShow:
                 make(single)
 
     def test_scatter_lines_end_at_the_scenes_first_and_last_point(self) -> None:
-        panel = analysis.scatter_matrix_data(CUBE, ["rms"], ["sze"]).panels[0]
-        assert panel.lines[0][0] == panel.x[:, 0].min()
-        assert panel.lines[0][2] == panel.x[:, 0].max()
-        assert np.all((panel.opacity >= 0) & (panel.opacity <= 1))
-        assert panel.x_label == "rms:all [px]"
+        data = analysis.scatter_matrix_data(CUBE, ["rms"], ["sze"])
+        (panel,) = data.facts["panels"]
+        first = [row["x"] for row in data.rows if row["scene"] == CUBE.scenes[0]]
+        assert (panel["lines"][0][0], panel["lines"][0][2]) == (min(first), max(first))
+        assert all(0 <= fit <= 1 for fit in panel["fits"])
+        assert panel["x_label"] == "rms:all [px]"
 
     def test_a_scatter_line_does_not_reach_for_a_point_that_is_not_shown(self) -> None:
         values = np.array([[1, 1], [2, 2.5], [3, 2.9], [9, np.nan]])[:, None, :]
         cube = ScoreCube(NAMES, ("s",), (Column("rms", "all"), Column("sze", "all")), values)
-        (line,) = analysis.scatter_matrix_data(cube, ["rms"], ["sze"]).panels[0].lines
+        (line,) = analysis.scatter_matrix_data(cube, ["rms"], ["sze"]).facts["panels"][0]["lines"]
         assert (line[0], line[2]) == (1, 3)
 
     def test_bars_to_both_sides_are_not_said_to_be_better_when_shorter(self) -> None:
-        assert "shorter" in ranking.stacked_bars_data(rank(CUBE, "weighted")).axis
-        assert "lower" in ranking.stacked_bars_data(rank(CUBE, "weighted", normalisation="z-score")).axis
+        assert "shorter is better" in words(drawn("bars"))
+        assert "lower is better" in words(drawn("z-bars"))
 
-    def test_a_gallery_stands_from_best_to_worst_with_places_by_other_columns(self) -> None:
+    def test_a_gallery_goes_from_best_to_worst_with_places_by_other_columns(self) -> None:
         data = ALL["gallery"]
         by_score = CUBE.values[:, 2, CUBE.column("d-fat")]
         assert [item.algorithm for item in data.items] == [NAMES[place] for place in np.argsort(by_score)]

@@ -1,4 +1,4 @@
-"""What sparsification figures show, and that both renderers draw it."""
+"""What the charts of confidence show."""
 
 from __future__ import annotations
 
@@ -9,12 +9,24 @@ from stereogauge.confidence_measures.calibration import calibrate_probability, c
 from stereogauge.confidence_measures.error_curves import sparsify_by
 from stereogauge.confidence_measures.evaluation import SceneCurves, combination_bound
 from stereogauge.confidence_measures.sparsification import curve_of, parse_error
-from stereogauge.figures.data.reliability import reliability_data, reliability_rows
-from stereogauge.figures.data.sparsification import BOUND, Kind, confidence_picture, error_data, sparsification_data
-from stereogauge.figures.mpl import draw
-from stereogauge.figures.mpl.sparsification import sparsification_plots as matplotlib_plots
-from stereogauge.figures.plotly import draw as plotly_draw
-from stereogauge.figures.plotly.sparsification import sparsification_plots as plotly_plots
+from stereogauge.figures.chart import Chart
+from stereogauge.figures.confidence import (
+    BOUND,
+    Kind,
+    confidence_picture,
+    error_data,
+    reliability_data,
+    sparsification_data,
+)
+
+
+def lines_of(chart: Chart, panel: str) -> dict[str, dict[float, float]]:
+    """The values of each line of a panel, by density in per cent."""
+    found: dict[str, dict[float, float]] = {}
+    for row in chart.rows:
+        if row["panel"].startswith(panel):
+            found.setdefault(row["line"], {})[row["density"]] = row["value"]
+    return found
 
 
 @pytest.fixture
@@ -32,33 +44,29 @@ def scenes() -> list[SceneCurves]:
 
 @pytest.mark.parametrize("kind", ["counts", "rates", "normalised"])
 def test_lines_hold_the_curves(scenes: list[SceneCurves], kind: Kind) -> None:
-    data = sparsification_data(scenes, kind, labels={"entropy": "Γ3"})
-    panel = data.panels[0]
-    lines = {line.label: line for line in panel.lines}
+    chart = sparsification_data(scenes, kind, labels={"entropy": "Γ3"})
+    lines = lines_of(chart, "one")
     curve = scenes[0].curves["entropy"]
     full = {"counts": curve.bad_pixels, "rates": 100 * (1 - curve.good_share), "normalised": 1.0}[kind]
-    assert lines["Γ3"].values[-1] == pytest.approx(full)
-    assert lines["random"].values[-1] == pytest.approx(full)
-    middle = len(lines["Γ3"].values) // 2
-    assert lines["oracle Δ"].values[middle] == 0
+    assert lines["Γ3"][100] == pytest.approx(full)
+    assert lines["random"][100] == pytest.approx(full)
+    assert lines["oracle Δ"][50] == 0
     assert (BOUND in lines) is (kind == "counts")
-    assert panel.good_share == curve.good_share
+    good = chart.page_spec()["concat"][0]["layer"][0]["data"]["values"]
+    assert good == [{"share": pytest.approx(100 * curve.good_share)}]
     if kind == "counts":
-        assert lines["Γ3"].values[middle] == pytest.approx(curve.at(0.5))
+        assert lines["Γ3"][50] == pytest.approx(curve.at(0.5))
         bound = scenes[0].bound
         assert bound is not None
-        assert lines[BOUND].densities[middle] == 0.5  # drawn at φ, although fewer pixels are kept by all
-        assert lines[BOUND].values[middle] == bound.at(0.5)
+        assert lines[BOUND][50] == bound.at(0.5)  # drawn at φ, although fewer pixels are kept by all
 
 
-def test_both_renderers_draw_every_panel_and_line(scenes: list[SceneCurves]) -> None:
-    data = sparsification_data(scenes, title="Title", caption="Caption")
-    figure = matplotlib_plots(data)
-    assert [len(axes.lines) for axes in figure.axes] == [1 + len(panel.lines) for panel in data.panels]
-    assert figure.axes[0].get_xlim() == (0, 100)
-    drawn = plotly_plots(data)
-    assert len(drawn.data) == sum(len(panel.lines) for panel in data.panels)
-    assert sum(trace.showlegend for trace in drawn.data) == len(data.panels[0].lines)
+def test_every_panel_and_line_is_drawn_and_named(scenes: list[SceneCurves]) -> None:
+    chart = sparsification_data(scenes, title="Title", caption="Caption")
+    drawn = chart.encoded("svg").decode()
+    assert drawn.count('class="mark-line role-mark') == len({(row["panel"], row["line"]) for row in chart.rows})
+    for text in ("Title", "Caption", "one: ", "two: ", *lines_of(chart, "one")):
+        assert text in drawn
 
 
 def test_pictures_show_the_share_of_more_confident_pixels() -> None:
@@ -68,30 +76,18 @@ def test_pictures_show_the_share_of_more_confident_pixels() -> None:
     assert picture.limits == (0, 100)
 
 
-@pytest.mark.parametrize("count", [1, 4])
-def test_the_legend_lies_inside_the_figure(scenes: list[SceneCurves], count: int) -> None:
-    labels = {"entropy": "Γ3 entropy, T = 100", "curvature": "Γ4 left-right consistency"}
-    figure = draw(sparsification_data((scenes * 2)[:count], labels=labels, caption="Matcher sgm; " * 20))
-    (legend,) = figure.legends
-    box = legend.get_window_extent()
-    assert box.x0 >= 0
-    assert box.x1 <= figure.bbox.width
-    assert all(box.y1 <= axes.get_tightbbox().y0 + 1 for axes in figure.axes)
-
-
 @pytest.mark.parametrize("kind", ["mae", "rms", "d1"])
 def test_error_magnitudes_are_drawn_as_they_are(kind: str) -> None:
     rng = np.random.default_rng(0)
     truth = np.full((20, 20), 9.0)
     estimate = truth + rng.exponential(3, truth.shape)
     curves = {"one": {"first": sparsify_by(kind, rng.random(truth.shape), estimate, truth)}}
-    data = error_data(curves, parse_error(kind))
-    (panel,) = data.panels
-    lines = {line.label: line for line in panel.lines}
+    chart = error_data(curves, parse_error(kind))
+    lines = lines_of(chart, "one")
     factor = 1 if kind in ("mae", "rms") else 100
-    assert lines["first"].values[-1] == pytest.approx(factor * curves["one"]["first"].rates([1.0])[0])
-    assert (lines["oracle Δ"].values <= lines["first"].values + 1e-9).all()
-    assert len(matplotlib_plots(data).axes) == len(plotly_plots(data).layout.annotations) == 1
+    assert lines["first"][100] == pytest.approx(factor * curves["one"]["first"].rates([1.0])[0])
+    assert all(value <= lines["first"][density] + 1e-9 for density, value in lines["oracle Δ"].items())
+    assert chart.encoded("png")[:4] == b"\x89PNG"
 
 
 def test_reliability_shows_intervals_and_probabilities() -> None:
@@ -102,8 +98,8 @@ def test_reliability_shows_intervals_and_probabilities() -> None:
         ("one", "net", calibrate_sigma(np.ones(truth.shape), estimate, truth)),
         ("one", "ccnn", calibrate_probability(rng.random(truth.shape), estimate, truth, threshold=1.0)),
     ]
-    data = reliability_data(found, caption="Caption")
-    assert [panel.lines[0].label.partition(",")[0] for panel in data.panels] == ["net", "ccnn"]
-    assert len(draw(data).axes) == 2
-    assert len(plotly_draw(data).data) == 4
-    assert len(reliability_rows(found)) == 19 + 10
+    chart = reliability_data(found, caption="Caption")
+    assert [line.partition(",")[0] for line in dict.fromkeys(chart.column("line"))] == ["net", "ccnn"]
+    assert len(chart.page_spec()["concat"]) == 2
+    assert len(chart.rows) == 19 + 10
+    assert chart.encoded("png")[:4] == b"\x89PNG"

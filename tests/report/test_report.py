@@ -249,7 +249,7 @@ def test_the_page_opens_from_a_file_offline_without_console_errors(folder: Path,
         assert page.title() == "Report & <test>"
         plots = page.locator(".plot")
         assert plots.count() >= 12
-        assert page.locator(".plot .main-svg").count() >= plots.count()
+        assert page.locator(".plot svg.marks").count() >= plots.count()
         assert page.evaluate("document.documentElement.scrollWidth") <= 1280
         heading = page.locator("#table-orders thead th").nth(1)
         heading.click()
@@ -260,8 +260,8 @@ def test_the_page_opens_from_a_file_offline_without_console_errors(folder: Path,
             picture = page.locator(part).screenshot(path=tmp_path / "part.png")
             assert distinct_colours(picture) > 20
         page.emulate_media(media="print")
-        assert not page.locator(".plot").first.is_visible()
-        assert page.locator("img.static").first.is_visible()
+        assert page.locator(".plot svg.marks").first.is_visible()
+        assert not page.locator(".plot details").first.is_visible()
         browser.close()
     assert problems == []
 

@@ -10,8 +10,7 @@ import pytest
 from stereogauge.cli import main
 from stereogauge.confidence_measures.paper import PAPER as MEASURES
 from stereogauge.datasets import load_dataset
-from stereogauge.figures.data.panels import PicturePanels
-from stereogauge.figures.mpl import draw
+from stereogauge.figures.galleries import PictureRows
 from stereogauge.reproduction.confidence_claims import CLAIMS, FIGURES
 from stereogauge.reproduction.frames import PATH_MEAN, PRINTED, Frame, frame_of, singles
 from stereogauge.reproduction.kitti_confidence import curve_figures, frame_pictures
@@ -48,10 +47,10 @@ def test_every_claim_and_figure_says_where_it_is_read(teddy: Frame) -> None:
 def test_figures_of_the_paper_come_from_its_frames(teddy: Frame) -> None:
     frames = [teddy._replace(name=f"frame {number}") for number in (8, 43, 128)]
     plots = curve_figures(frames)
-    assert [len(plots[f"kitti-confidence-figure-{number}"].panels) for number in (2, 3)] == [1, 2]
+    assert [len(set(plots[f"kitti-confidence-figure-{number}"].column("panel"))) for number in (2, 3)] == [1, 2]
     pictures = frame_pictures(frames)
-    assert [row.label for row in pictures.rows] == ["frame 8", "frame 43", "frame 128"]
-    assert len(draw(pictures).axes) == 9
+    assert [row.heading for row in pictures.rows] == ["frame 8", "frame 43", "frame 128"]
+    assert len(pictures.figure().axes) == 9
 
 
 def test_figure_1_of_the_sigma_z_paper_is_drawn(data_root: Path, tmp_path: Path) -> None:
@@ -85,6 +84,6 @@ def test_verdicts_on_the_nine_frames(data_root: Path) -> None:
     names = set(redone.figures)
     assert names == {f"kitti-confidence-figure-{number}" for number in (1, 2, 3)}
     pictures = redone.figures["kitti-confidence-figure-1"]
-    assert isinstance(pictures, PicturePanels)
+    assert isinstance(pictures, PictureRows)
     assert len(pictures.rows) == 9
     assert all(np.isfinite(frame).all() for row in pictures.rows for frame in row.pictures)

@@ -185,7 +185,7 @@ def test_compare_draws_every_figure(visitor: Visitor) -> None:
     visitor.go("#compare?regions=all&algorithms=good&algorithms=rough&algorithms=biased")
     for label in ("Radar chart", "Parallel coordinates"):
         visitor.page.wait_for_selector(f'svg[aria-label="{label}"]')
-    visitor.page.wait_for_selector('[aria-label="Critical-difference diagram"] .points')
+    visitor.page.wait_for_selector('[aria-label="Critical-difference diagram"] .mark-symbol')
     visitor.page.wait_for_selector("#verdict")
     visitor.page.select_option("#duel-first", "biased")
     visitor.until("document.getElementById('verdict').innerText.includes('beats biased')")
@@ -295,15 +295,16 @@ def test_metrics_show_relations_and_a_point_opens_its_scene(visitor: Visitor) ->
     visitor.go("#metrics?regions=all&plot=rms%3Aall&plot=bad%401%3Aall")
     shown = visitor.ask("correlation", "regions=all")
     row, column = (shown["columns"].index(name) for name in ("rms:all", "bad@1:all"))
-    cell = visitor.page.locator(f"#r-squared [data-cell='{row},{column}']")
-    assert cell.inner_text() == f"{shown['r_squared'][row][column]:.2f}"
-    visitor.page.wait_for_selector("#scatter .points")
-    visitor.page.wait_for_selector("#histogram .bar-of")
+    visitor.page.wait_for_selector("#r-squared .mark-text")
+    cells = visitor.page.eval_on_selector_all("#r-squared .mark-text text", "all => all.map(one => one.textContent)")
+    assert f"{shown['r_squared'][row][column]:.2f}" in cells
+    visitor.page.wait_for_selector("#scatter .mark-symbol")
+    visitor.page.wait_for_selector("#histogram .mark-rect")
     assert set(visitor.texts("#scatter-key .key span")) >= {*SCENES, "good", MARKUP}
     visitor.page.locator("#scatter").scroll_into_view_if_needed()
     x, y = visitor.first_point("#scatter")
     visitor.page.mouse.move(x, y)
-    assert visitor.page.inner_text("#scatter .tip").splitlines()[1] in SCENES
+    assert visitor.page.inner_text("#scatter .tip").splitlines()[1].removeprefix("scene ") in SCENES
     visitor.page.mouse.click(x, y)
     visitor.until("location.hash.startsWith('#scene')")
     visitor.ready()
@@ -346,7 +347,7 @@ def test_a_link_to_something_that_is_gone_says_so(visitor: Visitor) -> None:
         assert visitor.page.inner_text("#content").count("Unknown scene 'lost'") == 1
         assert "another rule" not in visitor.page.inner_text("#content")
     visitor.page.click("text=Start from the whole selection")
-    visitor.page.wait_for_selector("#scatter .points")
+    visitor.page.wait_for_selector("#scatter .mark-symbol")
 
 
 def test_scores_that_no_model_can_order_are_still_shown(visitor: Visitor) -> None:
@@ -366,15 +367,18 @@ def test_no_label_of_a_diagram_is_cut_off(visitor: Visitor, width: int) -> None:
     shown = "&".join(f"algorithms={quote(name)}" for name in ("good", "rough", MARKUP))
     visitor.go(f"#compare?{shown}&least_coverage=0.5")
     difference = '[aria-label="Critical-difference diagram"]'
-    visitor.page.wait_for_selector(f"{difference} .points")
+    visitor.page.wait_for_selector(f"{difference} .mark-symbol")
     outside = """all => all.flatMap(chart => [...chart.querySelectorAll("text")].filter(text => {
         const [own, frame] = [text.getBoundingClientRect(), chart.getBoundingClientRect()];
         return own.left < frame.left - 1 || own.right > frame.right + 1 || own.top < frame.top - 1;
     }).map(text => text.textContent))"""
-    assert visitor.page.locator("svg.chart").count() == 2
-    assert visitor.page.eval_on_selector_all(f"svg.chart, {difference}", outside) == []
-    names = visitor.page.eval_on_selector_all(f"{difference} .ytick text", "all => all.map(one => one.textContent)")
-    assert names[0] == "good"
+    for label in ("Radar chart", "Parallel coordinates"):
+        visitor.page.wait_for_selector(f'svg[aria-label="{label}"]')
+    assert visitor.page.eval_on_selector_all("svg.figure", outside) == []
+    names = visitor.page.eval_on_selector_all(
+        f"{difference} .role-axis-label text", "all => all.map(one => one.textContent)"
+    )
+    assert "good" in names
     assert all(MARKUP.startswith(name.rstrip("…")) for name in names if name.startswith("<"))
     assert any(name.startswith("<b>bold") for name in names)  # a name with markup is shown as text
 
@@ -411,7 +415,7 @@ def test_the_page_loads_nothing_from_elsewhere(visitor: Visitor) -> None:
     hosts: set[str] = set()
     visitor.page.on("request", lambda request: hosts.add(httpx.URL(request.url).host))
     visitor.go("#metrics?regions=all")
-    visitor.page.wait_for_selector("#scatter .points")
+    visitor.page.wait_for_selector("#scatter .mark-symbol")
     assert hosts - {""} == {"127.0.0.1"}
 
 
@@ -457,7 +461,7 @@ def test_a_static_copy_shows_shipped_selections_and_refuses_others(chromium: Any
     assert "5.00 px" in visitor.page.inner_text("[data-pane='1'] .pane-foot")
     assert visitor.page.locator("#blocks li").count() > 3
     visitor.go("#metrics?regions=all")
-    visitor.page.wait_for_selector("#scatter .points")
+    visitor.page.wait_for_selector("#scatter .mark-symbol")
     visitor.go("#leaderboard?regions=all&algorithms=good&algorithms=rough")
     assert "was not exported" in visitor.page.inner_text("#content")
     assert visitor.complaints == []

@@ -83,8 +83,8 @@ def test_curves_are_the_librarys_on_public_scenes(sure_site: str) -> None:
         ),
     ]
     found = sg.error_density(results, scenes, "rms", "all", PROTOCOL, steps=10)
-    traces = {trace["name"]: trace for trace in answer["figure"]["data"]}
-    assert traces["rough"]["y"][:10] == pytest.approx(found.curves["rough"].tolist())
+    drawn = [row for row in answer["figure"]["data"]["values"] if row["algorithm"] == "rough" and not row["whole"]]
+    assert [row["value"] for row in drawn] == pytest.approx(found.curves["rough"].tolist())
     assert answer["curves"] == 1
     cells = {row["algorithm"]: row["cells"] for row in answer["rows"]}
     assert cells["rough"][1]["value"] == pytest.approx(found.points["rough"].value)
@@ -172,7 +172,7 @@ def test_a_visitor_asks_for_sure_values_by_tag_and_sees_what_weights_mean(sure_s
         page.wait_for_selector("#equal-density [data-density='rough']")
         assert page.locator(".bars").count() == 0
         assert "make no order" in page.inner_text("#only-equal")
-        page.wait_for_selector("#density-chart .points")
+        page.wait_for_selector("#density-chart .mark-symbol")
         page.goto(f"{sure_site}/#leaderboard?regions=all&metrics=rms&need=sure")
         page.wait_for_selector("[data-unranked='rough'] td .pm")
         assert "100 %" in page.inner_text("[data-unranked='rough']")

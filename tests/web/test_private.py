@@ -112,7 +112,7 @@ def test_pictures_and_pixels_are_those_of_its_maps(bench: Benchmark, own: str) -
     question = {"regions": "nonocc", "metrics": "bad@1"}
     density = bench.call("GET", "density", params={**question, "submission": own}).json()
     assert NAME in [row["algorithm"] for row in density["rows"]]
-    assert NAME in [trace["name"] for trace in density["figure"]["data"]]
+    assert NAME in [row["algorithm"] for row in density["figure"]["data"]["values"]]
     public = bench.call("GET", "density", params=question).json()["rows"]
     assert [row for row in density["rows"] if row["algorithm"] != NAME] == public
 

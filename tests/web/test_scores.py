@@ -160,19 +160,31 @@ def test_correlation_and_scatter_are_the_analysis(client: httpx.Client, cube: Sc
     assert [fit["slope"] for fit in answer["scatter"][0]["fits"]] == pytest.approx([fit.slope for fit in fits])
 
 
-def test_answers_carry_the_librarys_figures_for_plotly(client: httpx.Client, cube: ScoreCube) -> None:
-    """Numbers and names in them are those of `stereogauge.figures`; titles and colours of the page are the page's."""
+def test_answers_hold_the_librarys_charts(client: httpx.Client, cube: ScoreCube) -> None:
+    """Numbers and names in them are those of `stereogauge.figures`; title and style are the page's own."""
     three = ["good", "rough", "biased"]
     difference = client.get("significance", params={"algorithms": three}).json()["figure"]
-    assert difference["data"][0]["text"] == list(friedman(cube.select(algorithms=three)).algorithms)
+    order = list(friedman(cube.select(algorithms=three)).algorithms)
+    assert [row["algorithm"] for row in difference["data"]["values"]] == order
     relations = client.get("correlation", params={"scatter": "rms:all~bad@1:all"}).json()
-    assert relations["figure"]["data"][0]["type"] == "heatmap"
-    markers = [trace for trace in relations["scatter"][0]["figure"]["data"] if trace["mode"] == "markers"]
-    assert [trace["name"] for trace in markers][: len(SCENES)] == list(SCENES)
-    assert {trace["name"] for trace in markers[len(SCENES) :]} <= set(cube.algorithms)  # what the shapes mean
+    assert len(relations["figure"]["data"]["values"]) == len(relations["columns"]) ** 2
+    points = relations["scatter"][0]["figure"]
+    assert {row["scene"] for row in points["data"]["values"]} == set(SCENES)
+    assert points["layer"][-1]["encoding"]["shape"]["scale"]["domain"] == list(cube.algorithms)
     histogram = client.get("histogram", params={"metric": "rms:all", "mark": "good"}).json()["figure"]
-    assert [trace["type"] for trace in histogram["data"]] == ["bar", "scatter"]
-    assert all(not {"title", "template", "margin"} & set(one["layout"]) for one in (difference, histogram))
+    assert histogram["layer"][-1]["data"]["values"][0]["mark"] == "good (mean of scenes)"
+    assert all("config" not in one for one in (difference, histogram))
+
+
+def test_shapes_hold_the_ranks_of_the_table(client: httpx.Client) -> None:
+    table, shapes = (client.get(name, params={"regions": "all"}).json() for name in ("table", "shapes"))
+    rows = shapes["radar"]["rank"]["data"]["values"]
+    place = [column["id"] for column in table["columns"]].index(shapes["columns"][0])
+    radii = {row["algorithm"]: row["radius"] for row in rows if row["place"] == 0}
+    for name, ranks in zip(table["algorithms"], table["ranks"], strict=True):
+        rank = ranks[place]
+        assert radii[name] == (None if rank is None else pytest.approx(rank / len(table["algorithms"])))
+    assert {row["column"] for row in shapes["parallel"]["data"]["values"]} == {row["axis"] for row in rows}
 
 
 def test_histogram_counts_every_score(client: httpx.Client, cube: ScoreCube) -> None:

@@ -32,9 +32,8 @@ WIGGLE = """(input) => new Promise((resolve) => {
 })"""
 
 FIRST_POINT = """(path) => {
-  const [, x, y] = /^M([-.\\d]+),([-.\\d]+)/.exec(path.getAttribute("d"));
-  const frame = path.closest("svg.figure").getBoundingClientRect();
-  return [frame.left + Number(x), frame.top + Number(y)];
+  const frame = path.getBoundingClientRect();
+  return [frame.left + frame.width / 2, frame.top + frame.height / 2];
 }"""
 
 BROWSER = [
@@ -84,8 +83,8 @@ class Visitor:
         return int(frames), int(changes)
 
     def first_point(self, selector: str) -> tuple[float, float]:
-        """Where the first point of a chart stands in the window."""
-        x, y = self.page.locator(f"{selector} .points").first.evaluate(FIRST_POINT)
+        """The place of the first point of a chart in the window."""
+        x, y = self.page.locator(f"{selector} .mark-symbol path").first.evaluate(FIRST_POINT)
         return float(x), float(y)
 
     def texts(self, selector: str) -> list[str]:

@@ -86,10 +86,9 @@ def _check(cube: ScoreCube, choices: AnalysisOptions) -> None:
 
 
 def _write(figures: list[FigureEntry], out: Path) -> None:
-    from stereogauge.figures import mpl
+    from stereogauge.figures.chart import FORMATS
 
     for entry in figures:
-        figure = mpl.draw(entry.data)
-        for kind in mpl.FORMATS:
-            mpl.save(figure, out / f"{entry.name}.{kind}")
-        say(f"wrote {out / entry.name}.{{{','.join(mpl.FORMATS)}}}")
+        for kind in (*FORMATS, "csv"):
+            entry.data.save(out / f"{entry.name}.{kind}")
+        say(f"wrote {out / entry.name}.{{{','.join((*FORMATS, 'csv'))}}}")

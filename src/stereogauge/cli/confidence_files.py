@@ -12,15 +12,8 @@ from stereogauge.confidence_measures.evaluation import SceneCurves, curve_rows, 
 from stereogauge.confidence_measures.files import file_stem, write_maps
 from stereogauge.confidence_measures.run import SceneRun
 from stereogauge.confidence_measures.sparsification import ErrorKind
-from stereogauge.figures import mpl
-from stereogauge.figures.data.reliability import ReliabilityDiagram, reliability_data, reliability_rows
-from stereogauge.figures.data.sparsification import (
-    Kind,
-    SparsificationPlots,
-    confidence_picture,
-    error_data,
-    sparsification_data,
-)
+from stereogauge.figures.chart import Chart
+from stereogauge.figures.confidence import Kind, confidence_picture, error_data, reliability_data, sparsification_data
 from stereogauge.figures.pictures import save_picture
 from stereogauge.tables.table import of_records
 from stereogauge.tables.text import csv_table
@@ -44,7 +37,7 @@ def write_files(
     )
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "curves.csv").write_text(csv_table(of_records("curves", curve_rows(shown))), encoding="utf-8")
-    drawn: dict[str, SparsificationPlots | ReliabilityDiagram] = {
+    drawn = {
         f"sparsification-{kind}": sparsification_data(
             shown, kind, labels=labels, caption=caption, title=f"Sparsification, {kind}"
         )
@@ -54,12 +47,10 @@ def write_files(
     reliabilities = [(run.scene, name, one) for run in runs for name, of in run.reliabilities().items() for one in of]
     if reliabilities:
         drawn["reliability"] = reliability_data(reliabilities, caption=facts)
-        points = of_records("reliability", reliability_rows(reliabilities))
-        (folder / "reliability.csv").write_text(csv_table(points), encoding="utf-8")
     for name, data in drawn.items():
-        for suffix in ("png", "svg"):
-            mpl.save(mpl.draw(data), folder / f"{name}.{suffix}")
-    count = 1 + 2 * len(drawn) + bool(reliabilities)
+        for suffix in ("png", "svg", "csv"):
+            data.save(folder / f"{name}.{suffix}")
+    count = 1 + 3 * len(drawn)
     for run in runs:
         for name, values in run.maps.items():
             declared = confidence_measures().get(name.partition("@")[0])
@@ -70,7 +61,7 @@ def write_files(
     return count
 
 
-def _by_error(runs: Sequence[SceneRun], kind: ErrorKind, labels: Mapping[str, str], facts: str) -> SparsificationPlots:
+def _by_error(runs: Sequence[SceneRun], kind: ErrorKind, labels: Mapping[str, str], facts: str) -> Chart:
     shown = [run for run in runs if kind.rule != "bad-z" or (run.calibration is not None and run.calibration.metric)]
     curves = {
         run.scene: {

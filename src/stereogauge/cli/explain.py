@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from stereogauge.decision.explain import Explanation
     from stereogauge.decision.pixels import Contrast
     from stereogauge.evaluation.stored_maps import Origins
+    from stereogauge.figures.chart import Chart
+    from stereogauge.figures.galleries import PictureRows
     from stereogauge.scores.cube import ScoreCube
 
 
@@ -102,26 +104,24 @@ def _steps(verb: str) -> Callable[[str], None]:
 
 
 def _write(found: Explanation, contrasts: Sequence[Contrast], out: Path) -> None:
-    from stereogauge.figures import mpl
-    from stereogauge.figures.data import decision as data
+    from stereogauge.figures import decision as data
     from stereogauge.figures.pictures import save_picture
 
-    figures = {"difference": data.difference_bars_data(found)}
+    figures: dict[str, Chart | PictureRows] = {"difference": data.difference_bars_data(found)}
     for one in contrasts:
         name = one.scene.id.replace("/", "-")
         save_picture(out / f"{name}-who-is-right.png", one.verdict, textwrap.fill(one.shares_text, 90))
         save_picture(out / f"{name}-error-difference.png", one.gain)
     if contrasts and any(one.crops for one in contrasts):
-        figures["crops"] = data.crop_rows_data(contrasts)  # type: ignore[assignment]
+        figures["crops"] = data.crop_rows_data(contrasts)
     for name, content in figures.items():
-        mpl.save(mpl.draw(content), out / f"{name}.png")
+        content.save(out / f"{name}.png")
     say(f"wrote {len(figures) + 2 * len(contrasts)} pictures to {out}/")
 
 
 def _all_algorithms(cube: ScoreCube, origins: Origins, column: str, out: Path | None, form: options.Format) -> None:
     from stereogauge.decision.pixels import pixel_agreement
-    from stereogauge.figures import mpl
-    from stereogauge.figures.data.decision import error_curves_data
+    from stereogauge.figures.decision import error_curves_data
     from stereogauge.figures.pictures import save_picture
     from stereogauge.tables.table import share, table, words
 
@@ -144,5 +144,5 @@ def _all_algorithms(cube: ScoreCube, origins: Origins, column: str, out: Path | 
         return
     for name, picture in found.pictures.items():
         save_picture(out / f"{name.replace('/', '-')}-hardness.png", picture)
-    mpl.save(mpl.draw(error_curves_data(found)), out / "error-curves.png")
+    error_curves_data(found).save(out / "error-curves.png")
     say(f"wrote {len(found.pictures) + 1} pictures to {out}/")

@@ -57,7 +57,7 @@ def command(
     from stereogauge.scores.selection import in_words
 
     if figure is not None:
-        from stereogauge.figures.mpl.figure import check_format
+        from stereogauge.figures.chart import check_format
 
         check_format(figure.suffix.lstrip(".").lower())
     chosen = selected.stated(
@@ -83,10 +83,9 @@ def command(
         say(f"note: {note}")
     _print(ranking, sure, form)
     if figure is not None:
-        from stereogauge.figures import mpl
-        from stereogauge.figures.data.ranking import model_figure_data
+        from stereogauge.figures.ranking import model_figure_data
 
-        mpl.save(mpl.draw(model_figure_data(ranking)), figure)
+        model_figure_data(ranking).save(figure)
         say(f"wrote {figure}")
 
 

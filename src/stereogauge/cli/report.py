@@ -57,7 +57,7 @@ def command(
     report.html holds everything it needs and opens from the file, without a network.
     """
     from stereogauge.evaluation.stored_maps import store_origins
-    from stereogauge.figures.mpl.figure import FORMATS, check_format
+    from stereogauge.figures.chart import FORMATS, check_format
     from stereogauge.ranking.profile import load_profile
     from stereogauge.report.build import build
     from stereogauge.report.content import ReportOptions

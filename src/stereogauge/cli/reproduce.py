@@ -112,8 +112,6 @@ def _print(reproduction: Reproduction) -> None:
 
 
 def _draw(reproduction: Reproduction, folder: Path) -> None:
-    from stereogauge.figures.mpl import draw, save
-
     for name, data in reproduction.figures.items():
-        save(draw(data), folder / f"{name}.png", dpi=130)
+        data.save(folder / f"{name}.png")
     say(f"{len(reproduction.figures)} figures in {folder}")

@@ -241,20 +241,17 @@ def _write(
     threshold: float,
     region: str | None,
 ) -> None:
-    from stereogauge.figures import mpl, plotly
-    from stereogauge.figures.data.study import robustness_data
     from stereogauge.figures.pictures import save_picture
     from stereogauge.io.files import load_disparity
+    from stereogauge.study.figures import robustness_data
     from stereogauge.study.robustness import change_picture
 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "robustness.csv").write_text(str(table.to_csv(index=False)), encoding="utf-8")
     (folder / "robustness.json").write_text(str(table.to_json(orient="records", indent=1)) + "\n", encoding="utf-8")
     data = robustness_data(table, threshold=threshold, pixels=region or "the whole image")
-    figure = mpl.draw(data)
-    for kind in ("png", "svg"):
-        mpl.save(figure, folder / f"robustness.{kind}")
-    plotly.draw(data).write_html(folder / "robustness.html", include_plotlyjs="directory")
+    for kind in ("png", "svg", "html"):
+        data.save(folder / f"robustness.{kind}")
     shown = [
         (result, condition, both)
         for result in results

@@ -178,14 +178,13 @@ def _table(study: Study, matrix: Sensitivity) -> Table:
 
 
 def _write(folder: Path, study: Study, matrix: Sensitivity) -> None:
-    from stereogauge.figures import mpl, plotly
     from stereogauge.study.figures import response_curves_data, sensitivity_data
 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "study.csv").write_text(study.to_csv(), encoding="utf-8")
     (folder / "study.json").write_text(study.to_json() + "\n", encoding="utf-8")
     (folder / "sensitivity.json").write_text(matrix.to_json() + "\n", encoding="utf-8")
-    figures: dict[str, Any] = {
+    figures = {
         "response-curves": response_curves_data(study),
         "responses": sensitivity_data(matrix, selective=False, scene=study.scene),
     }
@@ -193,7 +192,6 @@ def _write(folder: Path, study: Study, matrix: Sensitivity) -> None:
     if named is not None:
         figures["selectivity"] = sensitivity_data(named, scene=study.scene)
     for name, data in figures.items():
-        mpl.save(mpl.draw(data), folder / f"{name}.png")
-        mpl.save(mpl.draw(data), folder / f"{name}.svg")
-        plotly.draw(data).write_html(folder / f"{name}.html", include_plotlyjs="directory")
+        for kind in ("png", "svg", "csv", "html"):
+            data.save(folder / f"{name}.{kind}")
     say(f"tables and {len(figures)} figures in {folder}")

@@ -95,7 +95,7 @@ def command(
     from stereogauge.tables.table import stacked
 
     if figure is not None:
-        from stereogauge.figures.mpl.figure import check_format
+        from stereogauge.figures.chart import check_format
 
         check_format(figure.suffix.lstrip(".").lower())
         if need != selected.ONLY_SURE:
@@ -137,10 +137,9 @@ def command(
     shown = [upright(table, form) for table in tables] + [density_table(one) for one in curves]
     print_tables(shown, form, boxed=False)
     if figure is not None and curves:
-        from stereogauge.figures import mpl
-        from stereogauge.figures.data.error_density import error_density_data
+        from stereogauge.figures.confidence import error_density_data
 
-        mpl.save(mpl.draw(error_density_data(curves)), figure)
+        error_density_data(curves).save(figure)
         say(f"wrote {figure}")
 
 

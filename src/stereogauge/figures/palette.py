@@ -1,11 +1,11 @@
 """One colour and one marker for each algorithm, the same in every figure, table and page.
 
-The first seven colours are those of Okabe and Ito, which the common kinds of colour blindness keep apart (their
-yellow is left out: it vanishes on white). The next 53 were picked one after the other from a grid of hues, lightnesses
-and saturations, each as far as possible from the colours that share its marker, for normal vision and for each kind
-of dichromacy, on white and on dark paper: two of the first 60 algorithms with the same marker differ by a CIEDE2000
-of at least 12, whoever looks. Later ones are spaced by the golden angle with alternating lightness, so that colour
-and marker together stay distinct for 300 algorithms.
+The first seven colours are those of Okabe and Ito, which the common kinds of colour blindness keep apart (without
+their yellow, which is invisible on white). The next 53 were picked one after the other from a grid of hues,
+lightnesses and saturations, each as far as possible from the colours that share its marker, for normal vision and for
+each kind of dichromacy, on white and on dark paper: two of the first 60 algorithms with the same marker differ by a
+CIEDE2000 of at least 12 for every kind of vision. Later ones are spaced by the golden angle with alternating
+lightness, so that colour and marker together stay distinct for 300 algorithms.
 """
 
 from __future__ import annotations
@@ -24,31 +24,35 @@ PICKED = (
     "#6bc78a", "#943857", "#9311d4", "#24a8a8", "#b281e4", "#8771f4", "#503fa6", "#436170", "#d59c90", "#7c42f0",
     "#90a7d5", "#a5a50d", "#e481a2",
 )  # fmt: skip
-MARKERS = (
-    ("o", "circle"),
-    ("s", "square"),
-    ("^", "triangle-up"),
-    ("D", "diamond"),
-    ("v", "triangle-down"),
-    ("P", "cross"),
-    ("X", "x"),
-    ("*", "star"),
-    ("<", "triangle-left"),
-    (">", "triangle-right"),
-    ("p", "pentagon"),
-)
-HATCHES = ("", "////", "....", "xxxx", "----")
+MARKERS = {
+    "circle": "M1,0A1,1,0,1,1,-1,0A1,1,0,1,1,1,0Z",
+    "square": "M-.9,-.9L.9,-.9L.9,.9L-.9,.9Z",
+    "triangle-up": "M0,-1.2L1.1,.8L-1.1,.8Z",
+    "diamond": "M0,-1.25L1.25,0L0,1.25L-1.25,0Z",
+    "triangle-down": "M0,1.2L1.1,-.8L-1.1,-.8Z",
+    "cross": "M-.4,-1.1L.4,-1.1L.4,-.4L1.1,-.4L1.1,.4L.4,.4L.4,1.1L-.4,1.1L-.4,.4L-1.1,.4L-1.1,-.4L-.4,-.4Z",
+    "x": "M-1.1,-.7L-.7,-1.1L0,-.4L.7,-1.1L1.1,-.7L.4,0L1.1,.7L.7,1.1L0,.4L-.7,1.1L-1.1,.7L-.4,0Z",
+    "star": "M0,-1.3L.35,-.4L1.25,-.4L.55,.2L.8,1.1L0,.55L-.8,1.1L-.55,.2L-1.25,-.4L-.35,-.4Z",
+    "triangle-left": "M-1.2,0L.8,1.1L.8,-1.1Z",
+    "triangle-right": "M1.2,0L-.8,1.1L-.8,-1.1Z",
+    "pentagon": "M0,-1.2L1.15,-.35L.7,1L-.7,1L-1.15,-.35Z",
+}
+"""The marker shapes as SVG paths about the origin, with a radius of about 1."""
 GOLDEN_ANGLE = (3 - math.sqrt(5)) / 2
 INK, MUTED, FAINT = "#1a1a1a", "#6b6b6b", "#dddddd"
-SEQUENTIAL, RANKS = "cividis", "cividis_r"
+GREY = "#888888"
 
 
 class Style(NamedTuple):
-    """A colour (#rrggbb) and the names of one marker in Matplotlib and Plotly."""
+    """A colour (#rrggbb) and the name of a marker."""
 
     colour: str
     marker: str
-    plotly_marker: str
+
+    @property
+    def shape(self) -> str:
+        """The marker as an SVG path about the origin."""
+        return MARKERS[self.marker]
 
 
 Styles = Mapping[str, Style]
@@ -67,20 +71,22 @@ def colour(index: int) -> str:
 
 
 def algorithm_styles(names: Iterable[str]) -> dict[str, Style]:
-    """The style of each name; it depends on the set of names, not on their order: hand over all that a report shows."""
+    """The style of each name.
+
+    It depends on the set of names and not on their order: pass all names that a report shows.
+    """
     ordered = sorted(set(names), key=lambda name: (name.casefold(), name))
-    return {name: Style(colour(index), *MARKERS[index % len(MARKERS)]) for index, name in enumerate(ordered)}
+    markers = tuple(MARKERS)
+    return {name: Style(colour(index), markers[index % len(markers)]) for index, name in enumerate(ordered)}
 
 
-def segment_styles(names: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Colour and hatching of each segment of a stacked bar, in the order given; hatching tells later rounds apart."""
-    count = len(OKABE_ITO) - 1
-    return {
-        name: (OKABE_ITO[index % count], HATCHES[index // count % len(HATCHES)]) for index, name in enumerate(names)
-    }
+def segment_colours(texts: Iterable[str]) -> dict[str, str]:
+    """A colour for each segment of a stacked bar, in the given order; without black, which hides the text on it."""
+    black = OKABE_ITO.index("#000000")
+    return {text: colour(index + (index >= black)) for index, text in enumerate(texts)}
 
 
 def complete(styles: Styles | None, names: Iterable[str]) -> dict[str, Style]:
-    """The given styles, or fresh ones for exactly these names."""
+    """The given styles of these names, or new ones for exactly these names."""
     names = tuple(names)
     return {name: styles[name] for name in names} if styles is not None else algorithm_styles(names)

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from stereogauge.errors import NotApplicable
-from stereogauge.figures import mpl
-from stereogauge.figures.data.geometry import (
+from stereogauge.figures.geometry import (
     direction_histograms_data,
     plane_segmentation_data,
     region_picture,
@@ -27,7 +26,7 @@ from stereogauge.scores.column import columns_of
 
 
 def file_name(text: str) -> str:
-    """`text` as a file name that every system takes."""
+    """`text` as a file name that every system accepts."""
     text = text.replace("&", "+").replace("|", "_or_")
     return re.sub(r"[^\w.@+-]+", "-", text).strip("-.") or "unnamed"
 
@@ -79,7 +78,7 @@ def write_regions(
         save_picture(written[-1], picture, scene)
     planes = plane_segmentation_data(scene_regions)
     if planes is not None:
-        written.append(mpl.save(mpl.draw(planes), folder / "planes.png"))
+        written.append(planes.save(folder / "planes.png"))
     arrays: dict[str, Any] = dict(masks)
     fields: dict[str, Any] = scene_regions.geometry.arrays()
     np.savez_compressed(folder / "regions.npz", **arrays)
@@ -92,4 +91,4 @@ def write_directions(
 ) -> Path:
     """Gradient directions of estimates against the ground truth's, as a figure."""
     measurements = {name: Measurement(load_disparity(source), scene_regions) for name, source in maps.items()}
-    return mpl.save(mpl.draw(direction_histograms_data(measurements, region)), folder / "directions.png")
+    return direction_histograms_data(measurements, region).save(folder / "directions.png")

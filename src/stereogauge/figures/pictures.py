@@ -1,4 +1,4 @@
-"""Per-pixel pictures as colours, and as annotated files with colour bar or legend.
+"""Per-pixel pictures as colours, as annotated files with colour bar or legend, and in rows with captions.
 
 Errors: plasma, clipped at a stated value. Signed values: blue to red around white. Black = no ground truth; hatched =
 no estimate. Disparities: viridis over a fixed range.
@@ -6,6 +6,8 @@ no estimate. Disparities: viridis over a fixed range.
 
 from __future__ import annotations
 
+import io
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,6 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.figures.chart import check_format
+from stereogauge.figures.palette import INK, MUTED
 from stereogauge.metrics.picture import Picture
 from stereogauge.model import DisparityMap, Mask
 from stereogauge.text import number_text
@@ -27,6 +31,8 @@ COLOUR_MAPS = {"sequential": "plasma", "diverging": "RdBu_r", "cyclic": "twiligh
 EXTENDS = {"sequential": "max", "diverging": "both", "cyclic": "neither", "disparity": "neither"}
 UNKNOWN = (0, 0, 0)
 HATCH_LIGHT, HATCH_DARK = (225, 225, 225), (120, 120, 120)
+WIDTH = 7.16  # inches: a page of a two-column paper
+SMALL, HEAD = 6.5, 9.0  # points
 PANELS_WIDTH = 9.0  # inches
 HATCH_PERIOD = 6  # px between the hatching's lines
 
@@ -43,7 +49,7 @@ def _mapped(values: NDArray[np.floating], limits: tuple[float, float], name: str
 
 
 def _hatching(shape: tuple[int, int]) -> Colours:
-    """Diagonal lines, so that a missing estimate is told apart without colour."""
+    """Diagonal lines, so that a missing estimate is recognised without colour."""
     y, x = np.indices(shape, dtype=np.int32)
     dark = (x + y) % HATCH_PERIOD < 2
     return np.where(dark[..., None], HATCH_DARK, HATCH_LIGHT).astype(np.uint8)
@@ -201,5 +207,111 @@ def panels_figure(pictures: Sequence[Picture], columns: int = 3) -> Figure:
 def save_picture(path: Path, picture: Picture, subtitle: str = "") -> None:
     """The annotated picture as a file; the suffix chooses PNG, SVG or PDF."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure = picture_figure(picture, subtitle)
-    figure.savefig(path, dpi=110)
+    path.write_bytes(encoded(picture_figure(picture, subtitle), path.suffix.lstrip(".").lower(), 110))
+
+
+def encoded(figure: Figure, kind: str, dpi: int = 200) -> bytes:
+    """A Matplotlib figure as PNG, SVG or PDF; the same data give the same bytes."""
+    check_format(kind)
+    stream = io.BytesIO()
+    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[kind]
+    figure.savefig(stream, format=kind, dpi=dpi, metadata=undated)
+    return stream.getvalue()
+
+
+class PictureFigure:
+    """A figure of pictures that Matplotlib draws; a subclass says how in `figure`."""
+
+    def figure(self) -> Figure:
+        """The drawn figure."""
+        raise NotImplementedError
+
+    def encoded(self, kind: str) -> bytes:
+        """The figure as PNG, SVG or PDF."""
+        return encoded(self.figure(), kind)
+
+    def save(self, path: Path) -> Path:
+        """Write the figure in the format of the path's suffix."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(self.encoded(path.suffix.lstrip(".").lower()))
+        return path
+
+    def _repr_png_(self) -> bytes:
+        return self.encoded("png")
+
+
+def captioned_figure(
+    width: float, height: float, title: str, caption: str, legend: Sequence[LegendEntry] = ()
+) -> Figure:
+    """An empty figure with its title above, and the legend and the selection below; `height` is for the pictures."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    above = textwrap.wrap(title, max(20, int(width * 72 / (HEAD * 0.56))))
+    below = textwrap.wrap(caption, max(30, int(width * 72 / (SMALL * 0.55))))
+    longest = max((len(entry.text) for entry in legend), default=0)
+    columns = max(1, min(5, int(width * 72 / (SMALL * (0.56 * longest + 3.2)))))
+    foot = SMALL * 1.25 / 72 * len(below) + 0.06
+    rows = -(-len(legend) // columns)
+    bottom = foot + (SMALL * 1.55 / 72 * rows + 0.08 if rows else 0.0)
+    total = height + HEAD * 1.35 / 72 * len(above) + 0.06 + bottom
+    inside = (0, bottom / total, 1, height / total)
+    layout = ConstrainedLayoutEngine(rect=inside, w_pad=0.01, h_pad=0.01, wspace=0.005, hspace=0.005)
+    figure = Figure(figsize=(width, total), layout=layout)
+    FigureCanvasAgg(figure)
+    figure.text(0.01, 1 - 0.04 / total, "\n".join(above), fontsize=HEAD, color=INK, va="top")
+    figure.text(0.01, 0.04 / total, "\n".join(below), fontsize=SMALL, color=MUTED, va="bottom", linespacing=1.15)
+    if rows:
+        figure.legend(
+            handles=[legend_patch(entry) for entry in legend], loc="lower center", bbox_to_anchor=(0.5, foot / total),
+            ncols=min(columns, len(legend)), fontsize=SMALL, frameon=False, borderpad=0.1, borderaxespad=0.2,
+            labelspacing=0.35, columnspacing=1.2, handletextpad=0.5, handlelength=1.4,
+        )  # fmt: skip
+    return figure
+
+
+class Panel(NamedTuple):
+    """A picture of a grid with the text above and below it."""
+
+    picture: Colours
+    above: str = ""
+    below: str = ""
+
+
+def grid_figure(
+    title: str, caption: str, rows: Sequence[Sequence[Panel]], legend: Sequence[LegendEntry] = (), columns: int = 0
+) -> Figure:
+    """Panels in rows; a picture is as wide as `columns` of them in a page, or as the longest row needs."""
+    count = max(len(row) for row in rows)
+    across = WIDTH / max(columns, count)
+    line = SMALL * 1.3 / 72
+    tall = []
+    for row in rows:
+        shape = row[0].picture.shape
+        texts = max(_lines(panel.above) for panel in row) + max(_lines(panel.below) for panel in row)
+        tall.append(across * shape[0] / shape[1] + line * texts + 0.05)
+    width = max(across * count, WIDTH / 2)
+    figure = captioned_figure(width, sum(tall), title, caption, legend)
+    grid = figure.subplots(len(rows), count, squeeze=False, height_ratios=tall)
+    for axes in grid.ravel():
+        axes.set_xticks([])
+        axes.set_yticks([])
+        axes.set_frame_on(False)
+    for place, row in enumerate(rows):
+        above = max(_lines(panel.above) for panel in row)
+        for axes, panel in zip(grid[place], row, strict=False):
+            axes.imshow(panel.picture, interpolation="antialiased")
+            if panel.below:
+                axes.set_xlabel(panel.below, fontsize=SMALL - 1, labelpad=1)
+            if above:
+                axes.set_title("\n".join([" "] * above), fontsize=SMALL, pad=2)  # keeps the room of the text
+                text = axes.annotate(
+                    panel.above, (0, 1), (0, 2), xycoords="axes fraction", textcoords="offset points", fontsize=SMALL
+                )
+                text.set_in_layout(False)  # it may be wider than its picture
+    return figure
+
+
+def _lines(text: str) -> int:
+    return text.count("\n") + 1 if text else 0

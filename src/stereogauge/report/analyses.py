@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from stereogauge.errors import StereogaugeError, unknown_name
-from stereogauge.figures.data import analysis as analysis_figures
-from stereogauge.figures.data import ranking as ranking_figures
+from stereogauge.figures import analysis as analysis_figures
+from stereogauge.figures import ranking as ranking_figures
 from stereogauge.figures.palette import algorithm_styles
 from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.profile import Profile, load_profile
@@ -68,10 +68,10 @@ def scatter(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
         raise StereogaugeError(f"A scatter plot needs two metrics; the selection has {', '.join(cube.metrics)}.")
     data = analysis_figures.scatter_matrix_data(cube, columns[:panels], columns[panels : 2 * panels])
     rows = [
-        [words(panel.x_label), words(panel.y_label), number(panel.r_squared), *(number(r) for r in panel.opacity)]
-        for panel in data.panels
+        [words(panel["x_label"]), words(panel["y_label"]), number(panel["r_squared"]), *map(number, panel["fits"])]
+        for panel in data.facts["panels"]
     ]
-    header = ["x", "y", "r² over all points", *(f"r² on {scene}" for scene in data.scenes)]
+    header = ["x", "y", "r² over all points", *(f"r² on {scene}" for scene in cube.scenes)]
     return Analysis([table("scatter", "Linear fits", header, rows)], [FigureEntry("scatter", data, "")])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from stereogauge.decision.pixels import Contrast, contrast, pixel_agreement
 from stereogauge.decision.source import Source
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.stored_maps import Origins
-from stereogauge.figures.data.decision import (
+from stereogauge.figures.decision import (
     contrast_rows_data,
     crop_rows_data,
     difference_bars_data,
@@ -190,7 +191,7 @@ def _all_algorithms(
         return []
     title = f"{glance.title}, {column}"
     return [
-        RowsEntry("glance", glance._replace(title=title)),
+        RowsEntry("glance", replace(glance, title=title)),
         FigureEntry("error-curves", error_curves_data(curves, styles), curves.text),
     ]
 

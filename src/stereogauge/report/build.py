@@ -10,9 +10,10 @@ from typing import TypeVar
 from stereogauge.errors import StereogaugeError, UnknownNameError
 from stereogauge.evaluation.error_density import ErrorDensity
 from stereogauge.evaluation.stored_maps import Origins
-from stereogauge.figures.data import analysis as analysis_figures
-from stereogauge.figures.data import ranking as ranking_figures
-from stereogauge.figures.data.error_density import error_density_data
+from stereogauge.figures import analysis as analysis_figures
+from stereogauge.figures import ranking as ranking_figures
+from stereogauge.figures.chart import Chart
+from stereogauge.figures.confidence import error_density_data
 from stereogauge.figures.palette import Styles, algorithm_styles
 from stereogauge.protocol import Protocol
 from stereogauge.ranking.bootstrap import bootstrap
@@ -71,7 +72,7 @@ class _Attempts:
         if made is not None:
             self.entries.append(made)
 
-    def figure(self, name: str, make: Callable[[], object], reading: str) -> None:
+    def figure(self, name: str, make: Callable[[], Chart], reading: str) -> None:
         made = self.get(make)
         if made is not None:
             self.entries.append(FigureEntry(name, made, reading))

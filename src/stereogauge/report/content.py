@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from stereogauge.decision.answer import Answer
-from stereogauge.figures.data.decision import PictureRows
-from stereogauge.figures.data.galleries import Gallery
+from stereogauge.figures.chart import Chart
+from stereogauge.figures.galleries import Gallery, PictureRows
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.selection import Selection
 from stereogauge.tables.table import Table
 
 
 class FigureEntry(NamedTuple):
-    """A figure's data, the name of its files, and how it is to be read."""
+    """A chart, the name of its files, and how to read it."""
 
     name: str
-    data: Any
+    data: Chart
     reading: str
 
 

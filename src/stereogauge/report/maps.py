@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.stored_maps import Origins
-from stereogauge.figures.data.galleries import Colours, Crop, Reference, gallery_data, most_different_crop
+from stereogauge.figures.galleries import Crop, Reference, gallery_data, most_different_crop
 from stereogauge.figures.pictures import (
     COLOUR_MAPS,
     MISSING,
+    Colours,
     LegendEntry,
     disparity_limits,
     legend_entries,

@@ -10,10 +10,9 @@ import webbrowser
 from collections.abc import Callable, Mapping
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from stereogauge.confidence_measures.evaluation import SceneCurves
 from stereogauge.confidence_measures.sparsification import SparsificationCurve
@@ -21,9 +20,9 @@ from stereogauge.decision.answer import Answer
 from stereogauge.decision.explain import Explanation
 from stereogauge.display import NamedMaps
 from stereogauge.errors import StereogaugeError
-from stereogauge.figures import mpl
-from stereogauge.figures.data.sparsification import confidence_picture, sparsification_data
-from stereogauge.figures.pictures import panels_figure, picture_figure
+from stereogauge.figures.chart import FORMATS, Chart
+from stereogauge.figures.confidence import confidence_picture, sparsification_data
+from stereogauge.figures.pictures import encoded, panels_figure, picture_figure
 from stereogauge.io import write_disparity
 from stereogauge.io.encodings import ENCODINGS
 from stereogauge.matching.result import MatchResult
@@ -37,6 +36,9 @@ from stereogauge.tables.ranking_tables import ranking_table
 from stereogauge.tables.score_table import object_tables, score_table
 from stereogauge.tables.table import Table
 from stereogauge.tables.text import csv_table, json_tables, markdown_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 DOTS_PER_INCH = 90
 STYLE = "<style>td.number,th.number{text-align:right}</style>"
@@ -73,8 +75,8 @@ def _decision(result: Answer | Explanation) -> list[Table]:
 
 
 @functools.singledispatch
-def figure_of(result: Any) -> Figure:
-    """The picture that a result is shown as."""
+def figure_of(result: Any) -> Figure | Chart:
+    """The picture or chart that a result is shown as."""
     raise StereogaugeError(f"There is no picture of a {type(result).__name__}.")
 
 
@@ -112,11 +114,14 @@ def _map_picture(name: str, values: Any) -> Picture:
 
 
 @figure_of.register
-def _curve(result: SparsificationCurve) -> Figure:
+def _curve(result: SparsificationCurve) -> Chart:
     caption = f"A pixel is bad where its error exceeds {result.threshold:g} px."
-    return mpl.draw(
-        sparsification_data([SceneCurves("evaluated pixels", {"confidence": result})], columns=1, caption=caption)
-    )
+    return sparsification_data([SceneCurves("evaluated pixels", {"confidence": result})], caption=caption)
+
+
+def _drawn(result: Any, kind: str, dots_per_inch: int = 200) -> bytes:
+    figure = figure_of(result)
+    return figure.encoded(kind) if isinstance(figure, Chart) else encoded(figure, kind, dots_per_inch)
 
 
 def html(result: Any) -> str:
@@ -128,7 +133,7 @@ def html(result: Any) -> str:
     tables = tables_of(result)
     if tables:
         return STYLE + "".join(map(html_table, tables))
-    image = base64.b64encode(mpl.encoded(figure_of(result), "png", DOTS_PER_INCH)).decode()
+    image = base64.b64encode(_drawn(result, "png", DOTS_PER_INCH)).decode()
     return f'<img alt="{escape(type(result).__name__)}" src="data:image/png;base64,{image}">'
 
 
@@ -173,7 +178,7 @@ def _writers(result: Any) -> dict[str, Callable[[Path], object]]:
         }
         return {suffix: _text_writer(text) for suffix, text in texts.items()}
     drawn: dict[str, Callable[[Path], object]] = {
-        f".{kind}": lambda path: mpl.save(figure_of(result), path) for kind in mpl.FORMATS
+        f".{kind}": lambda path: path.write_bytes(_drawn(result, path.suffix[1:].lower())) for kind in FORMATS
     }
     return {**_plain_writers(result), **drawn}
 

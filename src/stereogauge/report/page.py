@@ -7,16 +7,16 @@ that names from users are escaped without being named.
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from importlib import resources
 from pathlib import Path
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from plotly.offline import get_plotlyjs
 
-from stereogauge.figures import mpl, plotly
-from stereogauge.figures.data.galleries import Colours
+from stereogauge.figures.chart import FORMATS, vega_script
+from stereogauge.figures.pictures import Colours
 from stereogauge.opencv import cv2
 from stereogauge.report.content import Content, FigureEntry, GalleryEntry, RowsEntry, Section
 from stereogauge.scores.table import ScoreTable
@@ -28,13 +28,8 @@ from stereogauge.text import counted
 CARD_WIDTH, PICTURE_QUALITY = 360, 82  # pixels; per cent of WebP
 
 
-def to_html(content: Content, made: str = "", drawn: Mapping[str, bytes] | None = None) -> str:
-    """The whole page; `made` says when and with what it was made, `drawn` holds the SVG of figures drawn before."""
-
-    def svg(entry: FigureEntry) -> str:
-        known = (drawn or {}).get(entry.name)
-        return _base64(mpl.encoded(mpl.draw(entry.data), "svg") if known is None else known)
-
+def to_html(content: Content, made: str = "") -> str:
+    """The whole page; `made` says when and with what it was made."""
     environment = Environment(
         loader=PackageLoader("stereogauge.report", "assets"),
         autoescape=True,
@@ -50,11 +45,11 @@ def to_html(content: Content, made: str = "", drawn: Mapping[str, bytes] | None 
         made=made,
         style=_asset("page.css"),
         script=_asset("page.js"),
-        plotly=get_plotlyjs(),
+        vega=vega_script(),
         entries=_entries,
         html_table=html_table,
-        svg=svg,
-        values=_values,
+        svg=lambda entry: _base64(entry.data.encoded("svg")),
+        declared=_declared,
         webp=_webp,
     )
 
@@ -94,13 +89,13 @@ def _entries(section: Section) -> Iterator[tuple[str, Table | FigureEntry | Gall
         yield KINDS[type(entry)], entry
 
 
-def _values(entry: FigureEntry) -> str:
-    """The interactive figure as JSON that cannot end the script element around it."""
-    return str(plotly.draw(entry.data).to_json()).replace("<", "\\u003c")
+def _declared(entry: FigureEntry) -> str:
+    """The chart's declaration as JSON that cannot end the script element around it."""
+    return json.dumps(entry.data.spec()).replace("<", "\\u003c")
 
 
 def narrowed(colours: Colours, widest: int) -> Colours:
-    """A picture that is at most so many pixels wide."""
+    """A picture that is at most `widest` pixels wide."""
     height, width = colours.shape[:2]
     if width <= widest:
         return colours
@@ -132,7 +127,7 @@ def write_report(
     content: Content,
     folder: Path,
     *,
-    formats: Sequence[str] = mpl.FORMATS,
+    formats: Sequence[str] = FORMATS,
     made: str = "",
     progress: Callable[[str], None] | None = None,
 ) -> list[Path]:
@@ -150,15 +145,12 @@ def write_report(
         put(folder / "tables" / f"{entry.name}.csv", csv_table(entry))
     put(folder / "tables" / "all.tex", tables_document(content))
     put(folder / "scores.csv", ScoreTable(content.cube.scores()).to_csv())
-    drawn: dict[str, bytes] = {}
     for figure_entry in content.figures:
         tell(f"figure {figure_entry.name}")
-        figure = mpl.draw(figure_entry.data)
-        written += [mpl.save(figure, folder / "figures" / f"{figure_entry.name}.{kind}") for kind in formats]
-        if isinstance(figure_entry, FigureEntry):
-            drawn[figure_entry.name] = mpl.encoded(figure, "svg")
+        kinds = [*formats, "csv"] if isinstance(figure_entry, FigureEntry) else formats
+        written += [figure_entry.data.save(folder / "figures" / f"{figure_entry.name}.{kind}") for kind in kinds]
     tell("report.html")
-    put(folder / "report.html", to_html(content, made, drawn))
+    put(folder / "report.html", to_html(content, made))
     return written
 
 

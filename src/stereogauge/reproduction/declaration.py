@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stereogauge.errors import unknown_name
+from stereogauge.figures.chart import Chart
+from stereogauge.figures.pictures import PictureFigure
 from stereogauge.reproduction.material import Material
 
 Value = float | str
@@ -106,14 +108,14 @@ class Paper:
 
 @dataclass
 class Recorder:
-    """The findings of one item of one paper: rows, further tables, and the data of figures by file name."""
+    """The findings of one item of one paper: rows, further tables, and figures by file name."""
 
     paper: str
     item: str
     data: str = ""
     rows: list[Row] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
-    figures: dict[str, Any] = field(default_factory=dict)
+    figures: dict[str, Chart | PictureFigure] = field(default_factory=dict)
 
     def _row(self, status: Status, what: str, ours: Value | None, theirs: Value | None, reason: str) -> None:
         self.rows.append(Row(self.paper, self.item, what, status, ours, theirs, reason))
@@ -143,10 +145,10 @@ class Recorder:
         """A printed number that the paper's own other numbers contradict; `ours` is what they imply."""
         self._row(Status.UNCHECKABLE, what, ours, theirs, reason)
 
-    def add(self, tables: Iterable[Table] = (), figures: Mapping[str, Any] | None = None) -> None:
+    def add(self, tables: Iterable[Table] = (), figures: Mapping[str, Chart | PictureFigure] | None = None) -> None:
         """Further tables and figures."""
         self.tables += tables
-        self.figures |= figures or {}
+        self.figures.update(figures or {})
 
 
 Compute = Callable[[Recorder, Material], None]

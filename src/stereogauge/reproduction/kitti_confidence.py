@@ -15,8 +15,9 @@ from stereogauge.confidence_measures.declaration import measure_label
 from stereogauge.confidence_measures.measures import confidence
 from stereogauge.confidence_measures.paper import PAPER as MEASURES
 from stereogauge.confidence_measures.sparsification import bad_depth, is_bad
-from stereogauge.figures.data.panels import PicturePanels, PictureRow
-from stereogauge.figures.data.sparsification import SparsificationPlots, sparsification_data
+from stereogauge.figures.chart import Chart
+from stereogauge.figures.confidence import sparsification_data
+from stereogauge.figures.galleries import PictureRow, PictureRows
 from stereogauge.figures.pictures import disparity_limits, render, render_disparity
 from stereogauge.matching.run import match
 from stereogauge.metrics.hci import closer_to_beyond
@@ -54,7 +55,7 @@ def figure_1(record: Recorder, material: Material) -> None:
     record.add(figures={"kitti-confidence-figure-1": frame_pictures(material.kitti_frames.values())})
 
 
-def frame_pictures(frames: Iterable[Frame]) -> PicturePanels:
+def frame_pictures(frames: Iterable[Frame]) -> PictureRows:
     """Disparity, ground truth and error of each frame; sparse pixels are thickened, so that they can be seen."""
     rows = []
     for frame in frames:
@@ -63,17 +64,12 @@ def frame_pictures(frames: Iterable[Frame]) -> PicturePanels:
         shown = Picture("", _thick(error), "sequential", "px", (0.0, SHOWN_ERROR))
         maps = (render_disparity(values, limits) for values in (frame.disparity, _thick(frame.gt)))
         pictures = (*maps, render(shown))
-        rows.append(PictureRow(frame.name, pictures))
+        rows.append(PictureRow(frame.name, pictures, ("disparity", "ground truth", "error")))
     caption = (
         f"{SETTINGS}. Colours of both maps by the range of the ground truth, thickened by one pixel; errors in the "
         f"evaluation domain, from 0 (dark) to {SHOWN_ERROR:g} px and more (bright)."
     )
-    return PicturePanels(
-        "Disparity maps and errors of the nine frames (figure 1)",
-        caption,
-        ("disparity", "ground truth", "error"),
-        tuple(rows),
-    )
+    return PictureRows("Disparity maps and errors of the nine frames (figure 1)", caption, tuple(rows))
 
 
 def _thick(values: np.ndarray) -> np.ndarray:
@@ -98,7 +94,7 @@ def figures_2_and_3(record: Recorder, material: Material) -> None:
     record.add(tables, curve_figures(list(frames.values())))
 
 
-def curve_figures(frames: Sequence[Frame]) -> dict[str, SparsificationPlots]:
+def curve_figures(frames: Sequence[Frame]) -> dict[str, Chart]:
     """Figures 2 and 3: the frames with many bad pixels and those with few."""
     few_names = {f"frame {number}" for number in FEW_ERRORS}
     chosen = {

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from stereogauge.evaluation.evaluate import evaluate
-from stereogauge.figures.data.analysis import counted_errors_data
-from stereogauge.figures.data.ranking import alike_data, layers_data
+from stereogauge.figures.analysis import counted_errors_data
+from stereogauge.figures.ranking import alike_data, layers_data
 from stereogauge.masks.scene_regions import regions as pixel_sets
 from stereogauge.masks.standard import check_partition
 from stereogauge.ranking.model import Ranking

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.stats import kendalltau
 
 from stereogauge.evaluation.evaluate import evaluate
-from stereogauge.figures.data.panels import PicturePanels, PictureRow
+from stereogauge.figures.galleries import PictureRow, PictureRows
 from stereogauge.figures.pictures import disparity_limits, render_disparity
 from stereogauge.ranking.ranks import final_ranks
 from stereogauge.ranking.run import rank
@@ -69,12 +69,12 @@ def figure_1(record: Recorder, material: Material) -> None:
         truth = material.middlebury[name].gt
         lowest, highest = disparity_limits(truth)
         limits = (lowest - 1, highest)
-        rows.append(PictureRow(name, (render_disparity(truth, limits), render_disparity(truth - 1, limits))))
-    panels = PicturePanels(
+        pictures = (render_disparity(truth, limits), render_disparity(truth - 1, limits))
+        rows.append(PictureRow(name, pictures, ("ground truth", "ground truth − 1 px")))
+    panels = PictureRows(
         "Maps that vary smoothly and are totally wrong (figure 1)",
         "Middlebury v2. Every pixel of the maps on the right is 1 px off: none of them counts as bad at δ = 1 px. Both "
         "maps of a scene share one range of colours; hatched pixels are unknown.",
-        ("ground truth", "ground truth − 1 px"),
         tuple(rows),
     )
     record.add(figures={"sigma-z-figure-1": panels})

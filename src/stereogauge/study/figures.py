@@ -1,80 +1,214 @@
-"""The figures of a study: its responses as the plain values that `stereogauge.figures` draws."""
+"""Charts of a study and of robustness: response curves, sensitivity maps, and how much maps change."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-import numpy as np
+import pandas as pd
 
-from stereogauge.figures.data.study import ResponseCurve, ResponseCurves, ResponsePanel, SensitivityMap
-from stereogauge.figures.palette import OKABE_ITO
 from stereogauge.metrics.registry import parse_column
+from stereogauge.figures.chart import (
+    COLUMN,
+    PAGE,
+    ROW,
+    Chart,
+    Row,
+    Spec,
+    heading,
+    heat_map,
+    hover,
+    layer,
+    layered,
+    names,
+    panel_width,
+    panels,
+    quantity,
+    quoted,
+    rows_where,
+    scaled,
+)
+from stereogauge.figures.palette import FAINT, OKABE_ITO
 from stereogauge.study.damage import damage_called
 from stereogauge.study.run import Study
 from stereogauge.study.sensitivity import Sensitivity
 
+COLUMNS = 3
 COLOURED = 4
-FAINTEST = 0.02  # of a panel's largest response: below that a curve is not worth a colour
+FAINTEST = 0.02  # of a panel's largest response: a curve below it gets no colour
+SERIES = {
+    "changed": "changed, % of pixels with both estimates",
+    "lost": "lost, % of all pixels",
+    "gained": "gained, % of all pixels",
+}
 
 
-def response_curves_data(study: Study, metrics: Sequence[str] | None = None) -> ResponseCurves:
-    """The response curves of a study; in each panel the damages that move the metric most get a colour."""
-    panels = tuple(_panel(study, metric) for metric in (study.metrics if metrics is None else metrics))
+def response_curves_data(study: Study, metrics: Sequence[str] | None = None) -> Chart:
+    """The response curves of a study; in each panel the damages that move the metric most get a colour.
+
+    Rows: metric, damage, strength, unit, relative (strength from 0 to 1), value, rank (0 moves the metric most),
+    coloured.
+    """
+    rows: list[Row] = []
+    views: list[Spec] = []
+    chosen = study.metrics if metrics is None else metrics
+    across = min(COLUMNS, len(chosen))
+    width = COLUMN if across == 1 else panel_width(across)
+    for metric in chosen:
+        own = _curve_rows(study, metric)
+        rows += own
+        unit = parse_column(metric)[0].metric.unit
+        views.append(_response_panel(metric, f"{metric} [{unit}]" if unit else metric, own, width))
     caption = (
         f"Scene {study.scene}, protocol {study.protocol}. Strength relative to the largest step of each damage; "
         f"up to {COLOURED} damages that move a metric most are coloured, the others grey."
     )
-    return ResponseCurves("Response of metrics to controlled damage", caption, panels)
+    view = panels(views, across)
+    if len(views) > 1:
+        view["resolve"] = {"scale": {"color": "independent"}, "legend": {"color": "independent"}}
+    return Chart("Response of metrics to controlled damage", caption, tuple(rows), view)
 
 
-def _panel(study: Study, metric: str) -> ResponsePanel:
-    curves = {damage: study.curve(metric, damage) for damage in study.damages}
+def _curve_rows(study: Study, metric: str) -> list[Row]:
+    curves = {damage: curve for damage in study.damages if (curve := study.curve(metric, damage))}
     reach = {damage: _reach([value for _, value in curve]) for damage, curve in curves.items()}
     ordered = sorted(reach, key=lambda damage: -reach[damage])
     limit = FAINTEST * max(reach.values(), default=0.0)
-    colours = {d: OKABE_ITO[rank] for rank, d in enumerate(ordered[:COLOURED]) if reach[d] > limit}
-    bound, _ = parse_column(metric)
-    unit = bound.metric.unit
-    return ResponsePanel(
-        metric,
-        f"{metric} [{unit}]" if unit else metric,
-        tuple(
-            _curve(damage, curve, ordered.index(damage), colours.get(damage, ""))
-            for damage, curve in curves.items()
-            if curve
-        ),
-    )
+    return [
+        {
+            "metric": metric,
+            "damage": damage_called(damage).name,
+            "strength": strength,
+            "unit": damage_called(damage).unit,
+            "relative": strength / curves[damage][-1][0],
+            "value": value,
+            "rank": rank,
+            "coloured": rank < COLOURED and reach[damage] > limit,
+        }
+        for rank, damage in enumerate(ordered)
+        for strength, value in curves[damage]
+    ]
 
 
 def _reach(values: Sequence[float]) -> float:
     """The largest change of a curve from its start; 0 for one without finite values."""
-    finite = [value for value in values if np.isfinite(value)]
+    finite = [value for value in values if math.isfinite(value)]
     return max(abs(value - finite[0]) for value in finite) if finite else 0.0
 
 
-def _curve(damage: str, steps: Sequence[tuple[float, float]], rank: int, colour: str) -> ResponseCurve:
-    strengths = tuple(strength for strength, _ in steps)
-    relative = tuple(strength / strengths[-1] for strength in strengths)
-    kind = damage_called(damage)
-    return ResponseCurve(kind.name, relative, strengths, tuple(value for _, value in steps), kind.unit, rank, colour)
+def _response_panel(metric: str, label: str, rows: Sequence[Row], width: float) -> Spec:
+    coloured = dict.fromkeys(row["damage"] for row in rows if row["coloured"])
+    place = {
+        "x": quantity("relative", "relative strength"),
+        "y": quantity("value"),
+        "tooltip": hover("damage", ("strength", "strength", ".4g"), "unit", ("value", label, ".4g")),
+    }
+    shades = scaled("damage", dict(zip(coloured, OKABE_ITO, strict=False)), width)
+    own = f"datum.metric === {quoted(metric)}"
+    faint = layer("line", {**place, "detail": {"field": "damage"}}, color=FAINT, strokeWidth=0.9)
+    strong = layer("line", {**place, "color": shades}, point={"size": 12})
+    drawn = [rows_where(faint, f"{own} && !datum.coloured"), rows_where(strong, f"{own} && datum.coloured")]
+    return layered(*drawn, width=width, height=125, title=heading(label))
 
 
-def sensitivity_data(found: Sensitivity, *, selective: bool = True, scene: str = "") -> SensitivityMap:
-    """The sensitivity matrix: after both normalisations, or only with each metric's largest response = 1."""
-    named_after = {damage_called(damage).metric: column for column, damage in enumerate(found.damages)}
-    marked = tuple((row, named_after[metric]) for row, metric in enumerate(found.metrics) if metric in named_after)
+def sensitivity_data(found: Sensitivity, *, selective: bool = True, scene: str = "") -> Chart:
+    """The sensitivity matrix: after both normalisations, or only with each metric's largest response = 1.
+
+    Rows: row (metric), column (damage), value (relative response), marked (the metric is named after the damage).
+    """
+    values = found.selective if selective else found.scaled
+    damages = [damage_called(damage) for damage in found.damages]
+    rows = tuple(
+        {
+            "row": metric,
+            "column": damage.name,
+            "value": float(values[row, column]),
+            "marked": damage.metric == metric,
+        }
+        for row, metric in enumerate(found.metrics)
+        for column, damage in enumerate(damages)
+    )
+    columns = [damage.name for damage in damages]
+    frame = layer(
+        "rect",
+        {"x": names("column", columns), "y": names("row", found.metrics)},
+        fill=None,
+        stroke="#D55E00",
+        strokeWidth=1.8,
+    )
     where = f"Scene {scene}. " if scene else ""
     how = (
         "Each metric in units of its largest response, then each damage in units of its total effect on these metrics."
         if selective
         else "Each metric in units of its largest response; every damage at its reference strength."
     )
-    return SensitivityMap(
-        title="Which metric reacts to which damage" if selective else "What every metric sees",
-        caption=f"{where}{how} Frames: the damage that the metric is named after.",
-        metrics=found.metrics,
-        damages=tuple(damage_called(damage).name for damage in found.damages),
-        values=found.selective if selective else found.scaled,
-        marked=marked,
-        unit="relative response",
+    view = heat_map(
+        columns,
+        found.metrics,
+        "relative response",
+        {"scheme": "cividis", "domain": [0, 1]},
+        number=".2f",
+        dark="datum.value < 0.5",
+        cell=(min(31.0, (PAGE - 200) / max(1, len(columns))), 22),
+        marks=[rows_where(frame, "datum.marked")],
     )
+    return Chart(
+        "Which metric reacts to which damage" if selective else "What every metric sees",
+        f"{where}{how} Frames: the damage that the metric is named after.",
+        rows,
+        view,
+    )
+
+
+def robustness_data(table: pd.DataFrame, *, threshold: float, pixels: str = "all pixels") -> Chart:
+    """The bars of a table as `stereogauge.study.robustness.robustness_table` makes it, one panel per condition.
+
+    Rows: condition, algorithm, series (changed, lost or gained), value in per cent.
+    """
+    algorithms = list(dict.fromkeys(table["algorithm"]))
+    conditions = {
+        f"{condition}: {first} → {second}": own.set_index("algorithm").reindex(algorithms)
+        for (condition, first, second), own in table.groupby(["condition", "first", "second"], sort=False)
+    }
+    rows = tuple(
+        {
+            "condition": condition,
+            "algorithm": algorithm,
+            "series": series,
+            "share": share,
+            "value": float(own.loc[algorithm, series]),
+        }
+        for condition, own in conditions.items()
+        for algorithm in algorithms
+        for series, share in SERIES.items()
+    )
+    across = min(COLUMNS, len(conditions))
+    views = [
+        _robustness_panel(
+            condition, algorithms, COLUMN if across == 1 else panel_width(across), first=not place % across
+        )
+        for place, condition in enumerate(conditions)
+    ]
+    caption = f"Changed: disparities that differ by more than {threshold:g} px. Pixels: {pixels}. 0 is full robustness."
+    title = "Change of the maps when only lighting or time changes"
+    return Chart(title, caption, rows, panels(views, across), "share")
+
+
+def _robustness_panel(condition: str, algorithms: Sequence[str], width: float, *, first: bool) -> Spec:
+    """The bars of one condition with their values; a dash where there is none."""
+    place = {
+        "y": names("algorithm", algorithms, axis={} if first else {"labels": False, "ticks": False}),
+        "yOffset": names("share", list(SERIES.values())),
+    }
+    colours = {share: OKABE_ITO[index] for index, share in enumerate(SERIES.values())}
+    bars: Spec = {**place, "x": quantity("value", "%"), "color": scaled("share", colours, PAGE)}
+    bars["tooltip"] = hover("algorithm", "share", ("value", "%", ".3g"))
+    text = layer("text", {**place, "x": quantity("end"), "text": {"field": "text"}}, align="left", dx=3, fontSize=8)
+    own = f"datum.condition === {quoted(condition)}"
+    labelled = rows_where(text, own)
+    labelled["transform"] += [
+        {"calculate": "isValid(datum.value) ? format(datum.value, '.3~g') : '–'", "as": "text"},
+        {"calculate": "isValid(datum.value) ? datum.value : 0", "as": "end"},
+    ]
+    height = 2.2 * ROW * len(algorithms)
+    return layered(rows_where(layer("bar", bars), own), labelled, width=width, height=height, title=heading(condition))

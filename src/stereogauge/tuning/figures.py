@@ -1,113 +1,221 @@
-"""The figures of a tuning: its trials as the plain values that `stereogauge.figures` draws."""
+"""Charts of a tuning: its history, values against parameters, importance, the trade-off, and the gain per scene."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.figures.data import tuning as shown
-from stereogauge.scores.cube import Values
+from stereogauge.figures.chart import (
+    COLUMN,
+    PAGE,
+    ROW,
+    Chart,
+    Row,
+    Spec,
+    hover,
+    layer,
+    layered,
+    names,
+    panel_width,
+    panels,
+    quantity,
+    quoted,
+    rows_where,
+    scaled,
+)
+from stereogauge.figures.palette import INK, MARKERS, MUTED, OKABE_ITO
 from stereogauge.tuning.result import Trial, TuningResult
 
+TRIAL, TUNED, DEFAULT = OKABE_ITO[4], OKABE_ITO[1], OKABE_ITO[0]
+SIDE_BY_SIDE = 3
+STATES = {"complete": "complete trial", "pruned": "ended early", "failed": "failed"}
 
-def history_data(result: TuningResult, objective: int = 0) -> shown.TuningHistory:
-    """The course of the search on all scenes."""
+
+def history_data(result: TuningResult, objective: int = 0) -> Chart:
+    """The course of the search on all scenes: the value of each complete trial, the best so far, and the default's.
+
+    Rows: trial (its position), state, value, best. Trials that were ended early or failed have no value.
+    """
     complete = _complete(result)
-    values = _values(complete, objective)
     searched = result.definition.objectives[objective]
-    best = np.maximum.accumulate(values) if searched.direction == "maximize" else np.minimum.accumulate(values)
-    return shown.TuningHistory(
-        title=f"History of {result.definition.matcher_name}: {searched.name}",
-        caption=caption(result),
-        axis=searched.axis,
-        positions=_positions(complete),
-        values=values,
-        best=best,
-        baseline=values[0] if complete[0].position == 0 else math.nan,
-        pruned=_positions([trial for trial in result.trials if trial.state == "pruned"]),
-        failed=_positions([trial for trial in result.trials if trial.state == "failed"]),
+    choose = max if searched.direction == "maximize" else min
+    rows: list[Row] = []
+    best: float | None = None
+    for trial in sorted((one for one in result.trials if one.state in STATES), key=lambda one: one.position):
+        value = _value(trial, objective) if trial.state == "complete" else None
+        if value is not None:
+            best = value if best is None else choose(best, value)
+        rows.append({"trial": trial.position, "state": STATES[trial.state], "value": value, "best": best})
+    baseline = _value(complete[0], objective) if complete[0].position == 0 else None
+    x = quantity("trial", "trial", axis={"tickMinStep": 1})
+    y = quantity("value", searched.axis, scale={"zero": False})
+    kinds = {"complete trial": TRIAL, "best so far": TUNED, "default parameters": DEFAULT}
+    told = hover("trial", ("value", searched.axis, ".4g"))
+    steps = _named("line", {"x": x, "y": {**y, "field": "best"}}, "best so far", kinds, interpolate="step-after")
+    points = _named("point", {"x": x, "y": y, "tooltip": told}, "complete trial", kinds, size=26)
+    drawn = [rows_where(steps, "isValid(datum.best)"), rows_where(points, "isValid(datum.value)")]
+    if baseline is not None:
+        rule = _named("rule", {"y": quantity("value", searched.axis)}, "default parameters", kinds, strokeDash=[6, 4])
+        drawn.append({"data": {"values": [{"value": baseline}]}, **rule})
+    foot = {"x": x, "y": {"value": "height"}, "tooltip": hover("trial", "state")}
+    for state, shade, shape in (("ended early", MUTED, "stroke"), ("failed", INK, MARKERS["x"])):
+        if any(row["state"] == state for row in rows):
+            kinds[state] = shade
+            mark = _named("point", foot, state, kinds, shape=shape, angle=90 if shape == "stroke" else 0, size=30)
+            drawn.append(rows_where(mark, f"datum.state === '{state}'"))
+    return Chart(
+        f"History of {result.definition.matcher_name}: {searched.name}",
+        caption(result),
+        tuple(rows),
+        layered(*drawn, width=PAGE, height=190),
+        facts={"baseline": baseline},
     )
 
 
-def slices_data(result: TuningResult, objective: int = 0) -> shown.TuningSlices:
-    """The value of every complete trial against each of its parameters."""
-    complete = _complete(result)
-    values = _values(complete, objective)
-    best, searched = _best(result), result.definition.objectives[objective]
-    panels = []
-    for name, declared in result.definition.space["parameters"].items():
-        choices = _choices(declared)
-        panels.append(
-            shown.SlicePanel(
-                parameter=name,
-                choices=choices,
-                logarithmic=bool(declared.get("logarithmic", False)) and not choices,
-                coordinates=np.array([_coordinate(trial.parameters[name], choices) for trial in complete]),
-                default=_coordinate(declared["default"], choices),
-                best=_coordinate(best.parameters[name], choices),
-            )
+def slices_data(result: TuningResult, objective: int = 0) -> Chart:
+    """The value of every complete trial against each of its parameters; darker points are earlier trials.
+
+    Rows: parameter, trial, setting, value.
+    """
+    complete, best = _complete(result), _best(result)
+    searched = result.definition.objectives[objective]
+    declared = result.definition.space["parameters"]
+    rows = tuple(
+        {
+            "parameter": name,
+            "trial": trial.position,
+            "setting": _setting(trial.parameters[name], _choices(facts)),
+            "value": _value(trial, objective),
+        }
+        for name, facts in declared.items()
+        for trial in complete
+    )
+    across = min(SIDE_BY_SIDE, len(declared))
+    width = panel_width(across)
+    baseline = _value(complete[0], objective) if complete[0].position == 0 else math.nan
+    y_scale = {"zero": False}
+    views = []
+    for place, (name, facts) in enumerate(declared.items()):
+        choices = _choices(facts)
+        x: Spec = (
+            names("setting", choices, name, axis={"labelAngle": 0})
+            if choices
+            else quantity("setting", name, scale={"zero": False})
         )
-    return shown.TuningSlices(
-        title=f"{searched.name} against each parameter of {result.definition.matcher_name}",
-        caption=f"Darker points are earlier trials. {caption(result)}",
-        axis=searched.axis,
-        values=values,
-        positions=_positions(complete),
-        baseline=values[0] if complete[0].position == 0 else math.nan,
-        best=float((best.values or ())[objective]),
-        panels=tuple(panels),
-    )
+        if facts.get("logarithmic", False) and not choices:
+            x["scale"] = {"type": "log"}
+        y = quantity("value", searched.axis if place % across == 0 else None, scale=y_scale)
+        shade = quantity("trial", scale={"scheme": "cividis"}, legend=None)
+        told = hover("trial", ("setting", name), ("value", searched.axis, ".4g"))
+        points = layer("point", {"x": x, "y": y, "color": shade, "tooltip": told}, size=22)
+        marks = [
+            {"kind": "default parameters", "setting": _setting(facts["default"], choices), "value": baseline},
+            {
+                "kind": "recommended",
+                "setting": _setting(best.parameters[name], choices),
+                "value": _value(best, objective),
+            },
+        ]
+        drawn = [rows_where(points, f"datum.parameter === {quoted(name)}"), _settings({"x": x, "y": y}, marks)]
+        views.append({**layered(*drawn, width=width, height=125), "resolve": {"scale": {"color": "independent"}}})
+    view = panels(views, across)
+    if "concat" in view:
+        view["resolve"] = {"scale": {"y": "shared"}}
+    title = f"{searched.name} against each parameter of {result.definition.matcher_name}"
+    return Chart(title, f"Darker points are earlier trials. {caption(result)}", rows, view)
 
 
-def importance_data(result: TuningResult) -> shown.ParameterImportance:
-    """How much each parameter matters, by PED-ANOVA over the complete trials."""
+def importance_data(result: TuningResult) -> Chart:
+    """How much each parameter matters, by PED-ANOVA over the complete trials, most important first.
+
+    Rows: parameter, objective, share.
+    """
     if not result.importance:
         raise StereogaugeError(
             f"The study {result.name!r} has {len(result.complete)} complete trials, too few to say which parameter "
             "matters; run more."
         )
     objectives = tuple(result.importance)
-    names = list(next(iter(result.importance.values())))
-    shares = np.array([[result.importance[goal].get(name, 0.0) for goal in objectives] for name in names])
-    order = np.argsort(-shares.mean(axis=1), kind="stable")
-    return shown.ParameterImportance(
-        title=f"Importance of the parameters of {result.definition.matcher_name}",
-        caption=f"PED-ANOVA over {len(result.complete)} complete trials. {caption(result)}",
-        parameters=tuple(names[index] for index in order),
-        objectives=objectives,
-        shares=shares[order],
+    parameters = list(next(iter(result.importance.values())))
+    shares = np.array([[result.importance[goal].get(name, 0.0) for goal in objectives] for name in parameters])
+    order = [parameters[index] for index in np.argsort(-shares.mean(axis=1), kind="stable")]
+    rows = tuple(
+        {"parameter": name, "objective": goal, "share": float(result.importance[goal].get(name, 0.0))}
+        for name in order
+        for goal in objectives
+    )
+    several = len(objectives) > 1
+    colours = scaled("objective", dict(zip(objectives, OKABE_ITO, strict=False)))
+    place = {"y": names("parameter", order), "yOffset": names("objective", objectives)}
+    axis = quantity("share", "share of the importance", axis={"format": ".0%"})
+    bars: Spec = {**place, "x": axis, "color": colours if several else {**colours, "legend": None}}
+    bars["tooltip"] = hover("parameter", "objective", ("share", "share", ".1%"))
+    view = layered(
+        layer("bar", bars),
+        layer("text", {**place, "x": axis, "text": quantity("share", format=".0%")}, align="left", dx=3),
+        height=1.4 * ROW * len(order) * len(objectives) ** 0.5,
+    )
+    return Chart(
+        f"Importance of the parameters of {result.definition.matcher_name}",
+        f"PED-ANOVA over {len(result.complete)} complete trials. {caption(result)}",
+        rows,
+        view,
+        "objective",
     )
 
 
-def trade_off_data(result: TuningResult, x: int = 0, y: int = 1) -> shown.TradeOff:
-    """Two objectives against each other, with the front."""
+def trade_off_data(result: TuningResult, x: int = 0, y: int = 1) -> Chart:
+    """Two objectives of all complete trials against each other; those that no other trial dominates are joined.
+
+    Rows: trial, x, y, front, parameters.
+    """
     if len(result.definition.objectives) < 2:
         raise StereogaugeError(f"The study {result.name!r} has one objective; a front needs two.")
     complete, best = _complete(result), _best(result)
     front = {trial.number for trial in result.front}
     baseline = next((trial for trial in complete if trial.position == 0), complete[0])
-    return shown.TradeOff(
-        title=f"Trade-off of {result.definition.matcher_name}",
-        caption=caption(result),
-        x_axis=result.definition.objectives[x].axis,
-        y_axis=result.definition.objectives[y].axis,
-        x=_values(complete, x),
-        y=_values(complete, y),
-        front=tuple(trial.number in front for trial in complete),
-        labels=tuple(f"trial {trial.number}: {_parameters(trial)}" for trial in complete),
-        baseline=(float((baseline.values or ())[x]), float((baseline.values or ())[y])),
-        best=(float((best.values or ())[x]), float((best.values or ())[y])),
+    rows = tuple(
+        {
+            "trial": trial.number,
+            "x": _value(trial, x),
+            "y": _value(trial, y),
+            "front": trial.number in front,
+            "parameters": _parameters(trial),
+        }
+        for trial in complete
     )
+    axes = [result.definition.objectives[one].axis for one in (x, y)]
+    scale = {"zero": False}
+    place = {"x": quantity("x", axes[0], scale=scale), "y": quantity("y", axes[1], scale=scale)}
+    told = hover("trial", "parameters", ("x", axes[0], ".4g"), ("y", axes[1], ".4g"))
+    kinds = {"dominated trial": MUTED, "front": TRIAL, **SETTING_COLOURS}
+    marks = [
+        {"kind": "default parameters", "x": _value(baseline, x), "y": _value(baseline, y)},
+        {"kind": "recommended", "x": _value(best, x), "y": _value(best, y)},
+    ]
+    view = layered(
+        rows_where(_named("point", {**place, "tooltip": told}, "dominated trial", kinds, size=18), "!datum.front"),
+        rows_where(_named("line", place, "front", kinds, strokeWidth=1), "datum.front"),
+        rows_where(_named("point", {**place, "tooltip": told}, "front", kinds, size=40), "datum.front"),
+        _settings(place, marks, kinds),
+        width=1.4 * COLUMN,
+        height=270,
+        zoom="zoom",
+    )
+    return Chart(f"Trade-off of {result.definition.matcher_name}", caption(result), rows, view)
 
 
-def gains_data(result: TuningResult, goal: int = 0) -> shown.SceneGains:
-    """Default against tuned on every scene: held out where there are folds."""
-    held = bool(result.held_out)
+def gains_data(result: TuningResult, goal: int = 0) -> Chart:
+    """Default against tuned on each scene alone, then over all; on held-out scenes where there are folds.
+
+    Rows: scene, kind (default parameters or tuned), value.
+    """
     found = (result.held_out or result.seen)[goal]
-    how = "scenes held out" if held else "the scenes that were searched on"
+    how = "scenes held out" if result.held_out else "the scenes that were searched on"
     interval = (
         ""
         if math.isnan(found.low)
@@ -115,20 +223,36 @@ def gains_data(result: TuningResult, goal: int = 0) -> shown.SceneGains:
     )
     lacking = [scene for scene, value in zip(found.scenes, found.scene_default, strict=True) if math.isnan(value)]
     without = f" No score on {', '.join(lacking)}." if lacking else ""
-    return shown.SceneGains(
-        title=f"Default and tuned {result.definition.matcher_name} on {how}: {found.goal}",
-        caption=f"Better by {found.difference:.3g} ({found.percent:.1f} %){interval}.{without} {caption(result)}",
-        axis=f"{found.goal} [{found.unit}]" if found.unit else found.goal,
-        scenes=(*found.scenes, "all scenes"),
-        default=np.array([*found.scene_default, found.default]),
-        tuned=np.array([*found.scene_tuned, found.tuned]),
-        held_out=held,
+    scenes = [*found.scenes, "all scenes"]
+    pairs = list(zip(scenes, [*found.scene_default, found.default], [*found.scene_tuned, found.tuned], strict=True))
+    rows = tuple(
+        {"scene": scene, "kind": kind, "value": float(value)}
+        for scene, default, tuned in pairs
+        for kind, value in (("default parameters", default), ("tuned", tuned))
+    )
+    axis = f"{found.goal} [{found.unit}]" if found.unit else found.goal
+    place = {"x": quantity("value", axis, scale={"zero": False}), "y": names("scene", scenes)}
+    told = hover("scene", "kind", ("value", axis, ".4g"))
+    above = [{"scene": "all scenes"}]
+    view = layered(
+        layer("line", {**place, "detail": {"field": "scene"}}, color=MUTED),
+        rows_where(_settings({**place, "tooltip": told}), "isValid(datum.value)"),
+        layer("rule", {"y": {**place["y"], "bandPosition": 0}}, above, color=MUTED, strokeWidth=0.6),
+        width=1.4 * COLUMN,
+        height=1.2 * ROW * len(scenes),
+    )  # fmt: skip
+    return Chart(
+        f"Default and tuned {result.definition.matcher_name} on {how}: {found.goal}",
+        f"Better by {found.difference:.3g} ({found.percent:.1f} %){interval}.{without} {caption(result)}",
+        rows,
+        view,
+        facts={"held_out": bool(result.held_out)},
     )
 
 
-def figures_of(result: TuningResult) -> dict[str, Any]:
+def figures_of(result: TuningResult) -> dict[str, Chart]:
     """Every figure that a result has the trials for, by a name for its file."""
-    found: dict[str, Any] = {"gains": gains_data(result)}
+    found = {"gains": gains_data(result)}
     several = len(result.definition.objectives) > 1
     for index, objective in enumerate(result.definition.objectives):
         ending = f"-{objective.name.replace(':', '-').replace('@', '')}" if several else ""
@@ -158,12 +282,8 @@ def _best(result: TuningResult) -> Trial:
     return result.best or _complete(result)[0]
 
 
-def _values(trials: list[Trial], objective: int) -> Values:
-    return np.array([(trial.values or ())[objective] for trial in trials], np.float64)
-
-
-def _positions(trials: list[Trial]) -> Values:
-    return np.array([trial.position for trial in trials], np.float64)
+def _value(trial: Trial, objective: int) -> float:
+    return float((trial.values or ())[objective])
 
 
 def _choices(declared: dict[str, Any]) -> tuple[str, ...]:
@@ -172,8 +292,11 @@ def _choices(declared: dict[str, Any]) -> tuple[str, ...]:
     return tuple(str(choice) for choice in declared.get("choices", ()))
 
 
-def _coordinate(value: Any, choices: tuple[str, ...]) -> float:
-    return float(choices.index(str(value).lower() if isinstance(value, bool) else str(value))) if choices else value
+def _setting(value: Any, choices: tuple[str, ...]) -> Any:
+    """A parameter's value on its axis: the text of a choice, or the number."""
+    if not choices:
+        return value
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _parameters(trial: Trial) -> str:
@@ -181,3 +304,21 @@ def _parameters(trial: Trial) -> str:
         f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
         for name, value in trial.parameters.items()
     )
+
+
+SETTING_COLOURS = {"default parameters": DEFAULT, "recommended": TUNED}
+SETTING_SHAPES = {"default parameters": MARKERS["diamond"], "recommended": MARKERS["star"], "tuned": MARKERS["star"]}
+
+
+def _named(kind: str, encoding: Spec, text: str, kinds: dict[str, str], **style: Any) -> Spec:
+    """A layer with one entry in the legend."""
+    colour = {"datum": text, "type": "nominal", "scale": {"domain": list(kinds), "range": list(kinds.values())}}
+    return layer(kind, {**encoding, "color": {**colour, "title": None}}, **style)
+
+
+def _settings(place: Spec, marks: Sequence[Row] | None = None, kinds: dict[str, str] | None = None) -> Spec:
+    """The default parameters as a diamond and the tuned ones as a star, from the field `kind`."""
+    colours = kinds or (SETTING_COLOURS if marks else {"default parameters": DEFAULT, "tuned": TUNED})
+    shapes = {kind: SETTING_SHAPES.get(kind, MARKERS["circle"]) for kind in colours}
+    encoding = {**place, "color": scaled("kind", colours), "shape": scaled("kind", shapes)}
+    return layer("point", encoding, marks, size=70)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stereogauge.figures import mpl, plotly
 from stereogauge.tuning.figures import figures_of
 from stereogauge.tuning.result import TuningResult
 
 
 def write_result(result: TuningResult, folder: Path) -> list[Path]:
-    """Write best.toml, trials.csv, result.json and each figure as PNG, SVG and HTML; the written files.
+    """Write best.toml, trials.csv, result.json and each figure as PNG, SVG, CSV and HTML; the written files.
 
-    The pages share one plotly.min.js beside them.
+    The pages share one vega.js beside them.
     """
     folder.mkdir(parents=True, exist_ok=True)
     texts = {
@@ -26,9 +25,5 @@ def write_result(result: TuningResult, folder: Path) -> list[Path]:
         (folder / name).write_text(text, encoding="utf-8")
         written.append(folder / name)
     for name, data in figures_of(result).items():
-        figure = mpl.draw(data)
-        written += [mpl.save(figure, folder / f"{name}.{kind}") for kind in ("png", "svg")]
-        page = folder / f"{name}.html"
-        plotly.draw(data).write_html(page, include_plotlyjs="directory")
-        written.append(page)
+        written += [data.save(folder / f"{name}.{kind}") for kind in ("png", "svg", "csv", "html")]
     return written

@@ -12,6 +12,7 @@ from fastapi.responses import FileResponse, HTMLResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.concurrency import run_in_threadpool
 
+from stereogauge.figures.chart import vega_file
 from stereogauge.version import VERSION
 from stereogauge.web import health, tuning
 from stereogauge.web.refusals import register_refusals
@@ -66,6 +67,11 @@ def create_app(site: Site, hosts: Iterable[str] = LOCAL_HOSTS) -> FastAPI:
         """The page without its header and panel, which other sites may show."""
         whole = (STATIC / "index.html").read_text(encoding="utf-8")
         return HTMLResponse(whole.replace("<html", '<html class="embed"', 1), headers={"Cache-Control": "no-cache"})
+
+    @app.get("/static/vega.js", include_in_schema=False)
+    def vega() -> FileResponse:
+        """The library that draws charts, from the installed package vl-convert."""
+        return FileResponse(vega_file(), headers={"Cache-Control": "public, max-age=86400"})
 
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=5)

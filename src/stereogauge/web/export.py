@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.registry import parse_metric
+from stereogauge.figures.chart import vega_file
 from stereogauge.ranking.profile import shipped_profiles
 from stereogauge.web.app import API, STATIC, create_app
 from stereogauge.web.site import Site
@@ -160,6 +161,7 @@ def _put_in_place(new: Path, folder: Path) -> None:
 
 def _write_site(site: Site, folder: Path) -> None:
     shutil.copytree(STATIC, folder / "static", dirs_exist_ok=True)
+    shutil.copy(vega_file(), folder / "static" / "vega.js")
     page = (STATIC / "index.html").read_text(encoding="utf-8")
     live, static = ('name="stereogauge-mode" content="live"', 'name="stereogauge-mode" content="static"')
     (folder / "index.html").write_text(page.replace(live, static), encoding="utf-8")
@@ -265,6 +267,7 @@ def _export_selection(writer: _Writer, params: Params) -> None:
     for profile in ((), *((("profile", name),) for name in shipped_profiles())):
         writer.keep("stability", (*params, *profile))
     writer.keep("significance", params)
+    writer.keep("shapes", params)
     writer.keep("confidence", (*params, ("threshold", "1"), ("region", "all")))
     order = writer.keep("rank", (*params, ("model", "weighted")))
     if order and len(order["rows"]) > 1 and table["columns"]:

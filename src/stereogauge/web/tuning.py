@@ -10,7 +10,6 @@ from stereogauge import tuning
 from stereogauge.errors import MissingDependency
 from stereogauge.web.dependencies import CurrentSite
 from stereogauge.web.errors import UnknownChoiceError
-from stereogauge.web.figures import figure_json
 from stereogauge.web.site import Site
 
 SECONDS_KEPT = 5.0
@@ -49,7 +48,7 @@ def study(request: Request, site: CurrentSite, study: str) -> Response:
     return site.answers.give(request, lambda: tuning.study_summary(known_store(site, study), study), SECONDS_KEPT)
 
 
-@router.get("/tuning/{study}/figures", summary="The figures of a study for Plotly")
+@router.get("/tuning/{study}/figures", summary="The figures of a study in Vega-Lite")
 def figures(request: Request, site: CurrentSite, study: str) -> Response:
     """`trials` (the trade-off of two objectives or the history of one) and `importance`; null without trials."""
 
@@ -58,8 +57,8 @@ def figures(request: Request, site: CurrentSite, study: str) -> Response:
         several = any(len(trial.values or ()) > 1 for trial in result.complete)
         trials = tuning.trade_off_data if several else tuning.history_data
         return {
-            "trials": figure_json(trials(result)) if result.complete else None,
-            "importance": figure_json(tuning.importance_data(result)) if result.importance else None,
+            "trials": trials(result).page_spec() if result.complete else None,
+            "importance": tuning.importance_data(result).page_spec() if result.importance else None,
         }
 
     return site.answers.give(request, make, SECONDS_KEPT)

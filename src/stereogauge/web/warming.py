@@ -6,7 +6,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterable
 
-from stereogauge.figures.plotly.figure import new_figure
+from stereogauge.figures.chart import vega_script
 from stereogauge.web.scores.catalogue import catalogue_answer, dataset_entries
 from stereogauge.web.scores.decisions import answer_answer
 from stereogauge.web.scores.tables import table_answer
@@ -19,10 +19,10 @@ MOST_SECONDS = 5.0
 
 
 def first_answers(site: Site) -> tuple[Callable[[], object], ...]:
-    """What the answers to every visitor's first questions need; Plotly builds its templates when it is first used."""
+    """What the answers to every visitor's first questions need, and the script that draws charts."""
     everything = SelectionQuery()
     return (
-        lambda: new_figure("", "").to_json(),
+        vega_script,
         lambda: catalogue_answer(site.source.protocols(), submissions=site.submissions is not None),
         lambda: dataset_entries(site.source, site.scenes.hidden),
         lambda: table_answer(site.scores, everything, None),

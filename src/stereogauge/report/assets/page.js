@@ -1,11 +1,9 @@
 "use strict";
 
-const configuration = { responsive: true, displaylogo: false };
-
-function drawAll() {
+async function drawAll() {
   for (const place of document.querySelectorAll(".plot")) {
-    const figure = JSON.parse(document.getElementById(place.dataset.figure).textContent);
-    Plotly.newPlot(place, figure.data, figure.layout, configuration);
+    const chart = JSON.parse(document.getElementById(place.dataset.figure).textContent);
+    await vegaEmbed(place, chart, { renderer: "svg", ast: true, actions: { export: true, source: false, compiled: false, editor: false } });
   }
   document.body.dataset.ready = "true";
 }

@@ -186,6 +186,7 @@ async def confidence(
     query = ConfidenceQuery(scene, threshold, region, error, wanted, sigma, temperature)
 
     def make() -> ConfidenceAnswer:
-        return confidence_answer(site.scenes, site.scores.values(selected), selected, query)
+        cube = site.scores.values(selected)
+        return confidence_answer(site.scenes, cube, selected, query, site.scores.styles(cube.algorithms))
 
     return await site.pictures.run(lambda: site.answers.give(request, make))

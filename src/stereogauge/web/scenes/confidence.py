@@ -15,6 +15,9 @@ from stereogauge.confidence_measures.measures import confidence
 from stereogauge.confidence_measures.run import search_range
 from stereogauge.confidence_measures.sparsification import ErrorKind, parse_error
 from stereogauge.errors import StereogaugeError
+from stereogauge.figures.chart import Chart, Spec
+from stereogauge.figures.confidence import DASH_DOTTED, DASHED, DOTTED, LONG, SOLID, Line, Panel, curve_panels
+from stereogauge.figures.palette import GREY, Styles
 from stereogauge.matching.run import match
 from stereogauge.model import DisparityMap
 from stereogauge.scores.cube import ScoreCube
@@ -24,6 +27,7 @@ from stereogauge.web.selection import SelectionQuery
 
 DENSITIES = np.linspace(0.0, 1.0, 101)
 SGM = "census SGM"
+DASHES = (SOLID, DASHED, DOTTED, DASH_DOTTED, LONG)
 MOST_COSTS = 200_000_000
 """Pixels times disparities that a visitor may have matched."""
 
@@ -72,6 +76,7 @@ class ConfidenceAnswer(BaseModel):
     density: list[float]
     curves: list[Curve]
     bounds: list[Bound]
+    figure: Spec | None = None
     available: list[tuple[str, str]]
 
 
@@ -85,7 +90,7 @@ class MapsOf(NamedTuple):
 
 
 class ConfidenceQuery(NamedTuple):
-    """What is asked for: the scene, the pixels, the error, and measures of our SGM with their scales."""
+    """What is requested: the scene, the pixels, the error, and measures of our SGM with their scales."""
 
     scene: str | None
     threshold: float
@@ -102,7 +107,7 @@ class ConfidenceQuery(NamedTuple):
 
 
 def confidence_answer(
-    scenes: SceneReader, cube: ScoreCube, selected: SelectionQuery, query: ConfidenceQuery
+    scenes: SceneReader, cube: ScoreCube, selected: SelectionQuery, query: ConfidenceQuery, styles: Styles
 ) -> ConfidenceAnswer:
     """The curves of every selected algorithm with confidence maps on a scene."""
     datasets = cube.datasets or ("",) * len(cube.scenes)
@@ -132,7 +137,37 @@ def confidence_answer(
         answer.curves += _curves(one, view, truth, kind, mask)
         if not kind.magnitude and len(one.maps) > 1:
             answer.bounds.append(_bound(one, view, truth, kind, mask))
+    if answer.curves:
+        answer.figure = _chart(answer, styles).page_spec()
     return answer
+
+
+def _chart(answer: ConfidenceAnswer, styles: Styles) -> Chart:
+    """The curves of every map, with the oracle and the random line of each algorithm."""
+    percent = 100 * DENSITIES[1:]  # at density 0 there is no pixel and no share of bad ones
+    factor = 1 if answer.unit == "px" else 100
+
+    def line(label: str, values: Sequence[float], algorithm: str, dash: tuple[int, ...], width: float = 1.0) -> Line:
+        shade = styles[algorithm].colour if algorithm in styles else GREY
+        return Line(label, percent, factor * np.array(values[1:]), shade, dash, width)
+
+    lines: list[Line] = []
+    seen: dict[str, int] = {}
+    for one in answer.curves:
+        place = seen.setdefault(one.algorithm, 0)
+        seen[one.algorithm] += 1
+        drawn = line(f"{one.algorithm} {one.measure}", one.bad, one.algorithm, DASHES[place % len(DASHES)], 2.0)
+        lines.append(drawn._replace(about={"algorithm": one.algorithm, "measure": one.measure}))
+    for one in {curve.algorithm: curve for curve in reversed(answer.curves)}.values():
+        flat = [one.random] * len(DENSITIES)
+        lines.append(line(f"oracle of {one.algorithm}", one.oracle, one.algorithm, DOTTED))
+        lines.append(line(f"random, {one.algorithm}", flat, one.algorithm, SOLID, 0.5))
+    for bound in answer.bounds:
+        label = f"bad pixels that every measure of {bound.algorithm} keeps"
+        lines.append(line(label, bound.bad, bound.algorithm, DASH_DOTTED))
+    y_label = f"{answer.error} of them [{answer.unit}]"
+    x_label = "pixels kept, most confident first [%]"
+    return curve_panels("Sparsification", "", [Panel("", tuple(lines))], y_label, x_label=x_label, number=".2f")
 
 
 def _own_present(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.figures.data.geometry import SET_LAYERS
+from stereogauge.figures.geometry import SET_LAYERS
 from stereogauge.figures.pictures import (
     COLOUR_MAPS,
     DISPARITY_MAP,

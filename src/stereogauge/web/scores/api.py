@@ -37,10 +37,12 @@ from stereogauge.web.scores.rankings import (
 from stereogauge.web.scores.statistics import (
     CorrelationAnswer,
     HistogramAnswer,
+    ShapesAnswer,
     SignificanceAnswer,
     StabilityAnswer,
     correlation_answer,
     histogram_answer,
+    shapes_answer,
     significance_answer,
     stability_answer,
 )
@@ -125,6 +127,12 @@ def table(
 ) -> Response:
     """One row per algorithm, one column per metric and region."""
     return site.answers.give(request, lambda: table_answer(site.scores, selected, column))
+
+
+@router.get("/shapes", response_model=ShapesAnswer, summary="Radar charts and parallel coordinates")
+def shapes(request: Request, site: CurrentSite, selected: Selected) -> Response:
+    """Every algorithm over all columns at once, as charts in Vega-Lite."""
+    return site.answers.give(request, lambda: shapes_answer(site.scores, selected))
 
 
 @router.get("/answer", summary="Which algorithm to take, and how sure that is")

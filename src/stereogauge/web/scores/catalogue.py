@@ -223,13 +223,14 @@ class SceneEntry(Answer):
 
 
 class AlgorithmEntry(Answer):
-    """An algorithm with its colour and marker; `gaps` are the scenes without any score of it."""
+    """An algorithm with its colour and marker (`shape` is its SVG path); `gaps` are the scenes without its scores."""
 
     name: str
     description: str
     link: str
     colour: str
     marker: str
+    shape: str
     seconds: float | None
     scenes: int
     gaps: list[str]
@@ -301,7 +302,8 @@ def algorithm_entries(scores: ScoreReader, protocol: str | None = None) -> list[
             records[name],
             link=records[name].link if records[name].link.startswith(("http://", "https://")) else "",
             colour=styles[name].colour,
-            marker=styles[name].plotly_marker,
+            marker=styles[name].marker,
+            shape=styles[name].shape,
             scenes=int(present[row].sum()),
             gaps=[scenes[index] for index in np.flatnonzero(~present[row])],
             tags=_plain(records[name].tags),

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.error_density import density_columns, density_curves
-from stereogauge.figures.data.error_density import error_density_data
+from stereogauge.figures.chart import Spec
+from stereogauge.figures.confidence import error_density_data
 from stereogauge.model import ResultSet, Scene
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
@@ -15,7 +16,6 @@ from stereogauge.tables.score_table import density_table
 from stereogauge.tables.table import Heading
 from stereogauge.web.answer import Answer, Number
 from stereogauge.web.errors import UnknownChoiceError
-from stereogauge.web.figures import Figure, figure_json
 from stereogauge.web.hiding import Hidden
 from stereogauge.web.scores.reader import ScoreReader, submitted_name
 from stereogauge.web.selection import SelectionQuery
@@ -54,7 +54,7 @@ class DensityAnswer(Answer):
     rows: list[DensityRow]
     notes: list[str]
     curves: int
-    figure: Figure | None
+    figure: Spec | None
     note: str
 
 
@@ -145,6 +145,6 @@ def _measured(
             "rows": rows,
             "notes": list(made.notes),
             "curves": len(found.curves),
-            "figure": figure_json(error_density_data([found], scores.styles(found.algorithms))),
+            "figure": error_density_data([found], scores.styles(found.algorithms)).page_spec(),
         }
     )

@@ -79,7 +79,7 @@ COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 MOST_CELLS = 10_000_000
 """Scores of selections that are kept; each takes 8 bytes, and 8 more for its cost."""
 
-OWN = Style("#7a7a7a", "*", "star")
+OWN = Style("#7a7a7a", "star")
 """An unpublished submission, which only its owner sees; the page (main.js) draws it the same."""
 MOST_WHOLE = 4
 NOTHING_HIDDEN = Hidden()

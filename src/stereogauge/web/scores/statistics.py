@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.figures.data.analysis import determination_data, histograms_data, scatter_matrix_data
-from stereogauge.figures.data.ranking import critical_difference_data
+from stereogauge.figures.analysis import determination_data, histograms_data, scatter_matrix_data
+from stereogauge.figures.chart import Spec
 from stereogauge.figures.palette import Styles
 from stereogauge.metrics.registry import metrics
+from stereogauge.figures.ranking import RadarPoint, critical_difference_data, parallel, radar
 from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.relations import determination, scatter, score_histogram
 from stereogauge.ranking.run import about_pixels
@@ -21,11 +22,11 @@ from stereogauge.scores.column import metric_of
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.web.answer import Answer, Bounds, Integers, Number, Numbers, Text
 from stereogauge.web.errors import UnknownChoiceError
-from stereogauge.web.figures import Figure, figure_json
 from stereogauge.web.scores.reader import ScoreReader
-from stereogauge.web.scores.tables import Row, rows
+from stereogauge.web.scores.tables import Row, rows, table_answer
 from stereogauge.web.selection import SelectionQuery, known_column, refuse_order
 
+MOST_AXES = 12
 MOST_POINTS = 20_000
 DRAWS = 1000
 
@@ -57,7 +58,7 @@ class HeadToHead(Answer):
 class SignificanceAnswer(Answer):
     """Friedman's test with Nemenyi's critical distance, best first; `cliques` are runs that it does not tell apart.
 
-    `figure` is the critical-difference diagram for Plotly.
+    `figure` is the critical-difference diagram in Vega-Lite.
     """
 
     algorithms: list[str]
@@ -71,7 +72,7 @@ class SignificanceAnswer(Answer):
     caption: str
     note: str
     pair: HeadToHead | None
-    figure: Figure | None
+    figure: Spec | None
 
 
 class Fit(Answer):
@@ -84,7 +85,7 @@ class Fit(Answer):
 
 
 class Points(Answer):
-    """One column against another: values (algorithms, scenes), one line per scene, and the plot for Plotly."""
+    """One column against another: values (algorithms, scenes), one line per scene, and the plot in Vega-Lite."""
 
     x: Text
     y: Text
@@ -94,11 +95,11 @@ class Points(Answer):
     y_values: list[Row]
     fits: list[Fit]
     r_squared: Number
-    figure: Figure
+    figure: Spec
 
 
 class CorrelationAnswer(Answer):
-    """r² between all pairs of columns with the number of points, the heat map for Plotly, and the requested plots."""
+    """r² between all pairs of columns with the number of points, the heat map in Vega-Lite, and the requested plots."""
 
     columns: list[str]
     r_squared: list[Row]
@@ -106,13 +107,27 @@ class CorrelationAnswer(Answer):
     algorithms: list[str]
     scenes: list[str]
     scatter: list[Points]
-    figure: Figure
+    figure: Spec
+
+
+class ShapesAnswer(Answer):
+    """Algorithms over all columns at once: radar charts by rank and by score, and parallel coordinates.
+
+    `columns` are the axes, at most twelve of `usable`; `empty` columns have no score. A chart with too few axes is
+    null.
+    """
+
+    columns: list[str]
+    usable: int
+    empty: list[str]
+    radar: dict[str, Spec | None]
+    parallel: Spec | None
 
 
 class HistogramAnswer(Answer):
     """Counts of scores between edges, one score per (scene, algorithm); `marked` holds scores of chosen algorithms.
 
-    `figure` is the histogram for Plotly, with the mean score of each marked algorithm.
+    `figure` is the histogram in Vega-Lite, with the mean score of each marked algorithm.
     """
 
     column: Text
@@ -123,7 +138,7 @@ class HistogramAnswer(Answer):
     empirical: Bounds
     heuristic: Bounds | None
     theoretical: Bounds
-    figure: Figure
+    figure: Spec
 
 
 class ThresholdOrder(Answer):
@@ -165,7 +180,7 @@ def significance_answer(
             algorithms=[], average_rank=[], blocks=0, alpha=alpha, statistic=None, p_value=None,
             critical_distance=None, cliques=[], caption="", note=str(reason), pair=pair, figure=None,
         )  # fmt: skip
-    figure = figure_json(critical_difference_data(test, scores.styles(test.algorithms))) if test.can_tell else None
+    figure = critical_difference_data(test, scores.styles(test.algorithms)).page_spec() if test.can_tell else None
     return SignificanceAnswer.of(test, caption=test.selection.caption(), note=test.sentence, pair=pair, figure=figure)
 
 
@@ -222,7 +237,7 @@ def correlation_answer(scores: ScoreReader, query: SelectionQuery, pairs: list[t
         algorithms=list(cube.algorithms),
         scenes=list(cube.scenes),
         scatter=[points(cube, x, y, styles) for x, y in pairs],
-        figure=figure_json(determination_data(found)),
+        figure=determination_data(found).page_spec(),
     )
 
 
@@ -242,7 +257,53 @@ def points(cube: ScoreCube, x: str, y: str, styles: Styles) -> Points:
         x_values=rows(found.x_values, shape),
         y_values=rows(found.y_values, shape),
         fits=[Fit.of(fit) for fit in found.fits],
-        figure=figure_json(scatter_matrix_data(cube, [str(first)], [str(second)], styles)),
+        figure=scatter_matrix_data(cube, [str(first)], [str(second)], styles).page_spec(),
+    )
+
+
+def shapes_answer(scores: ScoreReader, query: SelectionQuery) -> ShapesAnswer:
+    """The table of a selection as shapes; what covers too little to be ranked is not drawn."""
+    table = table_answer(scores, query)
+    styles = scores.styles(table.algorithms)
+    styles = {name: styles[name] for name in table.algorithms}
+    metrics = [column.metric for column in table.columns]
+    known = [any(row[place] is not None for row in table.values) for place in range(len(table.columns))]
+    usable = [place for place, some in enumerate(known) if some]
+    axes = {
+        place: table.columns[place].metric if metrics.count(metrics[place]) == 1 else table.columns[place].id
+        for place in usable[:MOST_AXES]
+    }
+
+    def number(row: int, place: int, values: list[Row]) -> float | None:
+        value = values[row][place]
+        return None if table.faint[row][place] or isinstance(value, str) else value
+
+    def radar_by(by: Literal["rank", "score"]) -> Spec | None:
+        if len(axes) < 3:
+            return None
+        points = []
+        for row, algorithm in enumerate(table.algorithms):
+            for place, label in axes.items():
+                value, rank = number(row, place, table.values), number(row, place, table.ranks)
+                share = number(row, place, table.shares)
+                radius = share if by == "score" else None if rank is None else rank / len(table.algorithms)
+                text = "" if value is None else f"{value:.3g} {table.columns[place].unit}, rank {rank:g}"
+                points.append(RadarPoint(algorithm, label, radius, text))
+        return radar("", "", points, by, styles).page_spec()
+
+    drawn = None
+    if len(axes) > 1:
+        every = range(len(table.algorithms))
+        values = [[number(row, place, table.values) for place in axes] for row in every]
+        ranks = [[number(row, place, table.ranks) for place in axes] for row in every]
+        directions = {label: table.columns[place].direction for place, label in axes.items()}
+        drawn = parallel("", directions, table.algorithms, values, ranks, styles).page_spec()
+    return ShapesAnswer(
+        columns=[table.columns[place].id for place in axes],
+        usable=len(usable),
+        empty=[column.id for column, some in zip(table.columns, known, strict=True) if not some],
+        radar={"rank": radar_by("rank"), "score": radar_by("score")},
+        parallel=drawn,
     )
 
 
@@ -256,7 +317,7 @@ def histogram_answer(
         if name not in cube.algorithms:
             raise UnknownChoiceError("algorithm", name, cube.algorithms)
     found = score_histogram(cube, str(column), tuple(mark), bins)
-    figure = figure_json(histograms_data([found], scores.styles(mark)))
+    figure = histograms_data([found], scores.styles(mark)).page_spec()
     return HistogramAnswer.of(found, unit=column.unit(cube.depth_unit), figure=figure)
 
 

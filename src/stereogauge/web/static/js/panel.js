@@ -2,7 +2,7 @@
 
 import { isStatic } from "./api.js";
 import { shippedPart } from "./copy.js";
-import { badge } from "./diagrams.js";
+import { badge } from "./chart.js";
 import { choose, field, h, put } from "./dom.js";
 import { defineColumn, defineModel, defineRegion } from "./popup.js";
 import {

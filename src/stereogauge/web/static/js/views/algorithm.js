@@ -1,7 +1,7 @@
 // An algorithm: what is known of it, its ranks and scores, how it does on every scene, and who stands beside it.
 
 import { ask, latest } from "../api.js";
-import { badge } from "../diagrams.js";
+import { badge } from "../chart.js";
 import { choose, h, put } from "../dom.js";
 import { digits, full, listed, percent } from "../format.js";
 import * as state from "../state.js";

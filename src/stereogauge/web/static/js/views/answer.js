@@ -1,7 +1,7 @@
 // The answer: which algorithm to take for an application, how sure that is, why, and in which pixels it shows.
 
 import { ask, isStatic, latest, Problem } from "../api.js";
-import { badge } from "../diagrams.js";
+import { badge } from "../chart.js";
 import { h, put } from "../dom.js";
 import { digits, listed, percent, plural } from "../format.js";
 import { chosenColumns, GAPS, testBed, testBedChoice, testBeds, weights } from "../selection.js";

@@ -1,6 +1,7 @@
 // The table of the leaderboard: one row per algorithm, in the order of the model or of a chosen column.
 
-import { badge, sparkline } from "../diagrams.js";
+import { badge } from "../chart.js";
+import { sparkline } from "../diagrams.js";
 import { choose, h } from "../dom.js";
 import { digits, drawable, full, number, percent, subscript, whole } from "../format.js";
 import { defineColumn } from "../popup.js";

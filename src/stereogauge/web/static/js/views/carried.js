@@ -1,7 +1,7 @@
 // The score that was clicked on the way to a scene: column, value and rank stand above its pixels.
 
 import { ask, isStatic } from "../api.js";
-import { badge } from "../diagrams.js";
+import { badge } from "../chart.js";
 import { h, put } from "../dom.js";
 import { digits, full, percent } from "../format.js";
 import * as state from "../state.js";

@@ -2,7 +2,8 @@
 // to head.
 
 import { ask, isStatic, latest, Problem } from "../api.js";
-import { badge, behind, parallel, radar } from "../diagrams.js";
+import { badge, chart } from "../chart.js";
+import { behind } from "../diagrams.js";
 import { h, put } from "../dom.js";
 import { digits, drawable, full, listed, percent } from "../format.js";
 import { onWeights, reweighted } from "../reweighted.js";
@@ -16,13 +17,8 @@ import { followingBars } from "./following.js";
 import { testParams } from "./leaderboard.js";
 
 const SEGMENTS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00"];
-const MOST_AXES = 12;
 const MOST_LINES = 12;
 const FIRST_FEW = 3;
-
-/** The metric alone where it stands on one region only. */
-const short = (column, all) =>
-  all.filter((one) => one.metric === column.metric).length === 1 ? column.metric : column.id;
 
 export function create(root, context) {
   const mine = (name) => context.styles.get(name)?.own === true;
@@ -98,7 +94,7 @@ export function create(root, context) {
       withoutOrder();
       return measured;
     }
-    last.table = null;
+    last.shapes = null;
     const params = state.selection(["profile", "normalisation", "weights"]);
     params.set("model", "weighted");
     if (state.get("normalisation") === null) params.delete("normalisation");
@@ -113,13 +109,19 @@ export function create(root, context) {
       ),
       guarded(
         shapes,
-        () => table((signal) => ask("table", state.selection(), { signal })),
+        () =>
+          table(async (signal) => {
+            const [found, figures] = await Promise.all(
+              ["table", "shapes"].map((name) => ask(name, state.selection(), { signal })),
+            );
+            return { table: found, figures };
+          }),
         (answer) => {
-          last.table = answer;
+          last.shapes = answer;
         },
       ),
     ]);
-    if (last.table) drawShapes(last.table);
+    if (last.shapes) drawShapes(last.shapes);
     guarded(
       tests,
       () => significance((signal) => ask("significance", testParams(last.bars ?? {}), { signal })),
@@ -336,45 +338,32 @@ export function create(root, context) {
     const wanted = state.all("lines").filter((name) => table.algorithms.includes(name));
     if (wanted.length) return wanted;
     if (table.algorithms.length <= MOST_LINES) return table.algorithms;
-    // Sixty lines say nothing: the first three of the order are drawn, others as they are ticked.
+    // Sixty lines cannot be read: the first three of the order are drawn, others as they are ticked.
     const order = last.bars?.rows.map((row) => row.algorithm) ?? table.algorithms;
     return [...new Set([...table.algorithms.filter(mine), ...order.slice(0, FIRST_FEW)])];
   }
 
-  function drawShapes(answer) {
-    const usable = answer.columns
-      .map((one, at) => ({ ...one, at, label: short(one, answer.columns) }))
-      .filter((one) => answer.values.some((row) => row[one.at] !== null));
-    const columns = usable.slice(0, MOST_AXES);
-    const names = highlighted(answer);
-    const rows = names.map((name) => answer.algorithms.indexOf(name));
+  async function drawShapes({ table, figures }) {
+    const names = highlighted(table);
+    const hidden = table.algorithms.filter((name) => !names.includes(name));
+    const rows = names.map((name) => table.algorithms.indexOf(name));
     const by = state.get("radar", "rank");
-    const size = answer.algorithms.length;
-    const radius = (row, index) => {
-      const part = by === "rank" ? answer.ranks : answer.shares;
-      const value = drawable(part[rows[row]][columns[index].at]);
-      return value === null ? null : by === "rank" ? value / size : value;
-    };
-    const label = (row, index) => {
-      const { id, unit, at } = columns[index];
-      return `${id} ${digits(answer.values[rows[row]][at])} ${unit}, rank ${answer.ranks[rows[row]][at]}`;
-    };
-    const step = Math.ceil(size / 5);
-    const places = Array.from({ length: size }, (_, index) => size - index).filter((_, index) => index % step === 0);
-    const rings =
-      by === "rank" ? places.map((rank) => [rank / size, rank]) : [0.25, 0.5, 0.75, 1].map((share) => [share, share]);
-    const empty = answer.columns.filter((one) => !usable.some((other) => other.id === one.id));
     const mode = (name, text) =>
       h(
         "button",
         { type: "button", "aria-pressed": String(by === name), onclick: () => state.update({ radar: name }) },
         text,
       );
-    const width = Math.max(320, Math.min(660, shapes.clientWidth / (innerWidth > 1000 ? 2 : 1) - 24));
     const more =
-      usable.length > MOST_AXES
-        ? ` The first ${MOST_AXES} of ${usable.length} columns are drawn; select fewer to see the others.`
+      figures.usable > figures.columns.length
+        ? ` The first ${figures.columns.length} of ${figures.usable} columns are drawn; select fewer to see the others.`
         : "";
+    const numbers = (part) =>
+      behind(["algorithm", ...figures.columns], () => {
+        const places = figures.columns.map((id) => table.columns.findIndex((one) => one.id === id));
+        return rows.map((row) => [table.algorithms[row], ...places.map((at) => part[row][at])]);
+      });
+    const [star, lines] = [h("div", { class: "plot" }), h("div", { class: "plot" })];
     put(
       shapes,
       h(
@@ -388,8 +377,8 @@ export function create(root, context) {
           mode("score", "absolute"),
           h("span", { class: "hint" }, "centre = best"),
         ),
-        columns.length > 2
-          ? radar(names, columns, radius, label, context.styles, rings, Math.min(440, width))
+        figures.radar[by]
+          ? star
           : h("p", { class: "hint" }, "A radar chart needs at least three columns; select more metrics or regions."),
         h(
           "p",
@@ -398,37 +387,19 @@ export function create(root, context) {
             ? "Rank among the selected algorithms; the rings are ranks, the outermost is the last place."
             : "Score divided by what the worst real algorithms reach; △ lies beyond the rim.",
           more,
-          empty.length > 0 && ` No axis, for want of scores: ${listed(empty.map((one) => one.id))}.`,
+          figures.empty.length > 0 && ` No axis, for lack of scores: ${listed(figures.empty)}.`,
         ),
-        behind(
-          ["algorithm", ...columns.map((one) => one.id)],
-          names.map((name, row) => [
-            name,
-            ...columns.map((one) => (by === "rank" ? answer.ranks : answer.shares)[rows[row]][one.at]),
-          ]),
-        ),
+        numbers(by === "rank" ? table.ranks : table.shares),
       ),
       h(
         "div",
         {},
         h("div", { class: "row" }, h("h2", {}, "Parallel coordinates"), h("span", { class: "hint" }, "best on top")),
-        columns.length > 1
-          ? parallel(
-              names,
-              columns,
-              // What covers too little to be ranked is not drawn: it would lead by leaving pixels out.
-              rows.map((row) =>
-                columns.map((one) => (answer.faint[row][one.at] ? null : drawable(answer.values[row][one.at]))),
-              ),
-              rows.map((row) => columns.map((one) => answer.ranks[row][one.at])),
-              context.styles,
-              width,
-            )
-          : h("p", { class: "hint" }, "Parallel coordinates need at least two columns."),
+        figures.parallel ? lines : h("p", { class: "hint" }, "Parallel coordinates need at least two columns."),
         h(
           "div",
           { class: "key" },
-          answer.algorithms.map((name) =>
+          table.algorithms.map((name) =>
             h(
               "label",
               {},
@@ -436,7 +407,7 @@ export function create(root, context) {
                 type: "checkbox",
                 checked: names.includes(name),
                 "data-line": name,
-                onchange: (event) => toggle(answer, name, event.target.checked),
+                onchange: (event) => toggle(table, name, event.target.checked),
               }),
               " ",
               badge(context.styles.get(name)),
@@ -444,23 +415,17 @@ export function create(root, context) {
             ),
           ),
         ),
-        behind(
-          ["algorithm", ...columns.map((one) => one.id)],
-          rows.map((row) => [answer.algorithms[row], ...columns.map((one) => answer.values[row][one.at])]),
-        ),
+        numbers(table.values),
       ),
     );
-    for (const line of shapes.querySelectorAll("[data-series]")) {
-      line.addEventListener("pointerenter", () => emphasise(line.dataset.series));
-      line.addEventListener("pointerleave", () => emphasise(null));
-    }
-  }
-
-  function emphasise(name) {
-    for (const line of shapes.querySelectorAll("[data-series]")) {
-      line.style.strokeWidth = line.dataset.series === name ? 3 : "";
-      line.style.strokeOpacity = name && line.dataset.series !== name ? 0.25 : "";
-    }
+    // The algorithm under the pointer is emphasised in both charts.
+    const drawn = [];
+    const onHover = (row) => {
+      for (const view of drawn) view?.signal("emphasis", row?.algorithm ?? null).runAsync();
+    };
+    if (figures.radar[by]) drawn.push(await chart(star, figures.radar[by], { label: "Radar chart", hidden, onHover }));
+    if (figures.parallel)
+      drawn.push(await chart(lines, figures.parallel, { label: "Parallel coordinates", hidden, onHover }));
   }
 
   function toggle(table, name, on) {
@@ -473,9 +438,9 @@ export function create(root, context) {
     refresh,
     leave: still,
     restyle: () => {
-      if (last.table) {
+      if (last.shapes) {
         drawBars(last.bars);
-        drawShapes(last.table);
+        drawShapes(last.shapes);
       }
       refresh();
     },

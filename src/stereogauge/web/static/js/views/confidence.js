@@ -1,8 +1,8 @@
-// Confidence: how many bad pixels are left when the least confident ones are removed. Drawn here and not by the server:
-// the curves of all algorithms share one plot, and the point under the pointer chooses the map beside it.
+// Confidence: how many bad pixels are left when the least confident ones are removed. The point of a curve under the
+// pointer chooses the map beside it.
 
 import { ask, isStatic, latest, Problem, url } from "../api.js";
-import { chart } from "../charts/chart.js";
+import { chart } from "../chart.js";
 import { behind } from "../diagrams.js";
 import { calm, choose, h, put } from "../dom.js";
 import { digits, percent } from "../format.js";
@@ -10,10 +10,7 @@ import { show } from "../pictures.js";
 import { mapParams } from "../selection.js";
 import * as state from "../state.js";
 import { lacking, refused } from "../states.js";
-import { shown } from "../theme.js";
 import { legend } from "./panes.js";
-
-const DASHES = ["solid", "dash", "dot", "dashdot", "longdash"];
 
 export function create(root, context) {
   const head = h("div", { class: "row" });
@@ -110,68 +107,9 @@ export function create(root, context) {
   function drawCurves(answer) {
     if (!answer.curves.length)
       return put(table, h("p", { class: "hint" }, `No algorithm has a confidence map of ${answer.scene}.`));
-    // At density 0 there is no pixel and no share of bad ones.
-    const density = answer.density.slice(1).map((one) => 100 * one);
     const factor = answer.unit === "px" ? 1 : 100;
-    const hundred = (values) => values.slice(1).map((one) => factor * one);
-    const traces = answer.curves.map((one, index) => ({
-      type: "scatter",
-      mode: "lines",
-      x: density,
-      y: hundred(one.bad),
-      name: `${one.algorithm} ${one.measure}`,
-      shows: [one.algorithm, one.measure],
-      line: {
-        color: shown(context.styles.get(one.algorithm)?.colour ?? "#888888"),
-        width: 2,
-        dash: DASHES[
-          answer.curves.filter((other, at) => at < index && other.algorithm === one.algorithm).length % DASHES.length
-        ],
-      },
-      hovertemplate: `%{x:.0f} % kept: %{y:.2f} ${answer.unit}`,
-    }));
-    const first = new Map(answer.curves.map((one) => [one.algorithm, one]));
-    for (const one of first.values()) {
-      const colour = shown(context.styles.get(one.algorithm)?.colour ?? "#888888");
-      traces.push(
-        {
-          type: "scatter",
-          mode: "lines",
-          x: density,
-          y: hundred(one.oracle),
-          name: `oracle of ${one.algorithm}`,
-          line: { color: colour, width: 1, dash: "dot" },
-          hoverinfo: "skip",
-        },
-        {
-          type: "scatter",
-          mode: "lines",
-          x: [0, 100],
-          y: [factor * one.random, factor * one.random],
-          name: `random, ${one.algorithm}`,
-          line: { color: colour, width: 1 },
-          opacity: 0.35,
-          hoverinfo: "skip",
-        },
-      );
-    }
-    for (const one of answer.bounds)
-      traces.push({
-        type: "scatter",
-        mode: "lines",
-        x: density,
-        y: hundred(one.bad),
-        name: `bad pixels that every measure of ${one.algorithm} keeps`,
-        line: { color: shown(context.styles.get(one.algorithm)?.colour ?? "#888888"), width: 1, dash: "dashdot" },
-      });
-    const layout = {
-      height: 380,
-      showlegend: true,
-      xaxis: { title: { text: "pixels kept, most confident first [%]" }, range: [0, 101] },
-      yaxis: { title: { text: `${answer.error} of them [${answer.unit}]` }, rangemode: "tozero" },
-    };
-    const onHover = (trace, at) => trace.shows && showMap(answer, ...trace.shows, density[at] / 100);
-    chart(curves, traces, layout, { label: "Sparsification curves", onHover });
+    const onHover = (row) => row?.measure && showMap(answer, row.algorithm, row.measure, row.density / 100);
+    chart(curves, answer.figure, { label: "Sparsification curves", height: 320, named: true, onHover });
     showMap(answer, answer.curves[0].algorithm, answer.curves[0].measure, 0.8);
     const undeclared = answer.curves.filter((one) => !one.declared).map((one) => `${one.algorithm} ${one.measure}`);
     return put(

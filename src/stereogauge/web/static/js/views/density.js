@@ -1,10 +1,9 @@
 // Error over density: each algorithm cut by its own confidence, and scores at equal density. The server draws and
 // measures; it takes a while, so it is asked only where it is wanted.
 
-import { badge } from "../diagrams.js";
+import { badge, chart } from "../chart.js";
 import { choose, h, put } from "../dom.js";
 import { listed } from "../format.js";
-import { draw } from "../plots.js";
 import * as state from "../state.js";
 
 const title = () => h("h2", {}, "Error over density");
@@ -76,7 +75,7 @@ function table(answer, context) {
 /** Show the answer of `density` in an element. */
 export function drawDensity(element, answer, context) {
   if (!answer.figure) return put(element, title(), h("p", { class: "hint" }, answer.note));
-  const chart = h("div", { class: "plot", id: "density-chart" });
+  const curves = h("div", { class: "plot", id: "density-chart" });
   put(
     element,
     h(
@@ -87,7 +86,7 @@ export function drawDensity(element, answer, context) {
         "aria-label": "Metric over density",
       }),
     ),
-    chart,
+    curves,
     h(
       "p",
       { class: "caption" },
@@ -98,10 +97,5 @@ export function drawDensity(element, answer, context) {
     table(answer, context),
     answer.notes.map((note) => h("p", { class: "caption" }, note)),
   );
-  return draw(
-    chart,
-    answer.figure,
-    { height: 340, annotations: [], showlegend: true },
-    { label: "Error over density" },
-  );
+  return chart(curves, answer.figure, { label: "Error over density", height: 300, named: true });
 }

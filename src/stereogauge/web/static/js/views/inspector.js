@@ -1,6 +1,6 @@
 // The values at the pixel under the pointer.
 
-import { badge } from "../diagrams.js";
+import { badge } from "../chart.js";
 import { h, put } from "../dom.js";
 import { digits, full } from "../format.js";
 

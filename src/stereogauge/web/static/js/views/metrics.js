@@ -2,16 +2,15 @@
 // server's.
 
 import { ask, isStatic, latest, Problem } from "../api.js";
-import { badge, behind } from "../diagrams.js";
+import { badge, chart } from "../chart.js";
+import { behind } from "../diagrams.js";
 import { choose, h, put } from "../dom.js";
 import { digits } from "../format.js";
-import { draw } from "../plots.js";
 import { chosenColumns } from "../selection.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
 import { ink, shown } from "../theme.js";
 import { columnOption } from "../words.js";
-import { drawMatrix } from "./matrix.js";
 
 const MOST_SCATTER = 4;
 const MOST_NAMES = 40;
@@ -95,9 +94,12 @@ export function create(root, context) {
 
   function drawMap(answer) {
     const ids = answer.columns;
-    const [{ x: names, colorscale: scale }] = answer.figure.data;
-    drawMatrix(map, { title: "r²", names, values: answer.r_squared, scale }, (row, column) => {
-      if (row !== column) state.update({ plot: [ids[column], ids[row]] });
+    const names = [...new Set(answer.figure.data.values.map((one) => one.row))];
+    chart(map, answer.figure, {
+      label: "r² between columns",
+      onPoint: ({ row, column }) => {
+        if (row !== column) state.update({ plot: [column, row].map((name) => ids[names.indexOf(name)]) });
+      },
     });
     put(
       mapTable,
@@ -141,14 +143,14 @@ export function create(root, context) {
       h(
         "span",
         { class: "hint" },
-        "colour = scene, shape = algorithm; click a point to open its scene, drag to zoom in, double-click to zoom out",
+        "colour = scene, shape = algorithm; click a point to open its scene; drag moves, Shift and the wheel zoom, a double click resets",
       ),
     );
   }
 
   function drawKey(answer) {
-    const traces = answer.scatter[0]?.figure.data ?? [];
-    const colour = new Map(traces.filter((one) => one.mode === "markers").map((one) => [one.name, one.marker.color]));
+    const { domain = [], range = [] } = answer.scatter[0]?.figure.layer.at(-1).encoding.color.scale ?? {};
+    const colour = (scene) => shown(range[domain.indexOf(scene)] ?? "#888888");
     const some = (names, mark) => [
       names.slice(0, MOST_NAMES).map((name) => h("span", {}, mark(name), name)),
       names.length > MOST_NAMES && h("span", { class: "hint" }, `and ${names.length - MOST_NAMES} more`),
@@ -158,12 +160,12 @@ export function create(root, context) {
       h(
         "div",
         { class: "key" },
-        some(answer.scenes, (name) => h("i", { class: "swatch", style: { background: shown(colour.get(name)) } })),
+        some(answer.scenes, (name) => h("i", { class: "swatch", style: { background: colour(name) } })),
       ),
       h(
         "div",
         { class: "key" },
-        some(answer.algorithms, (name) => badge({ marker: context.styles.get(name)?.marker, colour: ink("muted") })),
+        some(answer.algorithms, (name) => badge({ shape: context.styles.get(name)?.shape, colour: ink("muted") })),
       ),
     );
   }
@@ -210,18 +212,16 @@ export function create(root, context) {
   }
 
   function drawPair(plot, answer, pair, count) {
-    // The page has a key of its own.
-    const data = pair.figure.data.filter((trace) => trace.legendgroup !== "algorithms");
-    const figure = { ...pair.figure, data };
-    const open = (trace, index) => {
-      const algorithm = encodeURIComponent(answer.algorithms[index]);
+    const open = (row) => {
+      if (!row.algorithm) return;
+      const algorithm = encodeURIComponent(row.algorithm);
       const metric = pair.x.split(":")[0];
       const drawn = context.catalogue.metrics.find((one) => one.id === metric.split("@")[0])?.picture;
       const second = drawn ? `metric~${algorithm}~${encodeURIComponent(metric)}` : `error~${algorithm}`;
-      state.update({ scene: trace.name, column: pair.x, pane: [`estimate~${algorithm}`, second] }, { target: "scene" });
+      state.update({ scene: row.scene, column: pair.x, pane: [`estimate~${algorithm}`, second] }, { target: "scene" });
     };
     const label = `Scatter plot of ${pair.x} and ${pair.y}`;
-    draw(plot, figure, { height: count > 1 ? 320 : 430, showlegend: false }, { label, onPoint: open });
+    chart(plot, pair.figure, { label, height: count > 1 ? 260 : 360, onPoint: open });
   }
 
   async function drawHistogram() {
@@ -255,19 +255,14 @@ export function create(root, context) {
     try {
       const answer = await counts((signal) => ask("histogram", params, { signal }));
       if (!answer) return;
-      draw(
-        histogram,
-        answer.figure,
-        { height: 260, showlegend: false, yaxis: { title: { text: "scores" } } },
-        { label: `Histogram of ${column.id}` },
-      );
+      chart(histogram, answer.figure, { label: `Histogram of ${column.id}`, height: 190 });
       put(
         histogramTable,
         h(
           "p",
           { class: "caption" },
           "One score per algorithm and scene.",
-          answer.figure.layout.shapes?.length > 0 &&
+          answer.figure.layer.some((one) => one.mark.type === "rule") &&
             " Dashed: the largest value that real algorithms reach; by default, weighted scores are divided by it.",
           mark && ` The marker on the axis is the mean score of ${mark}.`,
         ),

@@ -1,7 +1,7 @@
 // Submissions: upload a zip, see every problem before anything is computed, follow the evaluation, publish or withdraw.
 
 import { ask, events, isStatic, Problem, send, token } from "../api.js";
-import { badge } from "../diagrams.js";
+import { badge } from "../chart.js";
 import { h, put, say } from "../dom.js";
 import { digits, plural } from "../format.js";
 import * as state from "../state.js";

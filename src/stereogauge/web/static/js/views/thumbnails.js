@@ -1,7 +1,7 @@
 // Every scene at a glance: one small picture of errors per algorithm and scene, with its score.
 
 import { ask, isStatic, Problem, url } from "../api.js";
-import { badge } from "../diagrams.js";
+import { badge } from "../chart.js";
 import { choose, h, put } from "../dom.js";
 import { digits, full, percent } from "../format.js";
 import { image } from "../pictures.js";

@@ -1,10 +1,10 @@
 // Tuning studies of this store: what was gained, the trade-off, which parameters matter; without any, how to make one.
 
 import { ask } from "../api.js";
+import { chart } from "../chart.js";
 import { behind } from "../diagrams.js";
 import { choose, h, put } from "../dom.js";
 import { digits, full } from "../format.js";
-import { draw } from "../plots.js";
 import * as state from "../state.js";
 import { lacking } from "../states.js";
 
@@ -29,7 +29,7 @@ export function create(root) {
   }
 
   function show(studies, study, figures) {
-    const chart = h("div", { class: "plot", id: "trials" });
+    const trials = h("div", { class: "plot", id: "trials" });
     const weights = h("div", { class: "plot", id: "importance" });
     const counts = Object.entries(study.states)
       .filter(([, count]) => count)
@@ -75,7 +75,7 @@ export function create(root) {
       h(
         "div",
         { class: "split section" },
-        h("div", {}, h("h2", {}, study.objectives.length > 1 ? "Trade-off" : "Trials"), chart),
+        h("div", {}, h("h2", {}, study.objectives.length > 1 ? "Trade-off" : "Trials"), trials),
         h(
           "div",
           {},
@@ -101,9 +101,9 @@ export function create(root) {
         ]),
       ),
     );
-    drawn(chart, figures.trials, { height: 380 }, study.objectives.length > 1 ? "Trade-off" : "Trials");
+    drawn(trials, figures.trials, { height: 340, named: true }, study.objectives.length > 1 ? "Trade-off" : "Trials");
     const several = Object.keys(study.importance).length > 1;
-    drawn(weights, figures.importance, { showlegend: several }, "Importance of the parameters");
+    drawn(weights, figures.importance, { named: several }, "Importance of the parameters");
   }
 
   const gains = (title, rows) =>
@@ -163,8 +163,8 @@ export function create(root) {
       ...Object.values(study.importance).map((own) => own[name] ?? null),
     ]);
 
-  const drawn = (element, figure, layout, label) => {
-    if (figure) return draw(element, figure, { showlegend: true, ...layout }, { label });
+  const drawn = (element, figure, options, label) => {
+    if (figure) return chart(element, figure, { ...options, label });
     element.classList.remove("plot");
     return put(element, h("p", { class: "hint" }, "Too few complete trials to tell."));
   };

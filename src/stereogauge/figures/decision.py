@@ -1,100 +1,114 @@
-"""What the figures of an answer and its explanation show, as plain values."""
+"""Figures of an answer and its explanation: differences, error curves, and pictures of where two algorithms differ."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.decision.explain import Explanation
 from stereogauge.decision.pixels import Contrast, PixelAgreement
-from stereogauge.figures.palette import Style, Styles, complete
-from stereogauge.figures.pictures import disparity_limits, render, render_disparity
+from stereogauge.figures.chart import (
+    COLUMN,
+    PAGE,
+    ROW,
+    Chart,
+    algorithm_marks,
+    heading,
+    hover,
+    layer,
+    layered,
+    names,
+    quantity,
+    rows_where,
+    scaled,
+)
+from stereogauge.figures.galleries import PictureRow, PictureRows
+from stereogauge.figures.palette import OKABE_ITO, Styles, complete
+from stereogauge.figures.pictures import Colours, LegendEntry, disparity_limits, render, render_disparity
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import clip_limit, heat
 from stereogauge.model import Mask, Scene
 from stereogauge.opencv import cv2
 from stereogauge.protocol import Protocol, load_protocol
-from stereogauge.scores.cube import Values
 
-Colours = NDArray[np.uint8]
 GREY = 0.35  # how much of the colour is left of pixels that do not count
+FIRST, SECOND = OKABE_ITO[0], OKABE_ITO[1]
 
 
-class DifferenceBars(NamedTuple):
-    """Amounts that sum to the difference of two scores, in groups: by metric, by scene, by region.
+def difference_bars_data(found: Explanation) -> Chart:
+    """What the difference of two scores is made of: amounts by metric, by scene and by region, each summing to it.
 
-    `groups` pairs a heading with its names and amounts; negative amounts speak for `first`.
+    Rows: by, name, amount (negative amounts favour the first algorithm), favours.
     """
-
-    title: str
-    caption: str
-    first: str
-    second: str
-    groups: tuple[tuple[str, tuple[str, ...], tuple[float, ...]], ...]
-
-
-class ErrorCurves(NamedTuple):
-    """Share of pixels with an error above δ, in per cent, over δ; shape of `bad` (algorithms, thresholds)."""
-
-    title: str
-    caption: str
-    algorithms: tuple[str, ...]
-    thresholds: Values
-    bad: Values
-    styles: dict[str, Style]
-
-
-class PictureRow(NamedTuple):
-    """Pictures (RGB) side by side under a heading, each with its caption."""
-
-    heading: str
-    pictures: tuple[Colours, ...]
-    captions: tuple[str, ...]
-
-
-class PictureRows(NamedTuple):
-    """Rows of pictures; `legend` names the colours."""
-
-    title: str
-    caption: str
-    rows: tuple[PictureRow, ...]
-    legend: tuple[tuple[str, str], ...] = ()
-
-
-def difference_bars_data(found: Explanation) -> DifferenceBars:
-    """The three divisions of a difference."""
     terms = sorted(found.terms, key=lambda reason: reason.amount)
     regions = [piece for piece in found.regions if piece.amount or piece.attributed]
-    groups = [
-        ("metric", tuple(reason.words for reason in terms), tuple(reason.amount for reason in terms)),
-        ("region", tuple(p.name for p in regions), tuple(p.amount for p in regions)),
-    ]
+    groups = {"metric": [(reason.words, reason.amount) for reason in terms]}
     if len(found.scenes) > 1:
         scenes = sorted(found.scenes, key=lambda piece: piece.amount)
-        groups.insert(1, ("scene", tuple(p.name for p in scenes), tuple(p.amount for p in scenes)))
-    return DifferenceBars(
+        groups["scene"] = [(piece.name, piece.amount) for piece in scenes]
+    groups["region"] = [(piece.name, piece.amount) for piece in regions]
+    sides = {f"favours {found.first}": FIRST, f"favours {found.second}": SECOND}
+    rows = tuple(
+        {"by": by, "name": name, "amount": float(amount), "favours": list(sides)[amount > 0]}
+        for by, pieces in groups.items()
+        for name, amount in pieces
+    )
+    axis = "adds to the difference of the weighted scores"
+    amounts = [0.0, *(amount for pieces in groups.values() for _, amount in pieces)]
+    limits = {"domain": [min(amounts), max(amounts)]}
+    views = []
+    for by, pieces in groups.items():
+        last = by == list(groups)[-1]
+        bars = {
+            "x": quantity("amount", axis if last else None, scale=limits, axis={"labels": last}),
+            "y": names("name", [name for name, _ in pieces]),
+            "color": scaled("favours", sides, PAGE),
+            "tooltip": hover(("name", by), ("amount", "adds", "+.4f"), "favours"),
+        }
+        drawn = rows_where(layer("bar", bars), f"datum.by === '{by}'")
+        views.append({"width": 0.5 * PAGE, "height": ROW * len(pieces), "title": heading(f"by {by}"), "layer": [drawn]})
+    return Chart(
         f"{found.first} against {found.second}: what their difference of {found.difference:+.3f} is made of",
-        f"{found.purpose}. Every group of bars sums to the difference; bars to the left speak for {found.first}.",
-        found.first,
-        found.second,
-        tuple(groups),
+        f"{found.purpose}. Every group of bars sums to the difference; bars to the left favour {found.first}.",
+        rows,
+        {"vconcat": views, "resolve": {"scale": {"color": "shared"}}, "spacing": 8},
     )
 
 
-def error_curves_data(found: PixelAgreement, styles: Styles | None = None) -> ErrorCurves:
-    """The curves of bad@δ over δ."""
+def error_curves_data(found: PixelAgreement, styles: Styles | None = None) -> Chart:
+    """The curves of bad@δ over δ, in per cent. Rows: algorithm, threshold, bad."""
     region = found.column.partition(":")[2] or "all"
-    return ErrorCurves(
+    marks = complete(styles, found.algorithms)
+    rows = tuple(
+        {"algorithm": name, "threshold": float(threshold), "bad": 100 * float(bad), "place": place}
+        for name, curve in zip(found.algorithms, found.curves, strict=True)
+        for place, (threshold, bad) in enumerate(zip(found.thresholds, curve, strict=True))
+    )
+    ticks = [tick for tick in (0.125, 0.25, 0.5, 1, 2, 4, 8, 16) if found.thresholds[0] <= tick <= found.thresholds[-1]]
+    channels = algorithm_marks(marks, 1.4 * COLUMN)
+    logarithmic = {"type": "log", "base": 2, "nice": False}
+    axis = {"values": ticks, "format": "~g"}
+    place = {
+        "x": quantity("threshold", "threshold δ, px", scale=logarithmic, axis=axis),
+        "y": quantity("bad", "bad@δ, %"),
+        "tooltip": hover("algorithm", ("threshold", "threshold δ, px", ".2f"), ("bad", "bad@δ, %", ".1f")),
+    }  # fmt: skip
+    view = layered(
+        layer("line", {**place, "color": channels["color"]}),
+        rows_where(layer("point", {**place, **channels}, size=26), "datum.place % 8 === 0"),
+        layer("point", place, opacity=0, size=70),
+        width=1.4 * COLUMN,
+        height=230,
+    )
+    return Chart(
         "Without a threshold: share of pixels with an error above δ",
         f"Mean over {len(found.scenes)} scenes, region {region}; missing estimates count as wrong.",
-        found.algorithms,
-        found.thresholds,
-        100 * found.curves,
-        complete(styles, found.algorithms),
+        rows,
+        view,
+        "algorithm",
     )
 
 
@@ -107,7 +121,7 @@ def contrast_rows_data(found: Sequence[Contrast]) -> PictureRows:
         for one in found
     ]
     first, second = found[0].first, found[0].second
-    legend = tuple(found[0].verdict.legend.values())
+    legend = tuple(LegendEntry(*entry) for entry in found[0].verdict.legend.values())
     caption = (
         f"Right: {found[0].column}. In the second picture blue is where {first} is nearer the truth, red where "
         f"{second} is. Pixels that do not count show the image."
@@ -121,7 +135,7 @@ def crop_rows_data(found: Sequence[Contrast], most: int = 4) -> PictureRows:
         ((one, crop) for one in found for crop in one.crops), key=lambda pair: -abs(pair[1].gain) * _size(pair[0])
     )[:most]
     first, second = found[0].first, found[0].second
-    names = ("left image", "ground truth", first, second, f"error, {first}", f"error, {second}")
+    titles = ("left image", "ground truth", first, second, f"error, {first}", f"error, {second}")
     rows = []
     for one, crop in crops:
         right, wrong = (first, second) if crop.gain > 0 else (second, first)
@@ -130,7 +144,7 @@ def crop_rows_data(found: Sequence[Contrast], most: int = 4) -> PictureRows:
             f"{100 * crop.first_wrong:.0f} %, {second} {100 * crop.second_wrong:.0f} %"
         )
         pictures = _panels(one)
-        kept = names if one.scene.has("left") else names[1:]
+        kept = titles if one.scene.has("left") else titles[1:]
         rows.append(PictureRow(heading, tuple(_magnified(p[crop.window]) for p in pictures), kept))
     caption = f"Ranked by what they add to the difference in {found[0].column}; pixels that it does not count are grey."
     return PictureRows(f"Where {first} and {second} differ most", caption, tuple(rows))
@@ -166,7 +180,7 @@ def greyed(picture: Colours, counted: Mask) -> Colours:
 
 
 def _magnified(picture: Colours, least: int = 160) -> Colours:
-    """A crop enlarged by whole pixels to at least so many."""
+    """A crop enlarged by whole pixels to at least `least` rows."""
     factor = max(1, -(-least // max(1, picture.shape[0])))
     return np.asarray(np.kron(picture, np.ones((factor, factor, 1), np.uint8)), np.uint8)
 

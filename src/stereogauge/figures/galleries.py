@@ -1,26 +1,59 @@
-"""Galleries: the maps of all algorithms on one scene, from best to worst by one metric.
+"""Figures of pictures: galleries of all algorithms on one scene, and rows of pictures with captions.
 
-Honauer et al., The HCI Stereo Metrics, 2015, supplement, figures 7, 8, 11 and 12.
+A gallery shows the maps from best to worst by one metric: Honauer et al., The HCI Stereo Metrics, 2015, supplement,
+figures 7, 8, 11 and 12.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.figures.pictures import LegendEntry
+from stereogauge.figures.pictures import Colours, LegendEntry, Panel, PictureFigure, grid_figure
 from stereogauge.metrics.costs import Costs
 from stereogauge.ranking.ranks import final_ranks
 from stereogauge.scores.aggregation import oriented
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.selection import Selection
 
-Colours = NDArray[np.uint8]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 Maps = Mapping[str, tuple[Colours, ...]]
+SIDE_BY_SIDE = 5
+
+
+class PictureRow(NamedTuple):
+    """Pictures (RGB) side by side under a heading, each with its caption."""
+
+    heading: str
+    pictures: tuple[Colours, ...]
+    captions: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class PictureRows(PictureFigure):
+    """Rows of pictures; `legend` explains the colours."""
+
+    title: str
+    caption: str
+    rows: tuple[PictureRow, ...]
+    legend: tuple[LegendEntry, ...] = ()
+
+    def figure(self) -> Figure:
+        """A heading above each row and a caption below each picture."""
+        rows = [
+            [
+                Panel(picture, "" if place else row.heading, caption)
+                for place, (picture, caption) in enumerate(zip(row.pictures, row.captions, strict=True))
+            ]
+            for row in self.rows
+        ]
+        return grid_figure(self.title, self.caption, rows, self.legend)
 
 
 class GalleryItem(NamedTuple):
@@ -34,16 +67,17 @@ class GalleryItem(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """What the maps are held against, in front of them: as many pictures as an algorithm has."""
+    """What the maps are compared with: as many pictures as an algorithm has."""
 
     heading: str
     pictures: tuple[Colours, ...]
 
 
-class Gallery(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Gallery(PictureFigure):
     """The pictures of one scene, best first; `others` names the columns of the other ranks, `rows` the kinds.
 
-    `reference` stands in front of the algorithms; `legend` says what the colours mean.
+    `reference` comes before the algorithms; `legend` explains the colours.
     """
 
     title: str
@@ -61,6 +95,16 @@ class Gallery(NamedTuple):
         """Headings and pictures, the reference first, then the algorithms from best to worst."""
         front = [] if self.reference is None else [(self.reference.heading, self.reference.pictures)]
         return front + [(heading(self, item), item.pictures) for item in self.items]
+
+    def figure(self) -> Figure:
+        """Blocks of pictures under their headings, five side by side."""
+        panels = self.panels
+        rows = [
+            [Panel(pictures[kind], "" if kind else text) for text, pictures in panels[start : start + SIDE_BY_SIDE]]
+            for start in range(0, len(panels), SIDE_BY_SIDE)
+            for kind in range(len(self.rows))
+        ]
+        return grid_figure(self.title, self.caption, rows, self.legend, SIDE_BY_SIDE)
 
 
 class Crop(NamedTuple):
@@ -114,14 +158,12 @@ def gallery_data(
     """Order the algorithms that have pictures by their score in `column` on `scene`; those without a score come last.
 
     `pictures` holds for each algorithm as many RGB pictures as `rows` has names. `others` are columns whose ranks
-    stand beside the score, as RMS does in the supplement; `beside` adds ranks by further costs of each algorithm, by
+    are shown beside the score, as RMS is in the supplement; `beside` adds ranks by further costs of each algorithm, by
     name. `crop` is the part of the image that all pictures show.
     """
     here = cube.select(scenes=[scene], algorithms=[name for name in cube.algorithms if name in pictures])
     if not here.algorithms:
-        raise StereogaugeError(
-            f"No pictures of {scene}: none of {', '.join(cube.algorithms)} is among those handed over."
-        )
+        raise StereogaugeError(f"No pictures of {scene}: none of {', '.join(cube.algorithms)} is among those given.")
     for name in here.algorithms:
         if len(pictures[name]) != len(rows):
             raise StereogaugeError(

@@ -1,15 +1,31 @@
-"""Pictures of a scene's regions and geometry sets, and the values behind the figures of planes and directions."""
+"""Pictures of a scene's regions and geometry sets, and the figures of planes and of gradient directions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import unknown_name
-from stereogauge.figures.palette import OKABE_ITO, colour
+from stereogauge.figures.chart import (
+    PAGE,
+    Chart,
+    Spec,
+    heading,
+    hover,
+    layer,
+    layered,
+    panel_width,
+    panels,
+    quantity,
+    quoted,
+    scaled,
+)
+from stereogauge.figures.palette import INK, OKABE_ITO, colour
+from stereogauge.figures.pictures import SMALL, WIDTH, LegendEntry, PictureFigure, captioned_figure, render
 from stereogauge.kernels.edges import fill_rows, thin_runs
 from stereogauge.kernels.planes import direction_change
 from stereogauge.masks.geometry.connected import central_gradient
@@ -22,10 +38,16 @@ from stereogauge.metrics.surfaces import circular_earth_movers_distance, directi
 from stereogauge.model import DisparityMap, Mask
 from stereogauge.opencv import cv2
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 REGION = "#0072b2"
+LEAST_TILT = 1e-3
+COLUMNS = 3
 
 
-class PlaneSegmentation(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class PlaneSegmentation(PictureFigure):
     """Planar surfaces in colours, with a point (x, y) inside and the unit normal (x, y, d) of each."""
 
     title: str
@@ -34,19 +56,25 @@ class PlaneSegmentation(NamedTuple):
     points: NDArray[np.float64]
     normals: NDArray[np.float64]
 
-
-class DirectionHistograms(NamedTuple):
-    """Counts of gradient directions in bins around `centres` (degrees), of the ground truth and of each estimate.
-
-    `distances` are the circular earth mover's distances from the ground truth's, in degrees.
-    """
-
-    title: str
-    caption: str
-    centres: NDArray[np.float64]
-    truth: NDArray[np.int64]
-    estimates: Mapping[str, NDArray[np.int64]]
-    distances: Mapping[str, float]
+    def figure(self) -> Figure:
+        """Planes in colours with their numbers; an arrow shows which way each leans, its length how much."""
+        colours = render(self.picture)
+        height, width = colours.shape[:2]
+        legend = [LegendEntry(text, shade) for text, shade in self.picture.legend.values()]
+        figure = captioned_figure(WIDTH, WIDTH * height / width, self.title, self.caption, legend)
+        axes = figure.add_subplot()
+        axes.imshow(colours, interpolation="nearest" if width < 900 else "antialiased")
+        axes.set_axis_off()
+        tilt = np.hypot(self.normals[:, 0], self.normals[:, 1])
+        longest = 0.09 * width / max(float(tilt.max(initial=0.0)), LEAST_TILT)
+        box = {"boxstyle": "circle,pad=0.15", "facecolor": "white", "edgecolor": INK, "linewidth": 0.6}
+        for number, ((x, y), normal) in enumerate(zip(self.points, self.normals, strict=True), 1):
+            tip = (x + longest * normal[0], y + longest * normal[1])
+            for shade, thick in (("white", 3.2), (INK, 1.4)):
+                arrow = {"arrowstyle": "-|>", "color": shade, "lw": thick}
+                axes.annotate("", xy=tip, xytext=(x, y), arrowprops=arrow)
+            axes.text(x, y, str(number), fontsize=SMALL, ha="center", va="center", color=INK, bbox=box)
+        return figure
 
 
 def region_picture(scene_regions: SceneRegions, name: str, mask: Mask) -> Picture:
@@ -268,19 +296,52 @@ def _middle(sets: GeometrySets, positions: Positions) -> tuple[int, int]:
     return int(column) - 1, int(row) - 1
 
 
-def direction_histograms_data(measurements: Mapping[str, Measurement], region: str = "planar") -> DirectionHistograms:
-    """Gradient directions of several estimates of one scene on a region, against the ground truth's."""
+def direction_histograms_data(measurements: Mapping[str, Measurement], region: str = "planar") -> Chart:
+    """Gradient directions of several estimates of one scene on a region, against the ground truth's.
+
+    Rows: map (the ground truth's is ""), from, to (degrees), pixels. The fact `distances` holds the circular earth
+    mover's distance of each estimate's histogram from the ground truth's, in degrees.
+    """
     histograms = {name: direction_histogram(m, region) for name, m in measurements.items()}
     first = next(iter(histograms.values()))
     scene = next(iter(measurements.values())).scene.id
-    return DirectionHistograms(
-        title=f"Directions of disparity gradients on {scene}, {region}",
-        caption=(
-            f"Pixels in each of {first.truth.size} bins of the direction atan2(∂y, ∂x), logarithmic; in brackets the "
-            "circular earth mover's distance from the ground truth's histogram. After Honauer et al. 2015, supplement."
-        ),
-        centres=first.centres,
-        truth=first.truth,
-        estimates={name: one.estimate for name, one in histograms.items()},
-        distances={name: circular_earth_movers_distance(one.estimate, one.truth) for name, one in histograms.items()},
+    half = 180 / first.truth.size
+    counts = {"": first.truth} | {name: one.estimate for name, one in histograms.items()}
+    rows = tuple(
+        {"map": name, "from": float(centre) - half, "to": float(centre) + half, "pixels": int(count)}
+        for name, own in counts.items()
+        for centre, count in zip(first.centres, own, strict=True)
     )
+    distances = {name: circular_earth_movers_distance(one.estimate, one.truth) for name, one in histograms.items()}
+    across = min(COLUMNS, max(len(histograms), 1))
+    kinds = {"ground truth": "#bbbbbb", "estimate": colour(0)}
+    circle = {"domain": [-180 - half, 180 - half], "nice": False}
+    place = {
+        "x": quantity("from", "direction (°)", scale=circle, axis={"values": [-180, -90, 0, 90]}),
+        "y": quantity("shown", "pixels", scale={"type": "log", "domainMin": 0.5}, axis={"format": "~s"}),
+        "color": scaled("kind", kinds, PAGE),
+        "tooltip": hover("kind", ("from", "from (°)", ".1f"), ("to", "to (°)", ".1f"), ("pixels", "pixels", ",.0f")),
+    }  # fmt: skip
+    views = []
+    for name, distance in distances.items():
+        drawn = [
+            _steps("bar", {**place, "x2": {"field": "to"}, "y2": {"datum": 0.5}}, "", "ground truth"),
+            _steps("line", place, name, "estimate", interpolate="step-after", strokeWidth=1.3),
+        ]
+        title = heading(f"{name} ({distance:.1f}°)")
+        views.append(layered(*drawn, width=panel_width(across), height=105, title=title))
+    return Chart(
+        f"Directions of disparity gradients on {scene}, {region}",
+        f"Pixels in each of {first.truth.size} bins of the direction atan2(∂y, ∂x), logarithmic; in brackets the "
+        "circular earth mover's distance from the ground truth's histogram. After Honauer et al. 2015, supplement.",
+        rows,
+        panels(views, across),
+        facts={"distances": distances},
+    )
+
+
+def _steps(kind: str, encoding: Spec, name: str, text: str, **style: Any) -> Spec:
+    """A layer over the histogram of one map; an empty bin is drawn at half a pixel, the foot of the axis."""
+    drawn = layer(kind, encoding, **style)
+    counted = [{"calculate": "max(datum.pixels, 0.5)", "as": "shown"}, {"calculate": quoted(text), "as": "kind"}]
+    return {**drawn, "transform": [{"filter": f"datum.map === {quoted(name)}"}, *counted]}

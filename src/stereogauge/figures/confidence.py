@@ -1,0 +1,328 @@
+"""Charts of confidence: sparsification, error over density, reliability; and pictures of confidence maps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.confidence_measures.calibration import Reliability
+from stereogauge.confidence_measures.error_curves import AnyCurve
+from stereogauge.confidence_measures.evaluation import SceneCurves
+from stereogauge.confidence_measures.sparsification import ErrorKind, SparsificationCurve
+from stereogauge.evaluation.error_density import ErrorDensity
+from stereogauge.figures.chart import (
+    PAGE,
+    Chart,
+    Row,
+    Spec,
+    algorithm_marks,
+    heading,
+    hover,
+    layer,
+    layered,
+    panel_width,
+    panels,
+    quantity,
+    quoted,
+    rows_where,
+    scaled,
+)
+from stereogauge.figures.palette import FAINT, Styles, algorithm_styles, colour
+from stereogauge.metrics.picture import Picture
+
+Kind = Literal["counts", "rates", "normalised"]
+Values = NDArray[np.float64]
+Y_LABELS: Mapping[Kind, str] = {
+    "counts": "remaining bad pixels",
+    "rates": "bad pixels among the kept, %",
+    "normalised": "rate relative to full density",
+}
+RELIABILITY_LABELS = {
+    "intervals": ("probability of the interval, %", "true disparities in it, %"),
+    "probability": ("predicted probability of a good pixel, %", "good pixels, %"),
+}
+POINTS = 101
+ORACLE, RANDOM, BOUND = "oracle Δ", "random", "s(φ): kept by every measure"
+SOLID: tuple[int, ...] = (1, 0)
+DASHED, DOTTED, DASH_DOTTED, LONG = (6, 4), (2, 3), (8, 3, 2, 3), (12, 4)
+
+
+class Line(NamedTuple):
+    """One curve of a panel: values over densities in per cent, with its colour and dash.
+
+    `about` holds further fields of its rows.
+    """
+
+    label: str
+    densities: Values
+    values: Values
+    colour: str
+    dash: tuple[int, ...] = SOLID
+    width: float = 1.4
+    about: Row = MappingProxyType({})
+
+
+class Panel(NamedTuple):
+    """The curves of one scene; `good_share` (in per cent) is where a perfect order has no bad pixel left.
+
+    `top` is where the value axis ends, since rates of very few pixels may lie far above it; None fits it to the data.
+    """
+
+    title: str
+    lines: tuple[Line, ...]
+    good_share: float | None = None
+    top: float | None = None
+
+
+def curve_panels(
+    title: str,
+    caption: str,
+    found: Sequence[Panel],
+    y_label: str,
+    *,
+    x_label: str = "density, %",
+    columns: int = 3,
+    number: str = ".4g",
+) -> Chart:
+    """Curves over density, one panel per scene. Rows: panel, line, density (%), value, and what each line adds."""
+    across = max(1, min(columns, len(found)))
+    width = panel_width(across, PAGE if across > 1 else 0.65 * PAGE)
+    rows = tuple(
+        {"panel": panel.title, "line": line.label, "density": float(density), "value": float(value), **line.about}
+        for panel in found
+        for line in panel.lines
+        for density, value in zip(line.densities, line.values, strict=True)
+    )
+    lines = {line.label: line for panel in found for line in panel.lines}
+    wide = width if across == 1 else PAGE
+    series = {
+        "color": scaled("line", {name: line.colour for name, line in lines.items()}, wide),
+        "strokeDash": scaled("line", {name: list(line.dash) for name, line in lines.items()}, wide),
+        "strokeWidth": scaled("line", {name: line.width for name, line in lines.items()}, wide),
+    }
+    views = []
+    for place, panel in enumerate(found):
+        y_title = y_label if place % across == 0 else None
+        scale = {"clamp": True} if panel.top is None else {"domain": [0, panel.top], "clamp": True, "nice": False}
+        x = quantity("density", x_label, scale={"domain": [0, 100], "nice": False})
+        y = quantity("value", y_title, scale=scale)
+        told = hover("line", ("density", "density, %", ".0f"), ("value", y_label, number))
+        own = f"datum.panel === {quoted(panel.title)}"
+        drawn = [
+            rows_where(layer("line", {"x": x, "y": y, **series}), own),
+            rows_where(layer("point", {"x": x, "y": y, "tooltip": told}, opacity=0, size=90), own),
+        ]
+        if panel.good_share is not None:
+            rule = {"x": quantity("share", x_label)}
+            drawn.insert(0, layer("rule", rule, [{"share": panel.good_share}], color=FAINT, strokeWidth=3))
+        height = 125 if across > 1 else 230
+        views.append(layered(*drawn, width=width, height=height, title=heading(panel.title)))
+    return Chart(title, caption, rows, panels(views, across), "line")
+
+
+def sparsification_data(
+    scenes: Sequence[SceneCurves],
+    kind: Kind = "counts",
+    *,
+    labels: Mapping[str, str] | None = None,
+    title: str = "Sparsification",
+    caption: str = "",
+    columns: int = 3,
+) -> Chart:
+    """Curves of every measure in every scene with the oracle Δ and the random line.
+
+    For counts also s(φ): the bad pixels that every measure would keep at φ.
+    """
+    measures = tuple(dict.fromkeys(name for scene in scenes for name in scene.curves))
+    colours = {name: colour(index) for index, name in enumerate(measures)}
+    shown = {name: (labels or {}).get(name, name) for name in measures}
+    found = [_sparsification_panel(scene, kind, shown, colours) for scene in scenes]
+    return curve_panels(title, caption, found, Y_LABELS[kind], columns=columns)
+
+
+def _sparsification_panel(
+    scene: SceneCurves, kind: Kind, labels: Mapping[str, str], colours: Mapping[str, str]
+) -> Panel:
+    densities = np.linspace(0, 1, POINTS)
+    first = next(iter(scene.curves.values()))
+
+    def line(label: str, curve: SparsificationCurve, shade: str, dash: tuple[int, ...] = SOLID) -> Line:
+        return Line(label, 100 * densities, _values(curve, densities, kind), shade, dash)
+
+    lines = [line(labels[name], curve, colours[name]) for name, curve in scene.curves.items()]
+    lines += [line(ORACLE, first.oracle, "#6b6b6b", DASH_DOTTED), line(RANDOM, first.random, "#b0b0b0", DOTTED)]
+    if scene.bound is not None and kind == "counts":
+        lines.append(Line(BOUND, 100 * densities, scene.bound.counts(densities), "#1a1a1a", DASHED))
+    rate = 100 * first.bad_pixels / first.pixels
+    full = float(lines[0].values[-1])
+    return Panel(
+        f"{scene.scene}: {first.bad_pixels} bad ({rate:.1f} %)",
+        tuple(lines),
+        100 * first.good_share,
+        full * (1.05 if kind == "counts" else 1.3) or 1.0,
+    )
+
+
+def _values(curve: SparsificationCurve, densities: Values, kind: Kind) -> Values:
+    if kind == "counts":
+        return curve.counts(densities)
+    rates = curve.rates(densities)
+    if kind == "rates":
+        return 100 * rates
+    return rates / rates[-1] if rates[-1] > 0 else rates
+
+
+def error_data(
+    scenes: Mapping[str, Mapping[str, AnyCurve]],
+    kind: ErrorKind,
+    *,
+    labels: Mapping[str, str] | None = None,
+    caption: str = "",
+    columns: int = 3,
+) -> Chart:
+    """The error of what remains by scene and measure, with the oracle and the random line; shares are in per cent."""
+    measures = tuple(dict.fromkeys(name for curves in scenes.values() for name in curves))
+    densities = np.linspace(0, 1, POINTS)[1:]
+    factor = 1.0 if kind.magnitude else 100.0
+    found = []
+    for scene, curves in scenes.items():
+        lines = [
+            Line((labels or {}).get(name, name), 100 * densities, factor * curve.rates(densities), colour(index))
+            for index, name in enumerate(measures)
+            if (curve := curves.get(name)) is not None
+        ]
+        first = next(iter(curves.values()))
+        full = factor * float(first.rates([1.0])[0])
+        oracle = factor * first.oracle.rates(densities)
+        lines.append(Line(ORACLE, 100 * densities, oracle, "#6b6b6b", DASH_DOTTED))
+        lines.append(Line(RANDOM, 100 * densities, np.full(len(densities), full), "#b0b0b0", DOTTED))
+        found.append(Panel(f"{scene}: {full:.3g} at full density", tuple(lines), None, 1.3 * full or 1.0))
+    unit = f"{kind} of what remains, {'px' if kind.magnitude else '%'}"
+    return curve_panels(f"Sparsification by {kind}", caption, found, unit, columns=columns)
+
+
+def error_density_data(found: Sequence[ErrorDensity], styles: Styles | None = None, columns: int = 3) -> Chart:
+    """Error over density, one panel per metric; curves of algorithms with confidence maps, large marks of all maps.
+
+    Rows: metric, algorithm, density (%), value, whole (true for the map as it is). Grey lines are the densities at
+    which scores are compared.
+    """
+    algorithms = tuple(dict.fromkeys(name for one in found for name in one.algorithms))
+    shown = algorithm_styles(algorithms) if styles is None else {name: styles[name] for name in algorithms}
+    scenes = found[0].scenes
+    where = scenes[0] if len(scenes) == 1 else f"{len(scenes)} scenes, each cut to the same density"
+    caption = (
+        f"Metric over the pixels that are kept; {where}. Curves: the surest pixels by the algorithm's own confidence. "
+        "Large marks: the map as it is. Only scores at one density can be put in order."
+    )
+    across = max(1, min(columns, len(found)))
+    rows = tuple(row for one in found for row in _density_rows(one))
+    width = panel_width(across, PAGE if across > 1 else 0.7 * PAGE)
+    marks = algorithm_marks(shown, PAGE if across > 1 else width)
+    views = [_density_panel(one, marks, width, titled=len(found) > 1) for one in found]
+    return Chart("Error over density", caption, rows, panels(views, across), "algorithm")
+
+
+def _density_rows(found: ErrorDensity) -> list[Row]:
+    rows: list[Row] = []
+    for name in found.algorithms:
+        about = {"metric": found.column.label, "algorithm": name}
+        values = found.curves.get(name, np.empty(0))
+        curve = zip(found.densities, values, strict=False)
+        rows += [
+            {**about, "density": 100 * float(density), "value": float(value), "whole": False}
+            for density, value in curve
+            if not np.isnan(value)
+        ]
+        point = found.points[name]
+        rows.append({**about, "density": 100 * point.density, "value": point.value, "whole": True})
+    return rows
+
+
+def _density_panel(found: ErrorDensity, marks: Spec, width: float, *, titled: bool) -> Spec:
+    unit = found.column.declared.metric.unit
+    label = f"{found.column.metric}{f' [{unit}]' if unit else ''}"
+    own = f"datum.metric === {quoted(found.column.label)}"
+    place = {
+        "x": quantity("density", "density, %", scale={"domain": [0, 103], "nice": False}),
+        "y": quantity("value", label),
+        "tooltip": hover("algorithm", ("density", "density, %", ".1f"), ("value", label, ".4g")),
+    }
+    compared = [{"density": 100 * one.density} for one in found.equal]
+    title: Spec = {"title": heading(found.column.label)} if titled else {}
+    return layered(
+        layer("rule", {"x": place["x"]}, compared, color=FAINT, strokeWidth=2),
+        rows_where(layer("line", {**place, "color": marks["color"]}), f"{own} && !datum.whole"),
+        rows_where(layer("point", {**place, **marks}, size=75), f"{own} && datum.whole"),
+        width=width,
+        height=190,
+        **title,
+    )
+
+
+def reliability_data(
+    found: Sequence[tuple[str, str, Reliability]], *, title: str = "Reliability", caption: str = ""
+) -> Chart:
+    """What confidence maps predict against what is observed, for (scene, map, reliability).
+
+    There is a panel for intervals and one for probabilities; below the diagonal a map promises too much. Rows: scene,
+    map, kind, distribution, line, predicted, observed, pixels.
+    """
+    rows: list[Row] = []
+    views: list[Spec] = []
+    used = [kind for kind in RELIABILITY_LABELS if any(one.kind == kind for _, _, one in found)]
+    texts: dict[str, tuple[str, tuple[int, ...]]] = {}
+    for kind in used:
+        for index, (scene, name, one) in enumerate(entry for entry in found if entry[2].kind == kind):
+            suffix = "" if one.distribution is None else f", {one.distribution}"
+            text = f"{name}, {scene}{suffix} (ECE {one.ece:.3f})"
+            texts[text] = (colour(index), DASHED if one.distribution == "laplace" else SOLID)
+            about = {"scene": scene, "map": name, "kind": kind, "distribution": one.distribution or "", "line": text}
+            points = zip(one.predicted, one.observed, one.pixels, strict=True)
+            rows += [
+                {**about, "predicted": predicted, "observed": observed, "pixels": pixels}
+                for predicted, observed, pixels in points
+            ]
+    wide = max(1, len(used)) * 300.0
+    series = {
+        "color": scaled("line", {text: shade for text, (shade, _) in texts.items()}, wide),
+        "strokeDash": scaled("line", {text: list(dash) for text, (_, dash) in texts.items()}, wide),
+    }
+    scale = {"domain": [0, 100], "nice": False}
+    for kind in used:
+        x_label, y_label = RELIABILITY_LABELS[kind]
+        place = {"x": quantity("x", x_label, scale=scale), "y": quantity("y", y_label, scale=scale)}
+        told = hover("line", ("x", x_label, ".1f"), ("y", y_label, ".1f"), ("pixels", "pixels", ",.0f"))
+        percent = [
+            {"calculate": f"100 * datum.{name}", "as": axis} for name, axis in (("predicted", "x"), ("observed", "y"))
+        ]
+        curve = layer("line", {**place, **series, "tooltip": told}, point={"size": 16})
+        curve["transform"] = [{"filter": f"datum.kind === '{kind}'"}, *percent]
+        diagonal = layer("line", place, [{"x": 0, "y": 0}, {"x": 100, "y": 100}], color=FAINT, strokeWidth=3)
+        views.append(layered(diagonal, curve, width=260, height=250, title=heading(f"Calibration of {kind}")))
+    return Chart(title, caption, tuple(rows), panels(views, max(1, len(views))), "line")
+
+
+def confidence_picture(
+    label: str, values: NDArray[np.floating[Any]], domain: NDArray[np.bool_] | None = None, formula: str = ""
+) -> Picture:
+    """A confidence map by the rank of its values, bright = least confident; NaN counts as the least confident.
+
+    Ranks show the order that sparsification follows, whatever the scale of the measure.
+    """
+    filled = np.nan_to_num(values.astype(np.float64), nan=np.inf)
+    _, inverse, counts = np.unique(filled, return_inverse=True, return_counts=True)
+    middle = np.cumsum(counts) - counts / 2
+    share = (100 * middle / values.size)[inverse].reshape(values.shape)
+    return Picture(
+        title=f"{label}: {formula}" if formula else label,
+        values=share,
+        kind="sequential",
+        unit="% of pixels that are more confident",
+        limits=(0.0, 100.0),
+        unknown=None if domain is None else ~domain,
+    )

@@ -1,1 +1,0 @@
-"""What every figure shows, as plain values; `figures.mpl` and `figures.plotly` draw them."""

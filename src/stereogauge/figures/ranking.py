@@ -1,0 +1,514 @@
+"""Charts of a ranking: weighted bars, radar, critical difference, rank maps, A* layers, intervals, rank sums."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from stereogauge.errors import StereogaugeError
+from stereogauge.figures.chart import (
+    COLUMN,
+    PAGE,
+    ROW,
+    Chart,
+    Row,
+    Spec,
+    algorithm_marks,
+    emphasis,
+    heat_map,
+    hover,
+    layer,
+    layered,
+    names,
+    quantity,
+    rows_where,
+    scaled,
+)
+from stereogauge.figures.palette import FAINT, INK, MUTED, Styles, complete, segment_colours
+from stereogauge.ranking.bootstrap import Bootstrap
+from stereogauge.ranking.costs import prepare
+from stereogauge.ranking.model import Ranking
+from stereogauge.ranking.normalisation import normalised
+from stereogauge.ranking.ranks import column_ranks
+from stereogauge.ranking.significance import Friedman
+from stereogauge.scores.column import Column
+from stereogauge.scores.cube import ScoreCube, Values
+from stereogauge.scores.selection import missing_rule
+from stereogauge.text import p_text
+
+MOST_NAMED = 4
+MOST_NUMBERED_COLUMNS = 30
+LETTERS_BETWEEN = 6  # space between two names of a layer, in letters
+MOST_RINGS = 5
+RADAR = 250  # px
+FURTHEST = 1.25
+"""Share of the heuristic maximum at which a radar chart ends."""
+SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
+
+def stacked_bars_data(ranking: Ranking, name: str = "") -> Chart:
+    """Weighted scores as bars, shortest first, with one segment per metric; `name` is that of the profile.
+
+    Rows: algorithm, term, weight, value (what the term adds to the score).
+    """
+    if "contributions" not in ranking.arrays:
+        raise StereogaugeError(f"Stacked bars show a weighted ranking; found one of the model {ranking.model!r}.")
+    segments, terms = ranking.arrays["contributions"], ranking.names["terms"]
+    weights = ranking.arrays["weights"]
+    texts = {term: f"{term} ({100 * weight:.0f} %)" for term, weight in zip(terms, weights, strict=True)}
+    rows = [
+        {
+            "algorithm": algorithm,
+            "term": term,
+            "segment": texts[term],
+            "place": place,
+            "weight": float(weights[place]),
+            "value": float(segments[row, place]),
+        }
+        for row, algorithm in enumerate(ranking.algorithms)
+        for place, term in enumerate(terms)
+    ]
+    totals = [
+        {"algorithm": algorithm, "end": float(np.maximum(parts, 0).sum()), "total": float(parts.sum())}
+        for algorithm, parts in zip(ranking.algorithms, segments, strict=True)
+    ]
+    axis = f"weighted score ({'shorter' if np.all(segments >= 0) else 'lower'} is better)"
+    y = names("algorithm", ranking.algorithms)
+    bars = {
+        "x": quantity("value", axis, stack="zero"),
+        "y": y,
+        "color": scaled("segment", segment_colours(texts.values())),
+        "order": quantity("place"),
+        "tooltip": hover("algorithm", "segment", ("value", "adds", ".4f")),
+    }
+    ends = {"x": quantity("end", axis), "y": y, "text": quantity("total", format=".3f")}
+    view = layered(
+        layer("bar", bars, stroke="white", strokeWidth=0.5),
+        layer("text", ends, totals, align="left", dx=3),
+        height=ROW * len(ranking.algorithms),
+    )
+    title = f"Weighted combination{': ' + name if name else ''}"
+    return Chart(title, ranking.selection.caption(), tuple(rows), view, "segment")
+
+
+class RadarPoint(NamedTuple):
+    """A point of a radar chart: its distance from the centre (None is a gap), and what it means."""
+
+    algorithm: str
+    axis: str
+    radius: float | None
+    label: str
+
+
+def radar(
+    title: str,
+    caption: str,
+    points: Sequence[RadarPoint],
+    by: Literal["rank", "score"],
+    styles: Styles,
+) -> Chart:
+    """Algorithms over several axes at once, the best in the centre.
+
+    Radii are ranks divided by the number of algorithms, or scores as shares of the heuristic maximum; a share beyond
+    1.25 is drawn there as a hollow triangle. Rows: algorithm, axis, radius, label, beyond, x, y.
+    """
+    largest = max((point.radius for point in points if point.radius is not None), default=1.0)
+    furthest = 1.0 if by == "rank" else min(largest, FURTHEST) or 1.0
+    shares = np.linspace(0, furthest, MOST_RINGS)[1:].tolist()
+    rings = rank_rings(len(styles)) if by == "rank" else tuple((share, f"{share:.2g}") for share in shares)
+    axes = list(dict.fromkeys(point.axis for point in points))
+    angles = {axis: 2 * math.pi * place / len(axes) for place, axis in enumerate(axes)}
+
+    def at(axis: str, radius: float) -> dict[str, float]:
+        return {"x": radius * math.sin(angles[axis]), "y": radius * math.cos(angles[axis])}
+
+    rows: list[Row] = []
+    for point in points:
+        known = point.radius is not None and math.isfinite(point.radius)
+        radius = point.radius if known and point.radius is not None else math.nan
+        place = at(point.axis, min(radius, furthest)) if known else {"x": math.nan, "y": math.nan}
+        rows.append({**point._asdict(), "place": axes.index(point.axis), "beyond": radius > furthest, **place})
+    firsts = [{**row, "place": len(axes)} for row in rows if row["place"] == 0]
+    circle = np.linspace(0, 2 * math.pi, 73)
+    turns = [
+        {"ring": text, "step": step, "x": radius * math.sin(angle), "y": radius * math.cos(angle)}
+        for radius, text in rings
+        for step, angle in enumerate(circle.tolist())
+    ]
+    between = math.pi / len(axes)
+    texts = [{"text": text, "x": radius * math.sin(between), "y": radius * math.cos(between)} for radius, text in rings]
+    spokes = [{**at(axis, furthest), "x0": 0.0, "y0": 0.0} for axis in axes]
+    rims = [{"text": axis, "side": math.sin(angles[axis]), **at(axis, 1.07 * furthest)} for axis in axes]
+    span = {"domain": [-1.12 * furthest, 1.12 * furthest], "nice": False}
+    x, y = quantity("x", axis=None, scale=span), quantity("y", axis=None, scale=span)
+    centre = {"x": {**x, "field": "x0"}, "y": {**y, "field": "y0"}}
+    marks = algorithm_marks(styles)
+    position: Spec = {"x": x, "y": y}
+    series = {**position, "opacity": emphasis("algorithm"), "tooltip": hover("algorithm", "axis", ("label", "value"))}
+    line = {**series, "color": marks["color"], "order": quantity("place")}
+    text = {**position, "text": {"field": "text"}}
+    around = [row for row in rows if row["place"] == len(axes) - 1] + firsts
+    broken: Spec = {"invalid": "break-paths-filter-domains"}
+    sides = {"left": "datum.side > 0.2", "right": "datum.side < -0.2", "center": "abs(datum.side) <= 0.2"}
+    view = {
+        "width": RADAR,
+        "height": RADAR,
+        "layer": [
+            layer("line", {**position, "detail": {"field": "ring"}, "order": quantity("step")}, turns, color=FAINT),
+            layer("rule", {**centre, "x2": {"field": "x"}, "y2": {"field": "y"}}, spokes, color=FAINT),
+            *(rows_where(layer("text", text, rims, align=align), test) for align, test in sides.items()),
+            layer("line", line, **broken),
+            layer("line", line, around, **broken),
+            rows_where(layer("point", {**series, **marks}, size=30), "!datum.beyond && isValid(datum.x)"),
+            rows_where(
+                layer("point", {**series, "color": marks["color"]}, size=90, filled=False, shape="triangle-up"),
+                "datum.beyond",
+            ),
+            layer("text", text, texts, color=MUTED, fontSize=9),
+        ],
+    }
+    return Chart(title, caption, tuple(rows), view, "algorithm", {"rings": rings, "furthest": furthest})
+
+
+def rank_rings(count: int) -> tuple[tuple[float, str], ...]:
+    """Rings at whole ranks, the last place outermost, at most five of them.
+
+    >>> rank_rings(3)
+    ((0.3333333333333333, '1'), (0.6666666666666666, '2'), (1.0, '3'))
+    """
+    step = -(-count // MOST_RINGS)
+    ranks = range(count, 0, -step)
+    return tuple((rank / count, f"{rank}") for rank in reversed(ranks))
+
+
+def radar_data(
+    cube: ScoreCube,
+    columns: Sequence[str] | None = None,
+    *,
+    by: Literal["rank", "score"] = "rank",
+    missing: str = "common",
+    styles: Styles | None = None,
+) -> Chart:
+    """Average over the scenes of each column, as rank among the algorithms or as share of the heuristic maximum.
+
+    Shares beyond 1.25 are drawn there and marked. The caption names every column that could not be an axis.
+    """
+    if by not in ("rank", "score"):
+        raise StereogaugeError(f"A radar chart shows the rank or the score; found {by!r}.")
+    chosen = cube if columns is None else cube.select(metrics=columns)
+    costs, selection = prepare(chosen, missing_rule(missing))
+    if len(costs.columns) < 3:
+        raise StereogaugeError(f"A radar chart needs at least three columns; found {len(costs.columns)}.")
+    points: list[RadarPoint] = []
+    for index, column in enumerate(costs.columns):
+        cells = costs.matrix[:, costs.column_of == index]
+        means = cells.mean(axis=1, keepdims=True)
+        if by == "rank":
+            ranks = column_ranks(means)[:, 0]
+            radii, labels = ranks / len(costs.algorithms), [f"rank {rank:g}" for rank in ranks]
+        else:
+            radii = normalised(column.metric, cells, "heuristic")[0].mean(axis=1)
+            labels = [_score_text(column, mean, selection.depth_unit) for mean in means[:, 0]]
+        points += map(RadarPoint, costs.algorithms, [column.label] * len(radii), radii.tolist(), labels)
+    beyond = any(point.radius > FURTHEST for point in points if point.radius is not None)
+    absent = [column.label for column in chosen.columns if column not in costs.columns]
+    remarks = [f"no axis, for lack of scores: {', '.join(absent)}"] if absent else []
+    remarks += [f"△ beyond {FURTHEST:g}, drawn at the rim"] if beyond else []
+    return radar(
+        "Rank by column" if by == "rank" else "Score as a share of the heuristic maximum",
+        " · ".join([selection.caption(), *remarks]),
+        points,
+        by,
+        complete(styles, costs.algorithms),
+    )
+
+
+def _score_text(column: Column, cost: float, depth_unit: str) -> str:
+    higher = column.declared.metric.direction == "higher"
+    return f"{-cost if higher else cost:.3g} {column.unit(depth_unit)}".strip()
+
+
+def parallel(
+    title: str,
+    columns: Mapping[str, str],
+    algorithms: Sequence[str],
+    values: Sequence[Sequence[float | None]],
+    ranks: Sequence[Sequence[float | None]],
+    styles: Styles,
+) -> Chart:
+    """One vertical axis per column, one line per algorithm, best on top; `columns` maps labels to directions.
+
+    Rows: algorithm, column, value, rank, height (1 is the best value of the column, 0 the worst).
+    """
+    rows: list[Row] = []
+    ends: list[Row] = []
+    for place, (label, direction) in enumerate(columns.items()):
+        known = [value for row in values if (value := row[place]) is not None]
+        low, high = (min(known), max(known)) if known else (0.0, 1.0)
+        best, worst = (high, low) if direction == "higher" else (low, high)
+        span = (best - worst) or math.nan
+        if known:
+            ends += [{"column": label, "height": 1.0, "value": best}, {"column": label, "height": 0.0, "value": worst}]
+        for row, algorithm in enumerate(algorithms):
+            value = values[row][place]
+            share = math.nan if value is None else (value - worst) / span if best != worst else 0.5
+            rows.append(
+                {"algorithm": algorithm, "column": label, "value": value, "rank": ranks[row][place], "height": share}
+            )
+    aslant = max(map(len, columns), default=0) > 12 or len(columns) > 6
+    axis = {"orient": "top", "labelAngle": -35 if aslant else 0, "offset": 14, "grid": True}
+    axis |= {"domain": False, "ticks": False}
+    x = names("column", list(columns), axis=axis, scale={"padding": 0.5})
+    y = quantity("height", axis=None, scale={"domain": [-0.1, 1]})
+    marks = algorithm_marks(styles, PAGE)
+    shown = hover("algorithm", "column", ("value", "value", ".4g"), "rank")
+    seen = emphasis("algorithm")
+    lines = {"x": x, "y": y, "color": marks["color"], "opacity": seen, "tooltip": shown}
+    room = {"condition": {"test": f"width > {34 * len(columns)}", "value": 1}, "value": 0}
+    text = {"x": x, "y": y, "text": quantity("value", format=".3g"), "opacity": room}
+    view = layered(
+        layer("line", lines, invalid="break-paths-filter-domains"),
+        rows_where(layer("point", {**lines, "shape": marks["shape"]}, size=28), "isValid(datum.height)"),
+        rows_where(layer("text", text, ends, dy=-8, color=MUTED, fontSize=9), "datum.height === 1"),
+        rows_where(layer("text", text, ends, dy=10, color=MUTED, fontSize=9), "datum.height === 0"),
+        width=PAGE,
+        height=200,
+    )
+    return Chart(title, "", tuple(rows), view, "algorithm")
+
+
+def _joined_points(
+    algorithms: Sequence[str],
+    values: Values,
+    groups: Sequence[tuple[int, int]],
+    styles: Styles,
+    axis: str,
+    number: str,
+    ruler: tuple[float, str] | None = None,
+) -> tuple[tuple[Row, ...], Spec]:
+    """One point per algorithm in a row of its own; a bar to the right joins each group of neighbouring rows."""
+    low, high = float(values.min()), float(values.max())
+    step = 0.035 * ((high - low) or 1.0)
+    rows = [{"algorithm": name, "value": float(value)} for name, value in zip(algorithms, values, strict=True)]
+    bars = [
+        {
+            "x": high + step * (2 + place),
+            "from": algorithms[first],
+            "to": algorithms[last],
+            "group": ", ".join(algorithms[first : last + 1]),
+        }
+        for place, (first, last) in enumerate(groups)
+    ]
+    end = max(high, high + step * (2 + len(bars)), low + (ruler[0] if ruler else 0.0))
+    x = quantity("value", axis, scale={"domain": [low - step, end], "nice": False, "zero": False})
+    y = names("algorithm", algorithms)
+    marks = {key: {**channel, "legend": None} for key, channel in algorithm_marks(styles).items()}
+    joined = {
+        "x": quantity("x", axis),
+        "y": names("from", algorithms, axis={}),
+        "y2": {"field": "to"},
+        "tooltip": hover(("group", "not distinguished")),
+    }
+    layers = [
+        layer("rule", joined, bars, strokeWidth=4, color=INK, strokeCap="round"),
+        layer("point", {"x": x, "y": y, **marks, "tooltip": hover("algorithm", ("value", axis, number))}, size=60),
+    ]
+    if ruler is not None:
+        length = [{"from": low, "to": low + ruler[0], "text": ruler[1], "algorithm": ""}]
+        top = {"y": {"value": -10}, "x": quantity("from", axis)}
+        layers += [
+            layer("rule", {**top, "x2": {"field": "to"}}, length, strokeWidth=1.6, color=INK),
+            layer("text", {**top, "y": {"value": -19}, "text": {"field": "text"}}, length, align="left"),
+        ]
+    return tuple(rows), layered(*layers, height=ROW * len(algorithms))
+
+
+def critical_difference_data(test: Friedman, styles: Styles | None = None) -> Chart:
+    """Average ranks with Nemenyi's critical distance; bars join what the test does not distinguish.
+
+    Refused where so few scenes cannot distinguish anything. Rows: algorithm, value (the average rank).
+    """
+    if not test.can_tell:
+        raise StereogaugeError(test.sentence)
+    rows, view = _joined_points(
+        test.algorithms,
+        test.average_rank,
+        test.cliques,
+        complete(styles, test.algorithms),
+        "average rank (lower is better)",
+        ".2f",
+        (test.critical_distance, f"CD = {test.critical_distance:.2f} · Friedman {p_text(test.p_value)}"),
+    )
+    title = f"Critical difference (α = {test.alpha:g}, {test.blocks} scenes)"
+    facts = {"distance": test.critical_distance, "groups": test.cliques}
+    return Chart(title, test.selection.caption(), rows, view, facts=facts)
+
+
+def alike_data(ranking: Ranking, styles: Styles | None = None) -> Chart:
+    """Rank sums of the extended model; bars join the maximal sets that perform alike (sums closer than τ).
+
+    Rows: algorithm, value (the rank sum).
+    """
+    if "alike" not in ranking.arrays:
+        raise StereogaugeError(f"This figure shows the extended model; found a ranking of {ranking.model!r}.")
+    groups: list[tuple[int, int]] = []
+    for first, row in enumerate(ranking.arrays["alike"]):
+        last = int(np.flatnonzero(row).max())
+        if last > first and (not groups or last > groups[-1][1]):
+            groups.append((first, last))
+    tau = float(ranking.arrays["tau"])
+    marks = complete(styles, ranking.algorithms)
+    axis = "sum of ranks (lower is better)"
+    rows, view = _joined_points(ranking.algorithms, ranking.value, groups, marks, axis, ".0f")
+    title = f"Extended Middlebury model: alike when sums differ by less than τ = {tau:g}"
+    return Chart(title, ranking.selection.caption(), rows, view, facts={"tau": tau, "groups": tuple(groups)})
+
+
+def rank_map_data(cube: ScoreCube, *, ties: str = "min", missing: str = "common", most: int | None = None) -> Chart:
+    """Ranks by column among all, of the `most` algorithms with the best average."""
+    costs, selection = prepare(cube, missing_rule(missing))
+    ranks = column_ranks(costs.matrix, ties)
+    order = np.argsort(ranks.mean(axis=1), kind="stable")[:most]
+    one_metric = len(costs.metrics) == 1
+    columns = [
+        f"{costs.scenes[scene]} {costs.columns[column].region if one_metric else costs.columns[column].label}"
+        for scene, column in zip(costs.scene_of, costs.column_of, strict=True)
+    ]
+    title = f"Rank by scene and {'region, ' + costs.metrics[0] if one_metric else 'column'}"
+    algorithms = [costs.algorithms[index] for index in order]
+    return _rank_map(title, selection.caption(), algorithms, columns, ranks[order])
+
+
+def _rank_map(title: str, caption: str, algorithms: Sequence[str], columns: Sequence[str], ranks: Values) -> Chart:
+    """Rank of each algorithm, best first, in each column. Rows: row (algorithm), column, value (rank)."""
+    rows = tuple(
+        {"row": algorithm, "column": column, "value": float(ranks[row, place])}
+        for row, algorithm in enumerate(algorithms)
+        for place, column in enumerate(columns)
+    )
+    last = max(len(algorithms), 2)
+    numbered = len(columns) <= MOST_NUMBERED_COLUMNS and len(algorithms) <= 60
+    view = heat_map(
+        columns,
+        algorithms,
+        "rank",
+        {"scheme": "cividis", "reverse": True, "domain": [1, last]},
+        number=".3~g" if numbered else None,
+        dark=f"datum.value > {0.55 * last}",
+        cell=(min(28.0, (PAGE - 190) / max(1, len(columns))), ROW),
+    )
+    return Chart(title, caption, rows, view)
+
+
+def layers_data(ranking: Ranking, styles: Styles | None = None) -> Chart:
+    """A* groups as layers, the first on top; lines join each algorithm to those that it dominates directly.
+
+    Rows: algorithm, group, x (0 to 1), dominated_by. The fact `edges` holds the pairs of indices.
+    """
+    if ranking.group is None or "dominates" not in ranking.arrays:
+        raise StereogaugeError(f"Layers show A* groups; found a ranking of the model {ranking.model!r}.")
+    dominates = ranking.arrays["dominates"]
+    between = (dominates.astype(np.int64) @ dominates.astype(np.int64)) > 0
+    edges = tuple((int(a), int(b)) for a, b in np.argwhere(dominates & ~between))
+    across = np.zeros(len(ranking))
+    depth = int(ranking.group.max())
+    letters = 0
+    for group in range(1, depth + 1):
+        members = np.flatnonzero(ranking.group == group)
+        widths = np.array([len(ranking.algorithms[member]) + LETTERS_BETWEEN for member in members])
+        across[members] = (np.cumsum(widths) - widths / 2) / widths.sum()
+        letters = max(letters, int(widths.sum()))
+    groups = [f"A*{str(group).translate(SUBSCRIPTS)}" for group in range(1, depth + 1)]
+    above = {index: [ranking.algorithms[a] for a, b in edges if b == index] for index in range(len(ranking.algorithms))}
+    rows = tuple(
+        {
+            "algorithm": name,
+            "group": int(ranking.group[index]),
+            "layer": groups[int(ranking.group[index]) - 1],
+            "x": float(across[index]),
+            "dominated_by": ", ".join(above[index]) or "none",
+        }
+        for index, name in enumerate(ranking.algorithms)
+    )
+    lines = [
+        {"edge": place, "x": rows[one]["x"], "layer": rows[one]["layer"]}
+        for place, edge in enumerate(edges)
+        for one in edge
+    ]
+    shown = ranking.selection.metrics
+    metrics = ", ".join(shown) if len(shown) <= MOST_NAMED else f"{len(shown)} metrics"
+    x = quantity("x", axis=None, scale={"domain": [0, 1]})
+    y = {"field": "layer", "type": "ordinal", "sort": groups, "title": None}
+    place = {"x": x, "y": {**y, "axis": {"domain": False, "ticks": False, "grid": False, "labelFontSize": 12}}}
+    marks = {
+        key: {**channel, "legend": None}
+        for key, channel in algorithm_marks(complete(styles, ranking.algorithms)).items()
+    }
+    told = hover("algorithm", "layer", ("dominated_by", "directly dominated by"))
+    text = {**place, "text": {"field": "algorithm"}}
+    view = layered(
+        layer("line", {**place, "detail": {"field": "edge"}}, lines, color=MUTED, opacity=0.45, strokeWidth=0.9),
+        layer("point", {**place, **marks, "tooltip": told}, size=90),
+        layer("text", text, dy=-12, stroke="white", strokeWidth=3, strokeJoin="round"),
+        layer("text", text, dy=-12),
+        width=COLUMN if 5.5 * letters + 50 < COLUMN else PAGE,
+        height=52 * depth,
+    )
+    return Chart(f"A* groups by {metrics}", ranking.selection.caption(), rows, view, facts={"edges": edges})
+
+
+def intervals_data(bootstrapped: Bootstrap, styles: Styles | None = None, most: int | None = None) -> Chart:
+    """Bootstrap intervals of the figure that decides the order, of the first `most` algorithms.
+
+    Rows: algorithm, value, low, high, first (the share of draws in which it is first).
+    """
+    algorithms = bootstrapped.algorithms[:most]
+    rows = tuple(
+        {
+            "algorithm": name,
+            "value": float(bootstrapped.value[row]),
+            "low": float(bootstrapped.value_low[row]),
+            "high": float(bootstrapped.value_high[row]),
+            "first": float(bootstrapped.first[row]),
+        }
+        for row, name in enumerate(algorithms)
+    )
+    axis = f"{bootstrapped.value_name} (lower is better)"
+    y = names("algorithm", algorithms)
+    marks = {key: {**channel, "legend": None} for key, channel in algorithm_marks(complete(styles, algorithms)).items()}
+    told = hover(
+        "algorithm", ("value", bootstrapped.value_name, ".3f"), ("low", "from", ".3f"), ("high", "to", ".3f"),
+        ("first", "first in", ".1%"),
+    )  # fmt: skip
+    scale = {"zero": False}
+    right = {"x": {"value": "width"}}
+    span = {"x": quantity("low", axis, scale=scale), "x2": {"field": "high"}, "y": y, "color": marks["color"]}
+    view = layered(
+        layer("rule", {**span, "tooltip": told}, strokeWidth=2),
+        layer("point", {"x": quantity("value", axis, scale=scale), "y": y, **marks, "tooltip": told}, size=55),
+        layer("text", {**right, "y": y, "text": quantity("first", format=".0%")}, align="left", dx=6),
+        layer(
+            "text", {"x": {"value": "width"}, "y": {"value": -8}}, [{}], text="first", align="left", dx=6, color=MUTED
+        ),
+        height=ROW * len(algorithms),
+    )
+    title = f"{100 * bootstrapped.level:g} % intervals over scenes ({bootstrapped.draws} draws)"
+    return Chart(title, bootstrapped.selection.caption(), rows, view)
+
+
+def model_figure_data(ranking: Ranking, styles: Styles | None = None) -> Chart:
+    """The figure that fits a ranking's model: bars, layers, rank sums, or ranks by column."""
+    if "contributions" in ranking.arrays:
+        return stacked_bars_data(ranking)
+    if "dominates" in ranking.arrays:
+        return layers_data(ranking, styles)
+    if "alike" in ranking.arrays:
+        return alike_data(ranking, styles)
+    if "column_ranks" not in ranking.arrays:
+        raise StereogaugeError(f"The model {ranking.model!r} has no figure.")
+    title = f"Rank by column, model {ranking.model}"
+    ranks = ranking.arrays["column_ranks"]
+    return _rank_map(title, ranking.selection.caption(), ranking.algorithms, ranking.names["columns"], ranks)
