@@ -241,7 +241,7 @@ def counted_errors_data(nested: DoubleCounting, parted: DoubleCounting) -> Chart
     y = names("algorithm", nested.algorithms)
     bars = {
         "x": quantity("errors", axis, stack="zero", axis={"format": ",.0f"}),
-        "y": {**y, "scale": {"paddingInner": 0.25}},
+        "y": {**y, "scale": {**y["scale"], "paddingInner": 0.25}},
         "yOffset": names("set", list(sets)),
         "color": scaled("region", segment_colours(regions)),
         "order": quantity("place"),

@@ -211,7 +211,8 @@ def quantity(name: str, title: str | list[str] | None = None, **options: Any) ->
 
 def names(name: str, order: Sequence[Any] | None = None, title: str | None = None, **options: Any) -> Spec:
     """A channel of names, in the given order or in that of the rows."""
-    return {"field": name, "type": "nominal", "title": title, "sort": None if order is None else list(order), **options}
+    scale = {**options.pop("scale", {}), **({} if order is None else {"domain": list(order)})}
+    return {"field": name, "type": "nominal", "title": title, "sort": None, "scale": scale, **options}
 
 
 def scaled(name: str, values: Mapping[str, Any], width: float = COLUMN, **options: Any) -> Spec:

@@ -102,7 +102,7 @@ def curve_panels(
     series = {
         "color": scaled("line", {name: line.colour for name, line in lines.items()}, wide),
         "strokeDash": scaled("line", {name: list(line.dash) for name, line in lines.items()}, wide),
-        "strokeWidth": scaled("line", {name: line.width for name, line in lines.items()}, wide),
+        "strokeWidth": scaled("line", {name: line.width for name, line in lines.items()}, wide, type="ordinal"),
     }
     views = []
     for place, panel in enumerate(found):

@@ -308,7 +308,7 @@ def _joined_points(
     marks = {key: {**channel, "legend": None} for key, channel in algorithm_marks(styles).items()}
     joined = {
         "x": quantity("x", axis),
-        "y": names("from", algorithms, axis={}),
+        "y": names("from", algorithms),
         "y2": {"field": "to"},
         "tooltip": hover(("group", "not distinguished")),
     }
@@ -441,8 +441,8 @@ def layers_data(ranking: Ranking, styles: Styles | None = None) -> Chart:
     shown = ranking.selection.metrics
     metrics = ", ".join(shown) if len(shown) <= MOST_NAMED else f"{len(shown)} metrics"
     x = quantity("x", axis=None, scale={"domain": [0, 1]})
-    y = {"field": "layer", "type": "ordinal", "sort": groups, "title": None}
-    place = {"x": x, "y": {**y, "axis": {"domain": False, "ticks": False, "grid": False, "labelFontSize": 12}}}
+    axis = {"domain": False, "ticks": False, "grid": False, "labelFontSize": 12}
+    place = {"x": x, "y": names("layer", groups, axis=axis)}
     marks = {
         key: {**channel, "legend": None}
         for key, channel in algorithm_marks(complete(styles, ranking.algorithms)).items()

@@ -80,12 +80,12 @@ def figure_of(result: Any) -> Figure | Chart:
     raise StereogaugeError(f"There is no picture of a {type(result).__name__}.")
 
 
-@figure_of.register
+@figure_of.register(Picture)
 def _picture(result: Picture) -> Figure:
     return picture_figure(result)
 
 
-@figure_of.register
+@figure_of.register(MatchResult)
 def _match(result: MatchResult) -> Figure:
     height, width = result.disparity.shape
     known = np.isfinite(result.disparity)
@@ -101,8 +101,8 @@ def _match(result: MatchResult) -> Figure:
     return picture_figure(picture, f"{100 * known.mean():.1f} % of the pixels estimated")
 
 
-@figure_of.register
-def _maps(result: NamedMaps) -> Figure:  # type: ignore[type-arg]  # a registered type takes no parameters
+@figure_of.register(NamedMaps)
+def _maps(result: NamedMaps[Any]) -> Figure:
     return panels_figure([_map_picture(name, values) for name, values in result.items()])
 
 
@@ -113,7 +113,7 @@ def _map_picture(name: str, values: Any) -> Picture:
     return Picture(title, values.astype(np.uint8), "labels", legend={1: ("inside", "#0072b2")})
 
 
-@figure_of.register
+@figure_of.register(SparsificationCurve)
 def _curve(result: SparsificationCurve) -> Chart:
     caption = f"A pixel is bad where its error exceeds {result.threshold:g} px."
     return sparsification_data([SceneCurves("evaluated pixels", {"confidence": result})], caption=caption)

@@ -107,7 +107,9 @@ def _response_panel(metric: str, label: str, rows: Sequence[Row], width: float) 
     own = f"datum.metric === {quoted(metric)}"
     faint = layer("line", {**place, "detail": {"field": "damage"}}, color=FAINT, strokeWidth=0.9)
     strong = layer("line", {**place, "color": shades}, point={"size": 12})
-    drawn = [rows_where(faint, f"{own} && !datum.coloured"), rows_where(strong, f"{own} && datum.coloured")]
+    drawn = [rows_where(strong, f"{own} && datum.coloured")]
+    if not all(row["coloured"] for row in rows):
+        drawn.insert(0, rows_where(faint, f"{own} && !datum.coloured"))
     return layered(*drawn, width=width, height=125, title=heading(label))
 
 

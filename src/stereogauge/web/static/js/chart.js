@@ -140,7 +140,7 @@ export async function chart(element, declared, { label, height, named = false, h
   const place = h("div", {});
   views.get(element)?.finalize();
   put(element, place);
-  const options = { ast: true, actions: false, defaultStyle: false, renderer: many ? "canvas" : "svg" };
+  const options = { ast: true, actions: false, logLevel: 1, defaultStyle: false, renderer: many ? "canvas" : "svg" };
   const { view } = await embed(place, spec, { ...options, tooltip: tipFor(element) });
   if (!place.isConnected) {
     view.finalize();
