@@ -14,8 +14,8 @@ import numpy as np
 from stereogauge.figures.analysis import determination_data, histograms_data, scatter_matrix_data
 from stereogauge.figures.galleries import Gallery, gallery_data
 from stereogauge.figures.pictures import disparity_limits, render, render_disparity
-from stereogauge.metrics.registry import parse_metric
 from stereogauge.figures.ranking import radar_data, stacked_bars_data
+from stereogauge.metrics.registry import parse_metric
 from stereogauge.ranking.relations import determination, scatter, score_histogram
 from stereogauge.ranking.run import rank
 from stereogauge.reproduction.declaration import Paper, Recorder, Table

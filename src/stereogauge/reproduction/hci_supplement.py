@@ -7,9 +7,9 @@ import math
 import numpy as np
 from scipy.stats import kendalltau
 
+from stereogauge.figures.analysis import scatter_matrix_data
 from stereogauge.metrics.registry import parse_metric
 from stereogauge.metrics.surfaces import circular_earth_movers_distance, direction_histogram
-from stereogauge.figures.analysis import scatter_matrix_data
 from stereogauge.reproduction.declaration import Paper, Recorder, Table
 from stereogauge.reproduction.hci import METRICS, OTHER_DATA, column_of, metric_gallery, scores, with_fine_structures
 from stereogauge.reproduction.material import Material

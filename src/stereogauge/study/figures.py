@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from stereogauge.metrics.registry import parse_column
 from stereogauge.figures.chart import (
     COLUMN,
     PAGE,
@@ -29,6 +28,7 @@ from stereogauge.figures.chart import (
     scaled,
 )
 from stereogauge.figures.palette import FAINT, OKABE_ITO
+from stereogauge.metrics.registry import parse_column
 from stereogauge.study.damage import damage_called
 from stereogauge.study.run import Study
 from stereogauge.study.sensitivity import Sensitivity

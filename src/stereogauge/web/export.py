@@ -15,8 +15,8 @@ from urllib.parse import quote, unquote, urlencode
 from starlette.types import ASGIApp, Message
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.metrics.registry import parse_metric
 from stereogauge.figures.chart import vega_file
+from stereogauge.metrics.registry import parse_metric
 from stereogauge.ranking.profile import shipped_profiles
 from stereogauge.web.app import API, STATIC, create_app
 from stereogauge.web.site import Site

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import FileError, NotApplicable, SizeError, StereogaugeError
+from stereogauge.figures.geometry import SET_LAYERS
 from stereogauge.metrics.costs import worst_blocks
 from stereogauge.metrics.registry import parse_column
-from stereogauge.figures.geometry import SET_LAYERS
 from stereogauge.model import DisparityMap
 from stereogauge.text import json_value
 from stereogauge.web.answer import Answer

@@ -10,8 +10,8 @@ from stereogauge.errors import StereogaugeError
 from stereogauge.figures.analysis import determination_data, histograms_data, scatter_matrix_data
 from stereogauge.figures.chart import Spec
 from stereogauge.figures.palette import Styles
-from stereogauge.metrics.registry import metrics
 from stereogauge.figures.ranking import RadarPoint, critical_difference_data, parallel, radar
+from stereogauge.metrics.registry import metrics
 from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.relations import determination, scatter, score_histogram
 from stereogauge.ranking.run import about_pixels
