@@ -35,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         scene.mkdir(parents=True)
         cv2.imwrite(str(scene / "im0.png"), left)
         cv2.imwrite(str(scene / "im1.png"), right)
-        sg.write_disparity(scene / "disp0GT.pfm", np.full((50, 120), SHIFT, np.float32))
+        sg.write_disparity(scene / "disp0GT.pfm", np.full((50, 120), SHIFT + seed / 1000, np.float32))
         cv2.imwrite(str(scene / "mask0nocc.png"), np.full((50, 120), 255, np.uint8))
         calibration = "cam0=[100 0 60; 0 100 25; 0 0 1]\ncam1=[100 0 60; 0 100 25; 0 0 1]\n"
         (scene / "calib.txt").write_text(calibration + "doffs=0\nbaseline=100\nwidth=120\nheight=50\nndisp=16\n")
@@ -139,6 +139,19 @@ def test_a_learned_combination_from_the_command_line(
     assert run("confidence", dataset, "--scenes", "One", *words, "--model", model) == 0
     applied = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert [row["measure"] for row in applied] == ["entropy", "learned"]
+
+
+def test_pairs_of_one_place_are_never_divided_between_training_and_test(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(folder, tmp_path / "trainingQ")
+    shutil.copytree(folder / "One", tmp_path / "trainingQ" / "OneL")
+    darker = cv2.imread(str(folder / "One" / "im0.png"), cv2.IMREAD_GRAYSCALE) // 2
+    cv2.imwrite(str(tmp_path / "trainingQ" / "OneL" / "im0.png"), darker)
+    words = ("--threshold", 1, "--domain", "all", "--measures", "entropy", "--format", "csv", "--learn")
+    assert run("confidence", f"middlebury-v3:{tmp_path}", *words) == 0
+    folds = capsys.readouterr().err.partition("of its fold: ")[2].split(" …")[0].split(" | ")
+    assert sorted(map(sorted, (fold.split(", ") for fold in folds))) == [["One", "OneL"], ["Two"]]
 
 
 def test_maps_from_files_with_their_direction(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,6 +44,12 @@ def test_bad_depth_tolerates_half_a_pixel_however_far() -> None:
     assert scored(["bad-z@1.5"]).value("bad-z@1.5") == pytest.approx(100 / 3)
 
 
+def test_bad_depth_is_as_bad_too_near_as_too_far() -> None:
+    # Z = 200/(d + 10): 10 px is 10 m, 14 px 8.3 m, 13 px 8.7 m; 2.5 px is 16 m, 60 px 2.9 m.
+    near = scored(["bad-z@1,3"], [[10, 10, 2.5, 10]], [[14, 13, 60, 10]])
+    assert near.value("bad-z@1,3") == 50  # off by 4 px and by 57.5 px; 3 px are within the limit
+
+
 def test_a_point_behind_the_cameras_is_bad_and_has_no_depth_error() -> None:
     result = scored(["bad-z@1", "z-mae"], [[10, 10]], [[-20, 10]])
     assert result.value("bad-z@1") == 50

@@ -186,14 +186,15 @@ def _runs(scenes: Sequence[Scene], run: Callable[[Scene], SceneRun]) -> tuple[li
 
 
 def _learned(runs: list[SceneRun], learn: bool, save_model: Path | None) -> list[SceneRun]:
-    from stereogauge.confidence_measures.run import trained, with_learned
+    from stereogauge.confidence_measures.run import held_out_together, trained, with_learned
 
     if save_model is not None:
         say(f"training on {len(runs)} scenes …")
         trained(runs).save(save_model)
         say(f"{save_model} written")
     if learn:
-        say(f"training on {len(runs)} scenes, each judged by the others …")
+        folds = " | ".join(", ".join(fold) for fold in held_out_together(runs))
+        say(f"training on {len(runs)} scenes, each judged by models that saw none of its fold: {folds} …")
     return with_learned(runs) if learn else runs
 
 

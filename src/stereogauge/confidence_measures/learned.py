@@ -184,18 +184,24 @@ def train(
     return _exported(classifier, tuple(features), facts)
 
 
-def cross_validated(
-    examples: Sequence[Example], features: Sequence[str] = FEATURES, *, folds: int = 5, **options: Any
-) -> dict[str, NDArray[np.float32]]:
-    """For each scene the map of a model that was trained without any pair of the scene's group."""
+def learning_folds(examples: Sequence[Example], folds: int = 5) -> list[list[int]]:
+    """Places of the pairs that are held out together, fold by fold; pairs of one group are never divided."""
     groups = [example.group or example.scene for example in examples]
     count = min(folds, len(set(groups)))
     if count < 2:
         raise StereogaugeError("Cross-validation by scene needs at least two scenes that are not of the same group.")
+    split = _scikit_learn().model_selection.GroupKFold(count).split(groups, groups=groups)
+    return [held_out.tolist() for _, held_out in split]
+
+
+def cross_validated(
+    examples: Sequence[Example], features: Sequence[str] = FEATURES, *, folds: int = 5, **options: Any
+) -> dict[str, NDArray[np.float32]]:
+    """For each scene the map of a model that was trained without any pair of the scene's group."""
     maps: dict[str, NDArray[np.float32]] = {}
-    for training, held_out in _scikit_learn().model_selection.GroupKFold(count).split(groups, groups=groups):
-        model = train([examples[i] for i in training], features, **options)
-        maps |= {examples[i].scene: model.score(examples[i].features) for i in held_out}
+    for held_out in learning_folds(examples, folds):
+        model = train([one for place, one in enumerate(examples) if place not in held_out], features, **options)
+        maps |= {examples[place].scene: model.score(examples[place].features) for place in held_out}
     return maps
 
 

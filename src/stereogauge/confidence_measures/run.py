@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,7 @@ from stereogauge.confidence_measures.calibration import (
 from stereogauge.confidence_measures.error_curves import areas
 from stereogauge.confidence_measures.evaluation import SceneCurves, evaluate_maps
 from stereogauge.confidence_measures.files import ConfidenceSource
-from stereogauge.confidence_measures.learned import FEATURES, Example, Trees, cross_validated, train
+from stereogauge.confidence_measures.learned import FEATURES, Example, Trees, cross_validated, learning_folds, train
 from stereogauge.confidence_measures.measures import confidence, right_map_hint
 from stereogauge.confidence_measures.paper import PAPER
 from stereogauge.confidence_measures.sparsification import ErrorKind, is_bad
@@ -92,7 +93,8 @@ class ConfidenceChoices:
 class SceneRun:
     """One scene: the matcher's result, the pixels that count, the maps, and features for learning where asked for.
 
-    `region` names these pixels. `meant` are the sources of maps that are standard deviations or probabilities.
+    `region` names these pixels. `meant` are the sources of maps that are standard deviations or probabilities. Runs
+    of one `group` show the same place, and are never divided between training and test.
     """
 
     scene: str
@@ -105,6 +107,7 @@ class SceneRun:
     calibration: Calibration | None = None
     region: str = ""
     meant: Mapping[str, ConfidenceSource] = field(default_factory=dict)
+    group: str = ""
 
     def curves(self) -> SceneCurves:
         """Sparsification by every map."""
@@ -130,10 +133,10 @@ class SceneRun:
                 found[name] = [calibrate_probability(*maps, threshold=self.threshold)]
         return found
 
-    def example(self, group: str = "") -> Example:
+    def example(self) -> Example:
         """What the learned combination sees of the scene."""
         bad = is_bad(self.result.raw, self.gt, self.threshold)
-        return Example(self.scene, self.features, bad, self.domain, group)
+        return Example(self.scene, self.features, bad, self.domain, self.group)
 
     def with_map(self, name: str, values: NDArray[np.float32]) -> SceneRun:
         """The same with one map more."""
@@ -176,8 +179,25 @@ def run_scene(scene: Scene, choices: ConfidenceChoices, *, with_features: bool =
         )
     features = confidence(result, FEATURES) if with_features else {}
     return SceneRun(
-        scene.id, result, truth, domain, maps, features, choices.threshold, scene.calibration, choices.domain
+        scene=scene.id,
+        result=result,
+        gt=truth,
+        domain=domain,
+        maps=maps,
+        features=features,
+        threshold=choices.threshold,
+        calibration=scene.calibration,
+        region=choices.domain,
+        group=scene_group(scene),
     )
+
+
+def scene_group(scene: Scene) -> str:
+    """What pairs of one place have in common: the tag `place` where it is given, else the ground truth.
+
+    Middlebury's PianoL is Piano under other light: what is learned from one has seen the other.
+    """
+    return " ".join(scene.tags.get("place", ())) or hashlib.sha256(scene.gt.tobytes()).hexdigest()
 
 
 def domain_of(scene: Scene, result: MatchResult, domain: str) -> tuple[DisparityMap, Mask]:
@@ -190,11 +210,15 @@ def domain_of(scene: Scene, result: MatchResult, domain: str) -> tuple[Disparity
     return truth, evaluation_domain(result, truth)
 
 
-def with_learned(runs: Sequence[SceneRun], groups: Mapping[str, str] | None = None) -> list[SceneRun]:
-    """Each run with the map of a combination that was trained on the other scenes."""
-    shared = groups or {}
-    maps = cross_validated([run.example(shared.get(run.scene, "")) for run in runs])
+def with_learned(runs: Sequence[SceneRun]) -> list[SceneRun]:
+    """Each run with the map of a combination that was trained on scenes of other places."""
+    maps = cross_validated([run.example() for run in runs])
     return [run.with_map(LEARNED, maps[run.scene]) for run in runs]
+
+
+def held_out_together(runs: Sequence[SceneRun]) -> list[list[str]]:
+    """The scenes of each fold of `with_learned`."""
+    return [[runs[place].scene for place in fold] for fold in learning_folds([run.example() for run in runs])]
 
 
 def trained(runs: Sequence[SceneRun]) -> Trees:

@@ -113,16 +113,15 @@ def is_bad(disparity: DisparityMap, gt: DisparityMap, threshold: float) -> NDArr
 def bad_depth(
     disparity: DisparityMap, gt: DisparityMap, calibration: Calibration, tolerance: float, limit: float = LOWER_LIMIT
 ) -> NDArray[np.bool_]:
-    """Estimates with |Z_E − Z_D| > max(tolerance, Z(D − limit) − Z(D)): a distance in metres, and a limit in px.
+    """Estimates with |Z_E − Z_D| > tolerance, in metres, and |E − D| > limit, in px.
 
-    A point behind the cameras is bad; a missing estimate is not.
+    A point behind the cameras is at no distance, and bad; a missing estimate is not.
     """
     truth, estimate = calibration.depth(gt), calibration.depth(disparity)
-    nearer = gt.astype(np.float64) + calibration.doffs - limit
-    with np.errstate(divide="ignore", invalid="ignore"):
-        slack = np.where(nearer > 0, (calibration.focal_baseline or np.nan) / nearer - truth, np.inf)
-        wrong = np.abs(estimate - truth) > np.maximum(tolerance, slack) * (1 + 1e-9)
-    return np.asarray(wrong | (np.isfinite(disparity) & np.isnan(estimate)), np.bool_)
+    behind = np.isfinite(disparity) & np.isnan(estimate)
+    with np.errstate(invalid="ignore"):
+        wrong = np.abs(estimate - truth) > tolerance * (1 + 1e-9)
+    return np.asarray(behind | (wrong & np.isfinite(disparity) & is_bad(disparity, gt, limit)), np.bool_)
 
 
 GOOD_RANGE = (0.70, 0.95)

@@ -207,6 +207,7 @@ def _by_error(
         picture=_picture,
         examples=(f"{area}-{suffix}@1", f"{area}-{suffix}@1,3") if parameters else (f"{area}-{suffix}",),
         function=of_curve,
+        version=2 if rule == "bad-z" else 1,
     )
 
 

@@ -159,7 +159,7 @@ def z_delta(m: Measurement, ratio: float) -> PixelCosts:
 @metric(
     id="bad-z",
     name="Bad depth",
-    formula=r"\frac{100}{|R|}\,|\{x : |Z_E - Z_D| > \max(t,\, Z(D - l) - Z(D))\}|",
+    formula=r"\frac{100}{|R|}\,|\{x : |Z_E - Z_D| > t \wedge |E - D| > l\}|",
     unit="%",
     range=(0.0, 100.0),
     source="a tolerance in physical distance with a lower limit in disparity",
@@ -172,11 +172,10 @@ def z_delta(m: Measurement, ratio: float) -> PixelCosts:
     reduce=percent,
     wrong=("within {0:g} m or {1:g} px", "off by more than {0:g} m and {1:g} px"),
     examples=("bad-z@0.1", "bad-z@1,3"),
+    version=2,
 )
 def bad_z(m: Measurement, tolerance: float, limit: float) -> PixelCosts:
-    """Share of pixels whose depth is off by more than t metres and by more than the depth of l px, by default half a
-    pixel.
-    """
+    """Share of pixels whose depth is off by more than t metres and whose disparity is off by more than l px."""
     calibration = m.scene.calibration
     wrong = bad_depth(m.estimate, m.gt, calibration, tolerance, limit)
     in_front = m.gt + np.float32(calibration.doffs) > 0
