@@ -141,6 +141,22 @@ def test_a_learned_combination_from_the_command_line(
     assert [row["measure"] for row in applied] == ["entropy", "learned"]
 
 
+def test_match_takes_a_learned_combination_and_writes_nothing_that_it_cannot_finish(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, out, maps = tmp_path / "model.npz", tmp_path / "left.pfm", tmp_path / "maps"
+    words = ("--threshold", 1, "--domain", "all", "--measures", "entropy", "--format", "csv", "--save-model", model)
+    assert run("confidence", f"middlebury-v3:{folder.parent}", *words) == 0
+    pair = (folder / "One" / "im0.png", folder / "One" / "im1.png", "--ndisp", 16, "--out", out, "--confidence", maps)
+    assert run("match", *pair, "--by", "learned") == 2
+    assert "--model FILE" in capsys.readouterr().err
+    assert run("match", *pair, "--by", "distinctiveness,no-such-measure") == 2
+    assert not out.exists()
+    assert run("match", *pair, "--by", "learned", "--model", model) == 0
+    assert out.exists()
+    assert sg.read_disparity(maps / "learned.pfm").shape == (50, 120)
+
+
 def test_pairs_of_one_place_are_never_divided_between_training_and_test(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

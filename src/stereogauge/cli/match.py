@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +16,10 @@ from stereogauge.cli.output import announce_memory, print_entry, print_rows, say
 from stereogauge.errors import MatcherError
 
 if TYPE_CHECKING:
+    from stereogauge.confidence_measures.learned import Trees
     from stereogauge.matching.result import MatchResult
+
+NO_RIGHT_MAP = "{matcher} gave no right map; try --set right_view=second-run."
 
 
 def command(
@@ -53,6 +57,9 @@ def command(
             help="Which confidence measures; default: the matcher's own, else the paper's five and their product.",
         ),
     ] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="Trained combination for --by learned, from `confidence --save-model`.")
+    ] = None,
     sigma: Annotated[float | None, typer.Option(help="Scale ς of the perturbation; default: P2.", min=0)] = None,
     temperature: Annotated[float | None, typer.Option(help="Temperature of the entropy; default: P2.", min=0)] = None,
     classes: Annotated[
@@ -75,6 +82,8 @@ def command(
         return
     if left is None or right is None:
         raise MatcherError("A match needs two images: stereogauge match LEFT RIGHT --ndisp 64 --out disparity.pfm.")
+    names = options.listed(measures)
+    trees = _model(model, names)
     for path in (out, right_out):
         if path is not None:
             check_target(str(path), target_encoding, target_scale)
@@ -87,23 +96,26 @@ def command(
     announce_memory(prepared.memory, prepared.matcher.id)
     with working(f"matching with {prepared.matcher.id}"):
         result = prepared.run()
+    # Everything is computed before anything is written: a run that cannot finish leaves no files.
+    maps = None if confidence is None else _confidence(result, names, trees, sigma, temperature)
+    labels = None if classes is None else _labels(result)
+    if right_out is not None and result.right_disparity is None:
+        raise MatcherError(NO_RIGHT_MAP.format(matcher=result.matcher))
     write = functools.partial(_write, encoding=target_encoding, scale=target_scale)
     if out is not None:
         write(out, result.disparity)
     elif picture is None:
         say("the map was not kept; --out disparity.pfm writes it")
     if right_out is not None:
-        if result.right_disparity is None:
-            raise MatcherError(f"{result.matcher} gave no right map; try --set right_view=second-run.")
         write(right_out, result.right_disparity)
     if picture is not None:
         from stereogauge.figures.pictures import render_disparity, write_png
 
         write_png(picture, render_disparity(result.disparity, (0.0, float(ndisp - 1))))
-    if confidence is not None:
-        _write_confidence(confidence, result, options.listed(measures), sigma, temperature)
-    if classes is not None:
-        _write_classes(classes, result)
+    if confidence is not None and maps is not None:
+        _write_confidence(confidence, *maps)
+    if classes is not None and labels is not None:
+        _write_classes(classes, labels)
     _print(_facts(result), form)
 
 
@@ -114,38 +126,61 @@ def _write(path: Path, disparity: Any, encoding: str | None, scale: float | None
     say(f"{path} written")
 
 
-def _write_confidence(
-    folder: Path, result: MatchResult, measures: list[str] | None, sigma: float | None, temperature: float | None
-) -> None:
-    from stereogauge.confidence_measures.files import file_stem
+def _model(path: Path | None, measures: list[str] | None) -> Trees | None:
+    """The trained combination, read before anything is matched."""
+    from stereogauge.confidence_measures.learned import Trees
+
+    if path is None and "learned" in (measures or ()):
+        raise MatcherError("--by learned needs a trained combination: give it with --model FILE.")
+    return None if path is None else Trees.load(path)
+
+
+def _confidence(
+    result: MatchResult,
+    measures: list[str] | None,
+    model: Trees | None,
+    sigma: float | None,
+    temperature: float | None,
+) -> tuple[Mapping[str, Any], str]:
+    """The maps by name, and which values of them are sure."""
     from stereogauge.confidence_measures.measures import confidence as computed
     from stereogauge.confidence_measures.paper import PAPER
+
+    if result.confidence is not None and not measures and model is None:
+        return {"confidence": result.confidence}, result.confidence_better
+    wanted = measures or [*PAPER, "product"]
+    wanted += ["learned"] if model is not None and "learned" not in wanted else []
+    with working("measuring confidence"):
+        return computed(result, wanted, sigma=sigma, temperature=temperature, model=model), "lower"
+
+
+def _write_confidence(folder: Path, maps: Mapping[str, Any], better: str) -> None:
+    from stereogauge.confidence_measures.files import file_stem
     from stereogauge.io.disparity import write_disparity
 
-    better = "lower"
-    if result.confidence is not None and not measures:
-        maps, better = {"confidence": result.confidence}, result.confidence_better
-    else:
-        with working("measuring confidence"):
-            maps = computed(result, measures or (*PAPER, "product"), sigma=sigma, temperature=temperature)
     for name, values in maps.items():
         write_disparity(folder / f"{file_stem(name)}.pfm", values)
     (folder / "results.toml").write_text(f'[confidence]\nbetter = "{better}"\n', encoding="utf-8")
     say(f"{len(maps)} confidence map(s) in {folder}, {better} = sure")
 
 
-def _write_classes(path: Path, result: MatchResult) -> None:
+def _labels(result: MatchResult) -> Any:
+    """What the left-right check finds per pixel."""
+    from stereogauge.matching.postprocess import left_right_check
+
+    if result.classes is not None:
+        return result.classes
+    right = result.right_disparity if result.right_raw is None else result.right_raw
+    if right is None:
+        raise MatcherError(NO_RIGHT_MAP.format(matcher=result.matcher))
+    return left_right_check(result.raw, right, result.ndisp)
+
+
+def _write_classes(path: Path, labels: Any) -> None:
     import cv2
 
     from stereogauge.io.writing import write_bytes
-    from stereogauge.matching.postprocess import left_right_check
 
-    labels = result.classes
-    if labels is None:
-        right = result.right_disparity if result.right_raw is None else result.right_raw
-        if right is None:
-            raise MatcherError(f"{result.matcher} gave no right map; try --set right_view=second-run.")
-        labels = left_right_check(result.raw, right, result.ndisp)
     write_bytes(path, cv2.imencode(".png", labels)[1].tobytes())
     say(f"{path} written: 0 consistent, 1 occluded, 2 mismatched")
 
