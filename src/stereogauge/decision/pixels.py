@@ -18,7 +18,6 @@ from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture, clip_limit
 from stereogauge.metrics.registry import parse_column
 from stereogauge.model import DisparityMap, Mask, Scene, as_disparity
-from stereogauge.opencv import cv2
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.scores.cube import Values
 
@@ -201,6 +200,8 @@ def ranked_crops(first_wrong: Mask, second_wrong: Mask, counted: Mask, most: int
 
 def _window_sums(values: NDArray[np.float32], side: int) -> NDArray[np.float64]:
     """The sum over the square of this side below and to the right of every place where it fits."""
+    import cv2
+
     table = cv2.integral(values, sdepth=cv2.CV_64F)
     return np.asarray(table[side:, side:] - table[:-side, side:] - table[side:, :-side] + table[:-side, :-side])
 

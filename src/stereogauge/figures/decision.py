@@ -31,7 +31,6 @@ from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import clip_limit, heat
 from stereogauge.model import Mask, Scene
-from stereogauge.opencv import cv2
 from stereogauge.protocol import Protocol, load_protocol
 
 GREY = 0.35  # how much of the colour is left of pixels that do not count
@@ -212,5 +211,7 @@ def glance_rows_data(
 
 
 def _narrowed(picture: Colours, width: int) -> Colours:
+    import cv2
+
     height = max(1, round(picture.shape[0] * width / picture.shape[1]))
     return np.asarray(cv2.resize(picture, (width, height), interpolation=cv2.INTER_AREA), np.uint8)

@@ -36,7 +36,6 @@ from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import FAR, JUMP, NEAR, Picture, grey_image
 from stereogauge.metrics.surfaces import circular_earth_movers_distance, direction_histogram
 from stereogauge.model import DisparityMap, Mask
-from stereogauge.opencv import cv2
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -206,6 +205,8 @@ def _gradient(scene_regions: SceneRegions) -> Picture | None:
 
 
 def _direction_change(scene_regions: SceneRegions) -> Picture | None:
+    import cv2
+
     filled = _filled(scene_regions)
     if filled is None:
         return None

@@ -18,7 +18,6 @@ from stereogauge.masks.geometry.objects import KINDS, ObjectKind
 from stereogauge.masks.geometry.sets import Positions, curved_surfaces
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.model import Mask
-from stereogauge.opencv import cv2
 from stereogauge.registry import Parameter
 
 HCI = "Honauer, Maier-Hein & Kondermann, ICCV 2015"
@@ -191,6 +190,8 @@ PARTS: Mapping[str, str] = {
 
 def _near_side(evaluated: SceneRegions) -> Mask:
     """Pixels nearer than the middle between the nearest and the farthest of their four neighbours and themselves."""
+    import cv2
+
     cross = np.asarray(cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3)))
     truth = np.nan_to_num(evaluated.scene.gt, nan=0.0)
     middle = (cv2.dilate(truth, cross) + cv2.erode(truth, cross)) / 2

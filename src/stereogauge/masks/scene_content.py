@@ -10,7 +10,6 @@ from stereogauge.errors import NotApplicable, UnknownNameError
 from stereogauge.masks.declaration import region
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.model import Image, Mask
-from stereogauge.opencv import cv2
 from stereogauge.registry import Parameter
 
 SOURCE = "depth terciles of the scene, or the protocol's limits in metres"
@@ -105,6 +104,8 @@ def disparity(evaluated: SceneRegions, least: float, limit: float) -> Mask:
 
 def grey(image: Image) -> Image:
     """The image as float32 grey levels 0…255, rounded to the image's own steps as OpenCV does."""
+    import cv2
+
     stored = image if image.dtype in (np.uint8, np.uint16) else np.asarray(image, np.float32)
     levels = np.asarray(cv2.cvtColor(stored, cv2.COLOR_RGB2GRAY) if stored.ndim == 3 else stored, np.float32)
     return levels / np.float32(257.0) if image.dtype == np.uint16 else levels
@@ -112,6 +113,8 @@ def grey(image: Image) -> Image:
 
 def texture_energy(image: Image) -> Image:
     """3×3 mean of the squared horizontal gradient, (Sobel_x / 8)², in grey levels² per px²."""
+    import cv2
+
     gradient = np.asarray(cv2.Sobel(grey(image), cv2.CV_32F, 1, 0, ksize=3), np.float32) / np.float32(8.0)
     return cv2.blur(gradient * gradient, (3, 3))
 

@@ -11,7 +11,6 @@ from stereogauge.errors import ProtocolError
 from stereogauge.masks.declaration import region
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.model import DisparityMap, Mask
-from stereogauge.opencv import cv2
 
 
 @region(
@@ -57,6 +56,8 @@ REFERENCE_WIDTH = 450  # px: the image width at which the gap and radius of the 
 
 def dilated(mask: Mask, radius: int) -> Mask:
     """All pixels within a Chebyshev distance of `radius`."""
+    import cv2
+
     square = np.ones((2 * radius + 1, 2 * radius + 1), np.uint8)
     return cv2.dilate(mask.view(np.uint8), square).view(np.bool_)
 

@@ -17,7 +17,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from stereogauge.figures.chart import FORMATS, vega_script
 from stereogauge.figures.pictures import Colours
-from stereogauge.opencv import cv2
 from stereogauge.report.content import Content, FigureEntry, GalleryEntry, RowsEntry, Section
 from stereogauge.scores.table import ScoreTable
 from stereogauge.tables.markup import html_table, latex_table, latex_text
@@ -96,6 +95,8 @@ def _declared(entry: FigureEntry) -> str:
 
 def narrowed(colours: Colours, widest: int) -> Colours:
     """A picture that is at most `widest` pixels wide."""
+    import cv2
+
     height, width = colours.shape[:2]
     if width <= widest:
         return colours
@@ -104,6 +105,8 @@ def narrowed(colours: Colours, widest: int) -> Colours:
 
 
 def _webp(colours: Colours) -> str:
+    import cv2
+
     options = [cv2.IMWRITE_WEBP_QUALITY, PICTURE_QUALITY]
     ordered = cv2.cvtColor(narrowed(colours, CARD_WIDTH), cv2.COLOR_RGB2BGR)
     return _base64(np.asarray(cv2.imencode(".webp", ordered, options)[1]).tobytes())

@@ -22,7 +22,6 @@ from stereogauge.figures.pictures import disparity_limits, render, render_dispar
 from stereogauge.matching.run import match
 from stereogauge.metrics.hci import closer_to_beyond
 from stereogauge.metrics.picture import Picture
-from stereogauge.opencv import cv2
 from stereogauge.reproduction.confidence_claims import CLAIMS, FIGURES
 from stereogauge.reproduction.declaration import Paper, Recorder, Table
 from stereogauge.reproduction.frames import CLOSE, SECOND_COST, SYMBOLS, Frame
@@ -74,6 +73,8 @@ def frame_pictures(frames: Iterable[Frame]) -> PictureRows:
 
 def _thick(values: np.ndarray) -> np.ndarray:
     """Unknown pixels beside known ones take the largest value around them."""
+    import cv2
+
     known = np.isfinite(values)
     around = cv2.dilate(np.where(known, values, np.float32(-1)).astype(np.float32), np.ones((3, 3), np.uint8))
     return np.where(known, values, np.where(around >= 0, around, np.float32(np.nan))).astype(np.float32)

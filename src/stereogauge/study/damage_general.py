@@ -7,7 +7,6 @@ import functools
 import numpy as np
 
 from stereogauge.model import DisparityMap
-from stereogauge.opencv import cv2
 from stereogauge.study.damage import BLUR, damage, everywhere
 from stereogauge.study.ground_truth import GroundTruth
 
@@ -43,6 +42,8 @@ def salt_pepper_large(truth: GroundTruth, strength: float, random: np.random.Gen
 @damage("blur", "blur", **BLUR, zone=everywhere)
 def blur(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """The whole map is smoothed by a Gaussian."""
+    import cv2
+
     return np.asarray(cv2.GaussianBlur(truth.disparity, (0, 0), strength), dtype=np.float32)
 
 
@@ -71,6 +72,8 @@ def blobs(truth: GroundTruth, strength: float, random: np.random.Generator) -> D
 
 def _blobs(truth: GroundTruth, share: float, random: np.random.Generator) -> np.ndarray:
     """Numbered discs that cover about `share` of the image: n discs of area a leave exp(−n·a/A) of it free."""
+    import cv2
+
     height, width = truth.disparity.shape
     labels = np.zeros((height, width), np.int32)
     radius = max(2.0, BLOB_REACHES * truth.reach)

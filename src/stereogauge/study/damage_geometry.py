@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.model import DisparityMap, Mask
-from stereogauge.opencv import cv2
 from stereogauge.study.damage import BLUR, damage
 from stereogauge.study.ground_truth import GroundTruth, disc
 
@@ -60,6 +59,8 @@ def _where(zone: Mask, damaged: NDArray[np.float32], truth: GroundTruth) -> Disp
 @_edges("fatten-foreground", "fattened foreground", metric="d-fat")
 def fatten_foreground(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Foreground objects grow over their background; slanted surfaces stay as they are."""
+    import cv2
+
     larger = _partly(truth, strength, random, lambda radius: cv2.dilate(truth.disparity, disc(radius)))
     return _where(truth.edge_zone & (larger - truth.disparity > truth.step), larger, truth)
 
@@ -67,6 +68,8 @@ def fatten_foreground(truth: GroundTruth, strength: float, random: np.random.Gen
 @_edges("thin-foreground", "thinned foreground", metric="d-thin")
 def thin_foreground(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Background grows over the rims of foreground objects; slanted surfaces stay as they are."""
+    import cv2
+
     smaller = _partly(truth, strength, random, lambda radius: cv2.erode(truth.disparity, disc(radius)))
     return _where(truth.edge_zone & (truth.disparity - smaller > truth.step), smaller, truth)
 
@@ -74,6 +77,8 @@ def thin_foreground(truth: GroundTruth, strength: float, random: np.random.Gener
 @damage("fuzzy-edges", "fuzzy edges", metric="d-fuz-rel", **BLUR, zone=attrgetter("edge_zone"))
 def fuzzy_edges(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Depth discontinuities are smoothed by a Gaussian; the rest of the map stays as it is."""
+    import cv2
+
     return _where(truth.edge_zone, _filtered(cv2.GaussianBlur(truth.disparity, (0, 0), strength)), truth)
 
 
@@ -115,6 +120,8 @@ def plane_tilt(truth: GroundTruth, strength: float, random: np.random.Generator)
 @_lost("pores", "pores in thin structures", metric="f-por")
 def pores(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Round holes, a few and large, show the background through thin structures until that share of them is lost."""
+    import cv2
+
     pixels = np.flatnonzero(truth.fine)
     lost = np.zeros(truth.disparity.shape, np.uint8)
     radius = max(2, round(PORE_REACHES * truth.reach))
@@ -156,6 +163,8 @@ def _axes(truth: GroundTruth) -> list[tuple[NDArray[np.intp], NDArray[np.float64
 @_edges("fatten-fine", "fattened thin structures", metric="f-fat", zone=attrgetter("around_fine"), limit=1.0)
 def fatten_fine(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
     """Thin structures grow sideways over their background."""
+    import cv2
+
     structures = np.where(truth.fine > 0, truth.disparity, np.float32(-1e9))
     larger = _partly(truth, strength, random, lambda radius: cv2.dilate(structures, disc(radius)))
     return np.where((larger > truth.disparity) & truth.around_fine, larger, truth.disparity)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from stereogauge.kernels.edges import fill_rows
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.model import DisparityMap, Mask, Scene
-from stereogauge.opencv import cv2
 from stereogauge.protocol import Protocol, load_protocol
 
 
@@ -24,6 +23,8 @@ def disc(radius: float) -> NDArray[np.uint8]:
 
 def grown(mask: Mask, radius: float) -> Mask:
     """`mask` and everything within `radius` px of it."""
+    import cv2
+
     return np.asarray(cv2.dilate(mask.astype(np.uint8), disc(radius)) > 0)
 
 

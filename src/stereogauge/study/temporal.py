@@ -17,7 +17,6 @@ from stereogauge.errors import FileError, SizeError
 from stereogauge.io.content import display_name
 from stereogauge.matching.preparation import eight_bit, grey
 from stereogauge.model import DisparityMap, Mask
-from stereogauge.opencv import cv2
 
 Flow = NDArray[np.float32]
 FLO_MAGIC = np.float32(202021.25)
@@ -30,6 +29,8 @@ def estimated_flow(first: NDArray[Any], second: NDArray[Any]) -> Flow:
     """The flow from one image to the next by dense inverse search (Kroeger et al., ECCV 2016), NaN where it does not
     lead back to its start.
     """
+    import cv2
+
     pair = [eight_bit(grey(image, "left")) for image in (first, second)]
     search = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_MEDIUM)
     start = np.zeros((*pair[0].shape, 2), np.float32)
@@ -42,6 +43,8 @@ def estimated_flow(first: NDArray[Any], second: NDArray[Any]) -> Flow:
 
 def read_flow(path: str | os.PathLike[str]) -> Flow:
     """Flow from Middlebury's .flo, KITTI's 16-bit PNG, or a NumPy array (H, W, 2); NaN = unknown."""
+    import cv2
+
     name = display_name(path)
     text = str(path).lower()
     try:

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from stereogauge.kernels.planes import FIRST_COLUMN, FIRST_ROW, PIXELS, label_extents
 from stereogauge.model import DisparityMap, Mask
-from stereogauge.opencv import cv2
 
 Floats = NDArray[np.float32]
 
@@ -54,6 +53,8 @@ def vector_change(along_x: Floats, along_y: Floats) -> Floats:
 
 def components(mask: NDArray[Any]) -> tuple[NDArray[np.int32], int]:
     """8-connected components: a label image, 0 outside the mask, and the number of labels with 0."""
+    import cv2
+
     number, labels = cv2.connectedComponents(
         np.ascontiguousarray(mask, dtype=np.uint8), connectivity=8, ltype=cv2.CV_32S
     )

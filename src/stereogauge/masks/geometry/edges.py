@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from stereogauge.kernels.edges import adopt_beyond, beside_structures, follow_bands, squared_distances, thin_runs
 from stereogauge.masks.geometry.connected import central_gradient, components, without_small_parts
 from stereogauge.model import DisparityMap, Mask
-from stereogauge.opencv import cv2
 from stereogauge.protocol.parameters import GeometryParameters
 
 
@@ -66,6 +65,8 @@ def smoothed(side: NDArray[np.int8], beyond: NDArray[np.float32], window: int, d
     neither. A pixel that joins a band takes the `beyond` of the nearest pixel that was in it. Discontinuity pixels are
     in neither band and stay so.
     """
+    import cv2
+
     if window == 1:
         return
     median = (cv2.medianBlur((side + 1).astype(np.uint8), window).astype(np.int8) - 1).astype(np.int8)

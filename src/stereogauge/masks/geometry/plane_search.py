@@ -25,7 +25,6 @@ from stereogauge.kernels.planes import (
 from stereogauge.masks.geometry.connected import central_gradient, components, large_components, vector_change
 from stereogauge.masks.geometry.planes import Planes, Points, angle_between, fit_plane
 from stereogauge.model import DisparityMap, Mask
-from stereogauge.opencv import cv2
 from stereogauge.protocol.parameters import GeometryParameters
 
 SEARCH_WIDTH = 750  # px: wider maps are searched at the nearest whole fraction of their size
@@ -148,6 +147,8 @@ def steady_direction(search: Search, flat: Mask) -> Mask:
     not turn the vectors beside it. Where the gradient is weak its direction is noise, and the change of the vector
     itself counts, relative to a weak slope.
     """
+    import cv2
+
     along_x, along_y, _ = central_gradient(search.filled)
     weight = flat.astype(np.float32)
     sums = [
@@ -163,6 +164,8 @@ def steady_direction(search: Search, flat: Mask) -> Mask:
 
 def _regions(search: Search, flat: Mask) -> Iterator[Mask]:
     """Large steady regions, then groups of small ones that thin structures have cut apart."""
+    import cv2
+
     steady = steady_direction(search, flat)
     labels, number = components(steady)
     large = large_components(labels, number, search.least)
@@ -287,6 +290,8 @@ def _merged(search: Search, surfaces: list[Surface]) -> list[Surface]:
 
 
 def _mergeable(search: Search, surfaces: list[Surface]) -> tuple[int, int, Surface] | None:
+    import cv2
+
     square = np.ones((2 * TOUCHING + 1, 2 * TOUCHING + 1), np.uint8)
     for first, one in enumerate(surfaces):
         reach = cv2.dilate(one.mask.astype(np.uint8), square).view(np.bool_)

@@ -16,7 +16,6 @@ from stereogauge.masks.geometry.edges import Bands, FineStructures, discontinuit
 from stereogauge.masks.geometry.plane_search import find_planes
 from stereogauge.masks.geometry.planes import Planes, planes_in_regions, value_step
 from stereogauge.model import DisparityMap, Mask
-from stereogauge.opencv import cv2
 from stereogauge.protocol.parameters import GeometryParameters
 from stereogauge.stages import DISCONTINUITIES, FINE_STRUCTURES, PLANES, Stage, unseen
 
@@ -248,6 +247,8 @@ VARIANCE_OF_STEPS = 2.0  # of −2 … 2
 
 def smooth_pixels(truth: DisparityMap, tolerance: float) -> Mask:
     """Pixels whose 5 × 5 window is known and lies within `tolerance` (root mean square) of a plane of its own."""
+    import cv2
+
     known = np.isfinite(truth)
     middle = float(np.median(truth[known])) if known.any() else 0.0
     values = np.where(known, truth - middle, 0.0).astype(np.float64)

@@ -23,7 +23,6 @@ from stereogauge.figures.pictures import (
 )
 from stereogauge.masks.expression import parse_region
 from stereogauge.metrics.picture import Picture
-from stereogauge.opencv import cv2
 from stereogauge.scores.column import metric_of
 from stereogauge.web.cache import RecentCache
 from stereogauge.web.errors import UnknownChoiceError
@@ -129,6 +128,8 @@ class LayerPainter:
         return self._layers.get((self.scenes.source.version(), query), lambda: self._encoded(query))
 
     def _encoded(self, query: LayerQuery) -> tuple[bytes, str, LayerInfo]:
+        import cv2
+
         layer = self.paint(query)
         colours = cut(layer.colours, query.crop, query.width)
         order = cv2.COLOR_RGBA2BGRA if colours.shape[2] == 4 else cv2.COLOR_RGB2BGR
@@ -255,6 +256,8 @@ class LayerPainter:
 
 def cut(colours: NDArray[np.uint8], crop: tuple[int, int, int] | None, width: int | None) -> NDArray[np.uint8]:
     """The square (x, y, side) of a picture, scaled to a width; enlarged pixels stay pixels."""
+    import cv2
+
     if crop is not None:
         x, y, side = crop
         colours = colours[max(0, y) : y + side, max(0, x) : x + side]
