@@ -79,9 +79,9 @@ class SceneLayout:
 
     `each` names the files that scenes are found by, the ground truth unless it is given; `needs` the parts without
     which there is no scene. Where `pairs` is true, one image without the other is an error. The scale of a map in the
-    encoding `inverse` is given in units of depth per metre; f·B of the calibration is multiplied to it. `scale` gives
-    the scale of all maps of one scene. `derive` adds fields to those of the path, or returns None where the file
-    belongs to no scene. `details` gives further arguments of `Scene`.
+    encoding `inverse` is given in units of depth per metre; f·B of the calibration is multiplied to it. `decode`
+    completes a map with what belongs to the scene, such as its scale. `derive` adds fields to those of the path, or
+    returns None where the file belongs to no scene. `details` gives further arguments of `Scene`.
     """
 
     id: str = "{scene}"
@@ -94,7 +94,7 @@ class SceneLayout:
     masks: Mapping[str, MaskTemplate | tuple[MaskTemplate, ...]] = field(default_factory=dict)
     calibration: Calibration | Callable[[ScenePlace], Calibration] | None = None
     resolution: float | Callable[[ScenePlace], float | None] | None = None
-    scale: Callable[[ScenePlace], float] | None = None
+    decode: Callable[[DisparityFile, ScenePlace, Calibration | None], DisparityFile] | None = None
     each: Templates = ()
     derive: Callable[[ScenePlace], Fields | None] | None = None
     details: Callable[[ScenePlace], Mapping[str, Any]] | None = None
@@ -150,10 +150,10 @@ class SceneLayout:
 
     def _map(self, file: DisparityFile, place: ScenePlace, calibration: Calibration | None) -> DisparityFile:
         masks = tuple(path for mask in file.masks if (path := place.find(str(mask))) is not None)
-        scale = file.scale if self.scale is None else self.scale(place)
         if file.encoding == DEPTH and calibration is not None and calibration.focal_baseline is not None:
-            scale = calibration.focal_baseline * (scale or 1.0)
-        return replace(file, masks=masks, scale=scale)
+            file = replace(file, scale=calibration.focal_baseline * (file.scale or 1.0))
+        file = replace(file, masks=masks)
+        return file if self.decode is None else self.decode(file, place, calibration)
 
     def _check_pair(self, parts: Mapping[str, Any], place: ScenePlace) -> None:
         missing = [part for part in ("left", "right") if parts[part] is None]

@@ -40,11 +40,12 @@ from stereogauge.datasets.calibration import read_middlebury_calibration
 from stereogauge.datasets.declaration import FOLDER as FOLDER_ID
 from stereogauge.datasets.declaration import MANIFEST, DatasetFamily
 from stereogauge.datasets.discovery import folder_layout
-from stereogauge.datasets.layout import check_template, has_manifest, in_order, template_pattern, wrong_folder
+from stereogauge.datasets.layout import check_template, has_manifest, in_order, wrong_folder
 from stereogauge.datasets.results.files import list_results
+from stereogauge.datasets.scene_layout import SceneLayout, ScenePlace
 from stereogauge.errors import DatasetError, unknown_name
 from stereogauge.io.encodings import is_depth
-from stereogauge.io.files import DisparityFile, ImageFile, LabelImage, MaskFile
+from stereogauge.io.files import DisparityFile, LabelFile, MaskFile
 from stereogauge.loading import Declaration, convert, entry, read_toml
 from stereogauge.model import Calibration, Dataset, Scene
 from stereogauge.tags import as_tags
@@ -67,18 +68,15 @@ class Paths(Declaration, frozen=True):
     labels: Annotated[str, entry("label images, whose classes [labels] names")] = ""
     masks: Annotated[Mapping[str, str], entry("masks by the region that they are, 255 = belongs to it")] = {}
 
-    def templates(self, origin: str) -> dict[str, str]:
-        """The path templates by part; those of masks are called "mask NAME"."""
-        parts = {name: getattr(self, name) for name in self.__struct_fields__ if name != "masks"}
-        templates = {name: template for name, template in parts.items() if template}
-        templates |= {f"mask {name}": template for name, template in self.masks.items()}
-        for template in templates.values():
+    def check(self, origin: str) -> None:
+        """Refuse templates that leave the folder, and a manifest without ground truth and images."""
+        parts = [getattr(self, name) for name in self.__struct_fields__ if name != "masks"]
+        for template in filter(None, (*parts, *self.masks.values())):
             check_template(template, origin, ("scene",))
         if not (self.ground_truth or self.left):
             raise DatasetError(
                 f"{origin} needs a template ground_truth or left under [paths], as '{{scene}}/disp.pfm'."
             )
-        return templates
 
 
 class GroundTruth(Declaration, frozen=True):
@@ -142,64 +140,43 @@ def _check_labels(manifest: Manifest, origin: str) -> None:
         )
 
 
-def matching(root: Path, template: str) -> dict[str, Path]:
-    """The files below `root` that a template with `{scene}` matches, by scene."""
-    pattern = template_pattern(template)
-    if "{scene}" not in template:
-        return {root.name: root / template} if (root / template).is_file() else {}
-    found = {}
-    for path in root.glob(template.replace("{scene}", "*")):
-        match = pattern.fullmatch(path.relative_to(root).as_posix())
-        if match and path.is_file():
-            found[match.group("scene")] = path
-    return found
-
-
-def _scene(
-    scene_id: str, files: Mapping[str, Mapping[str, Path]], manifest: Manifest, path: Path, dataset: str
-) -> Scene:
-    origin, truth, options = str(path), manifest.ground_truth, manifest.scenes
-    encoding = for_scene(truth.encoding, scene_id, "encoding", origin)
-    scale = for_scene(truth.scale, scene_id, "scale", origin)
+def _layout(manifest: Manifest, origin: str) -> SceneLayout:
+    """What a manifest declares, as a family of datasets would."""
+    paths, truth, options = manifest.paths, manifest.ground_truth, manifest.scenes
     unknown = truth.unknown if isinstance(truth.unknown, tuple) else (truth.unknown,)
-    calibration = _calibration(scene_id, files, manifest.calibration, origin)
 
-    def disparity(part: str) -> DisparityFile | None:
-        found = files.get(part, {}).get(scene_id)
-        if found is None:
-            return None
-        return DisparityFile(
-            found,
+    def decode(file: DisparityFile, place: ScenePlace, calibration: Calibration | None) -> DisparityFile:
+        encoding = for_scene(truth.encoding, place.fields["scene"], "encoding", origin)
+        return replace(
+            file,
             encoding=encoding,
-            scale=scale,
-            offset=for_scene(truth.offset, scene_id, "offset", origin) or 0.0,
-            unknown=unknown,
+            scale=for_scene(truth.scale, place.fields["scene"], "scale", origin),
+            offset=for_scene(truth.offset, place.fields["scene"], "offset", origin) or 0.0,
             calibration=calibration if is_depth(encoding) else None,
         )
 
-    def picture(part: str) -> ImageFile | None:
-        found = files.get(part, {}).get(scene_id)
-        return None if found is None else ImageFile(found)
+    def details(place: ScenePlace) -> dict[str, Any]:
+        scene = place.fields["scene"]
+        scale = for_scene(truth.scale, scene, "scale", origin)
+        return {
+            "resolution": for_scene(options.resolution, scene, "resolution", origin),
+            "border": int(for_scene(options.border, scene, "border", origin) or 0),
+            "metadata": {} if scale is None else {"scale": scale},
+            "tags": _tags(manifest.tags, scene, origin),
+        }
 
-    labels = files.get("labels", {}).get(scene_id)
-    return Scene(
-        scene_id,
-        gt=disparity("ground_truth"),
-        gt_right=disparity("ground_truth_right"),
-        left=picture("left"),
-        right=picture("right"),
-        calibration=calibration,
+    return SceneLayout(
+        truth=DisparityFile(paths.ground_truth, unknown=unknown),
+        truth_right=DisparityFile(paths.ground_truth_right, unknown=unknown),
+        left=paths.left,
+        right=paths.right,
         masks={
-            part.removeprefix("mask "): MaskFile(found[scene_id], value=255)
-            for part, found in files.items()
-            if part.startswith("mask ") and scene_id in found
+            **{name: MaskFile(template) for name, template in paths.masks.items()},
+            **{f"label:{name}": LabelFile(paths.labels, value) for name, value in (manifest.labels or {}).items()},
         },
-        labels=None if labels is None else LabelImage(labels, manifest.labels or {}),
-        dataset=dataset,
-        resolution=for_scene(options.resolution, scene_id, "resolution", origin),
-        border=int(for_scene(options.border, scene_id, "border", origin) or 0),
-        metadata={} if scale is None else {"scale": scale},
-        tags=_tags(manifest.tags, scene_id, origin),
+        calibration=lambda place: _calibration(place, manifest, origin),
+        decode=decode,
+        details=details,
     )
 
 
@@ -209,13 +186,12 @@ def _tags(section: Mapping[str, Tag | Mapping[str, Tag]], scene_id: str, origin:
     return as_tags({name: value for name, value in given.items() if value is not None}, origin)
 
 
-def _calibration(
-    scene_id: str, files: Mapping[str, Mapping[str, Path]], entries: CalibrationEntries, origin: str
-) -> Calibration:
+def _calibration(place: ScenePlace, manifest: Manifest, origin: str) -> Calibration:
     """The scene's own calibration file, over which the manifest's single values go."""
-    own = files.get("calibration", {}).get(scene_id)
+    own, entries = place.find(manifest.paths.calibration), manifest.calibration
     read = Calibration() if own is None else read_middlebury_calibration(own)
-    stated = {key: for_scene(getattr(entries, key), scene_id, key, origin) for key in entries.__struct_fields__}
+    names = entries.__struct_fields__
+    stated = {key: for_scene(getattr(entries, key), place.fields["scene"], key, origin) for key in names}
     given: dict[str, Any] = {key: value for key, value in stated.items() if value is not None}
     if "ndisp" in given:
         given["ndisp"] = int(given["ndisp"])
@@ -241,23 +217,26 @@ def load(root: Path, variant: str, **options: Any) -> Dataset:
     content = found_content or read_toml(path, "a manifest", DatasetError)
     manifest: Manifest = convert(content, Manifest, str(path), DatasetError)
     _check_labels(manifest, str(path))
-    given = {key: value for key, value in options.items() if value is not None}
-    manifest = msgspec.structs.replace(manifest, ground_truth=msgspec.structs.replace(manifest.ground_truth, **given))
+    stated = {key: value for key, value in options.items() if value is not None}
+    manifest = msgspec.structs.replace(manifest, ground_truth=msgspec.structs.replace(manifest.ground_truth, **stated))
     folder = path.parent
-    templates = manifest.paths.templates(str(path))
-    files = {part: matching(folder, template) for part, template in templates.items()}
-    found = files.get("ground_truth") or files.get("left") or {}
+    manifest.paths.check(str(path))
+    name = manifest.name or folder.resolve().name
+    layout, found = _layout(manifest, str(path)), dict[str, Scene]()
+    for template in filter(None, (manifest.paths.ground_truth, manifest.paths.left)):
+        given = {} if "{scene}" in template else {"scene": folder.name}
+        if not found:
+            found = {scene.id: scene for scene in replace(layout, each=template).scenes(folder, folder, name, given)}
     order = manifest.scenes.order
-    absent = [name for name in order if name not in found]
+    absent = [scene for scene in order if scene not in found]
     if not found or absent:
-        wanted = templates.get("ground_truth") or templates["left"]
+        wanted = manifest.paths.ground_truth or manifest.paths.left
         raise wrong_folder("folder", folder, f"{wanted} ({', '.join(absent) or 'any scene'}), as {path.name} says")
     for tag, value in manifest.tags.items():
         strange = [scene for scene in (value if isinstance(value, Mapping) else ()) if scene not in found]
         if strange:
             raise unknown_name(f"scene under the tag {tag} in {path}", strange[0], found)
-    name = manifest.name or folder.resolve().name
-    scenes = [_scene(scene_id, files, manifest, path, name) for scene_id in (order or in_order(found, ()))]
+    scenes = [found[scene] for scene in order or in_order(found, ())]
     return Dataset(name, scenes, version=manifest.version, root=folder)
 
 

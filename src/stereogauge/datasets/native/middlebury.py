@@ -9,6 +9,7 @@ images are cropped, and `dmin.txt` holds the pixels (of full size) to add to a d
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from stereogauge.datasets.declaration import Archive, DatasetFamily
@@ -75,7 +76,7 @@ def _pairs(allowed: Collection[str], order: tuple[str, ...] = ()) -> SceneFolder
             right=f"{{scene}}/{right}.*",
             views={(i - 2) / 4: f"{{scene}}/im{i}.*" for i in (0, 1, 3, 4, 5, 7, 8)} if left == "im2" else {},
             masks={mask: MaskFile(f"{{scene}}/{mask}.png") for mask in ("nonocc", "all", "disc")},
-            scale=lambda place: SCALES[_name(place)],
+            decode=lambda file, place, calibration: replace(file, scale=SCALES[_name(place)]),
             derive=lambda place: {} if _name(place) in allowed else None,
             details=_pair_details,
             needs=("gt", "left", "right"),
@@ -180,7 +181,7 @@ _SEVEN_VIEWS = SceneLayout(
     right="{scene}/view5.*",
     views={(number - 1) / 4: f"{{scene}}/view{number}.*" for number in (0, 2, 3, 4, 6)},
     resolution=lambda place: 1.0 / _divisor(place),
-    scale=lambda place: float(_divisor(place)),
+    decode=lambda file, place, calibration: replace(file, scale=float(_divisor(place))),
     details=_cropped_camera,
     needs=("gt", "left", "right"),
 )
