@@ -269,7 +269,7 @@ def _tune() -> Sequence[Any]:
 def _validate() -> Sequence[Any]:
     """Findings about a map, a folder or a zip."""
     from stereogauge.datasets.validation import Validation
-    from stereogauge.io.inspection import FileReport
+    from stereogauge.io.disparity import FileReport
 
     return [fields("Validation", **_field_types(Validation), ok=bool, report=optional(record(FileReport)))]
 

@@ -19,7 +19,7 @@ from stereogauge.cli.output import console, print_json, print_tables, say
 
 if TYPE_CHECKING:
     from stereogauge.datasets.validation import Progress, Validation
-    from stereogauge.io.inspection import FileReport
+    from stereogauge.io.disparity import FileReport
     from stereogauge.model import Dataset
 
 FOUND = 1
@@ -78,8 +78,8 @@ def command(
 
 def _single_map(path: Path, data: Dataset, scene: str | None, decoding: dict[str, Any]) -> Validation:
     from stereogauge.datasets.layout import map_name
+    from stereogauge.datasets.results.files import scene_names
     from stereogauge.datasets.results.find import map_file
-    from stereogauge.datasets.results.layouts import scene_names
     from stereogauge.datasets.results.manifest import ResultDecoding
     from stereogauge.datasets.validation import Validation, check_map
     from stereogauge.errors import DatasetError

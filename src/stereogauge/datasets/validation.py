@@ -19,8 +19,8 @@ from stereogauge.datasets.results.files import list_results
 from stereogauge.datasets.results.find import FoundResults, find_results
 from stereogauge.errors import FileError, SizeError, StereogaugeError, Unreachable
 from stereogauge.io.content import display_name
+from stereogauge.io.disparity import FileReport, inspect_disparity, report
 from stereogauge.io.files import load_disparity, load_numbers
-from stereogauge.io.inspection import FileReport, inspect_disparity, report
 from stereogauge.model import Dataset, DisparityMap, DisparitySource, ResultSet, Scene
 
 PROBLEM, NOTE = "problem", "note"

@@ -19,6 +19,7 @@ from stereogauge.io.content import Decoding, FileContent
 from stereogauge.io.images import BY_PILLOW, LOSSY, decode_netpbm, decode_with_pillow, encode_pgm, is_netpbm
 
 KITTI_SCALE = 256.0
+"""What a 16-bit PNG is divided by where no encoding is given."""
 LOSSY_GREY = 8
 """How far the colours of one grey may be apart after lossy compression."""
 

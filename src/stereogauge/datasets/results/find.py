@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 from stereogauge.datasets.discovery import results_template
 from stereogauge.datasets.layout import MAP_SUFFIXES
-from stereogauge.datasets.results.files import ResultFiles, list_results
-from stereogauge.datasets.results.layouts import (
+from stereogauge.datasets.results.files import (
     LEFT_FOLDERS,
     Recognised,
+    ResultFiles,
     check_results_template,
+    list_results,
     recognise,
     recognise_by,
     scene_names,
