@@ -125,7 +125,7 @@ def test_a_broken_package_is_one_line_on_the_command_line(installed: Path) -> No
     told = [line for line in done.stderr.splitlines() if "my-plugin" in line]
     assert told == [
         "note: the plug-in package my-plugin cannot be loaded (ModuleNotFoundError: No module named "
-        "'nonexistent_network') and is left out."
+        "'nonexistent_network') and is skipped."
     ]
     assert "mae" in done.stdout
 

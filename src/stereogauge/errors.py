@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 
 class StereogaugeError(Exception):
-    """Something about the input that its owner can mend.
+    """Something about the input that the user can fix.
 
     >>> try:
     ...     sg.load_protocol("kiti-2015")
@@ -46,7 +46,7 @@ class UnknownNameError(StereogaugeError):
 
 
 class NothingLeftError(StereogaugeError):
-    """A selection of which the rule for missing scores leaves nothing to compare."""
+    """A selection in which the rule for missing scores leaves nothing to compare."""
 
 
 class DatasetError(StereogaugeError):

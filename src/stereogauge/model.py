@@ -134,13 +134,13 @@ class Scene:
     """One stereo pair with its ground truth, masks and calibration; files are read when first used.
 
     `gt`, `left`, `right`, … may be arrays, paths, or the file objects of `stereogauge.io.files`. `gt_fine` is ground
-    truth on a grid twice as fine as the image's, of which `gt` is a part. `masks` are those that
+    truth on a grid twice as fine as the image's; `gt` is a part of it. `masks` are those that
     the dataset ships, by region ("nonocc", "sky", …), true = inside; each class of the label image `labels` is one
     more, called "label:CLASS". `resolution` states the size relative to full resolution (Middlebury 2014: F = 1,
     H = 0.5, Q = 0.25), by default the image width / 3000; geometry thresholds scale with it. `border` is the width in
     pixels of the margin that the dataset's own evaluation leaves out. `views` are further images with their position on
     the baseline (left = 0, right = 1). `tags` say what kind of scene it is ({"weather": "rain"}), for selections.
-    Arrays are read-only. A pickled scene carries its sources, not the arrays read from them.
+    Arrays are read-only. A pickled scene holds its sources, not the arrays read from them.
 
     >>> scene = Scene("flat", gt=np.full((2, 3), 8.0))
     >>> scene.shape, scene.has("left")

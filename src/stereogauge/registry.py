@@ -2,7 +2,7 @@
 
 Metrics, regions, matchers, confidence measures, datasets and ranking models are all collected here. A plug-in is an
 entry point of an installed package, which names a module, one declared object, or a list of them; or a Python file that
-`--plugin` or the environment variable STEREOGAUGE_PLUGINS names. Plug-ins are imported when a name is asked for that is
+`--plugin` or the environment variable STEREOGAUGE_PLUGINS names. Plug-ins are imported when a name is requested that is
 not ours, or when all names are listed. An installed package that cannot be imported, or that declares a name that is
 taken, costs one warning and nothing else; a file that was named must work.
 """
@@ -40,7 +40,7 @@ _plugin_sources: set[str] = set()
 
 
 class PluginWarning(UserWarning):
-    """An installed plug-in, or a part of it, that is left out, with the reason."""
+    """An installed plug-in, or a part of it, that is skipped, with the reason."""
 
 
 class Declared(Protocol):
@@ -68,8 +68,8 @@ class Registry(Mapping[str, Item], Generic[Item]):
                     raise StereogaugeError(f"{module.name} declares the {kind} {item.id!r}, which exists already.")
 
     def __getitem__(self, name: str) -> Item:
-        found = self.ours.get(name) or self._given.get(name)
-        return self._plugged[name] if found is None else found
+        known = self.ours if name in self.ours else self._given
+        return known[name] if name in known else self._plugged[name]
 
     def __contains__(self, name: object) -> bool:
         return name in self.ours or name in self._given or name in self._plugged
@@ -78,10 +78,10 @@ class Registry(Mapping[str, Item], Generic[Item]):
         return iter({**self.ours, **self._given, **self._plugged})
 
     def __len__(self) -> int:
-        return len({**self.ours, **self._given, **self._plugged})
+        return sum(1 for _ in self)
 
     def add(self, item: Item) -> None:
-        """Take up something that a call brought along; a later one of the same id replaces it, as in a notebook."""
+        """Add something that a call brought along; a later one of the same id replaces it, as in a notebook."""
         if item.id in self.ours:
             raise StereogaugeError(
                 f"The {self._kind} {item.id!r} exists already; give yours another name, for example my-{item.id}."
@@ -102,13 +102,13 @@ class Registry(Mapping[str, Item], Generic[Item]):
             loaded = _loaded(entry)
             items = self._items(loaded)
             if not items and loaded != ():
-                _warn(entry, f"declares no {self._kind} in {entry.value}, which its entry point names; it is left out")
+                _warn(entry, f"declares no {self._kind} in {entry.value}, which its entry point names; it is skipped")
             for item in items:
                 other = self.ours.get(item.id) or found.get(item.id)
                 if other is None:
                     found[item.id] = item
                 elif other is not item:
-                    _warn(entry, f"declares the {self._kind} {item.id!r}, which exists already; it is left out")
+                    _warn(entry, f"declares the {self._kind} {item.id!r}, which exists already; it is skipped")
         return found
 
     def _items(self, found: Any) -> list[Item]:
@@ -132,23 +132,18 @@ def plugin_files() -> list[Path]:
 def _loaded(entry: EntryPoint) -> Any:
     """What an entry point names; nothing where its package fails."""
     try:
-        with _standard_output_kept():
+        with contextlib.redirect_stdout(sys.stderr):  # standard output may be a JSON document
             found = entry.load()
         _plugin_sources.add(str(getattr(sys.modules.get(entry.module), "__file__", "")))
         return found
     except (Exception, SystemExit) as problem:
-        _warn(entry, f"cannot be loaded ({type(problem).__name__}: {problem}) and is left out")
+        _warn(entry, f"cannot be loaded ({type(problem).__name__}: {problem}) and is skipped")
         return ()
-
-
-def _standard_output_kept() -> contextlib.AbstractContextManager[Any]:
-    """What a plug-in prints while it is imported goes to standard error: standard output may be a JSON document."""
-    return contextlib.redirect_stdout(sys.stderr)
 
 
 def _warn(entry: EntryPoint, what: str) -> None:
     package = entry.dist.name if entry.dist is not None else entry.value.partition(":")[0]
-    # The text does not name the group, so that a package with six entry points is told once.
+    # The text does not name the group, so that a package with six entry points gives one warning.
     warnings.warn(f"the plug-in package {package} {what}.", PluginWarning, stacklevel=2)
 
 
@@ -160,7 +155,7 @@ SMALLEST_HASH = 2**30
 def code_version(function: Any, declared: int) -> int:
     """The version of a declared function: as declared where it is ours, else a hash of its file and that number.
 
-    Whoever writes a plug-in changes it without thinking of versions, and no stored score may outlive its code.
+    A plug-in may change without a new version; no stored score may outlive the code that made it.
     """
     file = getattr(sys.modules.get(_module_of(function)), "__file__", None)
     return declared if is_ours(function) or file is None else _file_version(file, declared)
@@ -202,7 +197,7 @@ def _file_module(path: Path) -> ModuleType:
     sys.modules[name] = module
     _plugin_sources.add(str(full))
     try:
-        with _standard_output_kept():
+        with contextlib.redirect_stdout(sys.stderr):
             spec.loader.exec_module(module)
     except (Exception, SystemExit) as problem:
         del sys.modules[name]

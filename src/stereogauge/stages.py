@@ -1,4 +1,4 @@
-"""Stages of a computation, for whoever shows how far it is; the computation itself shows nothing.
+"""Stages of a computation, for progress displays; the computation itself shows nothing.
 
 A function that takes long accepts a `Stage` and does each of its parts inside `with stage("name of the part")`.
 """
@@ -20,7 +20,7 @@ GEOMETRY = "geometry sets"
 
 
 def unseen(name: str) -> AbstractContextManager[None]:
-    """A stage that nobody looks at."""
+    """A stage that is not displayed."""
     return nullcontext()
 
 

@@ -1,7 +1,7 @@
 """Tags of algorithms and scenes (technique, training data, weather, …), and the selectors that read them.
 
 A tag has a name and one or more values: `technique = "learned"`, `trained-on = ["KITTI", "SceneFlow"]`. Where names of
-algorithms or scenes are asked for, `tag:technique=learned` stands for all that carry that value.
+algorithms or scenes are expected, `tag:technique=learned` means all that have that value.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def known_tags(tags: Iterable[Tags]) -> dict[str, tuple[str, ...]]:
 
 
 def expanded(kind: str, known: Iterable[str], tags: Mapping[str, Tags], wanted: Iterable[str] | str) -> list[str]:
-    """The names that `wanted` means, each once: a selector `tag:NAME=VALUE` stands for all of `known` that carry it.
+    """The names that `wanted` means, each once: a selector `tag:NAME=VALUE` means all of `known` that have it.
 
     Names are taken as they are written, also unknown ones. `kind` is what has the tags, for the sentence that says
     which tags there are.

@@ -165,7 +165,7 @@ def is_zip(archive: Path) -> bool:
 def _check_directory(archive: Path, limits: Limits) -> None:
     """Refuse a directory larger than the allowed entries need, before zipfile reads all of it into memory.
 
-    Its size stands in the last record of the file, or in a record of the larger format (zip64) that precedes it; both
+    Its size is in the last record of the file, or in a record of the larger format (zip64) that precedes it; both
     are looked at, whichever a reader would believe.
     """
     size = archive.stat().st_size

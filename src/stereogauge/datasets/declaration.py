@@ -58,7 +58,7 @@ class DatasetFamily:
     the folder and returns the dataset without reading maps or images; `variant` is "" when the user named none.
     `default` is the variant that is meant then ("" is none); with `any_variant` it is the first with scenes. A dataset
     is called ID:VARIANT, of the default only with `names_default`. `archives` are by variant and empty where the terms
-    ask for a registration or a person's consent.
+    require a registration or a person's consent.
     """
 
     id: str
@@ -153,7 +153,7 @@ def load_dataset(name: str, root: str | os.PathLike[str] | None = None, **option
 def open_dataset(text: str, **options: Any) -> Dataset:
     """The dataset of `NAME`, `NAME:ROOT` or `NAME:VARIANT:ROOT`, as the command line writes it, or of a folder.
 
-    A folder may have a manifest, the layout of a known dataset, or names from which its layout can be told.
+    A folder may have a manifest, the layout of a known dataset, or file names that show its layout.
     """
     identifier, _, rest = text.partition(":")
     if identifier not in families() and (is_in_object_store(text) or Path(text).expanduser().exists()):
@@ -178,7 +178,7 @@ def _is_drive(text: str) -> bool:
 def _better_family(wrong: DatasetFamily, folder: Path) -> str | None:
     """Another family of ours that finds scenes with ground truth in this folder, if there is one.
 
-    Those of plug-ins are meant only by their name: a `load` of somebody else may take any folder for its own.
+    Families of plug-ins are used by name only: their `load` may accept any folder.
     """
     for family in families().ours.values():
         described = family.id != FOLDER or has_manifest(folder, MANIFEST)

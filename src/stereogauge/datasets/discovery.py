@@ -1,4 +1,4 @@
-"""Where maps lie in a folder that nobody described: the path template that fits the names of its files."""
+"""The layout of a folder without a manifest: the path template that fits the names of its files."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _with_algorithm(templates: Sequence[str]) -> str:
 
 
 def _middles(texts: Sequence[str]) -> tuple[tuple[str, str], list[str]]:
-    """What all texts begin and end with, up to a separator, a dot or `{scene}`, and what stands between."""
+    """What all texts begin and end with, up to a separator, a dot or `{scene}`, and what is between."""
     before = _beginning(texts)
     before = before[: max((before.rfind(edge) + 1 for edge in (*EDGE, "}")), default=0)]
     rest = [text[len(before) :] for text in texts]

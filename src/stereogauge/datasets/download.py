@@ -263,7 +263,7 @@ class _ResumedDownload:
 
 
 def _followed(session: Any, url: str, headers: Mapping[str, str], timeout: float) -> Any:
-    """The answer after all redirects, none of which leads from https to anything else, or to another scheme."""
+    """The answer after all redirects; one that leads from https to another scheme is refused."""
     address = url
     for _ in range(session.max_redirects):
         response = session.get(address, headers=headers, stream=True, timeout=timeout, allow_redirects=False)
@@ -286,7 +286,7 @@ def _pieces(response: Any) -> Iterator[bytes]:
 
 
 def _total_of_rest(headers: Mapping[str, str], url: str, start: int) -> int | None:
-    """The size of the whole file, of which the answer holds what follows byte `start`."""
+    """The size of the whole file, where the answer holds what follows byte `start`."""
     found = re.fullmatch(r"bytes (\d+)-(\d+)/(\d+|\*)", headers.get("Content-Range", ""))
     if found is None or int(found.group(1)) != start:
         raise DatasetError(

@@ -49,7 +49,7 @@ def has_manifest(folder: Path, name: str) -> bool:
 
 
 def map_name(name: str | PurePath) -> tuple[str, str]:
-    """Stem and suffix of a map's file, of which .gz is no part.
+    """Stem and suffix of a map's file, without .gz.
 
     >>> map_name("sgm/teddy.pfm.gz"), map_name("sgm/teddy.pfm")
     (('teddy', '.pfm'), ('teddy', '.pfm'))

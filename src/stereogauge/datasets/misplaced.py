@@ -23,7 +23,7 @@ LARGEST_PADDING = 0.25
 
 
 class Suspicion(NamedTuple):
-    """What kind of mistake, and one sentence that names the option that mends it."""
+    """What kind of mistake, and one sentence that names the option that fixes it."""
 
     kind: str
     sentence: str

@@ -245,7 +245,7 @@ def _one_value(pair: SampledPair) -> Suspicion | None:
 
 
 class DepthMap(NamedTuple):
-    """Which of the two maps holds depth, "estimate", "truth" or "" when it cannot be told, and its encoding or ""."""
+    """Which of the two maps holds depth, "estimate", "truth" or "" (not known), and its encoding or ""."""
 
     which: str
     encoding: str = ""
@@ -325,7 +325,7 @@ def _by_calibration(
 
 
 def _by_shape(found: Values, known: Values, width: int) -> DepthMap | None:
-    """The map that is depth, of two of which one falls where the other rises."""
+    """The map that is depth, where one of the two falls where the other rises."""
     of_estimate, of_truth = _unexplained(1 / found, known), _unexplained(1 / known, found)
     if min(of_estimate, of_truth) > EXPLAINED:
         return None

@@ -11,7 +11,7 @@ A family says where the files of a scene are, as templates below a folder, and h
     )
 
 `{field}` matches within one part of a path, `{field**}/` any number of folders (also none), and `.*` at the end of an
-image stands for any usual suffix. Of several templates in a tuple the first that is a file counts.
+image means any usual suffix. Of several templates in a tuple the first that is a file counts.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class Validation:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing has to be mended."""
+        """Whether no problem was found."""
         return not any(finding.severity == PROBLEM for finding in self.findings)
 
     def to_dict(self) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def validate_results(
 ) -> Validation:
     """Check all results in a folder or zip against the ground truth; `options` are those of `find_results`.
 
-    Of `submitted` results, which come from somebody else, no map of another size than its scene is decoded, and the
+    Of `submitted` results, which come from a third party, no map of another size than its scene is decoded, and the
     dataset itself is not judged.
     """
     found = find_results(path, dataset, **options)
@@ -165,7 +165,7 @@ def _check_further(found: FoundResults, result: ResultSet, scene: Scene, submitt
         if name == scene.id:
             maps[f"confidence map {measure}".strip()] = source
     if submitted:
-        maps = {what: source for what, source in maps.items() if not _is_cut(source)}  # those of the left maps are told
+        maps = {what: source for what, source in maps.items() if not _is_cut(source)}  # the left maps are reported
     return [finding for what, source in maps.items() for finding in _check_readable(source, scene, result.name, what)]
 
 

@@ -236,7 +236,7 @@ def _integer_encoding(content: FileContent, decoding: Decoding, kind: str) -> En
 
 
 def encoding_to_write(suffix: str, name: str, decoding: Decoding) -> Encoding:
-    """The encoding that a file name asks for."""
+    """The encoding that a file name implies."""
     for encoding in ENCODINGS.values():
         if suffix in encoding.suffixes:
             return encoding

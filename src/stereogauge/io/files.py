@@ -33,7 +33,7 @@ TRANSPOSE = "transpose"
 class DisparityFile:
     """A disparity map in a file, with what is needed to decode it; see `read_disparity`.
 
-    `step` takes every so many rows and columns of a map on a finer grid than the images'.
+    `step` is the number of rows and columns of a map on a finer grid per pixel of the images.
     """
 
     path: PathLike
@@ -49,7 +49,7 @@ class DisparityFile:
 
     @classmethod
     def plain(cls, path: PathLike) -> Self:
-        """DisparityFile(path), for thousands of files of which nothing else is said: in a third of the time."""
+        """DisparityFile(path) without a call of the constructor, for thousands of files: in a third of the time."""
         made = object.__new__(cls)
         vars(made).update(_NOTHING_SAID, path=path)
         return made
@@ -192,7 +192,7 @@ def load_disparity(source: DisparitySource, shape: tuple[int, int] | None = None
 
 
 def load_numbers(source: DisparitySource, shape: tuple[int, int] | None = None) -> NDArray[np.float32]:
-    """A map of which only the order of the numbers counts, such as a confidence map.
+    """A map in which only the order of the numbers counts, such as a confidence map.
 
     PNG and PGM give their stored numbers, whatever their scale; everything else is read as a disparity map.
     """

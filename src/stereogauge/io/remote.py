@@ -32,7 +32,7 @@ NO_ANSWER = (
     *("ClientConnectorError", "ClientConnectorDNSError", "ClientOSError", "ServerDisconnectedError"),
     *("HTTPClientError", "FSTimeoutError"),
 )
-"""Errors of botocore and aiohttp, which need not be installed, that mean: nobody answers."""
+"""Errors of botocore and aiohttp, which need not be installed, that mean: no server answers."""
 NO_CREDENTIALS = ("NoCredentialsError", "PartialCredentialsError", "ProfileNotFound")
 
 DEFAULT_GIGABYTES = 20.0
@@ -62,7 +62,7 @@ def remote_file_system(url: str, name: str) -> tuple[Any, str]:
     from fsspec.core import url_to_fs
 
     scheme = url.partition("://")[0]
-    # A remembered listing would hide that somebody changed a file.
+    # A cached listing would hide that a file was changed.
     options = {"use_listings_cache": False} if scheme in ("s3", "s3a") else {}
     try:
         file_system, path = url_to_fs(url, **options)
@@ -76,7 +76,7 @@ def remote_file_system(url: str, name: str) -> tuple[Any, str]:
 
 
 @contextlib.contextmanager
-def told(url: str, name: str, done: str = "fetched") -> Iterator[None]:
+def translated_errors(url: str, name: str, done: str = "fetched") -> Iterator[None]:
     """Turn whatever a file system raises into one sentence; `done` is what could not be done with the file."""
     try:
         yield
@@ -97,8 +97,8 @@ def told(url: str, name: str, done: str = "fetched") -> Iterator[None]:
             ) from error
         if kind in NO_ANSWER or isinstance(error, ConnectionError | TimeoutError):
             raise Unreachable(
-                f"{name}: no server answers at {_server()} ({kind}); start it, or mend AWS_ENDPOINT_URL, and run the "
-                "same command again."
+                f"{name}: no server answers at {_server()} ({kind}); start it, or correct AWS_ENDPOINT_URL, and run "
+                "the same command again."
             ) from None
         raise FileError(f"{name}: cannot be {done} ({kind}: {one_line(error).replace(url, name)}).") from error
 
@@ -110,7 +110,7 @@ def _server() -> str:
 def entry_of(url: str, name: str) -> Entry:
     """Size and mark of the file at a URL, as the server says them now."""
     file_system, path = remote_file_system(url, name)
-    with told(url, name):
+    with translated_errors(url, name):
         information = file_system.info(path)
     if information.get("type") == "directory":
         raise FileError(f"{name}: this is a folder; a file is needed.")
@@ -128,7 +128,7 @@ def entries_below(url: str, name: str) -> dict[str, Entry]:
     Names that no file of a folder could have (`..`, empty parts, control characters) are left out.
     """
     file_system, path = remote_file_system(url, name)
-    with told(url, name, "listed"):
+    with translated_errors(url, name, "listed"):
         found = file_system.find(path, detail=True)
     top = str(path).rstrip("/")
     below = {full.removeprefix(top).removeprefix("/"): information for full, information in found.items()}
@@ -144,7 +144,7 @@ def remote_pieces(url: str, name: str, largest: int) -> Iterator[bytes]:
     check_size(entry_of(url, name).size, name, largest)
     file_system, path = remote_file_system(url, name)
     received = 0
-    with told(url, name), file_system.open(path, "rb") as file:
+    with translated_errors(url, name), file_system.open(path, "rb") as file:
         while piece := file.read(STEP):
             received += len(piece)
             check_size(received, name, largest)
@@ -160,7 +160,7 @@ def check_size(size: int, name: str, largest: int) -> None:
 def download(url: str, name: str, entry: Entry, target: Path) -> None:
     """Write the file that has this size and mark to `target`; any other content is an error."""
     file_system, path = remote_file_system(url, name)
-    with told(url, name):
+    with translated_errors(url, name):
         file_system.get_file(path, str(target))
     now = entry_of(url, name)
     if now != entry or target.stat().st_size != entry.size:
@@ -179,7 +179,7 @@ class FileCache:
         self._added = limit  # unknown what is there: the first copy counts
 
     def get(self, key: str, size: int, name: str, write: Callable[[Path], None]) -> Path:
-        """The copy that `key` stands for; where it is absent or not `size` bytes long, `write` makes it.
+        """The copy for `key`; where it is absent or not `size` bytes long, `write` makes it.
 
         The file's name is a hash of `key`, which nothing in an address can lead out of the folder. A copy appears whole
         or not at all; two processes that want it at the same time both make it, and the later one wins.

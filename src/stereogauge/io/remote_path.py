@@ -1,7 +1,7 @@
 """Folders and files of an object store with the methods of `pathlib.Path` that datasets and results are found with.
 
 The root of a dataset or of results is listed once; every question about what lies below it is answered from that
-listing. A file carries the size and mark that it had in the listing, also into other processes, so that all of
+listing. A file keeps the size and mark that it had in the listing, also in other processes, so that all of
 them read the same content or say that it changed.
 """
 
@@ -236,7 +236,7 @@ def place(path: str | os.PathLike[str]) -> Path:
         return cast(Path, path) if isinstance(path, RemotePath) else Path(path).expanduser()
     url = os.fspath(path).rstrip("/")
     files = entries_below(url, url)
-    # Datasets ask a path what they ask every `Path`, and a `RemotePath` answers all of that.
+    # A `RemotePath` has the methods of `Path` that datasets use.
     return cast(Path, RemotePath(url, files.get(""), Listing(url, files)))
 
 

@@ -34,7 +34,7 @@ NOT_COMPRESSED = 1
 DEFLATE = (8, 32946)
 COMPRESSIONS = (NOT_COMPRESSED, 5, *DEFLATE, 32773, 34925, 50000)
 """None, LZW, deflate, PackBits, LZMA and ZSTD: their decoders stop at the promised bytes. A picture inside of a TIFF
-(JPEG, JPEG 2000, WebP, LERC, …) has a size of its own, for which a hundred bytes can ask for gigabytes."""
+(JPEG, JPEG 2000, WebP, LERC, …) has a size of its own, for which a hundred bytes can require gigabytes."""
 # Bytes of a value by the number of its type: byte, text, short, long, rational, … and BigTIFF's three.
 TYPE_SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 13: 4, 16: 8, 17: 8, 18: 8}
 WHOLE_NUMBERS = (1, 3, 4, 13, 16)

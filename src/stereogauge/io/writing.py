@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import FileError, SizeError, one_line
 from stereogauge.io.content import display_name, require
-from stereogauge.io.remote import remote_file_system, told
+from stereogauge.io.remote import remote_file_system, translated_errors
 from stereogauge.io.remote_path import is_remote
 
 
@@ -44,7 +44,7 @@ def write_bytes(path: str | os.PathLike[str], data: bytes | bytearray) -> None:
 
 def _write_remote(url: str, name: str, data: bytes | bytearray) -> None:
     file_system, path = remote_file_system(url, name)
-    with told(url, name, "written"), file_system.open(path, "wb") as file:
+    with translated_errors(url, name, "written"), file_system.open(path, "wb") as file:
         file.write(data)
 
 

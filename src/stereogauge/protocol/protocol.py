@@ -92,13 +92,13 @@ class Protocol:
 
     @functools.cached_property
     def scoring_hash(self) -> str:
-        """Of the scoring choices alone: what a single score carries."""
+        """Of the scoring choices alone: what belongs to a single score."""
         return _digest(self.scoring())
 
     def selected(self, scenes: Sequence[str]) -> list[str]:
         """The scenes of a dataset that are evaluated: those named, else all but those left out.
 
-        Where every one is left out, somebody has chosen them on purpose, and all are evaluated.
+        Where every one is left out, they were chosen on purpose, and all are evaluated.
 
         >>> sg.load_protocol("hci").selected(["Piano", "PianoL", "Pipes"])
         ['Piano', 'Pipes']

@@ -207,7 +207,7 @@ SCENEFLOW = DatasetFamily(
         "below FlyingThings3D/, Driving/, Monkaa/; or flat as RGB_cleanpass/left/, disparity/left/, occlusion/left/; "
         "or the sampler, whose maps are disparity/NAME.pfm"
     ),
-    terms="For research, not for commercial use; the download page asks for agreement.",
+    terms="For research, not for commercial use; the download page requires agreement.",
     citation=(
         "N. Mayer, E. Ilg, P. Häusser, P. Fischer, D. Cremers, A. Dosovitskiy and T. Brox, A large dataset to train "
         "convolutional networks for disparity, optical flow, and scene flow estimation, CVPR 2016."

@@ -196,7 +196,7 @@ HCI = DatasetFamily(
         "estimation on 4D light fields, ACCV 2016."
     ),
     obtain=(
-        "request the download at https://lightfield-analysis.uni-konstanz.de/ (it asks for an e-mail address) and "
+        "request the download at https://lightfield-analysis.uni-konstanz.de/ (it requires an e-mail address) and "
         "unpack it into one folder."
     ),
     scenes=SceneFolders((_LIGHT_FIELD, *_PLAIN_PAIRS), order=()),

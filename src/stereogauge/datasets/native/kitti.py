@@ -99,7 +99,7 @@ _OPTIONS = {
     "truth": "occ (all pixels) or noc (visible in both views); without it each frame takes occ where there is one",
     "split": "training (default) or testing, which has no ground truth",
 }
-_OBTAIN = "the page asks for a registration, so please download {} from {} yourself and unpack into one folder."
+_OBTAIN = "the page requires a registration, so please download {} from {} yourself and unpack into one folder."
 
 KITTI_2012 = DatasetFamily(
     id="kitti-2012",

@@ -76,7 +76,7 @@ DRIVING_STEREO = DatasetFamily(
         "as unpacked: train-left-image/, train-right-image/, train-disparity-map/ with SEQUENCE/NAME; test and weather "
         "sets with left-image-half-size/, disparity-map-half-size/ and so on; half-image-calib/SEQUENCE.txt anywhere"
     ),
-    terms="For research and education, not for commercial use; the page asks for agreement.",
+    terms="For research and education, not for commercial use; the page requires agreement.",
     citation=(
         "G. Yang, X. Song, C. Huang, Z. Deng, J. Shi and B. Zhou, DrivingStereo: a large-scale dataset for stereo "
         "matching in autonomous driving scenarios, CVPR 2019."

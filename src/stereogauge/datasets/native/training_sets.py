@@ -21,7 +21,7 @@ IN_STEREO = DatasetFamily(
     id="instereo2k",
     name="InStereo2K",
     layout="train/…/SCENE/ and test/SCENE/ with left.png, right.png, left_disp.png, right_disp.png (value / 100)",
-    terms="As stated with the download; the page asks to cite the paper.",
+    terms="As stated with the download; please cite the paper.",
     citation=(
         "W. Bao, W. Wang, Y. Xu, Y. Guo, S. Hong and X. Zhang, InStereo2K: a large real dataset for stereo matching in "
         "indoor scenes, Science China Information Sciences 63, 2020."

@@ -77,7 +77,7 @@ def find_results(
     `scale` and `offset` (the latter two also by scene) say how values become disparities, `unknown` which stored values
     mean none, `flip` and `crop` (column, row) how a map is turned and where a padded one begins; all
     go before what a `results.toml` says. `name` renames the algorithm when there is exactly one. `manifest` is a
-    `results.toml` that lies elsewhere, for results that cannot be written to; it stands for the one in the results
+    `results.toml` that lies elsewhere, for results that cannot be written to; it replaces the one in the results
     folder.
     """
     files = list_results(path)

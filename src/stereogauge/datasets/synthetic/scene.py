@@ -31,7 +31,7 @@ VISIBLE, OCCLUDED = 255, 128
 
 @dataclass(frozen=True)
 class Unrendered:
-    """Stands for an array that the scene itself renders."""
+    """Placeholder for an array that the scene itself renders."""
 
 
 class SyntheticScene(Scene):

@@ -1,6 +1,6 @@
 """What a synthetic world is made of: textured patches, strips, lattices, boxes, domes and columns before two cameras.
 
-Metres; the left camera is the origin and looks along +Z, x points right, y down, the right camera stands at
+Metres; the left camera is the origin and looks along +Z, x points right, y down, the right camera is at
 (baseline, 0, 0). Positions are most easily given by `ImageFrame.place`: where a point appears in the left image and how
 large its disparity is.
 """
