@@ -34,7 +34,7 @@ RESPONSES = (
 def example(metric: Metric, scene: sg.Scene, result: MatchResult, seen: set[str]) -> bool:
     """The picture behind one metric on a real map; False where it has none, or one that another metric has too."""
     name = EXAMPLES.get(metric.id) or (metric.examples[0] if metric.examples else metric.id)
-    if metric.picture is None:
+    if not metric.has_picture:
         return False
     try:
         picture = sg.picture(result.disparity, scene, name, right_estimate=result.right_disparity)

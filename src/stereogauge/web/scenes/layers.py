@@ -17,6 +17,7 @@ from stereogauge.figures.pictures import (
     COLOUR_MAPS,
     DISPARITY_MAP,
     Colours,
+    legend_entries,
     picture_limits,
     render,
     render_disparity,
@@ -78,7 +79,7 @@ class LayerQuery:
     submission: str | None = None
 
 
-class LegendEntry(BaseModel):
+class LayerColour(BaseModel):
     """A colour and its meaning."""
 
     text: str
@@ -94,7 +95,7 @@ class LayerInfo(BaseModel):
     height: int
     limits: tuple[float, float] | None
     bar: list[str]
-    legend: list[LegendEntry]
+    legend: list[LayerColour]
     note: str
 
 
@@ -185,7 +186,7 @@ class LayerPainter:
         colours = np.zeros((*mask.shape, 4), np.uint8)
         colours[mask] = (*OVERLAY_COLOUR, 140)
         words = parse_region(region, view.scene.masks).words
-        legend = [LegendEntry(text=f"{region}: {words}", colour="#" + bytes(OVERLAY_COLOUR).hex())]
+        legend = [LayerColour(text=f"{region}: {words}", colour="#" + bytes(OVERLAY_COLOUR).hex())]
         return Layer(colours, _info(f"region {region}", colours, legend=legend))
 
     def _set(self, view: SceneView, name: str) -> Layer:
@@ -249,7 +250,7 @@ class LayerPainter:
         title = f"mean error in blocks of about {side} px, clipped at {ERROR_CLIP:g} px"
         unknown = np.isnan(spread)
         layer = _pictured(Picture(title, spread, "sequential", "px", (0.0, ERROR_CLIP), unknown=unknown))
-        legend = [LegendEntry(text=MOSTLY_UNKNOWN, colour="#000000")] if unknown.any() else []
+        legend = [LayerColour(text=MOSTLY_UNKNOWN, colour="#000000")] if unknown.any() else []
         note = "The ground truth of this scene is hidden."
         return Layer(layer.colours, layer.info.model_copy(update={"legend": legend, "note": note}))
 
@@ -276,7 +277,7 @@ def greyed(layer: Layer, outside: NDArray[np.bool_], region: str) -> Layer:
         return layer
     colours = layer.colours.copy()
     colours[outside, :3] = NOT_COUNTED
-    entry = LegendEntry(text=f"outside {region}: not counted", colour="#" + bytes(NOT_COUNTED).hex())
+    entry = LayerColour(text=f"outside {region}: not counted", colour="#" + bytes(NOT_COUNTED).hex())
     return Layer(colours, layer.info.model_copy(update={"legend": [*layer.info.legend, entry]}))
 
 
@@ -312,17 +313,15 @@ def _needed(value: str | None, name: str) -> str:
 
 
 def _disparity(title: str, colours: Colours, limits: tuple[float, float]) -> Layer:
-    legend = [LegendEntry(text="no value", colour="hatched")]
+    legend = [LayerColour(text="no value", colour="hatched")]
     return Layer(colours, _info(title, colours, "px", limits, colour_bar(DISPARITY_MAP), legend))
 
 
 def _pictured(picture: Picture) -> Layer:
     colours = render(picture)
-    legend = [LegendEntry(text=text, colour=colour) for text, colour in picture.legend.values()]
-    if picture.missing is not None and picture.missing.any():
-        legend.append(LegendEntry(text="no estimate", colour="hatched"))
-    if picture.unknown is not None and picture.unknown.any():
-        legend.append(LegendEntry(text="no ground truth", colour="#000000"))
+    legend = [
+        LayerColour(text=one.text, colour="hatched" if one.hatched else one.colour) for one in legend_entries(picture)
+    ]
     if picture.kind not in COLOUR_MAPS:
         return Layer(colours, _info(picture.title, colours, picture.unit, legend=legend))
     bar = colour_bar(COLOUR_MAPS[picture.kind])
@@ -335,7 +334,7 @@ def _info(
     unit: str = "",
     limits: tuple[float, float] | None = None,
     bar: list[str] | None = None,
-    legend: list[LegendEntry] | None = None,
+    legend: list[LayerColour] | None = None,
 ) -> LayerInfo:
     height, width = colours.shape[:2]
     return LayerInfo(
