@@ -68,7 +68,7 @@ class Part:
 
     @property
     def own_mask(self) -> str | None:
-        """The name of the scene's mask that it stands for; None for a declared region."""
+        """The name of the scene's mask that it means; None for a declared region."""
         return self.name.removeprefix(MASK) if _declared(self.name) is None else None
 
 

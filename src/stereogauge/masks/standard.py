@@ -93,7 +93,7 @@ def middlebury_v2_near(truth: DisparityMap, visible: Mask, border: int) -> Mask:
 
 
 def near_discontinuities(evaluated: SceneRegions, *, with_occlusions: bool) -> Mask:
-    """Pixels near jumps, and near occluded pixels if asked for; gap and radius grow with the image width."""
+    """Pixels near jumps, and near occluded pixels with `with_occlusions`; gap and radius grow with the image width."""
     truth = evaluated.scene.gt
     if evaluated.rule == "middlebury-v2":
         return middlebury_v2_near(truth, evaluated.visible, evaluated.scene.border)

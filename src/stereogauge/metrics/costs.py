@@ -132,7 +132,7 @@ def emptiness(region: str, size: int) -> str:
     return f"no estimate in region {region!r}" if size else f"region {region!r} has no pixel"
 
 
-class Block(NamedTuple):
+class CostBlock(NamedTuple):
     """A square of pixels with its upper left corner and the share of all costs that lies in it."""
 
     x: int
@@ -141,7 +141,7 @@ class Block(NamedTuple):
     share: float
 
 
-def worst_blocks(costs: Costs, most: int = MOST_BLOCKS) -> list[Block]:
+def worst_blocks(costs: Costs, most: int = MOST_BLOCKS) -> list[CostBlock]:
     """The blocks with most of the costs, the worst first; none where every counted pixel is right.
 
     Costs of both signs (of a bias) are those of the sign that prevails.
@@ -149,7 +149,7 @@ def worst_blocks(costs: Costs, most: int = MOST_BLOCKS) -> list[Block]:
     >>> costs = np.zeros((48, 48))
     >>> costs[40:, :8] = 3.0
     >>> worst_blocks(costs)
-    [Block(x=0, y=40, size=8, share=1.0)]
+    [CostBlock(x=0, y=40, size=8, share=1.0)]
     """
     height, width = costs.shape
     side = max(SMALLEST_BLOCK, -(-max(height, width) // BLOCKS_ACROSS))
@@ -161,7 +161,7 @@ def worst_blocks(costs: Costs, most: int = MOST_BLOCKS) -> list[Block]:
     total = sums.sum()
     order = np.argsort(-sums, axis=None, kind="stable")[:most]
     return [
-        Block(int(column) * side, int(row) * side, side, float(sums[row, column] / total))
+        CostBlock(int(column) * side, int(row) * side, side, float(sums[row, column] / total))
         for row, column in zip(*np.unravel_index(order, sums.shape), strict=True)
         if sums[row, column] > 0
     ]

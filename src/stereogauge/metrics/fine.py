@@ -44,7 +44,7 @@ NOTHING_FOUND = "no pixel of any structure is found: the image diagonal is taken
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundStructures:
     """What an estimate finds of the fine structures.
 
     verdict: FOUND, NOT_FOUND or MISSING, one value per pixel of M_s; penalty: log(1 + distance to M_a), 0 where
@@ -93,7 +93,7 @@ def _hidden(
     return _different(labels[apart], blocks[apart], structures)
 
 
-def _found(m: Measurement) -> Found:
+def _found(m: Measurement) -> FoundStructures:
     """M_a, the distances to it and its components, inside the smallest window that holds every structure."""
     sets = m.regions.geometry
     tolerance = m.protocol.geometry.at(m.scene.resolution).fine_tolerance
@@ -107,7 +107,7 @@ def _found(m: Measurement) -> Found:
     if not found.any():
         penalty[:] = math.log1p(math.hypot(sets.height, sets.width))
         nothing = np.zeros(structures, np.int64)
-        return Found(verdict, penalty, nothing, nothing, estimated)
+        return FoundStructures(verdict, penalty, nothing, nothing, estimated)
     top, bottom, left, right = _window(sets.fine, sets.width)
     rows, columns = np.divmod(sets.fine, sets.width)
     rows, columns = rows - top, columns - left
@@ -120,10 +120,10 @@ def _found(m: Measurement) -> Found:
     fragments = _different(sets.fine_label[found], labels[rows, columns][found], structures)
     missing = (verdict == MISSING) & (m.protocol.invalid != "exclude")
     hidden = _hidden((rows[missing], columns[missing]), window, sets.fine_label[missing], structures)
-    return Found(verdict, penalty, fragments, hidden, estimated)
+    return FoundStructures(verdict, penalty, fragments, hidden, estimated)
 
 
-def _result(m: Measurement) -> Found:
+def _result(m: Measurement) -> FoundStructures:
     return m.once("fine", lambda: _found(m))
 
 
@@ -142,13 +142,13 @@ def _fattened(m: Measurement) -> NDArray[np.float32]:
     return m.once("f-fat", verdicts)
 
 
-def _fragment_costs(found: Found) -> NDArray[np.float64]:
+def _fragment_costs(found: FoundStructures) -> NDArray[np.float64]:
     """1 − 1/k per structure, 1 where nothing is found."""
     whole = 1 - 1 / np.maximum(found.fragments + found.hidden, 1)
     return np.where(found.fragments == 0, 1.0, whole)
 
 
-def _lost(found: Found) -> NDArray[np.float64]:
+def _lost(found: FoundStructures) -> NDArray[np.float64]:
     """1 per structure of which nothing is found."""
     return np.asarray(found.fragments == 0, np.float64)
 
@@ -166,7 +166,7 @@ def _inside(m: Measurement, region: str) -> NDArray[np.bool_]:
     return np.asarray(2 * inside >= sizes)
 
 
-def _spread(per_structure: Callable[[Found], NDArray[np.float64]]) -> Callable[[Measurement, str], Costs]:
+def _spread(per_structure: Callable[[FoundStructures], NDArray[np.float64]]) -> Callable[[Measurement, str], Costs]:
     """The map on which the cost of each structure lies in equal parts on its pixels."""
 
     def costs(m: Measurement, region: str) -> Costs:
@@ -245,7 +245,7 @@ def f_por(m: Measurement) -> PixelCosts:
 
 
 def _over_structures(
-    m: Measurement, region: str, costs: Callable[[Found], NDArray[np.float64]], note: str = ""
+    m: Measurement, region: str, costs: Callable[[FoundStructures], NDArray[np.float64]], note: str = ""
 ) -> Statistic:
     """The sum of a cost over all structures, or under the policy `exclude` over those with any estimate."""
     if not m.regions.geometry.fine.size:

@@ -1,6 +1,6 @@
 """A per-pixel map with what is needed to draw and to read it; drawing it is the business of `stereogauge.figures`.
 
-Colours are told apart without red against green: they differ in lightness, and what is wrong is the darkest.
+Colours can be distinguished without telling red from green: they differ in lightness, and what is wrong is darkest.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Kind = Literal["sequential", "diverging", "cyclic", "disparity", "labels", "rgb"
 GOOD, BAD = "#0072b2", "#e69f00"
 JUMP, NEAR, FAR, WRONG = "#5e3c99", "#56b4e9", "#f5c77e", "#a50026"
 WIDTH = 741  # px: the image width at which errors are clipped at 5 px
-MOST_SHOWN = 0.98  # share of the pixels whose costs are told apart, where no other limit is known
+MOST_SHOWN = 0.98  # share of the pixels whose costs are distinguished, where no other limit is known
 
 
 @dataclass(frozen=True)

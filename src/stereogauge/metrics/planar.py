@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels.set_scores import normal_angles, plane_distances, second_differences
-from stereogauge.masks.geometry.planes import Points, drawn_planes, fit_plane
+from stereogauge.masks.geometry.planes import PlanePoints, drawn_planes, fit_plane
 from stereogauge.masks.geometry.sets import Values
 from stereogauge.metrics.costs import PixelCosts, mean, percent
 from stereogauge.metrics.declaration import Parameter, metric
@@ -40,7 +40,7 @@ def _planes(m: Measurement) -> NDArray[np.float64]:
     tolerance = sets.plane_tolerance
     for plane in unknown:
         inside = sets.mask(sets.planar[sets.planar_label == plane + 1]) & np.isfinite(m.estimate)
-        fitted, found = fit_plane(Points.of(m.estimate, inside), tolerance, parameters.plane_iterations, random)
+        fitted, found = fit_plane(PlanePoints.of(m.estimate, inside), tolerance, parameters.plane_iterations, random)
         planes[plane] = fitted if found else np.nan
     return planes
 

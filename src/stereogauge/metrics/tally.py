@@ -173,10 +173,10 @@ class ErrorsInBins:
         firsts, total = ends - self._with_code, int(ends[-1])
         next_place = np.where(wanted, firsts, -1)
         order = np.lexsort((regions, codes))
-        asked = np.stack([regions, firsts[codes], ends[codes], ranks - before], axis=1)[order]
+        requested = np.stack([regions, firsts[codes], ends[codes], ranks - before], axis=1)[order]
         found = np.empty(codes.size, np.float32)
         kernels.select_errors(
-            *(*self._maps, self._pixels, self._codes, self._slots, next_place, asked, self._members),
+            *(*self._maps, self._pixels, self._codes, self._slots, next_place, requested, self._members),
             *(np.empty(total, kind) for kind in (np.uint32, self._slots.dtype, np.float32, np.float32)),
             found,
         )

@@ -32,7 +32,7 @@ PREDICTION = "Szeliski, ICCV 1999; Cabezas, Padilla & Trujillo, CIARP 2011"
 
 
 @dataclass(frozen=True)
-class RenderedView:
+class PredictedView:
     """A rendered view (H, W, channels; NaN in holes), the real one, the holes, the pixels that belong to the region,
     and the holes that a missing estimate leaves.
     """
@@ -83,7 +83,7 @@ def _same_size(m: Measurement, what: str, image: Image) -> Image:
     return image
 
 
-def predicted_views(m: Measurement, inside: Mask, *, grey: bool = True) -> list[RenderedView]:
+def predicted_views(m: Measurement, inside: Mask, *, grey: bool = True) -> list[PredictedView]:
     """Every view that the scene allows to predict: its further views, or else the left one from the right image."""
     convert = (lambda image: luma(colours(image))[..., None]) if grey else colours
     left = convert(_same_size(m, "left image", m.scene.left))
@@ -91,18 +91,18 @@ def predicted_views(m: Measurement, inside: Mask, *, grey: bool = True) -> list[
     for position in m.scene.views:
         real = convert(_same_size(m, f"view at {position:g}", m.scene.view(position)))
         rendered, hole, stems, lost = splatted_view(left, m.estimate, position, inside)
-        views.append(RenderedView(rendered, real, hole, stems | hole, lost))
+        views.append(PredictedView(rendered, real, hole, stems | hole, lost))
     if not views:
         if not m.scene.has("right"):
             raise NotApplicable(
                 f"View prediction needs the scene's right image or further views, and scene {m.scene.id!r} has neither."
             )
         rendered, hole = warped_view(convert(_same_size(m, "right image", m.scene.right)), m.estimate)
-        views.append(RenderedView(rendered, left, hole, inside, np.isnan(m.estimate)))
+        views.append(PredictedView(rendered, left, hole, inside, np.isnan(m.estimate)))
     return views
 
 
-def _views(m: Measurement, region: str) -> list[RenderedView]:
+def _views(m: Measurement, region: str) -> list[PredictedView]:
     """The grey views of a region, rendered for the first metric that needs them."""
     return m.once(f"predicted views of {region}", lambda: predicted_views(m, m.mask(region)))
 

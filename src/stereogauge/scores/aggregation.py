@@ -41,14 +41,14 @@ def aggregated(cube: ScoreCube, how: Aggregation = "mean", scene_weights: Mappin
 
 
 def way(column: Column, how: Aggregation) -> Aggregation:
-    """How a column is aggregated where `how` is asked for: a metric that does not pool is averaged over scenes."""
+    """How a column is aggregated where `how` is requested: a metric that does not pool is averaged over scenes."""
     return "mean" if how == "pooled" and not column.declared.metric.pools else how
 
 
 def _sum(values: Values, weights: Values) -> Values:
     """Weighted sums over the scenes (axis 1) by Neumaier's compensated summation.
 
-    The order of additions is fixed and their errors are carried along, so a value has the same digits whatever else is
+    The order of additions is fixed and their errors are added at the end, so a value has the same digits whatever else is
     selected beside it.
     """
     total = np.zeros((values.shape[0], values.shape[2]))

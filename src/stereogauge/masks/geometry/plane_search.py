@@ -23,7 +23,7 @@ from stereogauge.kernels.planes import (
     quadratic_moments,
 )
 from stereogauge.masks.geometry.connected import central_gradient, components, large_components, vector_change
-from stereogauge.masks.geometry.planes import Planes, Points, angle_between, fit_plane
+from stereogauge.masks.geometry.planes import PlanePoints, Planes, angle_between, fit_plane
 from stereogauge.model import DisparityMap, Mask
 from stereogauge.protocol.parameters import GeometryParameters
 
@@ -182,7 +182,7 @@ def _regions(search: Search, flat: Mask) -> Iterator[Mask]:
 
 def _in_region(search: Search, region: Mask, flat: Mask, random: np.random.Generator) -> Iterator[Surface]:
     """Plane after plane in a region, until the best remaining one is too small."""
-    points = Points.of(search.filled, region)
+    points = PlanePoints.of(search.filled, region)
     for _ in range(MOST_PLANES):
         plane, found = fit_plane(points, search.tolerance, search.iterations, random)
         if found < search.least:

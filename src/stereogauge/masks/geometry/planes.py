@@ -70,15 +70,15 @@ def angle_between(first: Coefficients, second: Coefficients) -> float:
 
 
 @dataclass(frozen=True)
-class Points:
-    """Points (x, y, d) of a disparity map, in reading order."""
+class PlanePoints:
+    """PlanePoints (x, y, d) of a disparity map, in reading order."""
 
     x: NDArray[np.float32]
     y: NDArray[np.float32]
     d: NDArray[np.float32]
 
     @classmethod
-    def of(cls, disparity: DisparityMap, mask: NDArray[Any]) -> Points:
+    def of(cls, disparity: DisparityMap, mask: NDArray[Any]) -> PlanePoints:
         """The points of the pixels in the mask."""
         rows, columns = np.divmod(np.flatnonzero(mask).astype(np.int32), np.int32(disparity.shape[1]))
         return cls(columns.astype(np.float32), rows.astype(np.float32), disparity[mask])
@@ -86,14 +86,14 @@ class Points:
     def __len__(self) -> int:
         return len(self.d)
 
-    def where(self, chosen: NDArray[Any]) -> Points:
+    def where(self, chosen: NDArray[Any]) -> PlanePoints:
         """Only the chosen points: a mask or a slice."""
-        return Points(self.x[chosen], self.y[chosen], self.d[chosen])
+        return PlanePoints(self.x[chosen], self.y[chosen], self.d[chosen])
 
-    def split(self, plane: Coefficients, tolerance: float) -> tuple[Points, Points]:
+    def split(self, plane: Coefficients, tolerance: float) -> tuple[PlanePoints, PlanePoints]:
         """The points within `tolerance` of the plane, and the others."""
         near, far = split_by_plane(self.x, self.y, self.d, plane, tolerance)
-        return Points(*near), Points(*far)
+        return PlanePoints(*near), PlanePoints(*far)
 
     @property
     def place(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -102,7 +102,7 @@ class Points:
 
 
 def fit_plane(
-    points: Points, tolerance: float, iterations: int, random: np.random.Generator
+    points: PlanePoints, tolerance: float, iterations: int, random: np.random.Generator
 ) -> tuple[Coefficients, int]:
     """RANSAC: the plane with most points within the tolerance, and their number.
 
@@ -114,7 +114,7 @@ def fit_plane(
     if len(points) < 3:
         return nothing
     stride = max(1, len(points) // SCORED_POINTS)
-    sample = Points(*(np.ascontiguousarray(part[::stride]) for part in (points.x, points.y, points.d)))
+    sample = PlanePoints(*(np.ascontiguousarray(part[::stride]) for part in (points.x, points.y, points.d)))
     triples = random.integers(0, len(sample), size=(iterations, 3))
     plane, found = best_hypothesis(sample.x, sample.y, sample.d, triples, tolerance)
     if not found:
@@ -161,7 +161,7 @@ def planes_in_regions(
         labels[inside] = position + 1
         if disparity is None:
             continue
-        points = Points.of(disparity, inside & np.isfinite(disparity))
+        points = PlanePoints.of(disparity, inside & np.isfinite(disparity))
         plane, found = fit_plane(points, tolerance, parameters.plane_iterations, random)
         if not found:
             continue
