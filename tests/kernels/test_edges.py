@@ -9,7 +9,7 @@ import pytest
 from tests.kernels.maps import Floats, all_maps
 
 from stereogauge.kernels import edges
-from stereogauge.masks.geometry.gradients import central_gradient
+from stereogauge.masks.geometry.connected import central_gradient
 
 pytestmark = [pytest.mark.usefixtures("processor_level"), pytest.mark.filterwarnings("ignore::RuntimeWarning")]
 Pixel = tuple[int, int]

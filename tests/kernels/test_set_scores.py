@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tests.kernels.maps import Floats, all_maps
 
 from stereogauge.kernels import set_scores
-from stereogauge.masks.geometry.gradients import central_gradient
+from stereogauge.masks.geometry.connected import central_gradient
 
 pytestmark = [pytest.mark.usefixtures("processor_level"), pytest.mark.filterwarnings("ignore::RuntimeWarning")]
 PLANES = np.array([[0.25, 0.125, 3.0], [-0.5, 0.1, 9.0], [np.nan, np.nan, np.nan]])

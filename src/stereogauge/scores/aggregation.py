@@ -48,8 +48,8 @@ def way(column: Column, how: Aggregation) -> Aggregation:
 def _sum(values: Values, weights: Values) -> Values:
     """Weighted sums over the scenes (axis 1) by Neumaier's compensated summation.
 
-    The order of additions is fixed and their errors are added at the end, so a value has the same digits whatever else is
-    selected beside it.
+    The order of additions is fixed and their errors are added at the end, so a value has the same digits whatever
+    else is selected beside it.
     """
     total = np.zeros((values.shape[0], values.shape[2]))
     lost = np.zeros_like(total)
